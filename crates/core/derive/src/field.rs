@@ -1,0 +1,167 @@
+//! One field: its tags held against its type and against each other.
+//!
+//! After `Field::read` everything about the field is consistent; emitting needs no further checks.
+
+use crate::tags::{self, FieldTags};
+use syn::{Expr, GenericArgument, Ident, PathArguments, Type};
+
+/// What the written type of a field is, as far as the tags care.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    List,
+    Map,
+    Bool,
+    Int,
+    String,
+    Other,
+}
+
+pub struct Field<'a> {
+    pub ident: &'a Ident,
+    pub ty: &'a Type,
+    pub doc: String,
+    pub tags: FieldTags,
+    pub shape: Shape,
+    /// Written as `Option<..>`.
+    pub pointer: bool,
+    pub json: String,
+    pub proto: u32,
+}
+
+impl<'a> Field<'a> {
+    pub fn read(field: &'a syn::Field) -> syn::Result<Self> {
+        let ident =
+            field.ident.as_ref().ok_or_else(|| syn::Error::new_spanned(field, "fields of an API type have names"))?;
+        let tags = tags::field_tags(&field.attrs)?;
+        let (pointer, inner) = match generic(&field.ty, "Option") {
+            Some(inner) => (true, inner),
+            None => (false, &field.ty),
+        };
+        let json = match (&tags.name, tags.inline) {
+            (Some(name), false) => name.value(),
+            (None, true) => String::new(),
+            (None, false) => camel_case(ident),
+            (Some(name), true) => return Err(syn::Error::new(name.span(), "an inlined struct has no name in JSON")),
+        };
+        let proto = match &tags.proto {
+            Some(number) => number.base10_parse()?,
+            None => 0,
+        };
+        let field = Field {
+            ident,
+            ty: &field.ty,
+            doc: tags::doc(&field.attrs),
+            shape: shape(inner),
+            pointer,
+            json,
+            proto,
+            tags,
+        };
+        field.check()?;
+        Ok(field)
+    }
+
+    fn check(&self) -> syn::Result<()> {
+        let tags = &self.tags;
+        let fail = |span: proc_macro2::Span, text: &str| Err(syn::Error::new(span, text));
+        if let Some(list_type) = &tags.list_type {
+            if self.shape != Shape::List {
+                return fail(list_type.span(), "list_type is for a Vec");
+            }
+            if (list_type == "map") == tags.list_map_keys.is_empty() {
+                return fail(list_type.span(), "list_type = map takes list_map_keys(\"..\"), and only it does");
+            }
+        } else if let Some(key) = tags.list_map_keys.first() {
+            return fail(key.span(), "list_map_keys belongs to list_type = map");
+        }
+        if let Some(map_type) = &tags.map_type
+            && matches!(self.shape, Shape::List | Shape::Bool | Shape::Int)
+        {
+            return fail(map_type.span(), "map_type is for a map");
+        }
+        if let Some(struct_type) = &tags.struct_type
+            && self.shape != Shape::Other
+        {
+            return fail(struct_type.span(), "struct_type is for a struct");
+        }
+        if tags.optional && tags.required {
+            return fail(self.ident.span(), "a field is optional or required, not both");
+        }
+        if tags.always && tags.omitzero {
+            return fail(self.ident.span(), "a field is always shown or left out when zero, not both");
+        }
+        if tags.inline && (tags.always || tags.default.is_some() || self.pointer) {
+            return fail(self.ident.span(), "an inlined struct takes no tag about its own presence");
+        }
+        if let Some(key) = &tags.patch_merge_key
+            && self.shape != Shape::List
+        {
+            return fail(key.span(), "patch_merge_key is for a Vec");
+        }
+        if let Some(default) = &tags.default {
+            self.check_default(default)?;
+        }
+        Ok(())
+    }
+
+    fn check_default(&self, default: &Expr) -> syn::Result<()> {
+        let given = match default {
+            Expr::Lit(lit) => match &lit.lit {
+                syn::Lit::Bool(_) => Shape::Bool,
+                syn::Lit::Int(_) => Shape::Int,
+                _ => Shape::String,
+            },
+            Expr::Unary(_) => Shape::Int,
+            _ => Shape::Other,
+        };
+        let fits = match self.shape {
+            Shape::Bool | Shape::Int | Shape::String => given == self.shape,
+            Shape::Other => true,
+            Shape::List | Shape::Map => given == Shape::Other,
+        };
+        if fits { Ok(()) } else { Err(syn::Error::new_spanned(default, "the default is not of the field's type")) }
+    }
+}
+
+/// The argument of a generic type of this name.
+pub fn generic<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+    let Type::Path(path) = ty else { return None };
+    let last = path.path.segments.last().filter(|segment| segment.ident == name)?;
+    let PathArguments::AngleBracketed(arguments) = &last.arguments else { return None };
+    arguments.args.iter().rev().find_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    })
+}
+
+fn shape(ty: &Type) -> Shape {
+    let Type::Path(path) = ty else { return Shape::Other };
+    let Some(last) = path.path.segments.last() else { return Shape::Other };
+    match last.ident.to_string().as_str() {
+        "Vec" => Shape::List,
+        "BTreeMap" => Shape::Map,
+        "bool" => Shape::Bool,
+        "i32" | "i64" => Shape::Int,
+        "String" => Shape::String,
+        _ => Shape::Other,
+    }
+}
+
+/// `ready_replicas` as JSON writes it: `readyReplicas`.
+fn camel_case(ident: &Ident) -> String {
+    let text = ident.to_string();
+    let text = text.strip_prefix("r#").unwrap_or(&text);
+    let mut name = String::with_capacity(text.len());
+    let mut upper = false;
+    for c in text.chars() {
+        match c {
+            '_' => upper = true,
+            c if upper => {
+                name.extend(c.to_uppercase());
+                upper = false;
+            }
+            c => name.push(c),
+        }
+    }
+    name
+}

@@ -1,0 +1,165 @@
+//! The tags: what may stand in `#[k8s(...)]` on a struct and on a field, read and checked one by one.
+//!
+//! Reading a tag never looks at other tags; what contradicts what is `field`'s matter.
+
+use syn::meta::ParseNestedMeta;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Token};
+
+/// The tags of a struct.
+#[derive(Default)]
+pub struct StructTags {
+    pub reserved: Vec<Reserved>,
+    pub atomic: bool,
+    pub wrapper: bool,
+    pub json_union: Option<LitStr>,
+}
+
+/// A field that once was: its number and name must not be used again.
+#[derive(Default)]
+pub struct Reserved {
+    pub proto: Option<u32>,
+    pub name: Option<String>,
+}
+
+/// The tags of a field.
+#[derive(Default)]
+pub struct FieldTags {
+    pub proto: Option<LitInt>,
+    pub name: Option<LitStr>,
+    pub inline: bool,
+    pub optional: bool,
+    pub required: bool,
+    pub always: bool,
+    pub omitzero: bool,
+    pub nullable: bool,
+    pub list_type: Option<Ident>,
+    pub list_map_keys: Vec<LitStr>,
+    pub map_type: Option<Ident>,
+    pub struct_type: Option<Ident>,
+    pub patch_strategy: Option<LitStr>,
+    pub patch_merge_key: Option<LitStr>,
+    pub gates: Vec<LitStr>,
+    pub default: Option<Expr>,
+}
+
+pub fn struct_tags(attributes: &[Attribute]) -> syn::Result<StructTags> {
+    let mut tags = StructTags::default();
+    each_tag(attributes, |meta| {
+        match name_of(&meta)?.as_str() {
+            "reserved" => tags.reserved.push(reserved(&meta)?),
+            "struct_type" => tags.atomic = one_of(&meta, &["atomic", "granular"])? == "atomic",
+            "wrapper" => tags.wrapper = true,
+            "json_union" => tags.json_union = Some(meta.value()?.parse()?),
+            other => {
+                return Err(meta.error(format!(
+                    "unknown tag `{other}` on a struct; known: reserved, struct_type, wrapper, json_union"
+                )));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(tags)
+}
+
+pub fn field_tags(attributes: &[Attribute]) -> syn::Result<FieldTags> {
+    let mut tags = FieldTags::default();
+    each_tag(attributes, |meta| {
+        match name_of(&meta)?.as_str() {
+            "proto" => tags.proto = Some(meta.value()?.parse()?),
+            "name" => tags.name = Some(meta.value()?.parse()?),
+            "inline" => tags.inline = true,
+            "optional" => tags.optional = true,
+            "required" => tags.required = true,
+            "always" => tags.always = true,
+            "omitzero" => tags.omitzero = true,
+            "nullable" => tags.nullable = true,
+            "list_type" => tags.list_type = Some(one_of(&meta, &["map", "set", "atomic"])?),
+            "list_map_keys" => tags.list_map_keys = strings(&meta)?,
+            "map_type" => tags.map_type = Some(one_of(&meta, &["atomic", "granular"])?),
+            "struct_type" => tags.struct_type = Some(one_of(&meta, &["atomic", "granular"])?),
+            "patch_strategy" => tags.patch_strategy = Some(meta.value()?.parse()?),
+            "patch_merge_key" => tags.patch_merge_key = Some(meta.value()?.parse()?),
+            "gate" => tags.gates.push(meta.value()?.parse()?),
+            "default" => tags.default = Some(literal(&meta)?),
+            other => return Err(meta.error(format!("unknown tag `{other}` on a field"))),
+        }
+        Ok(())
+    })?;
+    Ok(tags)
+}
+
+/// The text of the doc comments, lines joined as a paragraph.
+pub fn doc(attributes: &[Attribute]) -> String {
+    let mut text = String::new();
+    for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {
+        let syn::Meta::NameValue(pair) = &attribute.meta else { continue };
+        let Expr::Lit(ExprLit { lit: Lit::Str(line), .. }) = &pair.value else { continue };
+        let line = line.value();
+        let line = line.trim();
+        if !text.is_empty() && !line.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(line);
+    }
+    text
+}
+
+fn each_tag(attributes: &[Attribute], mut read: impl FnMut(ParseNestedMeta) -> syn::Result<()>) -> syn::Result<()> {
+    let ours = attributes.iter().filter(|attribute| attribute.path().is_ident("k8s"));
+    ours.into_iter().try_for_each(|attribute| attribute.parse_nested_meta(&mut read))
+}
+
+fn name_of(meta: &ParseNestedMeta) -> syn::Result<String> {
+    meta.path.get_ident().map(Ident::to_string).ok_or_else(|| meta.error("a tag is one word"))
+}
+
+fn one_of(meta: &ParseNestedMeta, allowed: &[&str]) -> syn::Result<Ident> {
+    let word: Ident = meta.value()?.parse()?;
+    if allowed.iter().any(|name| word == name) {
+        Ok(word)
+    } else {
+        Err(syn::Error::new(word.span(), format!("`{word}` is not one of {}", allowed.join(", "))))
+    }
+}
+
+fn strings(meta: &ParseNestedMeta) -> syn::Result<Vec<LitStr>> {
+    let content;
+    syn::parenthesized!(content in meta.input);
+    let items = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?;
+    Ok(items.into_iter().collect())
+}
+
+fn reserved(meta: &ParseNestedMeta) -> syn::Result<Reserved> {
+    let mut reserved = Reserved::default();
+    meta.parse_nested_meta(|inner| {
+        match name_of(&inner)?.as_str() {
+            "proto" => reserved.proto = Some(inner.value()?.parse::<LitInt>()?.base10_parse()?),
+            "name" => reserved.name = Some(inner.value()?.parse::<LitStr>()?.value()),
+            other => return Err(inner.error(format!("unknown word `{other}` in reserved(proto = N, name = \"x\")"))),
+        }
+        Ok(())
+    })?;
+    Ok(reserved)
+}
+
+fn literal(meta: &ParseNestedMeta) -> syn::Result<Expr> {
+    let input = meta.value()?;
+    if input.peek(syn::token::Brace) {
+        let content;
+        let brace = syn::braced!(content in input);
+        return if content.is_empty() {
+            Ok(syn::parse_quote_spanned!(brace.span.join() => ()))
+        } else {
+            Err(content.error("a struct's default is `{}`; give its fields defaults of their own"))
+        };
+    }
+    let negative = input.parse::<Option<Token![-]>>()?;
+    let lit: Lit = input.parse()?;
+    match (&lit, negative) {
+        (Lit::Int(_), Some(minus)) => Ok(syn::parse_quote_spanned!(minus.span() => -#lit)),
+        (Lit::Int(_) | Lit::Str(_) | Lit::Bool(_), None) => Ok(syn::parse_quote_spanned!(lit.span() => #lit)),
+        _ => Err(syn::Error::new(lit.span(), "a default is an integer, a string, true, false or {}")),
+    }
+}

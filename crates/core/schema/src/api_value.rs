@@ -1,0 +1,442 @@
+//! `ApiValue` and `ApiType`: the tie between Rust types and their schema, and typed views of a `Value`.
+//!
+//! Code about one kind reads and writes objects through these, so that a misspelt field does not compile. Conversions
+//! never guess: a value of the wrong shape is an error.
+
+use crate::scalars::{Bytes, FieldsV1, IntOrString, Json, RawExtension};
+use crate::schema::{List, ListKind, MapType, Ref, Struct, Type};
+use crate::value::{Map, Str, Value};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A value that does not have the shape its type needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShapeError {
+    pub expected: &'static str,
+    pub found: &'static str,
+}
+
+impl fmt::Display for ShapeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}, found {}", self.expected, self.found)
+    }
+}
+
+impl std::error::Error for ShapeError {}
+
+impl ShapeError {
+    pub fn new(expected: &'static str, found: &Value) -> Self {
+        ShapeError { expected, found: found.json_kind() }
+    }
+}
+
+/// A Rust type that a field of the API can have.
+pub trait ApiValue: Sized {
+    const TYPE: Type;
+
+    /// Reads the value; `Null` is the type's zero value.
+    ///
+    /// # Errors
+    /// The value has another shape.
+    fn from_value(value: &Value) -> Result<Self, ShapeError>;
+
+    fn to_value(&self) -> Value;
+}
+
+/// A struct of the API.
+pub trait ApiType: ApiValue {
+    fn schema() -> &'static Struct;
+}
+
+/// The name of a field of `S` whose type is `F`. An inlined struct's is empty: it stands at its owner's place.
+pub struct FieldName<S, F> {
+    name: &'static str,
+    types: PhantomData<fn(S) -> F>,
+}
+
+impl<S, F> FieldName<S, F> {
+    pub const fn new(name: &'static str) -> Self {
+        FieldName { name, types: PhantomData }
+    }
+
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+}
+
+impl<S, F> Clone for FieldName<S, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S, F> Copy for FieldName<S, F> {}
+
+static NULL: Value = Value::Null;
+
+/// A value read as a `T`.
+pub struct View<'a, T> {
+    value: &'a Value,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for View<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for View<'_, T> {}
+
+impl<'a, T> View<'a, T> {
+    pub fn new(value: &'a Value) -> Self {
+        View { value, of: PhantomData }
+    }
+
+    pub fn value(self) -> &'a Value {
+        self.value
+    }
+
+    pub fn field<F>(self, field: FieldName<T, F>) -> View<'a, F> {
+        if field.name.is_empty() {
+            return View::new(self.value);
+        }
+        View::new(self.value.get(field.name).unwrap_or(&NULL))
+    }
+
+    pub fn is_set(self) -> bool {
+        !self.value.is_null()
+    }
+}
+
+impl<T: ApiValue + Default> View<'_, T> {
+    /// The value, its zero value when absent or of the wrong shape (which decoding does not let through).
+    pub fn get(self) -> T {
+        T::from_value(self.value).unwrap_or_default()
+    }
+}
+
+impl<'a> View<'a, String> {
+    pub fn as_str(self) -> &'a str {
+        self.value.as_str().unwrap_or("")
+    }
+}
+
+impl<'a, T> View<'a, Option<T>> {
+    /// The value behind the pointer; absent and `null` are `None`.
+    pub fn some(self) -> Option<View<'a, T>> {
+        self.is_set().then(|| View::new(self.value))
+    }
+
+    /// The value behind the pointer, read as zero when absent.
+    pub fn or_zero(self) -> View<'a, T> {
+        View::new(self.value)
+    }
+}
+
+impl<'a, T> View<'a, Vec<T>> {
+    pub fn iter(self) -> impl ExactSizeIterator<Item = View<'a, T>> {
+        self.value.as_list().unwrap_or(&[]).iter().map(View::new)
+    }
+}
+
+/// A value written as a `T`.
+pub struct ViewMut<'a, T> {
+    value: &'a mut Value,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<'a, T> ViewMut<'a, T> {
+    pub fn new(value: &'a mut Value) -> Self {
+        ViewMut { value, of: PhantomData }
+    }
+
+    /// The field, made `Null` when it is absent.
+    pub fn field<F>(self, field: FieldName<T, F>) -> ViewMut<'a, F> {
+        if field.name.is_empty() {
+            return ViewMut::new(self.value);
+        }
+        ViewMut::new(self.value.make_map().entry(field.name))
+    }
+
+    /// The same value for a shorter while.
+    pub fn by_ref(&mut self) -> ViewMut<'_, T> {
+        ViewMut::new(self.value)
+    }
+
+    pub fn view(&self) -> View<'_, T> {
+        View::new(self.value)
+    }
+
+    pub fn raw(self) -> &'a mut Value {
+        self.value
+    }
+
+    /// Makes the field absent.
+    pub fn clear(self) {
+        *self.value = Value::Null;
+    }
+
+    pub fn is_set(&self) -> bool {
+        !self.value.is_null()
+    }
+}
+
+impl<T: ApiValue> ViewMut<'_, T> {
+    pub fn set(self, value: impl Into<T>) {
+        *self.value = value.into().to_value();
+    }
+}
+
+impl<'a, T> ViewMut<'a, Option<T>> {
+    pub fn or_zero(self) -> ViewMut<'a, T> {
+        ViewMut::new(self.value)
+    }
+
+    pub fn some(self) -> Option<ViewMut<'a, T>> {
+        if self.value.is_null() { None } else { Some(ViewMut::new(self.value)) }
+    }
+}
+
+impl<'a, T> ViewMut<'a, Vec<T>> {
+    pub fn iter_mut(self) -> impl Iterator<Item = ViewMut<'a, T>> {
+        let items: &'a mut [Value] = match self.value {
+            Value::List(items) => items,
+            _ => &mut [],
+        };
+        items.iter_mut().map(ViewMut::new)
+    }
+}
+
+macro_rules! scalar {
+    ($rust:ty, $ty:expr, $expected:literal, $value:ident => $read:expr, $this:ident => $write:expr) => {
+        impl ApiValue for $rust {
+            const TYPE: Type = $ty;
+
+            fn from_value($value: &Value) -> Result<Self, ShapeError> {
+                if $value.is_null() {
+                    return Ok(Default::default());
+                }
+                $read.ok_or_else(|| ShapeError::new($expected, $value))
+            }
+
+            fn to_value(&self) -> Value {
+                let $this = self;
+                $write
+            }
+        }
+    };
+}
+
+scalar!(bool, Type::Bool, "a boolean", v => v.as_bool(), x => Value::Bool(*x));
+scalar!(i32, Type::Int32, "a 32 bit integer", v => v.as_i64().and_then(|i| i32::try_from(i).ok()), x => Value::Int((*x).into()));
+scalar!(i64, Type::Int64, "an integer", v => v.as_i64(), x => Value::Int(*x));
+scalar!(f64, Type::Float64, "a number", v => match v { Value::Float(f) => Some(*f), Value::Int(i) => Some(*i as f64), _ => None }, x => Value::Float(*x));
+scalar!(String, Type::String, "a string", v => v.as_str().map(str::to_owned), x => Value::from(x.as_str()));
+scalar!(Json, Type::Json, "any JSON", v => Some(Json(v.clone())), x => x.0.clone());
+scalar!(RawExtension, Type::RawExtension, "an object", v => Some(RawExtension(v.clone())), x => x.0.clone());
+scalar!(FieldsV1, Type::FieldsV1, "a field set", v => Some(FieldsV1(v.clone())), x => x.0.clone());
+scalar!(IntOrString, Type::IntOrString, "a number or a string", v => match v {
+    Value::Int(i) => i32::try_from(*i).ok().map(IntOrString::Int),
+    Value::String(s) => Some(IntOrString::String(s.clone())),
+    _ => None,
+}, x => match x { IntOrString::Int(i) => Value::from(*i), IntOrString::String(s) => Value::String(s.clone()) });
+scalar!(Bytes, Type::Bytes, "base64 text", v => v.as_str().and_then(|s| crate::base64::decode(s).ok()).map(Bytes), x => Value::from(crate::base64::encode(&x.0)));
+
+impl ApiValue for Value {
+    const TYPE: Type = Type::Any;
+
+    fn from_value(value: &Value) -> Result<Self, ShapeError> {
+        Ok(value.clone())
+    }
+
+    fn to_value(&self) -> Value {
+        self.clone()
+    }
+}
+
+impl<T: ApiValue> ApiValue for Option<T> {
+    const TYPE: Type = T::TYPE;
+
+    fn from_value(value: &Value) -> Result<Self, ShapeError> {
+        if value.is_null() { Ok(None) } else { T::from_value(value).map(Some) }
+    }
+
+    fn to_value(&self) -> Value {
+        self.as_ref().map_or(Value::Null, ApiValue::to_value)
+    }
+}
+
+impl<T: ApiValue> ApiValue for Box<T> {
+    const TYPE: Type = T::TYPE;
+
+    fn from_value(value: &Value) -> Result<Self, ShapeError> {
+        T::from_value(value).map(Box::new)
+    }
+
+    fn to_value(&self) -> Value {
+        T::to_value(self)
+    }
+}
+
+fn list_of<T: ApiValue>() -> &'static List {
+    const { &List { elem: T::TYPE, kind: ListKind::Atomic, declared: false } }
+}
+
+impl<T: ApiValue> ApiValue for Vec<T> {
+    const TYPE: Type = Type::List(Ref::Static(list_of::<T>));
+
+    fn from_value(value: &Value) -> Result<Self, ShapeError> {
+        match value {
+            Value::Null => Ok(Vec::new()),
+            Value::List(items) => items.iter().map(T::from_value).collect(),
+            _ => Err(ShapeError::new("a list", value)),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::List(self.iter().map(T::to_value).collect())
+    }
+}
+
+fn map_of<T: ApiValue>() -> &'static MapType {
+    const { &MapType { elem: T::TYPE } }
+}
+
+impl<T: ApiValue> ApiValue for BTreeMap<String, T> {
+    const TYPE: Type = Type::Map(Ref::Static(map_of::<T>));
+
+    fn from_value(value: &Value) -> Result<Self, ShapeError> {
+        match value {
+            Value::Null => Ok(BTreeMap::new()),
+            Value::Map(map) => map.iter().map(|(key, item)| Ok((key.to_string(), T::from_value(item)?))).collect(),
+            _ => Err(ShapeError::new("a map", value)),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        Value::Map(Map::from_entries(self.iter().map(|(key, item)| (Str::new(key), item.to_value())).collect()))
+    }
+}
+
+/// What the code that the derive emits calls; nothing else should.
+pub mod derived {
+    pub use crate::api_value::ApiValue;
+    pub use crate::schema::{Field, Form, Keys, List, ListKind, Literal, Presence, Ref, Slice, Struct, Text, Type};
+    pub use crate::value::{Map, Value};
+    use crate::{ShapeError, Str};
+
+    static EMPTY: std::sync::LazyLock<Map> = std::sync::LazyLock::new(Map::new);
+
+    pub fn fields_of(value: &Value) -> Result<&Map, ShapeError> {
+        match value {
+            Value::Map(map) => Ok(map),
+            Value::Null => Ok(&EMPTY),
+            _ => Err(ShapeError::new("an object", value)),
+        }
+    }
+
+    pub fn read_field<T: ApiValue>(map: &Map, name: &str) -> Result<T, ShapeError> {
+        T::from_value(map.get(name).unwrap_or(&Value::Null))
+    }
+
+    /// Absent values are not written: canonical form adds what JSON shows all the same.
+    pub fn write_field<T: ApiValue>(map: &mut Map, name: &'static str, field: &T) {
+        let value = field.to_value();
+        if !value.is_null() {
+            map.push(Str::new_static(name), value);
+        }
+    }
+
+    pub fn write_inline<T: ApiValue>(map: &mut Map, field: &T) {
+        if let Value::Map(fields) = field.to_value() {
+            map.entries_mut().extend(fields);
+        }
+    }
+}
+
+/// Declares a string type with named values.
+///
+/// ```
+/// pintle_schema::string_type! {
+///     /// Where a pod is in its life.
+///     pub PodPhase {
+///         /// Accepted, not all containers run yet.
+///         PENDING = "Pending",
+///     }
+/// }
+/// assert_eq!(PodPhase::PENDING, "Pending");
+/// ```
+#[macro_export]
+macro_rules! string_type {
+    ($(#[doc = $doc:literal])* #[closed] pub $name:ident { $($values:tt)* }) => {
+        $crate::string_type! { @type true, [$($doc)*] $name { $($values)* } }
+    };
+    ($(#[doc = $doc:literal])* pub $name:ident { $($values:tt)* }) => {
+        $crate::string_type! { @type false, [$($doc)*] $name { $($values)* } }
+    };
+    (@type $closed:literal, [$($doc:literal)*] $name:ident {
+        $($(#[doc = $value_doc:literal])* $constant:ident = $value:literal,)*
+    }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, Default, PartialEq, Eq)]
+        pub struct $name(pub $crate::Str);
+
+        impl $name {
+            $($(#[doc = $value_doc])* pub const $constant: $name = $name($crate::Str::new_static($value));)*
+
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl PartialEq<str> for $name {
+            fn eq(&self, other: &str) -> bool {
+                self.0 == other
+            }
+        }
+
+        impl PartialEq<&str> for $name {
+            fn eq(&self, other: &&str) -> bool {
+                self.0 == *other
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                $name($crate::Str::new(text))
+            }
+        }
+
+        impl $crate::ApiValue for $name {
+            const TYPE: $crate::Type = $crate::Type::Enum($crate::Ref::Static({
+                fn get() -> &'static $crate::Enum {
+                    static ENUM: $crate::Enum = $crate::Enum {
+                        name: stringify!($name),
+                        module: module_path!(),
+                        doc: concat!($($doc),*),
+                        closed: $closed,
+                        values: &[$($crate::EnumValue { value: $value, doc: concat!($($value_doc),*) }),*],
+                    };
+                    &ENUM
+                }
+                get
+            }));
+
+            #[inline]
+            fn from_value(value: &$crate::Value) -> Result<Self, $crate::ShapeError> {
+                match value {
+                    $crate::Value::Null => Ok(Self::default()),
+                    $crate::Value::String(text) => Ok($name(text.clone())),
+                    _ => Err($crate::ShapeError::new("a string", value)),
+                }
+            }
+
+            #[inline]
+            fn to_value(&self) -> $crate::Value {
+                $crate::Value::String(self.0.clone())
+            }
+        }
+    };
+}

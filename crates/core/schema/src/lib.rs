@@ -1,0 +1,22 @@
+//! What an object of the API is: schemas, values, scalar formats, names and selectors.
+//!
+//! No I/O, no clock, no randomness: nothing here can fail for a reason that is not in its input.
+
+// The code that the derive emits names this crate from outside.
+extern crate self as pintle_schema;
+
+pub mod api_value;
+pub mod base64;
+pub mod canonical;
+pub mod scalars;
+pub mod schema;
+pub mod value;
+
+pub use api_value::{ApiType, ApiValue, FieldName, ShapeError, View, ViewMut, derived};
+pub use canonical::{canonicalize, zero};
+pub use pintle_derive::ApiType;
+pub use scalars::{Bytes, FieldsV1, IntOrString, Json, RawExtension};
+pub use schema::{
+    Enum, EnumValue, Field, Form, Keys, List, ListKind, Literal, MapType, Presence, Ref, Slice, Struct, Text, Type,
+};
+pub use value::{Map, Str, Value};

@@ -1,0 +1,371 @@
+//! `Value`: an object while it is being worked on.
+//!
+//! A JSON-shaped tree with interned keys and small strings inline. It keeps the order of its entries; bringing
+//! them into the order and form of the wire is `canonicalize`'s work. A value must never outlive its request.
+
+use smol_str::SmolStr;
+
+/// A key or string: static (interned from a schema), inline (up to 23 bytes) or shared.
+pub type Str = SmolStr;
+
+/// A JSON-shaped value. Structs are maps whose keys are JSON field names, Go's inlined structs flattened into them.
+///
+/// Bytes are base64 text, times RFC 3339 text, quantities their canonical text, int-or-string an `Int` or `String`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    #[default]
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    String(Str),
+    List(Vec<Value>),
+    Map(Map),
+}
+
+/// An ordered list of entries with distinct keys. Look-ups scan: objects of the API have few keys per level.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Map(Vec<(Str, Value)>);
+
+impl Map {
+    pub fn new() -> Self {
+        Map(Vec::new())
+    }
+
+    pub fn with_capacity(entries: usize) -> Self {
+        Map(Vec::with_capacity(entries))
+    }
+
+    /// Makes a map of entries that the caller knows to have distinct keys.
+    pub fn from_entries(entries: Vec<(Str, Value)>) -> Self {
+        Map(entries)
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.iter().find(|(k, _)| k == key).map(|(_, v)| v)
+    }
+
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.0.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v)
+    }
+
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Sets a key in place, or appends it; returns what was there.
+    pub fn set(&mut self, key: impl Into<Str>, value: impl Into<Value>) -> Option<Value> {
+        let (key, value) = (key.into(), value.into());
+        match self.0.iter_mut().find(|(k, _)| *k == key) {
+            Some((_, slot)) => Some(std::mem::replace(slot, value)),
+            None => {
+                self.0.push((key, value));
+                None
+            }
+        }
+    }
+
+    /// Appends an entry whose key the caller knows to be absent.
+    pub fn push(&mut self, key: Str, value: Value) {
+        self.0.push((key, value));
+    }
+
+    pub fn remove(&mut self, key: &str) -> Option<Value> {
+        let at = self.0.iter().position(|(k, _)| k == key)?;
+        Some(self.0.remove(at).1)
+    }
+
+    /// The value of a key, made `Null` first when it is absent.
+    pub fn entry(&mut self, key: &str) -> &mut Value {
+        let at = match self.0.iter().position(|(k, _)| k == key) {
+            Some(at) => at,
+            None => {
+                self.0.push((Str::new(key), Value::Null));
+                self.0.len() - 1
+            }
+        };
+        &mut self.0[at].1
+    }
+
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Str, &Value)> + ExactSizeIterator {
+        self.0.iter().map(|(k, v)| (k, v))
+    }
+
+    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&Str, &mut Value)> {
+        self.0.iter_mut().map(|(k, v)| (&*k, v))
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &Str> {
+        self.0.iter().map(|(k, _)| k)
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.0.iter().map(|(_, v)| v)
+    }
+
+    pub fn retain(&mut self, mut keep: impl FnMut(&Str, &mut Value) -> bool) {
+        self.0.retain_mut(|(k, v)| keep(k, v));
+    }
+
+    /// The entries, for code that reorders or rebuilds them.
+    pub fn entries_mut(&mut self) -> &mut Vec<(Str, Value)> {
+        &mut self.0
+    }
+
+    pub fn entries(&self) -> &[(Str, Value)] {
+        &self.0
+    }
+}
+
+impl IntoIterator for Map {
+    type Item = (Str, Value);
+    type IntoIter = std::vec::IntoIter<(Str, Value)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl FromIterator<(Str, Value)> for Map {
+    /// Later entries of a key replace earlier ones.
+    fn from_iter<I: IntoIterator<Item = (Str, Value)>>(entries: I) -> Self {
+        let mut map = Map::new();
+        for (key, value) in entries {
+            map.set(key, value);
+        }
+        map
+    }
+}
+
+impl Value {
+    /// An empty map.
+    pub fn map() -> Self {
+        Value::Map(Map::new())
+    }
+
+    pub fn as_bool(&self) -> Option<bool> {
+        match self {
+            Value::Bool(b) => Some(*b),
+            _ => None,
+        }
+    }
+
+    pub fn as_i64(&self) -> Option<i64> {
+        match self {
+            Value::Int(i) => Some(*i),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::String(s) => Some(s),
+            _ => None,
+        }
+    }
+
+    pub fn as_list(&self) -> Option<&[Value]> {
+        match self {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub fn as_list_mut(&mut self) -> Option<&mut Vec<Value>> {
+        match self {
+            Value::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    pub fn as_map_mut(&mut self) -> Option<&mut Map> {
+        match self {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// What Go calls the zero value: null, false, 0, "", and an empty list or map.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Value::Null => true,
+            Value::Bool(b) => !b,
+            Value::Int(i) => *i == 0,
+            Value::Float(f) => *f == 0.0,
+            Value::String(s) => s.is_empty(),
+            Value::List(items) => items.is_empty(),
+            Value::Map(map) => map.is_empty(),
+        }
+    }
+
+    /// A field of a map; `None` when absent or when this is no map.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.as_map()?.get(key)
+    }
+
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
+        self.as_map_mut()?.get_mut(key)
+    }
+
+    /// Follows field names down through maps.
+    pub fn at(&self, path: &[&str]) -> Option<&Value> {
+        path.iter().try_fold(self, |value, key| value.get(key))
+    }
+
+    pub fn at_mut(&mut self, path: &[&str]) -> Option<&mut Value> {
+        path.iter().try_fold(self, |value, key| value.get_mut(key))
+    }
+
+    /// The string at a path of field names, "" when there is none.
+    pub fn str_at(&self, path: &[&str]) -> &str {
+        self.at(path).and_then(Value::as_str).unwrap_or("")
+    }
+
+    /// The map at a field, made when absent or of another type.
+    pub fn map_entry(&mut self, key: &str) -> &mut Value {
+        let slot = self.make_map().entry(key);
+        slot.make_map();
+        slot
+    }
+
+    /// Sets the value at a path, making the maps on the way.
+    pub fn set_at(&mut self, path: &[&str], value: impl Into<Value>) {
+        let Some((last, parents)) = path.split_last() else {
+            *self = value.into();
+            return;
+        };
+        let parent = parents.iter().fold(self, |value, key| value.map_entry(key));
+        parent.make_map().set(Str::new(last), value);
+    }
+
+    /// Removes the value at a path and returns it.
+    pub fn remove_at(&mut self, path: &[&str]) -> Option<Value> {
+        let (last, parents) = path.split_last()?;
+        self.at_mut(parents)?.as_map_mut()?.remove(last)
+    }
+
+    /// This value as a map, replaced by an empty one if it is anything else.
+    pub fn make_map(&mut self) -> &mut Map {
+        if !matches!(self, Value::Map(_)) {
+            *self = Value::Map(Map::new());
+        }
+        match self {
+            Value::Map(map) => map,
+            _ => unreachable!("made a map just above"),
+        }
+    }
+
+    /// The word the reference's messages use for a JSON value of this kind.
+    pub fn json_kind(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "bool",
+            Value::Int(_) | Value::Float(_) => "number",
+            Value::String(_) => "string",
+            Value::List(_) => "array",
+            Value::Map(_) => "object",
+        }
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Bool(value)
+    }
+}
+impl From<i32> for Value {
+    fn from(value: i32) -> Self {
+        Value::Int(value.into())
+    }
+}
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Int(value)
+    }
+}
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::Float(value)
+    }
+}
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Value::String(Str::new(value))
+    }
+}
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Value::String(Str::from(value))
+    }
+}
+impl From<Str> for Value {
+    fn from(value: Str) -> Self {
+        Value::String(value)
+    }
+}
+impl From<Map> for Value {
+    fn from(value: Map) -> Self {
+        Value::Map(value)
+    }
+}
+impl<T: Into<Value>> From<Vec<T>> for Value {
+    fn from(items: Vec<T>) -> Self {
+        Value::List(items.into_iter().map(Into::into).collect())
+    }
+}
+
+/// Writes a `Value` as JSON is written: `value!({ "a": 1, "b": [x, y] })`.
+#[macro_export]
+macro_rules! value {
+    (null) => { $crate::Value::Null };
+    ([ $($item:tt),* $(,)? ]) => { $crate::Value::List(vec![ $( $crate::value!($item) ),* ]) };
+    ({ $($key:literal : $item:tt),* $(,)? }) => {
+        $crate::Value::Map($crate::Map::from_entries(vec![ $( ($crate::Str::new_static($key), $crate::value!($item)) ),* ]))
+    };
+    ($other:expr) => { $crate::Value::from($other) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_made_read_and_removed() {
+        let mut object = Value::map();
+        object.set_at(&["metadata", "name"], "web");
+        object.set_at(&["metadata", "labels", "app"], "web");
+        assert_eq!(object, value!({"metadata": {"name": "web", "labels": {"app": "web"}}}));
+        assert_eq!(object.str_at(&["metadata", "labels", "app"]), "web");
+        assert_eq!(object.str_at(&["metadata", "absent", "app"]), "");
+        assert_eq!(object.remove_at(&["metadata", "name"]), Some(Value::from("web")));
+        assert_eq!(object.remove_at(&["spec", "name"]), None);
+        assert_eq!(object, value!({"metadata": {"labels": {"app": "web"}}}));
+    }
+
+    #[test]
+    fn setting_keeps_the_place_of_a_key() {
+        let mut map = value!({"a": 1, "b": 2}).as_map().cloned().unwrap_or_default();
+        assert_eq!(map.set("a", 3), Some(Value::Int(1)));
+        map.set("c", 4);
+        assert_eq!(Value::Map(map), value!({"a": 3, "b": 2, "c": 4}));
+    }
+}
