@@ -4,7 +4,10 @@
 //! never guess: a value of the wrong shape is an error.
 
 use crate::scalars::{Bytes, FieldsV1, IntOrString, Json, RawExtension};
+use crate::duration::Duration;
+use crate::quantity::Quantity;
 use crate::schema::{List, ListKind, MapType, Ref, Struct, Type};
+use crate::time::{MicroTime, Time};
 use crate::value::{Map, Str, Value};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -243,6 +246,19 @@ scalar!(IntOrString, Type::IntOrString, "a number or a string", v => match v {
     _ => None,
 }, x => match x { IntOrString::Int(i) => Value::from(*i), IntOrString::String(s) => Value::String(s.clone()) });
 scalar!(Bytes, Type::Bytes, "base64 text", v => v.as_str().and_then(|s| crate::base64::decode(s).ok()).map(Bytes), x => Value::from(crate::base64::encode(&x.0)));
+
+scalar!(Quantity, Type::Quantity, "a quantity", v => match v {
+    Value::Int(i) => Some(Quantity::from_i64(*i)),
+    other => other.as_str().and_then(|text| Quantity::parse(text).ok()),
+}, x => Value::from(x.as_str()));
+scalar!(Duration, Type::Duration, "a duration", v => v.as_str().and_then(|text| Duration::parse(text).ok()), x => Value::from(x.to_string()));
+scalar!(Time, Type::Time, "a time", v => v.as_str().and_then(|text| Time::parse(text).ok()), x => time_value(x.is_zero(), x.to_rfc3339()));
+scalar!(MicroTime, Type::MicroTime, "a time", v => v.as_str().and_then(|text| MicroTime::parse(text).ok()), x => time_value(x.is_zero(), x.to_rfc3339()));
+
+/// The zero time is shown as `null`.
+fn time_value(zero: bool, text: impl Into<Value>) -> Value {
+    if zero { Value::Null } else { text.into() }
+}
 
 impl ApiValue for Value {
     const TYPE: Type = Type::Any;

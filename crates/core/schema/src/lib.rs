@@ -8,15 +8,25 @@ extern crate self as pintle_schema;
 pub mod api_value;
 pub mod base64;
 pub mod canonical;
+pub mod duration;
+pub mod field_selector;
+pub mod int_or_string;
+pub mod label_selector;
+pub mod names;
+pub mod quantity;
 pub mod scalars;
 pub mod schema;
+pub mod time;
 pub mod value;
 
 pub use api_value::{ApiType, ApiValue, FieldName, ShapeError, View, ViewMut, derived};
 pub use canonical::{canonicalize, zero};
+pub use duration::Duration;
 pub use pintle_derive::ApiType;
+pub use quantity::Quantity;
 pub use scalars::{Bytes, FieldsV1, IntOrString, Json, RawExtension};
 pub use schema::{
     Enum, EnumValue, Field, Form, Keys, List, ListKind, Literal, MapType, Presence, Ref, Slice, Struct, Text, Type,
 };
+pub use time::{MicroTime, Time};
 pub use value::{Map, Str, Value};

@@ -1,0 +1,135 @@
+//! Finds out who a request comes from: client certificate, bearer token, or nobody.
+//! Guarantees that a credential that was shown and is wrong is refused, even where anonymous requests are allowed.
+//! Must never trust a certificate without verifying its chain, nor say in an answer why a credential was refused.
+
+mod der;
+mod token_file;
+mod x509;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use rustls_pki_types::CertificateDer;
+
+use crate::UserInfo;
+
+pub use token_file::{TokenFile, TokenFileError};
+pub use x509::{CertCache, ClientCa, ClientCaError};
+
+/// What a request and its connection show for themselves.
+#[derive(Clone, Copy, Default)]
+pub struct Credentials<'a> {
+    /// The first `Authorization` header.
+    pub authorization: Option<&'a [u8]>,
+    /// The client's certificate chain, leaf first. The connection proved that the client holds the leaf's key.
+    pub client_certs: &'a [CertificateDer<'a>],
+    /// Where the connection remembers who its certificate speaks for; without it every request verifies anew.
+    pub cert_cache: Option<&'a CertCache>,
+}
+
+/// The request has no valid credential: 401. Says no more, as the answer must not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unauthenticated;
+
+impl Unauthenticated {
+    /// The message (and the reason) of the Status that answers it.
+    pub const MESSAGE: &str = "Unauthorized";
+}
+
+impl fmt::Display for Unauthenticated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Unauthenticated::MESSAGE)
+    }
+}
+
+impl std::error::Error for Unauthenticated {}
+
+/// All ways in which a server recognizes its users, in kube-apiserver's order.
+#[derive(Default)]
+pub struct Authenticator {
+    /// The authorities whose client certificates count.
+    pub client_ca: Option<ClientCa>,
+    /// The static tokens.
+    pub token_file: Option<TokenFile>,
+    /// Who requests without a credential come from; `None` refuses them.
+    pub anonymous: Option<Arc<UserInfo>>,
+}
+
+impl Authenticator {
+    /// An authenticator that knows nobody, and lets in anonymous requests if told so.
+    pub fn new(anonymous_auth: bool) -> Authenticator {
+        Authenticator { anonymous: anonymous_auth.then(|| Arc::new(UserInfo::anonymous())), ..Authenticator::default() }
+    }
+
+    /// Who the request comes from. Budget: a hash lookup for a token, a cached answer for a certificate; no allocation.
+    ///
+    /// The first credential that proves an identity wins, so a good token makes up for an unknown certificate.
+    pub fn authenticate(
+        &self,
+        credentials: Credentials<'_>,
+        now: SystemTime,
+    ) -> Result<Arc<UserInfo>, Unauthenticated> {
+        let mut refused = false;
+        if let Some(ca) = &self.client_ca {
+            match ca.authenticate(credentials.client_certs, credentials.cert_cache, now) {
+                Ok(Some(user)) => return Ok(user),
+                Ok(None) => {}
+                Err(Unauthenticated) => refused = true,
+            }
+        }
+        if let Some(token) = credentials.authorization.and_then(bearer_token) {
+            match self.token_file.as_ref().and_then(|file| file.user(token)) {
+                Some(user) => return Ok(Arc::clone(user)),
+                None => refused = true,
+            }
+        }
+        match (&self.anonymous, refused) {
+            (Some(anonymous), false) => Ok(Arc::clone(anonymous)),
+            _ => Err(Unauthenticated),
+        }
+    }
+}
+
+/// The token of a `Bearer` header; a header of another scheme, or without a token, is no credential at all.
+fn bearer_token(header: &[u8]) -> Option<&[u8]> {
+    let mut parts = header.trim_ascii().splitn(3, |byte| *byte == b' ');
+    let scheme = parts.next()?;
+    let token = parts.next()?;
+    (scheme.eq_ignore_ascii_case(b"bearer") && !token.is_empty()).then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_and_anonymous_requests() {
+        // (header, user with anonymous requests allowed, user without)
+        let rows: [(Option<&str>, Option<&str>, Option<&str>); 12] = [
+            (None, Some("system:anonymous"), None),
+            (Some(""), Some("system:anonymous"), None),
+            (Some("Bearer admin-token"), Some("admin"), Some("admin")),
+            (Some("bearer admin-token"), Some("admin"), Some("admin")),
+            (Some("  BEARER admin-token x y "), Some("admin"), Some("admin")),
+            (Some("Bearer wrong"), None, None),
+            (Some("Bearer a.b.c"), None, None),
+            (Some("Bearer "), Some("system:anonymous"), None),
+            (Some("Bearer  admin-token"), Some("system:anonymous"), None),
+            (Some("Basic YWRtaW46YWRtaW4="), Some("system:anonymous"), None),
+            (Some("Token admin-token"), Some("system:anonymous"), None),
+            (Some("Bearer \u{e9}"), None, None),
+        ];
+        for (header, lenient, strict) in rows {
+            for (anonymous, expected) in [(true, lenient), (false, strict)] {
+                let mut authenticator = Authenticator::new(anonymous);
+                let csv = "admin-token,admin,1,system:masters";
+                authenticator.token_file = Some(TokenFile::parse(csv).expect("valid"));
+                let credentials = Credentials { authorization: header.map(str::as_bytes), ..Credentials::default() };
+                let user = authenticator.authenticate(credentials, SystemTime::UNIX_EPOCH);
+                let name = user.as_ref().map(|user| user.name.as_str()).ok();
+                assert_eq!(name, expected, "{header:?}, anonymous {anonymous}");
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Client certificates: the common name is the user, the organizations are the groups.
+//! Guarantees that only chains that lead to the client CA, are valid now and may authenticate clients give an identity.
+//! Must never keep a verdict longer than `RECHECK`, so that an expired certificate stops working on open connections too.
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
+use webpki::{EndEntityCert, KeyUsage};
+
+use super::{Unauthenticated, der};
+use crate::user::CREDENTIAL_ID_KEY;
+use crate::{Str, UserInfo};
+
+/// How long a connection's verdict is used before the chain is verified again (some 100 µs of CPU).
+const RECHECK: Duration = Duration::from_secs(10);
+
+const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
+const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
+/// 1.3.6.1.4.1.57683.2, the attribute that Kubernetes takes a user's uid from.
+const USER_UID: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
+
+/// Who a certificate speaks for: nobody when it has no common name.
+type Verdict = Result<Option<Arc<UserInfo>>, Unauthenticated>;
+
+/// Where a connection remembers who its certificate speaks for.
+#[derive(Default)]
+pub struct CertCache {
+    last: RwLock<Option<(SystemTime, Verdict)>>,
+}
+
+impl CertCache {
+    fn get(&self, now: SystemTime) -> Option<Verdict> {
+        let last = self.last.read().unwrap_or_else(PoisonError::into_inner);
+        let (since, verdict) = last.as_ref()?;
+        // A clock that went backwards makes the verdict worthless too.
+        let age = now.duration_since(*since).ok()?;
+        (age < RECHECK).then(|| verdict.clone())
+    }
+
+    fn put(&self, now: SystemTime, verdict: &Verdict) {
+        let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
+        *last = Some((now, verdict.clone()));
+    }
+}
+
+/// What is wrong with a file of certificate authorities.
+#[derive(Debug)]
+pub struct ClientCaError(String);
+
+impl fmt::Display for ClientCaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ClientCaError {}
+
+/// The authorities whose client certificates are trusted.
+pub struct ClientCa {
+    anchors: Vec<TrustAnchor<'static>>,
+}
+
+impl ClientCa {
+    /// Reads the authorities from PEM; there must be at least one.
+    pub fn from_pem(pem: &[u8]) -> Result<ClientCa, ClientCaError> {
+        let mut anchors = Vec::new();
+        for cert in CertificateDer::pem_slice_iter(pem) {
+            let cert = cert.map_err(|error| ClientCaError(error.to_string()))?;
+            let anchor = webpki::anchor_from_trusted_cert(&cert).map_err(|error| ClientCaError(error.to_string()))?;
+            anchors.push(anchor.to_owned());
+        }
+        match anchors.is_empty() {
+            true => Err(ClientCaError("no certificate found".to_owned())),
+            false => Ok(ClientCa { anchors }),
+        }
+    }
+
+    /// Who the chain speaks for: nobody when it is empty, an error when it is not to be trusted.
+    pub(super) fn authenticate(
+        &self,
+        chain: &[CertificateDer<'_>],
+        cache: Option<&CertCache>,
+        now: SystemTime,
+    ) -> Verdict {
+        let Some((leaf, intermediates)) = chain.split_first() else {
+            return Ok(None);
+        };
+        if let Some(verdict) = cache.and_then(|cache| cache.get(now)) {
+            return verdict;
+        }
+        let verdict = match self.verify(leaf, intermediates, now) {
+            Ok(()) => user(leaf),
+            Err(_) => Err(Unauthenticated),
+        };
+        if let Some(cache) = cache {
+            cache.put(now, &verdict);
+        }
+        verdict
+    }
+
+    fn verify(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: SystemTime,
+    ) -> Result<(), webpki::Error> {
+        let since_epoch = now.duration_since(SystemTime::UNIX_EPOCH);
+        let now = UnixTime::since_unix_epoch(since_epoch.map_err(|_| webpki::Error::CertNotValidYet {
+            time: UnixTime::since_unix_epoch(Duration::ZERO),
+            not_before: UnixTime::since_unix_epoch(Duration::ZERO),
+        })?);
+        EndEntityCert::try_from(leaf)?.verify_for_usage(
+            webpki::ALL_VERIFICATION_ALGS,
+            &self.anchors,
+            intermediates,
+            now,
+            KeyUsage::client_auth(),
+            None,
+            None,
+        )?;
+        Ok(())
+    }
+}
+
+/// The user that a verified certificate names.
+fn user(leaf: &CertificateDer<'_>) -> Verdict {
+    let subject = der::subject(leaf).map_err(|_| Unauthenticated)?;
+    let mut user = UserInfo::default();
+    let mut uids = 0;
+    for attribute in subject {
+        match attribute.oid {
+            // Of several common names the last counts.
+            COMMON_NAME => user.name = attribute.value.into(),
+            ORGANIZATION => user.groups.push(attribute.value.into()),
+            USER_UID if attribute.value.is_empty() => return Err(Unauthenticated),
+            USER_UID => {
+                uids += 1;
+                user.uid = attribute.value.into();
+            }
+            _ => {}
+        }
+    }
+    if user.name.is_empty() {
+        return Ok(None);
+    }
+    if uids > 1 {
+        return Err(Unauthenticated);
+    }
+    let digest = ring::digest::digest(&ring::digest::SHA256, leaf);
+    let mut id = String::from("X509SHA256=");
+    for byte in digest.as_ref() {
+        id.push_str(&format!("{byte:02x}"));
+    }
+    user.extra = vec![(Str::new_static(CREDENTIAL_ID_KEY), vec![id.into()])];
+    Ok(Some(Arc::new(user.authenticated())))
+}
+
+#[cfg(test)]
+#[path = "x509_tests.rs"]
+mod tests;

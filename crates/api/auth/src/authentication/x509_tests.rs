@@ -1,0 +1,163 @@
+//! Client certificates of every kind against the authenticator.
+//! Guarantees that each refusal is for its own reason: the same certificate without the flaw is accepted.
+//! Must never use the real clock.
+
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
+};
+
+use super::*;
+use crate::Authenticator;
+use crate::Credentials;
+
+type Ca = CertifiedIssuer<'static, KeyPair>;
+
+fn ca(name: &str) -> Ca {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(DnType::CommonName, name);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().expect("key")).expect("CA")
+}
+
+/// A certificate for `alice` of `dev` and `ops`, valid in 2025 and 2026, for authenticating clients.
+fn alice() -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.not_before = date_time_ymd(2025, 1, 1);
+    params.not_after = date_time_ymd(2026, 12, 31);
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    params.distinguished_name = rcgen::DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, "alice");
+    params.distinguished_name.push(DnType::OrganizationName, "dev");
+    params
+}
+
+fn signed(params: CertificateParams, ca: &Ca) -> CertificateDer<'static> {
+    let key = KeyPair::generate().expect("key");
+    params.signed_by(&key, ca).expect("signed").der().clone()
+}
+
+fn in_year(year: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs((year - 1970) * 31_557_600 + 86_400 * 30)
+}
+
+fn authenticator(ca: &Ca, anonymous: bool) -> Authenticator {
+    let mut authenticator = Authenticator::new(anonymous);
+    authenticator.client_ca = Some(ClientCa::from_pem(ca.pem().as_bytes()).expect("CA"));
+    authenticator
+}
+
+fn name(authenticator: &Authenticator, chain: &[CertificateDer<'_>], year: u64) -> Option<String> {
+    let credentials = Credentials { client_certs: chain, ..Credentials::default() };
+    let user = authenticator.authenticate(credentials, in_year(year)).ok()?;
+    Some(user.name.to_string())
+}
+
+#[test]
+fn a_certificate_gives_name_groups_and_credential_id() {
+    let ca = ca("ca");
+    let mut params = alice();
+    let uid = DnType::CustomDnType(vec![1, 3, 6, 1, 4, 1, 57683, 2]);
+    params.distinguished_name.push(uid, "u-1");
+    let chain = [signed(params, &ca)];
+    let credentials = Credentials { client_certs: &chain, ..Credentials::default() };
+    let user = authenticator(&ca, true).authenticate(credentials, in_year(2026));
+    let user = user.expect("authenticated");
+    assert_eq!((user.name.as_str(), user.uid.as_str()), ("alice", "u-1"));
+    assert_eq!(user.groups, ["dev", "system:authenticated"]);
+    let [(key, values)] = user.extra.as_slice() else {
+        panic!("one extra: {:?}", user.extra);
+    };
+    assert_eq!(key, "authentication.kubernetes.io/credential-id");
+    assert!(values[0].starts_with("X509SHA256=") && values[0].len() == 11 + 64);
+}
+
+#[test]
+fn only_what_the_authority_signed_for_clients_and_for_now_counts() {
+    let (ours, foreign) = (ca("ca"), ca("ca"));
+    let with = |change: fn(&mut CertificateParams)| {
+        let mut params = alice();
+        change(&mut params);
+        params
+    };
+    // (what, certificate, year, who)
+    let rows = [
+        ("as it should be", signed(alice(), &ours), 2026, Some("alice")),
+        ("expired", signed(alice(), &ours), 2027, None),
+        ("not yet valid", signed(alice(), &ours), 2024, None),
+        ("of another authority of that name", signed(alice(), &foreign), 2026, None),
+        (
+            "for servers only",
+            signed(with(|p| p.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth]), &ours),
+            2026,
+            None,
+        ),
+        ("for any use", signed(with(|p| p.extended_key_usages.clear()), &ours), 2026, Some("alice")),
+        (
+            "without a common name",
+            signed(with(|p| p.distinguished_name = rcgen::DistinguishedName::new()), &ours),
+            2026,
+            Some("system:anonymous"),
+        ),
+        ("garbage", CertificateDer::from(vec![0x30, 0x03, 1, 2, 3]), 2026, None),
+    ];
+    let authenticator = authenticator(&ours, true);
+    for (what, cert, year, who) in rows {
+        assert_eq!(name(&authenticator, &[cert], year).as_deref(), who, "{what}");
+    }
+    assert_eq!(name(&authenticator, &[], 2026).as_deref(), Some("system:anonymous"));
+}
+
+#[test]
+fn chains_go_through_intermediates() {
+    let root = ca("root");
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.distinguished_name.push(DnType::CommonName, "middle");
+    let key = KeyPair::generate().expect("key");
+    let middle = CertifiedIssuer::signed_by(params, key, &root).expect("signed");
+    let leaf = signed(alice(), &middle);
+    let authenticator = authenticator(&root, false);
+    let chain = [leaf, middle.der().clone()];
+    assert_eq!(name(&authenticator, &chain, 2026).as_deref(), Some("alice"));
+    assert_eq!(name(&authenticator, &chain[..1], 2026), None);
+}
+
+#[test]
+fn a_connection_remembers_the_verdict_for_a_while() {
+    let (ca, other) = (ca("ca"), ca("other"));
+    let chain = [signed(alice(), &ca)];
+    let cache = CertCache::default();
+    let ask = |authenticator: &Authenticator, now| {
+        let credentials = Credentials { client_certs: &chain, cert_cache: Some(&cache), ..Credentials::default() };
+        authenticator.authenticate(credentials, now).is_ok()
+    };
+    let start = in_year(2026);
+    assert!(ask(&authenticator(&ca, false), start));
+    // Another authority now: the verdict is remembered, then found to be out of date.
+    let changed = authenticator(&other, false);
+    assert!(ask(&changed, start + RECHECK / 2));
+    assert!(!ask(&changed, start + RECHECK));
+    assert!(ask(&authenticator(&ca, false), start - RECHECK), "clock went backwards");
+}
+
+#[test]
+fn a_good_token_makes_up_for_an_unknown_certificate() {
+    let mut authenticator = authenticator(&ca("ca"), true);
+    let tokens = super::super::TokenFile::parse("t,bob,1").expect("valid");
+    authenticator.token_file = Some(tokens);
+    let chain = [signed(alice(), &ca("other"))];
+    for (header, who) in [("Bearer t", Some("bob")), ("Bearer u", None), ("", None)] {
+        let credentials =
+            Credentials { authorization: Some(header.as_bytes()), client_certs: &chain, cert_cache: None };
+        let user = authenticator.authenticate(credentials, in_year(2026)).ok();
+        assert_eq!(user.as_ref().map(|user| user.name.as_str()), who);
+    }
+}
+
+#[test]
+fn files_without_a_usable_authority_are_refused() {
+    let broken = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+    for pem in ["", "no pem", broken] {
+        assert!(ClientCa::from_pem(pem.as_bytes()).is_err(), "{pem:?}");
+    }
+}

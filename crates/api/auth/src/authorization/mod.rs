@@ -1,0 +1,220 @@
+//! Decides whether a user may do what a request asks for: a chain of modes, each of which may allow.
+//! Guarantees that what no mode allows is forbidden, and that the refusal is worded as kube-apiserver words it.
+//! Must never look at objects: only at who, which verb and on what.
+
+mod forbidden;
+pub mod rbac;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::UserInfo;
+use crate::user::groups;
+
+pub use forbidden::{Forbidden, forbidden};
+use rbac::{Grant, RbacSource};
+
+/// What a request wants to do. Empty text means that there is none of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Attributes<'a> {
+    /// Who asks.
+    pub user: &'a UserInfo,
+    /// The verb of the API (`get`, `list`, `deletecollection`, ...), or the method in lower case for a path.
+    pub verb: &'a str,
+    /// Whether this is about a resource; otherwise only `path` counts.
+    pub is_resource: bool,
+    /// The API group of the resource, empty for the core group.
+    pub api_group: &'a str,
+    /// The version in the request, which no mode looks at.
+    pub api_version: &'a str,
+    /// The resource, in plural.
+    pub resource: &'a str,
+    /// The subresource.
+    pub subresource: &'a str,
+    /// The namespace; empty for resources of the cluster and for requests across namespaces.
+    pub namespace: &'a str,
+    /// The object's name.
+    pub name: &'a str,
+    /// The path of a request that is not about a resource.
+    pub path: &'a str,
+}
+
+impl<'a> Attributes<'a> {
+    /// A request for a path that is not about a resource.
+    pub fn non_resource(user: &'a UserInfo, verb: &'a str, path: &'a str) -> Attributes<'a> {
+        Attributes { path, is_resource: false, ..Attributes::resource(user, verb, "", "") }
+    }
+
+    /// A request for a resource across the cluster; set the other fields as needed.
+    pub fn resource(user: &'a UserInfo, verb: &'a str, api_group: &'a str, resource: &'a str) -> Attributes<'a> {
+        Attributes {
+            user,
+            verb,
+            is_resource: true,
+            api_group,
+            api_version: "",
+            resource,
+            subresource: "",
+            namespace: "",
+            name: "",
+            path: "",
+        }
+    }
+}
+
+/// A value of `--authorization-mode`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// What kubelets may do. Has no opinion yet, so that nodes get what RBAC gives them.
+    Node,
+    /// Roles and bindings.
+    Rbac,
+    /// Everybody may do everything.
+    AlwaysAllow,
+    /// Nobody may do anything.
+    AlwaysDeny,
+}
+
+impl Mode {
+    /// The names as the flag takes them.
+    pub const NAMES: [(&str, Mode); 4] = [
+        ("AlwaysAllow", Mode::AlwaysAllow),
+        ("AlwaysDeny", Mode::AlwaysDeny),
+        ("Node", Mode::Node),
+        ("RBAC", Mode::Rbac),
+    ];
+}
+
+/// The text is not the name of a mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownMode;
+
+impl FromStr for Mode {
+    type Err = UnknownMode;
+
+    fn from_str(text: &str) -> Result<Mode, UnknownMode> {
+        let found = Mode::NAMES.iter().find(|(name, _)| *name == text);
+        found.map(|(_, mode)| *mode).ok_or(UnknownMode)
+    }
+}
+
+/// Whether a request may go on.
+#[derive(Clone, Debug)]
+pub enum Decision {
+    /// It may; [`Allowed`] says why, when somebody asks.
+    Allow(Allowed),
+    /// It may not. What the modes have to say about it, mostly nothing.
+    Deny(String),
+}
+
+impl Decision {
+    /// Whether the request may go on.
+    pub fn is_allowed(&self) -> bool {
+        matches!(self, Decision::Allow(_))
+    }
+
+    /// The reason as access reviews show it; empty when there is none to give.
+    pub fn reason(&self) -> String {
+        match self {
+            Decision::Allow(allowed) => allowed.to_string(),
+            Decision::Deny(reason) => reason.clone(),
+        }
+    }
+}
+
+/// Why a request was allowed. Costs nothing until it is displayed.
+#[derive(Clone, Debug)]
+pub enum Allowed {
+    /// For a reason that needs no words: a privileged group, or a mode that allows everything.
+    Always,
+    /// By a role that a binding gives to the user.
+    Rbac(Grant),
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Allowed::Always => Ok(()),
+            Allowed::Rbac(grant) => write!(f, "RBAC: allowed by {grant}"),
+        }
+    }
+}
+
+/// The modes of a server, asked in their order.
+#[derive(Clone)]
+pub struct Authorizer {
+    modes: Vec<Mode>,
+    rbac: Arc<dyn RbacSource>,
+}
+
+impl Authorizer {
+    /// An authorizer of the given modes; `rbac` is asked only if they contain RBAC.
+    pub fn new(modes: Vec<Mode>, rbac: Arc<dyn RbacSource>) -> Authorizer {
+        Authorizer { modes, rbac }
+    }
+
+    /// Whether the request may go on. Budget: a few hash lookups and rule comparisons, no allocation unless refused.
+    pub fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
+        // Stands above all modes, so that no configuration locks out the administrator.
+        if attributes.user.in_group(groups::MASTERS) {
+            return Decision::Allow(Allowed::Always);
+        }
+        let mut reasons = Vec::new();
+        for mode in &self.modes {
+            match mode {
+                Mode::Node => {}
+                Mode::AlwaysAllow => return Decision::Allow(Allowed::Always),
+                Mode::AlwaysDeny => reasons.push("Everything is forbidden.".to_owned()),
+                Mode::Rbac => match self.rbac.snapshot().authorize(attributes) {
+                    Ok(grant) => return Decision::Allow(Allowed::Rbac(grant)),
+                    Err(reason) if reason.is_empty() => {}
+                    Err(reason) => reasons.push(reason),
+                },
+            }
+        }
+        Decision::Deny(reasons.join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rbac::{Rbac, RbacSnapshot};
+    use super::*;
+
+    #[test]
+    fn modes_are_asked_in_order_and_masters_never_refused() {
+        use Mode::{AlwaysAllow, AlwaysDeny, Node, Rbac as ByRoles};
+        // (modes, allowed for bob, reason)
+        let rows: [(&[Mode], bool, &str); 7] = [
+            (&[], false, ""),
+            (&[Node], false, ""),
+            (&[Node, ByRoles], false, ""),
+            (&[AlwaysAllow], true, ""),
+            (&[AlwaysDeny], false, "Everything is forbidden."),
+            (&[AlwaysDeny, AlwaysAllow], true, ""),
+            (&[AlwaysDeny, ByRoles, AlwaysDeny], false, "Everything is forbidden.\nEverything is forbidden."),
+        ];
+        let user = |group: &str| UserInfo { name: "bob".into(), groups: vec![group.into()], ..UserInfo::default() };
+        let (bob, admin) = (user("people"), user("system:masters"));
+        for (modes, allowed, reason) in rows {
+            let rbac = Rbac::new(RbacSnapshot::default());
+            let authorizer = Authorizer::new(modes.to_vec(), Arc::new(rbac));
+            let decision = authorizer.authorize(&Attributes::resource(&bob, "list", "", "pods"));
+            assert_eq!(decision.is_allowed(), allowed, "{modes:?}");
+            assert_eq!(decision.reason(), reason, "{modes:?}");
+            let admins = authorizer.authorize(&Attributes::non_resource(&admin, "get", "/"));
+            assert!(admins.is_allowed() && admins.reason().is_empty());
+        }
+    }
+
+    #[test]
+    fn mode_names() {
+        for (name, mode) in Mode::NAMES {
+            assert_eq!(name.parse(), Ok(mode));
+        }
+        for name in ["", "rbac", "ABAC", "Webhook"] {
+            assert_eq!(name.parse::<Mode>(), Err(UnknownMode));
+        }
+    }
+}

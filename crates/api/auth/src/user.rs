@@ -1,0 +1,86 @@
+//! A user as authentication found it, and the names that Kubernetes gives a meaning of its own.
+//! Guarantees nothing about the name's form: identity providers may use any text.
+//! Must never hold a credential.
+
+use crate::Str;
+
+/// User names with a meaning of their own.
+pub mod users {
+    /// Who comes without a credential.
+    pub const ANONYMOUS: &str = "system:anonymous";
+    /// Begins the user name of every service account: `system:serviceaccount:<namespace>:<name>`.
+    pub const SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
+}
+
+/// Groups with a meaning of their own.
+pub mod groups {
+    /// May do everything, whatever the authorization modes say.
+    pub const MASTERS: &str = "system:masters";
+    /// Everybody who showed a credential.
+    pub const AUTHENTICATED: &str = "system:authenticated";
+    /// Everybody who did not.
+    pub const UNAUTHENTICATED: &str = "system:unauthenticated";
+}
+
+/// The key in [`UserInfo::extra`] of what identifies the credential itself.
+pub const CREDENTIAL_ID_KEY: &str = "authentication.kubernetes.io/credential-id";
+
+/// Who a request comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserInfo {
+    /// The name that identifies the user.
+    pub name: Str,
+    /// Tells apart users that have the same name at different times; often empty.
+    pub uid: Str,
+    /// The groups the user is in, in the order the credential gives them.
+    pub groups: Vec<Str>,
+    /// What else the authenticator knows, sorted by key.
+    pub extra: Vec<(Str, Vec<Str>)>,
+}
+
+impl UserInfo {
+    /// The user of requests without a credential.
+    pub fn anonymous() -> UserInfo {
+        UserInfo {
+            name: Str::new_static(users::ANONYMOUS),
+            groups: vec![Str::new_static(groups::UNAUTHENTICATED)],
+            ..UserInfo::default()
+        }
+    }
+
+    /// Whether the user is in a group.
+    pub fn in_group(&self, group: &str) -> bool {
+        self.groups.iter().any(|own| own == group)
+    }
+
+    /// The user with the group that all who showed a credential are in. An anonymous user stays as it is.
+    pub fn authenticated(mut self) -> UserInfo {
+        let exempt = self.name == users::ANONYMOUS
+            || self.in_group(groups::AUTHENTICATED)
+            || self.in_group(groups::UNAUTHENTICATED);
+        if !exempt {
+            self.groups.push(Str::new_static(groups::AUTHENTICATED));
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_group_of_the_authenticated_is_added_once_and_last() {
+        let rows: [(&str, &[&str], &[&str]); 4] = [
+            ("alice", &[], &["system:authenticated"]),
+            ("alice", &["a"], &["a", "system:authenticated"]),
+            ("alice", &["system:authenticated", "a"], &["system:authenticated", "a"]),
+            ("system:anonymous", &["system:unauthenticated"], &["system:unauthenticated"]),
+        ];
+        for (name, before, after) in rows {
+            let user =
+                UserInfo { name: name.into(), groups: before.iter().map(Str::new).collect(), ..UserInfo::default() };
+            assert_eq!(user.authenticated().groups, after);
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Discovery documents and OpenAPI, published from the resources and their schemas.

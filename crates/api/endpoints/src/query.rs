@@ -1,0 +1,282 @@
+//! The query of a request: its parameters, and the options they are read into.
+//!
+//! Values that cannot be read answer 400, values that are not allowed 422 in the name of the options' kind, as the
+//! reference does.
+
+use crate::request::decode;
+use pintle_registry::list::Match;
+use pintle_registry::options::Propagation;
+use pintle_registry::{DeleteOptions, ListOptions, Requester, Result, Status, WriteOptions};
+use pintle_schema::Value;
+use pintle_validation::ErrorList;
+use pintle_validation::metadata::validate_field_manager;
+
+/// Decoded parameters, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub fn parse(query: &str) -> Self {
+        let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let text = |part: &str| decode(&part.replace('+', " ")).into_owned();
+            (text(key), text(value))
+        });
+        Query(pairs.collect())
+    }
+
+    /// The first value of a parameter, "" when it is absent.
+    pub fn get(&self, key: &str) -> &str {
+        self.0.iter().find(|(k, _)| k == key).map_or("", |(_, value)| value)
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.0.iter().any(|(k, _)| k == key)
+    }
+
+    pub fn all<'a>(&'a self, key: &str) -> impl Iterator<Item = &'a str> {
+        let key = key.to_owned();
+        self.0.iter().filter(move |(k, _)| *k == key).map(|(_, value)| value.as_str())
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// A boolean parameter: present counts as true unless it says 0 or false.
+    pub fn flag(&self, key: &str) -> bool {
+        self.has(key) && !matches!(self.get(key).to_ascii_lowercase().as_str(), "0" | "false")
+    }
+
+    fn optional_flag(&self, key: &str) -> Option<bool> {
+        self.has(key).then(|| self.flag(key))
+    }
+
+    fn integer(&self, key: &str) -> Result<Option<i64>> {
+        if !self.has(key) {
+            return Ok(None);
+        }
+        let text = self.get(key);
+        text.parse().map(Some).map_err(|error: std::num::ParseIntError| {
+            let why = match error.kind() {
+                std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            };
+            Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
+        })
+    }
+}
+
+/// How strictly bodies are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+/// The options of create, update and patch.
+pub struct WriteQuery {
+    pub options: WriteOptions,
+    pub field_validation: FieldValidation,
+    pub force: Option<bool>,
+}
+
+/// Reads the options of a write; `kind` is `CreateOptions`, `UpdateOptions` or `PatchOptions`.
+///
+/// # Errors
+/// 422 for values that are not allowed.
+pub fn write_options(query: &Query, kind: &str, requester: Requester) -> Result<WriteQuery> {
+    let mut errors = ErrorList::default();
+    let force = query.optional_flag("force");
+    if kind == "PatchOptions" && force.is_some() {
+        errors.forbidden("force", "may not be specified for non-apply patch");
+    }
+    let field_manager = query.get("fieldManager");
+    validate_field_manager(field_manager, "fieldManager", &mut errors);
+    let dry_run = dry_run(query.all("dryRun"), &mut errors);
+    let field_validation = match query.get("fieldValidation") {
+        "" | "Warn" => FieldValidation::Warn,
+        "Ignore" => FieldValidation::Ignore,
+        "Strict" => FieldValidation::Strict,
+        other => {
+            errors.not_supported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]);
+            FieldValidation::Warn
+        }
+    };
+    judged(kind, errors)?;
+    Ok(WriteQuery {
+        options: WriteOptions { dry_run, field_manager: field_manager.to_owned(), requester },
+        field_validation,
+        force,
+    })
+}
+
+fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut ErrorList) -> bool {
+    let values: Vec<&str> = values.collect();
+    if values.is_empty() {
+        return false;
+    }
+    if values.iter().any(|value| *value != "All") {
+        let list = Value::List(values.iter().map(|value| Value::from(*value)).collect());
+        errors.not_supported("dryRun", list, &["All"]);
+    }
+    true
+}
+
+fn judged(kind: &str, errors: ErrorList) -> Result<()> {
+    if errors.is_empty() { Ok(()) } else { Err(Status::invalid("meta.k8s.io", kind, "", &errors)) }
+}
+
+/// The options of a list or watch.
+#[derive(Clone, Debug, Default)]
+pub struct ListQuery {
+    pub list: ListOptions,
+    pub label_selector: String,
+    pub field_selector: String,
+    pub watch: bool,
+    pub allow_bookmarks: bool,
+    pub send_initial_events: Option<bool>,
+    pub timeout_seconds: Option<u64>,
+}
+
+/// Reads the options of a list or watch.
+///
+/// # Errors
+/// 400 for numbers that are none, 422 for combinations that are not allowed.
+pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
+    let limit = query.integer("limit")?.unwrap_or(0).max(0);
+    let timeout = query.integer("timeoutSeconds")?;
+    let watch = legacy_watch || query.flag("watch");
+    let send_initial_events = query.optional_flag("sendInitialEvents");
+    let version = query.get("resourceVersion");
+    let wanted = query.get("resourceVersionMatch");
+    let mut errors = ErrorList::default();
+    let matching = match wanted {
+        "" => None,
+        "Exact" => Some(Match::Exact),
+        "NotOlderThan" => Some(Match::NotOlderThan),
+        _ => None,
+    };
+    if watch {
+        watch_combinations(query, wanted, send_initial_events, &mut errors);
+    } else {
+        list_combinations(query, wanted, version, send_initial_events, &mut errors);
+    }
+    judged("ListOptions", errors)?;
+    Ok(ListQuery {
+        list: ListOptions {
+            resource_version: version.to_owned(),
+            resource_version_match: matching,
+            limit,
+            continue_token: query.get("continue").to_owned(),
+        },
+        label_selector: query.get("labelSelector").to_owned(),
+        field_selector: query.get("fieldSelector").to_owned(),
+        watch,
+        allow_bookmarks: query.flag("allowWatchBookmarks"),
+        send_initial_events,
+        timeout_seconds: timeout.and_then(|seconds| u64::try_from(seconds).ok()),
+    })
+}
+
+fn list_combinations(query: &Query, wanted: &str, version: &str, initial: Option<bool>, errors: &mut ErrorList) {
+    if !wanted.is_empty() {
+        if !query.get("continue").is_empty() {
+            errors.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
+        }
+        if version.is_empty() {
+            errors.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
+        }
+        if !matches!(wanted, "Exact" | "NotOlderThan") {
+            errors.not_supported("resourceVersionMatch", wanted, &["Exact", "NotOlderThan", ""]);
+        }
+        if wanted == "Exact" && version == "0" {
+            errors.forbidden("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+        }
+    }
+    if initial.is_some() {
+        errors.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list");
+    }
+}
+
+fn watch_combinations(query: &Query, wanted: &str, initial: Option<bool>, errors: &mut ErrorList) {
+    if initial.is_some() {
+        if wanted.is_empty() {
+            errors.forbidden("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+        } else if wanted != "NotOlderThan" {
+            errors.not_supported("resourceVersionMatch", wanted, &["NotOlderThan"]);
+        }
+    } else if !wanted.is_empty() {
+        errors.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    }
+    if initial == Some(true) && !query.flag("allowWatchBookmarks") {
+        // The reference starts such a watch without the closing bookmark; nothing to refuse.
+    }
+    if !query.get("continue").is_empty() && initial.is_some() {
+        errors.forbidden("continue", "continue is forbidden for watch with sendInitialEvents");
+    }
+}
+
+/// Reads the options of a delete from the query.
+///
+/// # Errors
+/// 400 for a period that is no number, 422 for values that are not allowed.
+pub fn delete_options(query: &Query, requester: Requester) -> Result<DeleteOptions> {
+    let grace_period_seconds = query.integer("gracePeriodSeconds")?;
+    let policy = query.get("propagationPolicy");
+    let text = |key: &str| Some(query.get(key)).filter(|text| !text.is_empty()).map(str::to_owned);
+    let mut options = DeleteOptions {
+        grace_period_seconds,
+        orphan_dependents: query.optional_flag("orphanDependents"),
+        uid: text("uid"),
+        resource_version: text("resourceVersion"),
+        requester,
+        ..DeleteOptions::default()
+    };
+    judge_delete(&mut options, policy, query.all("dryRun"))?;
+    Ok(options)
+}
+
+/// Reads the options of a delete from its body, which hides the query.
+///
+/// # Errors
+/// 422 for values that are not allowed.
+pub fn delete_options_from_body(body: &Value, requester: Requester) -> Result<DeleteOptions> {
+    let text = |key: &str| Some(body.str_at(&["preconditions", key])).filter(|text| !text.is_empty()).map(str::to_owned);
+    let mut options = DeleteOptions {
+        grace_period_seconds: body.get("gracePeriodSeconds").and_then(Value::as_i64),
+        orphan_dependents: body.get("orphanDependents").and_then(Value::as_bool),
+        uid: text("uid"),
+        resource_version: text("resourceVersion"),
+        requester,
+        ..DeleteOptions::default()
+    };
+    let dry_run = body.get("dryRun").and_then(Value::as_list).unwrap_or(&[]);
+    let policy = body.str_at(&["propagationPolicy"]).to_owned();
+    judge_delete(&mut options, &policy, dry_run.iter().filter_map(Value::as_str))?;
+    Ok(options)
+}
+
+fn judge_delete<'a>(options: &mut DeleteOptions, policy: &str, dry_run_values: impl Iterator<Item = &'a str>) -> Result<()> {
+    let mut errors = ErrorList::default();
+    options.propagation = match policy {
+        "" => None,
+        "Orphan" => Some(Propagation::Orphan),
+        "Background" => Some(Propagation::Background),
+        "Foreground" => Some(Propagation::Foreground),
+        other => {
+            errors.not_supported("propagationPolicy", other, &["Foreground", "Background", "Orphan", "nil"]);
+            None
+        }
+    };
+    if options.orphan_dependents.is_some() && options.propagation.is_some() {
+        errors.invalid(
+            "propagationPolicy",
+            policy,
+            "orphanDependents and deletionPropagation cannot be both set",
+        );
+    }
+    options.dry_run = dry_run(dry_run_values, &mut errors);
+    judged("DeleteOptions", errors)
+}

@@ -1,0 +1,185 @@
+//! What a request asks for, read from its method and path.
+//!
+//! The forms are those of the reference's RequestInfo: `/api/v1/...` and `/apis/<group>/<version>/...` name resources,
+//! everything else is a path. Reading never fails; what leads nowhere is found out when it is looked up.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use pintle_auth::{CertCache, UserInfo};
+use std::borrow::Cow;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Why a body could not be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BodyFailure {
+    TooLarge,
+    /// The connection broke or the body was malformed.
+    Broken,
+}
+
+/// A body that is read when it is wanted, and not at all when the request is refused before.
+pub type LazyBody = Pin<Box<dyn Future<Output = Result<Bytes, BodyFailure>> + Send>>;
+
+/// A request, independent of the connection it came over.
+pub struct Request {
+    pub method: Method,
+    /// Percent-encoded, as it came.
+    pub path: String,
+    pub query: String,
+    pub headers: HeaderMap,
+    pub body: LazyBody,
+    /// DER certificates the client proved to own, leaf first.
+    pub client_certs: Vec<Vec<u8>>,
+    pub cert_cache: Option<Arc<CertCache>>,
+    pub peer: Option<std::net::IpAddr>,
+}
+
+impl Request {
+    pub fn header(&self, name: http::header::HeaderName) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
+    }
+}
+
+/// A request that names a resource.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResourcePath {
+    pub group: String,
+    pub version: String,
+    pub namespace: String,
+    pub resource: String,
+    pub name: String,
+    pub subresource: String,
+    /// What follows the subresource (proxy paths).
+    pub rest: String,
+    /// `/api/v1/watch/...`: the legacy form of a watch.
+    pub legacy_watch: bool,
+    /// An empty segment where there must be none.
+    pub malformed: bool,
+}
+
+/// Reads a path; `None` when it names no resource.
+pub fn parse_path(path: &str) -> Option<ResourcePath> {
+    let path = path.strip_prefix('/')?;
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let mut segments = path.split('/');
+    let mut found = ResourcePath::default();
+    match segments.next()? {
+        "api" => found.version = segments.next()?.to_owned(),
+        "apis" => {
+            found.group = segments.next()?.to_owned();
+            found.version = segments.next()?.to_owned();
+        }
+        _ => return None,
+    }
+    let mut rest: Vec<&str> = segments.collect();
+    if rest.is_empty() || found.version.is_empty() {
+        return None;
+    }
+    if rest[0] == "watch" && rest.len() > 1 {
+        found.legacy_watch = true;
+        rest.remove(0);
+    }
+    if rest[0] == "namespaces" && rest.len() > 1 {
+        found.namespace = decode(rest[1]).into_owned();
+        // namespaces/<name>[/status|finalize] is the namespace itself.
+        if rest.len() > 2 && !matches!(rest[2], "status" | "finalize") {
+            rest.drain(..2);
+        } else if rest.len() > 3 {
+            found.malformed = true;
+        }
+    }
+    if found.namespace.is_empty() && rest.first() == Some(&"") {
+        found.malformed = true;
+    }
+    found.resource = rest[0].to_owned();
+    found.name = rest.get(1).map(|name| decode(name).into_owned()).unwrap_or_default();
+    found.subresource = rest.get(2).map(|name| (*name).to_owned()).unwrap_or_default();
+    if rest.len() > 1 && rest[1].is_empty() || rest.len() > 2 && rest[2].is_empty() || found.resource.is_empty() {
+        found.malformed = true;
+    }
+    if rest.len() > 3 {
+        found.rest = rest[3..].join("/");
+    }
+    Some(found)
+}
+
+/// Undoes percent-encoding; what is not valid stays as it is.
+pub fn decode(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return text.into();
+    }
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = |offset: usize| bytes.get(at + offset).and_then(|byte| char::from(*byte).to_digit(16));
+        match (bytes[at], hex(1), hex(2)) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            (byte, ..) => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).map_or_else(|_| text.into(), Cow::Owned)
+}
+
+/// The verb that authorization, metrics and audit know a resource request by.
+pub fn verb(method: &Method, path: &ResourcePath, query: &crate::query::Query) -> &'static str {
+    let watching = path.legacy_watch || query.flag("watch");
+    match (method.as_str(), path.name.is_empty()) {
+        ("POST", _) => "create",
+        ("GET" | "HEAD", true) => if watching || single_by_field(query) && watching { "watch" } else { "list" },
+        ("GET" | "HEAD", false) => if path.legacy_watch { "watch" } else { "get" },
+        ("PUT", _) => "update",
+        ("PATCH", _) => "patch",
+        ("DELETE", true) => "deletecollection",
+        ("DELETE", false) => "delete",
+        _ => "",
+    }
+}
+
+fn single_by_field(_query: &crate::query::Query) -> bool {
+    false
+}
+
+/// Who asks, and what about: what the steps after authentication share.
+pub struct Caller {
+    pub user: Arc<UserInfo>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_resources_as_the_reference_reads_them() {
+        let rows = [
+            ("/api/v1/pods", "", "pods", "", ""),
+            ("/api/v1/namespaces/a/pods/b/status", "a", "pods", "b", "status"),
+            ("/api/v1/namespaces/a", "a", "namespaces", "a", ""),
+            ("/api/v1/namespaces/a/finalize", "a", "namespaces", "a", "finalize"),
+            ("/api/v1/namespaces", "", "namespaces", "", ""),
+            ("/apis/apps/v1/namespaces/a/deployments/", "a", "deployments", "", ""),
+            ("/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode", "", "clusterroles", "system:node", ""),
+        ];
+        for (path, namespace, resource, name, subresource) in rows {
+            let found = parse_path(path).unwrap_or_else(|| panic!("{path} names a resource"));
+            assert_eq!(
+                (&*found.namespace, &*found.resource, &*found.name, &*found.subresource, found.malformed),
+                (namespace, resource, name, subresource, false),
+                "{path}"
+            );
+        }
+        for path in ["/", "/api", "/api/v1", "/apis/apps", "/apis/apps/v1", "/healthz", "/version"] {
+            assert_eq!(parse_path(path), None, "{path}");
+        }
+        assert!(parse_path("/api/v1/namespaces/a/pods//b").is_some_and(|found| found.malformed));
+        assert!(parse_path("/api/v1/watch/pods").is_some_and(|found| found.legacy_watch && found.resource == "pods"));
+    }
+}

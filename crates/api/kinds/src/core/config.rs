@@ -1,0 +1,62 @@
+//! ConfigMaps and Secrets.
+//!
+//! A Secret never leaves this module's hands with `stringData`: it is for writing only.
+
+use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage};
+use crate::strategy::{GENERAL, Strategy};
+use crate::views::clear;
+use pintle_schema::{ApiValue, Bytes, Value, ViewMut};
+use pintle_types::core::v1;
+
+pub(super) static CONFIG_MAPS: Resource = Resource {
+    short_names: &["cm"],
+    storage: Some(Storage::of::<v1::ConfigMap>("v1", "ConfigMap", "/registry/configmaps/", "qFsyl6wFWjQ=")),
+    ..Resource::namespaced::<v1::ConfigMap>("", "v1", "configmaps", "configmap", "ConfigMap")
+};
+
+pub(super) static SECRETS: Resource = Resource {
+    storage: Some(Storage::of::<v1::Secret>("v1", "Secret", "/registry/secrets/", "S6u1pOWzb84=")),
+    selectable: &[Selectable::path("type", &["type"])],
+    selector_refusal: NOT_SUPPORTED,
+    strategy: &Strategy { normalize: Some(merge_string_data), ..GENERAL },
+    ..Resource::namespaced::<v1::Secret>("", "v1", "secrets", "secret", "Secret")
+};
+
+/// Merges `stringData` over `data`.
+fn merge_string_data(object: &mut Value) {
+    let mut secret = ViewMut::<v1::Secret>::new(object);
+    let strings = secret.view().field(v1::Secret::STRING_DATA).get();
+    if !strings.is_empty() {
+        let data = secret.by_ref().field(v1::Secret::DATA).raw().make_map();
+        for (key, text) in strings {
+            data.set(key, Bytes(text.into_bytes()).to_value());
+        }
+    }
+    clear(&mut secret, v1::Secret::STRING_DATA);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::normalized;
+    use pintle_schema::value;
+
+    #[test]
+    fn string_data_is_merged_over_data() {
+        let rows = [
+            (value!({"stringData": {"a": "x"}}), value!({"data": {"a": "eA=="}})),
+            (
+                value!({"data": {"a": "eQ==", "b": "eg=="}, "stringData": {"a": "x"}}),
+                value!({"data": {"a": "eA==", "b": "eg=="}}),
+            ),
+            (value!({"data": {"a": "eQ=="}, "stringData": {}}), value!({"data": {"a": "eQ=="}})),
+        ];
+        for (given, expected) in rows {
+            assert_eq!(normalized(&SECRETS, given.clone()), normalized(&CONFIG_MAPS_LIKE_SECRET, expected), "{given:?}");
+        }
+    }
+
+    /// A secret that nothing is done to.
+    static CONFIG_MAPS_LIKE_SECRET: Resource =
+        Resource { ..Resource::namespaced::<v1::Secret>("", "v1", "secrets", "secret", "Secret") };
+}

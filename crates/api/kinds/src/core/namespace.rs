@@ -1,0 +1,64 @@
+//! Namespaces.
+//!
+//! Their second list of finalizers, in the spec, is written through `finalize` alone; deleting stands in the registry.
+
+use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
+use crate::strategy::{Context, GENERAL, NameRule, Part, STATUS, STATUS_PATHS, Strategy};
+use crate::views::push;
+use pintle_schema::{Value, ViewMut};
+use pintle_types::core::v1;
+
+/// The finalizer that keeps a namespace until its contents are gone.
+const KUBERNETES: v1::FinalizerName = v1::FinalizerName::KUBERNETES;
+
+pub(super) static NAMESPACES: Resource = Resource {
+    verbs: Verbs::ALL.without(Verbs::DELETECOLLECTION),
+    short_names: &["ns"],
+    storage: Some(Storage::of::<v1::Namespace>("v1", "Namespace", "/registry/namespaces/", "Q3oi5N2YM8M=")),
+    subresources: &[
+        Subresource { verbs: Verbs::UPDATE, ..Subresource::part::<v1::Namespace>("finalize", "Namespace", &FINALIZE) },
+        Subresource::status::<v1::Namespace>("Namespace", &STATUS),
+    ],
+    selectable: &[Selectable::path("status.phase", &["status", "phase"])],
+    selector_refusal: NOT_SUPPORTED,
+    strategy: &NAMESPACE,
+    ..Resource::cluster::<v1::Namespace>("", "v1", "namespaces", "namespace", "Namespace")
+};
+
+static NAMESPACE: Strategy = Strategy {
+    name: NameRule::Label,
+    delete_answers_object: true,
+    create_clears: STATUS_PATHS,
+    update_keeps: &[&["spec"], &["status"]],
+    reset_fields: STATUS_PATHS,
+    prepare_create: Some(prepare_create),
+    ..GENERAL
+};
+
+static FINALIZE: Part = Part { keeps: STATUS_PATHS, reset_fields: STATUS_PATHS, ..STATUS };
+
+fn prepare_create(object: &mut Value, _: &mut Context) {
+    let mut namespace = ViewMut::<v1::Namespace>::new(object);
+    let status = namespace.by_ref().field(v1::Namespace::STATUS);
+    status.field(v1::NamespaceStatus::PHASE).set(v1::NamespacePhase::ACTIVE);
+    let finalizers = namespace.field(v1::Namespace::SPEC).field(v1::NamespaceSpec::FINALIZERS);
+    if !finalizers.view().get().contains(&KUBERNETES) {
+        push(finalizers, &KUBERNETES);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::created;
+    use pintle_schema::value;
+
+    #[test]
+    fn a_new_namespace_is_active_and_held() {
+        let namespace = created(&NAMESPACES, value!({"spec": {"finalizers": ["example.com/a"]}, "status": {"phase": "Terminating"}}));
+        assert_eq!(namespace.at(&["spec", "finalizers"]), Some(&value!(["example.com/a", "kubernetes"])));
+        assert_eq!(namespace.str_at(&["status", "phase"]), "Active");
+        let again = created(&NAMESPACES, value!({"spec": {"finalizers": ["kubernetes"]}}));
+        assert_eq!(again.at(&["spec", "finalizers"]), Some(&value!(["kubernetes"])));
+    }
+}

@@ -1,0 +1,71 @@
+//! Nodes, and the statuses of the control plane's components.
+//!
+//! Component statuses are probed when asked for and never stored.
+
+use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
+use crate::strategy::{STATUS, STATUS_PATHS, Strategy, WITH_STATUS};
+use crate::views::clear;
+use pintle_schema::{Value, ViewMut};
+use pintle_types::core::v1;
+
+pub(super) static COMPONENT_STATUSES: Resource = Resource {
+    verbs: Verbs::GET.and(Verbs::LIST),
+    short_names: &["cs"],
+    deprecation: "v1 ComponentStatus is deprecated in v1.19+",
+    ..Resource::cluster::<v1::ComponentStatus>("", "v1", "componentstatuses", "componentstatus", "ComponentStatus")
+};
+
+pub(super) static NODES: Resource = Resource {
+    short_names: &["no"],
+    storage: Some(Storage::of::<v1::Node>("v1", "Node", "/registry/minions/", "XwShjMxG9Fs=")),
+    subresources: &[
+        Subresource::connect::<v1::NodeProxyOptions>("proxy", "NodeProxyOptions", Verbs::PROXY),
+        Subresource::status::<v1::Node>("Node", &STATUS),
+    ],
+    selectable: &[Selectable::path("spec.unschedulable", &["spec", "unschedulable"])],
+    selector_refusal: NOT_SUPPORTED,
+    strategy: &NODE,
+    ..Resource::cluster::<v1::Node>("", "v1", "nodes", "node", "Node")
+};
+
+static NODE: Strategy = Strategy {
+    create_clears: &[&["status"], &["spec", "configSource"]],
+    update_keeps: STATUS_PATHS,
+    normalize: Some(mirror_pod_cidr),
+    ..WITH_STATUS
+};
+
+/// Keeps `podCIDR` and the first of `podCIDRs` equal; where they differ the single one is right.
+fn mirror_pod_cidr(object: &mut Value) {
+    let mut spec = ViewMut::<v1::Node>::new(object).field(v1::Node::SPEC);
+    let single = spec.view().field(v1::NodeSpec::POD_CIDR).get();
+    let first = spec.view().field(v1::NodeSpec::POD_CIDRS).iter().next().map(|cidr| cidr.get());
+    match first {
+        Some(first) if single.is_empty() => spec.field(v1::NodeSpec::POD_CIDR).set(first),
+        Some(first) if first == single => {}
+        None if single.is_empty() => clear(&mut spec, v1::NodeSpec::POD_CIDR),
+        _ => spec.field(v1::NodeSpec::POD_CIDRS).set(vec![single]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::normalized;
+    use pintle_schema::value;
+
+    #[test]
+    fn pod_cidr_is_mirrored() {
+        let (a, b) = ("10.0.0.0/24", "10.0.1.0/24");
+        let rows = [
+            (value!({"podCIDR": a}), value!({"podCIDR": a, "podCIDRs": [a]})),
+            (value!({"podCIDRs": [a, b]}), value!({"podCIDR": a, "podCIDRs": [a, b]})),
+            (value!({"podCIDR": b, "podCIDRs": [a]}), value!({"podCIDR": b, "podCIDRs": [b]})),
+            (value!({}), value!({})),
+        ];
+        for (given, expected) in rows {
+            let node = normalized(&NODES, value!({"spec": (given.clone())}));
+            assert_eq!(node.get("spec"), Some(&expected), "{given:?}");
+        }
+    }
+}

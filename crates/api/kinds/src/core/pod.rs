@@ -1,0 +1,165 @@
+//! Pods and their bindings.
+//!
+//! What a pod is on create and update; the subresources that write parts of it stand in `pod_parts`.
+
+use super::{app_armor, match_label_keys, pod_parts, pod_spec, qos};
+use crate::resource::{Action, NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
+use crate::strategy::{Context, GENERAL, NameRule, SPEC_PATHS, Strategy, WITH_STATUS};
+use crate::views::{clear, push};
+use pintle_schema::{Value, ViewMut};
+use pintle_types::core::v1;
+use pintle_types::policy;
+use v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodSpec, PodStatus};
+
+pub(super) static BINDINGS: Resource = Resource {
+    verbs: Verbs::CREATE,
+    strategy: &Strategy { name: NameRule::PathSegment, ..GENERAL },
+    ..Resource::namespaced::<v1::Binding>("", "v1", "bindings", "binding", "Binding")
+};
+
+pub(super) static PODS: Resource = Resource {
+    short_names: &["po"],
+    categories: &["all"],
+    storage: Some(Storage::of::<Pod>("v1", "Pod", "/registry/pods/", "xPOwRZ+Yhw8=")),
+    subresources: &[
+        Subresource::connect::<v1::PodAttachOptions>("attach", "PodAttachOptions", Verbs::STREAM),
+        Subresource::create::<v1::Binding>("binding", "Binding", Action::Binding),
+        Subresource::part::<Pod>("ephemeralcontainers", "Pod", &pod_parts::EPHEMERAL_CONTAINERS),
+        Subresource {
+            group_version: Some(("policy", "v1")),
+            ..Subresource::create::<policy::v1::Eviction>("eviction", "Eviction", Action::Eviction)
+        },
+        Subresource::connect::<v1::PodExecOptions>("exec", "PodExecOptions", Verbs::STREAM),
+        Subresource::connect::<v1::PodLogOptions>("log", "Pod", Verbs::GET),
+        Subresource::connect::<v1::PodPortForwardOptions>("portforward", "PodPortForwardOptions", Verbs::STREAM),
+        Subresource::connect::<v1::PodProxyOptions>("proxy", "PodProxyOptions", Verbs::PROXY),
+        Subresource::part::<Pod>("resize", "Pod", &pod_parts::RESIZE),
+        Subresource::status::<Pod>("Pod", &pod_parts::STATUS),
+    ],
+    selectable: &[
+        Selectable::path("spec.hostNetwork", &["spec", "hostNetwork"]),
+        Selectable::path("spec.nodeName", &["spec", "nodeName"]),
+        Selectable::path("spec.restartPolicy", &["spec", "restartPolicy"]),
+        Selectable::path("spec.schedulerName", &["spec", "schedulerName"]),
+        Selectable::path("spec.serviceAccountName", &["spec", "serviceAccountName"]),
+        Selectable::path("status.nominatedNodeName", &["status", "nominatedNodeName"]),
+        Selectable::path("status.phase", &["status", "phase"]),
+        Selectable::path("status.podIP", &["status", "podIP"]),
+        Selectable::unset("status.podIPs"),
+        Selectable::alias("spec.host", "spec.nodeName"),
+    ],
+    selector_refusal: NOT_SUPPORTED,
+    strategy: &POD,
+    ..Resource::namespaced::<Pod>("", "v1", "pods", "pod", "Pod")
+};
+
+static POD: Strategy = Strategy {
+    graceful: true,
+    delete_answers_object: true,
+    generation: Some(SPEC_PATHS),
+    prepare_create: Some(prepare_create),
+    normalize: Some(normalize),
+    ..WITH_STATUS
+};
+
+fn normalize(object: &mut Value) {
+    let mut pod = ViewMut::<Pod>::new(object);
+    pod_spec::normalize_metadata(pod.by_ref().field(Pod::METADATA));
+    let mut spec = pod.by_ref().field(Pod::SPEC);
+    pod_spec::normalize_spec(spec.by_ref());
+    if spec.view().field(PodSpec::TERMINATION_GRACE_PERIOD_SECONDS).get().is_some_and(|seconds| seconds < 0) {
+        spec.field(PodSpec::TERMINATION_GRACE_PERIOD_SECONDS).set(1);
+    }
+    if pod.view().field(Pod::STATUS).is_set() {
+        mirror_pod_ip(pod.field(Pod::STATUS));
+    }
+}
+
+/// Keeps `podIP` and the first of `podIPs` equal; where they differ the single one is right.
+fn mirror_pod_ip(mut status: ViewMut<'_, PodStatus>) {
+    let single = status.view().field(PodStatus::POD_IP).get();
+    let first = status.view().field(PodStatus::POD_IPS).iter().next().map(|ip| ip.field(v1::PodIP::IP).get());
+    match first {
+        Some(first) if single.is_empty() => status.field(PodStatus::POD_IP).set(first),
+        Some(first) if first == single => {}
+        None if single.is_empty() => clear(&mut status, PodStatus::POD_IP),
+        _ => status.field(PodStatus::POD_IPS).set(vec![v1::PodIP { ip: single }]),
+    }
+}
+
+fn prepare_create(object: &mut Value, context: &mut Context) {
+    let class = qos::class(pintle_schema::View::new(object));
+    let mut pod = ViewMut::<Pod>::new(object);
+    let mut status = pod.by_ref().field(Pod::STATUS);
+    status.by_ref().field(PodStatus::PHASE).set(PodPhase::PENDING);
+    status.field(PodStatus::QOS_CLASS).set(class);
+    hold_gated(pod.by_ref());
+    match_label_keys::merge(pod.by_ref());
+    app_armor::sync(pod, context);
+}
+
+/// Says of a pod with scheduling gates that it is held.
+fn hold_gated(mut pod: ViewMut<'_, Pod>) {
+    if pod.view().field(Pod::SPEC).field(PodSpec::SCHEDULING_GATES).iter().len() == 0 {
+        return;
+    }
+    let condition = PodCondition {
+        r#type: PodConditionType::POD_SCHEDULED,
+        status: ConditionStatus::FALSE,
+        reason: "SchedulingGated".to_owned(),
+        message: "Scheduling is blocked due to non-empty scheduling gates".to_owned(),
+        ..Default::default()
+    };
+    push(pod.by_ref().field(Pod::STATUS).field(PodStatus::CONDITIONS), &condition);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{created, normalized};
+    use pintle_schema::value;
+
+    #[test]
+    fn what_is_said_twice_agrees() {
+        let rows = [
+            (value!({"serviceAccount": "a"}), value!({"serviceAccountName": "a", "serviceAccount": "a"})),
+            (
+                value!({"serviceAccountName": "a", "serviceAccount": "b"}),
+                value!({"serviceAccountName": "a", "serviceAccount": "a"}),
+            ),
+            (value!({"terminationGracePeriodSeconds": (-5)}), value!({"terminationGracePeriodSeconds": 1})),
+        ];
+        for (given, expected) in rows {
+            let pod = normalized(&PODS, value!({"spec": (given.clone())}));
+            for (key, value) in expected.as_map().into_iter().flat_map(|map| map.iter()) {
+                assert_eq!(pod.at(&["spec", key.as_str()]), Some(value), "{given:?}");
+            }
+            assert!(pod.at(&["spec", "securityContext"]).is_some());
+        }
+    }
+
+    #[test]
+    fn pod_ip_is_mirrored() {
+        let rows = [
+            (value!({"podIP": "10.0.0.1"}), "10.0.0.1", 1),
+            (value!({"podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}), "10.0.0.1", 2),
+            (value!({"podIP": "10.0.0.2", "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}), "10.0.0.2", 1),
+        ];
+        for (given, ip, count) in rows {
+            let pod = normalized(&PODS, value!({"status": (given.clone())}));
+            let ips = pod.at(&["status", "podIPs"]).and_then(Value::as_list).unwrap_or_default();
+            assert_eq!((pod.str_at(&["status", "podIP"]), ips.len()), (ip, count), "{given:?}");
+            assert_eq!(ips[0].str_at(&["ip"]), ip);
+        }
+    }
+
+    #[test]
+    fn a_gated_pod_says_so() {
+        let pod = created(&PODS, value!({"spec": {"containers": [{"name": "a"}], "schedulingGates": [{"name": "x"}]}}));
+        let conditions = pod.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
+        assert_eq!(conditions.len(), 1);
+        assert_eq!(conditions[0].str_at(&["reason"]), "SchedulingGated");
+        assert_eq!(pod.str_at(&["status", "phase"]), "Pending");
+        assert_eq!(pod.str_at(&["status", "qosClass"]), "BestEffort");
+    }
+}

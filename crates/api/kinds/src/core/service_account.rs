@@ -1,0 +1,49 @@
+//! ServiceAccounts.
+//!
+//! The secrets they list are names alone; tokens are made by the registry.
+
+use crate::resource::{Action, Resource, Storage, Subresource};
+use crate::strategy::{Context, GENERAL, Strategy};
+use pintle_schema::{Value, ViewMut};
+use pintle_types::authentication;
+use pintle_types::core::v1;
+
+pub(super) static SERVICE_ACCOUNTS: Resource = Resource {
+    short_names: &["sa"],
+    storage: Some(Storage::of::<v1::ServiceAccount>("v1", "ServiceAccount", "/registry/serviceaccounts/", "pbx9ZvyFpBE=")),
+    subresources: &[Subresource {
+        group_version: Some(("authentication.k8s.io", "v1")),
+        ..Subresource::create::<authentication::v1::TokenRequest>("token", "TokenRequest", Action::Token)
+    }],
+    strategy: &SERVICE_ACCOUNT,
+    ..Resource::namespaced::<v1::ServiceAccount>("", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount")
+};
+
+static SERVICE_ACCOUNT: Strategy = Strategy {
+    delete_answers_object: true,
+    prepare_create: Some(|object, _| name_secrets(object)),
+    prepare_update: Some(|object: &mut Value, _: &Value, _: &mut Context| name_secrets(object)),
+    ..GENERAL
+};
+
+/// Leaves of the references to secrets their names.
+fn name_secrets(object: &mut Value) {
+    let secrets = ViewMut::<v1::ServiceAccount>::new(object).field(v1::ServiceAccount::SECRETS);
+    for secret in secrets.iter_mut() {
+        let name = secret.view().field(v1::ObjectReference::NAME).get();
+        secret.set(v1::ObjectReference { name, ..Default::default() });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::created;
+    use pintle_schema::value;
+
+    #[test]
+    fn secrets_are_names() {
+        let given = value!({"secrets": [{"kind": "Secret", "name": "a", "namespace": "b", "uid": "c"}]});
+        assert_eq!(created(&SERVICE_ACCOUNTS, given).get("secrets"), Some(&value!([{"name": "a"}])));
+    }
+}

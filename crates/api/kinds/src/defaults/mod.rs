@@ -1,0 +1,64 @@
+//! Defaulting: what the server fills into an object of a served or stored version that its author left out.
+//!
+//! Constants come from the schema's `default` tags, everything else from the functions of the group files here. Applying
+//! twice changes nothing more. Nothing here may refuse an object: what has the wrong shape is left as it is.
+
+mod admissionregistration;
+mod apiextensions;
+mod apps;
+mod autoscaling;
+mod batch;
+mod certificates;
+mod config;
+mod core;
+mod fields;
+mod flowcontrol;
+mod image;
+mod networking;
+mod persistent_volume;
+mod plan;
+mod pod;
+mod rbac;
+mod resource;
+mod service;
+mod storage;
+#[cfg(test)]
+mod tests;
+
+use pintle_schema::{Struct, Value};
+
+/// A type and a function that fills in what is missing in a value of it.
+///
+/// The value may be `Null`: a struct that Go would hold by value and that nobody set. A function leaves it so unless
+/// it has something to set, and it must not read what lies outside the value.
+type Rule = (fn() -> &'static Struct, fn(&mut Value));
+
+/// Every function, by group. Those of one type run in the order they stand in.
+const RULES: &[&[Rule]] = &[
+    admissionregistration::RULES,
+    apiextensions::RULES,
+    apps::RULES,
+    autoscaling::RULES,
+    batch::RULES,
+    certificates::RULES,
+    config::RULES,
+    core::RULES,
+    flowcontrol::RULES,
+    networking::RULES,
+    persistent_volume::RULES,
+    pod::RULES,
+    rbac::RULES,
+    resource::RULES,
+    service::RULES,
+    storage::RULES,
+];
+
+/// Applies the defaults to a decoded object of the schema's version.
+///
+/// The tree needs not be canonical, before or after: explicit zeros, nulls and empty collections count as absent where
+/// Go could not tell them apart. A type's functions run before its constants, an owner before its fields.
+pub fn apply(schema: &'static Struct, object: &mut Value) {
+    if let Some(plan) = plan::of(schema) {
+        plan.run(object);
+    }
+}

@@ -1,0 +1,21 @@
+//! The `node.k8s.io` group: runtime classes.
+//!
+//! Tables of its resources and their strategies, nothing that runs by itself.
+
+use crate::resource::{Resource, Storage};
+use crate::strategy::{GENERAL, Strategy};
+use pintle_types::node::{v1};
+
+pub(crate) static RESOURCES: &[&Resource] = &[&RUNTIME_CLASSES];
+
+static RUNTIME_CLASS_STRATEGY: Strategy = Strategy {
+    unconditional_update: false,
+    create_on_update: true,
+    ..GENERAL
+};
+
+static RUNTIME_CLASSES: Resource = Resource {
+    storage: Some(Storage::of::<v1::RuntimeClass>("node.k8s.io/v1", "RuntimeClass", "/registry/runtimeclasses/", "WQTu1GL3T2Q=")),
+    strategy: &RUNTIME_CLASS_STRATEGY,
+    ..Resource::cluster::<v1::RuntimeClass>("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass")
+};

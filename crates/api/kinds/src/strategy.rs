@@ -1,0 +1,164 @@
+//! `Strategy`: what create, update and delete of a resource do beyond the general rules, as data.
+//!
+//! What many kinds have in common is a field here; what one kind alone does is a function beside the kind. A function
+//! sees the object and the old one as canonical values under the storage schema; it does no I/O and reads time and
+//! randomness only from the `Context`.
+
+use pintle_schema::{Value, View, ViewMut};
+use pintle_types::meta::v1::ObjectMeta;
+
+/// JSON field names from the object down.
+pub type Path = &'static [&'static str];
+
+pub struct Strategy {
+    pub name: NameRule,
+    /// An update without resourceVersion is allowed.
+    pub unconditional_update: bool,
+    /// PUT creates a missing object.
+    pub create_on_update: bool,
+    /// Deletion waits for a grace period (pods).
+    pub graceful: bool,
+    pub garbage_collection: GarbageCollection,
+    /// A delete that removes the object answers the object, not a Status.
+    pub delete_answers_object: bool,
+    /// Whether the object counts generations: 1 on create, one more when one of the paths changes.
+    pub generation: Option<&'static [Path]>,
+    /// Emptied on create.
+    pub create_clears: &'static [Path],
+    /// Taken from the stored object on update.
+    pub update_keeps: &'static [Path],
+    /// Ownership of these is never tracked for writes to the main resource.
+    pub reset_fields: &'static [Path],
+    pub prepare_create: Option<fn(&mut Value, &mut Context)>,
+    pub prepare_update: Option<fn(&mut Value, &Value, &mut Context)>,
+    /// Run when an object is decoded from a request (mirrored fields, write-only fields), before defaulting.
+    /// Doing it again changes nothing.
+    pub normalize: Option<fn(&mut Value)>,
+    /// Why a decoded object cannot be read although its shape is right; refused like malformed JSON.
+    pub malformed: Option<fn(&Value) -> Option<String>>,
+    /// What an answer shows beyond what is stored.
+    pub decorate: Option<fn(&mut Value)>,
+    /// The seconds that a delete asking for so many, or not saying, gives the object; 0 removes it at once.
+    /// `None` for kinds without grace periods.
+    pub grace_period: Option<fn(&Value, Option<i64>) -> i64>,
+    /// What the first delete writes into an object that cannot go at once, besides its deletion time.
+    pub begin_deletion: Option<fn(&mut Value)>,
+    /// Whether something besides metadata.finalizers keeps a terminating object.
+    pub holds: Option<fn(&Value) -> bool>,
+}
+
+/// The rules that hold for most kinds.
+pub const GENERAL: Strategy = Strategy {
+    name: NameRule::Subdomain,
+    unconditional_update: true,
+    create_on_update: false,
+    graceful: false,
+    garbage_collection: GarbageCollection::Background,
+    delete_answers_object: false,
+    generation: None,
+    create_clears: &[],
+    update_keeps: &[],
+    reset_fields: &[],
+    prepare_create: None,
+    prepare_update: None,
+    normalize: None,
+    malformed: None,
+    decorate: None,
+    grace_period: None,
+    begin_deletion: None,
+    holds: None,
+};
+
+/// The usual paths of lists below.
+pub const SPEC_PATHS: &[Path] = &[&["spec"]];
+pub const STATUS_PATHS: &[Path] = &[&["status"]];
+
+/// The rules that hold for most kinds with a status: the main resource does not write it.
+pub const WITH_STATUS: Strategy = Strategy {
+    create_clears: STATUS_PATHS,
+    update_keeps: STATUS_PATHS,
+    reset_fields: STATUS_PATHS,
+    ..GENERAL
+};
+
+/// A subresource that writes a part of the object.
+pub struct Part {
+    /// Taken from the stored object when this subresource is written; everything else comes from the request.
+    pub keeps: &'static [Path],
+    /// All of metadata but managedFields and resourceVersion is taken from the stored object.
+    pub keeps_metadata: bool,
+    pub reset_fields: &'static [Path],
+    /// Run on the new object after what is kept was taken from the old one. Writes through a part count no generation
+    /// unless this does.
+    pub prepare: Option<fn(&mut Value, &Value, &mut Context)>,
+}
+
+/// `status` of most kinds: the spec stays.
+pub const STATUS: Part = Part { keeps: SPEC_PATHS, keeps_metadata: false, reset_fields: SPEC_PATHS, prepare: None };
+
+/// `status` of later kinds: the metadata stays as well.
+pub const STATUS_ALONE: Part =
+    Part { keeps_metadata: true, reset_fields: &[&["metadata"], &["spec"]], ..STATUS };
+
+/// What a strategy's function may know besides the objects.
+pub struct Context<'a> {
+    /// Seconds since 1970.
+    pub now_unix: i64,
+    pub user: &'a str,
+    pub user_uid: &'a str,
+    pub groups: &'a [String],
+    /// The user's other attributes.
+    pub extra: &'a [(String, Vec<String>)],
+    /// Texts for Warning headers.
+    pub warnings: &'a mut Vec<String>,
+}
+
+/// The rule for names of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameRule {
+    Subdomain,
+    Label,
+    Label1035,
+    PathSegment,
+    ConfigMapKey,
+    /// An IP address in its canonical form.
+    Ip,
+    /// One rule while a feature gate is on, another while it is off.
+    Gated(&'static str, &'static NameRule, &'static NameRule),
+    /// No rule of its own here: the kind's validation judges it.
+    None,
+}
+
+/// What happens to dependents when an owner is deleted and nobody asked for a policy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GarbageCollection {
+    Background,
+    Orphan,
+    /// The kind takes no part.
+    Unsupported,
+}
+
+/// Whether two canonical values mean the same: the order of keys does not count, and an empty list is an absent one.
+pub fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Map(a), Value::Map(b)) => {
+            let null = Value::Null;
+            a.iter().all(|(key, value)| same(value, b.get(key).unwrap_or(&null)))
+                && b.iter().all(|(key, value)| a.contains_key(key) || same(&null, value))
+        }
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Null, Value::List(items)) | (Value::List(items), Value::Null) => items.is_empty(),
+        (a, b) => a == b,
+    }
+}
+
+/// Whether the values at a path are the same.
+pub fn same_at(a: &Value, b: &Value, path: &[&str]) -> bool {
+    let null = Value::Null;
+    same(a.at(path).unwrap_or(&null), b.at(path).unwrap_or(&null))
+}
+
+/// Sets the generation one above the old object's.
+pub fn next_generation(metadata: ViewMut<ObjectMeta>, old: View<ObjectMeta>) {
+    metadata.field(ObjectMeta::GENERATION).set(old.field(ObjectMeta::GENERATION).get() + 1);
+}

@@ -1,0 +1,101 @@
+//! Create: a new object, durable before it is answered.
+
+use crate::environment::generate_name;
+use crate::prepare::{clear_on_create, validate_create};
+use crate::status::{Cause, Result, Status};
+use crate::{Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
+use pintle_schema::Value;
+use pintle_storage::{CommitError, Expect};
+
+/// How often a generated name that is taken is generated anew.
+const NAME_ATTEMPTS: usize = 8;
+
+impl Registry {
+    /// Creates an object. It comes decoded, of the target's version; the target's name is ignored but for `PUT`s that create.
+    ///
+    /// # Errors
+    /// The object is refused, exists already, or its namespace does not exist.
+    pub async fn create(&self, target: &Target, object: Value, options: &WriteOptions) -> Result<Written> {
+        if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
+            return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
+        }
+        let mut object = object;
+        let generated = metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
+        self.complete(target, &mut object);
+        metadata::fill_new(&mut object, self.environment.as_ref());
+        for attempt in 1.. {
+            let mut candidate = object.clone();
+            if generated {
+                let prefix = metadata::text(&object, "generateName");
+                metadata::set(&mut candidate, "name", generate_name(prefix, self.environment.as_ref()));
+            }
+            match self.create_once(target, candidate, options).await {
+                Err(status) if status.reason == "AlreadyExists" && generated && attempt < NAME_ATTEMPTS => continue,
+                outcome => return outcome,
+            }
+        }
+        Err(Status::internal("no name could be generated"))
+    }
+
+    async fn create_once(&self, target: &Target, mut object: Value, options: &WriteOptions) -> Result<Written> {
+        let strategy = target.resource.strategy;
+        let mut warnings = Vec::new();
+        metadata::clear(&mut object, "generation");
+        if strategy.generation.is_some() {
+            metadata::set(&mut object, "generation", 1);
+        }
+        clear_on_create(strategy, &mut object);
+        self.finish(target, &mut object);
+        if let Some(prepare) = strategy.prepare_create {
+            prepare(&mut object, &mut self.context(options, &mut warnings));
+        }
+        self.check_namespace(target, metadata::text(&object, "name"))?;
+        validate_create(target, &object).map_err(|status| status.with_warnings(std::mem::take(&mut warnings)))?;
+        self.finish(target, &mut object);
+        let mut place = target.clone();
+        place.name = metadata::text(&object, "name").to_owned();
+        if let Some(existing) = target.cache.get(&place.key()) {
+            return Err(exists(&place, existing.image.terminating));
+        }
+        if options.dry_run {
+            return Ok(Written { payload: Payload::Value(Box::new(object)), created: true, warnings });
+        }
+        let record = self.encode(target, &object);
+        match self.commit(place.key(), Expect::Absent, record, target.storage.prefix).await {
+            Ok(stored) => Ok(Written { payload: Payload::Stored(stored), created: true, warnings }),
+            Err(CommitError::Conflict { .. }) => Err(exists(&place, false)),
+            Err(error) => Err(commit_failed(&error)),
+        }
+    }
+
+    /// Nothing is created in a namespace that does not exist or is going away.
+    fn check_namespace(&self, target: &Target, name: &str) -> Result<()> {
+        let Some(namespaces) = self.namespaces().filter(|_| target.resource.namespaced) else { return Ok(()) };
+        let namespace = target.namespace.as_str();
+        let home = self.target(namespaces, "", namespace).ok_or_else(|| Status::not_found(namespaces, namespace))?;
+        if !home.get()?.image.terminating {
+            return Ok(());
+        }
+        let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let mut status = Status::forbidden(target.resource, name, &why);
+        if let Some(details) = &mut status.details {
+            details.causes.push(Cause {
+                reason: "NamespaceTerminating".into(),
+                message: format!("namespace {namespace} is being terminated"),
+                field: "metadata.namespace".into(),
+            });
+        }
+        Err(status)
+    }
+}
+
+fn exists(target: &Target, terminating: bool) -> Status {
+    match terminating {
+        true => {
+            let message = format!("object is being deleted: {} \"{}\" already exists", target.resource.qualified(), target.name);
+            let details = crate::status::named(target.resource, &target.name);
+            Status::new(409, "AlreadyExists", message).with_details(details)
+        }
+        false => Status::already_exists(target.resource, &target.name),
+    }
+}

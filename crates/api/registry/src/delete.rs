@@ -1,0 +1,178 @@
+//! Delete: in two phases when finalizers or a grace period hold the object, at once otherwise.
+
+use crate::options::{DeleteOptions, Propagation};
+use crate::status::{Details, Result, Status};
+use crate::{Payload, Registry, Target, commit_failed, metadata};
+use pintle_cache::{Image, Object};
+use pintle_kinds::strategy::GarbageCollection;
+use pintle_schema::{Value, time};
+use pintle_storage::{CommitError, Expect, Transaction, Write};
+use std::sync::Arc;
+
+/// How often a delete is tried on a newer object.
+const ATTEMPTS: usize = 6;
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// What a delete did.
+pub struct Deleted {
+    /// The object: as it still is, or as it last was.
+    pub payload: Payload,
+    /// It is gone; otherwise something holds it.
+    pub gone: bool,
+    pub uid: String,
+}
+
+/// What a delete decides about an object.
+enum Decision {
+    Remove,
+    /// It stays for now, in this state.
+    Keep(Box<Value>),
+}
+
+impl Registry {
+    /// Deletes one object.
+    ///
+    /// # Errors
+    /// There is none, a precondition does not hold, or it keeps changing.
+    pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
+        for _ in 0..ATTEMPTS {
+            let stored = target.get()?;
+            self.check_preconditions(target, &stored, options)?;
+            let old = self.decode(target, &stored)?;
+            let uid = stored.image.uid().to_owned();
+            let outcome = match self.decide(target, &old, options) {
+                Decision::Remove if options.dry_run => Ok((Payload::Stored(stored), true)),
+                Decision::Remove => self.remove(target, &stored).await.map(|last| (Payload::Stored(last), true)),
+                Decision::Keep(object) if *object == old => Ok((Payload::Stored(stored), false)),
+                Decision::Keep(object) if options.dry_run => Ok((Payload::Value(object), false)),
+                Decision::Keep(object) => {
+                    let record = self.encode(target, &object);
+                    let commit = self.commit(target.key(), Expect::At(stored.revision), record, target.storage.prefix);
+                    commit.await.map(|stored| (Payload::Stored(stored), false))
+                }
+            };
+            match outcome {
+                Ok((payload, gone)) => return Ok(Deleted { payload, gone, uid }),
+                Err(CommitError::Conflict { .. }) => continue,
+                Err(error) => return Err(commit_failed(&error)),
+            }
+        }
+        Err(Status::modified(target.resource, &target.name))
+    }
+
+    /// Removes an object from the store; the answer is its last state.
+    async fn remove(&self, target: &Target, stored: &Arc<Object>) -> std::result::Result<Arc<Object>, CommitError> {
+        let write = Write { key: stored.key.clone(), expect: Expect::At(stored.revision), value: None };
+        let revision = self.store.commit(Transaction { writes: vec![write] }).await?;
+        let image: Image = stored.image.at_revision(revision);
+        Ok(Arc::new(Object::new(stored.key.clone(), target.storage.prefix.len(), revision, image)))
+    }
+
+    fn check_preconditions(&self, target: &Target, stored: &Object, options: &DeleteOptions) -> Result<()> {
+        let fail = |why: String| {
+            // The reference names the kind here, not the resource.
+            let resource = target.resource;
+            let subject = match resource.group {
+                "" => resource.kind.to_owned(),
+                group => format!("{}.{group}", resource.kind),
+            };
+            let details = Details {
+                name: target.name.clone(),
+                group: resource.group.into(),
+                kind: resource.kind.into(),
+                ..Details::default()
+            };
+            let message = format!("Operation cannot be fulfilled on {subject} \"{}\": {why}", target.name);
+            Err(Status::new(409, "Conflict", message).with_details(details))
+        };
+        if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != stored.image.uid()) {
+            return fail(format!(
+                "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been \
+                 deleted and then recreated",
+                stored.image.uid()
+            ));
+        }
+        let revision = stored.revision.0.to_string();
+        if let Some(version) = options.resource_version.as_deref().filter(|version| *version != revision) {
+            return fail(format!(
+                "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record \
+                 ({revision}). The object might have been modified"
+            ));
+        }
+        Ok(())
+    }
+
+    fn decide(&self, target: &Target, old: &Value, options: &DeleteOptions) -> Decision {
+        let strategy = target.resource.strategy;
+        let mut object = old.clone();
+        let finalizers = finalizers_after(old, strategy.garbage_collection, options);
+        let held = !finalizers.is_empty() || strategy.holds.is_some_and(|holds| holds(old));
+        let old_finalizers = metadata::finalizers(old);
+        if finalizers != old_finalizers {
+            metadata::set_finalizers(&mut object, finalizers.clone());
+        }
+        let asked = options.grace_period_seconds.map(|seconds| if seconds < 0 { 1 } else { seconds });
+        let period = strategy.grace_period.map_or(0, |compute| compute(old, asked));
+        if metadata::is_terminating(old) {
+            return self.decide_again(target, object, old, period, asked.is_some(), held);
+        }
+        if period == 0 && !held {
+            return Decision::Remove;
+        }
+        let now = self.environment.now_unix();
+        metadata::set(&mut object, "deletionTimestamp", time::Time::from_seconds(now.saturating_add(period)).to_rfc3339());
+        metadata::set(&mut object, "deletionGracePeriodSeconds", period);
+        if metadata::generation(old) > 0 {
+            metadata::set(&mut object, "generation", metadata::generation(old) + 1);
+        }
+        if let Some(begin) = strategy.begin_deletion {
+            begin(&mut object);
+        }
+        self.finish(target, &mut object);
+        Decision::Keep(Box::new(object))
+    }
+
+    /// A delete of an object that is already being deleted: a shorter grace period shortens it, anything else waits.
+    fn decide_again(&self, target: &Target, mut object: Value, old: &Value, period: i64, asked: bool, held: bool) -> Decision {
+        let left = old.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64).unwrap_or(0);
+        let period = if asked { period.min(left) } else { left };
+        if period == 0 && !held {
+            return Decision::Remove;
+        }
+        if period < left {
+            let begun = time::Time::parse(metadata::text(old, "deletionTimestamp")).map_or(0, |end| end.seconds - left);
+            metadata::set(&mut object, "deletionTimestamp", time::Time::from_seconds(begun + period).to_rfc3339());
+            metadata::set(&mut object, "deletionGracePeriodSeconds", period);
+            if metadata::generation(old) > 0 {
+                metadata::set(&mut object, "generation", metadata::generation(old) + 1);
+            }
+        }
+        self.finish(target, &mut object);
+        Decision::Keep(Box::new(object))
+    }
+}
+
+/// The finalizers an object has once its propagation policy is written into them.
+fn finalizers_after(old: &Value, default: GarbageCollection, options: &DeleteOptions) -> Vec<String> {
+    let existing = metadata::finalizers(old);
+    let (orphan, foreground) = match (default, options.orphan_dependents, options.propagation) {
+        (GarbageCollection::Unsupported, ..) => (false, false),
+        (_, Some(orphan), _) => (orphan, false),
+        (_, None, Some(policy)) => (policy == Propagation::Orphan, policy == Propagation::Foreground),
+        (_, None, None) => {
+            let (orphan, foreground) = (existing.contains(&ORPHAN), existing.contains(&FOREGROUND));
+            (orphan || !foreground && default == GarbageCollection::Orphan, foreground)
+        }
+    };
+    let others = existing.into_iter().filter(|name| !matches!(*name, ORPHAN | FOREGROUND)).map(str::to_owned);
+    let mut finalizers: Vec<String> = others.collect();
+    if orphan {
+        finalizers.push(ORPHAN.into());
+    }
+    if foreground {
+        finalizers.push(FOREGROUND.into());
+    }
+    finalizers
+}

@@ -1,0 +1,71 @@
+//! What the outside world gives to the registry: time and randomness, so that tests can give their own.
+
+/// Time and randomness.
+pub trait Environment: Send + Sync + 'static {
+    /// Seconds since 1970.
+    fn now_unix(&self) -> i64;
+
+    /// Fills the buffer with random bytes.
+    fn random(&self, buffer: &mut [u8]);
+}
+
+/// A random (version 4) UUID.
+pub fn new_uid(environment: &dyn Environment) -> String {
+    let mut bytes = [0u8; 16];
+    environment.random(&mut bytes);
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let mut text = String::with_capacity(36);
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from_digit(digit.into(), 16).unwrap_or('0'));
+        }
+    }
+    text
+}
+
+/// The letters and digits of generated names: no vowels, so no words.
+const NAME_ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+const GENERATED_SUFFIX: usize = 5;
+const LONGEST_GENERATED_NAME: usize = 63;
+
+/// A name made from `generateName`: its first 58 bytes and five random characters.
+pub fn generate_name(prefix: &str, environment: &dyn Environment) -> String {
+    let mut end = prefix.len().min(LONGEST_GENERATED_NAME - GENERATED_SUFFIX);
+    while !prefix.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut name = prefix[..end].to_owned();
+    let mut bytes = [0u8; GENERATED_SUFFIX];
+    environment.random(&mut bytes);
+    name.extend(bytes.iter().map(|byte| char::from(NAME_ALPHABET[usize::from(*byte) % NAME_ALPHABET.len()])));
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Zeros;
+
+    impl Environment for Zeros {
+        fn now_unix(&self) -> i64 {
+            0
+        }
+
+        fn random(&self, buffer: &mut [u8]) {
+            buffer.fill(0);
+        }
+    }
+
+    #[test]
+    fn uids_and_names_have_their_form() {
+        assert_eq!(new_uid(&Zeros), "00000000-0000-4000-8000-000000000000");
+        assert_eq!(generate_name("web-", &Zeros), "web-bbbbb");
+        assert_eq!(generate_name(&"x".repeat(80), &Zeros).len(), 63);
+        assert_eq!(generate_name(&"ü".repeat(40), &Zeros).chars().filter(|c| *c == 'ü').count(), 29);
+    }
+}

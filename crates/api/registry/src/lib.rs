@@ -1,0 +1,189 @@
+//! The generic store of a resource: one way to create, get, list, update, patch, delete and watch for every kind.
+//!
+//! What differs between kinds comes from their `Resource` and `Strategy`; nothing here knows a kind by name. Handlers
+//! above decide how a request is spelled and how an answer looks; here stands what happens.
+
+pub mod create;
+pub mod delete;
+pub mod environment;
+pub mod list;
+pub mod metadata;
+pub mod options;
+pub mod prepare;
+pub mod selection;
+pub mod status;
+pub mod update;
+
+pub use environment::Environment;
+pub use list::{ListOptions, Page};
+pub use options::{DeleteOptions, Requester, WriteOptions};
+pub use selection::Selection;
+pub use status::{Cause, Details, Result, Status};
+
+use pintle_cache::{Cache, Image, Object, ResourceCache};
+use pintle_codec::json;
+use pintle_kinds::resource::{Resource, Storage};
+use pintle_schema::Value;
+use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Write};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// All resources: their caches, the store behind them, and what the outside world gives.
+pub struct Registry {
+    pub cache: Arc<Cache>,
+    pub store: Arc<dyn Store>,
+    pub environment: Box<dyn Environment>,
+    /// The resource whose version is the storage version, by storage prefix: it names the selectable fields.
+    hubs: HashMap<&'static str, &'static Resource>,
+}
+
+/// The objects a request is about: a resource, and where in it.
+#[derive(Clone)]
+pub struct Target {
+    pub resource: &'static Resource,
+    pub storage: &'static Storage,
+    pub cache: Arc<ResourceCache>,
+    /// "" for cluster-scoped resources and for all namespaces.
+    pub namespace: String,
+    /// "" for the collection.
+    pub name: String,
+}
+
+impl Target {
+    pub fn key(&self) -> String {
+        Resource::key(self.storage, &self.namespace, &self.name)
+    }
+
+    pub fn not_found(&self) -> Status {
+        Status::not_found(self.resource, &self.name)
+    }
+
+    /// The stored object, or the 404 that names it.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn get(&self) -> Result<Arc<Object>> {
+        self.cache.get(&self.key()).ok_or_else(|| self.not_found())
+    }
+}
+
+/// An object as an operation leaves it.
+#[derive(Clone)]
+pub enum Payload {
+    /// As it is in the cache or was just committed.
+    Stored(Arc<Object>),
+    /// In the storage version, not stored: a dry run's answer.
+    Value(Box<Value>),
+}
+
+/// What a write did.
+pub struct Written {
+    pub payload: Payload,
+    pub created: bool,
+    pub warnings: Vec<String>,
+}
+
+impl Registry {
+    pub fn new(
+        cache: Arc<Cache>,
+        store: Arc<dyn Store>,
+        environment: Box<dyn Environment>,
+        resources: impl Iterator<Item = &'static Resource>,
+    ) -> Self {
+        let mut hubs: HashMap<&'static str, &'static Resource> = HashMap::new();
+        for resource in resources {
+            if let Some(storage) = &resource.storage {
+                let hub = hubs.entry(storage.prefix).or_insert(resource);
+                if resource.api_version() == storage.api_version {
+                    *hub = resource;
+                }
+            }
+        }
+        Registry { cache, store, environment, hubs }
+    }
+
+    /// The target of a request; `None` when the resource stores nothing.
+    pub fn target(&self, resource: &'static Resource, namespace: &str, name: &str) -> Option<Target> {
+        let storage = resource.storage.as_ref()?;
+        let cache = self.cache.resource(storage.prefix)?.clone();
+        Some(Target { resource, storage, cache, namespace: namespace.to_owned(), name: name.to_owned() })
+    }
+
+    pub fn hub(&self, storage: &Storage) -> Option<&'static Resource> {
+        self.hubs.get(storage.prefix).copied()
+    }
+
+    /// The record of a canonical object under the storage version.
+    pub(crate) fn encode(&self, target: &Target, object: &Value) -> bytes::Bytes {
+        let fields = self.hub(target.storage).map(|hub| selection::field_values(hub, object)).unwrap_or_default();
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        pintle_cache::image::encode(object, &fields)
+    }
+
+    /// Commits one object and returns it as stored.
+    pub(crate) async fn commit(&self, key: String, expect: Expect, record: bytes::Bytes, prefix: &str) -> std::result::Result<Arc<Object>, CommitError> {
+        let key: Key = key.into();
+        let write = Write { key: key.clone(), expect, value: Some(record.clone()) };
+        let revision = self.store.commit(Transaction { writes: vec![write] }).await?;
+        let image = Image::from_record(&record, revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;
+        Ok(Arc::new(Object::new(key, prefix.len(), revision, image)))
+    }
+
+    /// Decodes a stored object under its storage version.
+    ///
+    /// # Errors
+    /// The stored bytes cannot be decoded.
+    pub fn decode(&self, target: &Target, object: &Object) -> Result<Value> {
+        json::decode_trusted((target.storage.schema)(), object.image.json()).map_err(Status::internal)
+    }
+
+    /// A storage-version object as the target's version shows it.
+    pub fn to_served(&self, target: &Target, object: &mut Value) {
+        if let Some(convert) = &target.storage.convert {
+            (convert.from_storage)(object);
+        }
+        set_type(object, &target.resource.api_version(), target.resource.kind);
+        if let Some(decorate) = target.resource.strategy.decorate {
+            decorate(object);
+        }
+    }
+
+    /// An object of the target's version in the storage version.
+    pub(crate) fn to_storage(&self, target: &Target, object: &mut Value) {
+        if let Some(convert) = &target.storage.convert {
+            (convert.to_storage)(object);
+        }
+        set_type(object, target.storage.api_version, target.storage.kind);
+    }
+
+    /// Whether answers in the target's version are the stored bytes as they are.
+    pub fn serves_stored_form(&self, target: &Target) -> bool {
+        target.resource.api_version() == target.storage.api_version
+            && target.resource.kind == target.storage.kind
+            && target.resource.strategy.decorate.is_none()
+    }
+
+    /// The resource of namespaces, if it is served.
+    pub(crate) fn namespaces(&self) -> Option<&'static Resource> {
+        self.hubs.get("/registry/namespaces/").copied()
+    }
+
+    pub fn revision(&self) -> Revision {
+        self.cache.current()
+    }
+}
+
+/// Sets kind and apiVersion, which stand first in every object.
+pub fn set_type(object: &mut Value, api_version: &str, kind: &str) {
+    let map = object.make_map();
+    map.set("kind", kind);
+    map.set("apiVersion", api_version);
+}
+
+/// What a failed commit is to a client, when it is not a conflict to be retried.
+pub(crate) fn commit_failed(error: &CommitError) -> Status {
+    match error {
+        CommitError::Closed => Status::new(503, "ServiceUnavailable", "the server is shutting down"),
+        error => Status::internal(error),
+    }
+}

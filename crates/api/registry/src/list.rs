@@ -1,0 +1,235 @@
+//! Lists: which revision a list shows, which objects, and how it goes on.
+//!
+//! Every list is served from a snapshot of the cache; a page copies pointers, never objects. The combinations of
+//! resourceVersion, resourceVersionMatch, limit and continue follow the table of the API concepts.
+
+use crate::status::{Result, Status};
+use crate::{Registry, Selection, Target};
+use pintle_cache::{Object, State};
+use pintle_codec::json;
+use pintle_schema::{Value, base64, value};
+use pintle_storage::Revision;
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// How old an answer may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    Exact,
+    NotOlderThan,
+}
+
+/// The options of a list, judged.
+#[derive(Clone, Debug, Default)]
+pub struct ListOptions {
+    pub resource_version: String,
+    pub resource_version_match: Option<Match>,
+    pub limit: i64,
+    pub continue_token: String,
+}
+
+/// A list's objects, and what its metadata says.
+pub struct Page {
+    pub items: Vec<Arc<Object>>,
+    pub revision: Revision,
+    /// "" at the end.
+    pub continue_token: String,
+    /// How many follow; unknown when a selector is in the way.
+    pub remaining: Option<i64>,
+}
+
+/// Where a list reads from.
+struct Start {
+    revision: Revision,
+    /// From this key on, relative to the collection: tokens of one collection work in others.
+    after: Option<String>,
+    /// Newest state whatever the revision says.
+    newest: bool,
+}
+
+impl Registry {
+    /// Lists a target's collection.
+    ///
+    /// # Errors
+    /// The revision is too old, too new or unreadable; the continue token is.
+    pub fn list(&self, target: &Target, selection: &Selection, options: &ListOptions) -> Result<Page> {
+        // The revision first, then the state: the state then holds everything up to it.
+        let current = self.revision();
+        let state = target.cache.state();
+        let current = current.max(state.last);
+        let start = start(options, current)?;
+        let mut limit = usize::try_from(options.limit).unwrap_or(0);
+        if options.resource_version == "0" {
+            limit = 0;
+        }
+        let objects = if start.newest {
+            state.objects.clone()
+        } else {
+            state.at(start.revision).map_err(|_| expired(options, &start))?
+        };
+        let from = format!("{}{}", target.storage.prefix, collection_path(&target.namespace));
+        let after = start.after.as_ref().map(|after| format!("{from}{after}"));
+        let lower = match &after {
+            Some(after) if after.as_str() > from.as_str() => Bound::Included(after.as_str()),
+            _ => Bound::Included(from.as_str()),
+        };
+        let mut page = Page { items: Vec::new(), revision: start.revision, continue_token: String::new(), remaining: None };
+        let mut rest = 0i64;
+        for (key, object) in objects.range::<_, str>((lower, Bound::Unbounded)) {
+            if !key.starts_with(&from) {
+                break;
+            }
+            if limit > 0 && page.items.len() == limit {
+                if !selection.is_everything() {
+                    rest += i64::from(selection.matches(object));
+                    if rest > 0 {
+                        break;
+                    }
+                    continue;
+                }
+                rest += 1;
+            } else if selection.matches(object) {
+                page.items.push(object.clone());
+            }
+        }
+        if rest > 0 {
+            let last = page.items.last().and_then(|object| object.key.strip_prefix(from.as_str()));
+            page.continue_token = encode_token(page.revision, last.unwrap_or(""));
+            page.remaining = selection.is_everything().then_some(rest);
+        }
+        Ok(page)
+    }
+
+    /// Waits for nothing: says whether a read may answer from the newest state.
+    ///
+    /// # Errors
+    /// The version is unreadable (500, as the reference answers gets) or lies in the future.
+    pub fn check_get_version(&self, state: &State, resource_version: &str) -> Result<()> {
+        if resource_version.is_empty() || resource_version == "0" {
+            return Ok(());
+        }
+        let wanted = parse_version(resource_version).map_err(Status::unexplained)?;
+        let current = self.revision().max(state.last);
+        if wanted > current.0 { Err(Status::too_large_resource_version(wanted, current.0)) } else { Ok(()) }
+    }
+}
+
+fn collection_path(namespace: &str) -> String {
+    if namespace.is_empty() { String::new() } else { format!("{namespace}/") }
+}
+
+fn start(options: &ListOptions, current: Revision) -> Result<Start> {
+    let newest = Start { revision: current, after: None, newest: true };
+    if !options.continue_token.is_empty() {
+        if !matches!(options.resource_version.as_str(), "" | "0") {
+            return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+        }
+        let (revision, after) = decode_token(&options.continue_token)?;
+        return Ok(match revision {
+            Some(revision) if revision > current => return Err(Status::too_large_resource_version(revision.0, current.0)),
+            Some(revision) => Start { revision, after: Some(after), newest: false },
+            None => Start { after: Some(after), ..newest },
+        });
+    }
+    let wanted = match options.resource_version.as_str() {
+        "" => return Ok(newest),
+        text => parse_version(text).map_err(|error| Status::bad_request(format!("invalid resource version: {error}")))?,
+    };
+    if wanted == 0 {
+        return Ok(newest);
+    }
+    if wanted > current.0 {
+        return Err(Status::too_large_resource_version(wanted, current.0));
+    }
+    let exact = match options.resource_version_match {
+        Some(Match::Exact) => true,
+        Some(Match::NotOlderThan) => false,
+        None => options.limit > 0,
+    };
+    Ok(if exact { Start { revision: Revision(wanted), after: None, newest: false } } else { newest })
+}
+
+/// Reads a resourceVersion; the error is the reference's text.
+pub fn parse_version(text: &str) -> std::result::Result<u64, String> {
+    text.parse::<u64>().map_err(|error| {
+        let why = match error.kind() {
+            std::num::IntErrorKind::PosOverflow => "value out of range",
+            _ => "invalid syntax",
+        };
+        format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}")
+    })
+}
+
+/// 410: with a token to go on inconsistently, when the list was being continued.
+fn expired(options: &ListOptions, start: &Start) -> Status {
+    if options.continue_token.is_empty() {
+        return Status::expired("The resourceVersion for the provided list is too old.");
+    }
+    let mut status = Status::expired(
+        "The provided continue parameter is too old to display a consistent list result. You can start a new list without \
+         the continue parameter, or use the continue token in this response to retrieve the remainder of the results. \
+         Continuing with the provided token results in an inconsistent list - objects that were created, modified, or \
+         deleted between the time the first chunk was returned and now may show up in the list.",
+    );
+    status.continue_token = Some(token(-1, start.after.as_deref().unwrap_or("")));
+    status
+}
+
+fn encode_token(revision: Revision, last: &str) -> String {
+    token(i64::try_from(revision.0).unwrap_or(i64::MAX), &format!("{last}\0"))
+}
+
+fn token(revision: i64, start: &str) -> String {
+    let mut text = Vec::new();
+    json::encode(&value!({"v": "meta.k8s.io/v1", "rv": revision, "start": start}), &mut text);
+    base64::encode(&text).trim_end_matches('=').replace('+', "-").replace('/', "_")
+}
+
+/// The revision (`None`: the newest) and the path to go on from.
+fn decode_token(token: &str) -> Result<(Option<Revision>, String)> {
+    let fail = |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+    let padded = token.replace('-', "+").replace('_', "/") + &"===="[..(4 - token.len() % 4) % 4];
+    let bytes = base64::decode(&padded).map_err(|error| fail(&error.to_string()))?;
+    let parsed = json::parse(&bytes).map_err(|error| fail(&error.to_string()))?;
+    if parsed.str_at(&["v"]) != "meta.k8s.io/v1" {
+        return Err(fail(&format!("server does not recognize this encoded version {}", parsed.str_at(&["v"]))));
+    }
+    let start = parsed.str_at(&["start"]);
+    if start.is_empty() {
+        return Err(fail("encoded start key empty (version meta.k8s.io/v1)"));
+    }
+    let cleaned = start.trim_start_matches('/');
+    if cleaned.split('/').any(|segment| segment == "..") {
+        return Err(fail(start));
+    }
+    let revision = parsed.get("rv").and_then(Value::as_i64).unwrap_or(0);
+    match revision {
+        0 => Err(fail("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")),
+        negative if negative < 0 => Ok((None, cleaned.to_owned())),
+        revision => Ok((Some(Revision(revision.unsigned_abs())), cleaned.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_as_they_were_made() {
+        let token = encode_token(Revision(17), "ns/a");
+        assert_eq!(decode_token(&token), Ok((Some(Revision(17)), "ns/a\0".to_owned())));
+        assert_eq!(decode_token(&super::token(-1, "ns/a\0")), Ok((None, "ns/a\0".to_owned())));
+        assert!(decode_token("%%%").is_err());
+        assert!(decode_token(&super::token(0, "a")).is_err());
+        assert!(decode_token(&super::token(5, "../x")).is_err());
+    }
+
+    #[test]
+    fn versions_are_read_with_the_references_errors() {
+        assert_eq!(parse_version("12"), Ok(12));
+        assert_eq!(
+            parse_version("abc"),
+            Err("resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax".to_owned())
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! What the server itself writes into an object's metadata, on create and on update.
+//!
+//! Typed where the field has a type; the schema is ObjectMeta for every kind.
+
+use crate::environment::{Environment, new_uid};
+use pintle_kinds::strategy::Path;
+use pintle_schema::{Value, View, time};
+use pintle_types::meta::v1::ObjectMeta;
+
+/// Typed view of an object's metadata.
+pub fn view(object: &Value) -> View<'_, ObjectMeta> {
+    static NONE: Value = Value::Null;
+    View::new(object.get("metadata").unwrap_or(&NONE))
+}
+
+pub fn text<'a>(object: &'a Value, field: &'static str) -> &'a str {
+    object.str_at(&["metadata", field])
+}
+
+pub fn set(object: &mut Value, field: &'static str, value: impl Into<Value>) {
+    object.map_entry("metadata").set_at(&[field], value);
+}
+
+pub fn clear(object: &mut Value, field: &'static str) {
+    object.remove_at(&["metadata", field]);
+}
+
+pub fn generation(object: &Value) -> i64 {
+    object.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or(0)
+}
+
+pub fn finalizers(object: &Value) -> Vec<&str> {
+    let list = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or(&[]);
+    list.iter().filter_map(Value::as_str).collect()
+}
+
+pub fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
+    match finalizers.is_empty() {
+        true => clear(object, "finalizers"),
+        false => set(object, "finalizers", finalizers),
+    }
+}
+
+pub fn is_terminating(object: &Value) -> bool {
+    !text(object, "deletionTimestamp").is_empty()
+}
+
+pub fn now_text(environment: &dyn Environment) -> String {
+    time::Time::from_seconds(environment.now_unix()).to_rfc3339()
+}
+
+/// Fills what identifies a new object, and drops what only the server may set.
+pub fn fill_new(object: &mut Value, environment: &dyn Environment) {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"] {
+        clear(object, field);
+    }
+    set(object, "uid", new_uid(environment));
+    set(object, "creationTimestamp", now_text(environment));
+}
+
+/// What an update may not change is taken from the stored object.
+pub fn carry_over(object: &mut Value, old: &Value) {
+    copy(object, old, "creationTimestamp");
+    copy(object, old, "generation");
+    copy(object, old, "selfLink");
+    if text(object, "uid").is_empty() {
+        copy(object, old, "uid");
+    }
+    if is_terminating(old) {
+        copy(object, old, "deletionTimestamp");
+    }
+    if object.at(&["metadata", "deletionGracePeriodSeconds"]).is_none_or(Value::is_null) {
+        copy(object, old, "deletionGracePeriodSeconds");
+    }
+}
+
+/// All of the metadata but managedFields and resourceVersion comes from the stored object.
+pub fn keep_all(object: &mut Value, old: &Value) {
+    let mut metadata = old.get("metadata").cloned().unwrap_or_else(Value::map);
+    for field in ["managedFields", "resourceVersion"] {
+        match object.remove_at(&["metadata", field]) {
+            Some(value) => metadata.set_at(&[field], value),
+            None => drop(metadata.remove_at(&[field])),
+        }
+    }
+    object.set_at(&["metadata"], metadata);
+}
+
+fn copy(object: &mut Value, old: &Value, field: &'static str) {
+    match old.at(&["metadata", field]) {
+        Some(value) => set(object, field, value.clone()),
+        None => clear(object, field),
+    }
+}
+
+/// Takes the value at a path from the stored object, absent when it is absent there.
+pub fn keep_path(object: &mut Value, old: &Value, path: Path) {
+    match old.at(path) {
+        Some(value) => object.set_at(path, value.clone()),
+        None => drop(object.remove_at(path)),
+    }
+}
+
+/// Whether what stands at a path differs between two canonical objects.
+pub fn differs(object: &Value, old: &Value, path: Path) -> bool {
+    object.at(path) != old.at(path)
+}

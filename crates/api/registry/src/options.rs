@@ -1,0 +1,39 @@
+//! The options of requests, after they are read from the query or a body and judged.
+//!
+//! Reading is the endpoints' work; here is only what the registry needs to know.
+
+/// Who asks: for strategies that write down the author.
+#[derive(Clone, Debug, Default)]
+pub struct Requester {
+    pub name: String,
+    pub uid: String,
+    pub groups: Vec<String>,
+}
+
+/// Options of create, update and patch.
+#[derive(Clone, Debug, Default)]
+pub struct WriteOptions {
+    pub dry_run: bool,
+    pub field_manager: String,
+    pub requester: Requester,
+}
+
+/// What happens to dependents of a deleted object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Propagation {
+    Orphan,
+    Background,
+    Foreground,
+}
+
+/// Options of delete.
+#[derive(Clone, Debug, Default)]
+pub struct DeleteOptions {
+    pub dry_run: bool,
+    pub grace_period_seconds: Option<i64>,
+    pub propagation: Option<Propagation>,
+    pub orphan_dependents: Option<bool>,
+    pub uid: Option<String>,
+    pub resource_version: Option<String>,
+    pub requester: Requester,
+}

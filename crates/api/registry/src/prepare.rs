@@ -1,0 +1,97 @@
+//! What happens to every object on its way from a request to the store: the steps that create and update share.
+//!
+//! normalize → default → storage version → strategy → validate → canonical form. Each step is called by name and in
+//! this order from `create` and `update`; nothing is registered.
+
+use crate::status::{Result, Status};
+use crate::{Registry, Target, WriteOptions, metadata};
+use pintle_kinds::defaults;
+use pintle_kinds::strategy::{Context, NameRule, Path, Strategy};
+use pintle_schema::{Value, canonicalize, names};
+use pintle_validation::{ErrorList, metadata as rules};
+
+impl Registry {
+    /// A request's object, decoded and of the target's version, as a full object of the storage version.
+    pub(crate) fn complete(&self, target: &Target, object: &mut Value) {
+        if let Some(normalize) = target.resource.strategy.normalize {
+            normalize(object);
+        }
+        defaults::apply((target.resource.schema)(), object);
+        self.to_storage(target, object);
+        match target.resource.namespaced {
+            true => metadata::set(object, "namespace", target.namespace.as_str()),
+            false => metadata::clear(object, "namespace"),
+        }
+    }
+
+    pub(crate) fn context<'a>(&self, options: &'a WriteOptions, warnings: &'a mut Vec<String>) -> Context<'a> {
+        Context {
+            now_unix: self.environment.now_unix(),
+            user: &options.requester.name,
+            groups: &options.requester.groups,
+            warnings,
+        }
+    }
+
+    /// Canonical form under the storage version.
+    pub(crate) fn finish(&self, target: &Target, object: &mut Value) {
+        canonicalize((target.storage.schema)(), object);
+    }
+}
+
+/// Empties what clients may not set on create.
+pub(crate) fn clear_on_create(strategy: &Strategy, object: &mut Value) {
+    strategy.create_clears.iter().for_each(|path| clear_path(object, path));
+}
+
+fn clear_path(object: &mut Value, path: Path) {
+    object.remove_at(path);
+}
+
+/// Judges a new object.
+pub(crate) fn validate_create(target: &Target, object: &Value) -> Result<()> {
+    let mut errors = ErrorList::default();
+    let none = Value::Null;
+    let meta = object.get("metadata").unwrap_or(&none);
+    rules::validate_create(meta, target.resource.namespaced, name_check(target.resource.strategy.name), &mut errors);
+    invalid(target, object, errors)
+}
+
+/// Judges an object that replaces a stored one.
+pub(crate) fn validate_update(target: &Target, object: &Value, old: &Value) -> Result<()> {
+    let mut errors = ErrorList::default();
+    let none = Value::Null;
+    let (new, old) = (object.get("metadata").unwrap_or(&none), old.get("metadata").unwrap_or(&none));
+    rules::validate_update(new, old, &mut errors);
+    invalid(target, object, errors)
+}
+
+/// 422 when there are errors.
+pub(crate) fn invalid(target: &Target, object: &Value, errors: ErrorList) -> Result<()> {
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let name = metadata::text(object, "name");
+    Err(Status::invalid(target.resource.group, target.resource.kind, name, &errors))
+}
+
+fn name_check(rule: NameRule) -> rules::NameCheck {
+    match rule {
+        NameRule::Subdomain => |name, prefix| names::dns1123_subdomain(&masked(name, prefix)),
+        NameRule::Label => |name, prefix| names::dns1123_label(&masked(name, prefix)),
+        NameRule::Label1035 => |name, prefix| names::dns1035_label(&masked(name, prefix)),
+        NameRule::ConfigMapKey => |name, _| names::config_map_key(name),
+        NameRule::PathSegment => |name, prefix| {
+            if prefix { names::path_segment_prefix(name) } else { names::path_segment_name(name) }
+        },
+        _ => |_, _| Vec::new(),
+    }
+}
+
+/// A prefix may end in a dash, since more follows: the reference judges it with that dash replaced by a letter.
+fn masked(name: &str, prefix: bool) -> std::borrow::Cow<'_, str> {
+    match name.strip_suffix('-') {
+        Some(start) if prefix && name.len() > 1 => format!("{start}a").into(),
+        _ => name.into(),
+    }
+}

@@ -1,0 +1,236 @@
+//! `Status`: every error an API request can end in, in the reference's codes, reasons and texts.
+//!
+//! Modules below have errors of their own; here they become what clients see, and nowhere else.
+
+use pintle_kinds::resource::Resource;
+use pintle_schema::{Map, Str, Value};
+use pintle_validation::ErrorList;
+
+/// A failed request's answer (a `v1.Status`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Status {
+    pub code: u16,
+    /// Empty where the reference gives none.
+    pub reason: &'static str,
+    pub message: String,
+    pub details: Option<Box<Details>>,
+    /// Warnings gathered before the failure go out with it.
+    pub warnings: Vec<String>,
+    /// A token to go on with an expired list, shown in the Status' metadata.
+    pub continue_token: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    pub name: String,
+    pub group: String,
+    pub kind: String,
+    pub uid: String,
+    pub causes: Vec<Cause>,
+    pub retry_after_seconds: u32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cause {
+    pub reason: String,
+    pub message: String,
+    pub field: String,
+}
+
+pub type Result<T> = std::result::Result<T, Status>;
+
+impl Status {
+    pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Status { code, reason, message: message.into(), details: None, warnings: Vec::new(), continue_token: None }
+    }
+
+    pub fn with_details(mut self, details: Details) -> Self {
+        self.details = Some(Box::new(details));
+        self
+    }
+
+    pub fn with_warnings(mut self, warnings: Vec<String>) -> Self {
+        self.warnings = warnings;
+        self
+    }
+
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Status::new(400, "BadRequest", message)
+    }
+
+    pub fn unauthorized() -> Self {
+        Status::new(401, "Unauthorized", "Unauthorized")
+    }
+
+    /// `why` is what the authorizer or an admission plugin says.
+    pub fn forbidden(resource: &Resource, name: &str, why: &str) -> Self {
+        let subject = if name.is_empty() { resource.qualified() } else { format!("{} {name:?}", resource.qualified()) };
+        Status::new(403, "Forbidden", format!("{subject} is forbidden: {why}")).with_details(named(resource, name))
+    }
+
+    pub fn not_found(resource: &Resource, name: &str) -> Self {
+        Status::new(404, "NotFound", format!("{} \"{name}\" not found", resource.qualified()))
+            .with_details(named(resource, name))
+    }
+
+    /// The path leads nowhere.
+    pub fn no_such_path() -> Self {
+        Status::new(404, "NotFound", "the server could not find the requested resource").with_details(Details::default())
+    }
+
+    pub fn already_exists(resource: &Resource, name: &str) -> Self {
+        Status::new(409, "AlreadyExists", format!("{} \"{name}\" already exists", resource.qualified()))
+            .with_details(named(resource, name))
+    }
+
+    pub fn conflict(resource: &Resource, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.qualified());
+        Status::new(409, "Conflict", message).with_details(named(resource, name))
+    }
+
+    /// The object changed since the version the writer saw.
+    pub fn modified(resource: &Resource, name: &str) -> Self {
+        let why = "the object has been modified; please apply your changes to the latest version and try again";
+        Status::conflict(resource, name, why)
+    }
+
+    pub fn invalid(group: &str, kind: &str, name: &str, errors: &ErrorList) -> Self {
+        let subject = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+        let message = format!("{subject} \"{name}\" is invalid: {}", errors.summary());
+        let causes = errors.0.iter().map(|error| Cause {
+            reason: error.kind.reason().into(),
+            message: error.body(),
+            field: error.field.clone(),
+        });
+        Status::new(422, "Invalid", message).with_details(Details {
+            name: name.into(),
+            group: group.into(),
+            kind: kind.into(),
+            causes: causes.collect(),
+            ..Details::default()
+        })
+    }
+
+    pub fn method_not_allowed() -> Self {
+        Status::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+            .with_details(Details::default())
+    }
+
+    pub fn not_acceptable(accepted: &[&str]) -> Self {
+        let message =
+            format!("only the following media types are accepted: {}", accepted.join(", "));
+        Status::new(406, "NotAcceptable", message)
+    }
+
+    pub fn unsupported_media_type(accepted: &[&str]) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            accepted.join(", ")
+        );
+        Status::new(415, "UnsupportedMediaType", message)
+    }
+
+    pub fn body_too_large() -> Self {
+        Status::new(413, "RequestEntityTooLarge", "Request entity too large: limit is 3145728")
+    }
+
+    pub fn expired(message: impl Into<String>) -> Self {
+        Status::new(410, "Expired", message)
+    }
+
+    pub fn internal(message: impl std::fmt::Display) -> Self {
+        Status::new(500, "InternalError", format!("Internal error occurred: {message}")).with_details(Details {
+            causes: vec![Cause { reason: String::new(), message: message.to_string(), field: String::new() }],
+            ..Details::default()
+        })
+    }
+
+    /// A failure the reference answers with code 500 and no reason.
+    pub fn unexplained(message: impl Into<String>) -> Self {
+        Status::new(500, "", message)
+    }
+
+    /// A resourceVersion that the server has not reached yet.
+    pub fn too_large_resource_version(requested: u64, current: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
+        Status::new(504, "Timeout", message).with_details(Details {
+            causes: vec![Cause {
+                reason: "ResourceVersionTooLarge".into(),
+                message: "Too large resource version".into(),
+                field: String::new(),
+            }],
+            retry_after_seconds: 1,
+            ..Details::default()
+        })
+    }
+
+    /// The Status object as the wire shows it.
+    pub fn to_value(&self) -> Value {
+        let mut map = head("Failure");
+        if let (Some(token), Some(metadata)) = (&self.continue_token, map.get_mut("metadata")) {
+            metadata.set_at(&["continue"], token.as_str());
+        }
+        map.push(Str::new_static("message"), Value::from(self.message.as_str()));
+        if !self.reason.is_empty() {
+            map.push(Str::new_static("reason"), Value::from(self.reason));
+        }
+        if let Some(details) = &self.details {
+            map.push(Str::new_static("details"), details.to_value());
+        }
+        map.push(Str::new_static("code"), Value::Int(self.code.into()));
+        Value::Map(map)
+    }
+}
+
+/// The Status of a request that succeeded and has no object to show.
+pub fn success(details: Option<&Details>) -> Value {
+    let mut map = head("Success");
+    if let Some(details) = details {
+        map.push(Str::new_static("details"), details.to_value());
+    }
+    Value::Map(map)
+}
+
+fn head(status: &'static str) -> Map {
+    Map::from_entries(vec![
+        (Str::new_static("kind"), Value::from("Status")),
+        (Str::new_static("apiVersion"), Value::from("v1")),
+        (Str::new_static("metadata"), Value::map()),
+        (Str::new_static("status"), Value::from(status)),
+    ])
+}
+
+impl Details {
+    fn to_value(&self) -> Value {
+        let mut map = Map::new();
+        for (key, text) in [("name", &self.name), ("group", &self.group), ("kind", &self.kind), ("uid", &self.uid)] {
+            if !text.is_empty() {
+                map.push(Str::new_static(key), Value::from(text.as_str()));
+            }
+        }
+        if !self.causes.is_empty() {
+            map.push(Str::new_static("causes"), Value::List(self.causes.iter().map(Cause::to_value).collect()));
+        }
+        if self.retry_after_seconds > 0 {
+            map.push(Str::new_static("retryAfterSeconds"), Value::Int(self.retry_after_seconds.into()));
+        }
+        Value::Map(map)
+    }
+}
+
+impl Cause {
+    fn to_value(&self) -> Value {
+        let mut map = Map::new();
+        for (key, text) in [("reason", &self.reason), ("message", &self.message), ("field", &self.field)] {
+            if !text.is_empty() {
+                map.push(Str::new_static(key), Value::from(text.as_str()));
+            }
+        }
+        Value::Map(map)
+    }
+}
+
+/// Details that name an object of a resource, as most errors have them.
+pub fn named(resource: &Resource, name: &str) -> Details {
+    Details { name: name.into(), group: resource.group.into(), kind: resource.plural.into(), ..Details::default() }
+}

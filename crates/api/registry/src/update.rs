@@ -1,0 +1,193 @@
+//! Update: a stored object replaced, by PUT or by any patch.
+//!
+//! The change is a function from the object as it is served to the object as it should be; when somebody else was
+//! faster it is asked again, unless the client named the version it saw.
+
+use crate::prepare::validate_update;
+use crate::status::{Result, Status};
+use crate::{Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
+use pintle_cache::Object;
+use pintle_kinds::strategy::Part;
+use pintle_schema::Value;
+use pintle_storage::{CommitError, Expect, Transaction, Write};
+use pintle_validation::{ErrorKind, ErrorList};
+use std::sync::Arc;
+
+/// How often a change that says nothing of versions is tried on a newer object.
+const ATTEMPTS: usize = 6;
+
+/// A change: from the object as the target's version shows it (`None`: there is none) to the new one, decoded.
+pub type Change<'a> = dyn Fn(Option<&Value>) -> Result<Value> + Send + Sync + 'a;
+
+/// How an update is asked for.
+pub struct Update<'a> {
+    pub change: &'a Change<'a>,
+    /// The part of the object that a subresource writes; `None` for the object itself.
+    pub part: Option<&'a Part>,
+    /// A missing object is created, whatever the kind's strategy says (apply).
+    pub create: bool,
+    /// Whether the change was computed from the stored object, as patches are.
+    pub from_stored: bool,
+}
+
+impl Registry {
+    /// Changes an object.
+    ///
+    /// # Errors
+    /// There is none, the change is refused, or the object changed since the version that the client names.
+    pub async fn update(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
+        for attempt in 1.. {
+            let Some(stored) = target.cache.get(&target.key()) else {
+                return self.create_instead(target, update, options).await;
+            };
+            let old = self.decode(target, &stored)?;
+            let (object, named_version, warnings) = self.prepare_update(target, update, &old, options)?;
+            if object == without_version(&old) {
+                return Ok(Written { payload: Payload::Stored(stored), created: false, warnings });
+            }
+            if options.dry_run {
+                let mut object = object;
+                metadata::set(&mut object, "resourceVersion", stored.revision.0.to_string());
+                self.finish(target, &mut object);
+                return Ok(Written { payload: Payload::Value(Box::new(object)), created: false, warnings });
+            }
+            match self.replace(target, &stored, &object).await {
+                Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
+                Err(CommitError::Conflict { .. }) if !named_version && attempt < ATTEMPTS => continue,
+                Err(CommitError::Conflict { actual: None, .. }) => return Err(target.not_found()),
+                Err(CommitError::Conflict { .. }) => return Err(Status::modified(target.resource, &target.name)),
+                Err(error) => return Err(commit_failed(&error)),
+            }
+        }
+        Err(Status::modified(target.resource, &target.name))
+    }
+
+    /// Stores the new state; an object that was only waiting for its finalizers goes away with its last one.
+    async fn replace(&self, target: &Target, stored: &Object, object: &Value) -> std::result::Result<Arc<Object>, CommitError> {
+        let record = self.encode(target, object);
+        let expect = Expect::At(stored.revision);
+        if !self.is_finished(target, object) {
+            return self.commit(target.key(), expect, record, target.storage.prefix).await;
+        }
+        let write = Write { key: target.key().into(), expect, value: None };
+        let revision = self.store.commit(Transaction { writes: vec![write] }).await?;
+        let image = pintle_cache::Image::from_record(&record, revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;
+        Ok(Arc::new(Object::new(target.key().into(), target.storage.prefix.len(), revision, image)))
+    }
+
+    async fn create_instead(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
+        let allowed = update.create || target.resource.strategy.create_on_update && !update.from_stored;
+        if !allowed || update.part.is_some() {
+            return Err(target.not_found());
+        }
+        let object = (update.change)(None)?;
+        if !metadata::text(&object, "uid").is_empty() && !update.create {
+            let why = format!(
+                "Precondition failed: UID in precondition: {}, UID in object meta: ",
+                metadata::text(&object, "uid")
+            );
+            return Err(Status::conflict(target.resource, &target.name, &why));
+        }
+        self.create(target, object, options).await
+    }
+
+    /// The new state in canonical form, whether the client named the version it saw, and warnings.
+    fn prepare_update(
+        &self,
+        target: &Target,
+        update: &Update<'_>,
+        old: &Value,
+        options: &WriteOptions,
+    ) -> Result<(Value, bool, Vec<String>)> {
+        let strategy = target.resource.strategy;
+        let mut served = old.clone();
+        self.to_served(target, &mut served);
+        let mut object = (update.change)(Some(&served))?;
+        let old_version = metadata::text(old, "resourceVersion");
+        let version = metadata::text(&object, "resourceVersion").to_owned();
+        let named_version = !update.from_stored && !matches!(version.as_str(), "" | "0");
+        self.check_identity(target, &object, old)?;
+        if matches!(version.as_str(), "" | "0") && !strategy.unconditional_update && !update.from_stored {
+            return Err(version_required(target));
+        }
+        self.check_version(target, &version, old_version)?;
+        let unchanged_version = update.from_stored && version == old_version;
+        self.complete(target, &mut object);
+        metadata::carry_over(&mut object, old);
+        self.finish(target, &mut object);
+        let mut warnings = Vec::new();
+        let mut context = self.context(options, &mut warnings);
+        match update.part {
+            None => {
+                strategy.update_keeps.iter().for_each(|path| metadata::keep_path(&mut object, old, path));
+                if let Some(prepare) = strategy.prepare_update {
+                    prepare(&mut object, old, &mut context);
+                }
+            }
+            Some(part) => {
+                if part.keeps_metadata {
+                    metadata::keep_all(&mut object, old);
+                }
+                part.keeps.iter().for_each(|path| metadata::keep_path(&mut object, old, path));
+                if let Some(prepare) = part.prepare {
+                    prepare(&mut object, old, &mut context);
+                }
+            }
+        }
+        self.finish(target, &mut object);
+        self.count_generation(target, &mut object, old);
+        validate_update(target, &object, old).map_err(|status| status.with_warnings(warnings.clone()))?;
+        metadata::clear(&mut object, "resourceVersion");
+        Ok((object, named_version || update.from_stored && !unchanged_version, warnings))
+    }
+
+    fn count_generation(&self, target: &Target, object: &mut Value, old: &Value) {
+        let Some(paths) = target.resource.strategy.generation else { return };
+        if paths.iter().any(|path| metadata::differs(object, old, path)) {
+            metadata::set(object, "generation", metadata::generation(old) + 1);
+            self.finish(target, object);
+        }
+    }
+
+    /// A uid that is not the stored object's means that another object is meant.
+    fn check_identity(&self, target: &Target, object: &Value, old: &Value) -> Result<()> {
+        let (uid, stored) = (metadata::text(object, "uid"), metadata::text(old, "uid"));
+        if uid.is_empty() || uid == stored {
+            return Ok(());
+        }
+        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}");
+        Err(Status::conflict(target.resource, &target.name, &why))
+    }
+
+    fn check_version(&self, target: &Target, version: &str, stored: &str) -> Result<()> {
+        if matches!(version, "" | "0") {
+            return Ok(());
+        }
+        if version.parse::<u64>().is_err() {
+            let error = crate::list::parse_version(version).err().unwrap_or_default();
+            return Err(Status::unexplained(error));
+        }
+        if version == stored { Ok(()) } else { Err(Status::modified(target.resource, &target.name)) }
+    }
+
+    /// Whether an object that is being deleted waits for nothing any more.
+    pub(crate) fn is_finished(&self, target: &Target, object: &Value) -> bool {
+        metadata::is_terminating(object)
+            && metadata::finalizers(object).is_empty()
+            && object.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64).unwrap_or(0) == 0
+            && !target.resource.strategy.holds.is_some_and(|holds| holds(object))
+    }
+}
+
+fn without_version(object: &Value) -> Value {
+    let mut object = object.clone();
+    metadata::clear(&mut object, "resourceVersion");
+    object
+}
+
+fn version_required(target: &Target) -> Status {
+    let mut errors = ErrorList::default();
+    errors.push(ErrorKind::Invalid, "metadata.resourceVersion", Some(Value::Int(0)), "must be specified for an update");
+    // The reference names the resource here, not the kind.
+    Status::invalid(target.resource.group, target.resource.plural, &target.name, &errors)
+}

@@ -1,0 +1,6 @@
+//! The `admission.k8s.io` group: what is exchanged with admission webhooks.
+//! One module per version; each holds the complete shape of that version.
+//! A version never borrows a type from another one unless the API itself defines the two as one.
+
+pub mod v1;
+pub mod v1beta1;

@@ -1,0 +1,13 @@
+//! Types of `admissionregistration.k8s.io/v1`: webhooks and policies that judge or change requests.
+//! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
+//! Data only: what a server does with these objects must never be decided here.
+
+mod expression;
+mod matching;
+mod policy;
+mod webhook;
+
+pub use expression::*;
+pub use matching::*;
+pub use policy::*;
+pub use webhook::*;

@@ -1,0 +1,5 @@
+//! The `internal.apiserver.k8s.io` group: the storage versions that servers agree on.
+//! One module per version; each holds the complete shape of that version.
+//! A version never borrows a type from another one unless the API itself defines the two as one.
+
+pub mod v1alpha1;

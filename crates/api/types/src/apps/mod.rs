@@ -1,0 +1,7 @@
+//! The `apps` group: workloads that keep pods running.
+//! One module per version; each holds the complete shape of that version.
+//! A version never borrows a type from another one unless the API itself defines the two as one.
+
+pub mod v1;
+pub mod v1beta1;
+pub mod v1beta2;

@@ -1,0 +1,5 @@
+//! The `audit.k8s.io` group: audit records and the policy that says what is recorded.
+//! One module per version; each holds the complete shape of that version.
+//! A version never borrows a type from another one unless the API itself defines the two as one.
+
+pub mod v1;

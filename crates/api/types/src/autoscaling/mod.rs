@@ -1,0 +1,6 @@
+//! The `autoscaling` group: horizontal pod autoscalers and scales.
+//! One module per version; each holds the complete shape of that version.
+//! A version never borrows a type from another one unless the API itself defines the two as one.
+
+pub mod v1;
+pub mod v2;

@@ -1,0 +1,388 @@
+//! Types of `autoscaling/v1`: horizontal pod autoscalers and scales.
+//! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
+//! Data only: what a server does with these objects must never be decided here.
+
+use pintle_schema::{ApiType, Quantity, Time, string_type};
+
+use crate::core::v1::{ConditionStatus, ResourceName};
+use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
+
+/// Points at an object by kind and name within the same namespace.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(struct_type = atomic)]
+pub struct CrossVersionObjectReference {
+    /// Kind of the object.
+    #[k8s(proto = 1, always)]
+    pub kind: String,
+    /// Name of the object.
+    #[k8s(proto = 2, always)]
+    pub name: String,
+    /// API group and version of the object.
+    #[k8s(proto = 3, optional)]
+    pub api_version: String,
+}
+
+/// What to scale, between which limits and by which metrics.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct HorizontalPodAutoscalerSpec {
+    /// Workload whose scale subresource is adjusted.
+    #[k8s(proto = 1, always)]
+    pub scale_target_ref: CrossVersionObjectReference,
+    /// Lower limit on replicas, 1 by default; 0 needs an object or external metric.
+    #[k8s(proto = 2, optional, default = 1)]
+    pub min_replicas: Option<i32>,
+    /// Upper limit on replicas; must not lie below the lower limit.
+    #[k8s(proto = 3, required, always)]
+    pub max_replicas: i32,
+    /// Average CPU usage aimed for, in percent of what pods request.
+    #[k8s(proto = 4, name = "targetCPUUtilizationPercentage", optional)]
+    pub target_cpu_utilization_percentage: Option<i32>,
+}
+
+/// Latest decisions and readings of an autoscaler.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct HorizontalPodAutoscalerStatus {
+    /// Generation of the autoscaler last acted upon.
+    #[k8s(proto = 1, optional)]
+    pub observed_generation: Option<i64>,
+    /// When the replica count was last altered.
+    #[k8s(proto = 2, optional)]
+    pub last_scale_time: Option<Time>,
+    /// Replicas seen at the last evaluation.
+    #[k8s(proto = 3, always)]
+    pub current_replicas: i32,
+    /// Replicas wanted by the last evaluation.
+    #[k8s(proto = 4, always)]
+    pub desired_replicas: i32,
+    /// Average CPU usage found, in percent of what pods request.
+    #[k8s(proto = 5, name = "currentCPUUtilizationPercentage", optional)]
+    pub current_cpu_utilization_percentage: Option<i32>,
+}
+
+/// Adjusts the replica count of a workload to follow measured load.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct HorizontalPodAutoscaler {
+    /// The kind and API version of the object.
+    #[k8s(inline)]
+    pub type_meta: TypeMeta,
+    /// Standard object metadata.
+    #[k8s(proto = 1, optional)]
+    pub metadata: ObjectMeta,
+    /// Target, limits and metrics to follow.
+    #[k8s(proto = 2, required)]
+    pub spec: HorizontalPodAutoscalerSpec,
+    /// Current replica counts and metric readings.
+    #[k8s(proto = 3, optional)]
+    pub status: HorizontalPodAutoscalerStatus,
+}
+
+/// Collection of autoscalers.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct HorizontalPodAutoscalerList {
+    /// The kind and API version of the object.
+    #[k8s(inline)]
+    pub type_meta: TypeMeta,
+    /// Standard list metadata.
+    #[k8s(proto = 1, optional)]
+    pub metadata: ListMeta,
+    /// The HorizontalPodAutoscaler objects in the list.
+    #[k8s(proto = 2, always)]
+    pub items: Vec<HorizontalPodAutoscaler>,
+}
+
+/// Replica count of a workload, read and set through its scale subresource.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct Scale {
+    /// The kind and API version of the object.
+    #[k8s(inline)]
+    pub type_meta: TypeMeta,
+    /// Standard object metadata.
+    #[k8s(proto = 1, optional)]
+    pub metadata: ObjectMeta,
+    /// Wanted replica count.
+    #[k8s(proto = 2, optional)]
+    pub spec: ScaleSpec,
+    /// Present replica count.
+    #[k8s(proto = 3, optional)]
+    pub status: ScaleStatus,
+}
+
+/// Replica count wanted.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct ScaleSpec {
+    /// Number of instances wanted.
+    #[k8s(proto = 1, optional, default = 0)]
+    pub replicas: i32,
+}
+
+/// Replica count found.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct ScaleStatus {
+    /// Number of instances existing now.
+    #[k8s(proto = 1, always)]
+    pub replicas: i32,
+    /// Label query, as text, matching the pods that are counted.
+    #[k8s(proto = 2, optional)]
+    pub selector: String,
+}
+
+string_type! {
+    /// Origin of a scaling metric.
+    #[closed]
+    pub MetricSourceType {
+        /// Describes one Kubernetes object.
+        OBJECT = "Object",
+        /// Describes each pod of the target.
+        PODS = "Pods",
+        /// Resource usage of pods as known to Kubernetes.
+        RESOURCE = "Resource",
+        /// Resource usage of one container in each pod.
+        CONTAINER_RESOURCE = "ContainerResource",
+        /// Unrelated to any object in the cluster.
+        EXTERNAL = "External",
+    }
+}
+
+/// One signal for scaling; the field matching its type is filled.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct MetricSpec {
+    /// Where the signal comes from.
+    #[k8s(proto = 1, always)]
+    pub r#type: MetricSourceType,
+    /// Metric describing a single other object, such as requests at an ingress.
+    #[k8s(proto = 2, optional)]
+    pub object: Option<ObjectMetricSource>,
+    /// Custom metric averaged over the pods of the target.
+    #[k8s(proto = 3, optional)]
+    pub pods: Option<PodsMetricSource>,
+    /// CPU or similar usage of the target's pods.
+    #[k8s(proto = 4, optional)]
+    pub resource: Option<ResourceMetricSource>,
+    /// CPU or similar usage of one container in each pod.
+    #[k8s(proto = 7, optional)]
+    pub container_resource: Option<ContainerResourceMetricSource>,
+    /// Metric from outside the cluster, such as a queue length.
+    #[k8s(proto = 5, optional)]
+    pub external: Option<ExternalMetricSource>,
+}
+
+/// Metric of a single object together with the level aimed for.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct ObjectMetricSource {
+    /// Level aimed for.
+    #[k8s(proto = 1, always)]
+    pub target: CrossVersionObjectReference,
+    /// Name of the metric.
+    #[k8s(proto = 2, always)]
+    pub metric_name: String,
+    /// Total aimed for.
+    #[k8s(proto = 3, always)]
+    pub target_value: Quantity,
+    /// Narrows the metric to series with matching labels.
+    #[k8s(proto = 4, optional)]
+    pub selector: Option<LabelSelector>,
+    /// Average per pod aimed for.
+    #[k8s(proto = 5, optional)]
+    pub average_value: Option<Quantity>,
+}
+
+/// Per-pod metric together with the average level aimed for.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct PodsMetricSource {
+    /// Name of the metric.
+    #[k8s(proto = 1, always)]
+    pub metric_name: String,
+    /// Average per pod aimed for.
+    #[k8s(proto = 2, always)]
+    pub target_average_value: Quantity,
+    /// Narrows the metric to series with matching labels.
+    #[k8s(proto = 3, optional)]
+    pub selector: Option<LabelSelector>,
+}
+
+/// Pod resource usage together with the level aimed for.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct ResourceMetricSource {
+    /// Resource to watch, such as cpu or memory.
+    #[k8s(proto = 1, always)]
+    pub name: ResourceName,
+    /// Average usage aimed for, in percent of what pods request.
+    #[k8s(proto = 2, optional)]
+    pub target_average_utilization: Option<i32>,
+    /// Average amount per pod aimed for.
+    #[k8s(proto = 3, optional)]
+    pub target_average_value: Option<Quantity>,
+}
+
+/// Container resource usage together with the level aimed for.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct ContainerResourceMetricSource {
+    /// Resource to watch, such as cpu or memory.
+    #[k8s(proto = 1, always)]
+    pub name: ResourceName,
+    /// Average container usage aimed for, in percent of its request.
+    #[k8s(proto = 2, optional)]
+    pub target_average_utilization: Option<i32>,
+    /// Average amount per container aimed for.
+    #[k8s(proto = 3, optional)]
+    pub target_average_value: Option<Quantity>,
+    /// Container in the pods whose usage counts.
+    #[k8s(proto = 5, always)]
+    pub container: String,
+}
+
+/// Metric from outside the cluster together with the level aimed for.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct ExternalMetricSource {
+    /// Name of the metric.
+    #[k8s(proto = 1, always)]
+    pub metric_name: String,
+    /// Narrows the metric to series with matching labels.
+    #[k8s(proto = 2, optional)]
+    pub metric_selector: Option<LabelSelector>,
+    /// Total aimed for.
+    #[k8s(proto = 3, optional)]
+    pub target_value: Option<Quantity>,
+    /// Average per pod aimed for.
+    #[k8s(proto = 4, optional)]
+    pub target_average_value: Option<Quantity>,
+}
+
+/// Last reading of one metric; the field matching its type is filled.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct MetricStatus {
+    /// Where the signal comes from.
+    #[k8s(proto = 1, always)]
+    pub r#type: MetricSourceType,
+    /// Reading of a metric about a single object.
+    #[k8s(proto = 2, optional)]
+    pub object: Option<ObjectMetricStatus>,
+    /// Reading of a custom metric averaged over pods.
+    #[k8s(proto = 3, optional)]
+    pub pods: Option<PodsMetricStatus>,
+    /// Reading of pod resource usage.
+    #[k8s(proto = 4, optional)]
+    pub resource: Option<ResourceMetricStatus>,
+    /// Reading of resource usage for one container per pod.
+    #[k8s(proto = 7, optional)]
+    pub container_resource: Option<ContainerResourceMetricStatus>,
+    /// Reading of a metric from outside the cluster.
+    #[k8s(proto = 5, optional)]
+    pub external: Option<ExternalMetricStatus>,
+}
+
+string_type! {
+    /// Aspect of an autoscaler reported by a condition.
+    pub HorizontalPodAutoscalerConditionType {
+        /// Metrics are readable and scaling is taking place.
+        SCALING_ACTIVE = "ScalingActive",
+        /// Nothing prevents the target from being scaled.
+        ABLE_TO_SCALE = "AbleToScale",
+        /// The wanted count was cut to the configured limits.
+        SCALING_LIMITED = "ScalingLimited",
+        /// The target was brought to zero replicas by the autoscaler.
+        SCALED_TO_ZERO = "ScaledToZero",
+    }
+}
+
+/// One observation on how an autoscaler is doing.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct HorizontalPodAutoscalerCondition {
+    /// Aspect described.
+    #[k8s(proto = 1, always)]
+    pub r#type: HorizontalPodAutoscalerConditionType,
+    /// True, False or Unknown.
+    #[k8s(proto = 2, always)]
+    pub status: ConditionStatus,
+    /// When the status last flipped.
+    #[k8s(proto = 3, optional)]
+    pub last_transition_time: Time,
+    /// One-word cause of the latest change.
+    #[k8s(proto = 4, optional)]
+    pub reason: String,
+    /// Explanation for people.
+    #[k8s(proto = 5, optional)]
+    pub message: String,
+}
+
+/// Reading of a metric about a single object.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct ObjectMetricStatus {
+    /// Object that the metric describes.
+    #[k8s(proto = 1, always)]
+    pub target: CrossVersionObjectReference,
+    /// Name of the metric.
+    #[k8s(proto = 2, always)]
+    pub metric_name: String,
+    /// Total found.
+    #[k8s(proto = 3, always)]
+    pub current_value: Quantity,
+    /// Labels that narrowed the metric.
+    #[k8s(proto = 4, optional)]
+    pub selector: Option<LabelSelector>,
+    /// Average per pod found.
+    #[k8s(proto = 5, optional)]
+    pub average_value: Option<Quantity>,
+}
+
+/// Reading of a per-pod metric.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct PodsMetricStatus {
+    /// Name of the metric.
+    #[k8s(proto = 1, always)]
+    pub metric_name: String,
+    /// Average per pod found.
+    #[k8s(proto = 2, always)]
+    pub current_average_value: Quantity,
+    /// Labels that narrowed the metric.
+    #[k8s(proto = 3, optional)]
+    pub selector: Option<LabelSelector>,
+}
+
+/// Reading of pod resource usage.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct ResourceMetricStatus {
+    /// Resource that was measured.
+    #[k8s(proto = 1, always)]
+    pub name: ResourceName,
+    /// Average usage found, in percent of what pods request.
+    #[k8s(proto = 2, optional)]
+    pub current_average_utilization: Option<i32>,
+    /// Average amount per pod found.
+    #[k8s(proto = 3, always)]
+    pub current_average_value: Quantity,
+}
+
+/// Reading of container resource usage.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct ContainerResourceMetricStatus {
+    /// Resource that was measured.
+    #[k8s(proto = 1, always)]
+    pub name: ResourceName,
+    /// Average container usage found, in percent of its request.
+    #[k8s(proto = 2, optional)]
+    pub current_average_utilization: Option<i32>,
+    /// Average amount per container found.
+    #[k8s(proto = 3, always)]
+    pub current_average_value: Quantity,
+    /// Container in the pods that was measured.
+    #[k8s(proto = 4, always)]
+    pub container: String,
+}
+
+/// Reading of a metric from outside the cluster.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct ExternalMetricStatus {
+    /// Name of the metric.
+    #[k8s(proto = 1, always)]
+    pub metric_name: String,
+    /// Labels that narrowed the metric.
+    #[k8s(proto = 2, optional)]
+    pub metric_selector: Option<LabelSelector>,
+    /// Total found.
+    #[k8s(proto = 3, always)]
+    pub current_value: Quantity,
+    /// Average per pod found.
+    #[k8s(proto = 4, optional)]
+    pub current_average_value: Option<Quantity>,
+}

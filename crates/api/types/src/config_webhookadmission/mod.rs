@@ -1,0 +1,5 @@
+//! The `apiserver.config.k8s.io` group: the configuration of the webhook admission plugins.
+//! One module per version; each holds the complete shape of that version.
+//! A version never borrows a type from another one unless the API itself defines the two as one.
+
+pub mod v1;

@@ -1,0 +1,113 @@
+//! Types of `coordination.k8s.io/v1beta1`: leases and the candidates for them.
+//! Names, protobuf numbers and tags are the wire contract: a released one never changes meaning.
+//! Data only: what a server does with these objects must never be decided here.
+
+use pintle_schema::{ApiType, MicroTime};
+
+use crate::coordination::v1::CoordinatedLeaseStrategy;
+use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
+
+/// Lock with an expiry, used for heartbeats and leader election.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct Lease {
+    /// The kind and API version of the object.
+    #[k8s(inline)]
+    pub type_meta: TypeMeta,
+    /// Standard object metadata.
+    #[k8s(proto = 1, optional)]
+    pub metadata: ObjectMeta,
+    /// Holder and timing of the lease.
+    #[k8s(proto = 2, optional)]
+    pub spec: LeaseSpec,
+}
+
+/// Who holds a lease, since when and for how long.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct LeaseSpec {
+    /// Identity of the current holder; empty when nobody holds it.
+    #[k8s(proto = 1, optional)]
+    pub holder_identity: Option<String>,
+    /// How long others wait after the last renewal before taking over.
+    #[k8s(proto = 2, optional)]
+    pub lease_duration_seconds: Option<i32>,
+    /// When the current holder took the lease.
+    #[k8s(proto = 3, optional)]
+    pub acquire_time: Option<MicroTime>,
+    /// When the current holder last refreshed the lease.
+    #[k8s(proto = 4, optional)]
+    pub renew_time: Option<MicroTime>,
+    /// How many times the holder has changed.
+    #[k8s(proto = 5, optional)]
+    pub lease_transitions: Option<i32>,
+    /// Election method when the leader is chosen by coordinated election.
+    #[k8s(proto = 6, optional, gate = "CoordinatedLeaderElection")]
+    pub strategy: Option<CoordinatedLeaseStrategy>,
+    /// Candidate the current holder should yield to; needs a strategy.
+    #[k8s(proto = 7, optional, gate = "CoordinatedLeaderElection")]
+    pub preferred_holder: Option<String>,
+}
+
+/// Collection of leases.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct LeaseList {
+    /// The kind and API version of the object.
+    #[k8s(inline)]
+    pub type_meta: TypeMeta,
+    /// Standard list metadata.
+    #[k8s(proto = 1, optional)]
+    pub metadata: ListMeta,
+    /// The Lease objects in the list.
+    #[k8s(proto = 2, always)]
+    pub items: Vec<Lease>,
+}
+
+/// Component instance offering to become leader for a lease.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct LeaseCandidate {
+    /// The kind and API version of the object.
+    #[k8s(inline)]
+    pub type_meta: TypeMeta,
+    /// Standard object metadata.
+    #[k8s(proto = 1, optional)]
+    pub metadata: ObjectMeta,
+    /// Candidate's versions and liveness.
+    #[k8s(proto = 2, required)]
+    pub spec: LeaseCandidateSpec,
+}
+
+/// Which lease a candidate wants and how it qualifies.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct LeaseCandidateSpec {
+    /// Lease the candidate competes for; cannot change later.
+    #[k8s(proto = 1, required, always)]
+    pub lease_name: String,
+    /// When the coordinator last asked whether the candidate is alive.
+    #[k8s(proto = 2, optional)]
+    pub ping_time: Option<MicroTime>,
+    /// When the candidate last showed a sign of life.
+    #[k8s(proto = 3, optional)]
+    pub renew_time: Option<MicroTime>,
+    /// Version of the candidate's program, as semantic version.
+    #[k8s(proto = 4, required, always)]
+    pub binary_version: String,
+    /// Version the candidate behaves as; not above its program version.
+    #[k8s(proto = 5, optional)]
+    pub emulation_version: String,
+    /// Election method the candidate wants coordination to use.
+    #[k8s(proto = 6, required)]
+    pub strategy: CoordinatedLeaseStrategy,
+}
+
+/// Collection of lease candidates.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct LeaseCandidateList {
+    /// The kind and API version of the object.
+    #[k8s(inline)]
+    pub type_meta: TypeMeta,
+    /// Standard list metadata.
+    #[k8s(proto = 1, optional)]
+    pub metadata: ListMeta,
+    /// The LeaseCandidate objects in the list.
+    #[k8s(proto = 2, always)]
+    pub items: Vec<LeaseCandidate>,
+}

@@ -1,0 +1,6 @@
+//! The `meta.k8s.io` group: what all objects share, and the objects that describe the API itself.
+//! One module per version; each holds the complete shape of that version.
+//! A version never borrows a type from another one unless the API itself defines the two as one.
+
+pub mod v1;
+pub mod v1beta1;

@@ -1,0 +1,160 @@
+//! How Go's `fmt` prints JSON values: error texts of the reference show them so.
+//!
+//! Text only; nothing may read it back. Keys of maps come sorted.
+
+use pintle_schema::Value;
+use std::fmt::Write;
+
+/// What `%v` prints.
+pub fn plain(value: &Value) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value, false);
+    out
+}
+
+/// What `%s` prints: values that are no strings are marked as misfits.
+pub fn as_string(value: &Value) -> String {
+    let mut out = String::new();
+    write_value(&mut out, value, true);
+    out
+}
+
+/// What `%v` prints for a list.
+pub fn plain_list(items: &[Value]) -> String {
+    let mut out = String::new();
+    write_list(&mut out, items, false);
+    out
+}
+
+/// What `%s` prints for the type of a value.
+pub fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "%!s(<nil>)",
+        Value::Bool(_) => "bool",
+        Value::Int(_) => "int64",
+        Value::Float(_) => "float64",
+        Value::String(_) => "string",
+        Value::List(_) => "[]interface {}",
+        Value::Map(_) => "map[string]interface {}",
+    }
+}
+
+/// What `%q` prints.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            c if u32::from(c) < 0x20 || u32::from(c) == 0x7f => push(&mut out, format_args!("\\x{:02x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn write_value(out: &mut String, value: &Value, as_string: bool) {
+    match value {
+        Value::String(text) => out.push_str(text),
+        Value::List(items) => write_list(out, items, as_string),
+        Value::Map(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            out.push_str("map[");
+            for (at, (key, item)) in entries.into_iter().enumerate() {
+                if at > 0 {
+                    out.push(' ');
+                }
+                out.push_str(key);
+                out.push(':');
+                write_value(out, item, as_string);
+            }
+            out.push(']');
+        }
+        Value::Null if as_string => out.push_str("%!s(<nil>)"),
+        Value::Null => out.push_str("<nil>"),
+        scalar => {
+            if as_string {
+                push(out, format_args!("%!s({}=", type_name(scalar)));
+            }
+            match scalar {
+                Value::Bool(b) => push(out, format_args!("{b}")),
+                Value::Int(i) => push(out, format_args!("{i}")),
+                Value::Float(f) => write_float(out, *f),
+                _ => {}
+            }
+            if as_string {
+                out.push(')');
+            }
+        }
+    }
+}
+
+fn write_list(out: &mut String, items: &[Value], as_string: bool) {
+    out.push('[');
+    for (at, item) in items.iter().enumerate() {
+        if at > 0 {
+            out.push(' ');
+        }
+        write_value(out, item, as_string);
+    }
+    out.push(']');
+}
+
+/// The shortest digits that read back the same, with an exponent when it is below -4 or at least 21.
+fn write_float(out: &mut String, number: f64) {
+    let scientific = format!("{number:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else {
+        out.push_str(&scientific);
+        return;
+    };
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..21).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            push(out, format_args!("{digits}e{sign}{:02}", exponent.unsigned_abs()));
+        }
+        _ => push(out, format_args!("{number}")),
+    }
+}
+
+fn push(out: &mut String, text: std::fmt::Arguments<'_>) {
+    // A String takes any text: this cannot fail.
+    let _ = out.write_fmt(text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn values_print_as_in_go() {
+        let rows = [
+            (value!({"b": 1, "a": "x"}), "map[a:x b:1]", "map[a:x b:%!s(int64=1)]"),
+            (value!([true, null, {}]), "[true <nil> map[]]", "[%!s(bool=true) %!s(<nil>) map[]]"),
+            (value!(5), "5", "%!s(int64=5)"),
+            (value!(1.5), "1.5", "%!s(float64=1.5)"),
+            (value!(1e21), "1e+21", "%!s(float64=1e+21)"),
+            (value!(100000.0), "100000", "%!s(float64=100000)"),
+            (value!(0.00001), "1e-05", "%!s(float64=1e-05)"),
+            (value!(0.0001), "0.0001", "%!s(float64=0.0001)"),
+        ];
+        for (value, as_v, as_s) in rows {
+            assert_eq!(plain(&value), as_v);
+            assert_eq!(as_string(&value), as_s);
+        }
+    }
+
+    #[test]
+    fn quoted_text_is_escaped_as_in_go() {
+        assert_eq!(quoted("a\"\\\n\u{1}é"), "\"a\\\"\\\\\\n\\x01é\"");
+    }
+}

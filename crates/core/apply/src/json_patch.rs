@@ -1,0 +1,285 @@
+//! JSON patch, RFC 6902, with the liberties the reference takes.
+//!
+//! Operations are done in order, all or none. Work is bounded: the number of operations, and how much `copy` may add.
+
+use crate::PatchError;
+use pintle_schema::{Map, Str, Value};
+use std::borrow::Cow;
+
+/// How many operations one patch may have: the reference's bound, against patches that take minutes.
+pub const MAX_OPERATIONS: usize = 10_000;
+
+/// How many bytes of JSON the `copy` operations of one patch may add together; without it a patch could double an
+/// object with each operation. The reference's default.
+pub const MAX_COPY_BYTES: usize = 3 * 1024 * 1024;
+
+/// Checks what the reference's field validation (other than `Ignore`) asks of the shape of a patch.
+///
+/// Returns the strict problems (members no operation has), which `Warn` reports and `Strict` refuses.
+///
+/// # Errors
+/// The patch is no list of operations.
+pub fn check(patch: &Value) -> Result<Vec<String>, PatchError> {
+    let bad = |found: &Value, expected: &str| {
+        let text =
+            format!("error decoding patch: json: cannot unmarshal {} into Go {expected}", found.json_kind());
+        Err(PatchError::BadRequest(text))
+    };
+    let operations = match patch {
+        Value::Null => return Ok(Vec::new()),
+        Value::List(operations) => operations,
+        other => return bad(other, "value of type []handlers.jsonPatchOp"),
+    };
+    let mut problems = Vec::new();
+    for (at, operation) in operations.iter().enumerate() {
+        let members = match operation {
+            Value::Null => continue,
+            Value::Map(members) => members,
+            other => return bad(other, "value of type handlers.jsonPatchOp"),
+        };
+        for (name, value) in members.iter() {
+            match (name.as_str(), value) {
+                ("value", _) | ("op" | "path" | "from", Value::Null | Value::String(_)) => {}
+                ("op" | "path" | "from", other) => {
+                    return bad(other, &format!("struct field jsonPatchOp.{name} of type string"));
+                }
+                _ => problems.push(format!("unknown field {}", crate::go_text::quoted(&format!("[{at}].{name}")))),
+            }
+        }
+    }
+    Ok(problems)
+}
+
+/// Applies a patch, the parsed list of operations.
+///
+/// # Errors
+/// The patch is no list of operations, too long, or one of its operations cannot be done.
+pub fn apply(mut document: Value, patch: &Value) -> Result<Value, PatchError> {
+    let bad = |found: &Value, expected: &str| {
+        let text = format!("json: cannot unmarshal {} into Go value of type jsonpatch.{expected}", found.json_kind());
+        Err(PatchError::BadRequest(text))
+    };
+    let operations = match patch {
+        Value::Null => return Ok(document),
+        Value::List(operations) => operations,
+        other => return bad(other, "Patch"),
+    };
+    if let Some(misfit) = operations.iter().find(|operation| !matches!(operation, Value::Map(_) | Value::Null)) {
+        return bad(misfit, "Operation");
+    }
+    if operations.len() > MAX_OPERATIONS {
+        return Err(PatchError::TooLarge(format!(
+            "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {}",
+            operations.len()
+        )));
+    }
+    let none = Map::new();
+    let mut copied_bytes = 0;
+    for operation in operations {
+        let members = operation.as_map().unwrap_or(&none);
+        one(&mut document, members, &mut copied_bytes).map_err(PatchError::Unprocessable)?;
+    }
+    Ok(document)
+}
+
+fn one(document: &mut Value, members: &Map, copied_bytes: &mut usize) -> Result<(), String> {
+    let text = |name: &str| {
+        members.get(name).and_then(Value::as_str).ok_or_else(|| format!("operation without a text for {name:?}"))
+    };
+    // An absent value is null.
+    let value = || members.get("value").cloned().unwrap_or_default();
+    match text("op")? {
+        "add" => add(document, text("path")?, value()),
+        "remove" => remove(document, text("path")?).map(drop),
+        "replace" => replace(document, text("path")?, value()),
+        "move" => {
+            let moved = remove(document, text("from")?)?;
+            add(document, text("path")?, moved)
+        }
+        "copy" => {
+            let copy = read(document, text("from")?)?.cloned();
+            // A missing key is copied as a null of no size.
+            *copied_bytes += copy.as_ref().map_or(0, json_len);
+            if *copied_bytes > MAX_COPY_BYTES {
+                return Err(format!("copies add {copied_bytes} bytes, more than {MAX_COPY_BYTES}"));
+            }
+            add(document, text("path")?, copy.unwrap_or_default())
+        }
+        "test" => test(document, text("path")?, members.get("value")),
+        other => Err(format!("unknown operation {other:?}")),
+    }
+}
+
+fn add(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
+    match target(document, path)? {
+        Target::Member(map, key) => drop(map.set(Str::new(&key), value)),
+        Target::Item(items, key) if key == "-" => items.push(value),
+        Target::Item(items, key) => {
+            let at = index(&key, items.len() + 1)?;
+            items.insert(at, value);
+        }
+    }
+    Ok(())
+}
+
+fn remove(document: &mut Value, path: &str) -> Result<Value, String> {
+    match target(document, path)? {
+        Target::Member(map, key) => map.remove(&key).ok_or_else(|| format!("nothing to remove at {path:?}")),
+        Target::Item(items, key) => {
+            let at = index(&key, items.len())?;
+            Ok(items.remove(at))
+        }
+    }
+}
+
+fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
+    if path.is_empty() {
+        if !matches!(value, Value::Map(_) | Value::List(_)) {
+            return Err(format!("the document cannot become a {}", value.json_kind()));
+        }
+        *document = value;
+        return Ok(());
+    }
+    match target(document, path)? {
+        // Not the RFC, but the reference: a missing key is set.
+        Target::Member(map, key) => drop(map.set(Str::new(&key), value)),
+        Target::Item(items, key) => {
+            let at = index(&key, items.len())?;
+            if let Some(slot) = items.get_mut(at) {
+                *slot = value;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn test(document: &mut Value, path: &str, expected: Option<&Value>) -> Result<(), String> {
+    // A missing key, null and an expectation that is missing are all the same.
+    let expected = expected.unwrap_or(&Value::Null);
+    let equal = if path.is_empty() {
+        same(document, expected)
+    } else {
+        same(read(document, path)?.unwrap_or(&Value::Null), expected)
+    };
+    if equal { Ok(()) } else { Err(format!("test of {path:?} failed")) }
+}
+
+/// The value at a path; `None` for a key that is missing from an object that is there.
+fn read<'a>(document: &'a mut Value, path: &str) -> Result<Option<&'a Value>, String> {
+    Ok(match target(document, path)? {
+        Target::Member(map, key) => map.get(&key),
+        Target::Item(items, key) => {
+            let at = index(&key, items.len())?;
+            items.get(at)
+        }
+    })
+}
+
+/// The place a path names: its parent, which has to be there, and its last part.
+enum Target<'a, 'p> {
+    Member(&'a mut Map, Cow<'p, str>),
+    Item(&'a mut Vec<Value>, Cow<'p, str>),
+}
+
+fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, 'p>, String> {
+    let missing = || format!("the document has nothing at the parent of {path:?}");
+    // What stands before the first slash is ignored: `data/m` names the member `m` of the document.
+    let (_, path) = path.split_once('/').ok_or_else(missing)?;
+    let mut parts = path.split('/');
+    let last = parts.next_back().ok_or_else(missing)?;
+    let mut parent = document;
+    for part in parts {
+        let part = unescape(part);
+        parent = match parent {
+            Value::Map(map) => map.get_mut(&part).ok_or_else(missing)?,
+            Value::List(items) => {
+                let at = index(&part, items.len())?;
+                items.get_mut(at).ok_or_else(missing)?
+            }
+            _ => return Err(missing()),
+        };
+    }
+    match parent {
+        Value::Map(map) => Ok(Target::Member(map, unescape(last))),
+        Value::List(items) => Ok(Target::Item(items, unescape(last))),
+        _ => Err(missing()),
+    }
+}
+
+/// `~1` is a slash and `~0` a tilde, read in one pass: `~01` is `~1`. Other tildes stand for themselves.
+fn unescape(part: &str) -> Cow<'_, str> {
+    if !part.contains('~') {
+        return Cow::Borrowed(part);
+    }
+    let mut out = String::with_capacity(part.len());
+    let mut rest = part;
+    while let Some((before, after)) = rest.split_once('~') {
+        out.push_str(before);
+        let (c, skip) = match after.as_bytes().first() {
+            Some(b'1') => ('/', 1),
+            Some(b'0') => ('~', 1),
+            _ => ('~', 0),
+        };
+        out.push(c);
+        rest = after.get(skip..).unwrap_or("");
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// An index below `len`: signs and leading zeros are taken, negative ones count from the end.
+fn index(text: &str, len: usize) -> Result<usize, String> {
+    let misfit = || format!("{text:?} is no index of a list of {len}");
+    let number: i64 = text.parse().map_err(|_| misfit())?;
+    let at = if number < 0 {
+        usize::try_from(number.unsigned_abs()).ok().and_then(|back| len.checked_sub(back))
+    } else {
+        usize::try_from(number).ok()
+    };
+    at.filter(|at| *at < len).ok_or_else(misfit)
+}
+
+/// Equality as `test` sees it. The reference compares numbers by their text, so `3.0` is not the `3` of an integer
+/// field; a whole number in a field of fractions prints without a point, so `3` is the same there.
+fn same(found: &Value, expected: &Value) -> bool {
+    match (found, expected) {
+        (Value::Float(found), Value::Int(expected)) => *found == *expected as f64,
+        (Value::List(found), Value::List(expected)) => {
+            found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| same(a, b))
+        }
+        (Value::Map(found), Value::Map(expected)) => {
+            found.len() == expected.len()
+                && found.iter().all(|(key, a)| expected.get(key).is_some_and(|b| same(a, b)))
+        }
+        _ => found == expected,
+    }
+}
+
+/// How long a value is as compact JSON.
+fn json_len(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(true) => 4,
+        Value::Bool(false) => 5,
+        Value::Int(number) => number.to_string().len(),
+        Value::Float(number) => number.to_string().len(),
+        Value::String(text) => string_len(text),
+        Value::List(items) => items.iter().map(|item| json_len(item) + 1).sum::<usize>().max(1) + 1,
+        Value::Map(map) => {
+            map.iter().map(|(key, item)| string_len(key) + json_len(item) + 2).sum::<usize>().max(1) + 1
+        }
+    }
+}
+
+/// Go's JSON escapes what HTML gives a meaning, too.
+fn string_len(text: &str) -> usize {
+    let chars = text.chars().map(|c| match c {
+        '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+        '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => 6,
+        c if u32::from(c) < 0x20 => 6,
+        c => c.len_utf8(),
+    });
+    chars.sum::<usize>() + 2
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! Rows of documents, patches and results, as the reference gives them; and properties of random patches.
+
+use super::*;
+use crate::test_random::Random;
+use pintle_schema::value;
+
+fn config_map() -> Value {
+    value!({"metadata": {"name": "c", "labels": {"x": "1"}, "finalizers": ["a", "b"]}, "data": {"k": "1", "l": "2"}})
+}
+
+/// What becomes of the metadata's finalizers.
+fn finalizers(patch: &Value) -> Result<Value, PatchError> {
+    let result = apply(config_map(), patch)?;
+    Ok(result.at(&["metadata", "finalizers"]).cloned().unwrap_or_default())
+}
+
+fn data(patch: &Value) -> Result<Value, PatchError> {
+    Ok(apply(config_map(), patch)?.get("data").cloned().unwrap_or_default())
+}
+
+fn is_unprocessable<T: std::fmt::Debug>(result: Result<T, PatchError>, patch: &Value) {
+    let Err(error @ PatchError::Unprocessable(_)) = &result else { panic!("{patch:?} gives {result:?}") };
+    assert_eq!((error.status_code(), error.reason()), (422, "Invalid"));
+    assert_eq!(error.to_string(), "the server rejected our request due to an error in our request");
+}
+
+#[test]
+fn items_of_lists() {
+    let rows = [
+        (value!([{"op": "add", "path": "/metadata/finalizers/0", "value": "n"}]), value!(["n", "a", "b"])),
+        (value!([{"op": "add", "path": "/metadata/finalizers/-", "value": "n"}]), value!(["a", "b", "n"])),
+        (value!([{"op": "add", "path": "/metadata/finalizers/2", "value": "n"}]), value!(["a", "b", "n"])),
+        (value!([{"op": "add", "path": "/metadata/finalizers/-1", "value": "n"}]), value!(["a", "b", "n"])),
+        (value!([{"op": "add", "path": "/metadata/finalizers/-3", "value": "n"}]), value!(["n", "a", "b"])),
+        (value!([{"op": "add", "path": "/metadata/finalizers/01", "value": "n"}]), value!(["a", "n", "b"])),
+        (value!([{"op": "add", "path": "/metadata/finalizers/+1", "value": "n"}]), value!(["a", "n", "b"])),
+        (value!([{"op": "replace", "path": "/metadata/finalizers/-1", "value": "n"}]), value!(["a", "n"])),
+        (value!([{"op": "replace", "path": "/metadata/finalizers/0", "value": "n"}]), value!(["n", "b"])),
+        (value!([{"op": "remove", "path": "/metadata/finalizers/0"}]), value!(["b"])),
+        (value!([{"op": "remove", "path": "/metadata/finalizers/-2"}]), value!(["b"])),
+        (
+            value!([{"op": "copy", "path": "/metadata/finalizers/-", "from": "/metadata/finalizers/0"}]),
+            value!(["a", "b", "a"]),
+        ),
+        (
+            value!([{"op": "move", "path": "/metadata/finalizers/0", "from": "/metadata/finalizers/1"}]),
+            value!(["b", "a"]),
+        ),
+        (value!([{"op": "test", "path": "/metadata/finalizers", "value": ["a", "b"]}]), value!(["a", "b"])),
+    ];
+    for (patch, expected) in rows {
+        assert_eq!(finalizers(&patch), Ok(expected), "{patch:?}");
+    }
+    for (op, key) in [
+        ("add", "9"),
+        ("add", "3"),
+        ("add", "-4"),
+        ("add", "x"),
+        ("add", ""),
+        ("add", "99999999999999999999"),
+        ("replace", "2"),
+        ("replace", "-"),
+        ("replace", "-3"),
+        ("remove", "2"),
+        ("remove", "-"),
+        ("remove", "-3"),
+        ("test", "9"),
+        ("add", "0/x"),
+        ("add", "9/x"),
+    ] {
+        let path = format!("/metadata/finalizers/{key}");
+        let patch = value!([{"op": op, "path": path, "value": null}]);
+        is_unprocessable(finalizers(&patch), &patch);
+    }
+}
+
+#[test]
+fn members_of_maps() {
+    let rows = [
+        (value!([{"op": "add", "path": "/data/m", "value": "3"}]), value!({"k": "1", "l": "2", "m": "3"})),
+        (value!([{"op": "add", "path": "/data/k", "value": "3"}]), value!({"k": "3", "l": "2"})),
+        (value!([{"op": "add", "path": "/data/q"}]), value!({"k": "1", "l": "2", "q": null})),
+        (value!([{"op": "replace", "path": "/data/m", "value": "3"}]), value!({"k": "1", "l": "2", "m": "3"})),
+        (value!([{"op": "replace", "path": "/data/k"}]), value!({"k": null, "l": "2"})),
+        (value!([{"op": "remove", "path": "/data/k"}]), value!({"l": "2"})),
+        (value!([{"op": "remove", "path": "/data"}]), value!(null)),
+        (value!([{"op": "copy", "path": "/data/x", "from": "/data/none"}]), value!({"k": "1", "l": "2", "x": null})),
+        (value!([{"op": "move", "path": "/data/x", "from": "/data/k"}]), value!({"l": "2", "x": "1"})),
+        (value!([{"op": "copy", "path": "/data", "from": "/metadata/labels"}]), value!({"x": "1"})),
+        (value!([{"op": "test", "path": "/data/none", "value": null}]), value!({"k": "1", "l": "2"})),
+        (value!([{"op": "test", "path": "/data/none"}]), value!({"k": "1", "l": "2"})),
+        (value!([{"op": "test", "path": "", "value": (config_map())}]), value!({"k": "1", "l": "2"})),
+        (value!([]), value!({"k": "1", "l": "2"})),
+        (value!(null), value!({"k": "1", "l": "2"})),
+        (
+            value!([
+                {"op": "add", "path": "/data/m", "value": "1"},
+                {"op": "copy", "path": "/data/n", "from": "/data/m"},
+                {"op": "replace", "path": "/data/m", "value": "2"},
+                {"op": "move", "path": "/data/o", "from": "/data/n"},
+                {"op": "test", "path": "/data/o", "value": "1"},
+                {"op": "remove", "path": "/data/k"},
+            ]),
+            value!({"l": "2", "m": "2", "o": "1"}),
+        ),
+    ];
+    for (patch, expected) in rows {
+        assert_eq!(data(&patch), Ok(expected), "{patch:?}");
+    }
+    for patch in [
+        value!([{"op": "add", "path": "/binaryData/x", "value": "AA=="}]),
+        value!([{"op": "add", "path": "/nope/x/y", "value": "1"}]),
+        value!([{"op": "add", "path": "/metadata/labels/x/b", "value": "1"}]),
+        value!([{"op": "remove", "path": "/data/none"}]),
+        value!([{"op": "move", "path": "/data/x", "from": "/data/none"}]),
+        value!([{"op": "move", "path": "/data/k/x", "from": "/data/k"}]),
+        value!([{"op": "copy", "path": "/data/x", "from": "/none/k"}]),
+        value!([{"op": "copy", "path": "/none/x", "from": "/data/k"}]),
+        value!([{"op": "test", "path": "/data/k", "value": "2"}]),
+        value!([{"op": "test", "path": "/data/k", "value": 1}]),
+        value!([{"op": "test", "path": "/data/k"}]),
+        value!([{"op": "test", "path": "/data", "value": {"k": "1"}}]),
+        value!([{"op": "test", "path": "", "value": {}}]),
+        value!([{"op": "add", "path": "/data/m", "value": "1"}, {"op": "test", "path": "/data/m", "value": "2"}]),
+    ] {
+        is_unprocessable(data(&patch), &patch);
+    }
+}
+
+#[test]
+fn operations_that_are_none() {
+    for patch in [
+        value!([{"op": "frobnicate", "path": "/data/k"}]),
+        value!([{"path": "/data/k", "value": "1"}]),
+        value!([{"op": "add", "value": "1"}]),
+        value!([{"op": "copy", "path": "/data/k"}]),
+        value!([{"op": "ADD", "path": "/data/k", "value": "1"}]),
+        value!([{"op": 5, "path": "/data/k", "value": "1"}]),
+        value!([{"op": "add", "path": 5, "value": "1"}]),
+        value!([{"op": "add", "path": null, "value": "1"}]),
+        value!([null]),
+        value!([{}]),
+    ] {
+        is_unprocessable(data(&patch), &patch);
+    }
+}
+
+#[test]
+fn forms_of_pointers() {
+    let ok = [
+        // What stands before the first slash is ignored.
+        (value!([{"op": "add", "path": "data/m", "value": "1"}]), value!({"d": {}, "m": "1"})),
+        (value!([{"op": "add", "path": "/", "value": "1"}]), value!({"d": {}, "": "1"})),
+        (value!([{"op": "replace", "path": "", "value": {"new": 1}}]), value!({"new": 1})),
+        (value!([{"op": "replace", "path": "", "value": [1]}, {"op": "add", "path": "/-", "value": 2}]), value!([1, 2])),
+        (value!([{"op": "add", "path": "/d/a~1b", "value": 1}]), value!({"d": {"a/b": 1}})),
+        (value!([{"op": "add", "path": "/d/a~0b", "value": 1}]), value!({"d": {"a~b": 1}})),
+        (value!([{"op": "add", "path": "/d/~01", "value": 1}]), value!({"d": {"~1": 1}})),
+        (value!([{"op": "add", "path": "/d/~2~", "value": 1}]), value!({"d": {"~2~": 1}})),
+        (value!([{"op": "add", "path": "/d/~é~0", "value": 1}]), value!({"d": {"~é~": 1}})),
+    ];
+    for (patch, expected) in ok {
+        assert_eq!(apply(value!({"d": {}}), &patch), Ok(expected), "{patch:?}");
+    }
+    for patch in [
+        value!([{"op": "add", "path": "", "value": {}}]),
+        value!([{"op": "add", "path": "d", "value": {}}]),
+        value!([{"op": "add", "path": "/d//x", "value": 1}]),
+        value!([{"op": "remove", "path": ""}]),
+        value!([{"op": "copy", "from": "", "path": "/d/x"}]),
+        value!([{"op": "replace", "path": "", "value": "x"}]),
+        value!([{"op": "replace", "path": ""}]),
+    ] {
+        is_unprocessable(apply(value!({"d": {}}), &patch), &patch);
+    }
+}
+
+#[test]
+fn numbers_are_compared_as_they_are_written() {
+    let document = value!({"i": 3, "f": 3.0, "h": 0.5, "l": [3.0]});
+    let holds = |path: &str, value: Value| {
+        apply(document.clone(), &value!([{"op": "test", "path": path, "value": value}])).is_ok()
+    };
+    assert!(holds("/i", value!(3)));
+    assert!(!holds("/i", value!(3.0)));
+    assert!(holds("/f", value!(3)));
+    assert!(holds("/h", value!(0.5)));
+    assert!(holds("/l", value!([3])));
+    assert!(!holds("/i", value!("3")));
+}
+
+#[test]
+fn shapes_of_patches() {
+    let rows = [
+        (value!({}), "cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
+        (value!("x"), "cannot unmarshal string into Go value of type []handlers.jsonPatchOp"),
+        (value!([1]), "cannot unmarshal number into Go value of type handlers.jsonPatchOp"),
+        (value!([[]]), "cannot unmarshal array into Go value of type handlers.jsonPatchOp"),
+        (value!([{"op": 5}]), "cannot unmarshal number into Go struct field jsonPatchOp.op of type string"),
+        (value!([{"path": 5}]), "cannot unmarshal number into Go struct field jsonPatchOp.path of type string"),
+        (value!([{"from": {}}]), "cannot unmarshal object into Go struct field jsonPatchOp.from of type string"),
+    ];
+    for (patch, text) in rows {
+        assert_eq!(check(&patch), Err(PatchError::BadRequest(format!("error decoding patch: json: {text}"))));
+    }
+    for patch in [value!(null), value!([null]), value!([{}]), value!([{"op": null, "path": "x", "value": 5}])] {
+        assert_eq!(check(&patch), Ok(vec![]), "{patch:?}");
+    }
+    let patch = value!([{}, {"op": "add", "extra": 1}]);
+    assert_eq!(check(&patch), Ok(vec!["unknown field \"[1].extra\"".to_owned()]));
+    let text = "json: cannot unmarshal object into Go value of type jsonpatch.Patch";
+    assert_eq!(apply(value!({}), &value!({})), Err(PatchError::BadRequest(text.to_owned())));
+    let text = "json: cannot unmarshal number into Go value of type jsonpatch.Operation";
+    assert_eq!(apply(value!({}), &value!([{}, 1])), Err(PatchError::BadRequest(text.to_owned())));
+}
+
+#[test]
+fn operations_and_copies_are_bounded() {
+    let test = value!({"op": "test", "path": "/x"});
+    let patch = Value::List(vec![test.clone(); MAX_OPERATIONS]);
+    assert_eq!(apply(value!({}), &patch), Ok(value!({})));
+    let patch = Value::List(vec![test; MAX_OPERATIONS + 1]);
+    let error = apply(value!({}), &patch).map_err(|error| (error.status_code(), error.reason(), error.to_string()));
+    let text = "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001";
+    assert_eq!(error, Err((413, "RequestEntityTooLarge", text.to_owned())));
+
+    // 1 KiB of text and its quotes: 3 MiB hold it 3066 times.
+    let document = value!({"s": ("x".repeat(1024)), "t": {}});
+    let copy = value!({"op": "copy", "from": "/s", "path": "/t/s"});
+    assert!(apply(document.clone(), &Value::List(vec![copy.clone(); 3066])).is_ok());
+    let patch = Value::List(vec![copy; 3067]);
+    is_unprocessable(apply(document, &patch), &value!("3067 copies"));
+}
+
+#[test]
+fn length_as_json() {
+    let rows = [
+        (value!({"a": [1, true, null], "b": {}}), r#"{"a":[1,true,null],"b":{}}"#),
+        (value!([[], false, (-12), 0.5, "é\"\\\n"]), r#"[[],false,-12,0.5,"é\"\\\n"]"#),
+        (value!("<\u{1}"), r#""\u003c\u0001""#),
+    ];
+    for (value, text) in rows {
+        assert_eq!(json_len(&value), text.len(), "{text}");
+    }
+}
+
+#[test]
+fn what_was_added_is_removed_without_a_trace() {
+    let mut random = Random::new(3);
+    for _ in 0..2000 {
+        let document = random.object(3);
+        let value = random.value(2);
+        let entries = document.as_map().map(Map::entries).unwrap_or_default();
+        let mut path = "/fresh".to_owned();
+        if !entries.is_empty() {
+            let (key, child) = random.pick(entries);
+            let key = key.replace('~', "~0").replace('/', "~1");
+            match child {
+                Value::Map(_) => path = format!("/{key}/fresh"),
+                Value::List(items) => path = format!("/{key}/{}", random.below(items.len() + 1)),
+                _ => {}
+            }
+        }
+        let add = value!([
+            {"op": "add", "path": (path.as_str()), "value": (value.clone())},
+            {"op": "test", "path": (path.as_str()), "value": value},
+        ]);
+        let remove = value!([{"op": "remove", "path": (path.as_str())}]);
+        let added = apply(document.clone(), &add);
+        assert!(added.is_ok(), "{document:?} {add:?}");
+        assert_ne!(added, Ok(document.clone()));
+        let removed = added.and_then(|added| apply(added, &remove));
+        assert_eq!(removed, Ok(document), "{path}");
+    }
+}

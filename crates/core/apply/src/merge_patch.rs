@@ -1,0 +1,151 @@
+//! JSON merge patch, RFC 7386, as the reference applies it.
+//!
+//! Null removes, objects merge, everything else replaces. It knows no schema: lists are always replaced whole.
+
+use crate::PatchError;
+use pintle_schema::{Map, Value};
+
+/// Checks what the reference's field validation (other than `Ignore`) asks of the shape of a merge patch.
+///
+/// # Errors
+/// The patch is neither an object nor null.
+pub fn check(patch: &Value) -> Result<(), PatchError> {
+    match patch {
+        Value::Map(_) | Value::Null => Ok(()),
+        other => Err(PatchError::BadRequest(format!(
+            "error decoding patch: json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+            other.json_kind()
+        ))),
+    }
+}
+
+/// Merges a patch into a document. A patch that is a list becomes the document, as the RFC has it.
+///
+/// # Errors
+/// The patch is null or a scalar, which no object can become.
+pub fn apply(document: &mut Value, patch: Value) -> Result<(), PatchError> {
+    match (document, patch) {
+        (Value::Map(document), Value::Map(patch)) => merge(document, patch),
+        (document, mut patch @ (Value::Map(_) | Value::List(_))) => {
+            drop_nulls(&mut patch);
+            *document = patch;
+        }
+        _ => return Err(PatchError::BadRequest("Invalid JSON Patch".to_owned())),
+    }
+    Ok(())
+}
+
+fn merge(document: &mut Map, patch: Map) {
+    for (key, value) in patch {
+        if value.is_null() {
+            document.remove(&key);
+            continue;
+        }
+        match (document.get_mut(&key), value) {
+            (Some(Value::Map(old)), Value::Map(new)) => merge(old, new),
+            // The one place where the reference keeps nulls inside a list's objects: the list takes an object's place.
+            (Some(slot @ Value::Map(_)), new) => *slot = new,
+            (Some(slot), mut new) => {
+                drop_nulls(&mut new);
+                *slot = new;
+            }
+            (None, mut new) => {
+                drop_nulls(&mut new);
+                document.push(key, new);
+            }
+        }
+    }
+}
+
+/// Removes null members of objects, also of those in lists; null items of lists stay.
+fn drop_nulls(value: &mut Value) {
+    match value {
+        Value::Map(map) => map.retain(|_, item| {
+            drop_nulls(item);
+            !item.is_null()
+        }),
+        Value::List(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_random::Random;
+    use pintle_schema::value;
+
+    fn merged(document: &Value, patch: &Value) -> Result<Value, PatchError> {
+        let mut result = document.clone();
+        apply(&mut result, patch.clone()).map(|()| result)
+    }
+
+    #[test]
+    fn rows() {
+        let rows = [
+            (value!({"a": "b"}), value!({"a": "c"}), value!({"a": "c"})),
+            (value!({"a": "b"}), value!({"b": "c"}), value!({"a": "b", "b": "c"})),
+            (value!({"a": "b", "b": "c"}), value!({"a": null}), value!({"b": "c"})),
+            (value!({"a": ["b"]}), value!({"a": "c"}), value!({"a": "c"})),
+            (value!({"a": "c"}), value!({"a": ["b"]}), value!({"a": ["b"]})),
+            (value!({"a": {"b": "c"}}), value!({"a": {"b": "d", "c": null}}), value!({"a": {"b": "d"}})),
+            (value!({"a": [{"b": "c"}]}), value!({"a": [1]}), value!({"a": [1]})),
+            (value!({"e": null}), value!({"a": 1}), value!({"e": null, "a": 1})),
+            (value!({"e": null}), value!({"e": {"a": 1, "b": null}}), value!({"e": {"a": 1}})),
+            (value!({}), value!({"a": {"bb": {"ccc": null}}}), value!({"a": {"bb": {}}})),
+            (value!({"a": "x"}), value!({"a": {"b": null, "c": 1}}), value!({"a": {"c": 1}})),
+            (value!({"a": {"b": 1}}), value!({"a": "x"}), value!({"a": "x"})),
+            (value!({}), value!({"a": [{"b": null}, null]}), value!({"a": [{}, null]})),
+            (value!({"a": [1]}), value!({"a": [{"b": null}]}), value!({"a": [{}]})),
+            (value!({"a": {"x": 1}}), value!({"a": [{"b": null}]}), value!({"a": [{"b": null}]})),
+            (value!({"a": 1}), value!({"$patch": "delete"}), value!({"a": 1, "$patch": "delete"})),
+            (value!({"a": 1}), value!([{"b": null}]), value!([{}])),
+            (value!([1]), value!({"b": null, "c": 1}), value!({"c": 1})),
+        ];
+        for (document, patch, expected) in rows {
+            assert_eq!(merged(&document, &patch), Ok(expected), "{document:?} {patch:?}");
+        }
+    }
+
+    #[test]
+    fn patches_that_are_no_object() {
+        for patch in [value!(null), value!(7), value!("x"), value!(true)] {
+            let error = merged(&value!({"a": 1}), &patch).err();
+            assert_eq!(error, Some(PatchError::BadRequest("Invalid JSON Patch".to_owned())));
+        }
+        assert_eq!(check(&value!({})), Ok(()));
+        assert_eq!(check(&value!(null)), Ok(()));
+        let error = check(&value!([])).map_err(|error| error.to_string());
+        let expected = "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}";
+        assert_eq!(error, Err(expected.to_owned()));
+    }
+
+    /// Every null of the patch removes its field, and everything else of the patch is in the result.
+    fn shows(result: &Value, patch: &Value) -> bool {
+        match (result, patch) {
+            (Value::Map(result), Value::Map(patch)) => patch.iter().all(|(key, new)| match result.get(key) {
+                None => new.is_null(),
+                Some(_) if new.is_null() => false,
+                Some(old) => shows(old, new),
+            }),
+            (Value::List(result), Value::List(patch)) => {
+                result.len() == patch.len() && result.iter().zip(patch).all(|(a, b)| a == b || shows(a, b))
+            }
+            _ => result == patch,
+        }
+    }
+
+    #[test]
+    fn merging_again_changes_nothing() {
+        let mut random = Random::new(7);
+        for _ in 0..2000 {
+            let (document, patch) = (random.object(3), random.object(3));
+            let Ok(once) = merged(&document, &patch) else { panic!("{patch:?} is an object") };
+            assert!(shows(&once, &patch), "{document:?} + {patch:?} = {once:?}");
+            // A list with nulls inside takes an object's place as it came, and loses them when it replaces a list.
+            if let Ok(twice) = merged(&once, &patch) {
+                assert_eq!(merged(&twice, &patch), Ok(twice), "{document:?} + {patch:?}");
+            }
+        }
+    }
+}

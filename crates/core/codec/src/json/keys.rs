@@ -1,0 +1,36 @@
+//! Finding a key among the entries of a map that is being built.
+//!
+//! Keys that come sorted cost one comparison each; many that do not are found by hash, so that no input is quadratic.
+
+use pintle_schema::{Str, Value};
+use std::collections::HashMap;
+
+const FEW: usize = 24;
+
+/// Remembers the keys of entries that only grow.
+#[derive(Default)]
+pub(crate) struct KeyIndex {
+    /// Keys up to here are in ascending order.
+    unsorted: bool,
+    places: HashMap<Str, usize>,
+}
+
+impl KeyIndex {
+    /// The place of a key in `entries`. An absent key must be pushed before the next call.
+    pub(crate) fn find(&mut self, entries: &[(Str, Value)], key: &Str) -> Option<usize> {
+        if !self.unsorted {
+            match entries.last() {
+                None => return None,
+                Some((last, _)) if last < key => return None,
+                Some(_) => self.unsorted = true,
+            }
+        }
+        if entries.len() <= FEW {
+            return entries.iter().position(|(known, _)| known == key);
+        }
+        for at in self.places.len()..entries.len() {
+            self.places.insert(entries[at].0.clone(), at);
+        }
+        self.places.get(key).copied()
+    }
+}

@@ -1,0 +1,93 @@
+//! JSON as the reference writes and reads it.
+//!
+//! Decoding goes on after a wrong type as Go does, so that what is told is what Go tells: a syntax error anywhere,
+//! else the format error that ended decoding, else the first wrong type, else unknown and duplicate fields.
+
+pub(crate) mod any;
+mod conform;
+pub(crate) mod decode;
+pub(crate) mod encode;
+pub(crate) mod keys;
+pub(crate) mod scan;
+mod type_meta;
+
+pub use conform::{conform, conform_json};
+pub use type_meta::{TypeMeta, type_meta};
+
+use crate::error::DecodeError;
+use crate::shape::{Problems, Refusals};
+use crate::{Decoded, Strictness};
+use pintle_schema::{Struct, Value};
+
+/// Appends a value as compact JSON, as Go's encoder writes it. The value should be canonical: this is a plain walk.
+pub fn encode(value: &Value, out: &mut Vec<u8>) {
+    encode::write(value, encode::Escape::Html, out);
+}
+
+/// [`encode`] into a new buffer.
+pub fn to_vec(value: &Value) -> Vec<u8> {
+    let mut out = Vec::with_capacity(1024);
+    encode(value, &mut out);
+    out
+}
+
+/// [`encode`] into a text.
+pub fn to_string(value: &Value) -> String {
+    String::from_utf8(to_vec(value)).unwrap_or_default()
+}
+
+/// Appends a string as JSON, in quotes.
+pub fn encode_str(text: &str, out: &mut Vec<u8>) {
+    encode::write_string(text, encode::Escape::Html, out);
+}
+
+/// Reads any JSON without a schema; objects keep their order, of duplicate keys the last wins and is reported.
+///
+/// # Errors
+/// The input is not JSON or is nested too deep.
+pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
+    let text = scan::as_text(bytes);
+    let mut scanner = scan::Scanner::new(&text);
+    let mut problems = problems(strictness);
+    let value = if problems.wanted {
+        let mut heard = decode::Heard { problems: &mut problems, path: String::new(), lengths: Vec::new() };
+        any::value(&mut scanner, &mut heard)?
+    } else {
+        any::value(&mut scanner, &mut any::Unheard)?
+    };
+    scanner.end()?;
+    Ok(Decoded { value, problems: problems.list })
+}
+
+/// Reads an object under its schema. Fields that are `null` or of zero length stay as Go would hold them; bring the
+/// value into canonical form before it is encoded.
+///
+/// # Errors
+/// The input is not JSON, or a value has not the type or format of its field.
+pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
+    let text = scan::as_text(bytes);
+    run(schema, &text, problems(strictness), false)
+}
+
+/// Reads an object that this program wrote: scalars are taken as they stand, nothing is reported.
+///
+/// # Errors
+/// The input is not JSON or not of the schema's shape.
+pub fn decode_trusted(schema: &Struct, bytes: &[u8]) -> Result<Value, DecodeError> {
+    let text = scan::as_text(bytes);
+    run(schema, &text, problems(Strictness::Ignore), true).map(|decoded| decoded.value)
+}
+
+fn problems(strictness: Strictness) -> Problems {
+    Problems { wanted: strictness == Strictness::Collect, list: Vec::new() }
+}
+
+fn run(schema: &Struct, text: &str, problems: Problems, trusted: bool) -> Result<Decoded, DecodeError> {
+    let scanner = scan::Scanner::new(text);
+    let mut decoder = decode::Decoder { scanner, trusted, problems, refusals: Refusals::default() };
+    let value = decoder.document(schema)?;
+    match decoder.refusals.take() {
+        Some(error) => Err(error),
+        None => Ok(Decoded { value, problems: decoder.problems.list }),
+    }
+}

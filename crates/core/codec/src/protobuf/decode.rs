@@ -1,0 +1,300 @@
+//! Reading messages.
+//!
+//! Scalars come out as decoding JSON leaves them: quantities, times and durations as canonical text.
+
+use super::wire::{Payload, Reader, broken, wrong_wire};
+use crate::error::DecodeError;
+use crate::json::any;
+use crate::json::scan::{Scanner, as_text};
+use crate::limits;
+use pintle_schema::{Duration, Field, Form, Map, MicroTime, Presence, Quantity, Str, Struct, Time, Type, Value, base64};
+
+/// The years 1 to 9999.
+const WRITABLE_SECONDS: std::ops::Range<i64> = -62_135_596_800..253_402_300_800;
+
+type Read<T> = Result<T, DecodeError>;
+
+pub(super) fn message(schema: &Struct, bytes: &[u8]) -> Read<Value> {
+    structure(schema, bytes, limits::PROTOBUF_DEPTH)
+}
+
+fn structure(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
+    let Some(depth) = depth.checked_sub(1) else { return Err(broken("exceeded max depth")) };
+    match schema.form {
+        Form::Plain => {
+            let mut entries = Vec::with_capacity(schema.fields.len().min(16));
+            fields(schema, bytes, depth, &mut entries)?;
+            Ok(Value::Map(Map::from_entries(entries)))
+        }
+        Form::Wrapper => {
+            let mut entries = Vec::new();
+            fields(schema, bytes, depth, &mut entries)?;
+            Ok(entries.pop().map_or_else(|| Value::List(Vec::new()), |(_, value)| value))
+        }
+        Form::PropsOrBool | Form::PropsOrArray | Form::PropsOrStringArray => props(schema, bytes, depth),
+    }
+}
+
+fn props(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
+    let mut entries = Vec::new();
+    fields(schema, bytes, depth, &mut entries)?;
+    // A list comes before a schema where both can stand, a schema before a boolean.
+    let find = |is: fn(&Value) -> bool| entries.iter().map(|(_, value)| value).find(|value| is(value)).cloned();
+    let value = find(|value| matches!(value, Value::List(_))).or_else(|| find(|value| matches!(value, Value::Map(_))));
+    let allows = find(|value| matches!(value, Value::Bool(_)));
+    Ok(match (schema.form, value) {
+        (_, Some(value)) => value,
+        (Form::PropsOrBool, None) => allows.unwrap_or(Value::Bool(false)),
+        _ => Value::Null,
+    })
+}
+
+/// Reads the fields of a message into the entries of its object.
+fn fields(schema: &Struct, bytes: &[u8], depth: usize, entries: &mut Vec<(Str, Value)>) -> Read<()> {
+    let mut reader = Reader::new(bytes);
+    let mut expected = 0;
+    while let Some((number, payload)) = reader.next()? {
+        let Some(at) = find(schema, number, expected) else { continue };
+        let field = &schema.fields[at];
+        // A list's items share a number, so the next field may be the same one.
+        expected = at;
+        if field.inline {
+            if let (Some(inlined), Payload::Bytes(bytes)) = (field.ty.as_struct(), payload) {
+                let Some(depth) = depth.checked_sub(1) else { return Err(broken("exceeded max depth")) };
+                fields(inlined, bytes, depth, entries)?;
+            }
+            continue;
+        }
+        add(schema, field, payload, depth, entries)?;
+    }
+    Ok(())
+}
+
+fn find(schema: &Struct, number: u32, expected: usize) -> Option<usize> {
+    let is = |field: &Field| field.proto == number;
+    let (before, ahead) = schema.fields.split_at(expected.min(schema.fields.len()));
+    ahead.iter().position(is).map(|at| at + expected).or_else(|| before.iter().position(is))
+}
+
+fn add(
+    schema: &Struct,
+    field: &Field,
+    payload: Payload<'_>,
+    depth: usize,
+    entries: &mut Vec<(Str, Value)>,
+) -> Read<()> {
+    let name = field.name.as_str();
+    // Repeated fields mostly come one after the other.
+    let known = match entries.last() {
+        Some((key, _)) if key == name => Some(entries.len() - 1),
+        _ => entries.iter().position(|(key, _)| key == name),
+    };
+    let wrong = || wrong_wire(schema.name.as_str(), name);
+    match (&field.ty, payload) {
+        (Type::List(list), payload) => {
+            let mut more = Vec::new();
+            match (&list.elem, payload) {
+                // Numbers may be packed.
+                (Type::Int32 | Type::Int64 | Type::Bool, Payload::Bytes(packed)) => {
+                    unpack(&list.elem, packed, &mut more)?;
+                }
+                (elem, payload) => more.push(single(elem, payload, depth)?.ok_or_else(wrong)?),
+            }
+            match known.and_then(|at| entries.get_mut(at)) {
+                Some((_, Value::List(items))) => items.append(&mut more),
+                _ => put(field, known, Value::List(more), entries),
+            }
+        }
+        (Type::Map(map), Payload::Bytes(bytes)) => {
+            let (key, value) = entry(&map.elem, bytes, depth)?.ok_or_else(wrong)?;
+            match known.and_then(|at| entries.get_mut(at)) {
+                // Maps are written sorted: only what is not is searched for.
+                Some((_, Value::Map(map))) => match map.entries().last() {
+                    Some((last, _)) if *last < key => map.push(key, value),
+                    _ => {
+                        map.set(key, value);
+                    }
+                },
+                _ => put(field, known, Value::Map(Map::from_entries(vec![(key, value)])), entries),
+            }
+        }
+        (Type::Map(_), _) => return Err(wrong()),
+        (ty, payload) => {
+            let value = single(ty, payload, depth)?.ok_or_else(wrong)?;
+            // What is zero and not a pointer is not shown unless always, and then by the canonical form.
+            let shown = matches!(field.presence, Presence::Pointer | Presence::PointerAlways)
+                || matches!(ty, Type::Struct(_) | Type::IntOrString | Type::Bytes)
+                || !value.is_zero();
+            if shown && !value.is_null() {
+                put(field, known, value, entries);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn put(field: &Field, known: Option<usize>, value: Value, entries: &mut Vec<(Str, Value)>) {
+    match known.and_then(|at| entries.get_mut(at)) {
+        Some((_, slot)) => *slot = value,
+        None => entries.push((field.name.to_key(), value)),
+    }
+}
+
+fn unpack(elem: &Type, packed: &[u8], items: &mut Vec<Value>) -> Read<()> {
+    // A tag before each varint makes the packed form readable as fields; so read varints by hand.
+    let mut value = 0u64;
+    let mut shift = 0;
+    for byte in packed {
+        if shift > 63 {
+            return Err(broken("integer overflow"));
+        }
+        value |= u64::from(byte & 0x7f) << shift;
+        shift += 7;
+        if *byte < 0x80 {
+            items.push(int(elem, value));
+            (value, shift) = (0, 0);
+        }
+    }
+    if shift != 0 { Err(super::wire::unexpected_end()) } else { Ok(()) }
+}
+
+fn int(ty: &Type, value: u64) -> Value {
+    match ty {
+        Type::Bool => Value::Bool(value != 0),
+        Type::Int32 => Value::Int((value as i32).into()),
+        _ => Value::Int(value as i64),
+    }
+}
+
+/// A map's entry; `None` when a part has the wrong wire type.
+fn entry(elem: &Type, bytes: &[u8], depth: usize) -> Read<Option<(Str, Value)>> {
+    let mut key = Str::default();
+    let mut value = None;
+    let mut reader = Reader::new(bytes);
+    while let Some((number, payload)) = reader.next()? {
+        match (number, payload) {
+            (1, Payload::Bytes(bytes)) => key = text(bytes),
+            (2, payload) => match single(elem, payload, depth)? {
+                Some(read) => value = Some(read),
+                None => return Ok(None),
+            },
+            (1, _) => return Ok(None),
+            _ => {}
+        }
+    }
+    Ok(Some((key, value.unwrap_or_else(|| crate::shape::null_item(elem)))))
+}
+
+/// Text, whatever the bytes: Go does not look, and JSON shows U+FFFD for what is none.
+fn text(bytes: &[u8]) -> Str {
+    Str::from(as_text(bytes))
+}
+
+/// A value of a type; `None` when the payload's wire type is not the type's.
+fn single(ty: &Type, payload: Payload<'_>, depth: usize) -> Read<Option<Value>> {
+    let bytes = match (ty, payload) {
+        (Type::Bool | Type::Int32 | Type::Int64, Payload::Varint(value)) => return Ok(Some(int(ty, value))),
+        (Type::Float64, Payload::Fixed64(bits)) => return Ok(Some(Value::Float(f64::from_bits(bits)))),
+        (Type::Bool | Type::Int32 | Type::Int64 | Type::Float64, _) => return Ok(None),
+        (_, Payload::Bytes(bytes)) => bytes,
+        _ => return Ok(None),
+    };
+    let value = match ty {
+        Type::Bool | Type::Int32 | Type::Int64 | Type::Float64 => return Ok(None),
+        Type::String | Type::Enum(_) => Value::String(text(bytes)),
+        Type::Bytes => Value::from(base64::encode(bytes)),
+        Type::Struct(schema) => structure(schema, bytes, depth)?,
+        Type::Quantity => quantity_text(bytes)?,
+        Type::IntOrString => int_or_string(bytes)?,
+        Type::Time => match timestamp(bytes)? {
+            Some((seconds, nanos)) => Value::from(Time { seconds, nanos }.to_rfc3339()),
+            None => Value::Null,
+        },
+        Type::MicroTime => match timestamp(bytes)? {
+            Some((seconds, nanos)) => Value::from(MicroTime { seconds, nanos }.to_rfc3339()),
+            None => Value::Null,
+        },
+        Type::Duration => {
+            let mut nanos = 0;
+            let mut reader = Reader::new(bytes);
+            while let Some((number, payload)) = reader.next()? {
+                if let (1, Payload::Varint(value)) = (number, payload) {
+                    nanos = value as i64;
+                }
+            }
+            Value::from(Duration { nanos }.to_string())
+        }
+        Type::RawExtension | Type::Json | Type::FieldsV1 => match first_bytes(bytes)? {
+            Some(json) if !json.is_empty() => tree(json)?,
+            _ => Value::Null,
+        },
+        Type::Any | Type::List(_) | Type::Map(_) => tree(bytes)?,
+    };
+    Ok(Some(value))
+}
+
+/// The bytes of field 1.
+fn first_bytes(bytes: &[u8]) -> Read<Option<&[u8]>> {
+    let mut found = None;
+    let mut reader = Reader::new(bytes);
+    while let Some((number, payload)) = reader.next()? {
+        if let (1, Payload::Bytes(bytes)) = (number, payload) {
+            found = Some(bytes);
+        }
+    }
+    Ok(found)
+}
+
+fn tree(json: &[u8]) -> Read<Value> {
+    let text = as_text(json);
+    let mut scanner = Scanner::new(&text);
+    let value = any::value(&mut scanner, &mut any::Unheard)?;
+    scanner.end()?;
+    Ok(value)
+}
+
+fn quantity_text(bytes: &[u8]) -> Read<Value> {
+    let text = as_text(first_bytes(bytes)?.unwrap_or(b""));
+    if text.is_empty() {
+        return Ok(Value::String(Str::new_static("0")));
+    }
+    match Quantity::parse(&text) {
+        Ok(quantity) => Ok(Value::String(quantity.into_str())),
+        Err(error) => Err(DecodeError::Format(error.to_owned())),
+    }
+}
+
+fn int_or_string(bytes: &[u8]) -> Read<Value> {
+    let (mut is_text, mut int, mut string) = (false, 0, Str::default());
+    let mut reader = Reader::new(bytes);
+    while let Some((number, payload)) = reader.next()? {
+        match (number, payload) {
+            (1, Payload::Varint(value)) => is_text = value == 1,
+            (2, Payload::Varint(value)) => int = value as i32,
+            (3, Payload::Bytes(bytes)) => string = text(bytes),
+            _ => {}
+        }
+    }
+    Ok(if is_text { Value::String(string) } else { Value::Int(int.into()) })
+}
+
+/// Seconds and nanoseconds; `None` for a message without fields, which is no time at all.
+fn timestamp(bytes: &[u8]) -> Read<Option<(i64, u32)>> {
+    let (mut seconds, mut nanos) = (0i64, 0u32);
+    let mut reader = Reader::new(bytes);
+    while let Some((number, payload)) = reader.next()? {
+        match (number, payload) {
+            (1, Payload::Varint(value)) => seconds = value as i64,
+            (2, Payload::Varint(value)) => nanos = value as u32,
+            _ => {}
+        }
+    }
+    if bytes.is_empty() || (seconds == Time::ZERO.seconds && nanos == 0) {
+        return Ok(None);
+    }
+    // Years that RFC 3339 cannot write would not be read again.
+    if !WRITABLE_SECONDS.contains(&seconds) || nanos >= 1_000_000_000 {
+        return Err(DecodeError::Format("timestamp out of range".to_owned()));
+    }
+    Ok(Some((seconds, nanos)))
+}

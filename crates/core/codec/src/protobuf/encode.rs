@@ -1,0 +1,187 @@
+//! Writing messages.
+//!
+//! Budget for a pod: one walk, no allocation but the buffer's growth and base64.
+
+use super::wire::{Wire, put_bytes, put_int, put_nested, put_tag};
+use crate::json::encode::{Escape, write as write_json};
+use pintle_schema::{Duration, Field, Form, Map, MicroTime, Presence, Struct, Time, Type, Value, base64};
+use std::sync::LazyLock;
+
+static EMPTY: LazyLock<Map> = LazyLock::new(Map::new);
+
+pub(super) fn message(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
+    match schema.form {
+        Form::Plain => fields(schema, value.as_map().unwrap_or(&EMPTY), out),
+        Form::Wrapper => {
+            if let Some(first) = schema.fields.first() {
+                field(first, value, out);
+            }
+        }
+        Form::PropsOrBool | Form::PropsOrArray | Form::PropsOrStringArray => props(schema, value, out),
+    }
+}
+
+/// One of the fields holds the value. A schema where a boolean could stand allows.
+fn props(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
+    for part in schema.fields.iter() {
+        match (&part.ty, value) {
+            (Type::Bool, value) => {
+                let allows = matches!(value, Value::Map(_) | Value::Bool(true));
+                put_int(part.proto, allows.into(), out);
+            }
+            (Type::Struct(inner), Value::Map(_)) => put_nested(part.proto, out, |out| message(inner, value, out)),
+            (Type::List(_), Value::List(_)) => field(part, value, out),
+            _ => {}
+        }
+    }
+}
+
+fn fields(schema: &Struct, map: &Map, out: &mut Vec<u8>) {
+    if schema.fields.iter().is_sorted_by_key(|field| field.proto) {
+        let mut cursor = Cursor { map, next: 0 };
+        schema.fields.iter().for_each(|part| cursor.field(part, out));
+        return;
+    }
+    let mut order: Vec<&Field> = schema.fields.iter().collect();
+    order.sort_by_key(|field| field.proto);
+    let mut cursor = Cursor { map, next: 0 };
+    order.into_iter().for_each(|part| cursor.field(part, out));
+}
+
+/// Finds fields in a map, expecting them in the order asked for.
+struct Cursor<'a> {
+    map: &'a Map,
+    next: usize,
+}
+
+impl Cursor<'_> {
+    fn field(&mut self, part: &Field, out: &mut Vec<u8>) {
+        if part.proto == 0 {
+            return;
+        }
+        if part.inline {
+            return self.inlined(part, out);
+        }
+        let name = part.name.as_str();
+        let entries = self.map.entries();
+        let value = match entries.get(self.next) {
+            Some((key, value)) if key == name => {
+                self.next += 1;
+                value
+            }
+            _ => match entries.iter().position(|(key, _)| key == name) {
+                Some(at) => {
+                    self.next = at + 1;
+                    &entries[at].1
+                }
+                None => &Value::Null,
+            },
+        };
+        field(part, value, out);
+    }
+
+    /// A nested message whose fields stand among the owner's in JSON.
+    fn inlined(&self, part: &Field, out: &mut Vec<u8>) {
+        let Some(inlined) = part.ty.as_struct() else { return };
+        let absent = part.presence == Presence::Pointer
+            && !self.map.iter().any(|(key, _)| inlined.field(key).is_some());
+        if !absent {
+            put_nested(part.proto, out, |out| fields(inlined, self.map, out));
+        }
+    }
+}
+
+fn field(part: &Field, value: &Value, out: &mut Vec<u8>) {
+    let pointer = matches!(part.presence, Presence::Pointer | Presence::PointerAlways);
+    match (&part.ty, value) {
+        (Type::List(list), Value::List(items)) => {
+            items.iter().for_each(|item| single(part.proto, &list.elem, item, out));
+        }
+        (Type::Map(map), Value::Map(entries)) => entry_list(part.proto, &map.elem, entries, out),
+        (Type::List(_) | Type::Map(_), _) => {}
+        (_, Value::Null) if pointer => {}
+        // Named lists are written only when there is one.
+        (Type::Struct(schema), Value::Null) if schema.form == Form::Wrapper => {}
+        (Type::Bytes, Value::Null) => {}
+        (ty, value) => single(part.proto, ty, value, out),
+    }
+}
+
+fn entry_list(number: u32, elem: &Type, entries: &Map, out: &mut Vec<u8>) {
+    let entry = |key: &str, value: &Value, out: &mut Vec<u8>| {
+        put_nested(number, out, |out| {
+            put_bytes(1, key.as_bytes(), out);
+            if !(matches!(elem, Type::Bytes) && value.is_null()) {
+                single(2, elem, value, out);
+            }
+        });
+    };
+    if entries.entries().is_sorted_by(|(a, _), (b, _)| a <= b) {
+        entries.iter().for_each(|(key, value)| entry(key, value, out));
+        return;
+    }
+    let mut sorted: Vec<_> = entries.iter().collect();
+    sorted.sort_by(|(a, _), (b, _)| a.cmp(b));
+    sorted.into_iter().for_each(|(key, value)| entry(key, value, out));
+}
+
+/// One value of a type; `Null` is the zero value.
+fn single(number: u32, ty: &Type, value: &Value, out: &mut Vec<u8>) {
+    match ty {
+        Type::Bool => put_int(number, value.as_bool().unwrap_or(false).into(), out),
+        Type::Int32 | Type::Int64 => put_int(number, value.as_i64().unwrap_or(0), out),
+        Type::Float64 => {
+            let float = match value {
+                Value::Float(float) => *float,
+                Value::Int(int) => *int as f64,
+                _ => 0.0,
+            };
+            put_tag(number, Wire::Fixed64, out);
+            out.extend_from_slice(&float.to_le_bytes());
+        }
+        Type::String | Type::Enum(_) => put_bytes(number, value.as_str().unwrap_or("").as_bytes(), out),
+        Type::Bytes => {
+            let bytes = base64::decode(value.as_str().unwrap_or("")).unwrap_or_default();
+            put_bytes(number, &bytes, out);
+        }
+        Type::Quantity => {
+            put_nested(number, out, |out| put_bytes(1, value.as_str().unwrap_or("0").as_bytes(), out));
+        }
+        Type::IntOrString => put_nested(number, out, |out| {
+            let text = value.as_str();
+            put_int(1, text.is_some().into(), out);
+            put_int(2, value.as_i64().unwrap_or(0), out);
+            put_bytes(3, text.unwrap_or("").as_bytes(), out);
+        }),
+        Type::Time => put_nested(number, out, |out| {
+            // The reference never writes the fraction of a time in whole seconds.
+            if let Some(Ok(time)) = value.as_str().map(Time::parse) {
+                timestamp(time.seconds, 0, out);
+            }
+        }),
+        Type::MicroTime => put_nested(number, out, |out| {
+            if let Some(Ok(time)) = value.as_str().map(MicroTime::parse) {
+                timestamp(time.seconds, time.nanos, out);
+            }
+        }),
+        Type::Duration => put_nested(number, out, |out| {
+            let duration = value.as_str().and_then(|text| Duration::parse(text).ok()).unwrap_or_default();
+            put_int(1, duration.nanos, out);
+        }),
+        Type::RawExtension | Type::Json | Type::FieldsV1 => put_nested(number, out, |out| {
+            if !value.is_null() {
+                put_nested(1, out, |out| write_json(value, Escape::Plain, out));
+            }
+        }),
+        Type::Struct(schema) => put_nested(number, out, |out| message(schema, value, out)),
+        // No message of the API holds these directly: JSON text is the least surprise.
+        Type::Any | Type::List(_) | Type::Map(_) => {
+            put_nested(number, out, |out| write_json(value, Escape::Plain, out));
+        }
+    }
+}
+
+fn timestamp(seconds: i64, nanos: u32, out: &mut Vec<u8>) {
+    put_int(1, seconds, out);
+    put_int(2, nanos.into(), out);
+}

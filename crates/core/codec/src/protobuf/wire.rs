@@ -1,0 +1,136 @@
+//! Protobuf's wire format: varints, tags and lengths.
+//!
+//! The reader takes no byte that is not there and gives no text that is not UTF-8.
+
+use crate::error::DecodeError;
+
+/// How a field's value is laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wire {
+    Varint = 0,
+    Fixed64 = 1,
+    Bytes = 2,
+}
+
+pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+pub(crate) fn put_tag(number: u32, wire: Wire, out: &mut Vec<u8>) {
+    put_varint(u64::from(number) << 3 | wire as u64, out);
+}
+
+pub(crate) fn put_bytes(number: u32, bytes: &[u8], out: &mut Vec<u8>) {
+    put_tag(number, Wire::Bytes, out);
+    put_varint(bytes.len() as u64, out);
+    out.extend_from_slice(bytes);
+}
+
+pub(crate) fn put_int(number: u32, int: i64, out: &mut Vec<u8>) {
+    put_tag(number, Wire::Varint, out);
+    put_varint(int as u64, out);
+}
+
+/// Puts a field whose length is known once it is written: the content moves if its length needs more than one byte.
+pub(crate) fn put_nested(number: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    put_tag(number, Wire::Bytes, out);
+    let place = out.len();
+    out.push(0);
+    write(out);
+    let length = out.len() - place - 1;
+    if length < 0x80 {
+        out[place] = length as u8;
+        return;
+    }
+    let mut prefix = Vec::with_capacity(10);
+    put_varint(length as u64, &mut prefix);
+    out.splice(place..=place, prefix);
+}
+
+/// A field as it stands on the wire.
+#[derive(Clone, Copy)]
+pub(crate) enum Payload<'a> {
+    Varint(u64),
+    Fixed64(u64),
+    Fixed32,
+    Bytes(&'a [u8]),
+}
+
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Reader { rest: bytes }
+    }
+
+    /// The next field's number and payload, or `None` at the end.
+    #[allow(clippy::should_implement_trait)]
+    pub(crate) fn next(&mut self) -> Result<Option<(u32, Payload<'a>)>, DecodeError> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let tag = self.varint()?;
+        let number = u32::try_from(tag >> 3).ok().filter(|number| (1..1 << 29).contains(number));
+        let Some(number) = number else { return Err(broken(&format!("illegal tag {} (wire type {})", tag >> 3, tag))) };
+        let payload = match tag & 7 {
+            0 => Payload::Varint(self.varint()?),
+            1 => Payload::Fixed64(u64::from_le_bytes(self.fixed()?)),
+            2 => {
+                let length = usize::try_from(self.varint()?).map_err(|_| unexpected_end())?;
+                Payload::Bytes(self.take(length)?)
+            }
+            5 => {
+                self.fixed::<4>()?;
+                Payload::Fixed32
+            }
+            wire => return Err(broken(&format!("illegal wireType {wire}"))),
+        };
+        Ok(Some((number, payload)))
+    }
+
+    fn varint(&mut self) -> Result<u64, DecodeError> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let Some((&byte, rest)) = self.rest.split_first() else { return Err(unexpected_end()) };
+            self.rest = rest;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(broken("integer overflow"))
+    }
+
+    fn fixed<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let (bytes, rest) = self.rest.split_first_chunk().ok_or_else(unexpected_end)?;
+        self.rest = rest;
+        Ok(*bytes)
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8], DecodeError> {
+        let (bytes, rest) = self.rest.split_at_checked(length).ok_or_else(unexpected_end)?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+}
+
+#[cold]
+pub(crate) fn broken(what: &str) -> DecodeError {
+    DecodeError::Syntax(format!("proto: {what}"))
+}
+
+#[cold]
+pub(crate) fn unexpected_end() -> DecodeError {
+    DecodeError::Syntax("unexpected EOF".to_owned())
+}
+
+#[cold]
+pub(crate) fn wrong_wire(owner: &str, field: &str) -> DecodeError {
+    DecodeError::Syntax(format!("proto: wrong wireType for field {field} of {owner}"))
+}

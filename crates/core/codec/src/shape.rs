@@ -1,0 +1,337 @@
+//! Where a decoder stands and what it says there: paths of fields, Go's type names, refusals.
+//!
+//! Frames live on the decoder's stack and cost nothing until something is wrong.
+
+use crate::error::{DecodeError, StrictProblem};
+use crate::gotypes;
+use crate::json::scan::Start;
+use pintle_schema::{Duration, Form, MicroTime, Quantity, Str, Struct, Time, Type, Value, base64};
+use std::borrow::Cow;
+
+/// One step down into an object.
+#[derive(Clone, Copy)]
+pub(crate) enum Frame<'a> {
+    Root,
+    Field { parent: &'a Frame<'a>, owner: &'a Struct, name: &'a str },
+    Item { parent: &'a Frame<'a>, at: usize },
+    Key { parent: &'a Frame<'a>, key: &'a str },
+}
+
+impl Frame<'_> {
+    /// The path as strict decoding writes it: `spec.containers[0].name`.
+    pub(crate) fn path(&self, out: &mut String) {
+        match self {
+            Frame::Root => {}
+            Frame::Field { parent, name: key, .. } | Frame::Key { parent, key } => {
+                parent.path(out);
+                if !out.is_empty() {
+                    out.push('.');
+                }
+                out.push_str(key);
+            }
+            Frame::Item { parent, at } => {
+                parent.path(out);
+                out.push_str(&format!("[{at}]"));
+            }
+        }
+    }
+
+    /// The path of a key under this place.
+    pub(crate) fn path_to(&self, key: &str) -> String {
+        let mut path = String::new();
+        self.path(&mut path);
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(key);
+        path
+    }
+
+    /// The innermost field, below lists and maps.
+    fn field(&self) -> Option<(&Struct, &str)> {
+        match self {
+            Frame::Root => None,
+            Frame::Field { owner, name, .. } => Some((owner, name)),
+            Frame::Item { parent, .. } | Frame::Key { parent, .. } => parent.field(),
+        }
+    }
+
+    /// The path as Go's type errors write it: fields only, inlined structs by their Go names.
+    fn go_path(&self, out: &mut String) {
+        match self {
+            Frame::Root => {}
+            Frame::Field { parent, owner, name } => {
+                parent.go_path(out);
+                let mut inlined = Vec::new();
+                find_inlined(owner, name, &mut inlined);
+                for step in inlined.into_iter().chain([*name]) {
+                    if !out.is_empty() {
+                        out.push('.');
+                    }
+                    out.push_str(step);
+                }
+            }
+            Frame::Item { parent, .. } | Frame::Key { parent, .. } => parent.go_path(out),
+        }
+    }
+}
+
+/// The inlined structs on the way to a field, outermost first.
+fn find_inlined<'a>(owner: &'a Struct, name: &str, steps: &mut Vec<&'a str>) -> bool {
+    if owner.fields.iter().any(|field| !field.inline && field.name.as_str() == name) {
+        return true;
+    }
+    for inlined in owner.fields.iter().filter(|field| field.inline).filter_map(|field| field.ty.as_struct()) {
+        steps.push(inlined.name.as_str());
+        if find_inlined(inlined, name, steps) {
+            return true;
+        }
+        steps.pop();
+    }
+    false
+}
+
+/// A scalar as it was written, or the kind of what is none.
+pub(crate) enum Written<'a> {
+    Bool(bool),
+    /// The literal.
+    Number(&'a str),
+    String(Cow<'a, str>),
+    Array,
+    Object,
+}
+
+impl Written<'_> {
+    fn start(&self) -> Start {
+        match self {
+            Written::Bool(_) => Start::True,
+            Written::Number(_) => Start::Number,
+            Written::String(_) => Start::String,
+            Written::Array => Start::Array,
+            Written::Object => Start::Object,
+        }
+    }
+}
+
+/// Errors of a decoder: Go goes on after most, and tells the first; some end decoding and win.
+#[derive(Default)]
+pub(crate) struct Refusals {
+    first: Option<DecodeError>,
+    last_word: Option<DecodeError>,
+}
+
+impl Refusals {
+    pub(crate) fn note(&mut self, error: DecodeError) {
+        self.first.get_or_insert(error);
+    }
+
+    pub(crate) fn end_with(&mut self, error: DecodeError) {
+        self.last_word.get_or_insert(error);
+    }
+
+    pub(crate) fn take(&mut self) -> Option<DecodeError> {
+        self.last_word.take().or(self.first.take())
+    }
+
+    /// Runs a decoder that stands for itself in Go: its error ends the outer one.
+    pub(crate) fn nest(&mut self) -> Refusals {
+        std::mem::take(self)
+    }
+
+    pub(crate) fn unnest(&mut self, mut outer: Refusals) {
+        if let Some(error) = self.take() {
+            outer.end_with(error);
+        }
+        *self = outer;
+    }
+}
+
+/// Unknown and duplicate fields, as many as the reference lists and each once.
+#[derive(Default)]
+pub(crate) struct Problems {
+    pub(crate) wanted: bool,
+    pub(crate) list: Vec<StrictProblem>,
+}
+
+impl Problems {
+    #[cold]
+    pub(crate) fn add(&mut self, problem: StrictProblem) {
+        if self.wanted && self.list.len() < crate::limits::STRICT_PROBLEMS && !self.list.contains(&problem) {
+            self.list.push(problem);
+        }
+    }
+}
+
+/// `2006-01-02T15:04:05Z`: a text of this length that ends so needs no rewriting.
+const SECONDS_LENGTH: usize = 20;
+/// `2006-01-02T15:04:05.000000Z`
+const MICROS_LENGTH: usize = 27;
+
+/// The value of a scalar under its type, `Null` when it is refused.
+pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusals: &mut Refusals) -> Value {
+    let wrong_type = |refusals: &mut Refusals| {
+        let error = unmarshal_error(written.start().word(), &go_type(ty, frame), frame);
+        refusals.note(error);
+        Value::Null
+    };
+    match (ty, &written) {
+        (Type::String | Type::Enum(_), Written::String(text)) => Value::String(Str::new(text)),
+        (Type::Bool, Written::Bool(value)) => Value::Bool(*value),
+        (Type::Int32, Written::Number(literal)) => match literal.parse::<i32>() {
+            Ok(int) => Value::Int(int.into()),
+            Err(_) => wrong_number(literal, "int32", frame, |error| refusals.note(error)),
+        },
+        (Type::Int64, Written::Number(literal)) => match literal.parse::<i64>() {
+            Ok(int) => Value::Int(int),
+            Err(_) => wrong_number(literal, "int64", frame, |error| refusals.note(error)),
+        },
+        (Type::Float64, Written::Number(literal)) => match literal.parse::<f64>() {
+            Ok(float) if float.is_finite() => Value::Float(float),
+            _ => wrong_number(literal, "float64", frame, |error| refusals.note(error)),
+        },
+        (Type::Bytes, Written::String(text)) => match base64::decode(text) {
+            Ok(bytes) => Value::from(base64::encode(&bytes)),
+            Err(error) => {
+                refusals.note(DecodeError::Format(error.to_string()));
+                Value::Null
+            }
+        },
+        (Type::IntOrString, Written::String(text)) => Value::String(Str::new(text)),
+        (Type::IntOrString, Written::Number(literal)) => match literal.parse::<i32>() {
+            Ok(int) => Value::Int(int.into()),
+            Err(_) => wrong_number(literal, "int32", frame, |error| refusals.end_with(error)),
+        },
+        (Type::IntOrString, _) => {
+            ended(unmarshal_error(written.start().word(), "int32", frame), refusals)
+        }
+        (Type::Quantity, written) => {
+            let text = match written {
+                Written::Bool(true) => "true",
+                Written::Bool(false) => "false",
+                Written::Number(literal) => literal,
+                Written::String(text) => text.trim(),
+                Written::Array => "[]",
+                Written::Object => "{}",
+            };
+            match Quantity::parse(text) {
+                Ok(quantity) => Value::String(quantity.into_str()),
+                Err(error) => ended(DecodeError::Format(error.to_string()), refusals),
+            }
+        }
+        (Type::Time, Written::String(text)) => match Time::parse(text) {
+            Ok(time) if time.is_zero() => Value::Null,
+            Ok(_) if text.len() == SECONDS_LENGTH && text.ends_with('Z') => Value::String(Str::new(text)),
+            Ok(time) => Value::from(time.to_rfc3339()),
+            Err(error) => ended(DecodeError::Format(error.to_string()), refusals),
+        },
+        (Type::MicroTime, Written::String(text)) => match MicroTime::parse(text) {
+            Ok(time) if time.is_zero() => Value::Null,
+            Ok(_) if text.len() == MICROS_LENGTH && text.ends_with('Z') => Value::String(Str::new(text)),
+            Ok(time) => Value::from(time.to_rfc3339()),
+            Err(error) => ended(DecodeError::Format(error.to_string()), refusals),
+        },
+        (Type::Duration, Written::String(text)) => match Duration::parse(text) {
+            Ok(duration) => Value::from(duration.to_string()),
+            Err(error) => ended(DecodeError::Format(error.to_string()), refusals),
+        },
+        (Type::Time | Type::MicroTime | Type::Duration, _) => {
+            ended(unmarshal_error(written.start().word(), "string", frame), refusals)
+        }
+        _ => wrong_type(refusals),
+    }
+}
+
+#[cold]
+fn ended(error: DecodeError, refusals: &mut Refusals) -> Value {
+    refusals.end_with(error);
+    Value::Null
+}
+
+#[cold]
+fn wrong_number(literal: &str, go_type: &str, frame: &Frame<'_>, tell: impl FnOnce(DecodeError)) -> Value {
+    tell(unmarshal_error(&format!("number {literal}"), go_type, frame));
+    Value::Null
+}
+
+/// `json: cannot unmarshal ...`, with the field when there is one.
+#[cold]
+pub(crate) fn unmarshal_error(value: &str, go_type: &str, frame: &Frame<'_>) -> DecodeError {
+    let mut path = String::new();
+    frame.go_path(&mut path);
+    DecodeError::WrongType(match frame.field() {
+        Some((owner, _)) => {
+            format!("json: cannot unmarshal {value} into Go struct field {}.{path} of type {go_type}", owner.name.as_str())
+        }
+        None => format!("json: cannot unmarshal {value} into Go value of type {go_type}"),
+    })
+}
+
+/// The Go name of a type where it is used.
+pub(crate) fn go_type(ty: &Type, frame: &Frame<'_>) -> String {
+    if let Frame::Field { owner, name, .. } = frame
+        && let Some(name) = gotypes::field_type(owner, name)
+    {
+        return name;
+    }
+    plain_go_type(ty)
+}
+
+fn plain_go_type(ty: &Type) -> String {
+    match ty {
+        Type::Any => "interface {}".to_owned(),
+        Type::Bool => "bool".to_owned(),
+        Type::Int32 => "int32".to_owned(),
+        Type::Int64 => "int64".to_owned(),
+        Type::Float64 => "float64".to_owned(),
+        Type::String => "string".to_owned(),
+        Type::Enum(r#enum) => {
+            let version = r#enum.module.split("::").nth(2).unwrap_or("v1");
+            format!("{version}.{}", r#enum.name)
+        }
+        Type::Bytes => "[]uint8".to_owned(),
+        Type::IntOrString => "intstr.IntOrString".to_owned(),
+        Type::Quantity => "resource.Quantity".to_owned(),
+        Type::Time => "v1.Time".to_owned(),
+        Type::MicroTime => "v1.MicroTime".to_owned(),
+        Type::Duration => "v1.Duration".to_owned(),
+        Type::RawExtension => "runtime.RawExtension".to_owned(),
+        Type::Json => "v1.JSON".to_owned(),
+        Type::FieldsV1 => "v1.FieldsV1".to_owned(),
+        Type::Struct(schema) => format!("{}.{}", schema.group_version().1, schema.name.as_str()),
+        Type::List(list) => format!("[]{}", plain_go_type(&list.elem)),
+        Type::Map(map) => format!("map[string]{}", plain_go_type(&map.elem)),
+    }
+}
+
+/// What `null` stands for among the items of a list or the values of a map.
+pub(crate) fn null_item(ty: &Type) -> Value {
+    match ty {
+        Type::Struct(schema) if schema.form == Form::Plain => Value::map(),
+        Type::Bytes | Type::Struct(_) => Value::Null,
+        _ => pintle_schema::zero(ty),
+    }
+}
+
+/// What a field shown twice holds: Go decodes the second into what the first left.
+pub(crate) fn merge_again(ty: &Type, first: &mut Value, second: Value) {
+    match (ty, first, second) {
+        (Type::Struct(schema), Value::Map(first), Value::Map(second)) if schema.form == Form::Plain => {
+            for (key, value) in second {
+                match (schema.field(&key), first.get_mut(&key)) {
+                    (Some(field), Some(slot)) => merge_again(&field.ty, slot, value),
+                    _ => {
+                        first.set(key, value);
+                    }
+                }
+            }
+        }
+        (Type::Map(_), Value::Map(first), Value::Map(second)) => {
+            for (key, value) in second {
+                first.set(key, value);
+            }
+        }
+        // Scalars do not mind null; what Go can set to nil does.
+        (Type::Bool | Type::Int32 | Type::Int64 | Type::Float64 | Type::String | Type::Enum(_), _, Value::Null) => {}
+        (_, first, second) => *first = second,
+    }
+}

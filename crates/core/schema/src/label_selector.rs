@@ -1,0 +1,305 @@
+//! Label selectors: requirements on the labels of an object, all of which must hold.
+//!
+//! Guarantees the reference's reading of texts and of selector fields, its errors and its canonical text.
+//! Must never panic, whatever the text; matching allocates nothing.
+
+mod parser;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use crate::names;
+use crate::value::Str;
+
+/// How a requirement compares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operator {
+    /// The label is there with one of the values.
+    In,
+    /// The label is not there or has none of the values.
+    NotIn,
+    /// `=`: as `In` with one value.
+    Equals,
+    /// `==`: as `Equals`, but remembered for the canonical text.
+    DoubleEquals,
+    /// As `NotIn` with one value.
+    NotEquals,
+    /// The label is there.
+    Exists,
+    /// The label is not there.
+    DoesNotExist,
+    /// The label is there with a larger whole number.
+    GreaterThan,
+    /// The label is there with a smaller whole number.
+    LessThan,
+}
+
+/// One requirement on a label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    key: Str,
+    operator: Operator,
+    values: Vec<Str>,
+}
+
+impl Requirement {
+    /// A requirement with valid key and values. The errors name fields relative to the requirement: `key`, `values[0][{key}]`.
+    pub fn new(key: &str, operator: Operator, values: Vec<Str>) -> Result<Requirement, LabelSelectorError> {
+        let mut errors = Vec::new();
+        errors.extend(key_error("key", key));
+        check_values(operator, &values, &mut errors);
+        for (at, value) in values.iter().enumerate() {
+            let messages = names::label_value(value);
+            if !messages.is_empty() {
+                errors.push(invalid(&format!("values[{at}][{key}]"), &names::quoted(value), &messages.join("; ")));
+            }
+        }
+        if errors.is_empty() {
+            return Ok(Requirement { key: Str::new(key), operator, values });
+        }
+        Err(LabelSelectorError(aggregate(errors)))
+    }
+
+    /// The key of the label.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// How the requirement compares.
+    pub fn operator(&self) -> Operator {
+        self.operator
+    }
+
+    /// The values to compare with.
+    pub fn values(&self) -> &[Str] {
+        &self.values
+    }
+
+    /// Whether the requirement holds for a label's value, or for its absence.
+    pub fn holds(&self, label: Option<&str>) -> bool {
+        let has = |label: &str| self.values.iter().any(|value| value == label);
+        match self.operator {
+            Operator::In | Operator::Equals | Operator::DoubleEquals => label.is_some_and(has),
+            Operator::NotIn | Operator::NotEquals => !label.is_some_and(has),
+            Operator::Exists => label.is_some(),
+            Operator::DoesNotExist => label.is_none(),
+            Operator::GreaterThan => self.numbers(label).is_some_and(|(label, value)| label > value),
+            Operator::LessThan => self.numbers(label).is_some_and(|(label, value)| label < value),
+        }
+    }
+
+    fn numbers(&self, label: Option<&str>) -> Option<(i64, i64)> {
+        Some((label?.parse().ok()?, self.values.first()?.parse().ok()?))
+    }
+
+    fn exact_value(&self) -> Option<&str> {
+        match (self.operator, self.values.as_slice()) {
+            (Operator::In | Operator::Equals | Operator::DoubleEquals, [value]) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sorted = self.values.clone();
+        sorted.sort_unstable();
+        let (key, values) = (&self.key, sorted.join(","));
+        match self.operator {
+            Operator::In => write!(f, "{key} in ({values})"),
+            Operator::NotIn => write!(f, "{key} notin ({values})"),
+            Operator::Equals => write!(f, "{key}={values}"),
+            Operator::DoubleEquals => write!(f, "{key}=={values}"),
+            Operator::NotEquals => write!(f, "{key}!={values}"),
+            Operator::GreaterThan => write!(f, "{key}>{values}"),
+            Operator::LessThan => write!(f, "{key}<{values}"),
+            Operator::Exists => write!(f, "{key}"),
+            Operator::DoesNotExist => write!(f, "!{key}"),
+        }
+    }
+}
+
+/// Requirements on labels, sorted by key. Without any it selects everything, unless it is made to select nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelSelector {
+    requirements: Vec<Requirement>,
+    selects_nothing: bool,
+}
+
+/// An entry of `matchExpressions`.
+#[derive(Clone, Copy, Debug)]
+pub struct Expression<'a> {
+    /// The key of the label.
+    pub key: &'a str,
+    /// `In`, `NotIn`, `Exists` or `DoesNotExist`; others are refused.
+    pub operator: &'a str,
+    /// The values to compare with.
+    pub values: &'a [Str],
+}
+
+impl LabelSelector {
+    /// Selects everything.
+    pub const fn everything() -> LabelSelector {
+        LabelSelector { requirements: Vec::new(), selects_nothing: false }
+    }
+
+    /// Selects nothing, as a selector field that is not set does.
+    pub const fn nothing() -> LabelSelector {
+        LabelSelector { requirements: Vec::new(), selects_nothing: true }
+    }
+
+    /// Requirements in any order.
+    pub fn new(mut requirements: Vec<Requirement>) -> LabelSelector {
+        requirements.sort_by(|left, right| left.key.cmp(&right.key));
+        LabelSelector { requirements, selects_nothing: false }
+    }
+
+    /// Reads `a=b,c!=d,e in (x,y),!f,g notin (z),h>1,i<2`.
+    pub fn parse(text: &str) -> Result<LabelSelector, LabelSelectorError> {
+        parser::parse(text).map(LabelSelector::new)
+    }
+
+    /// The selector of a selector field that is set: labels that must be equal, and expressions.
+    pub fn from_parts<'a>(
+        match_labels: impl IntoIterator<Item = (&'a str, &'a str)>,
+        match_expressions: impl IntoIterator<Item = Expression<'a>>,
+    ) -> Result<LabelSelector, LabelSelectorError> {
+        let mut requirements = Vec::new();
+        for (key, value) in match_labels {
+            requirements.push(Requirement::new(key, Operator::Equals, vec![Str::new(value)])?);
+        }
+        for expression in match_expressions {
+            let operator = match expression.operator {
+                "In" => Operator::In,
+                "NotIn" => Operator::NotIn,
+                "Exists" => Operator::Exists,
+                "DoesNotExist" => Operator::DoesNotExist,
+                other => {
+                    return Err(LabelSelectorError(format!(
+                        "{} is not a valid label selector operator",
+                        names::quoted(other)
+                    )));
+                }
+            };
+            requirements.push(Requirement::new(expression.key, operator, expression.values.to_vec())?);
+        }
+        Ok(LabelSelector::new(requirements))
+    }
+
+    /// The selector of a plain map of labels, as services and replication controllers have. The labels are not checked.
+    pub fn from_map<'a>(labels: impl IntoIterator<Item = (&'a str, &'a str)>) -> LabelSelector {
+        let equal = |(key, value)| Requirement {
+            key: Str::new(key),
+            operator: Operator::Equals,
+            values: vec![Str::new(value)],
+        };
+        LabelSelector::new(labels.into_iter().map(equal).collect())
+    }
+
+    /// The requirements, sorted by key.
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.requirements
+    }
+
+    /// Whether every object is selected.
+    pub fn is_everything(&self) -> bool {
+        self.requirements.is_empty() && !self.selects_nothing
+    }
+
+    /// Whether no object ever is selected.
+    pub fn is_nothing(&self) -> bool {
+        self.selects_nothing
+    }
+
+    /// Whether all requirements hold. `get` answers the value of a label.
+    pub fn matches<'a>(&self, get: impl Fn(&str) -> Option<&'a str>) -> bool {
+        !self.selects_nothing && self.requirements.iter().all(|requirement| requirement.holds(get(&requirement.key)))
+    }
+
+    /// The one value a label must have, if the first requirement on it asks for one.
+    pub fn exact_match(&self, key: &str) -> Option<&str> {
+        self.requirements.iter().find(|requirement| requirement.key == key)?.exact_value()
+    }
+}
+
+/// The canonical text; that of a selector of nothing is empty, too.
+impl fmt::Display for LabelSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, requirement) in self.requirements.iter().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            write!(f, "{comma}{requirement}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a text or field is no selector, in the reference's words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelSelectorError(String);
+
+impl fmt::Display for LabelSelectorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for LabelSelectorError {}
+
+fn invalid(path: &str, value: &str, detail: &str) -> String {
+    format!("{path}: Invalid value: {value}: {detail}")
+}
+
+fn key_error(path: &str, key: &str) -> Option<String> {
+    let messages = names::label_key(key);
+    (!messages.is_empty()).then(|| invalid(path, &names::quoted(key), &messages.join("; ")))
+}
+
+fn check_values(operator: Operator, values: &[Str], errors: &mut Vec<String>) {
+    let (count_is_right, detail) = match operator {
+        Operator::In | Operator::NotIn => {
+            (!values.is_empty(), "for 'in', 'notin' operators, values set can't be empty")
+        }
+        Operator::Equals | Operator::DoubleEquals | Operator::NotEquals => {
+            (values.len() == 1, "exact-match compatibility requires one single value")
+        }
+        Operator::Exists | Operator::DoesNotExist => {
+            (values.is_empty(), "values set must be empty for exists and does not exist")
+        }
+        Operator::GreaterThan | Operator::LessThan => {
+            (values.len() == 1, "for 'Gt', 'Lt' operators, exactly one value is required")
+        }
+    };
+    if !count_is_right {
+        // The list is shown as JSON, and an empty one as null.
+        let shown = if values.is_empty() { "null".to_string() } else { format!("[{}]", quoted(values).join(",")) };
+        errors.push(invalid("values", &shown, detail));
+    }
+    if matches!(operator, Operator::GreaterThan | Operator::LessThan) {
+        for (at, value) in values.iter().enumerate() {
+            if value.parse::<i64>().is_err() {
+                let detail = "for 'Gt', 'Lt' operators, the value must be an integer";
+                errors.push(invalid(&format!("values[{at}]"), &names::quoted(value), detail));
+            }
+        }
+    }
+}
+
+fn quoted(values: &[Str]) -> Vec<String> {
+    values.iter().map(|value| names::quoted(value)).collect()
+}
+
+/// One error as it is; several as a list without repetitions.
+fn aggregate(errors: Vec<String>) -> String {
+    let mut distinct: Vec<String> = Vec::with_capacity(errors.len());
+    for error in errors {
+        if !distinct.contains(&error) {
+            distinct.push(error);
+        }
+    }
+    match distinct.as_slice() {
+        [error] => error.clone(),
+        errors => format!("[{}]", errors.join(", ")),
+    }
+}

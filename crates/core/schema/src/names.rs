@@ -1,0 +1,467 @@
+//! Checks of names, keys and other short texts.
+//!
+//! Each check answers the messages of what is wrong, word for word and in the order of the reference; none is a good text.
+//! Must never stop at the first fault where the reference goes on.
+
+pub mod ip;
+
+#[cfg(test)]
+mod tests;
+
+/// What is wrong with a text; empty if nothing is.
+pub type Messages = Vec<String>;
+
+/// The longest DNS label, and the longest name or value of a label.
+pub const LABEL_MAX: usize = 63;
+
+/// The longest DNS name.
+pub const SUBDOMAIN_MAX: usize = 253;
+
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const SUBDOMAIN_CASELESS: &str = "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'Example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const SUBDOMAIN_WITH_UNDERSCORE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
+const DNS1035_LABEL: &str = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')";
+const WILDCARD: &str = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '\\*\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const KEY_NAME: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const LABEL_VALUE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+const C_IDENTIFIER: &str = "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_' (e.g. 'my_name',  or 'MY_NAME',  or 'MyName', regex used for validation is '[A-Za-z_][A-Za-z0-9_]*')";
+const PERCENT: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+const HTTP_HEADER: &str = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')";
+const ENV_VAR: &str = "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit (e.g. 'my.env-name',  or 'MY_ENV.NAME',  or 'MyEnvName1', regex used for validation is '[-._a-zA-Z][-._a-zA-Z0-9]*')";
+const RELAXED_ENV_VAR: &str =
+    "a valid environment variable name must consist only of printable ASCII characters other than '='";
+const CONFIG_MAP_KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+const HTTP_PATH: &str = "Invalid path (regex used for validation is '[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+')";
+const UUID: &str = "must be a lowercase UUID in 8-4-4-4-12 format";
+
+/// How a limit of length is worded: checks of declarative rules and of keys say bytes, the others characters.
+#[derive(Clone, Copy)]
+enum Unit {
+    Bytes,
+    Characters,
+}
+
+fn check(length: usize, max: usize, unit: Unit, matches: bool, message: &str) -> Messages {
+    let mut messages = Messages::new();
+    if length > max {
+        messages.push(too_long(max, unit));
+    }
+    if !matches {
+        messages.push(message.to_string());
+    }
+    messages
+}
+
+fn too_long(max: usize, unit: Unit) -> String {
+    let unit = match unit {
+        Unit::Bytes => "bytes",
+        Unit::Characters => "characters",
+    };
+    format!("must be no more than {max} {unit}")
+}
+
+fn matching(matches: bool, message: &str) -> Messages {
+    check(0, 0, Unit::Bytes, matches, message)
+}
+
+fn in_range(value: i64, low: i64, high: i64) -> Messages {
+    matching((low..=high).contains(&value), &format!("must be between {low} and {high}, inclusive"))
+}
+
+fn is_lower_alphanumeric(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit()
+}
+
+/// Whether a text is not empty, begins and ends with `edge` bytes, and has only `inner` ones.
+fn is_framed(text: &str, edge: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(|first| edge(*first))
+        && bytes.last().is_some_and(|last| edge(*last))
+        && bytes.iter().all(|byte| edge(*byte) || inner(*byte))
+}
+
+fn has_label_form(text: &str) -> bool {
+    is_framed(text, is_lower_alphanumeric, |byte| byte == b'-')
+}
+
+fn has_subdomain_form(text: &str) -> bool {
+    text.split('.').all(has_label_form)
+}
+
+fn has_key_form(text: &str) -> bool {
+    is_framed(text, |byte| byte.is_ascii_alphanumeric(), |byte| matches!(byte, b'-' | b'_' | b'.'))
+}
+
+fn is_config_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')
+}
+
+fn label_in(text: &str, unit: Unit) -> Messages {
+    let message = if has_subdomain_form(text) { "must not contain dots" } else { LABEL };
+    check(text.len(), LABEL_MAX, unit, has_label_form(text), message)
+}
+
+fn subdomain_in(text: &str, unit: Unit) -> Messages {
+    check(text.len(), SUBDOMAIN_MAX, unit, has_subdomain_form(text), SUBDOMAIN)
+}
+
+/// A DNS label (RFC 1123) in lower case.
+pub fn dns1123_label(text: &str) -> Messages {
+    label_in(text, Unit::Characters)
+}
+
+/// A DNS name (RFC 1123) in lower case.
+pub fn dns1123_subdomain(text: &str) -> Messages {
+    subdomain_in(text, Unit::Characters)
+}
+
+/// The declarative format of short names: a DNS label, its limit worded in bytes.
+pub fn short_name(text: &str) -> Messages {
+    label_in(text, Unit::Bytes)
+}
+
+/// The declarative format of long names: a DNS name, its limit worded in bytes.
+pub fn long_name(text: &str) -> Messages {
+    subdomain_in(text, Unit::Bytes)
+}
+
+/// A DNS name in either case.
+pub fn dns1123_subdomain_caseless(text: &str) -> Messages {
+    let matches =
+        text.split('.').all(|label| is_framed(label, |byte| byte.is_ascii_alphanumeric(), |byte| byte == b'-'));
+    check(text.len(), SUBDOMAIN_MAX, Unit::Bytes, matches, SUBDOMAIN_CASELESS)
+}
+
+/// A DNS name whose labels may have underscores.
+pub fn dns1123_subdomain_with_underscore(text: &str) -> Messages {
+    let matches = text.split('.').all(|label| {
+        let label = label.strip_prefix('_').unwrap_or(label);
+        is_framed(label, is_lower_alphanumeric, |byte| matches!(byte, b'-' | b'_'))
+    });
+    check(text.len(), SUBDOMAIN_MAX, Unit::Characters, matches, SUBDOMAIN_WITH_UNDERSCORE)
+}
+
+/// A DNS label (RFC 1035): it begins with a letter.
+pub fn dns1035_label(text: &str) -> Messages {
+    let matches = has_label_form(text) && text.starts_with(|c: char| c.is_ascii_lowercase());
+    check(text.len(), LABEL_MAX, Unit::Characters, matches, DNS1035_LABEL)
+}
+
+/// `*.` and a DNS name.
+pub fn wildcard_dns1123_subdomain(text: &str) -> Messages {
+    let matches = text.strip_prefix("*.").is_some_and(has_subdomain_form);
+    check(text.len(), SUBDOMAIN_MAX, Unit::Characters, matches, WILDCARD)
+}
+
+/// The key of a label: a name, with a DNS name and a slash before it or not. Also called qualified name.
+pub fn label_key(text: &str) -> Messages {
+    let mut messages = Messages::new();
+    let name = match text.split_once('/') {
+        None => text,
+        Some((_, name)) if name.contains('/') => {
+            let prefixed = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            return vec![format!("a valid label key {KEY_NAME} {prefixed}")];
+        }
+        Some((prefix, name)) => {
+            if prefix.is_empty() {
+                messages.push("prefix part must be non-empty".to_string());
+            } else {
+                messages.extend(long_name(prefix).iter().map(|message| format!("prefix part {message}")));
+            }
+            name
+        }
+    };
+    if name.is_empty() {
+        messages.push("name part must be non-empty".to_string());
+    }
+    let of_name = check(name.len(), LABEL_MAX, Unit::Bytes, has_key_form(name), KEY_NAME);
+    messages.extend(of_name.iter().map(|message| format!("name part {message}")));
+    messages
+}
+
+/// The key of an annotation: the key of a label in either case.
+pub fn annotation_key(text: &str) -> Messages {
+    label_key(&text.to_lowercase())
+}
+
+/// The key of a label that must have a prefix.
+pub fn prefixed_label_key(text: &str) -> Messages {
+    let messages = label_key(text);
+    if !messages.is_empty() || text.contains('/') {
+        return messages;
+    }
+    vec!["must include a prefix (e.g. 'example.com/key')".to_string()]
+}
+
+/// The value of a label.
+pub fn label_value(text: &str) -> Messages {
+    check(text.len(), LABEL_MAX, Unit::Bytes, text.is_empty() || has_key_form(text), LABEL_VALUE)
+}
+
+/// An identifier of the C language.
+pub fn c_identifier(text: &str) -> Messages {
+    let matches = !text.starts_with(|c: char| c.is_ascii_digit())
+        && is_framed(text, |byte| byte.is_ascii_alphanumeric() || byte == b'_', |_| false);
+    matching(matches, C_IDENTIFIER)
+}
+
+/// The number of a port.
+pub fn port_number(port: i64) -> Messages {
+    in_range(port, 1, 65_535)
+}
+
+/// The name of a port.
+pub fn port_name(text: &str) -> Messages {
+    let is_inner = |byte| is_lower_alphanumeric(byte) || byte == b'-';
+    let rules = [
+        (text.len() <= 15, too_long(15, Unit::Characters)),
+        (
+            is_framed(text, is_inner, is_inner),
+            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_string(),
+        ),
+        (text.contains(|c: char| c.is_ascii_lowercase()), "must contain at least one letter (a-z)".to_string()),
+        (!text.contains("--"), "must not contain consecutive hyphens".to_string()),
+        (!text.starts_with('-') && !text.ends_with('-'), "must not begin or end with a hyphen".to_string()),
+    ];
+    rules.into_iter().filter(|(holds, _)| !holds).map(|(_, message)| message).collect()
+}
+
+/// The number of a user.
+pub fn user_id(id: i64) -> Messages {
+    in_range(id, 0, i64::from(i32::MAX))
+}
+
+/// The number of a group.
+pub fn group_id(id: i64) -> Messages {
+    in_range(id, 0, i64::from(i32::MAX))
+}
+
+/// A percentage: digits and `%`.
+pub fn percent(text: &str) -> Messages {
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    matching(text.strip_suffix('%').is_some_and(|number| is_framed(number, is_digit, is_digit)), PERCENT)
+}
+
+/// The name of an HTTP header.
+pub fn http_header_name(text: &str) -> Messages {
+    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    matching(is_framed(text, is_inner, is_inner), HTTP_HEADER)
+}
+
+/// Whether a text can stand in the path of a URL; it has no message of its own.
+pub fn is_http_path(text: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~%!$&'()*+,;=:".contains(&byte);
+    is_framed(text, is_inner, is_inner)
+}
+
+fn climbs(text: &str) -> Option<String> {
+    match text {
+        "." => Some("must not be '.'".to_string()),
+        ".." => Some("must not be '..'".to_string()),
+        _ => text.starts_with("..").then(|| "must not start with '..'".to_string()),
+    }
+}
+
+/// The name of an environment variable.
+pub fn env_var_name(text: &str) -> Messages {
+    let matches = is_framed(text, is_config_byte, is_config_byte) && !text.starts_with(|c: char| c.is_ascii_digit());
+    let mut messages = matching(matches, ENV_VAR);
+    messages.extend(climbs(text));
+    messages
+}
+
+/// The name of an environment variable as the relaxed rule has it.
+pub fn relaxed_env_var_name(text: &str) -> Messages {
+    if text.is_empty() {
+        return vec!["environment variable name must be non-empty".to_string()];
+    }
+    matching(text.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'='), RELAXED_ENV_VAR)
+}
+
+/// The key of data in a ConfigMap or Secret.
+pub fn config_map_key(text: &str) -> Messages {
+    let matches = is_framed(text, is_config_byte, is_config_byte);
+    let mut messages = check(text.len(), SUBDOMAIN_MAX, Unit::Characters, matches, CONFIG_MAP_KEY);
+    messages.extend(climbs(text));
+    messages
+}
+
+/// A name that is one segment of a path.
+pub fn path_segment_name(text: &str) -> Messages {
+    if text == "." || text == ".." {
+        return vec![format!("may not be '{text}'")];
+    }
+    path_segment_prefix(text)
+}
+
+/// The beginning of a name that is one segment of a path.
+pub fn path_segment_prefix(text: &str) -> Messages {
+    let found = ["/", "%"].into_iter().filter(|part| text.contains(part));
+    found.map(|part| format!("may not contain '{part}'")).collect()
+}
+
+/// A UUID in lower case.
+pub fn uuid(text: &str) -> Messages {
+    let fits = |(at, byte)| match at {
+        8 | 13 | 18 | 23 => byte == b'-',
+        _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+    };
+    matching(text.len() == 36 && text.bytes().enumerate().all(fits), UUID)
+}
+
+/// A whole decimal number without needless signs or zeros.
+pub fn decimal_integer(text: &str) -> Messages {
+    if text.is_empty() {
+        return vec!["must be non-empty".to_string()];
+    }
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    let matches = text == "0" || (is_framed(digits, is_digit, is_digit) && !digits.starts_with('0'));
+    matching(matches, "must be a valid decimal integer in canonical form")
+}
+
+/// The name of a kernel parameter; it has no message of its own.
+pub fn is_sysctl_name(text: &str) -> bool {
+    let is_segment = |segment: &str| is_framed(segment, is_lower_alphanumeric, |byte| matches!(byte, b'-' | b'_'));
+    text.len() <= SUBDOMAIN_MAX && text.split(['.', '/']).all(is_segment)
+}
+
+/// The reason of a condition; it has no message of its own.
+pub fn is_condition_reason(text: &str) -> bool {
+    let is_edge = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && is_framed(text, is_edge, |byte| matches!(byte, b',' | b':'))
+}
+
+/// The name of a time zone as far as its form goes; the zone database has the last word.
+pub fn has_time_zone_form(text: &str) -> bool {
+    let is_inner = |byte: u8| is_config_byte(byte) || byte == b'+';
+    text.split('/').all(|part| {
+        !matches!(part, "." | "..") && !part.starts_with('-') && part.len() <= 14 && is_framed(part, is_inner, is_inner)
+    })
+}
+
+/// Quotes a text as it stands in error messages of fields.
+pub fn quoted(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            ' '..='~' => quoted.push(character),
+            '\x07' => quoted.push_str("\\a"),
+            '\x08' => quoted.push_str("\\b"),
+            '\t' => quoted.push_str("\\t"),
+            '\n' => quoted.push_str("\\n"),
+            '\x0b' => quoted.push_str("\\v"),
+            '\x0c' => quoted.push_str("\\f"),
+            '\r' => quoted.push_str("\\r"),
+            '\0'..='\x7f' => quoted.push_str(&format!("\\x{:02x}", u32::from(character))),
+            _ if is_printable(character) => quoted.push(character),
+            '\u{80}'..='\u{ffff}' => quoted.push_str(&format!("\\u{:04x}", u32::from(character))),
+            _ => quoted.push_str(&format!("\\U{:08x}", u32::from(character))),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn is_printable(character: char) -> bool {
+    // Behind a letter the standard library escapes only what is not printable, not marks that combine.
+    !format!("a{character}").escape_debug().any(|escaped| escaped == '\\')
+}
+
+/// A fault of a check that may point at a part of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The text is empty.
+    Required,
+    /// A value, the whole text or a part of it, is wrong.
+    Invalid {
+        /// What is shown as the wrong value.
+        value: String,
+        /// What is wrong.
+        detail: String,
+    },
+}
+
+fn invalid(value: &str, detail: impl Into<String>) -> Fault {
+    Fault::Invalid { value: value.to_string(), detail: detail.into() }
+}
+
+fn domain(text: &str, segments: usize, too_few: &str) -> Result<(), Fault> {
+    let messages = dns1123_subdomain(text);
+    if !messages.is_empty() {
+        return Err(invalid(text, messages.join(",")));
+    }
+    if text.split('.').count() < segments {
+        return Err(invalid(text, too_few));
+    }
+    Ok(())
+}
+
+/// A DNS name of at least three labels.
+pub fn fully_qualified_name(text: &str) -> Result<(), Fault> {
+    if text.is_empty() {
+        return Err(Fault::Required);
+    }
+    domain(text, 3, "should be a domain with at least three segments separated by dots")
+}
+
+/// A DNS name of at least two labels, with a dot at the end or not.
+pub fn fully_qualified_domain_name(text: &str) -> Result<(), Fault> {
+    if text.is_empty() {
+        return Err(Fault::Required);
+    }
+    let text = text.strip_suffix('.').unwrap_or(text);
+    domain(text, 2, "should be a domain with at least two segments separated by dots")?;
+    for label in text.split('.') {
+        let messages = dns1123_label(label);
+        if !messages.is_empty() {
+            return Err(invalid(label, messages.join(",")));
+        }
+    }
+    Ok(())
+}
+
+/// A DNS name, a slash and a path.
+pub fn domain_prefixed_path(text: &str) -> Vec<Fault> {
+    if text.is_empty() {
+        return vec![Fault::Required];
+    }
+    let Some((host, path)) = text.split_once('/').filter(|(host, path)| !host.is_empty() && !path.is_empty()) else {
+        return vec![invalid(text, "must be a domain-prefixed path (such as \"acme.io/foo\")")];
+    };
+    let mut faults: Vec<Fault> = dns1123_subdomain(host).into_iter().map(|message| invalid(host, message)).collect();
+    if !is_http_path(path) {
+        faults.push(invalid(path, HTTP_PATH));
+    }
+    faults
+}
+
+/// The key of a label that must have a prefix, for fields that show an example.
+pub fn domain_prefixed_key(text: &str) -> Vec<Fault> {
+    if text.is_empty() {
+        return vec![Fault::Required];
+    }
+    let faults: Vec<Fault> = label_key(text).into_iter().map(|message| invalid(text, message)).collect();
+    if !faults.is_empty() || text.contains('/') {
+        return faults;
+    }
+    vec![invalid(text, "must be a domain-prefixed key (such as \"acme.io/foo\")")]
+}
+
+/// The messages of a format by its name in declarative rules; None for formats whose faults are more than messages.
+pub fn of_declarative_format(format: &str, text: &str) -> Option<Messages> {
+    Some(match format {
+        "k8s-short-name" => short_name(text),
+        "k8s-long-name" => long_name(text),
+        "k8s-long-name-caseless" => dns1123_subdomain_caseless(text),
+        "k8s-label-key" => label_key(text),
+        "k8s-prefixed-label-key" => prefixed_label_key(text),
+        "k8s-label-value" => label_value(text),
+        "k8s-path-segment-name" => path_segment_name(text),
+        "k8s-uuid" => uuid(text),
+        _ => return None,
+    })
+}

@@ -1,0 +1,589 @@
+//! Quantities: numbers with a unit suffix, as in `100m` or `1536Mi`.
+//!
+//! Guarantees the canonical text of the API, and exact arithmetic at any size; a text never costs more than its own length.
+//! Must never go through binary floating point, nor panic on any text.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+use crate::value::Str;
+
+/// Digits that two numbers may be apart in a sum; past it the smaller one is lost. Keeps `1e2000000000 + 1` from filling memory.
+const MAX_SUM_DIGITS: i64 = 4096;
+
+/// The smallest unit there is: finer values are rounded to it, away from zero.
+const NANO: i64 = -9;
+
+/// The scale of thousandths, to which resource lists are rounded.
+const MILLI: i64 = -3;
+
+/// Why a text is no quantity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuantityError {
+    /// The text has not the shape number, suffix.
+    Format,
+    /// The number has no digits.
+    Numeric,
+    /// The suffix is none of the known ones.
+    Suffix,
+}
+
+impl fmt::Display for QuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            QuantityError::Format => {
+                "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+            }
+            QuantityError::Numeric => "unable to parse numeric part of quantity",
+            QuantityError::Suffix => "unable to parse quantity's suffix",
+        })
+    }
+}
+
+impl std::error::Error for QuantityError {}
+
+/// The family of suffixes a quantity is written with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// `Ki`, `Mi`, ... powers of 1024.
+    BinarySI,
+    /// `m`, `k`, `M`, ... powers of 1000.
+    DecimalSI,
+    /// `e3`, `e6`, ... powers of 1000.
+    DecimalExponent,
+}
+
+const BINARY_SUFFIXES: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
+
+const DECIMAL_SUFFIXES: [(&str, i64); 10] =
+    [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
+
+/// A quantity of the API. Holds the text as it is stored and sent; equality and order are those of the value.
+#[derive(Clone, Debug)]
+pub struct Quantity(Str);
+
+impl Quantity {
+    /// Parses a text and brings it into canonical form. A text that is already one is kept as it is, byte for byte.
+    pub fn parse(text: &str) -> Result<Quantity, QuantityError> {
+        if text.is_empty() {
+            return Err(QuantityError::Format);
+        }
+        let parts = split(text)?;
+        let suffix = Suffix::parse(parts.suffix).ok_or(QuantityError::Suffix)?;
+        if parts.is_canonical(suffix) {
+            return Ok(Quantity(Str::new(text)));
+        }
+        let (decimal, format) = parts.evaluate(suffix)?;
+        Ok(Quantity(canonical_text(&decimal, format)))
+    }
+
+    /// Parses the text of a JSON string or number: blanks around it do not count.
+    pub fn parse_json(text: &str) -> Result<Quantity, QuantityError> {
+        Quantity::parse(text.trim())
+    }
+
+    /// A whole number.
+    pub fn from_i64(value: i64) -> Quantity {
+        Quantity::from_decimal(&Decimal::from_i128(i128::from(value), 0), Format::DecimalSI)
+    }
+
+    /// A number of thousandths.
+    pub fn from_milli(value: i64) -> Quantity {
+        Quantity::from_decimal(&Decimal::from_i128(i128::from(value), MILLI), Format::DecimalSI)
+    }
+
+    /// The canonical quantity of a value, rounded to nano. The suffix is the largest one of the format that loses nothing.
+    pub fn from_decimal(decimal: &Decimal, format: Format) -> Quantity {
+        // No suffix reaches past 999E, so larger values need the exponent.
+        let format = if decimal.exponent > 20 { Format::DecimalExponent } else { format };
+        Quantity(canonical_text(&decimal.round_away(NANO), format))
+    }
+
+    /// The text on the wire.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The text on the wire, as the shared string.
+    pub fn into_str(self) -> Str {
+        self.0
+    }
+
+    /// The exact value.
+    pub fn decimal(&self) -> Decimal {
+        self.evaluate().0
+    }
+
+    /// The family of the suffix.
+    pub fn format(&self) -> Format {
+        self.evaluate().1
+    }
+
+    /// Whether the value is zero.
+    pub fn is_zero(&self) -> bool {
+        self.decimal().is_zero()
+    }
+
+    /// -1, 0 or 1.
+    pub fn signum(&self) -> i32 {
+        self.decimal().signum()
+    }
+
+    /// The value as a whole number, fractions rounded away from zero, held within i64.
+    pub fn value(&self) -> i64 {
+        self.decimal().scaled_i64(0)
+    }
+
+    /// The value in thousandths, finer parts rounded away from zero, held within i64.
+    pub fn milli_value(&self) -> i64 {
+        self.decimal().scaled_i64(MILLI)
+    }
+
+    /// The value if it is a whole number within i64.
+    pub fn to_i64(&self) -> Option<i64> {
+        let units = self.decimal().in_units(0)?;
+        i64::try_from(units).ok()
+    }
+
+    /// The nearest floating point number.
+    pub fn to_f64(&self) -> f64 {
+        self.decimal().to_f64()
+    }
+
+    /// The quantity with at most three decimal places, rounded away from zero; the default of every entry of a resource list.
+    pub fn round_up_to_milli(&self) -> Quantity {
+        let (decimal, format) = self.evaluate();
+        if decimal.exponent >= MILLI {
+            return self.clone();
+        }
+        Quantity::from_decimal(&decimal.round_away(MILLI), format)
+    }
+
+    /// The sum. Zero takes the format of the other.
+    #[must_use]
+    pub fn add(&self, other: &Quantity) -> Quantity {
+        self.combine(other, Decimal::add)
+    }
+
+    /// The difference. Zero takes the format of the other.
+    #[must_use]
+    pub fn sub(&self, other: &Quantity) -> Quantity {
+        self.combine(other, |a, b| a.add(&b.negate()))
+    }
+
+    /// The value with the other sign.
+    #[must_use]
+    pub fn negate(&self) -> Quantity {
+        let (decimal, format) = self.evaluate();
+        Quantity::from_decimal(&decimal.negate(), format)
+    }
+
+    fn combine(&self, other: &Quantity, operation: impl Fn(&Decimal, &Decimal) -> Decimal) -> Quantity {
+        let (left, left_format) = self.evaluate();
+        let (right, right_format) = other.evaluate();
+        let format = if left.is_zero() { right_format } else { left_format };
+        Quantity::from_decimal(&operation(&left, &right), format)
+    }
+
+    fn evaluate(&self) -> (Decimal, Format) {
+        // The text came out of `parse` or `canonical_text`, so it always evaluates.
+        split(&self.0)
+            .ok()
+            .and_then(|parts| parts.evaluate(Suffix::parse(parts.suffix)?).ok())
+            .unwrap_or((Decimal::ZERO, Format::DecimalSI))
+    }
+}
+
+impl Default for Quantity {
+    fn default() -> Self {
+        Quantity(Str::new_static("0"))
+    }
+}
+
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::str::FromStr for Quantity {
+    type Err = QuantityError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Quantity::parse(text)
+    }
+}
+
+impl PartialEq for Quantity {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0 || self.decimal() == other.decimal()
+    }
+}
+
+impl Eq for Quantity {}
+
+impl Hash for Quantity {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.decimal().hash(state);
+    }
+}
+
+impl PartialOrd for Quantity {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Quantity {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.decimal().cmp(&other.decimal())
+    }
+}
+
+/// An exact decimal number: digits times a power of ten. One value has one representation.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Decimal {
+    negative: bool,
+    /// Without zeros at either end; empty is zero. Most are short enough to need no allocation.
+    digits: Str,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// Zero.
+    pub const ZERO: Decimal = Decimal { negative: false, digits: Str::new_static(""), exponent: 0 };
+
+    /// `mantissa` times ten to the power of `exponent`.
+    pub fn from_i128(mantissa: i128, exponent: i64) -> Decimal {
+        Decimal::new(mantissa < 0, &mantissa.unsigned_abs().to_string(), exponent)
+    }
+
+    fn new(negative: bool, digits: &str, exponent: i64) -> Decimal {
+        let digits = digits.trim_start_matches('0');
+        let significant = digits.trim_end_matches('0');
+        if significant.is_empty() {
+            return Decimal::ZERO;
+        }
+        let dropped = to_i64(digits.len() - significant.len());
+        Decimal { negative, digits: Str::new(significant), exponent: exponent.saturating_add(dropped) }
+    }
+
+    /// Whether this is zero.
+    pub fn is_zero(&self) -> bool {
+        self.digits.is_empty()
+    }
+
+    /// -1, 0 or 1.
+    pub fn signum(&self) -> i32 {
+        match (self.is_zero(), self.negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
+        }
+    }
+
+    /// The same magnitude with the other sign.
+    #[must_use]
+    pub fn negate(&self) -> Decimal {
+        Decimal { negative: !self.negative && !self.is_zero(), ..self.clone() }
+    }
+
+    /// The nearest multiple of ten to the power of `scale` that is not nearer to zero.
+    #[must_use]
+    pub fn round_away(&self, scale: i64) -> Decimal {
+        if self.is_zero() || self.exponent >= scale {
+            return self.clone();
+        }
+        // The last digit is not zero, so what is cut off never is zero: the rest goes up by one.
+        let keep = to_i64(self.digits.len()).saturating_sub(scale.saturating_sub(self.exponent));
+        let kept = usize::try_from(keep).ok().and_then(|keep| self.digits.get(..keep)).unwrap_or("");
+        let kept = add_digits(kept.as_bytes(), b"1");
+        Decimal::new(self.negative, &kept, scale)
+    }
+
+    /// The exact sum, save that of two numbers more than 4096 digits apart only the larger remains.
+    #[must_use]
+    pub fn add(&self, other: &Decimal) -> Decimal {
+        if self.is_zero() || other.is_zero() {
+            return if self.is_zero() { other.clone() } else { self.clone() };
+        }
+        let low = self.exponent.min(other.exponent);
+        let high = self.magnitude().max(other.magnitude());
+        if high.saturating_sub(low) > MAX_SUM_DIGITS {
+            let self_is_larger = self.cmp_magnitude(other) != Ordering::Less;
+            return if self_is_larger { self.clone() } else { other.clone() };
+        }
+        if let (Some(left), Some(right)) = (self.in_units(low), other.in_units(low))
+            && let Some(sum) = left.checked_add(right)
+        {
+            return Decimal::from_i128(sum, low);
+        }
+        let (left, right) = (self.padded(low), other.padded(low));
+        if self.negative == other.negative {
+            return Decimal::new(self.negative, &add_digits(left.as_bytes(), right.as_bytes()), low);
+        }
+        match self.cmp_magnitude(other) {
+            Ordering::Less => Decimal::new(other.negative, &sub_digits(right.as_bytes(), left.as_bytes()), low),
+            _ => Decimal::new(self.negative, &sub_digits(left.as_bytes(), right.as_bytes()), low),
+        }
+    }
+
+    /// The number of units of ten to the power of `scale`, if it is whole and fits.
+    pub fn in_units(&self, scale: i64) -> Option<i128> {
+        let zeros = u32::try_from(self.exponent.checked_sub(scale)?);
+        if self.is_zero() {
+            return Some(0);
+        }
+        let units = self.digits.parse::<i128>().ok()?.checked_mul(10_i128.checked_pow(zeros.ok()?)?)?;
+        Some(if self.negative { -units } else { units })
+    }
+
+    /// The nearest floating point number.
+    pub fn to_f64(&self) -> f64 {
+        let sign = if self.negative { "-" } else { "" };
+        format!("{sign}0{}e{}", self.digits, self.exponent).parse().unwrap_or(0.0)
+    }
+
+    fn scaled_i64(&self, scale: i64) -> i64 {
+        let limit = if self.negative { i64::MIN } else { i64::MAX };
+        self.round_away(scale).in_units(scale).and_then(|units| i64::try_from(units).ok()).unwrap_or(limit)
+    }
+
+    /// The power of ten just above the number.
+    fn magnitude(&self) -> i64 {
+        self.exponent.saturating_add(to_i64(self.digits.len()))
+    }
+
+    fn cmp_magnitude(&self, other: &Decimal) -> Ordering {
+        match (self.is_zero(), other.is_zero()) {
+            (true, true) => Ordering::Equal,
+            (true, false) => Ordering::Less,
+            (false, true) => Ordering::Greater,
+            // With the highest digits aligned, and no zero at the end, the order is that of the texts.
+            (false, false) => self.magnitude().cmp(&other.magnitude()).then_with(|| self.digits.cmp(&other.digits)),
+        }
+    }
+
+    fn padded(&self, scale: i64) -> String {
+        let zeros = usize::try_from(self.exponent.saturating_sub(scale)).unwrap_or(0);
+        let mut digits = String::with_capacity(self.digits.len() + zeros);
+        digits.push_str(&self.digits);
+        digits.extend(std::iter::repeat_n('0', zeros));
+        digits
+    }
+}
+
+impl PartialOrd for Decimal {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Decimal {
+    fn cmp(&self, other: &Self) -> Ordering {
+        match (self.signum(), other.signum()) {
+            (1, 1) => self.cmp_magnitude(other),
+            (-1, -1) => other.cmp_magnitude(self),
+            (left, right) => left.cmp(&right),
+        }
+    }
+}
+
+fn to_i64(length: usize) -> i64 {
+    i64::try_from(length).unwrap_or(i64::MAX)
+}
+
+fn digit_from_end(digits: &[u8], place: usize) -> u8 {
+    digits.len().checked_sub(place + 1).and_then(|at| digits.get(at)).map_or(0, |digit| digit.wrapping_sub(b'0'))
+}
+
+fn add_digits(left: &[u8], right: &[u8]) -> String {
+    let mut carry = 0;
+    let mut reversed = String::with_capacity(left.len().max(right.len()) + 1);
+    for place in 0..left.len().max(right.len()) {
+        let sum = digit_from_end(left, place) + digit_from_end(right, place) + carry;
+        reversed.push(char::from(b'0' + sum % 10));
+        carry = sum / 10;
+    }
+    if carry > 0 {
+        reversed.push('1');
+    }
+    reversed.chars().rev().collect()
+}
+
+/// `larger` must not be the smaller one.
+fn sub_digits(larger: &[u8], smaller: &[u8]) -> String {
+    let mut borrow = 0;
+    let mut reversed = String::with_capacity(larger.len());
+    for place in 0..larger.len() {
+        let taken = digit_from_end(smaller, place) + borrow;
+        let digit = digit_from_end(larger, place);
+        borrow = u8::from(digit < taken);
+        reversed.push(char::from(b'0' + (digit + 10 * borrow - taken)));
+    }
+    reversed.chars().rev().collect()
+}
+
+#[derive(Clone, Copy)]
+enum Suffix {
+    Binary(u32),
+    Decimal(i64),
+    Exponent(i64),
+}
+
+impl Suffix {
+    fn parse(text: &str) -> Option<Suffix> {
+        if let Some((_, power)) = DECIMAL_SUFFIXES.iter().find(|(suffix, _)| *suffix == text) {
+            return Some(Suffix::Decimal(*power));
+        }
+        if let Some((_, power)) = BINARY_SUFFIXES.iter().find(|(suffix, _)| *suffix == text) {
+            return Some(Suffix::Binary(*power));
+        }
+        let exponent: i64 = text.strip_prefix(['e', 'E'])?.parse().ok()?;
+        // The reference keeps the low 32 bits; so do we, or a stored text would change its value.
+        Some(Suffix::Exponent(i64::from(exponent as i32)))
+    }
+}
+
+/// The pieces of a text. `whole` has no leading zeros but is never empty.
+struct Parts<'a> {
+    negative: bool,
+    whole: &'a str,
+    fraction: &'a str,
+    suffix: &'a str,
+    has_digits: bool,
+}
+
+fn split(text: &str) -> Result<Parts<'_>, QuantityError> {
+    let negative = text.starts_with('-');
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let significant = unsigned.trim_start_matches('0');
+    let (whole, rest) = split_digits(significant);
+    let (fraction, suffix) = match rest.strip_prefix('.') {
+        Some(rest) => split_digits(rest),
+        None => ("", rest),
+    };
+    let has_digits = unsigned.starts_with('0') || !whole.is_empty() || !fraction.is_empty();
+    if significant.is_empty() {
+        // Nothing but zeros, or a lone sign, which the reference takes for zero too.
+        return Ok(Parts { negative, whole: "0", fraction: "", suffix: "", has_digits: true });
+    }
+    let tail = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
+    let tail = tail.strip_prefix(['-', '+']).unwrap_or(tail);
+    if !tail.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(QuantityError::Format);
+    }
+    Ok(Parts { negative, whole: if whole.is_empty() { "0" } else { whole }, fraction, suffix, has_digits })
+}
+
+fn split_digits(text: &str) -> (&str, &str) {
+    let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    text.split_at_checked(end).unwrap_or((text, ""))
+}
+
+impl Parts<'_> {
+    /// Whether the reference computes with the short form of the number. Only then texts are kept, and digits may be missing.
+    fn is_short(&self, suffix: Suffix) -> bool {
+        let whole = to_i64(self.whole.len());
+        let fraction = to_i64(self.fraction.len());
+        match suffix {
+            Suffix::Binary(power) => self.fraction.is_empty() && whole + i64::from(power) * 3 / 10 < 15,
+            Suffix::Decimal(power) | Suffix::Exponent(power) => whole + fraction <= 18 && power - fraction >= NANO,
+        }
+    }
+
+    /// Whether the text stays as it is.
+    fn is_canonical(&self, suffix: Suffix) -> bool {
+        if !self.is_short(suffix) {
+            return false;
+        }
+        match suffix {
+            Suffix::Binary(_) => self.whole.parse::<i64>().is_ok_and(|whole| whole % 8 != 0),
+            Suffix::Decimal(power) | Suffix::Exponent(power) => {
+                let digits = self.whole.bytes().chain(self.fraction.bytes());
+                let ends_in_thousands = digits.clone().count() >= 3 && digits.rev().take(3).all(|digit| digit == b'0');
+                (power - to_i64(self.fraction.len())) % 3 == 0 && !ends_in_thousands && self.whole != "0"
+            }
+        }
+    }
+
+    fn evaluate(&self, suffix: Suffix) -> Result<(Decimal, Format), QuantityError> {
+        if !self.has_digits && !self.is_short(suffix) {
+            return Err(QuantityError::Numeric);
+        }
+        let (exponent, format) = match suffix {
+            Suffix::Binary(power) => return Ok(self.evaluate_binary(power)),
+            Suffix::Decimal(power) => (power, Format::DecimalSI),
+            Suffix::Exponent(power) => (power, Format::DecimalExponent),
+        };
+        let exponent = exponent.saturating_sub(to_i64(self.fraction.len()));
+        let decimal = if self.fraction.is_empty() {
+            Decimal::new(self.negative, self.whole, exponent)
+        } else {
+            Decimal::new(self.negative, &[self.whole, self.fraction].concat(), exponent)
+        };
+        Ok((decimal.round_away(NANO), format))
+    }
+
+    fn evaluate_binary(&self, power: u32) -> (Decimal, Format) {
+        const CAP: u128 = i64::MAX as u128;
+        const NANOS: u128 = 1_000_000_000;
+        let factor = 1_u128 << power;
+        // The fraction is multiplied digit by digit from the right; what is carried out of it is whole.
+        let mut carry = 0;
+        let mut rest = vec![0_u8; self.fraction.len()];
+        for (digit, place) in self.fraction.bytes().rev().zip(rest.iter_mut().rev()) {
+            carry += u128::from(digit.wrapping_sub(b'0')) * factor;
+            *place = u8::try_from(carry % 10).unwrap_or(0);
+            carry /= 10;
+        }
+        let nanos = (0..9).fold(0, |nanos, place| nanos * 10 + u128::from(rest.get(place).copied().unwrap_or(0)));
+        let finer = rest.iter().skip(9).any(|digit| *digit != 0);
+        // Texts too long for the parse are far above the cap.
+        let whole = self.whole.parse::<u64>().map_or(CAP, |whole| u128::from(whole) * factor + carry);
+        let total = if whole >= CAP { CAP * NANOS } else { whole * NANOS + nanos + u128::from(finer) };
+        let format = if total > 0 && total < NANOS { Format::DecimalSI } else { Format::BinarySI };
+        (Decimal::new(self.negative, &total.to_string(), NANO), format)
+    }
+}
+
+fn canonical_text(decimal: &Decimal, format: Format) -> Str {
+    if decimal.is_zero() {
+        return Str::new_static("0");
+    }
+    if format == Format::BinarySI
+        && let Some(text) = binary_text(decimal)
+    {
+        return text;
+    }
+    let exponent = decimal.exponent.saturating_sub(decimal.exponent.rem_euclid(3));
+    let digits = decimal.padded(exponent);
+    let sign = if decimal.negative { "-" } else { "" };
+    if format == Format::DecimalExponent && exponent != 0 {
+        return smol_str::format_smolstr!("{sign}{digits}e{exponent}");
+    }
+    // Past exa the reference has no suffix and prints none, so that `1000E` is read as 1.
+    let suffix = DECIMAL_SUFFIXES.iter().find(|(_, power)| *power == exponent).map_or("", |(suffix, _)| suffix);
+    smol_str::format_smolstr!("{sign}{digits}{suffix}")
+}
+
+/// None for what is shown with decimal suffixes instead: fractions and numbers below 1024.
+fn binary_text(decimal: &Decimal) -> Option<Str> {
+    let mut units = decimal.in_units(0)?;
+    if units.unsigned_abs() < 1024 {
+        return None;
+    }
+    let mut suffix = "";
+    for (larger, _) in BINARY_SUFFIXES {
+        if units % 1024 != 0 {
+            break;
+        }
+        units /= 1024;
+        suffix = larger;
+    }
+    Some(smol_str::format_smolstr!("{units}{suffix}"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Field errors: what is wrong with which field, in the texts that clients of the reference know.
+//!
+//! An error is a value with path, kind, bad value and detail; text is made in one place, here.
+
+use pintle_codec::json;
+use pintle_schema::Value;
+use std::fmt::Write;
+
+/// What kind of wrong a field is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    Required,
+    Invalid,
+    TypeInvalid,
+    NotSupported,
+    NotFound,
+    Duplicate,
+    Forbidden,
+    TooLong,
+    TooShort,
+    TooMany,
+    TooFew,
+    Internal,
+}
+
+impl ErrorKind {
+    /// The `reason` of a cause in a Status.
+    pub fn reason(self) -> &'static str {
+        match self {
+            ErrorKind::Required => "FieldValueRequired",
+            ErrorKind::Invalid => "FieldValueInvalid",
+            ErrorKind::TypeInvalid => "FieldValueTypeInvalid",
+            ErrorKind::NotSupported => "FieldValueNotSupported",
+            ErrorKind::NotFound => "FieldValueNotFound",
+            ErrorKind::Duplicate => "FieldValueDuplicate",
+            ErrorKind::Forbidden => "FieldValueForbidden",
+            ErrorKind::TooLong => "FieldValueTooLong",
+            ErrorKind::TooShort => "FieldValueTooShort",
+            ErrorKind::TooMany => "FieldValueTooMany",
+            ErrorKind::TooFew => "FieldValueTooFew",
+            ErrorKind::Internal => "InternalError",
+        }
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            ErrorKind::Required => "Required value",
+            ErrorKind::Invalid | ErrorKind::TypeInvalid => "Invalid value",
+            ErrorKind::NotSupported => "Unsupported value",
+            ErrorKind::NotFound => "Not found",
+            ErrorKind::Duplicate => "Duplicate value",
+            ErrorKind::Forbidden => "Forbidden",
+            ErrorKind::TooLong => "Too long",
+            ErrorKind::TooShort => "Too short",
+            ErrorKind::TooMany => "Too many",
+            ErrorKind::TooFew => "Too few",
+            ErrorKind::Internal => "Internal error",
+        }
+    }
+
+    fn shows_value(self) -> bool {
+        !matches!(
+            self,
+            ErrorKind::Required | ErrorKind::Forbidden | ErrorKind::TooLong | ErrorKind::TooShort | ErrorKind::Internal
+        )
+    }
+}
+
+/// One thing wrong with one field.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FieldError {
+    pub kind: ErrorKind,
+    pub field: String,
+    /// The bad value, where the kind shows it.
+    pub value: Option<Value>,
+    pub detail: String,
+}
+
+impl FieldError {
+    /// `{text}[: {value}][: {detail}]`: the message of a cause.
+    pub fn body(&self) -> String {
+        let mut body = self.kind.text().to_owned();
+        if let Some(value) = self.value.as_ref().filter(|_| self.kind.shows_value()) {
+            body.push_str(": ");
+            show(value, &mut body);
+        }
+        if !self.detail.is_empty() {
+            let _ = write!(body, ": {}", self.detail);
+        }
+        body
+    }
+
+    /// `{field}: {body}`.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.field, self.body())
+    }
+}
+
+fn show(value: &Value, out: &mut String) {
+    match value {
+        Value::String(text) => quote(text, out),
+        other => {
+            let mut bytes = Vec::new();
+            json::encode(other, &mut bytes);
+            out.push_str(&String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+/// Appends a string as Go's `%q` prints it.
+pub fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{b}' => out.push_str("\\v"),
+            '\u{c}' => out.push_str("\\f"),
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                let _ = write!(out, "\\x{:02x}", c as u32);
+            }
+            c if (0x80..0xa0).contains(&(c as u32)) => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// Errors in the order they were found, which is the order clients see.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ErrorList(pub Vec<FieldError>);
+
+impl ErrorList {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn push(&mut self, kind: ErrorKind, field: impl ToString, value: Option<Value>, detail: impl Into<String>) {
+        self.0.push(FieldError { kind, field: field.to_string(), value, detail: detail.into() });
+    }
+
+    pub fn required(&mut self, field: impl ToString, detail: impl Into<String>) {
+        self.push(ErrorKind::Required, field, None, detail);
+    }
+
+    pub fn invalid(&mut self, field: impl ToString, value: impl Into<Value>, detail: impl Into<String>) {
+        self.push(ErrorKind::Invalid, field, Some(value.into()), detail);
+    }
+
+    pub fn forbidden(&mut self, field: impl ToString, detail: impl Into<String>) {
+        self.push(ErrorKind::Forbidden, field, None, detail);
+    }
+
+    pub fn too_long(&mut self, field: impl ToString, bytes: usize) {
+        let unit = if bytes == 1 { "byte" } else { "bytes" };
+        self.push(ErrorKind::TooLong, field, None, format!("may not be more than {bytes} {unit}"));
+    }
+
+    pub fn not_supported(&mut self, field: impl ToString, value: impl Into<Value>, supported: &[&str]) {
+        let mut detail = String::from("supported values: ");
+        for (at, name) in supported.iter().enumerate() {
+            if at > 0 {
+                detail.push_str(", ");
+            }
+            quote(name, &mut detail);
+        }
+        self.push(ErrorKind::NotSupported, field, Some(value.into()), detail);
+    }
+
+    pub fn immutable(&mut self, field: impl ToString, value: impl Into<Value>) {
+        self.invalid(field, value, "field is immutable");
+    }
+
+    /// All lines as one message: a single line bare, several in brackets; equal lines once.
+    pub fn summary(&self) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for error in &self.0 {
+            let line = error.line();
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+        if lines.len() == 1 { lines.swap_remove(0) } else { format!("[{}]", lines.join(", ")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn texts_are_the_references() {
+        let mut errors = ErrorList::default();
+        errors.required("metadata.name", "name or generateName is required");
+        errors.invalid("spec.replicas", -1, "must be greater than or equal to 0");
+        errors.not_supported("dryRun", value!(["None"]), &["All"]);
+        errors.too_long("fieldManager", 128);
+        errors.invalid("fieldManager", "a\u{1}b", "invalid character U+0001 (at position 1)");
+        let bodies: Vec<String> = errors.0.iter().map(FieldError::body).collect();
+        assert_eq!(
+            bodies,
+            [
+                "Required value: name or generateName is required",
+                "Invalid value: -1: must be greater than or equal to 0",
+                "Unsupported value: [\"None\"]: supported values: \"All\"",
+                "Too long: may not be more than 128 bytes",
+                "Invalid value: \"a\\x01b\": invalid character U+0001 (at position 1)",
+            ]
+        );
+        assert!(errors.summary().starts_with("[metadata.name: Required value: name or generateName is required, spec.replicas: "));
+    }
+
+    #[test]
+    fn equal_lines_are_told_once() {
+        let mut errors = ErrorList::default();
+        errors.required("a", "");
+        errors.required("a", "");
+        assert_eq!((errors.summary().as_str(), errors.0.len()), ("a: Required value", 2));
+    }
+}

@@ -1,0 +1,226 @@
+//! The rules for `metadata` that hold for objects of every kind, on create and on update.
+//!
+//! The same rules serve built-in kinds and custom resources. What a kind's names look like is the caller's to say.
+
+use crate::error::{ErrorKind, ErrorList};
+use pintle_schema::{Map, Value, names};
+
+/// Judges a name, or with `true` the prefix that a name is generated from; returns one message for each fault.
+pub type NameCheck = fn(&str, bool) -> Vec<String>;
+
+const TOTAL_ANNOTATION_BYTES: usize = 256 << 10;
+const FIELD_MANAGER_BYTES: usize = 128;
+
+/// Kinds that cannot be owners.
+const BANNED_OWNERS: [(&str, &str); 1] = [("v1", "Event")];
+
+/// The rules for a new object.
+pub fn validate_create(metadata: &Value, namespaced: bool, name_check: NameCheck, errors: &mut ErrorList) {
+    let generate_name = metadata.str_at(&["generateName"]);
+    if !generate_name.is_empty() {
+        invalid_each(errors, "metadata.generateName", generate_name, name_check(generate_name, true));
+    }
+    let name = metadata.str_at(&["name"]);
+    if name.is_empty() {
+        errors.required("metadata.name", "name or generateName is required");
+    } else {
+        invalid_each(errors, "metadata.name", name, name_check(name, false));
+    }
+    let namespace = metadata.str_at(&["namespace"]);
+    match (namespaced, namespace.is_empty()) {
+        (true, true) => errors.required("metadata.namespace", ""),
+        (true, false) => invalid_each(errors, "metadata.namespace", namespace, names::dns1123_label(namespace)),
+        (false, false) => errors.forbidden("metadata.namespace", "not allowed on this type"),
+        (false, true) => {}
+    }
+    let generation = int(metadata, "generation");
+    if generation < 0 {
+        errors.invalid("metadata.generation", generation, "must be greater than or equal to 0");
+    }
+    validate_labels(metadata.get("labels"), "metadata.labels", errors);
+    validate_annotations(metadata.get("annotations"), "metadata.annotations", errors);
+    validate_owners(metadata, errors);
+    validate_finalizers(metadata, errors);
+}
+
+/// The rules for an object that replaces a stored one.
+pub fn validate_update(metadata: &Value, old: &Value, errors: &mut ErrorList) {
+    if !old.str_at(&["deletionTimestamp"]).is_empty() {
+        no_new_finalizers(metadata, old, errors);
+    }
+    if int(metadata, "generation") < int(old, "generation") {
+        errors.invalid("metadata.generation", int(metadata, "generation"), "must not be decremented");
+    }
+    let fields = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
+    for field in fields {
+        let (new, old) = (metadata.get(field), old.get(field));
+        if new.filter(|value| !value.is_zero()) != old.filter(|value| !value.is_zero()) {
+            errors.immutable(format!("metadata.{field}"), new.cloned().unwrap_or(Value::Null));
+        }
+    }
+    validate_labels(metadata.get("labels"), "metadata.labels", errors);
+    validate_annotations(metadata.get("annotations"), "metadata.annotations", errors);
+    validate_owners(metadata, errors);
+}
+
+/// Label keys and values.
+pub fn validate_labels(labels: Option<&Value>, field: &str, errors: &mut ErrorList) {
+    for (key, value) in labels.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
+        invalid_each(errors, field, key, names::qualified_name(key));
+        let value = value.as_str().unwrap_or("");
+        invalid_each(errors, field, value, names::label_value(value));
+    }
+}
+
+fn validate_annotations(annotations: Option<&Value>, field: &str, errors: &mut ErrorList) {
+    let mut total = 0;
+    for (key, value) in annotations.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
+        // Annotation keys may be written in capitals; the rule is that of label keys all the same.
+        invalid_each(errors, field, key, names::qualified_name(&key.to_lowercase()));
+        total += key.len() + value.as_str().map_or(0, str::len);
+    }
+    if total > TOTAL_ANNOTATION_BYTES {
+        errors.too_long(field, TOTAL_ANNOTATION_BYTES);
+    }
+}
+
+fn validate_owners(metadata: &Value, errors: &mut ErrorList) {
+    let mut controller: Option<String> = None;
+    let owners = metadata.get("ownerReferences").and_then(Value::as_list).unwrap_or(&[]);
+    for (at, owner) in owners.iter().enumerate() {
+        let field = format!("metadata.ownerReferences[{at}]");
+        let text = |key: &str| owner.str_at(&[key]);
+        let version = text("apiVersion").rsplit('/').next().unwrap_or("");
+        if version.is_empty() {
+            errors.invalid(format!("{field}.apiVersion"), text("apiVersion"), "version must not be empty");
+        }
+        for key in ["kind", "name", "uid"] {
+            if text(key).is_empty() {
+                errors.invalid(format!("{field}.{key}"), text(key), "must not be empty");
+            }
+        }
+        if BANNED_OWNERS.contains(&(text("apiVersion"), text("kind"))) {
+            let detail = format!("/{}, Kind={} is disallowed from being an owner", text("apiVersion"), text("kind"));
+            errors.invalid(field, owner.clone(), detail);
+        }
+        if owner.get("controller").and_then(Value::as_bool) == Some(true) {
+            let this = format!("{}/{}", text("kind"), text("name"));
+            match &controller {
+                Some(first) => errors.invalid(
+                    "metadata.ownerReferences",
+                    metadata.get("ownerReferences").cloned().unwrap_or_default(),
+                    format!(
+                        "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
+                    ),
+                ),
+                None => controller = Some(this),
+            }
+        }
+    }
+}
+
+fn validate_finalizers(metadata: &Value, errors: &mut ErrorList) {
+    let finalizers = strings(metadata, "finalizers");
+    for name in &finalizers {
+        invalid_each(errors, "metadata.finalizers", name, names::qualified_name(name));
+    }
+    if finalizers.contains(&"orphan") && finalizers.contains(&"foregroundDeletion") {
+        let value = metadata.get("finalizers").cloned().unwrap_or_default();
+        errors.invalid("metadata.finalizers", value, "finalizer orphan and foregroundDeletion cannot be both set");
+    }
+}
+
+fn no_new_finalizers(metadata: &Value, old: &Value, errors: &mut ErrorList) {
+    let old = strings(old, "finalizers");
+    let mut new: Vec<&str> = strings(metadata, "finalizers").into_iter().filter(|name| !old.contains(name)).collect();
+    if new.is_empty() {
+        return;
+    }
+    new.sort_unstable();
+    let mut list = String::new();
+    for (at, name) in new.iter().enumerate() {
+        if at > 0 {
+            list.push_str(", ");
+        }
+        crate::error::quote(name, &mut list);
+    }
+    errors.forbidden(
+        "metadata.finalizers",
+        format!(
+            "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{list}}}"
+        ),
+    );
+}
+
+/// The rules for `fieldManager` in options.
+pub fn validate_field_manager(manager: &str, field: &str, errors: &mut ErrorList) {
+    if manager.len() > FIELD_MANAGER_BYTES {
+        errors.too_long(field, FIELD_MANAGER_BYTES);
+    }
+    for (at, c) in manager.chars().enumerate() {
+        if c.is_control() {
+            errors.invalid(field, manager, format!("invalid character U+{:04X} (at position {at})", c as u32));
+        }
+    }
+}
+
+fn invalid_each(errors: &mut ErrorList, field: &str, value: &str, messages: Vec<impl Into<String>>) {
+    for message in messages {
+        errors.push(ErrorKind::Invalid, field, Some(value.into()), message);
+    }
+}
+
+fn int(metadata: &Value, field: &str) -> i64 {
+    metadata.get(field).and_then(Value::as_i64).unwrap_or(0)
+}
+
+fn strings<'a>(metadata: &'a Value, field: &str) -> Vec<&'a str> {
+    metadata.get(field).and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(Value::as_str).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    fn create(metadata: Value) -> Vec<String> {
+        let mut errors = ErrorList::default();
+        validate_create(&metadata, true, |name, _| names::dns1123_subdomain(name).into_iter().map(Into::into).collect(), &mut errors);
+        errors.0.iter().map(|error| error.line()).collect()
+    }
+
+    #[test]
+    fn a_new_object() {
+        assert_eq!(create(value!({"name": "a", "namespace": "b"})), [""; 0]);
+        assert_eq!(create(value!({"namespace": "b"})), ["metadata.name: Required value: name or generateName is required"]);
+        let banned = value!({"name": "a", "namespace": "b", "ownerReferences": [
+            {"apiVersion": "v1", "kind": "Event", "name": "e", "uid": "u"}
+        ]});
+        assert!(create(banned)[0].contains("is disallowed from being an owner"));
+        let two = value!({"name": "a", "namespace": "b", "ownerReferences": [
+            {"apiVersion": "v1", "kind": "Pod", "name": "e", "uid": "u", "controller": true},
+            {"apiVersion": "v1", "kind": "Pod", "name": "f", "uid": "v", "controller": true}
+        ]});
+        assert!(create(two)[0].ends_with("references for Pod/e and Pod/f"));
+    }
+
+    #[test]
+    fn an_update() {
+        let old = value!({"name": "a", "uid": "u", "generation": 2, "finalizers": ["x/y"], "deletionTimestamp": "2026-01-01T00:00:00Z"});
+        let mut new = old.clone();
+        new.set_at(&["uid"], "other");
+        new.set_at(&["generation"], 1);
+        new.set_at(&["finalizers"], value!(["x/y", "x/z"]));
+        let mut errors = ErrorList::default();
+        validate_update(&new, &old, &mut errors);
+        let lines: Vec<String> = errors.0.iter().map(|error| error.line()).collect();
+        assert_eq!(
+            lines,
+            [
+                "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{\"x/z\"}",
+                "metadata.generation: Invalid value: 1: must not be decremented",
+                "metadata.uid: Invalid value: \"other\": field is immutable",
+            ]
+        );
+    }
+}

@@ -1,0 +1,65 @@
+//! `FieldPath`: where in an object an error is, as `spec.containers[0].env[PATH]` prints it.
+//!
+//! A path is a chain on the stack while rules descend; it becomes text only when there is an error.
+
+use std::fmt;
+
+/// A place in an object.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldPath<'a> {
+    parent: Option<&'a FieldPath<'a>>,
+    step: Step<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step<'a> {
+    Field(&'a str),
+    Index(usize),
+    Key(&'a str),
+}
+
+impl<'a> FieldPath<'a> {
+    pub const fn new(field: &'a str) -> Self {
+        FieldPath { parent: None, step: Step::Field(field) }
+    }
+
+    pub const fn child(&'a self, field: &'a str) -> FieldPath<'a> {
+        FieldPath { parent: Some(self), step: Step::Field(field) }
+    }
+
+    pub const fn index(&'a self, index: usize) -> FieldPath<'a> {
+        FieldPath { parent: Some(self), step: Step::Index(index) }
+    }
+
+    pub const fn key(&'a self, key: &'a str) -> FieldPath<'a> {
+        FieldPath { parent: Some(self), step: Step::Key(key) }
+    }
+}
+
+impl fmt::Display for FieldPath<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(parent) = self.parent {
+            parent.fmt(f)?;
+        }
+        match (self.step, self.parent.is_some()) {
+            (Step::Field(field), true) => write!(f, ".{field}"),
+            (Step::Field(field), false) => f.write_str(field),
+            (Step::Index(index), _) => write!(f, "[{index}]"),
+            (Step::Key(key), _) => write!(f, "[{key}]"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_print_as_the_reference_prints_them() {
+        let spec = FieldPath::new("spec");
+        let containers = spec.child("containers");
+        let first = containers.index(0);
+        assert_eq!(first.child("name").to_string(), "spec.containers[0].name");
+        assert_eq!(spec.child("nodeSelector").key("a/b").to_string(), "spec.nodeSelector[a/b]");
+    }
+}

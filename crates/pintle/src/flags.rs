@@ -1,0 +1,402 @@
+//! The command line: kube-apiserver's flags with their names and meaning, and the few that are Pintle's own.
+//! Guarantees that everything is checked before anything is bound or written, and that errors name the flag.
+//! Must never ignore a flag: what is not acted on is refused.
+
+pub mod gates;
+mod reference;
+mod table;
+pub mod values;
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use pintle_auth::Mode;
+
+pub use gates::FeatureGates;
+use table::{Flag, OWN_FLAGS};
+pub use values::IpRange;
+
+/// What the command line asks for.
+#[derive(Debug)]
+pub enum Command {
+    /// To serve the API.
+    Serve(Box<Config>),
+    /// To print this help.
+    Help(String),
+    /// To print the version.
+    Version,
+}
+
+/// Where objects are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// On disk, in the data directory.
+    Embedded,
+    /// In memory: gone when the process ends.
+    Memory,
+}
+
+/// Everything that a server is told by its command line, checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `--bind-address`: where connections are taken.
+    pub bind_address: IpAddr,
+    /// `--secure-port`.
+    pub secure_port: u16,
+    /// `--advertise-address`: the address that members of the cluster are told.
+    pub advertise_address: Option<IpAddr>,
+    /// `--data-dir`.
+    pub data_dir: PathBuf,
+    /// `--storage`.
+    pub storage: Storage,
+    /// `--cert-dir`, or the place for certificates in the data directory.
+    pub cert_dir: PathBuf,
+    /// `--write-kubeconfig`, or its place in the data directory.
+    pub kubeconfig: PathBuf,
+    /// `--tls-cert-file` and `--tls-private-key-file`.
+    pub tls: Option<(PathBuf, PathBuf)>,
+    /// `--client-ca-file`.
+    pub client_ca_file: Option<PathBuf>,
+    /// `--token-auth-file`.
+    pub token_auth_file: Option<PathBuf>,
+    /// `--anonymous-auth`, which AlwaysAllow turns off.
+    pub anonymous_auth: bool,
+    /// `--authorization-mode`.
+    pub authorization_modes: Vec<Mode>,
+    /// `--service-cluster-ip-range`, the first one being the preferred family.
+    pub service_cluster_ip_ranges: Vec<IpRange>,
+    /// `--service-node-port-range`, first and last.
+    pub service_node_ports: (u16, u16),
+    /// `--allow-privileged`.
+    pub allow_privileged: bool,
+    /// `--service-account-issuer`, the first one signs.
+    pub service_account_issuers: Vec<String>,
+    /// `--service-account-key-file`.
+    pub service_account_key_files: Vec<PathBuf>,
+    /// `--service-account-signing-key-file`.
+    pub service_account_signing_key_file: Option<PathBuf>,
+    /// `--runtime-config`: group-versions, resources or `api/all`, `api/ga`, `api/beta`, `api/alpha`, in their order.
+    pub runtime_config: Vec<(String, bool)>,
+    /// `--feature-gates`.
+    pub feature_gates: FeatureGates,
+    /// `--max-requests-inflight`; 0 is no limit.
+    pub max_requests_inflight: u32,
+    /// `--max-mutating-requests-inflight`; 0 is no limit.
+    pub max_mutating_requests_inflight: u32,
+    /// `--request-timeout`.
+    pub request_timeout: Duration,
+    /// `--min-request-timeout`: the least time that a watch is kept open.
+    pub min_request_timeout: Duration,
+    /// `--http2-max-streams-per-connection`; `None` is the server's default.
+    pub max_streams_per_connection: Option<u32>,
+    /// `--disable-http2-serving`.
+    pub disable_http2: bool,
+    /// `--controllers`.
+    pub controllers: Controllers,
+    /// `--v`.
+    pub verbosity: u32,
+    /// What the user should be told about the combination of flags.
+    pub warnings: Vec<String>,
+}
+
+/// Which in-process controllers run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Controllers {
+    items: Vec<String>,
+}
+
+impl Controllers {
+    /// Whether a controller runs: named, or not excluded while `*` is there.
+    pub fn enabled(&self, name: &str) -> bool {
+        let named = |wanted: &str| self.items.iter().any(|item| item == wanted);
+        named(name) || (named("*") && !named(&format!("-{name}")))
+    }
+}
+
+/// Why a command line is refused.
+#[derive(Debug, PartialEq, Eq)]
+pub enum FlagError {
+    /// Nobody knows the flag.
+    Unknown(String),
+    /// kube-apiserver knows the flag, this program does not act on it.
+    NotSupported(String),
+    /// The flag needs a value.
+    NoValue(String),
+    /// The value cannot be used; with the reason.
+    Invalid {
+        /// The flag, without dashes.
+        flag: &'static str,
+        /// What was given.
+        value: String,
+        /// Half a sentence.
+        reason: String,
+    },
+    /// Flags do not go together; a whole sentence that names them.
+    Combination(String),
+    /// There is no such command.
+    UnknownCommand(String),
+    /// A word that belongs to no flag.
+    Stray(String),
+}
+
+impl fmt::Display for FlagError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FlagError::Unknown(flag) => write!(f, "unknown flag: {flag}"),
+            FlagError::NotSupported(flag) => write!(f, "flag {flag} is not supported"),
+            FlagError::NoValue(flag) => write!(f, "flag needs an argument: {flag}"),
+            FlagError::Invalid {
+                flag,
+                value,
+                reason,
+            } => write!(f, "invalid argument \"{value}\" for \"--{flag}\" flag: {reason}"),
+            FlagError::Combination(sentence) => f.write_str(sentence),
+            FlagError::UnknownCommand(word) => {
+                write!(f, "unknown command \"{word}\"; \"serve\" is what there is")
+            }
+            FlagError::Stray(word) => write!(f, "unexpected argument: {word}"),
+        }
+    }
+}
+
+impl std::error::Error for FlagError {}
+
+/// Reads a command line: the program's name first, then its arguments.
+///
+/// Without a command, or with none but flags, it serves on loopback; `serve`, or the name `kube-apiserver`, serves where
+/// kube-apiserver would.
+pub fn parse(command_line: impl IntoIterator<Item = String>) -> Result<Command, FlagError> {
+    let mut words = command_line.into_iter().peekable();
+    let program = words.next().unwrap_or_default();
+    let mut draft = Draft::default();
+    if file_name(&program) == "kube-apiserver" {
+        draft.as_reference = true;
+    } else if let Some(word) = words.next_if(|word| !word.starts_with('-')) {
+        match word.as_str() {
+            "serve" => draft.as_reference = true,
+            "help" => return Ok(Command::Help(table::help())),
+            "version" => return Ok(Command::Version),
+            _ => return Err(FlagError::UnknownCommand(word)),
+        }
+    }
+    while let Some(word) = words.next() {
+        match one_flag(&word, &mut words)? {
+            (Given::Help, _) => return Ok(Command::Help(table::help())),
+            // `--version=false` is how Go programs are told not to.
+            (Given::Version, value) if value != "false" => return Ok(Command::Version),
+            (Given::Version, _) => {}
+            (Given::Flag(flag), value) => {
+                (flag.apply)(&mut draft, &value).map_err(|reason| FlagError::Invalid {
+                    flag: flag.name,
+                    value,
+                    reason,
+                })?;
+            }
+        }
+    }
+    draft.finish().map(|config| Command::Serve(Box::new(config)))
+}
+
+fn file_name(program: &str) -> &str {
+    let name = Path::new(program).file_name().and_then(|name| name.to_str());
+    name.unwrap_or_default()
+}
+
+/// A flag that was recognized.
+enum Given {
+    Help,
+    Version,
+    Flag(&'static Flag),
+}
+
+/// Recognizes a flag and finds its value, if need be in the next word.
+fn one_flag(
+    word: &str,
+    rest: &mut impl Iterator<Item = String>,
+) -> Result<(Given, String), FlagError> {
+    let (written, inline) = match word.split_once('=') {
+        Some((written, value)) => (written, Some(value.to_owned())),
+        None => (word, None),
+    };
+    let name = match written.strip_prefix("--") {
+        Some("") | None if !matches!(written, "-v" | "-h") => {
+            return Err(match written.starts_with('-') && written.len() > 1 {
+                true => FlagError::Unknown(word.to_owned()),
+                false => FlagError::Stray(word.to_owned()),
+            });
+        }
+        Some(name) => name.replace('_', "-"),
+        None => written.trim_start_matches('-').to_owned(),
+    };
+    match name.as_str() {
+        "help" | "h" => return Ok((Given::Help, String::new())),
+        "version" => return Ok((Given::Version, inline.unwrap_or_default())),
+        _ => {}
+    }
+    let Some(flag) = OWN_FLAGS.iter().find(|flag| flag.name == name) else {
+        let written = written.to_owned();
+        return Err(match reference::NOT_SUPPORTED.binary_search(&name.as_str()) {
+            Ok(_) => FlagError::NotSupported(written),
+            Err(_) => FlagError::Unknown(written),
+        });
+    };
+    let value = match inline {
+        Some(value) => value,
+        None if flag.is_switch() => "true".to_owned(),
+        None => rest.next().ok_or(FlagError::NoValue(written.to_owned()))?,
+    };
+    Ok((Given::Flag(flag), value))
+}
+
+/// The flags as far as they have been read.
+#[derive(Default)]
+pub(crate) struct Draft {
+    /// Whether defaults are kube-apiserver's.
+    as_reference: bool,
+    bind_address: Option<IpAddr>,
+    secure_port: Option<u16>,
+    advertise_address: Option<IpAddr>,
+    data_dir: Option<PathBuf>,
+    storage: Option<Storage>,
+    cert_dir: Option<PathBuf>,
+    kubeconfig: Option<PathBuf>,
+    tls_cert_file: Option<PathBuf>,
+    tls_private_key_file: Option<PathBuf>,
+    client_ca_file: Option<PathBuf>,
+    token_auth_file: Option<PathBuf>,
+    anonymous_auth: Option<bool>,
+    authorization_modes: Vec<Mode>,
+    service_cluster_ip_ranges: Option<Vec<IpRange>>,
+    service_node_ports: Option<(u16, u16)>,
+    allow_privileged: bool,
+    service_account_issuers: Vec<String>,
+    service_account_key_files: Vec<PathBuf>,
+    service_account_signing_key_file: Option<PathBuf>,
+    runtime_config: Vec<(String, bool)>,
+    feature_gate_settings: Vec<String>,
+    feature_gates: FeatureGates,
+    max_requests_inflight: Option<u32>,
+    max_mutating_requests_inflight: Option<u32>,
+    request_timeout: Option<Duration>,
+    min_request_timeout_seconds: Option<u32>,
+    max_streams_per_connection: Option<u32>,
+    disable_http2: bool,
+    controllers: Vec<String>,
+    verbosity: u32,
+}
+
+impl Draft {
+    /// Fills in the defaults and checks what one flag alone cannot show.
+    fn finish(mut self) -> Result<Config, FlagError> {
+        let mut warnings = Vec::new();
+        let tls = self.tls_files()?;
+        if self.authorization_modes.is_empty() {
+            // kube-apiserver would allow everything; a server that does so unasked is a trap.
+            self.authorization_modes = vec![Mode::Node, Mode::Rbac];
+        }
+        let mut anonymous_auth = self.anonymous_auth.unwrap_or(true);
+        if anonymous_auth && self.authorization_modes.contains(&Mode::AlwaysAllow) {
+            anonymous_auth = false;
+            if self.anonymous_auth.is_some() {
+                warnings.push(
+                    "--anonymous-auth is not allowed with the authorization mode AlwaysAllow and has been turned off"
+                        .to_owned(),
+                );
+            }
+        }
+        let data_dir = self.data_dir.unwrap_or_else(|| PathBuf::from("pintle-data"));
+        let everywhere = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+        let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let default_address = if self.as_reference { everywhere } else { loopback };
+        let default_range = IpRange::parse("10.0.0.0/24").into_iter().collect();
+        if self.controllers.is_empty() {
+            self.controllers.push("*".to_owned());
+        }
+        let config = Config {
+            bind_address: self.bind_address.unwrap_or(default_address),
+            secure_port: self.secure_port.unwrap_or(6443),
+            advertise_address: self.advertise_address,
+            storage: self.storage.unwrap_or(Storage::Embedded),
+            cert_dir: self.cert_dir.unwrap_or_else(|| data_dir.join("certs")),
+            kubeconfig: self.kubeconfig.unwrap_or_else(|| data_dir.join("kubeconfig")),
+            data_dir,
+            tls,
+            client_ca_file: self.client_ca_file,
+            token_auth_file: self.token_auth_file,
+            anonymous_auth,
+            authorization_modes: self.authorization_modes,
+            service_cluster_ip_ranges: self.service_cluster_ip_ranges.unwrap_or(default_range),
+            service_node_ports: self.service_node_ports.unwrap_or((30000, 32767)),
+            allow_privileged: self.allow_privileged,
+            service_account_issuers: self.service_account_issuers,
+            service_account_key_files: self.service_account_key_files,
+            service_account_signing_key_file: self.service_account_signing_key_file,
+            runtime_config: self.runtime_config,
+            feature_gates: self.feature_gates,
+            max_requests_inflight: self.max_requests_inflight.unwrap_or(400),
+            max_mutating_requests_inflight: self.max_mutating_requests_inflight.unwrap_or(200),
+            request_timeout: self.request_timeout.unwrap_or(Duration::from_secs(60)),
+            min_request_timeout: Duration::from_secs(
+                self.min_request_timeout_seconds.unwrap_or(1800).into(),
+            ),
+            max_streams_per_connection: self.max_streams_per_connection,
+            disable_http2: self.disable_http2,
+            controllers: Controllers {
+                items: self.controllers,
+            },
+            verbosity: self.verbosity,
+            warnings,
+        };
+        config.check_files()?;
+        Ok(config)
+    }
+
+    fn tls_files(&mut self) -> Result<Option<(PathBuf, PathBuf)>, FlagError> {
+        match (self.tls_cert_file.take(), self.tls_private_key_file.take()) {
+            (Some(cert), Some(key)) => Ok(Some((cert, key))),
+            (None, None) => Ok(None),
+            _ => Err(FlagError::Combination(
+                "--tls-cert-file and --tls-private-key-file must be given together".to_owned(),
+            )),
+        }
+    }
+}
+
+impl Config {
+    /// Every file that a flag names must be there and readable now, not when it is first needed.
+    fn check_files(&self) -> Result<(), FlagError> {
+        let (cert, key) = self.tls.as_ref().map(|(cert, key)| (cert, key)).unzip();
+        let single = [
+            ("tls-cert-file", cert),
+            ("tls-private-key-file", key),
+            ("client-ca-file", self.client_ca_file.as_ref()),
+            ("token-auth-file", self.token_auth_file.as_ref()),
+            (
+                "service-account-signing-key-file",
+                self.service_account_signing_key_file.as_ref(),
+            ),
+        ];
+        let keys = self.service_account_key_files.iter();
+        let keys = keys.map(|path| ("service-account-key-file", Some(path)));
+        for (flag, path) in single.into_iter().chain(keys) {
+            let Some(path) = path else { continue };
+            // Opening, not only looking: permissions count too. A directory opens but is no file.
+            let problem = match std::fs::File::open(path).and_then(|file| file.metadata()) {
+                Ok(metadata) if metadata.is_dir() => "is a directory".to_owned(),
+                Ok(_) => continue,
+                Err(error) => error.to_string(),
+            };
+            return Err(FlagError::Invalid {
+                flag,
+                value: path.display().to_string(),
+                reason: problem,
+            });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! Command lines as rows: what they mean and how they are refused.
+//! Guarantees that every flag of the reference is either acted on or refused by name.
+//! Must never write to the working directory.
+
+use super::*;
+
+fn run(line: &str) -> Result<Config, String> {
+    match parse(line.split(' ').map(str::to_owned)) {
+        Ok(Command::Serve(config)) => Ok(*config),
+        Ok(other) => panic!("{line}: {other:?}"),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn who_is_called_decides_the_address() {
+    let rows = [
+        ("pintle", "127.0.0.1"),
+        ("./target/pintle --secure-port=7000", "127.0.0.1"),
+        ("pintle serve", "0.0.0.0"),
+        ("/usr/bin/kube-apiserver", "0.0.0.0"),
+        ("kube-apiserver --bind-address ::1", "::1"),
+    ];
+    for (line, address) in rows {
+        let config = run(line).expect(line);
+        assert_eq!(config.bind_address.to_string(), address, "{line}");
+    }
+    let config = run("pintle").expect("valid");
+    assert_eq!(config.secure_port, 6443);
+    assert_eq!(config.storage, Storage::Embedded);
+    assert_eq!(config.data_dir, Path::new("pintle-data"));
+    assert_eq!(config.kubeconfig, Path::new("pintle-data/kubeconfig"));
+    assert_eq!(config.authorization_modes, [Mode::Node, Mode::Rbac]);
+    assert_eq!(config.service_cluster_ip_ranges[0].to_string(), "10.0.0.0/24");
+    assert!(config.anonymous_auth && config.controllers.enabled("namespace-controller"));
+}
+
+#[test]
+fn the_usual_command_line() {
+    let file = std::env::current_exe().expect("this test").display().to_string();
+    let line = format!(
+        "pintle serve --bind-address 127.0.0.1 --secure-port 6510 --data-dir /d --cert-dir /c --token-auth-file {file} \
+         --authorization-mode Node,RBAC --service-cluster-ip-range 10.0.0.0/24 --allow-privileged=true \
+         --service-account-issuer https://kubernetes.default.svc --service-account-key-file {file} \
+         --service-account-signing-key-file {file}"
+    );
+    let config = run(&line).expect("valid");
+    assert_eq!(config.secure_port, 6510);
+    assert_eq!(config.cert_dir, Path::new("/c"));
+    assert_eq!(config.kubeconfig, Path::new("/d/kubeconfig"));
+    assert_eq!(config.service_account_issuers, ["https://kubernetes.default.svc"]);
+    assert_eq!(config.service_account_key_files.len(), 1);
+    assert!(config.allow_privileged && config.warnings.is_empty());
+}
+
+#[test]
+fn forms_of_flags() {
+    type Check = fn(&Config) -> bool;
+    let rows: [(&str, Check); 12] = [
+        ("pintle --allow-privileged", |c| c.allow_privileged),
+        ("pintle --allow-privileged=false", |c| !c.allow_privileged),
+        ("pintle --allow_privileged --v 3", |c| c.allow_privileged && c.verbosity == 3),
+        ("pintle -v=4", |c| c.verbosity == 4),
+        ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),
+        ("pintle --storage=memory --storage embedded", |c| c.storage == Storage::Embedded),
+        ("pintle --authorization-mode=RBAC --authorization-mode=AlwaysDeny", |c| {
+            c.authorization_modes == [Mode::Rbac, Mode::AlwaysDeny]
+        }),
+        ("pintle --runtime-config=api/all=true,apps/v1=false,v1", |c| {
+            let expected = [("api/all", true), ("apps/v1", false), ("v1", true)];
+            c.runtime_config.iter().map(|(name, on)| (name.as_str(), *on)).eq(expected)
+        }),
+        ("pintle --feature-gates=WatchList=false --feature-gates AllAlpha=false", |c| {
+            !c.feature_gates.enabled("WatchList") && c.feature_gates.enabled("WatchListClient")
+        }),
+        ("pintle --controllers=*,-namespace-controller", |c| {
+            !c.controllers.enabled("namespace-controller")
+                && c.controllers.enabled("serviceaccount-controller")
+        }),
+        ("pintle --request-timeout=1m30s --min-request-timeout=5", |c| {
+            c.request_timeout.as_secs() == 90 && c.min_request_timeout.as_secs() == 5
+        }),
+        ("pintle --version=false --http2-max-streams-per-connection=0", |c| {
+            c.max_streams_per_connection.is_none()
+        }),
+    ];
+    for (line, check) in rows {
+        let config = run(line).expect(line);
+        assert!(check(&config), "{line}: {config:?}");
+    }
+}
+
+#[test]
+fn refusals_name_the_flag() {
+    let rows = [
+        ("pintle --no-such-flag=1", "unknown flag: --no-such-flag"),
+        ("pintle serve -x", "unknown flag: -x"),
+        ("pintle --etcd-servers=http://127.0.0.1:2379", "flag --etcd-servers is not supported"),
+        ("kube-apiserver --audit-policy-file p", "flag --audit-policy-file is not supported"),
+        ("pintle --data-dir", "flag needs an argument: --data-dir"),
+        ("pintle fly", "unknown command \"fly\"; \"serve\" is what there is"),
+        ("pintle serve fly", "unexpected argument: fly"),
+        ("pintle serve --allow-privileged false", "unexpected argument: false"),
+        ("pintle --", "unknown flag: --"),
+        ("pintle --secure-port 0", "invalid argument \"0\" for \"--secure-port\" flag: must be between 1 and 65535"),
+        ("pintle --bind-address x", "invalid argument \"x\" for \"--bind-address\" flag: must be an IP address"),
+        ("pintle --storage=disk", "invalid argument \"disk\" for \"--storage\" flag: must be embedded or memory"),
+        ("pintle --data-dir=", "invalid argument \"\" for \"--data-dir\" flag: must be a path"),
+        (
+            "pintle --authorization-mode=ABAC",
+            "invalid argument \"ABAC\" for \"--authorization-mode\" flag: ABAC is not one of AlwaysAllow, AlwaysDeny, Node, RBAC",
+        ),
+        (
+            "pintle --authorization-mode=RBAC,RBAC",
+            "invalid argument \"RBAC,RBAC\" for \"--authorization-mode\" flag: RBAC is there more than once",
+        ),
+        (
+            "pintle --feature-gates=Nope=true",
+            "invalid argument \"Nope=true\" for \"--feature-gates\" flag: unrecognized feature gate: Nope",
+        ),
+        (
+            "pintle --runtime-config=apps/v1=maybe",
+            "invalid argument \"apps/v1=maybe\" for \"--runtime-config\" flag: apps/v1 must be true or false",
+        ),
+        (
+            "pintle --runtime-config=a/b/c/d=true",
+            "invalid argument \"a/b/c/d=true\" for \"--runtime-config\" flag: a/b/c/d is no API group, version or resource",
+        ),
+        (
+            "pintle --service-account-issuer=a:b",
+            "invalid argument \"a:b\" for \"--service-account-issuer\" flag: must be a URL, or a name without a colon",
+        ),
+        (
+            "pintle --tls-cert-file=/nowhere/a",
+            "--tls-cert-file and --tls-private-key-file must be given together",
+        ),
+    ];
+    for (line, expected) in rows {
+        assert_eq!(run(line).err().as_deref(), Some(expected), "{line}");
+    }
+    for flag in ["token-auth-file", "client-ca-file", "service-account-key-file"] {
+        for path in ["/nowhere/at/all", "/"] {
+            let error = run(&format!("pintle --{flag} {path}")).expect_err(flag);
+            assert!(error.starts_with(&format!("invalid argument \"{path}\" for \"--{flag}\" flag: ")), "{error}");
+        }
+    }
+    let error = run("pintle --controllers=nope").expect_err("unknown");
+    assert!(error.contains("--controllers") && error.contains("namespace-controller"));
+}
+
+#[test]
+fn allowing_everything_keeps_anonymous_requests_out() {
+    let config = run("pintle --authorization-mode=AlwaysAllow").expect("valid");
+    assert!(!config.anonymous_auth && config.warnings.is_empty());
+    let config = run("pintle --authorization-mode=AlwaysAllow --anonymous-auth").expect("valid");
+    assert!(!config.anonymous_auth && config.warnings.len() == 1);
+}
+
+#[test]
+fn help_and_version() {
+    for line in ["pintle --help", "pintle serve -h", "kube-apiserver --secure-port 1 --help", "pintle help"] {
+        let Ok(Command::Help(text)) = parse(line.split(' ').map(str::to_owned)) else {
+            panic!("{line} gives no help");
+        };
+        assert!(OWN_FLAGS.iter().all(|flag| text.contains(&format!("--{} ", flag.name))));
+    }
+    for line in ["pintle --version", "pintle serve --version=true", "pintle version"] {
+        let command = parse(line.split(' ').map(str::to_owned));
+        assert!(matches!(command, Ok(Command::Version)), "{line}");
+    }
+}
+
+#[test]
+fn tables_are_disjoint_and_sorted() {
+    assert!(reference::NOT_SUPPORTED.is_sorted());
+    for flag in OWN_FLAGS {
+        assert!(!reference::NOT_SUPPORTED.contains(&flag.name), "{}", flag.name);
+        assert!(!flag.help.is_empty());
+    }
+}

@@ -1,0 +1,253 @@
+//! Parsers of flag values: the forms that kube-apiserver's flags take.
+//! Guarantees that each error is half a sentence that can follow the flag's name.
+//! Must never touch the file system or the network.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
+
+/// A boolean in any of the spellings that Go takes.
+pub fn boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err("must be true or false".to_owned()),
+    }
+}
+
+/// A number of at least `least`.
+pub fn number(text: &str, least: u32) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|number| *number >= least);
+    number.ok_or_else(|| format!("must be a whole number of at least {least}"))
+}
+
+/// An IP address.
+pub fn ip(text: &str) -> Result<IpAddr, String> {
+    text.trim().parse().map_err(|_| "must be an IP address".to_owned())
+}
+
+/// The items of a list separated by commas; an empty text is an empty list.
+pub fn list(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|item| !item.is_empty())
+}
+
+/// A duration as Go writes it: `90s`, `1m30s`, `1h`, `250ms`, `1.5h`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    const UNITS: [(&str, f64); 7] = [
+        ("ns", 1e-9),
+        ("us", 1e-6),
+        ("µs", 1e-6),
+        ("ms", 1e-3),
+        ("s", 1.0),
+        ("m", 60.0),
+        ("h", 3600.0),
+    ];
+    let invalid = || "must be a duration such as 30s, 1m30s or 1h".to_owned();
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let mut rest = text;
+    let mut seconds = 0.0;
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(invalid)?;
+        let (count, after) = rest.split_at(end);
+        let count: f64 = count.parse().map_err(|_| invalid())?;
+        let unit_end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
+        let (unit, after) = after.split_at(unit_end);
+        let unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(invalid)?;
+        seconds += count * unit.1;
+        rest = after;
+    }
+    match text.is_empty() {
+        true => Err(invalid()),
+        false => Duration::try_from_secs_f64(seconds).map_err(|_| invalid()),
+    }
+}
+
+/// A range of IP addresses in CIDR form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IpRange {
+    network: IpAddr,
+    prefix_bits: u8,
+}
+
+impl IpRange {
+    /// Reads `10.0.0.0/24`; bits of the address beyond the prefix are dropped.
+    pub fn parse(text: &str) -> Result<IpRange, String> {
+        let invalid = || "must be IP ranges in CIDR form, such as 10.0.0.0/24".to_owned();
+        let (address, bits) = text.split_once('/').ok_or_else(invalid)?;
+        let address: IpAddr = address.parse().map_err(|_| invalid())?;
+        let plain = bits == "0" || (!bits.starts_with('0') && bits.bytes().all(|b| b.is_ascii_digit()));
+        let prefix_bits: u8 = bits.parse().ok().filter(|_| plain).ok_or_else(invalid)?;
+        let network = match address {
+            IpAddr::V4(v4) if prefix_bits <= 32 => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(prefix_bits)).unwrap_or(0);
+                IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() & mask))
+            }
+            IpAddr::V6(v6) if prefix_bits <= 128 => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(prefix_bits)).unwrap_or(0);
+                IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & mask))
+            }
+            _ => return Err(invalid()),
+        };
+        Ok(IpRange {
+            network,
+            prefix_bits,
+        })
+    }
+
+    /// The network's address.
+    pub fn network(&self) -> IpAddr {
+        self.network
+    }
+
+    /// The length of the prefix.
+    pub fn prefix_bits(&self) -> u8 {
+        self.prefix_bits
+    }
+
+    /// The bits that tell the addresses of the range apart.
+    pub fn host_bits(&self) -> u8 {
+        match self.network {
+            IpAddr::V4(_) => 32 - self.prefix_bits,
+            IpAddr::V6(_) => 128 - self.prefix_bits,
+        }
+    }
+
+    /// The first address that a service can have: that of the `kubernetes` service.
+    pub fn first_address(&self) -> IpAddr {
+        match self.network {
+            IpAddr::V4(v4) => IpAddr::V4(Ipv4Addr::from_bits(v4.to_bits() | 1)),
+            IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() | 1)),
+        }
+    }
+}
+
+impl std::fmt::Display for IpRange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.network, self.prefix_bits)
+    }
+}
+
+/// One or two ranges for services, of different families and not too large to allocate from.
+pub fn service_ranges(text: &str) -> Result<Vec<IpRange>, String> {
+    /// As many addresses as the reference's allocator takes: 2 to the power of this.
+    const MAX_HOST_BITS: u8 = 20;
+    let ranges = list(text).map(IpRange::parse).collect::<Result<Vec<_>, _>>()?;
+    let families: Vec<bool> = ranges.iter().map(|range| range.network.is_ipv4()).collect();
+    if !matches!(families.as_slice(), [_] | [true, false] | [false, true]) {
+        return Err("must be one range, or one for IPv4 and one for IPv6".to_owned());
+    }
+    match ranges.iter().find(|range| range.host_bits() > MAX_HOST_BITS) {
+        Some(range) => {
+            let least = range.prefix_bits + range.host_bits() - MAX_HOST_BITS;
+            Err(format!("is too large; the prefix of {range} must be at least {least} bits"))
+        }
+        None => Ok(ranges),
+    }
+}
+
+/// A range of ports, first and last: `30000-32767`, or `30000+100` for the size.
+pub fn ports(text: &str) -> Result<(u16, u16), String> {
+    let invalid = || "must be a range of ports, such as 30000-32767".to_owned();
+    let port = |text: &str| text.trim().parse::<u16>().map_err(|_| invalid());
+    let (first, last) = match (text.split_once('-'), text.split_once('+')) {
+        (Some((first, last)), _) => (port(first)?, port(last)?),
+        (None, Some((first, size))) => {
+            let first = port(first)?;
+            let last = first.checked_add(port(size)?).ok_or_else(invalid)?;
+            (first, last)
+        }
+        (None, None) => (port(text)?, port(text)?),
+    };
+    match first <= last {
+        true => Ok((first, last)),
+        false => Err("must not end before it begins".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let rows = [
+            ("0", Some(0)),
+            ("60s", Some(60_000)),
+            ("1m0s", Some(60_000)),
+            ("1h30m", Some(5_400_000)),
+            ("1.5s", Some(1_500)),
+            ("250ms", Some(250)),
+            ("", None),
+            ("60", None),
+            ("-1s", None),
+            ("1x", None),
+            ("s", None),
+            ("1e9h", None),
+            ("99999999999999999999h", None),
+        ];
+        for (text, expected_ms) in rows {
+            let parsed = duration(text).ok().map(|d| d.as_millis());
+            assert_eq!(parsed, expected_ms, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_addresses() {
+        // (text, as printed, first address)
+        let rows = [
+            ("10.0.0.0/24", Some(("10.0.0.0/24", "10.0.0.1"))),
+            ("10.1.2.3/16", Some(("10.1.0.0/16", "10.1.0.1"))),
+            ("fd00:1::7/112", Some(("fd00:1::/112", "fd00:1::1"))),
+            ("0.0.0.0/0", Some(("0.0.0.0/0", "0.0.0.1"))),
+            ("::/0", Some(("::/0", "::1"))),
+            ("10.0.0.0/33", None),
+            ("10.0.0.0", None),
+            ("10.0.0/24", None),
+            ("10.0.0.0/024", None),
+            ("10.0.0.0/+4", None),
+            ("a/24", None),
+        ];
+        for (text, expected) in rows {
+            let range = IpRange::parse(text).ok();
+            let found = range.map(|r| (r.to_string(), r.first_address().to_string()));
+            let expected = expected.map(|(a, b)| (a.to_owned(), b.to_owned()));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_services() {
+        let rows = [
+            ("10.0.0.0/12", true),
+            ("10.0.0.0/11", false),
+            ("fd00::/108", true),
+            ("fd00::/107", false),
+            ("10.0.0.0/24,fd00::/112", true),
+            ("fd00::/112, 10.0.0.0/24", true),
+            ("10.0.0.0/24,10.1.0.0/24", false),
+            ("10.0.0.0/24,fd00::/112,10.1.0.0/24", false),
+            ("", false),
+        ];
+        for (text, good) in rows {
+            assert_eq!(service_ranges(text).is_ok(), good, "{text}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_ports() {
+        let rows = [
+            ("30000-32767", Some((30000, 32767))),
+            ("30000+10", Some((30000, 30010))),
+            ("80", Some((80, 80))),
+            ("2-1", None),
+            ("1-70000", None),
+            ("65535+1", None),
+            ("", None),
+            ("-", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(ports(text).ok(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Bodies: reading a request's with a limit, and the wrapper around an answer's that the connection needs.
+//! Guarantees that no more than the limit is held in memory, whatever a client declares or sends.
+//! Must never look into the bytes.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use bytes::{Buf, Bytes, BytesMut};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use pin_project_lite::pin_project;
+
+use crate::connection::Counted;
+use crate::limits::MAX_DISCARDED_BODY_BYTES;
+use crate::shutdown::Shutdown;
+
+/// Why a request body could not be read.
+#[derive(Debug)]
+pub enum BodyError {
+    /// The body is larger than allowed.
+    TooLarge {
+        /// The limit that it exceeds, in bytes.
+        limit: usize,
+    },
+    /// The client went away or broke the protocol.
+    Aborted(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl fmt::Display for BodyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BodyError::TooLarge { limit } => write!(f, "request body is larger than {limit} bytes"),
+            BodyError::Aborted(error) => write!(f, "request body ended early: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for BodyError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            BodyError::TooLarge { .. } => None,
+            BodyError::Aborted(error) => Some(error.as_ref()),
+        }
+    }
+}
+
+/// Reads a whole body of at most `limit` bytes. A body that came in one frame is not copied.
+///
+/// Of a body that is too large some more is read and thrown away (bounded), so that the client gets to read the refusal.
+pub async fn read_body<B>(body: B, limit: usize) -> Result<Bytes, BodyError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let mut body = body;
+    let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if declared > limit {
+        discard(body, declared).await;
+        return Err(BodyError::TooLarge { limit });
+    }
+    let Some(first) = next_data(&mut body).await? else {
+        return Ok(Bytes::new());
+    };
+    if first.len() > limit {
+        return too_large(body, limit).await;
+    }
+    let Some(second) = next_data(&mut body).await? else {
+        return Ok(first);
+    };
+    // What a client declares is believed only up to the limit, and only for the first allocation.
+    let capacity = declared.max(first.len() + second.len()).min(limit);
+    let mut whole = BytesMut::with_capacity(capacity);
+    whole.extend_from_slice(&first);
+    let mut next = Some(second);
+    while let Some(data) = next {
+        if whole.len() + data.len() > limit {
+            return too_large(body, limit).await;
+        }
+        whole.extend_from_slice(&data);
+        next = next_data(&mut body).await?;
+    }
+    Ok(whole.freeze())
+}
+
+async fn too_large<B>(body: B, limit: usize) -> Result<Bytes, BodyError>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    discard(body, 0).await;
+    Err(BodyError::TooLarge { limit })
+}
+
+/// Reads and forgets the rest of a body, unless it is known to be more than is worth reading.
+async fn discard<B>(mut body: B, declared: usize)
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    if declared > MAX_DISCARDED_BODY_BYTES {
+        return;
+    }
+    let mut discarded = 0;
+    while let Some(Ok(frame)) = body.frame().await {
+        discarded += frame.data_ref().map_or(0, Buf::remaining);
+        if discarded > MAX_DISCARDED_BODY_BYTES {
+            return;
+        }
+    }
+}
+
+/// The next non-empty piece of data; trailers are skipped, no request of the API has any.
+async fn next_data<B>(body: &mut B) -> Result<Option<Bytes>, BodyError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| BodyError::Aborted(error.into()))?;
+        if let Ok(data) = frame.into_data()
+            && !data.is_empty()
+        {
+            return Ok(Some(data));
+        }
+    }
+    Ok(None)
+}
+
+/// Mark for an answer whose body has no end of its own (a watch): put it into the response's extensions and the
+/// body ends, cleanly and between frames, when the server shuts down.
+#[derive(Clone, Copy, Debug)]
+pub struct LongRunning;
+
+type ShutdownWait = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+pin_project! {
+    /// An answer's body as the connection sends it: keeps the connection from being idle until it has ended, and ends
+    /// a long-running one at shutdown. Costs nothing per frame for a body that is not long-running.
+    pub(crate) struct Tracked<B> {
+        #[pin]
+        inner: B,
+        shutdown: Option<Ending>,
+        ended: bool,
+        counted: Counted,
+    }
+}
+
+struct Ending {
+    switch: Shutdown,
+    wait: ShutdownWait,
+}
+
+impl<B> Tracked<B> {
+    /// Wraps the body of a counted request; the request ends when the body is dropped.
+    pub(crate) fn new(inner: B, counted: Counted, ends_with: Option<Shutdown>) -> Tracked<B> {
+        let shutdown = ends_with.map(|switch| Ending {
+            wait: {
+                let switch = switch.clone();
+                Box::pin(async move { switch.triggered().await })
+            },
+            switch,
+        });
+        Tracked { inner, shutdown, ended: false, counted }
+    }
+}
+
+impl<B: Body> Body for Tracked<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let this = self.project();
+        let Some(ending) = this.shutdown else {
+            return this.inner.poll_frame(cx);
+        };
+        if *this.ended || ending.switch.is_triggered() {
+            *this.ended = true;
+            return Poll::Ready(None);
+        }
+        if let Poll::Ready(frame) = this.inner.poll_frame(cx) {
+            return Poll::Ready(frame);
+        }
+        ready!(ending.wait.as_mut().poll(cx));
+        *this.ended = true;
+        Poll::Ready(None)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended || self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::convert::Infallible;
+
+    use super::*;
+
+    /// A body of given pieces that declares a length of its own choosing.
+    struct Pieces(VecDeque<Bytes>, SizeHint);
+
+    impl Body for Pieces {
+        type Data = Bytes;
+        type Error = Infallible;
+        fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Ready(self.0.pop_front().map(|data| Ok(Frame::data(data))))
+        }
+        fn size_hint(&self) -> SizeHint {
+            self.1
+        }
+    }
+
+    fn pieces(sizes: &[usize], declared: Option<u64>) -> Pieces {
+        let data = sizes.iter().map(|n| Bytes::from(vec![b'x'; *n])).collect();
+        Pieces(data, declared.map(SizeHint::with_exact).unwrap_or_default())
+    }
+
+    #[tokio::test]
+    async fn bodies_are_read_up_to_the_limit() {
+        /// Pieces, declared length, limit, and how many bytes are read (none: too large).
+        type Row = (&'static [usize], Option<u64>, usize, Option<usize>);
+        let rows: &[Row] = &[
+            (&[], None, 10, Some(0)),
+            (&[0, 0], None, 10, Some(0)),
+            (&[10], Some(10), 10, Some(10)),
+            (&[11], None, 10, None),
+            (&[11], Some(11), 10, None),
+            (&[4, 0, 6], None, 10, Some(10)),
+            (&[4, 6, 1], None, 10, None),
+            (&[4], Some(4), 0, None),
+            (&[1, 2, 3], Some(6), 1 << 40, Some(6)),
+        ];
+        for (sizes, declared, limit, expected) in rows {
+            let result = read_body(pieces(sizes, *declared), *limit).await;
+            match (result, expected) {
+                (Ok(bytes), Some(n)) => assert_eq!(bytes.len(), *n, "{sizes:?}"),
+                (Err(BodyError::TooLarge { limit: l }), None) => assert_eq!(l, *limit),
+                (result, _) => panic!("{sizes:?} with limit {limit}: {result:?}"),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_in_one_piece_is_not_copied() {
+        let data = Bytes::from(vec![1u8; 64]);
+        let body = Pieces(VecDeque::from([data.clone()]), SizeHint::with_exact(64));
+        let read = read_body(body, 64).await.expect("within the limit");
+        assert_eq!(read.as_ptr(), data.as_ptr());
+    }
+}

@@ -1,0 +1,92 @@
+//! What a service sees of a request and of the connection it came over.
+//! Guarantees that a client certificate given here belongs to the peer: it proved to hold the key.
+//! Must never say that a certificate is trusted: its chain is not verified here but by the authenticator.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::Response;
+use rustls::pki_types::CertificateDer;
+use tokio::time::Instant;
+
+/// What answers requests. Cloned once per request, so it should be an `Arc` or hold one.
+pub trait Service: Clone + Send + Sync + 'static {
+    /// The body that answers are made of.
+    type Body: http_body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static;
+
+    /// What the service remembers with a connection, made once when it is accepted: for example who its
+    /// certificate speaks for, so that the chain is not verified for every request. `()` for nothing.
+    type State: Default + Send + Sync + 'static;
+
+    /// Answers a request. A response with the extension [`LongRunning`](crate::LongRunning) ends at shutdown.
+    fn call(&self, request: Incoming<Self::State>) -> impl Future<Output = Response<Self::Body>> + Send;
+}
+
+/// A request as it came from the network: nothing in it is checked but its HTTP form.
+pub struct Incoming<S = ()> {
+    /// Method, target and headers.
+    pub parts: http::request::Parts,
+    /// The body, not yet read; see [`read_body`](crate::read_body).
+    pub body: hyper::body::Incoming,
+    /// The connection it came over.
+    pub connection: Arc<Connection<S>>,
+}
+
+/// What is known of a connection, shared by its requests.
+pub struct Connection<S = ()> {
+    /// The address of the client.
+    pub peer: SocketAddr,
+    /// Whether the connection is encrypted.
+    pub tls: bool,
+    /// The client's certificate and the intermediates it sent, the leaf first; empty when it sent none.
+    /// The peer holds the leaf's key. Whether the chain leads to a trusted authority is for the authenticator to say.
+    pub client_certs: Vec<CertificateDer<'static>>,
+    /// What the service remembers with this connection.
+    pub state: S,
+}
+
+/// How busy a connection is: requests in work and when the last one ended.
+pub(crate) struct Activity {
+    start: Instant,
+    requests: AtomicUsize,
+    last_end_ms: AtomicU64,
+}
+
+impl Activity {
+    pub(crate) fn new() -> Activity {
+        Activity { start: Instant::now(), requests: AtomicUsize::new(0), last_end_ms: AtomicU64::new(0) }
+    }
+
+    fn end_request(&self) {
+        let now_ms = u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.last_end_ms.store(now_ms, Ordering::Relaxed);
+        self.requests.fetch_sub(1, Ordering::Release);
+    }
+
+    /// When the connection will have been idle for `timeout` if nothing more comes; `None` while a request is in work.
+    pub(crate) fn idle_at(&self, timeout: Duration) -> Option<Instant> {
+        let idle = self.requests.load(Ordering::Acquire) == 0;
+        let last_end = Duration::from_millis(self.last_end_ms.load(Ordering::Relaxed));
+        idle.then(|| self.start + last_end + timeout)
+    }
+}
+
+/// Counts a request from its arrival until the last of its answer is sent or given up: until this is dropped.
+pub(crate) struct Counted(Arc<Activity>);
+
+impl Counted {
+    pub(crate) fn new(activity: &Arc<Activity>) -> Counted {
+        activity.requests.fetch_add(1, Ordering::Relaxed);
+        Counted(Arc::clone(activity))
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.end_request();
+    }
+}

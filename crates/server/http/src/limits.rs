@@ -1,0 +1,46 @@
+//! Every bound of the connection layer, with its reason; values are kube-apiserver's where it has one.
+//! Guarantees that no number that protects the server is written anywhere else in this crate.
+//! Must never hold limits of requests' meaning (in flight, timeouts of verbs): those are the api ring's.
+
+use std::time::Duration;
+
+/// Largest request body of a write: 3 MiB, as in kube-apiserver (twice etcd's request limit).
+pub const MAX_REQUEST_BODY_BYTES: usize = 3 * 1024 * 1024;
+
+/// How much of a body beyond its limit is read and thrown away, so that a client that sends first and
+/// reads later still sees the answer and not a reset connection.
+pub const MAX_DISCARDED_BODY_BYTES: usize = 8 * 1024 * 1024;
+
+/// Largest header block of a request: 1 MiB, as in kube-apiserver.
+pub const MAX_HEADER_BYTES: u32 = 1 << 20;
+
+/// HTTP/2 streams that one client may have open on a connection: kube-apiserver's 100, the figure that
+/// its clients assume; they open another connection beyond it.
+pub const MAX_CONCURRENT_STREAMS: u32 = 100;
+
+/// Bytes a client may send on a stream ahead of the reader: 256 KiB holds 99% of objects in one go.
+pub const STREAM_WINDOW_BYTES: u32 = 256 * 1024;
+
+/// Bytes a client may send on a connection ahead of the readers; bounds what one connection can hold in memory.
+pub const CONNECTION_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
+
+/// Largest HTTP/2 frame taken from a client, as in kube-apiserver.
+pub const MAX_FRAME_BYTES: u32 = 256 * 1024;
+
+/// Bytes of an answer buffered per HTTP/2 stream while the client's window is closed.
+pub const MAX_SEND_BUFFER_BYTES: usize = 1024 * 1024;
+
+/// Time for a client to complete the TLS handshake: seconds even on bad links, so ten are generous.
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Time without any request after which a connection is closed, as in kube-apiserver.
+pub const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
+
+/// Time between TCP keep-alive probes, as in kube-apiserver: finds peers that vanished without a word.
+pub const TCP_KEEP_ALIVE: Duration = Duration::from_secs(180);
+
+/// Pause after a failed accept (mostly: no file descriptor left), so that the loop does not spin.
+pub const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+
+/// Time that requests in work have to finish once the server is told to stop.
+pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(60);

@@ -1,0 +1,227 @@
+//! The accept loop and the life of a connection.
+//! Guarantees that one bad client costs only its own connection, and that `serve` returns within the grace after shutdown.
+//! Must never spawn, box or lock per request: a request's cost here is hyper's, two counters and two reference counts.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio_rustls::TlsAcceptor;
+
+use crate::body::{LongRunning, Tracked};
+use crate::connection::{Activity, Connection, Counted, Incoming, Service};
+use crate::limits;
+use crate::shutdown::{Phase, Shutdown};
+use crate::tls::TlsConfig;
+
+/// How the server treats connections. The default is kube-apiserver's behaviour.
+#[derive(Clone, Debug)]
+pub struct ServerConfig {
+    /// HTTP/2 streams that a client may have open on one connection.
+    pub max_concurrent_streams: u32,
+    /// Time for the TLS handshake.
+    pub handshake_timeout: Duration,
+    /// Time without requests after which a connection is closed.
+    pub idle_timeout: Duration,
+    /// Time that requests in work have to finish after shutdown began.
+    pub shutdown_grace: Duration,
+}
+
+impl Default for ServerConfig {
+    fn default() -> Self {
+        ServerConfig {
+            max_concurrent_streams: limits::MAX_CONCURRENT_STREAMS,
+            handshake_timeout: limits::HANDSHAKE_TIMEOUT,
+            idle_timeout: limits::IDLE_TIMEOUT,
+            shutdown_grace: limits::SHUTDOWN_GRACE,
+        }
+    }
+}
+
+/// Serves connections until `shutdown` is triggered and everything in work has ended or the grace has passed.
+/// Without `tls` it speaks plain HTTP/1.1 and HTTP/2 with prior knowledge, which is for tests on loopback.
+pub async fn serve<S: Service>(
+    listener: TcpListener,
+    tls: Option<Arc<TlsConfig>>,
+    service: S,
+    config: ServerConfig,
+    shutdown: Shutdown,
+) -> io::Result<()> {
+    // Every connection holds a sender: when the last is gone, so are the connections.
+    let (alive, mut all_gone) = mpsc::channel::<Infallible>(1);
+    let server = Arc::new(Server { builder: http_builder(&config), tls, service, config, shutdown });
+    let mut stop = pin!(server.shutdown.triggered());
+    loop {
+        let accepted = tokio::select! {
+            () = &mut stop => break,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let (server, alive) = (Arc::clone(&server), alive.clone());
+                tokio::spawn(async move {
+                    server.connection(stream, peer).await;
+                    drop(alive);
+                });
+            }
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(_) => sleep(limits::ACCEPT_RETRY).await,
+        }
+    }
+    drop(listener);
+    drop(alive);
+    if timeout(server.config.shutdown_grace, all_gone.recv()).await.is_err() {
+        server.shutdown.abort();
+        all_gone.recv().await;
+    }
+    Ok(())
+}
+
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
+    )
+}
+
+fn http_builder(config: &ServerConfig) -> Builder<TokioExecutor> {
+    let mut builder = Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        // Counts from the end of the last request, so it is the idle timeout too.
+        .header_read_timeout(config.idle_timeout)
+        .max_buf_size(limits::MAX_HEADER_BYTES as usize);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(config.max_concurrent_streams)
+        .initial_stream_window_size(limits::STREAM_WINDOW_BYTES)
+        .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
+        .max_frame_size(limits::MAX_FRAME_BYTES)
+        .max_send_buf_size(limits::MAX_SEND_BUFFER_BYTES)
+        .max_header_list_size(limits::MAX_HEADER_BYTES);
+    builder
+}
+
+/// What all connections of one `serve` share.
+struct Server<S> {
+    builder: Builder<TokioExecutor>,
+    tls: Option<Arc<TlsConfig>>,
+    service: S,
+    config: ServerConfig,
+    shutdown: Shutdown,
+}
+
+impl<S: Service> Server<S> {
+    /// A connection from accept to close. Its errors are the peer's business: there is nobody to answer.
+    async fn connection(&self, stream: TcpStream, peer: SocketAddr) {
+        tune(&stream);
+        let Some(tls) = &self.tls else {
+            let connection = self.describe(peer, false, Vec::new());
+            return self.requests(stream, self.builder.clone(), connection).await;
+        };
+        let handshake = timeout(self.config.handshake_timeout, TlsAcceptor::from(tls.current()).accept(stream));
+        let mut stop = pin!(self.shutdown.triggered());
+        let stream = tokio::select! {
+            biased;
+            result = handshake => match result {
+                Ok(Ok(stream)) => stream,
+                Ok(Err(_)) | Err(_) => return,
+            },
+            () = &mut stop => return,
+        };
+        let session = stream.get_ref().1;
+        let builder = match session.alpn_protocol() {
+            Some(b"h2") => self.builder.clone().http2_only(),
+            _ => self.builder.clone().http1_only(),
+        };
+        let certs = session.peer_certificates().unwrap_or_default();
+        let certs = certs.iter().map(|cert| cert.clone().into_owned()).collect();
+        let connection = self.describe(peer, true, certs);
+        self.requests(stream, builder, connection).await;
+    }
+
+    fn describe(
+        &self,
+        peer: SocketAddr,
+        tls: bool,
+        client_certs: Vec<rustls::pki_types::CertificateDer<'static>>,
+    ) -> Arc<Connection<S::State>> {
+        Arc::new(Connection { peer, tls, client_certs, state: S::State::default() })
+    }
+
+    /// Answers the requests of a connection until it closes, idles too long or the server stops.
+    async fn requests<I>(&self, stream: I, builder: Builder<TokioExecutor>, connection: Arc<Connection<S::State>>)
+    where
+        I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let activity = Arc::new(Activity::new());
+        let answer = hyper::service::service_fn(|request| {
+            self.answer(request, Arc::clone(&connection), Counted::new(&activity))
+        });
+        let mut http = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+        let mut phase = self.shutdown.subscribe();
+        phase.mark_changed(); // it may have moved before this connection looked
+        let mut idle = pin!(sleep(self.config.idle_timeout));
+        loop {
+            tokio::select! {
+                biased;
+                _ = http.as_mut() => return,
+                changed = phase.changed() => match *phase.borrow_and_update() {
+                    _ if changed.is_err() => return,
+                    Phase::Running => {}
+                    Phase::Draining => http.as_mut().graceful_shutdown(),
+                    Phase::Aborted => return,
+                },
+                () = idle.as_mut() => match activity.idle_at(self.config.idle_timeout) {
+                    Some(at) if at <= Instant::now() => {
+                        http.as_mut().graceful_shutdown();
+                        idle.set(sleep(self.config.idle_timeout));
+                    }
+                    Some(at) => idle.set(sleep_until(at)),
+                    None => idle.set(sleep(self.config.idle_timeout)),
+                },
+            }
+        }
+    }
+
+    /// One request. Owns all it needs, as HTTP/2 runs it in a task of its own.
+    fn answer(
+        &self,
+        request: Request<hyper::body::Incoming>,
+        connection: Arc<Connection<S::State>>,
+        counted: Counted,
+    ) -> impl Future<Output = Result<Response<Tracked<S::Body>>, Infallible>> + Send + use<S> {
+        let service = self.service.clone();
+        let shutdown = self.shutdown.clone();
+        async move {
+            let (parts, body) = request.into_parts();
+            let incoming = Incoming { parts, body, connection };
+            let (parts, body) = service.call(incoming).await.into_parts();
+            let long_running = parts.extensions.get::<LongRunning>().is_some();
+            let ends_with = long_running.then_some(shutdown);
+            let body = Tracked::new(body, counted, ends_with);
+            Ok(Response::from_parts(parts, body))
+        }
+    }
+}
+
+/// Answers go out at once, and a peer that vanished is noticed. A socket that refuses works without.
+fn tune(stream: &TcpStream) {
+    let _ = stream.set_nodelay(true);
+    let keep_alive =
+        socket2::TcpKeepalive::new().with_time(limits::TCP_KEEP_ALIVE).with_interval(limits::TCP_KEEP_ALIVE);
+    let _ = socket2::SockRef::from(stream).set_tcp_keepalive(&keep_alive);
+}

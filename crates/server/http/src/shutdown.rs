@@ -1,0 +1,91 @@
+//! The one-way switch from running to draining to aborted that a server and its connections share.
+//! Guarantees that the phase only moves forward and that waiters that come late see it at once.
+//! Must never be used to cancel a write that may already be durable: draining lets requests finish.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+/// How far a shutdown has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Phase {
+    /// Requests are taken.
+    Running,
+    /// No new connection; requests in work finish, long-running ones end.
+    Draining,
+    /// Whatever is still open is dropped.
+    Aborted,
+}
+
+/// A handle on a server's shutdown. Cheap to clone; all clones are the same switch.
+#[derive(Clone, Debug)]
+pub struct Shutdown {
+    phase: Arc<watch::Sender<Phase>>,
+}
+
+impl Shutdown {
+    /// A switch that nobody has moved yet.
+    pub fn new() -> Shutdown {
+        Shutdown { phase: Arc::new(watch::Sender::new(Phase::Running)) }
+    }
+
+    /// Starts the shutdown: long-running answers end, everything else finishes. Later calls change nothing.
+    pub fn trigger(&self) {
+        self.advance(Phase::Draining);
+    }
+
+    /// Whether the shutdown has begun.
+    pub fn is_triggered(&self) -> bool {
+        *self.phase.borrow() >= Phase::Draining
+    }
+
+    /// Completes when the shutdown has begun.
+    pub async fn triggered(&self) {
+        self.reached(Phase::Draining).await;
+    }
+
+    pub(crate) fn abort(&self) {
+        self.advance(Phase::Aborted);
+    }
+
+    pub(crate) fn subscribe(&self) -> watch::Receiver<Phase> {
+        self.phase.subscribe()
+    }
+
+    pub(crate) async fn reached(&self, phase: Phase) {
+        let mut receiver = self.phase.subscribe();
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = receiver.wait_for(|current| *current >= phase).await;
+    }
+
+    fn advance(&self, phase: Phase) {
+        self.phase.send_if_modified(|current| {
+            let moves = *current < phase;
+            if moves {
+                *current = phase;
+            }
+            moves
+        });
+    }
+}
+
+impl Default for Shutdown {
+    fn default() -> Self {
+        Shutdown::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn phase_only_moves_forward() {
+        let shutdown = Shutdown::new();
+        assert!(!shutdown.is_triggered());
+        shutdown.abort();
+        shutdown.trigger();
+        assert_eq!(*shutdown.subscribe().borrow(), Phase::Aborted);
+        shutdown.triggered().await;
+    }
+}

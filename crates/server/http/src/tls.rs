@@ -1,0 +1,159 @@
+//! TLS as the server offers it: certificates from PEM, client certificates on request, resumption, reloading.
+//! Guarantees that a client that shows a certificate holds its key, and that a bad reload leaves the old configuration.
+//! Must never take a client certificate's chain as verified, nor let an untrusted one break the handshake (kube-apiserver answers 401).
+
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
+
+/// What a TLS configuration is made of, all in PEM.
+#[derive(Clone, Default)]
+pub struct TlsMaterial {
+    /// The serving certificate, followed by its intermediates.
+    pub cert_chain_pem: Vec<u8>,
+    /// The serving certificate's private key.
+    pub key_pem: Vec<u8>,
+    /// The authorities that client certificates should come from; without them clients are not asked for one.
+    pub client_ca_pem: Option<Vec<u8>>,
+    /// Whether HTTP/2 is kept from being negotiated.
+    pub disable_http2: bool,
+}
+
+/// Why TLS could not be set up.
+#[derive(Debug)]
+pub struct TlsError(String);
+
+impl fmt::Display for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for TlsError {}
+
+/// The TLS configuration that new connections use; it can be replaced while the server runs.
+pub struct TlsConfig {
+    current: RwLock<Arc<ServerConfig>>,
+}
+
+impl TlsConfig {
+    /// Builds the configuration, or says which part of the material is unusable.
+    pub fn new(material: &TlsMaterial) -> Result<TlsConfig, TlsError> {
+        Ok(TlsConfig { current: RwLock::new(Arc::new(server_config(material)?)) })
+    }
+
+    /// Replaces the configuration for connections from now on. On an error the old one stays.
+    pub fn reload(&self, material: &TlsMaterial) -> Result<(), TlsError> {
+        let config = Arc::new(server_config(material)?);
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;
+        Ok(())
+    }
+
+    pub(crate) fn current(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
+    let failed = |what: &str, error: &dyn fmt::Display| TlsError(format!("{what}: {error}"));
+    let provider = Arc::new(ring::default_provider());
+    let chain = certificates(&material.cert_chain_pem).map_err(|error| failed("serving certificate", &error))?;
+    let key = PrivateKeyDer::from_pem_slice(&material.key_pem).map_err(|error| failed("serving key", &error))?;
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| failed("TLS versions", &error))?;
+    let builder = match &material.client_ca_pem {
+        Some(pem) => builder.with_client_cert_verifier(Arc::new(
+            RequestClientCert::new(pem, provider).map_err(|error| failed("client CA", &error))?,
+        )),
+        None => builder.with_no_client_auth(),
+    };
+    let mut config = builder.with_single_cert(chain, key).map_err(|error| failed("serving certificate", &error))?;
+    config.alpn_protocols = match material.disable_http2 {
+        true => vec![b"http/1.1".to_vec()],
+        false => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
+    };
+    // Tickets keep no memory here; one is enough, a client that resumes gets a new one.
+    config.ticketer = ring::Ticketer::new().map_err(|error| failed("session tickets", &error))?;
+    config.send_tls13_tickets = 1;
+    Ok(config)
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let certs = CertificateDer::pem_slice_iter(pem)
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| TlsError(error.to_string()))?;
+    match certs.is_empty() {
+        true => Err(TlsError("no certificate found".to_owned())),
+        false => Ok(certs),
+    }
+}
+
+/// Asks for a client certificate and checks only that the client holds its key, as kube-apiserver does: who is not
+/// trusted is told so by a 401 and not by a broken handshake.
+#[derive(Debug)]
+struct RequestClientCert {
+    /// Subjects of the authorities, so that clients know which of their certificates to send.
+    hints: Vec<DistinguishedName>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl RequestClientCert {
+    fn new(ca_pem: &[u8], provider: Arc<CryptoProvider>) -> Result<RequestClientCert, TlsError> {
+        let mut roots = RootCertStore::empty();
+        for cert in certificates(ca_pem)? {
+            roots.add(cert).map_err(|error| TlsError(error.to_string()))?;
+        }
+        Ok(RequestClientCert { hints: roots.subjects(), provider })
+    }
+}
+
+impl ClientCertVerifier for RequestClientCert {
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &self.hints
+    }
+
+    fn verify_client_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        // The authenticator verifies the chain, request by request: see `Connection::client_certs`.
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, cert, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, cert, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}

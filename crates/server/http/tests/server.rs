@@ -1,0 +1,303 @@
+//! The server against real sockets: both HTTP versions, with and without TLS, client certificates, shutdown, limits.
+//! Guarantees that what a client sees of a connection's life is what `pintle_http` promises.
+//! Must never depend on fixed ports or on sleeping long enough.
+
+mod client;
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Full};
+use pintle_http::{BodyError, Incoming, LongRunning, ServerConfig, Service, Shutdown, TlsConfig, read_body, serve};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use client::{Client, Identity, Pki};
+
+const LIMIT: usize = 64 * 1024;
+const SOON: Duration = Duration::from_secs(5);
+
+/// Answers with what it saw; `/watch` never ends by itself, `/slow` waits for `release`.
+#[derive(Clone, Default)]
+struct Probe {
+    release: Arc<tokio::sync::Notify>,
+    slow_started: Arc<tokio::sync::Notify>,
+}
+
+#[derive(Default)]
+struct Requests(AtomicUsize);
+
+enum Answer {
+    Full(Full<Bytes>),
+    Endless { first: bool },
+}
+
+impl Body for Answer {
+    type Data = Bytes;
+    type Error = Infallible;
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.get_mut() {
+            Answer::Full(full) => Pin::new(full).poll_frame(cx),
+            Answer::Endless { first } => match std::mem::take(first) {
+                true => Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"event\n"))))),
+                false => Poll::Pending,
+            },
+        }
+    }
+}
+
+impl Service for Probe {
+    type Body = Answer;
+    type State = Requests;
+    async fn call(&self, request: Incoming<Requests>) -> Response<Answer> {
+        let text = |text: String| Response::new(Answer::Full(Full::from(text)));
+        let connection = &request.connection;
+        let nth = connection.state.0.fetch_add(1, Ordering::Relaxed) + 1;
+        match request.parts.uri.path() {
+            "/info" => text(format!(
+                "{:?} tls={} certs={} nth={nth}",
+                request.parts.version,
+                connection.tls,
+                connection.client_certs.len()
+            )),
+            "/echo" => match read_body(request.body, LIMIT).await {
+                Ok(bytes) => Response::new(Answer::Full(Full::new(bytes))),
+                Err(BodyError::TooLarge { limit }) => {
+                    let mut response = text(format!("limit {limit}"));
+                    *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
+                    response
+                }
+                Err(BodyError::Aborted(error)) => text(error.to_string()),
+            },
+            "/slow" => {
+                self.slow_started.notify_one();
+                self.release.notified().await;
+                text("done".to_owned())
+            }
+            _ => {
+                let mut response = Response::new(Answer::Endless { first: true });
+                if request.parts.uri.path() == "/watch" {
+                    response.extensions_mut().insert(LongRunning);
+                }
+                response
+            }
+        }
+    }
+}
+
+struct Running {
+    port: u16,
+    probe: Probe,
+    shutdown: Shutdown,
+    task: JoinHandle<std::io::Result<()>>,
+}
+
+impl Running {
+    async fn start(tls: Option<TlsConfig>, config: ServerConfig) -> Running {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+        let port = listener.local_addr().expect("bound").port();
+        let (probe, shutdown) = (Probe::default(), Shutdown::new());
+        let task = tokio::spawn(serve(listener, tls.map(Arc::new), probe.clone(), config, shutdown.clone()));
+        Running { port, probe, shutdown, task }
+    }
+
+    async fn plain() -> Running {
+        Running::start(None, ServerConfig::default()).await
+    }
+
+    async fn ended(self) {
+        let result = timeout(SOON, self.task).await.expect("server ends in time");
+        result.expect("no panic").expect("no error");
+    }
+}
+
+#[tokio::test]
+async fn every_transport_answers() {
+    let pki = Pki::new();
+    // (TLS, HTTP/2, identity shown, what the service saw at its second request)
+    let rows = [
+        (false, false, None, "HTTP/1.1 tls=false certs=0 nth=2"),
+        (false, true, None, "HTTP/2.0 tls=false certs=0 nth=2"),
+        (true, false, None, "HTTP/1.1 tls=true certs=0 nth=2"),
+        (true, true, None, "HTTP/2.0 tls=true certs=0 nth=2"),
+        (true, true, Some(Identity::Signed), "HTTP/2.0 tls=true certs=1 nth=2"),
+        // A certificate from elsewhere comes through too: the authenticator answers it with 401.
+        (true, false, Some(Identity::Foreign), "HTTP/1.1 tls=true certs=1 nth=2"),
+    ];
+    for (tls, http2, identity, expected) in rows {
+        let config = tls.then(|| TlsConfig::new(&pki.material()).expect("TLS"));
+        let server = Running::start(config, ServerConfig::default()).await;
+        let mut client = match tls {
+            true => Client::tls(server.port, http2, &pki.client(http2, identity)).await,
+            false => Client::plain(server.port, http2).await,
+        };
+        client.get("/info").await;
+        let (status, body) = client.get("/info").await;
+        assert_eq!((status, body.as_str()), (200, expected));
+        server.shutdown.trigger();
+        server.ended().await;
+    }
+}
+
+#[tokio::test]
+async fn sessions_resume_with_their_client_certificate() {
+    let pki = Pki::new();
+    let tls = TlsConfig::new(&pki.material()).expect("TLS");
+    let server = Running::start(Some(tls), ServerConfig::default()).await;
+    let config = pki.client(true, Some(Identity::Signed));
+    for (n, resumed) in [(0, false), (1, true)] {
+        let mut client = Client::tls(server.port, true, &config).await;
+        let (_, body) = client.get("/info").await;
+        assert_eq!(body, "HTTP/2.0 tls=true certs=1 nth=1", "connection {n}");
+        assert_eq!(client.resumed, resumed, "connection {n}");
+    }
+}
+
+#[tokio::test]
+async fn a_reload_changes_the_certificate_of_new_connections_only() {
+    let (old, new) = (Pki::new(), Pki::new());
+    let tls = Arc::new(TlsConfig::new(&old.material()).expect("TLS"));
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+    let port = listener.local_addr().expect("bound").port();
+    let config = ServerConfig::default();
+    tokio::spawn(serve(listener, Some(Arc::clone(&tls)), Probe::default(), config, Shutdown::new()));
+    let mut before = Client::tls(port, true, &old.client(true, None)).await;
+    let mut broken = new.material();
+    broken.key_pem.clear();
+    assert!(tls.reload(&broken).is_err());
+    tls.reload(&new.material()).expect("good material");
+    let mut after = Client::tls(port, true, &new.client(true, None)).await;
+    assert_eq!(before.get("/info").await.0, 200);
+    assert_eq!(after.get("/info").await.0, 200);
+}
+
+#[tokio::test]
+async fn bodies_over_the_limit_get_their_answer() {
+    for http2 in [false, true] {
+        let server = Running::plain().await;
+        let mut client = Client::plain(server.port, http2).await;
+        for (size, status) in [(0, 200), (1, 200), (LIMIT, 200), (LIMIT + 1, 413), (4 << 20, 413)] {
+            let (got, body) = client.post("/echo", vec![b'x'; size]).await;
+            assert_eq!(got, status, "{size} bytes, HTTP/2 {http2}");
+            let length = if status == 200 { size } else { "limit 65536".len() };
+            assert_eq!(body.len(), length);
+        }
+    }
+}
+
+#[tokio::test]
+async fn shutdown_lets_requests_finish_and_ends_watches() {
+    for http2 in [false, true] {
+        let server = Running::plain().await;
+        let mut watcher = Client::plain(server.port, http2).await;
+        let mut watch = watcher.send("/watch").await.into_body();
+        let event = watch.frame().await.expect("an event").expect("no error");
+        assert_eq!(event.into_data().expect("data"), "event\n");
+
+        let mut slow = Client::plain(server.port, http2).await;
+        let answer = tokio::spawn(async move { slow.get("/slow").await });
+        server.probe.slow_started.notified().await;
+        server.shutdown.trigger();
+
+        // The watch ends without an error, the request in work is answered, nobody new comes in.
+        let end = timeout(SOON, watch.collect()).await.expect("watch ends");
+        let rest = end.expect("clean end").to_bytes();
+        assert!(rest.is_empty(), "HTTP/2 {http2}: {rest:?}");
+        server.probe.release.notify_one();
+        let (status, body) = answer.await.expect("no panic");
+        assert_eq!((status, body.as_str()), (200, "done"));
+        let port = server.port;
+        server.ended().await;
+        assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err());
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_end_is_dropped_after_the_grace() {
+    let config = ServerConfig { shutdown_grace: Duration::from_millis(20), ..ServerConfig::default() };
+    for http2 in [false, true] {
+        let server = Running::start(None, config.clone()).await;
+        let mut client = Client::plain(server.port, http2).await;
+        // Not marked as long-running, so only the end of the grace stops it.
+        let mut body = client.send("/endless").await.into_body();
+        assert!(body.frame().await.is_some_and(|frame| frame.is_ok()));
+        server.shutdown.trigger();
+        server.ended().await;
+        let end = timeout(SOON, body.frame()).await.expect("connection closed");
+        assert!(end.is_some_and(|frame| frame.is_err()), "HTTP/2 {http2}");
+    }
+}
+
+#[tokio::test]
+async fn idle_connections_are_closed_and_busy_ones_are_not() {
+    let config = ServerConfig {
+        idle_timeout: Duration::from_millis(50),
+        handshake_timeout: Duration::from_millis(50),
+        ..ServerConfig::default()
+    };
+    for http2 in [false, true] {
+        let server = Running::start(None, config.clone()).await;
+        let mut busy = Client::plain(server.port, http2).await;
+        let slow = tokio::spawn(async move { busy.get("/slow").await });
+        server.probe.slow_started.notified().await;
+        let mut idle = Client::plain(server.port, http2).await;
+        assert_eq!(idle.get("/info").await.0, 200);
+        timeout(SOON, idle.closed()).await.expect("idle: closed");
+        server.probe.release.notify_one();
+        assert_eq!(slow.await.expect("no panic").0, 200);
+    }
+    // A client that never begins the handshake is dropped.
+    let tls = TlsConfig::new(&Pki::new().material()).expect("TLS");
+    let server = Running::start(Some(tls), config).await;
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+    let read = timeout(SOON, stream.read(&mut [0; 1])).await.expect("closed");
+    assert_eq!(read.expect("no reset"), 0);
+}
+
+#[tokio::test]
+async fn garbage_costs_only_its_own_connection() {
+    let server = Running::plain().await;
+    let mut client = Client::plain(server.port, true).await;
+    for garbage in [&b"\x00\x01\x02\r\n\r\n"[..], b"GET\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n"] {
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+        stream.write_all(garbage).await.expect("sent");
+        let mut answer = Vec::new();
+        // Either an HTTP refusal or a close; a reset is a close too.
+        let _ = timeout(SOON, stream.read_to_end(&mut answer)).await.expect("closed");
+        assert!(!answer.starts_with(b"HTTP/1.1 200"));
+    }
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+    let head = format!("GET /info HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "y".repeat(2 << 20));
+    let _ = stream.write_all(head.as_bytes()).await;
+    let mut answer = Vec::new();
+    let _ = timeout(SOON, stream.read_to_end(&mut answer)).await.expect("closed");
+    assert!(!answer.starts_with(b"HTTP/1.1 200"), "2 MiB of headers");
+    assert_eq!(client.get("/info").await.0, 200);
+}
+
+#[test]
+fn unusable_material_is_refused_with_its_name() {
+    let good = Pki::new().material();
+    type Spoil = fn(&mut pintle_http::TlsMaterial);
+    let rows: [(Spoil, &str); 4] = [
+        (|m| m.cert_chain_pem.clear(), "serving certificate: no certificate found"),
+        (|m| m.key_pem.clear(), "serving key: "),
+        (|m| m.key_pem = Pki::new().material().key_pem, "serving certificate: "),
+        (|m| m.client_ca_pem = Some(b"nothing".to_vec()), "client CA: no certificate found"),
+    ];
+    for (spoil, expected) in rows {
+        let mut material = good.clone();
+        spoil(&mut material);
+        let error = TlsConfig::new(&material).err().expect("refused").to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Every object of every resource as bytes in memory, at every revision of the retained history.
+//!
+//! All reads of the server come from here. The cache follows the store's one writer: what a commit made durable is
+//! published before the commit is answered. It never decodes an object, and never reads a clock.
+
+pub mod derived;
+pub mod image;
+pub mod limits;
+pub mod resource;
+
+pub use derived::{Derived, Variant};
+pub use image::Image;
+pub use resource::{Cursor, Event, Expired, Object, ResourceCache, State};
+
+use pintle_storage::{Observer, Record, Revision};
+use resource::Writer;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::watch;
+
+/// The caches of all resources, and the revision they have reached together.
+pub struct Cache {
+    by_prefix: HashMap<Box<str>, Arc<ResourceCache>>,
+    current: AtomicU64,
+    progress: watch::Sender<Revision>,
+    pub derived: Derived,
+}
+
+impl Cache {
+    /// A cache for the resources stored under these prefixes (each `/registry/.../`).
+    pub fn new<'a>(prefixes: impl IntoIterator<Item = &'a str>) -> Arc<Self> {
+        let by_prefix = prefixes.into_iter().map(|prefix| (prefix.into(), Arc::new(ResourceCache::new(prefix)))).collect();
+        Arc::new(Cache {
+            by_prefix,
+            current: AtomicU64::new(0),
+            progress: watch::Sender::new(Revision(0)),
+            derived: Derived::default(),
+        })
+    }
+
+    pub fn resource(&self, prefix: &str) -> Option<&Arc<ResourceCache>> {
+        self.by_prefix.get(prefix)
+    }
+
+    pub fn resources(&self) -> impl Iterator<Item = &Arc<ResourceCache>> {
+        self.by_prefix.values()
+    }
+
+    /// The revision up to which every resource has been published. Load it before a resource's state: the state then
+    /// holds everything up to it.
+    pub fn current(&self) -> Revision {
+        Revision(self.current.load(Ordering::Acquire))
+    }
+
+    /// Follows `current`.
+    pub fn progress(&self) -> watch::Receiver<Revision> {
+        self.progress.subscribe()
+    }
+
+    /// The store's observer that feeds this cache. Make one, and give it to `Store::start`.
+    pub fn feeder(self: &Arc<Self>) -> Feeder {
+        let writers: HashMap<_, _> =
+            self.by_prefix.iter().map(|(prefix, cache)| (prefix.clone(), Writer::new(cache.clone()))).collect();
+        Feeder { cache: self.clone(), writers, corrupt: Vec::new() }
+    }
+
+    /// Marks the end of the replay: everything is published, and history starts where the store's does.
+    pub fn advance(&self, to: Revision) {
+        self.current.fetch_max(to.0, Ordering::AcqRel);
+        self.progress.send_replace(to);
+    }
+}
+
+/// The cache's only writer, driven by the store.
+pub struct Feeder {
+    cache: Arc<Cache>,
+    writers: HashMap<Box<str>, Writer>,
+    /// Keys whose records could not be read; they are left out.
+    corrupt: Vec<Arc<str>>,
+}
+
+impl Feeder {
+    fn apply(&mut self, record: &Record, history: bool) {
+        let Some(writer) = prefix_of(&record.key, &mut self.writers) else { return };
+        let image = match &record.value {
+            None => None,
+            Some(value) => match Image::from_record(value, record.revision) {
+                Ok(image) => Some(image),
+                Err(_) => {
+                    self.corrupt.push(record.key.clone());
+                    return;
+                }
+            },
+        };
+        writer.apply(&record.key, record.revision, image, history);
+    }
+}
+
+impl Observer for Feeder {
+    fn replay(&mut self, record: Record, history: bool) {
+        self.apply(&record, history);
+    }
+
+    fn publish(&mut self, records: &[Record], revision: Revision) {
+        records.iter().for_each(|record| self.apply(record, true));
+        self.writers.values_mut().for_each(Writer::publish);
+        self.cache.advance(revision);
+    }
+}
+
+/// The writer responsible for a key: prefixes are `/registry/<one or two segments>/`.
+fn prefix_of<'a>(key: &str, writers: &'a mut HashMap<Box<str>, Writer>) -> Option<&'a mut Writer> {
+    let slashes = key.match_indices('/').map(|(at, _)| at).skip(2).take(2);
+    let mut found = None;
+    for at in slashes {
+        let prefix = &key[..=at];
+        if writers.contains_key(prefix) {
+            found = Some(prefix);
+        }
+    }
+    writers.get_mut(found?)
+}

@@ -1,0 +1,229 @@
+//! The words of the store: keys, revisions, transactions, records, the `Store` and `Observer` traits, the errors.
+//! Guarantees nothing by itself; the contract that each store must keep is written here.
+//! Must never name an engine: whoever uses these types cannot tell where the bytes are kept.
+
+use std::error::Error;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::queue::{CommitFuture, CompactFuture};
+
+/// A state of the whole store. One counter, one step per transaction (etcd's mod revision).
+#[derive(Debug, Default, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Revision(pub u64);
+
+impl Revision {
+    /// The revision of a store that nothing was ever written to.
+    pub const EMPTY: Revision = Revision(1);
+
+    /// The revision after this one.
+    #[must_use]
+    pub const fn next(self) -> Revision {
+        Revision(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The name under which a value is kept, such as `/registry/pods/default/web`. Shared, not copied.
+pub type Key = Arc<str>;
+
+/// What must hold of a key for its write, and with it the whole transaction, to take place.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub enum Expect {
+    /// Nothing.
+    Any,
+    /// The key has no value.
+    Absent,
+    /// The key has a value and its last change made this revision.
+    At(Revision),
+}
+
+/// One change of one key.
+#[derive(Debug, Clone)]
+pub struct Write {
+    /// The key that changes.
+    pub key: Key,
+    /// The precondition, checked before any write of the same transaction takes place.
+    pub expect: Expect,
+    /// The new value; `None` deletes the key.
+    pub value: Option<Bytes>,
+}
+
+/// Writes that take place together or not at all, under one revision. Each key may occur once.
+#[derive(Debug, Clone, Default)]
+pub struct Transaction {
+    /// The writes, in the order in which their records are published.
+    pub writes: Vec<Write>,
+}
+
+impl Transaction {
+    /// A transaction of one write.
+    #[must_use]
+    pub fn one(key: Key, expect: Expect, value: Option<Bytes>) -> Transaction {
+        Transaction { writes: vec![Write { key, expect, value }] }
+    }
+}
+
+/// One durable change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The revision that the change's transaction made.
+    pub revision: Revision,
+    /// The key that changed. The same allocation as the store's own.
+    pub key: Key,
+    /// The new value; `None` is a tombstone: the key was deleted.
+    pub value: Option<Bytes>,
+}
+
+/// Where a store stands after it has replayed what it kept.
+#[derive(Debug, Copy, Clone, PartialEq, Eq)]
+pub struct Started {
+    /// History begins after this revision: the state here and at each later revision was replayed.
+    pub compacted: Revision,
+    /// The revision of the last transaction.
+    pub current: Revision,
+}
+
+/// Receives what is durable. Called by one thread at a time, in the order of revisions, without gaps.
+pub trait Observer: Send + 'static {
+    /// A record that was kept. First, with `history` false, the values of the keys as they were at the compaction
+    /// revision (never a tombstone); then, with `history` true, each change made after it, tombstones included.
+    fn replay(&mut self, record: Record, history: bool);
+
+    /// The records of one or more whole transactions, in order; `revision` is the last one's. They are durable,
+    /// and nobody has been answered yet: what this call makes visible is seen by every reader that starts after an
+    /// answer. Runs on the path of every write, so it must be short and must not call back into the store.
+    fn publish(&mut self, records: &[Record], revision: Revision);
+}
+
+/// A durable, ordered, transactional map with a short history.
+pub trait Store: Send + Sync + 'static {
+    /// Replays everything retained to `observer`, and from then on publishes every durable batch to it before its
+    /// committers are answered. Called once, before the first commit; blocks while it reads.
+    fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError>;
+
+    /// Hands a transaction to the writer. Unless the queue is full it is in line when this returns, in the order of
+    /// calls, and takes place even if the future is dropped. If the queue is full the future waits for room.
+    fn commit(&self, transaction: Transaction) -> CommitFuture;
+
+    /// Forgets history up to and with `revision` (at most the current one): values that were superseded and keys
+    /// that were deleted by then. Resolves, when the space has been given back, to the revision after which history
+    /// now begins; that is later than asked for if it already was. The embedded store also does this by itself.
+    fn compact(&self, revision: Revision) -> CompactFuture;
+
+    /// Carries out what waits, makes everything durable, stops the writer and gives the data directory free. Blocks
+    /// meanwhile. Later calls are answered [`CommitError::Closed`]. Closing twice is harmless.
+    fn close(&self);
+}
+
+/// Why a transaction did not take place.
+#[derive(Debug, Clone)]
+pub enum CommitError {
+    /// A precondition did not hold. Nothing of the transaction was written.
+    Conflict {
+        /// The first write whose precondition failed.
+        index: usize,
+        /// Its key.
+        key: Key,
+        /// The key's revision at that moment; `None` if it has no value.
+        actual: Option<Revision>,
+    },
+    /// The transaction is malformed: a bound of [`crate::limits`] or a key that occurs twice. The text names it.
+    Invalid(String),
+    /// The store was not started or has been closed. The transaction was not written.
+    Closed,
+    /// The disk failed. Nothing was published; whether the transaction will be there after a restart is unknown.
+    Storage(Arc<dyn Error + Send + Sync>),
+}
+
+impl fmt::Display for CommitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CommitError::Conflict { key, actual: Some(actual), .. } => {
+                write!(f, "precondition failed: {key} is at revision {actual}")
+            }
+            CommitError::Conflict { key, actual: None, .. } => write!(f, "precondition failed: {key} does not exist"),
+            CommitError::Invalid(what) => write!(f, "invalid transaction: {what}"),
+            CommitError::Closed => f.write_str("the store is closed"),
+            CommitError::Storage(error) => write!(f, "the store could not be written: {error}"),
+        }
+    }
+}
+
+impl Error for CommitError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            CommitError::Storage(error) => Some(error.as_ref()),
+            _ => None,
+        }
+    }
+}
+
+/// Why a store could not be opened or started.
+#[derive(Debug)]
+pub enum StoreError {
+    /// Another process (or another store of this one) holds the data directory.
+    Locked(PathBuf),
+    /// The directory holds data of a format that this program does not read.
+    Format {
+        /// The data directory.
+        path: PathBuf,
+        /// The version found there.
+        found: u32,
+        /// The version that this program writes.
+        expected: u32,
+    },
+    /// The directory holds something that this store did not write, or that was damaged since.
+    Corrupt {
+        /// The data directory.
+        path: PathBuf,
+        /// What does not fit.
+        detail: String,
+    },
+    /// The operating system refused.
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// Its words.
+        error: std::io::Error,
+    },
+    /// `start` was called a second time, or after `close`.
+    AlreadyStarted,
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreError::Locked(path) => {
+                write!(f, "data directory {} is in use by another process", path.display())
+            }
+            StoreError::Format { path, found, expected } => write!(
+                f,
+                "data directory {} has format version {found}, this program reads version {expected}",
+                path.display()
+            ),
+            StoreError::Corrupt { path, detail } => {
+                write!(f, "data directory {} is damaged: {detail}", path.display())
+            }
+            StoreError::Io { path, error } => write!(f, "{}: {error}", path.display()),
+            StoreError::AlreadyStarted => f.write_str("the store was already started"),
+        }
+    }
+}
+
+impl Error for StoreError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            StoreError::Io { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! The writer: preconditions, revisions, durability, publication, in this order, for a batch at a time.
+//! Guarantees that nothing is published before it is durable and nothing is answered before it is published.
+//! Must never know a thread, a queue or an engine: a `Backend` makes durable, a clock tells the time.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::api::{CommitError, Observer, Record, Revision, Started, Transaction};
+use crate::clock::Clock;
+use crate::ledger::{Ledger, Position, Removal};
+use crate::retention::{Mark, Retention};
+
+/// An engine's own error, for people to read.
+pub(crate) type BackendError = Arc<dyn Error + Send + Sync>;
+
+/// What must become durable, all of it or nothing.
+#[derive(Debug)]
+pub(crate) struct Step<'a> {
+    /// The revision before this step. Whatever a backend holds of later ones was never acknowledged.
+    pub base: Revision,
+    /// New log entries in order. An entry's ordinal is its place among the records of its revision.
+    pub records: &'a [Record],
+    /// Dead log entries, with the compaction revision that their removal makes.
+    pub removal: Option<&'a Removal>,
+    /// The time marks, if they changed.
+    pub marks: Option<&'a [Mark]>,
+}
+
+/// Makes steps durable.
+pub(crate) trait Backend: Send + 'static {
+    /// Writes a step, and syncs it if it has records (a removal that is lost is only done again). After an error
+    /// the step may be there or not, but never in part.
+    fn persist(&mut self, step: &Step<'_>) -> Result<(), BackendError>;
+}
+
+/// The keeper of no log: what is published is all there is.
+#[derive(Debug)]
+pub(crate) struct NoLog;
+
+impl Backend for NoLog {
+    fn persist(&mut self, _: &Step<'_>) -> Result<(), BackendError> {
+        Ok(())
+    }
+}
+
+/// The state that a log's replay leaves.
+pub(crate) struct Replayed {
+    pub ledger: Ledger,
+    pub marks: Vec<Mark>,
+}
+
+/// The one writer of a store.
+pub(crate) struct Committer<B> {
+    ledger: Ledger,
+    retention: Option<Retention>,
+    backend: B,
+    observer: Box<dyn Observer>,
+    clock: Arc<dyn Clock>,
+    /// History up to here may go.
+    target: Revision,
+    /// The last step failed: leave the disk in peace for a moment.
+    failed: bool,
+}
+
+/// How long after a failure compaction tries again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Longest sleep while something waits for its time, so that a clock that was set is noticed.
+const SLEEP_SECONDS_MAX: u64 = 60;
+
+impl<B: Backend> Committer<B> {
+    /// Goes on from what was replayed. `retention_seconds` of `None` leaves compaction to those who ask for it.
+    pub fn new(
+        backend: B,
+        observer: Box<dyn Observer>,
+        clock: Arc<dyn Clock>,
+        retention_seconds: Option<u64>,
+        replayed: Replayed,
+    ) -> Committer<B> {
+        let target = replayed.ledger.compacted();
+        let retention = retention_seconds.map(|seconds| Retention::new(seconds, replayed.marks));
+        Committer { ledger: replayed.ledger, retention, backend, observer, clock, target, failed: false }
+    }
+
+    pub fn started(&self) -> Started {
+        Started { compacted: self.ledger.compacted(), current: self.ledger.current() }
+    }
+
+    /// Carries out a batch; the answers stand in the order of the transactions. Budget: three hash look-ups and one
+    /// allocation per write, one sync per batch.
+    pub fn run(&mut self, transactions: Vec<Transaction>) -> Vec<Result<Revision, CommitError>> {
+        // Planned before anything is applied: only what is durable may become superfluous.
+        let marked = self.keep_time();
+        let removal = self.ledger.plan_removal(self.target);
+        let base = self.ledger.current();
+        let mut records = Vec::with_capacity(transactions.len());
+        self.ledger.begin();
+        let mut answers: Vec<_> =
+            transactions.into_iter().map(|transaction| self.ledger.apply(transaction, &mut records)).collect();
+        if records.is_empty() {
+            return answers;
+        }
+        let marks = self.marks(marked);
+        let step = Step { base, records: &records, removal: removal.as_ref(), marks: marks.as_deref() };
+        match self.backend.persist(&step) {
+            Ok(()) => {
+                self.failed = false;
+                self.ledger.keep();
+                if let Some(removal) = &removal {
+                    self.ledger.removed(removal);
+                }
+                self.observer.publish(&records, self.ledger.current());
+            }
+            Err(error) => {
+                self.failed = true;
+                self.ledger.rollback();
+                for answer in answers.iter_mut().filter(|answer| answer.is_ok()) {
+                    *answer = Err(CommitError::Storage(error.clone()));
+                }
+            }
+        }
+        answers
+    }
+
+    /// Lets history up to `revision` go. Answers the revision that `compacted` will reach.
+    pub fn request_compaction(&mut self, revision: Revision) -> Revision {
+        self.target = self.target.max(revision.min(self.ledger.current()));
+        self.target
+    }
+
+    /// The revision after which history begins.
+    pub fn compacted(&self) -> Revision {
+        self.ledger.compacted()
+    }
+
+    /// Whether a compaction step is waiting for the writer to have nothing better to do.
+    pub fn wants_compaction(&self) -> bool {
+        !self.failed && self.target > self.ledger.compacted()
+    }
+
+    /// One bounded compaction step without a batch.
+    pub fn compact_step(&mut self) -> Result<(), BackendError> {
+        let Some(removal) = self.ledger.plan_removal(self.target) else { return Ok(()) };
+        let step = Step { base: self.ledger.current(), records: &[], removal: Some(&removal), marks: None };
+        let result = self.backend.persist(&step);
+        self.failed = result.is_err();
+        if result.is_ok() {
+            self.ledger.removed(&removal);
+        }
+        result
+    }
+
+    /// Looks at the clock while nothing is written: history expires in an idle store too.
+    pub fn tick(&mut self) {
+        self.failed = false;
+        if self.keep_time() {
+            let marks = self.marks(true);
+            let step = Step { base: self.ledger.current(), records: &[], removal: None, marks: marks.as_deref() };
+            self.failed = self.backend.persist(&step).is_err();
+        }
+    }
+
+    /// After how long `tick` is to be called if nothing else happens. `None`: never, nothing waits for its time.
+    pub fn sleep(&self) -> Option<Duration> {
+        if self.failed {
+            return Some(RETRY);
+        }
+        let retention = self.retention.as_ref().filter(|_| self.ledger.has_dead())?;
+        let seconds = retention.next_seconds(self.clock.unix_seconds(), self.ledger.current());
+        Some(Duration::from_secs(seconds.clamp(1, SLEEP_SECONDS_MAX)))
+    }
+
+    /// Marks the time if it is due and moves the compaction target. Answers whether the marks changed.
+    fn keep_time(&mut self) -> bool {
+        let Some(retention) = &mut self.retention else { return false };
+        let now = self.clock.unix_seconds();
+        let changed = retention.observe(now, self.ledger.current());
+        let expired = retention.expire(now);
+        self.target = self.target.max(expired.unwrap_or_default());
+        changed || expired.is_some()
+    }
+
+    fn marks(&self, changed: bool) -> Option<Vec<Mark>> {
+        self.retention.as_ref().filter(|_| changed).map(Retention::marks)
+    }
+}
+
+/// Pairs each record with its position in the log.
+pub(crate) fn positions(records: &[Record]) -> impl Iterator<Item = (Position, &Record)> {
+    let mut last = Revision(0);
+    let mut ordinal = 0;
+    records.iter().map(move |record| {
+        ordinal = if record.revision == last { ordinal + 1 } else { 0 };
+        last = record.revision;
+        (Position { revision: record.revision, ordinal }, record)
+    })
+}
+
+#[cfg(test)]
+#[path = "committer_tests.rs"]
+mod tests;

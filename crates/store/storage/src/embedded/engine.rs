@@ -1,0 +1,235 @@
+//! The engine under the embedded store: fjall, set up to be small, and the way back when the disk has failed.
+//! Guarantees that a step is one atomic, synced batch, and that what is damaged is an error and never a panic.
+//! Must never decide anything about keys or revisions: steps come from the committer, meanings from `format`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
+
+use super::format;
+use crate::api::{Key, Observer, Record, Revision, StoreError};
+use crate::committer::{Backend, BackendError, Replayed, Step, positions};
+use crate::ledger::Ledger;
+use crate::limits;
+
+/// How long after a failure the disk is left in peace.
+const REOPEN_AFTER: Duration = Duration::from_secs(1);
+
+/// How long the engine may take to write out a table before it is taken for failed.
+const STALLED_AFTER: Duration = Duration::from_secs(30);
+
+/// An open engine, or one that failed and is to be opened again.
+pub(crate) struct Engine {
+    directory: PathBuf,
+    state: State,
+}
+
+enum State {
+    Open(Open),
+    /// After a failed write only the files know what was written, so they are read again.
+    Failed { since: Instant, error: BackendError },
+}
+
+struct Open {
+    // Declared before the database: handles go first.
+    log: Keyspace,
+    database: Database,
+}
+
+impl Open {
+    fn new(directory: &Path) -> fjall::Result<Open> {
+        let database = Database::builder(directory.join("engine"))
+            .cache_size(limits::ENGINE_CACHE_BYTES)
+            .worker_threads(limits::ENGINE_WORKERS)
+            .max_journaling_size(limits::ENGINE_JOURNAL_BYTES)
+            .max_cached_files(Some(limits::ENGINE_OPEN_FILES))
+            .open()?;
+        // Large values in files of their own: merging tables does not copy them.
+        let log = database.keyspace("log", || {
+            KeyspaceCreateOptions::default()
+                .max_memtable_size(limits::ENGINE_MEMTABLE_BYTES)
+                .with_kv_separation(Some(KvSeparationOptions::default()))
+        })?;
+        Ok(Open { log, database })
+    }
+
+    /// Checks the format version, and writes it into a new store.
+    fn check_version(&self, directory: &Path) -> Result<(), StoreError> {
+        let corrupt = |detail: String| StoreError::Corrupt { path: directory.to_owned(), detail };
+        let read = |error: fjall::Error| corrupt(describe(&error));
+        let version = self.log.get(format::VERSION_KEY).map_err(read)?;
+        match version.as_deref().map(<[u8; 4]>::try_from) {
+            Some(Ok(version)) if u32::from_be_bytes(version) == format::VERSION => Ok(()),
+            Some(Ok(version)) => Err(StoreError::Format {
+                path: directory.to_owned(),
+                found: u32::from_be_bytes(version),
+                expected: format::VERSION,
+            }),
+            Some(Err(_)) => Err(corrupt("the format version is cut short".to_owned())),
+            None if self.log.first_key_value().is_some() => Err(corrupt("there is no format version".to_owned())),
+            None => {
+                let mut batch = self.database.batch().durability(Some(PersistMode::SyncAll));
+                batch.insert(&self.log, format::VERSION_KEY, format::VERSION.to_be_bytes());
+                batch.commit().map_err(read)
+            }
+        }
+    }
+
+    /// Removes what a failed step may have left behind: nobody was told that it exists.
+    fn trim(&self, base: Revision) -> fjall::Result<()> {
+        let mut batch = self.database.batch().durability(Some(PersistMode::SyncData));
+        for guard in self.log.range(format::revision_key(base.next())..) {
+            batch.remove(&self.log, guard.key()?);
+        }
+        batch.commit()
+    }
+
+    /// Waits until the engine has written out what it holds in memory. Left to itself it sleeps in steps of a tenth of
+    /// a second, and for ever once its own threads have failed.
+    fn wait_for_room(&self) -> Result<(), BackendError> {
+        let since = Instant::now();
+        while self.log.sealed_memtable_count() >= limits::ENGINE_SEALED_MEMTABLES_MAX {
+            if since.elapsed() > STALLED_AFTER {
+                return Err(Arc::new(std::io::Error::other("the disk does not take what has been written")));
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
+    /// Budget: one allocation and two copies per record, one system call and one sync per step.
+    fn persist(&self, step: &Step<'_>) -> fjall::Result<()> {
+        // A removal that is lost is done again, so it need not be waited for; order is kept in any case.
+        let durability = if step.records.is_empty() { PersistMode::Buffer } else { PersistMode::SyncData };
+        let writes = step.records.len() + step.removal.map_or(0, |removal| removal.entries.len() + 1) + 1;
+        let mut batch = fjall::OwnedWriteBatch::with_capacity(self.database.clone(), writes).durability(Some(durability));
+        for (position, record) in positions(step.records) {
+            let entry = format::encode_entry(position, &record.key, record.value.as_ref());
+            batch.insert(&self.log, format::position_key(position), entry);
+        }
+        if let Some(removal) = step.removal {
+            for position in &removal.entries {
+                batch.remove(&self.log, format::position_key(*position));
+            }
+            batch.insert(&self.log, format::COMPACTED_KEY, removal.compacted.0.to_be_bytes());
+        }
+        if let Some(marks) = step.marks {
+            batch.insert(&self.log, format::MARKS_KEY, format::encode_marks(marks));
+        }
+        batch.commit()
+    }
+
+    /// Reads the whole log once, in order. Budget: one read and one copy per record.
+    fn replay(&self, observer: &mut dyn Observer) -> Result<Replayed, String> {
+        let read = |error: fjall::Error| describe(&error);
+        let compacted = match self.log.get(format::COMPACTED_KEY).map_err(read)? {
+            Some(bytes) => format::decode_revision(&bytes).ok_or("the compaction revision is cut short")?,
+            None => Revision::EMPTY,
+        };
+        let marks = match self.log.get(format::MARKS_KEY).map_err(read)? {
+            Some(bytes) => format::decode_marks(&bytes).ok_or("the time marks are cut short")?,
+            None => Vec::new(),
+        };
+        let mut ledger = Ledger::new(true, compacted);
+        for guard in self.log.range(format::revision_key(Revision(0))..) {
+            let (key, bytes) = guard.into_inner().map_err(read)?;
+            let position = format::decode_position(&key).ok_or("a log entry's position is malformed")?;
+            let wrong = |what: &str| format!("log entry {}/{}: {what}", position.revision, position.ordinal);
+            let entry = format::decode_entry(position, &bytes).map_err(wrong)?;
+            // Copied, since the engine's buffer may be a part of something larger.
+            let value = entry.value.map(Bytes::copy_from_slice);
+            let key = ledger.replay(position, Key::from(entry.key), value.is_none()).map_err(wrong)?;
+            observer.replay(Record { revision: position.revision, key, value }, position.revision > compacted);
+        }
+        Ok(Replayed { ledger, marks })
+    }
+}
+
+impl Engine {
+    /// Opens the engine in `directory`, whose lock the caller holds.
+    pub fn open(directory: PathBuf) -> Result<Engine, StoreError> {
+        let open = guarded(|| Open::new(&directory).map_err(|error| open_error(&directory, error)))
+            .unwrap_or_else(|detail| Err(StoreError::Corrupt { path: directory.clone(), detail }))?;
+        guarded(|| open.check_version(&directory))
+            .unwrap_or_else(|detail| Err(StoreError::Corrupt { path: directory.clone(), detail }))?;
+        Ok(Engine { directory, state: State::Open(open) })
+    }
+
+    /// Hands everything in the log to `observer` and takes stock.
+    pub fn replay(&mut self, observer: &mut dyn Observer) -> Result<Replayed, StoreError> {
+        let corrupt = |detail: String| StoreError::Corrupt { path: self.directory.clone(), detail };
+        match &self.state {
+            State::Open(open) => guarded(|| open.replay(observer)).and_then(|result| result).map_err(corrupt),
+            State::Failed { error, .. } => Err(corrupt(error.to_string())),
+        }
+    }
+
+    /// The open engine; opened again if it failed long enough ago.
+    fn open_again(&mut self, base: Revision) -> Result<&Open, BackendError> {
+        if let State::Failed { since, error } = &self.state {
+            if since.elapsed() < REOPEN_AFTER {
+                return Err(error.clone());
+            }
+            let open = Open::new(&self.directory).and_then(|open| open.trim(base).map(|()| open));
+            self.state = match open {
+                Ok(open) => State::Open(open),
+                Err(error) => State::Failed { since: Instant::now(), error: Arc::new(error) },
+            };
+        }
+        match &self.state {
+            State::Open(open) => Ok(open),
+            State::Failed { error, .. } => Err(error.clone()),
+        }
+    }
+}
+
+impl Backend for Engine {
+    fn persist(&mut self, step: &Step<'_>) -> Result<(), BackendError> {
+        let open = self.open_again(step.base)?;
+        let written = open.wait_for_room().and_then(|()| open.persist(step).map_err(|error| Arc::new(error) as _));
+        let Err(error) = written else { return Ok(()) };
+        self.state = State::Failed { since: Instant::now(), error: error.clone() };
+        Err(error)
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        if let State::Open(open) = &self.state {
+            // Everything acknowledged is synced already; this makes the last removals durable. If it fails, they
+            // are done again after the next start.
+            let _ = open.database.persist(PersistMode::SyncAll);
+        }
+    }
+}
+
+/// Runs what reads files that may be damaged: where the engine panics over them, that is an error like any other.
+fn guarded<T>(read: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(read)).map_err(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied());
+        format!("the engine gave up: {}", text.unwrap_or("no reason given"))
+    })
+}
+
+fn open_error(directory: &Path, error: fjall::Error) -> StoreError {
+    match error {
+        fjall::Error::Locked => StoreError::Locked(directory.to_owned()),
+        fjall::Error::Io(error) => StoreError::Io { path: directory.join("engine"), error },
+        other => StoreError::Corrupt { path: directory.to_owned(), detail: describe(&other) },
+    }
+}
+
+fn describe(error: &fjall::Error) -> String {
+    match error {
+        fjall::Error::Io(error) => error.to_string(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;
