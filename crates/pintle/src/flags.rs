@@ -147,11 +147,9 @@ impl fmt::Display for FlagError {
             FlagError::Unknown(flag) => write!(f, "unknown flag: {flag}"),
             FlagError::NotSupported(flag) => write!(f, "flag {flag} is not supported"),
             FlagError::NoValue(flag) => write!(f, "flag needs an argument: {flag}"),
-            FlagError::Invalid {
-                flag,
-                value,
-                reason,
-            } => write!(f, "invalid argument \"{value}\" for \"--{flag}\" flag: {reason}"),
+            FlagError::Invalid { flag, value, reason } => {
+                write!(f, "invalid argument \"{value}\" for \"--{flag}\" flag: {reason}")
+            }
             FlagError::Combination(sentence) => f.write_str(sentence),
             FlagError::UnknownCommand(word) => {
                 write!(f, "unknown command \"{word}\"; \"serve\" is what there is")
@@ -212,10 +210,7 @@ enum Given {
 }
 
 /// Recognizes a flag and finds its value, if need be in the next word.
-fn one_flag(
-    word: &str,
-    rest: &mut impl Iterator<Item = String>,
-) -> Result<(Given, String), FlagError> {
+fn one_flag(word: &str, rest: &mut impl Iterator<Item = String>) -> Result<(Given, String), FlagError> {
     let (written, inline) = match word.split_once('=') {
         Some((written, value)) => (written, Some(value.to_owned())),
         None => (word, None),
@@ -338,14 +333,10 @@ impl Draft {
             max_requests_inflight: self.max_requests_inflight.unwrap_or(400),
             max_mutating_requests_inflight: self.max_mutating_requests_inflight.unwrap_or(200),
             request_timeout: self.request_timeout.unwrap_or(Duration::from_secs(60)),
-            min_request_timeout: Duration::from_secs(
-                self.min_request_timeout_seconds.unwrap_or(1800).into(),
-            ),
+            min_request_timeout: Duration::from_secs(self.min_request_timeout_seconds.unwrap_or(1800).into()),
             max_streams_per_connection: self.max_streams_per_connection,
             disable_http2: self.disable_http2,
-            controllers: Controllers {
-                items: self.controllers,
-            },
+            controllers: Controllers { items: self.controllers },
             verbosity: self.verbosity,
             warnings,
         };
@@ -373,10 +364,7 @@ impl Config {
             ("tls-private-key-file", key),
             ("client-ca-file", self.client_ca_file.as_ref()),
             ("token-auth-file", self.token_auth_file.as_ref()),
-            (
-                "service-account-signing-key-file",
-                self.service_account_signing_key_file.as_ref(),
-            ),
+            ("service-account-signing-key-file", self.service_account_signing_key_file.as_ref()),
         ];
         let keys = self.service_account_key_files.iter();
         let keys = keys.map(|path| ("service-account-key-file", Some(path)));
@@ -388,11 +376,7 @@ impl Config {
                 Ok(_) => continue,
                 Err(error) => error.to_string(),
             };
-            return Err(FlagError::Invalid {
-                flag,
-                value: path.display().to_string(),
-                reason: problem,
-            });
+            return Err(FlagError::Invalid { flag, value: path.display().to_string(), reason: problem });
         }
         Ok(())
     }

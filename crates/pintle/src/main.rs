@@ -1,1 +1,137 @@
-fn main() {}
+//! The command: flags, files and signals around the library.
+
+mod flags;
+
+use flags::{Command, Config, Storage};
+use pintle::{Builder, certs, kubeconfig};
+use pintle_auth::{Authenticator, ClientCa, TokenFile};
+use pintle_endpoints::Settings;
+use pintle_endpoints::router::RuntimeConfig;
+use pintle_http::{ServerConfig, TlsConfig, TlsMaterial};
+use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::SystemTime;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+
+fn main() -> ExitCode {
+    let config = match flags::parse(std::env::args()) {
+        Ok(Command::Serve(config)) => config,
+        Ok(Command::Help(text)) => {
+            print!("{text}");
+            return ExitCode::SUCCESS;
+        }
+        Ok(Command::Version) => {
+            println!("Kubernetes {} (pintle {})", pintle_discovery::version::GIT_VERSION, env!("CARGO_PKG_VERSION"));
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => return fail(&error),
+    };
+    config.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(*config)));
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(error.as_ref()),
+    }
+}
+
+fn fail(error: &dyn Error) -> ExitCode {
+    eprintln!("Error: {error}");
+    ExitCode::FAILURE
+}
+
+/// Serves until a signal says to stop.
+async fn run(config: Config) -> Result<(), Box<dyn Error>> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let (builder, certs) = prepare(&config)?;
+    let listener = TcpListener::bind((config.bind_address, config.secure_port)).await?;
+    let port = listener.local_addr()?.port();
+    let server = builder.start(listener).await?;
+    let url = kubeconfig::server_url(config.bind_address, port);
+    kubeconfig::write(&config.kubeconfig, &url, &certs)?;
+    announce(&config, &url);
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    server.stop().await?;
+    Ok(())
+}
+
+/// Reads every file and opens the store: whatever is wrong is told before a port is bound.
+fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
+    let store: Arc<dyn Store> = match config.storage {
+        Storage::Memory => Arc::new(MemoryStore::new()),
+        Storage::Embedded => {
+            std::fs::create_dir_all(&config.data_dir)?;
+            Arc::new(EmbeddedStore::open(&config.data_dir.join("store"), EmbeddedOptions::default())?)
+        }
+    };
+    let range = config.service_cluster_ip_ranges.first();
+    let addresses = [Some(config.bind_address), config.advertise_address, range.map(|range| range.first_address())];
+    let names = certs::ServingNames::new(certs::host_name().as_deref(), addresses.into_iter().flatten());
+    let tls_files = config.tls.as_ref().map(|(cert, key)| (cert.as_path(), key.as_path()));
+    let certs = certs::ensure(&config.cert_dir, tls_files, &names, SystemTime::now())?;
+    let mut client_ca = certs.ca_pem.clone().into_bytes();
+    if let Some(path) = &config.client_ca_file {
+        client_ca.push(b'\n');
+        client_ca.extend(read(path)?);
+    }
+    let mut authenticator = Authenticator::new(config.anonymous_auth);
+    authenticator.client_ca = Some(ClientCa::from_pem(&client_ca)?);
+    if let Some(path) = &config.token_auth_file {
+        authenticator.token_file = Some(TokenFile::parse(&String::from_utf8_lossy(&read(path)?))?);
+    }
+    let tls = TlsConfig::new(&TlsMaterial {
+        cert_chain_pem: certs.serving_cert_pem.clone().into_bytes(),
+        key_pem: certs.serving_key_pem.clone().into_bytes(),
+        client_ca_pem: Some(client_ca.clone()),
+        disable_http2: config.disable_http2,
+    })?;
+    let gates = config.feature_gates.clone();
+    let advertised = config.advertise_address.unwrap_or(config.bind_address);
+    let mut builder = Builder::new(store);
+    builder.authenticator = authenticator;
+    builder.modes.clone_from(&config.authorization_modes);
+    builder.runtime_config = RuntimeConfig(config.runtime_config.clone());
+    builder.feature_gate = Arc::new(move |name| gates.enabled(name));
+    builder.settings = Settings {
+        max_mutating_in_flight: config.max_mutating_requests_inflight.into(),
+        max_read_only_in_flight: config.max_requests_inflight.into(),
+        min_request_timeout_seconds: config.min_request_timeout.as_secs(),
+        server_address: format!("{advertised}:{}", config.secure_port),
+    };
+    builder.bootstrap = bootstrap_settings(config, &client_ca);
+    builder.tls = Some(Arc::new(tls));
+    if let Some(streams) = config.max_streams_per_connection {
+        builder.connections = ServerConfig { max_concurrent_streams: streams, ..ServerConfig::default() };
+    }
+    Ok((builder, certs))
+}
+
+fn bootstrap_settings(config: &Config, client_ca: &[u8]) -> pintle_bootstrap::Settings {
+    let mut settings = pintle_bootstrap::Settings::default();
+    settings.advertise_port = config.secure_port;
+    settings.advertise_address = config.advertise_address.unwrap_or(config.bind_address);
+    settings.client_ca_pem = String::from_utf8_lossy(client_ca).into_owned();
+    settings
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
+    std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()).into())
+}
+
+fn announce(config: &Config, url: &str) {
+    println!("pintle serves Kubernetes {} on {url}", pintle_discovery::version::GIT_VERSION);
+    match config.storage {
+        Storage::Memory => println!("data: in memory, gone when it stops"),
+        Storage::Embedded => println!("data: {}", config.data_dir.display()),
+    }
+    let kubeconfig = std::path::absolute(&config.kubeconfig).unwrap_or_else(|_| config.kubeconfig.clone());
+    println!("export KUBECONFIG={}", kubeconfig.display());
+}

@@ -1,1 +1,21 @@
-//! Discovery documents and OpenAPI, published from the resources and their schemas.
+//! Discovery documents and OpenAPI, published from the resources that a server serves and from their schemas.
+//!
+//! Pure functions from a [`Catalog`] to documents: no HTTP, no cache, no clock. Nothing here may know a kind by name,
+//! and a document is never kept: who serves it decides for how long.
+//!
+//! - [`discovery`]: `/api`, `/apis` and what is below them, in the old form and the aggregated one.
+//! - [`openapi`]: `/openapi/v3` and `/openapi/v2`, the latter in JSON and in its protobuf form.
+//! - [`version`]: `/version`.
+
+pub mod catalog;
+pub mod discovery;
+pub mod openapi;
+pub mod version;
+
+mod document;
+
+pub use catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, VersionEntry, storage_version_hash};
+pub use document::{Document, etag};
+
+#[cfg(test)]
+mod tests;

@@ -1,1 +1,83 @@
-//! Placeholder.
+//! `serve()`: the way of a request, from path to answer.
+//!
+//! A request goes in and a response comes out; nothing here knows of sockets. What happens to objects is the
+//! registry's work; here is how requests are spelled and how answers look.
+
+pub mod body;
+pub mod decode;
+pub mod documents;
+pub mod health;
+pub mod metrics;
+pub mod negotiation;
+pub mod query;
+pub mod read;
+pub mod remove;
+pub mod represent;
+pub mod request;
+pub mod review;
+pub mod router;
+pub mod serve;
+pub mod subresource;
+pub mod watch;
+pub mod write;
+
+pub use body::Body;
+pub use request::{BodyFailure, LazyBody, Request};
+
+use documents::Documents;
+use health::Health;
+use metrics::Metrics;
+use pintle_auth::authorization::rbac::RbacSource;
+use pintle_auth::{Authenticator, Authorizer};
+use pintle_registry::Registry;
+use router::Router;
+use std::sync::Arc;
+
+/// Limits and addresses that the flags set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub max_mutating_in_flight: i64,
+    pub max_read_only_in_flight: i64,
+    /// The shortest time a watch without a timeout is kept open.
+    pub min_request_timeout_seconds: u64,
+    /// `host:port`, as `/api` tells it to clients.
+    pub server_address: String,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            max_mutating_in_flight: 200,
+            max_read_only_in_flight: 400,
+            min_request_timeout_seconds: 1800,
+            server_address: "127.0.0.1:6443".into(),
+        }
+    }
+}
+
+/// Everything that answering requests needs.
+pub struct Api {
+    pub registry: Registry,
+    pub authenticator: Authenticator,
+    pub authorizer: Authorizer,
+    /// The roles behind the authorizer, for reviews that list rules.
+    pub rbac: Arc<dyn RbacSource>,
+    pub router: Router,
+    pub documents: Documents,
+    pub health: Health,
+    pub metrics: Metrics,
+    pub settings: Settings,
+}
+
+impl Api {
+    /// How long a watch that does not say so is kept open: the minimum and up to as much again.
+    pub(crate) fn default_watch_seconds(&self) -> u64 {
+        let mut random = [0u8; 2];
+        self.registry.environment.random(&mut random);
+        let minimum = self.settings.min_request_timeout_seconds;
+        minimum + minimum * u64::from(u16::from_le_bytes(random)) / u64::from(u16::MAX)
+    }
+}
+
+/// The API, shared by all connections.
+pub type SharedApi = Arc<Api>;

@@ -1,30 +1,61 @@
 //! The `apiregistration.k8s.io` group: the registration of API groups.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! A group that this server serves itself is available from the start.
 
 use crate::resource::{Resource, Storage, Subresource};
-use crate::strategy::{GENERAL, NameRule, Part, STATUS, STATUS_PATHS, Strategy};
-use pintle_types::apiregistration::{v1};
+use crate::strategy::{Context, NameRule, STATUS_ALONE, Strategy, WITH_STATUS};
+use crate::views::push;
+use pintle_schema::{Time, Value, ViewMut};
+use pintle_types::apiregistration::v1::{
+    APIService, APIServiceCondition, APIServiceConditionType, APIServiceSpec, APIServiceStatus, ConditionStatus,
+};
 
 pub(crate) static RESOURCES: &[&Resource] = &[&API_SERVICES];
 
-static API_SERVICE_STRATEGY: Strategy = Strategy {
-    name: NameRule::None,
-    unconditional_update: false,
-    reset_fields: STATUS_PATHS,
-    // TODO prepareCreate: status cleared; without spec.service condition Available=True reason Local
-    // TODO prepareUpdate: status kept
-    ..GENERAL
-};
-
-static API_SERVICE_STATUS: Part = Part { keeps: &[], reset_fields: &[], /* spec, labels, annotations, finalizers, ownerReferences kept */ prepare: None, ..STATUS };
-
 static API_SERVICES: Resource = Resource {
     categories: &["api-extensions"],
-    storage: Some(Storage::of::<v1::APIService>("apiregistration.k8s.io/v1", "APIService", "/registry/apiregistration.k8s.io/apiservices/", "InPBPD7+PqM=")),
-    subresources: &[
-        Subresource::status::<v1::APIService>("APIService", &API_SERVICE_STATUS),
-    ],
-    strategy: &API_SERVICE_STRATEGY,
-    ..Resource::cluster::<v1::APIService>("apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService")
+    storage: Some(Storage::of::<APIService>(
+        "apiregistration.k8s.io/v1",
+        "APIService",
+        "/registry/apiregistration.k8s.io/apiservices/",
+        "InPBPD7+PqM=",
+    )),
+    subresources: &[Subresource::status::<APIService>("APIService", &STATUS_ALONE)],
+    strategy: &API_SERVICE,
+    ..Resource::cluster::<APIService>("apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService")
 };
+
+static API_SERVICE: Strategy =
+    Strategy { name: NameRule::None, unconditional_update: false, prepare_create: Some(prepare_create), ..WITH_STATUS };
+
+fn prepare_create(object: &mut Value, context: &mut Context) {
+    let service = ViewMut::<APIService>::new(object);
+    if service.view().field(APIService::SPEC).field(APIServiceSpec::SERVICE).is_set() {
+        return;
+    }
+    let available = APIServiceCondition {
+        r#type: APIServiceConditionType::AVAILABLE,
+        status: ConditionStatus::TRUE,
+        last_transition_time: Time::from_seconds(context.now_unix),
+        reason: "Local".to_owned(),
+        message: "Local APIServices are always available".to_owned(),
+    };
+    push(service.field(APIService::STATUS).field(APIServiceStatus::CONDITIONS), &available);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::created;
+    use pintle_schema::value;
+
+    #[test]
+    fn a_local_group_is_available() {
+        let local = created(&API_SERVICES, value!({"spec": {"group": "apps"}}));
+        let available = value!([{"type": "Available", "status": "True", "lastTransitionTime": "2001-09-09T01:46:40Z",
+            "reason": "Local", "message": "Local APIServices are always available"}]);
+        assert_eq!(local.at(&["status", "conditions"]), Some(&available));
+        let remote = created(&API_SERVICES, value!({"spec": {"service": {"name": "a"}}, "status": {"conditions": []}}));
+        assert_eq!(remote.at(&["status", "conditions"]), None);
+    }
+}

@@ -1,90 +1,227 @@
 //! The `apps` group: workloads that keep sets of pods.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Some of what was once in fields of these kinds lives on in annotations, which are kept in step here.
 
+use crate::core::pod_spec;
 use crate::resource::{Resource, SCALE, Storage, Subresource};
-use crate::strategy::{NameRule, Part, SPEC_PATHS, STATUS, Strategy, WITH_STATUS};
-use pintle_types::apps::{v1};
-
-pub(crate) static RESOURCES: &[&Resource] = &[&CONTROLLER_REVISIONS, &DAEMON_SETS, &DEPLOYMENTS, &REPLICA_SETS, &STATEFUL_SETS];
-
-static DAEMON_SET_STRATEGY: Strategy = Strategy {
-    generation: Some(SPEC_PATHS),
-    // TODO prepareCreate: annotation deprecated.daemonset.template.generation at least "1"
-    // TODO prepareUpdate: template generation annotation kept from old, +1 when spec.template differs
-    // TODO prepareUpdate: generation +1 when spec differs
-    ..WITH_STATUS
+use crate::strategy::{Context, NameRule, Part, SPEC_PATHS, STATUS, Strategy, WITH_STATUS, same};
+use crate::views::{annotation, set_annotation};
+use pintle_schema::{Value, View, ViewMut};
+use pintle_types::apps::v1;
+use pintle_types::core::v1::PersistentVolumeClaim;
+use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
+use v1::{
+    DaemonSet, DaemonSetSpec, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
 };
 
-static DAEMON_SET_STATUS: Part = Part { keeps: &[&["metadata", "annotations", "deprecated.daemonset.template.generation"], &["spec"]], ..STATUS };
-
-static DEPLOYMENT_STRATEGY: Strategy = Strategy {
-    generation: Some(&[&["spec"], &["metadata", "annotations"]]),
-    // TODO prepareUpdate: generation +1 when spec or annotations differ
-    ..WITH_STATUS
-};
-
-static DEPLOYMENT_STATUS: Part = Part { keeps: &[&["metadata", "annotations", "deprecated.deployment.rollback.to"], &["metadata", "labels"], &["spec"]], reset_fields: &[&["spec"], &["metadata", "labels"]], /* metadata.labels kept */ prepare: None, /* terminatingReplicas dropped while gate DeploymentReplicaSetTerminatingReplicas is off and unset before */ prepare: None, ..STATUS };
-
-static REPLICA_SET_STRATEGY: Strategy = Strategy {
-    generation: Some(SPEC_PATHS),
-    ..WITH_STATUS
-};
-
-static STATEFUL_SET_STRATEGY: Strategy = Strategy {
-    name: NameRule::Label,
-    generation: Some(SPEC_PATHS),
-    ..WITH_STATUS
-};
+pub(crate) static RESOURCES: &[&Resource] =
+    &[&CONTROLLER_REVISIONS, &DAEMON_SETS, &DEPLOYMENTS, &REPLICA_SETS, &STATEFUL_SETS];
 
 static CONTROLLER_REVISIONS: Resource = Resource {
-    storage: Some(Storage::of::<v1::ControllerRevision>("apps/v1", "ControllerRevision", "/registry/controllerrevisions/", "85nkx63pcBU=")),
-    ..Resource::namespaced::<v1::ControllerRevision>("apps", "v1", "controllerrevisions", "controllerrevision", "ControllerRevision")
+    storage: Some(Storage::of::<v1::ControllerRevision>(
+        "apps/v1",
+        "ControllerRevision",
+        "/registry/controllerrevisions/",
+        "85nkx63pcBU=",
+    )),
+    ..Resource::namespaced::<v1::ControllerRevision>(
+        "apps",
+        "v1",
+        "controllerrevisions",
+        "controllerrevision",
+        "ControllerRevision",
+    )
 };
 
 static DAEMON_SETS: Resource = Resource {
     short_names: &["ds"],
     categories: &["all"],
-    storage: Some(Storage::of::<v1::DaemonSet>("apps/v1", "DaemonSet", "/registry/daemonsets/", "dd7pWHUlMKQ=")),
-    subresources: &[
-        Subresource::status::<v1::DaemonSet>("DaemonSet", &DAEMON_SET_STATUS),
-    ],
-    strategy: &DAEMON_SET_STRATEGY,
-    ..Resource::namespaced::<v1::DaemonSet>("apps", "v1", "daemonsets", "daemonset", "DaemonSet")
+    storage: Some(Storage::of::<DaemonSet>("apps/v1", "DaemonSet", "/registry/daemonsets/", "dd7pWHUlMKQ=")),
+    subresources: &[Subresource::status::<DaemonSet>("DaemonSet", &DAEMON_SET_STATUS)],
+    strategy: &DAEMON_SET,
+    ..Resource::namespaced::<DaemonSet>("apps", "v1", "daemonsets", "daemonset", "DaemonSet")
 };
 
 static DEPLOYMENTS: Resource = Resource {
     short_names: &["deploy"],
     categories: &["all"],
-    storage: Some(Storage::of::<v1::Deployment>("apps/v1", "Deployment", "/registry/deployments/", "8aSe+NMegvE=")),
-    subresources: &[
-        Subresource::scale(&SCALE),
-        Subresource::status::<v1::Deployment>("Deployment", &DEPLOYMENT_STATUS),
-    ],
-    strategy: &DEPLOYMENT_STRATEGY,
-    ..Resource::namespaced::<v1::Deployment>("apps", "v1", "deployments", "deployment", "Deployment")
+    storage: Some(Storage::of::<Deployment>("apps/v1", "Deployment", "/registry/deployments/", "8aSe+NMegvE=")),
+    subresources: &[Subresource::scale(&SCALE), Subresource::status::<Deployment>("Deployment", &DEPLOYMENT_STATUS)],
+    strategy: &DEPLOYMENT,
+    ..Resource::namespaced::<Deployment>("apps", "v1", "deployments", "deployment", "Deployment")
 };
 
 static REPLICA_SETS: Resource = Resource {
     short_names: &["rs"],
     categories: &["all"],
-    storage: Some(Storage::of::<v1::ReplicaSet>("apps/v1", "ReplicaSet", "/registry/replicasets/", "P1RzHs8/mWQ=")),
-    subresources: &[
-        Subresource::scale(&SCALE),
-        Subresource::status::<v1::ReplicaSet>("ReplicaSet", &STATUS),
-    ],
-    strategy: &REPLICA_SET_STRATEGY,
-    ..Resource::namespaced::<v1::ReplicaSet>("apps", "v1", "replicasets", "replicaset", "ReplicaSet")
+    storage: Some(Storage::of::<ReplicaSet>("apps/v1", "ReplicaSet", "/registry/replicasets/", "P1RzHs8/mWQ=")),
+    subresources: &[Subresource::scale(&SCALE), Subresource::status::<ReplicaSet>("ReplicaSet", &STATUS)],
+    strategy: &REPLICA_SET,
+    ..Resource::namespaced::<ReplicaSet>("apps", "v1", "replicasets", "replicaset", "ReplicaSet")
 };
 
 static STATEFUL_SETS: Resource = Resource {
     short_names: &["sts"],
     categories: &["all"],
-    storage: Some(Storage::of::<v1::StatefulSet>("apps/v1", "StatefulSet", "/registry/statefulsets/", "H+vl74LkKdo=")),
-    subresources: &[
-        Subresource::scale(&SCALE),
-        Subresource::status::<v1::StatefulSet>("StatefulSet", &STATUS),
-    ],
-    strategy: &STATEFUL_SET_STRATEGY,
-    ..Resource::namespaced::<v1::StatefulSet>("apps", "v1", "statefulsets", "statefulset", "StatefulSet")
+    storage: Some(Storage::of::<StatefulSet>("apps/v1", "StatefulSet", "/registry/statefulsets/", "H+vl74LkKdo=")),
+    subresources: &[Subresource::scale(&SCALE), Subresource::status::<StatefulSet>("StatefulSet", &STATUS)],
+    strategy: &STATEFUL_SET,
+    ..Resource::namespaced::<StatefulSet>("apps", "v1", "statefulsets", "statefulset", "StatefulSet")
 };
+
+static DAEMON_SET: Strategy = Strategy {
+    generation: Some(SPEC_PATHS),
+    prepare_create: Some(create_daemon_set),
+    prepare_update: Some(update_daemon_set),
+    normalize: Some(|object| pod_spec::normalize_template(daemon_set_spec(object).field(DaemonSetSpec::TEMPLATE))),
+    malformed: Some(malformed_daemon_set),
+    ..WITH_STATUS
+};
+
+static DAEMON_SET_STATUS: Part =
+    Part { keeps: &[&["metadata", "annotations", TEMPLATE_GENERATION], &["spec"]], ..STATUS };
+
+static DEPLOYMENT: Strategy = Strategy {
+    generation: Some(&[&["spec"], &["metadata", "annotations"]]),
+    normalize: Some(|object| {
+        let spec = ViewMut::<Deployment>::new(object).field(Deployment::SPEC);
+        pod_spec::normalize_template(spec.field(DeploymentSpec::TEMPLATE));
+    }),
+    malformed: Some(malformed_deployment),
+    ..WITH_STATUS
+};
+
+static DEPLOYMENT_STATUS: Part = Part {
+    keeps: &[&["metadata", "annotations", ROLLBACK_TO], &["metadata", "labels"], &["spec"]],
+    reset_fields: &[&["spec"], &["metadata", "labels"]],
+    ..STATUS
+};
+
+static REPLICA_SET: Strategy = Strategy {
+    generation: Some(SPEC_PATHS),
+    normalize: Some(|object| {
+        let spec = ViewMut::<ReplicaSet>::new(object).field(ReplicaSet::SPEC);
+        pod_spec::normalize_template(spec.field(ReplicaSetSpec::TEMPLATE));
+    }),
+    ..WITH_STATUS
+};
+
+static STATEFUL_SET: Strategy = Strategy {
+    name: NameRule::Label,
+    generation: Some(SPEC_PATHS),
+    normalize: Some(normalize_stateful_set),
+    ..WITH_STATUS
+};
+
+/// Counts the changes of a daemon set's template.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+
+/// The revision to go back to.
+const ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
+
+fn daemon_set_spec(object: &mut Value) -> ViewMut<'_, DaemonSetSpec> {
+    ViewMut::<DaemonSet>::new(object).field(DaemonSet::SPEC)
+}
+
+fn template_generation(object: View<'_, DaemonSet>) -> i64 {
+    let text = annotation(object.field(DaemonSet::METADATA), TEMPLATE_GENERATION);
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+fn set_template_generation(object: ViewMut<'_, DaemonSet>, generation: i64) {
+    set_annotation(object.field(DaemonSet::METADATA), TEMPLATE_GENERATION, generation.to_string());
+}
+
+fn create_daemon_set(object: &mut Value, _: &mut Context) {
+    let generation = template_generation(View::new(object)).max(1);
+    set_template_generation(ViewMut::new(object), generation);
+}
+
+fn update_daemon_set(new: &mut Value, old: &Value, _: &mut Context) {
+    let old = View::<DaemonSet>::new(old);
+    let template =
+        |object: View<'_, DaemonSet>| object.field(DaemonSet::SPEC).field(DaemonSetSpec::TEMPLATE).value().clone();
+    let changed = !same(&template(View::new(new)), &template(old));
+    set_template_generation(ViewMut::new(new), template_generation(old) + i64::from(changed));
+}
+
+fn malformed_daemon_set(object: &Value) -> Option<String> {
+    not_a_number(View::<DaemonSet>::new(object).field(DaemonSet::METADATA), TEMPLATE_GENERATION).map(|(_, why)| why)
+}
+
+fn malformed_deployment(object: &Value) -> Option<String> {
+    let (text, why) = not_a_number(View::<Deployment>::new(object).field(Deployment::METADATA), ROLLBACK_TO)?;
+    Some(format!("failed to parse annotation[{ROLLBACK_TO}]={text} as int64: {why}"))
+}
+
+/// An annotation that should be a number and is none, and why.
+fn not_a_number<'a>(metadata: View<'a, ObjectMeta>, key: &str) -> Option<(&'a str, String)> {
+    let text = annotation(metadata, key)?;
+    let why = match text.parse::<i64>().err()?.kind() {
+        std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
+        _ => "invalid syntax",
+    };
+    Some((text, format!("strconv.ParseInt: parsing {text:?}: {why}")))
+}
+
+/// Says of the claims' templates what they are, whatever the request said.
+fn normalize_stateful_set(object: &mut Value) {
+    let mut spec = ViewMut::<StatefulSet>::new(object).field(StatefulSet::SPEC);
+    pod_spec::normalize_template(spec.by_ref().field(StatefulSetSpec::TEMPLATE));
+    for mut claim in spec.field(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES).iter_mut() {
+        let mut meta = claim.by_ref().field(PersistentVolumeClaim::TYPE_META);
+        meta.by_ref().field(TypeMeta::KIND).set("PersistentVolumeClaim");
+        meta.field(TypeMeta::API_VERSION).set("v1");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{created, normalized, with_context};
+    use pintle_schema::value;
+
+    fn daemon_set(generation: Value, image: &str) -> Value {
+        let mut object = value!({"spec": {"template": {"spec": {"containers": [{"name": "a", "image": image}]}}}});
+        object.set_at(&["metadata", "annotations", TEMPLATE_GENERATION], generation);
+        object
+    }
+
+    #[test]
+    fn template_generations() {
+        let path = ["metadata", "annotations", TEMPLATE_GENERATION];
+        for (given, expected) in [(value!(null), "1"), (value!("0"), "1"), (value!("07"), "7")] {
+            assert_eq!(created(&DAEMON_SETS, daemon_set(given, "a")).str_at(&path), expected);
+        }
+        let old = daemon_set(value!("4"), "a");
+        for (image, expected) in [("a", "4"), ("b", "5")] {
+            let mut new = daemon_set(value!("9"), image);
+            with_context(|context| update_daemon_set(&mut new, &old, context));
+            assert_eq!(new.str_at(&path), expected, "{image}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_annotations() {
+        let mut deployment = value!({});
+        for (text, expected) in [
+            ("3", None),
+            ("-3", None),
+            ("x", Some("strconv.ParseInt: parsing \"x\": invalid syntax")),
+            ("99999999999999999999", Some("strconv.ParseInt: parsing \"99999999999999999999\": value out of range")),
+        ] {
+            deployment.set_at(&["metadata", "annotations", ROLLBACK_TO], text);
+            let expected =
+                expected.map(|why| format!("failed to parse annotation[{ROLLBACK_TO}]={text} as int64: {why}"));
+            assert_eq!(malformed_deployment(&deployment), expected);
+        }
+    }
+
+    #[test]
+    fn claim_templates_say_what_they_are() {
+        let given = value!({"spec": {"volumeClaimTemplates": [{"kind": "Other", "metadata": {"name": "a"}}]}});
+        let found = normalized(&STATEFUL_SETS, given);
+        let claims = found.at(&["spec", "volumeClaimTemplates"]).and_then(Value::as_list).unwrap_or_default();
+        assert_eq!((claims[0].str_at(&["kind"]), claims[0].str_at(&["apiVersion"])), ("PersistentVolumeClaim", "v1"));
+    }
+}

@@ -1,46 +1,111 @@
 //! The `batch` group: jobs and their schedules.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! A job that does not choose its pods itself is given labels and a selector of its own when it is created.
 
+use crate::core::pod_spec;
 use crate::resource::{Resource, Selectable, Storage, Subresource};
-use crate::strategy::{GarbageCollection, SPEC_PATHS, STATUS, Strategy, WITH_STATUS};
-use pintle_types::batch::{v1};
+use crate::strategy::{Context, GarbageCollection, SPEC_PATHS, STATUS, Strategy, WITH_STATUS};
+use pintle_schema::{Value, ViewMut};
+use pintle_types::batch::v1;
+use pintle_types::core::v1::PodTemplateSpec;
+use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
+use v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 
 pub(crate) static RESOURCES: &[&Resource] = &[&CRON_JOBS, &JOBS];
-
-static CRON_JOB_STRATEGY: Strategy = Strategy {
-    generation: Some(SPEC_PATHS),
-    ..WITH_STATUS
-};
-
-static JOB_STRATEGY: Strategy = Strategy {
-    garbage_collection: GarbageCollection::Orphan,
-    generation: Some(SPEC_PATHS),
-    // TODO prepareCreate: manualSelector not true: template labels job-name, batch.kubernetes.io/job-name = metadata.name and controller-uid, batch.kubernetes.io/controller-uid = metadata.uid added where missing; selector.matchLabels["batch.kubernetes.io/controller-uid"] = uid added where missing
-    ..WITH_STATUS
-};
 
 static CRON_JOBS: Resource = Resource {
     short_names: &["cj"],
     categories: &["all"],
-    storage: Some(Storage::of::<v1::CronJob>("batch/v1", "CronJob", "/registry/cronjobs/", "sd5LIXh4Fjs=")),
-    subresources: &[
-        Subresource::status::<v1::CronJob>("CronJob", &STATUS),
-    ],
-    strategy: &CRON_JOB_STRATEGY,
-    ..Resource::namespaced::<v1::CronJob>("batch", "v1", "cronjobs", "cronjob", "CronJob")
+    storage: Some(Storage::of::<CronJob>("batch/v1", "CronJob", "/registry/cronjobs/", "sd5LIXh4Fjs=")),
+    subresources: &[Subresource::status::<CronJob>("CronJob", &STATUS)],
+    strategy: &CRON_JOB,
+    ..Resource::namespaced::<CronJob>("batch", "v1", "cronjobs", "cronjob", "CronJob")
 };
 
 static JOBS: Resource = Resource {
     categories: &["all"],
-    storage: Some(Storage::of::<v1::Job>("batch/v1", "Job", "/registry/jobs/", "mudhfqk/qZY=")),
-    subresources: &[
-        Subresource::status::<v1::Job>("Job", &STATUS),
-    ],
-    selectable: &[
-        Selectable::path("status.successful", &["status", "successful"]),
-    ],
+    storage: Some(Storage::of::<Job>("batch/v1", "Job", "/registry/jobs/", "mudhfqk/qZY=")),
+    subresources: &[Subresource::status::<Job>("Job", &STATUS)],
+    selectable: &[Selectable::path("status.successful", &["status", "succeeded"])],
     selector_refusal: "field label \"{label}\" not supported for Job",
-    strategy: &JOB_STRATEGY,
-    ..Resource::namespaced::<v1::Job>("batch", "v1", "jobs", "job", "Job")
+    strategy: &JOB,
+    ..Resource::namespaced::<Job>("batch", "v1", "jobs", "job", "Job")
 };
+
+static CRON_JOB: Strategy =
+    Strategy { generation: Some(SPEC_PATHS), normalize: Some(normalize_cron_job), ..WITH_STATUS };
+
+static JOB: Strategy = Strategy {
+    garbage_collection: GarbageCollection::Orphan,
+    generation: Some(SPEC_PATHS),
+    prepare_create: Some(choose_pods),
+    normalize: Some(|object| {
+        let spec = ViewMut::<Job>::new(object).field(Job::SPEC);
+        pod_spec::normalize_template(spec.field(JobSpec::TEMPLATE));
+    }),
+    ..WITH_STATUS
+};
+
+const JOB_NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
+const CONTROLLER_UID_LABEL: &str = "batch.kubernetes.io/controller-uid";
+const CONTROLLER_UID_LABELS: [&str; 2] = ["controller-uid", CONTROLLER_UID_LABEL];
+
+fn normalize_cron_job(object: &mut Value) {
+    let spec = ViewMut::<CronJob>::new(object).field(CronJob::SPEC);
+    let job = spec.field(CronJobSpec::JOB_TEMPLATE).field(JobTemplateSpec::SPEC);
+    pod_spec::normalize_template(job.field(JobSpec::TEMPLATE));
+}
+
+/// Labels the template and selects by the job's uid. What the client set stays: validation speaks of conflicts.
+fn choose_pods(object: &mut Value, _: &mut Context) {
+    let mut job = ViewMut::<Job>::new(object);
+    let metadata = job.view().field(Job::METADATA);
+    let (name, uid) = (metadata.field(ObjectMeta::NAME).get(), metadata.field(ObjectMeta::UID).get());
+    let mut spec = job.by_ref().field(Job::SPEC);
+    if spec.view().field(JobSpec::MANUAL_SELECTOR).get() == Some(true) {
+        return;
+    }
+    let template = spec.by_ref().field(JobSpec::TEMPLATE).field(PodTemplateSpec::METADATA);
+    let labels = template.field(ObjectMeta::LABELS).raw().make_map();
+    let wanted = JOB_NAME_LABELS.iter().map(|label| (label, &name));
+    for (label, value) in wanted.chain(CONTROLLER_UID_LABELS.iter().map(|label| (label, &uid))) {
+        if !labels.contains_key(label) {
+            labels.set(*label, value.as_str());
+        }
+    }
+    let selector = spec.field(JobSpec::SELECTOR).or_zero().field(LabelSelector::MATCH_LABELS).raw().make_map();
+    if !selector.contains_key(CONTROLLER_UID_LABEL) {
+        selector.set(CONTROLLER_UID_LABEL, uid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::created;
+    use pintle_schema::value;
+
+    #[test]
+    fn a_job_chooses_its_pods() {
+        let job = created(
+            &JOBS,
+            value!({
+                "metadata": {"name": "a", "uid": "u"},
+                "spec": {"template": {"metadata": {"labels": {"job-name": "mine"}}}}
+            }),
+        );
+        let labels = value!({
+            "batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name": "a", "controller-uid": "u",
+            "job-name": "mine"
+        });
+        assert_eq!(job.at(&["spec", "template", "metadata", "labels"]), Some(&labels));
+        let selector = value!({"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}});
+        assert_eq!(job.at(&["spec", "selector"]), Some(&selector));
+    }
+
+    #[test]
+    fn unless_told_not_to() {
+        let job = created(&JOBS, value!({"metadata": {"name": "a", "uid": "u"}, "spec": {"manualSelector": true}}));
+        assert_eq!(job.at(&["spec", "selector"]), None);
+    }
+}

@@ -1,54 +1,49 @@
 //! The `certificates.k8s.io` group: signing requests and trust bundles.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! Who asks for a certificate is what the server knows of the request, never what the request says.
 
-use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Served, Storage, Subresource, Verbs};
-use crate::strategy::{GENERAL, NameRule, Part, SPEC_PATHS, STATUS, STATUS_PATHS, Strategy};
+use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Served, Storage, Subresource};
+use crate::strategy::{Context, GENERAL, NameRule, Part, STATUS, STATUS_PATHS, Strategy};
+use crate::views::set_if_absent;
+use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::certificates::{v1, v1alpha1, v1beta1};
-
-pub(crate) static RESOURCES: &[&Resource] = &[&CERTIFICATE_SIGNING_REQUESTS, &CLUSTER_TRUST_BUNDLES, &POD_CERTIFICATE_REQUESTS, &CLUSTER_TRUST_BUNDLES_V1ALPHA1];
-
-static CERTIFICATE_SIGNING_REQUEST_STRATEGY: Strategy = Strategy {
-    name: NameRule::PathSegment,
-    create_clears: &[&["status"], &["spec", "extra"]],
-    update_keeps: &[&["spec"], &["status"]],
-    reset_fields: &[&["spec"], &["status"]],
-    // TODO prepareCreate: spec.username, uid, groups, extra overwritten from the requesting user
-    // TODO prepareCreate: status = {conditions: []}
-    // TODO prepareUpdate: spec and status kept (main resource only updates metadata)
-    ..GENERAL
+use v1::{
+    CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestSpec,
+    CertificateSigningRequestStatus, ExtraValue, RequestConditionType,
 };
 
-static CERTIFICATE_SIGNING_REQUEST_STATUS: Part = Part { reset_fields: SPEC_PATHS, /* Approved and Denied conditions kept from old */ prepare: None, /* other conditions, certificate taken; same timestamps rule */ prepare: None, ..STATUS };
-
-static CLUSTER_TRUST_BUNDLE_STRATEGY: Strategy = Strategy {
-    name: NameRule::None,
-    unconditional_update: false,
-    ..GENERAL
-};
-
-const CLUSTER_TRUST_BUNDLE_STORAGE: Storage = Storage::of::<v1beta1::ClusterTrustBundle>("certificates.k8s.io/v1beta1", "ClusterTrustBundle", "/registry/clustertrustbundles/", "v5yhuVertL4=");
-
-static POD_CERTIFICATE_REQUEST_STRATEGY: Strategy = Strategy {
-    unconditional_update: false,
-    create_clears: STATUS_PATHS,
-    update_keeps: STATUS_PATHS,
-    ..GENERAL
-};
-
-static POD_CERTIFICATE_REQUEST_STATUS: Part = Part { keeps_metadata: true, ..STATUS };
+pub(crate) static RESOURCES: &[&Resource] = &[
+    &CERTIFICATE_SIGNING_REQUESTS,
+    &CLUSTER_TRUST_BUNDLES,
+    &POD_CERTIFICATE_REQUESTS,
+    &CLUSTER_TRUST_BUNDLES_V1ALPHA1,
+];
 
 static CERTIFICATE_SIGNING_REQUESTS: Resource = Resource {
     short_names: &["csr"],
-    storage: Some(Storage::of::<v1::CertificateSigningRequest>("certificates.k8s.io/v1", "CertificateSigningRequest", "/registry/certificatesigningrequests/", "95fRKMXA+00=")),
+    storage: Some(Storage::of::<CertificateSigningRequest>(
+        "certificates.k8s.io/v1",
+        "CertificateSigningRequest",
+        "/registry/certificatesigningrequests/",
+        "95fRKMXA+00=",
+    )),
     subresources: &[
-        Subresource::OTHER("approval", "CertificateSigningRequest", Verbs::PART, null),
-        Subresource::status::<v1::CertificateSigningRequest>("CertificateSigningRequest", &CERTIFICATE_SIGNING_REQUEST_STATUS),
+        Subresource::part::<CertificateSigningRequest>("approval", "CertificateSigningRequest", &APPROVAL),
+        Subresource::status::<CertificateSigningRequest>(
+            "CertificateSigningRequest",
+            &CERTIFICATE_SIGNING_REQUEST_STATUS,
+        ),
     ],
     selectable: &[Selectable::path("spec.signerName", &["spec", "signerName"])],
     selector_refusal: NOT_SUPPORTED,
-    strategy: &CERTIFICATE_SIGNING_REQUEST_STRATEGY,
-    ..Resource::cluster::<v1::CertificateSigningRequest>("certificates.k8s.io", "v1", "certificatesigningrequests", "certificatesigningrequest", "CertificateSigningRequest")
+    strategy: &CERTIFICATE_SIGNING_REQUEST,
+    ..Resource::cluster::<CertificateSigningRequest>(
+        "certificates.k8s.io",
+        "v1",
+        "certificatesigningrequests",
+        "certificatesigningrequest",
+        "CertificateSigningRequest",
+    )
 };
 
 static CLUSTER_TRUST_BUNDLES: Resource = Resource {
@@ -56,16 +51,28 @@ static CLUSTER_TRUST_BUNDLES: Resource = Resource {
     storage: Some(CLUSTER_TRUST_BUNDLE_STORAGE),
     selectable: &[Selectable::path("spec.signerName", &["spec", "signerName"])],
     selector_refusal: NOT_SUPPORTED,
-    strategy: &CLUSTER_TRUST_BUNDLE_STRATEGY,
-    ..Resource::cluster::<v1beta1::ClusterTrustBundle>("certificates.k8s.io", "v1beta1", "clustertrustbundles", "clustertrustbundle", "ClusterTrustBundle")
+    strategy: &CLUSTER_TRUST_BUNDLE,
+    ..Resource::cluster::<v1beta1::ClusterTrustBundle>(
+        "certificates.k8s.io",
+        "v1beta1",
+        "clustertrustbundles",
+        "clustertrustbundle",
+        "ClusterTrustBundle",
+    )
 };
 
 static POD_CERTIFICATE_REQUESTS: Resource = Resource {
     served: Served::Gated("PodCertificateRequest"),
-    storage: Some(Storage::of::<v1beta1::PodCertificateRequest>("certificates.k8s.io/v1beta1", "PodCertificateRequest", "/registry/podcertificaterequests/", "wYA9yXQH8fg=")),
-    subresources: &[
-        Subresource::status::<v1beta1::PodCertificateRequest>("PodCertificateRequest", &POD_CERTIFICATE_REQUEST_STATUS),
-    ],
+    storage: Some(Storage::of::<v1beta1::PodCertificateRequest>(
+        "certificates.k8s.io/v1beta1",
+        "PodCertificateRequest",
+        "/registry/podcertificaterequests/",
+        "wYA9yXQH8fg=",
+    )),
+    subresources: &[Subresource::status::<v1beta1::PodCertificateRequest>(
+        "PodCertificateRequest",
+        &POD_CERTIFICATE_REQUEST_STATUS,
+    )],
     selectable: &[
         Selectable::path("spec.nodeName", &["spec", "nodeName"]),
         Selectable::path("spec.podName", &["spec", "podName"]),
@@ -73,8 +80,14 @@ static POD_CERTIFICATE_REQUESTS: Resource = Resource {
         Selectable::refused("metadata.namespace"),
     ],
     selector_refusal: NOT_SUPPORTED,
-    strategy: &POD_CERTIFICATE_REQUEST_STRATEGY,
-    ..Resource::namespaced::<v1beta1::PodCertificateRequest>("certificates.k8s.io", "v1beta1", "podcertificaterequests", "podcertificaterequest", "PodCertificateRequest")
+    strategy: &POD_CERTIFICATE_REQUEST,
+    ..Resource::namespaced::<v1beta1::PodCertificateRequest>(
+        "certificates.k8s.io",
+        "v1beta1",
+        "podcertificaterequests",
+        "podcertificaterequest",
+        "PodCertificateRequest",
+    )
 };
 
 static CLUSTER_TRUST_BUNDLES_V1ALPHA1: Resource = Resource {
@@ -82,7 +95,137 @@ static CLUSTER_TRUST_BUNDLES_V1ALPHA1: Resource = Resource {
     storage: Some(CLUSTER_TRUST_BUNDLE_STORAGE),
     selectable: &[Selectable::path("spec.signerName", &["spec", "signerName"])],
     selector_refusal: NOT_SUPPORTED,
-    strategy: &CLUSTER_TRUST_BUNDLE_STRATEGY,
+    strategy: &CLUSTER_TRUST_BUNDLE,
     deprecation: "certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+",
-    ..Resource::cluster::<v1alpha1::ClusterTrustBundle>("certificates.k8s.io", "v1alpha1", "clustertrustbundles", "clustertrustbundle", "ClusterTrustBundle")
+    ..Resource::cluster::<v1alpha1::ClusterTrustBundle>(
+        "certificates.k8s.io",
+        "v1alpha1",
+        "clustertrustbundles",
+        "clustertrustbundle",
+        "ClusterTrustBundle",
+    )
 };
+
+static CERTIFICATE_SIGNING_REQUEST: Strategy = Strategy {
+    name: NameRule::PathSegment,
+    create_clears: STATUS_PATHS,
+    update_keeps: &[&["spec"], &["status"]],
+    reset_fields: &[&["spec"], &["status"]],
+    prepare_create: Some(note_who_asks),
+    ..GENERAL
+};
+
+static APPROVAL: Part = Part {
+    keeps: &[&["spec"], &["status", "certificate"]],
+    reset_fields: &[&["spec"], &["status", "certificate"]],
+    prepare: Some(date_conditions),
+    ..STATUS
+};
+
+static CERTIFICATE_SIGNING_REQUEST_STATUS: Part =
+    Part { reset_fields: &[&["spec"], &["status", "conditions"]], prepare: Some(prepare_status), ..STATUS };
+
+static CLUSTER_TRUST_BUNDLE: Strategy = Strategy { name: NameRule::None, unconditional_update: false, ..GENERAL };
+
+const CLUSTER_TRUST_BUNDLE_STORAGE: Storage = Storage::of::<v1beta1::ClusterTrustBundle>(
+    "certificates.k8s.io/v1beta1",
+    "ClusterTrustBundle",
+    "/registry/clustertrustbundles/",
+    "v5yhuVertL4=",
+);
+
+static POD_CERTIFICATE_REQUEST: Strategy =
+    Strategy { unconditional_update: false, create_clears: STATUS_PATHS, update_keeps: STATUS_PATHS, ..GENERAL };
+
+static POD_CERTIFICATE_REQUEST_STATUS: Part = Part { keeps_metadata: true, ..STATUS };
+
+type Conditions = Vec<CertificateSigningRequestCondition>;
+
+fn note_who_asks(object: &mut Value, context: &mut Context) {
+    let mut spec = ViewMut::<CertificateSigningRequest>::new(object).field(CertificateSigningRequest::SPEC);
+    spec.by_ref().field(CertificateSigningRequestSpec::USERNAME).set(context.user);
+    spec.by_ref().field(CertificateSigningRequestSpec::UID).set(context.user_uid);
+    spec.by_ref().field(CertificateSigningRequestSpec::GROUPS).set(context.groups);
+    let extra = context.extra.iter().map(|(key, items)| (key.clone(), ExtraValue { items: items.clone() }));
+    spec.field(CertificateSigningRequestSpec::EXTRA).set(extra.collect::<std::collections::BTreeMap<_, _>>());
+}
+
+fn conditions(object: &mut Value) -> ViewMut<'_, Conditions> {
+    let status = ViewMut::<CertificateSigningRequest>::new(object).field(CertificateSigningRequest::STATUS);
+    status.field(CertificateSigningRequestStatus::CONDITIONS)
+}
+
+fn old_conditions(object: &Value) -> View<'_, Conditions> {
+    let status = View::<CertificateSigningRequest>::new(object).field(CertificateSigningRequest::STATUS);
+    status.field(CertificateSigningRequestStatus::CONDITIONS)
+}
+
+/// Dates conditions: when they were updated, and since when they have had their status.
+fn date_conditions(new: &mut Value, old: &Value, context: &mut Context) {
+    let now = Time::from_seconds(context.now_unix);
+    for mut condition in conditions(new).iter_mut() {
+        let same_state = |before: &View<'_, CertificateSigningRequestCondition>| {
+            let (before, condition) = (before.get(), condition.view().get());
+            before.r#type == condition.r#type && before.status == condition.status
+        };
+        let since = old_conditions(old).iter().filter(same_state);
+        let since = since.map(|before| before.field(CertificateSigningRequestCondition::LAST_TRANSITION_TIME).get());
+        let since = since.filter(|time| !time.is_zero()).next().unwrap_or(now);
+        set_if_absent(&mut condition, CertificateSigningRequestCondition::LAST_UPDATE_TIME, now);
+        set_if_absent(&mut condition, CertificateSigningRequestCondition::LAST_TRANSITION_TIME, since);
+    }
+}
+
+/// Leaves decisions about the request as they were, where the writer has as many of them.
+fn prepare_status(new: &mut Value, old: &Value, context: &mut Context) {
+    for decision in [RequestConditionType::APPROVED, RequestConditionType::DENIED] {
+        let is_decision = |condition: &View<'_, CertificateSigningRequestCondition>| {
+            condition.field(CertificateSigningRequestCondition::TYPE).get() == decision
+        };
+        let before: Vec<Value> = old_conditions(old).iter().filter(is_decision).map(|c| c.value().clone()).collect();
+        let now: Vec<_> = conditions(new).iter_mut().filter(|condition| is_decision(&condition.view())).collect();
+        if now.len() == before.len() {
+            now.into_iter().zip(before).for_each(|(condition, before)| *condition.raw() = before);
+        }
+    }
+    date_conditions(new, old, context);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{created, pruned, with_context};
+    use pintle_schema::value;
+
+    #[test]
+    fn the_server_says_who_asks() {
+        let given = value!({"spec": {"username": "root", "uid": "0", "groups": ["wheel"], "extra": {"a": ["b"]}}});
+        let found = created(&CERTIFICATE_SIGNING_REQUESTS, given);
+        assert_eq!(found.str_at(&["spec", "username"]), "jane");
+        assert_eq!(found.str_at(&["spec", "uid"]), "42");
+        assert_eq!(found.at(&["spec", "groups"]), Some(&value!(["a", "b"])));
+        assert_eq!(found.at(&["spec", "extra"]), Some(&value!({"k": ["v"]})));
+    }
+
+    #[test]
+    fn decisions_stay_and_conditions_are_dated() {
+        let (now, before) = ("2001-09-09T01:46:40Z", "2001-01-01T00:00:00Z");
+        let approved = |message: &str| {
+            value!({"type": "Approved", "status": "True", "message": message,
+                "lastUpdateTime": before, "lastTransitionTime": before})
+        };
+        let failed = value!({"type": "Failed", "status": "True"});
+        let old = value!({"status": {"conditions": [(approved("old"))]}});
+        let mut new = value!({"status": {"conditions": [(approved("new")), failed]}});
+        with_context(|context| prepare_status(&mut new, &old, context));
+        let dated = value!({"type": "Failed", "status": "True", "lastUpdateTime": now, "lastTransitionTime": now});
+        let expected = value!({"status": {"conditions": [(approved("old")), dated]}});
+        assert_eq!(pruned(new), expected);
+
+        let mut again = value!({"status": {"conditions": [{"type": "Approved", "status": "True"}]}});
+        with_context(|context| date_conditions(&mut again, &old, context));
+        let expected = value!({"status": {"conditions": [{"type": "Approved", "status": "True",
+            "lastUpdateTime": now, "lastTransitionTime": before}]}});
+        assert_eq!(pruned(again), expected);
+    }
+}

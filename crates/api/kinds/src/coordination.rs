@@ -8,39 +8,48 @@ use pintle_types::coordination::{v1, v1alpha2, v1beta1};
 
 pub(crate) static RESOURCES: &[&Resource] = &[&LEASES, &LEASE_CANDIDATES, &LEASE_CANDIDATES_V1ALPHA2];
 
-static LEASE_STRATEGY: Strategy = Strategy {
-    unconditional_update: false,
-    create_on_update: true,
-    ..GENERAL
-};
+static LEASE: Strategy = Strategy { unconditional_update: false, create_on_update: true, ..GENERAL };
 
-static LEASE_CANDIDATE_STRATEGY: Strategy = Strategy {
-    name: NameRule::ConfigMapKey,
-    unconditional_update: false,
-    create_on_update: true,
-    ..GENERAL
-};
+static LEASE_CANDIDATE: Strategy =
+    Strategy { name: NameRule::ConfigMapKey, unconditional_update: false, create_on_update: true, ..GENERAL };
 
-const LEASE_CANDIDATE_STORAGE: Storage = Storage::of::<v1beta1::LeaseCandidate>("coordination.k8s.io/v1beta1", "LeaseCandidate", "/registry/leasecandidates/", "lvME0iHWE20=");
+const LEASE_CANDIDATE_STORAGE: Storage = Storage::of::<v1beta1::LeaseCandidate>(
+    "coordination.k8s.io/v1beta1",
+    "LeaseCandidate",
+    "/registry/leasecandidates/",
+    "lvME0iHWE20=",
+);
 
 static LEASES: Resource = Resource {
     storage: Some(Storage::of::<v1::Lease>("coordination.k8s.io/v1", "Lease", "/registry/leases/", "gqkMMb/YqFM=")),
-    strategy: &LEASE_STRATEGY,
+    strategy: &LEASE,
     ..Resource::namespaced::<v1::Lease>("coordination.k8s.io", "v1", "leases", "lease", "Lease")
 };
 
 static LEASE_CANDIDATES: Resource = Resource {
     served: Served::OnRequest,
     storage: Some(LEASE_CANDIDATE_STORAGE),
-    strategy: &LEASE_CANDIDATE_STRATEGY,
+    strategy: &LEASE_CANDIDATE,
     deprecation: "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+",
-    ..Resource::namespaced::<v1beta1::LeaseCandidate>("coordination.k8s.io", "v1beta1", "leasecandidates", "leasecandidate", "LeaseCandidate")
+    ..Resource::namespaced::<v1beta1::LeaseCandidate>(
+        "coordination.k8s.io",
+        "v1beta1",
+        "leasecandidates",
+        "leasecandidate",
+        "LeaseCandidate",
+    )
 };
 
 static LEASE_CANDIDATES_V1ALPHA2: Resource = Resource {
     served: Served::OnRequest,
     storage: Some(LEASE_CANDIDATE_STORAGE),
-    strategy: &LEASE_CANDIDATE_STRATEGY,
+    strategy: &LEASE_CANDIDATE,
     deprecation: "coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+",
-    ..Resource::namespaced::<v1alpha2::LeaseCandidate>("coordination.k8s.io", "v1alpha2", "leasecandidates", "leasecandidate", "LeaseCandidate")
+    ..Resource::namespaced::<v1alpha2::LeaseCandidate>(
+        "coordination.k8s.io",
+        "v1alpha2",
+        "leasecandidates",
+        "leasecandidate",
+        "LeaseCandidate",
+    )
 };

@@ -1,23 +1,87 @@
 //! The `discovery.k8s.io` group: endpoint slices.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! The topology of endpoints is from before v1 and no longer written.
 
 use crate::resource::{Resource, Storage};
-use crate::strategy::{GENERAL, Strategy};
-use pintle_types::discovery::{v1};
+use crate::strategy::{Context, GENERAL, Strategy, same};
+use crate::views::clear;
+use pintle_schema::{Value, View, ViewMut};
+use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
+use std::collections::BTreeSet;
 
 pub(crate) static RESOURCES: &[&Resource] = &[&ENDPOINT_SLICES];
 
-static ENDPOINT_SLICE_STRATEGY: Strategy = Strategy {
+static ENDPOINT_SLICES: Resource = Resource {
+    storage: Some(Storage::of::<EndpointSlice>(
+        "discovery.k8s.io/v1",
+        "EndpointSlice",
+        "/registry/endpointslices/",
+        "qgS0xkrxYAI=",
+    )),
+    strategy: &ENDPOINT_SLICE,
+    ..Resource::namespaced::<EndpointSlice>(
+        "discovery.k8s.io",
+        "v1",
+        "endpointslices",
+        "endpointslice",
+        "EndpointSlice",
+    )
+};
+
+static ENDPOINT_SLICE: Strategy = Strategy {
     generation: Some(&[&["addressType"], &["endpoints"], &["ports"], &["metadata", "labels"]]),
-    // TODO prepareCreate: deprecatedTopology cleared for v1
-    // TODO prepareUpdate: generation +1 when anything outside metadata, or labels, differs
-    // TODO prepareUpdate: v1: old deprecated topology hostname becomes nodeName where nodeName is unset
+    prepare_create: Some(|object, _| drop_topology(object, &BTreeSet::new())),
+    prepare_update: Some(update),
     ..GENERAL
 };
 
-static ENDPOINT_SLICES: Resource = Resource {
-    storage: Some(Storage::of::<v1::EndpointSlice>("discovery.k8s.io/v1", "EndpointSlice", "/registry/endpointslices/", "qgS0xkrxYAI=")),
-    strategy: &ENDPOINT_SLICE_STRATEGY,
-    ..Resource::namespaced::<v1::EndpointSlice>("discovery.k8s.io", "v1", "endpointslices", "endpointslice", "EndpointSlice")
-};
+/// The key of a topology under which the node's name once stood.
+const HOSTNAME: &str = "kubernetes.io/hostname";
+
+fn update(new: &mut Value, old: &Value, _: &mut Context) {
+    let old = View::<EndpointSlice>::new(old).field(EndpointSlice::ENDPOINTS);
+    if same(View::<EndpointSlice>::new(new).field(EndpointSlice::ENDPOINTS).value(), old.value()) {
+        return;
+    }
+    let known = old.iter().filter_map(|endpoint| endpoint.field(Endpoint::DEPRECATED_TOPOLOGY).get().remove(HOSTNAME));
+    drop_topology(new, &known.collect());
+}
+
+/// Drops topologies; a node's name that the old slice had there too moves to its field.
+fn drop_topology(object: &mut Value, known: &BTreeSet<String>) {
+    for mut endpoint in ViewMut::<EndpointSlice>::new(object).field(EndpointSlice::ENDPOINTS).iter_mut() {
+        let node = endpoint.view().field(Endpoint::DEPRECATED_TOPOLOGY).get().remove(HOSTNAME);
+        if let Some(node) = node.filter(|node| known.contains(node))
+            && !endpoint.view().field(Endpoint::NODE_NAME).is_set()
+        {
+            endpoint.by_ref().field(Endpoint::NODE_NAME).set(node);
+        }
+        clear(&mut endpoint, Endpoint::DEPRECATED_TOPOLOGY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{created, pruned, with_context};
+    use pintle_schema::value;
+
+    #[test]
+    fn topology_is_dropped() {
+        let slice = |node: &str, zone: &str| {
+            value!({"endpoints": [{"addresses": ["10.0.0.1"], "zone": zone,
+                "deprecatedTopology": {"kubernetes.io/hostname": node}}]})
+        };
+        let first = |object: &Value| object.get("endpoints").and_then(Value::as_list).map(|list| list[0].clone());
+        let made = first(&created(&ENDPOINT_SLICES, slice("a", "z"))).unwrap_or_default();
+        assert_eq!((made.get("deprecatedTopology"), made.get("nodeName")), (None, None));
+        for (node, expected) in [("a", Some(value!("a"))), ("b", None)] {
+            let mut new = slice(node, "y");
+            with_context(|context| update(&mut new, &slice("a", "z"), context));
+            assert_eq!(first(&pruned(new)).unwrap_or_default().get("nodeName"), expected.as_ref(), "{node}");
+        }
+        let mut unchanged = slice("a", "z");
+        with_context(|context| update(&mut unchanged, &slice("a", "z"), context));
+        assert_eq!(unchanged, slice("a", "z"));
+    }
+}

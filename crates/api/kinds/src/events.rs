@@ -1,36 +1,72 @@
 //! The `events.k8s.io` group: events in their newer form.
 //!
-//! Tables of its resources and their strategies, nothing that runs by itself.
+//! They are stored in the first form, under other names of fields; nothing is lost either way.
 
-use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage};
-use crate::strategy::{GENERAL, GarbageCollection, Strategy};
-use pintle_types::events::{v1};
+use crate::core::event::{EVENT_STRATEGY, STORAGE, TTL_SECONDS};
+use crate::resource::{NOT_SUPPORTED, Resource, Selectable};
+use crate::views::rename;
+use pintle_schema::Value;
+use pintle_types::core::v1 as core;
+use pintle_types::events::v1;
 
 pub(crate) static RESOURCES: &[&Resource] = &[&EVENTS];
 
-static EVENT_STRATEGY: Strategy = Strategy {
-    create_on_update: true,
-    garbage_collection: GarbageCollection::Unsupported,
-    ..GENERAL
-};
-
 static EVENTS: Resource = Resource {
     short_names: &["ev"],
-    storage: Some(Storage::of::<v1::Event>("v1", "Event", "/registry/events/", "r2yiGXH7wu8=")),
+    storage: Some(STORAGE.converting(to_core, from_core)),
     selectable: &[
         Selectable::path("reason", &["reason"]),
         Selectable::path("type", &["type"]),
-        Selectable::alias("regarding.apiVersion", "involvedObject.apiVersion"),
-        Selectable::alias("regarding.fieldPath", "involvedObject.fieldPath"),
-        Selectable::alias("regarding.kind", "involvedObject.kind"),
-        Selectable::alias("regarding.name", "involvedObject.name"),
-        Selectable::alias("regarding.namespace", "involvedObject.namespace"),
-        Selectable::alias("regarding.resourceVersion", "involvedObject.resourceVersion"),
-        Selectable::alias("regarding.uid", "involvedObject.uid"),
-        Selectable::alias("reportingController", "reportingComponent"),
+        Selectable::path("regarding.apiVersion", &["involvedObject", "apiVersion"]),
+        Selectable::path("regarding.fieldPath", &["involvedObject", "fieldPath"]),
+        Selectable::path("regarding.kind", &["involvedObject", "kind"]),
+        Selectable::path("regarding.name", &["involvedObject", "name"]),
+        Selectable::path("regarding.namespace", &["involvedObject", "namespace"]),
+        Selectable::path("regarding.resourceVersion", &["involvedObject", "resourceVersion"]),
+        Selectable::path("regarding.uid", &["involvedObject", "uid"]),
+        Selectable::path("reportingController", &["reportingComponent"]),
     ],
     selector_refusal: NOT_SUPPORTED,
-    strategy: &crate::core::EVENT_STRATEGY,
-    ttl_seconds: 3600,
+    strategy: &EVENT_STRATEGY,
+    ttl_seconds: TTL_SECONDS,
     ..Resource::namespaced::<v1::Event>("events.k8s.io", "v1", "events", "event", "Event")
 };
+
+/// The fields whose names differ: here, and in the core group.
+const NAMES: [(&str, &str); 7] = [
+    (v1::Event::REGARDING.name(), core::Event::INVOLVED_OBJECT.name()),
+    (v1::Event::NOTE.name(), core::Event::MESSAGE.name()),
+    (v1::Event::REPORTING_CONTROLLER.name(), core::Event::REPORTING_COMPONENT.name()),
+    (v1::Event::DEPRECATED_SOURCE.name(), core::Event::SOURCE.name()),
+    (v1::Event::DEPRECATED_FIRST_TIMESTAMP.name(), core::Event::FIRST_TIMESTAMP.name()),
+    (v1::Event::DEPRECATED_LAST_TIMESTAMP.name(), core::Event::LAST_TIMESTAMP.name()),
+    (v1::Event::DEPRECATED_COUNT.name(), core::Event::COUNT.name()),
+];
+
+fn to_core(object: &mut Value) {
+    rename(object, &NAMES);
+}
+
+fn from_core(object: &mut Value) {
+    rename(object, &NAMES.map(|(here, there)| (there, here)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::round_trip;
+    use pintle_schema::value;
+
+    #[test]
+    fn names_differ() {
+        let newer = value!({
+            "metadata": {"name": "a"}, "note": "n", "regarding": {"kind": "Pod"}, "reportingController": "c",
+            "deprecatedCount": 2, "deprecatedSource": {"host": "h"}, "reason": "r", "type": "Normal"
+        });
+        let stored = value!({
+            "metadata": {"name": "a"}, "message": "n", "involvedObject": {"kind": "Pod"}, "reportingComponent": "c",
+            "count": 2, "source": {"host": "h"}, "reason": "r", "type": "Normal"
+        });
+        round_trip(&EVENTS, newer, stored);
+    }
+}

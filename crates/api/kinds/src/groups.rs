@@ -36,12 +36,7 @@ pub static GROUPS: &[Group] = &[
         versions: &[v("v1", 0)],
         resources: crate::apiregistration::RESOURCES,
     },
-    Group {
-        name: "apps",
-        priority: Some(17800),
-        versions: &[v("v1", 15)],
-        resources: crate::apps::RESOURCES,
-    },
+    Group { name: "apps", priority: Some(17800), versions: &[v("v1", 15)], resources: crate::apps::RESOURCES },
     Group {
         name: "events.k8s.io",
         priority: Some(17750),
@@ -66,12 +61,7 @@ pub static GROUPS: &[Group] = &[
         versions: &[v("v2", 30), v("v1", 15)],
         resources: crate::autoscaling::RESOURCES,
     },
-    Group {
-        name: "batch",
-        priority: Some(17400),
-        versions: &[v("v1", 15)],
-        resources: crate::batch::RESOURCES,
-    },
+    Group { name: "batch", priority: Some(17400), versions: &[v("v1", 15)], resources: crate::batch::RESOURCES },
     Group {
         name: "certificates.k8s.io",
         priority: Some(17300),
@@ -84,12 +74,7 @@ pub static GROUPS: &[Group] = &[
         versions: &[v("v1", 15), v("v1beta1", 9)],
         resources: crate::networking::RESOURCES,
     },
-    Group {
-        name: "policy",
-        priority: Some(17100),
-        versions: &[v("v1", 15)],
-        resources: crate::policy::RESOURCES,
-    },
+    Group { name: "policy", priority: Some(17100), versions: &[v("v1", 15)], resources: crate::policy::RESOURCES },
     Group {
         name: "rbac.authorization.k8s.io",
         priority: Some(17000),
@@ -126,12 +111,7 @@ pub static GROUPS: &[Group] = &[
         versions: &[v("v1", 15), v("v1beta1", 13), v("v1alpha2", 12)],
         resources: crate::coordination::RESOURCES,
     },
-    Group {
-        name: "node.k8s.io",
-        priority: Some(16300),
-        versions: &[v("v1", 15)],
-        resources: crate::node::RESOURCES,
-    },
+    Group { name: "node.k8s.io", priority: Some(16300), versions: &[v("v1", 15)], resources: crate::node::RESOURCES },
     Group {
         name: "discovery.k8s.io",
         priority: Some(16200),

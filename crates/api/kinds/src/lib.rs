@@ -2,6 +2,8 @@
 //!
 //! What a schema cannot say about a kind stands here and nowhere else. No I/O, and no knowledge of requests.
 
+pub mod columns;
+pub mod defaults;
 pub mod resource;
 pub mod strategy;
 
@@ -29,8 +31,8 @@ mod rbac;
 mod scheduling;
 mod storage;
 mod storagemigration;
-mod views;
 #[cfg(test)]
 mod tests;
+mod views;
 
 pub use groups::{GROUPS, Group, GroupVersion, all, find, group_order};

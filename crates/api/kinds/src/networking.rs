@@ -6,68 +6,77 @@ use crate::resource::{Resource, Served, Storage, Subresource};
 use crate::strategy::{GENERAL, NameRule, SPEC_PATHS, STATUS, STATUS_ALONE, Strategy, WITH_STATUS};
 use pintle_types::networking::{v1, v1beta1};
 
-pub(crate) static RESOURCES: &[&Resource] = &[&INGRESS_CLASSES, &INGRESSES, &IP_ADDRESSES, &NETWORK_POLICIES, &SERVICE_CIDRS, &IP_ADDRESSES_V1BETA1, &SERVICE_CIDRS_V1BETA1];
+pub(crate) static RESOURCES: &[&Resource] = &[
+    &INGRESS_CLASSES,
+    &INGRESSES,
+    &IP_ADDRESSES,
+    &NETWORK_POLICIES,
+    &SERVICE_CIDRS,
+    &IP_ADDRESSES_V1BETA1,
+    &SERVICE_CIDRS_V1BETA1,
+];
 
-static INGRESS_CLASS_STRATEGY: Strategy = Strategy {
-    generation: Some(SPEC_PATHS),
-    ..GENERAL
-};
+static INGRESS_CLASS: Strategy = Strategy { generation: Some(SPEC_PATHS), ..GENERAL };
 
-static INGRESS_STRATEGY: Strategy = Strategy {
-    generation: Some(SPEC_PATHS),
-    // TODO prepareCreate: status cleared
-    ..WITH_STATUS
-};
+static INGRESS: Strategy = Strategy { generation: Some(SPEC_PATHS), ..WITH_STATUS };
 
-static IP_ADDRESS_STRATEGY: Strategy = Strategy {
-    name: NameRule::Ip,
-    ..GENERAL
-};
+static IP_ADDRESS: Strategy = Strategy { name: NameRule::Ip, ..GENERAL };
 
-const IP_ADDRESS_STORAGE: Storage = Storage::of::<v1::IPAddress>("networking.k8s.io/v1", "IPAddress", "/registry/ipaddresses/", "3f/plJFChNE=");
+const IP_ADDRESS_STORAGE: Storage =
+    Storage::of::<v1::IPAddress>("networking.k8s.io/v1", "IPAddress", "/registry/ipaddresses/", "3f/plJFChNE=");
 
-static NETWORK_POLICY_STRATEGY: Strategy = Strategy {
-    generation: Some(SPEC_PATHS),
-    ..GENERAL
-};
+static NETWORK_POLICY: Strategy = Strategy { generation: Some(SPEC_PATHS), ..GENERAL };
 
-const SERVICE_CIDR_STORAGE: Storage = Storage::of::<v1::ServiceCIDR>("networking.k8s.io/v1", "ServiceCIDR", "/registry/servicecidrs/", "gNLvruQhW2g=");
+const SERVICE_CIDR_STORAGE: Storage =
+    Storage::of::<v1::ServiceCIDR>("networking.k8s.io/v1", "ServiceCIDR", "/registry/servicecidrs/", "gNLvruQhW2g=");
 
 static INGRESS_CLASSES: Resource = Resource {
-    storage: Some(Storage::of::<v1::IngressClass>("networking.k8s.io/v1", "IngressClass", "/registry/ingressclasses/", "l/iqIbDgFyQ=")),
-    strategy: &INGRESS_CLASS_STRATEGY,
+    storage: Some(Storage::of::<v1::IngressClass>(
+        "networking.k8s.io/v1",
+        "IngressClass",
+        "/registry/ingressclasses/",
+        "l/iqIbDgFyQ=",
+    )),
+    strategy: &INGRESS_CLASS,
     ..Resource::cluster::<v1::IngressClass>("networking.k8s.io", "v1", "ingressclasses", "ingressclass", "IngressClass")
 };
 
 static INGRESSES: Resource = Resource {
     short_names: &["ing"],
     storage: Some(Storage::of::<v1::Ingress>("networking.k8s.io/v1", "Ingress", "/registry/ingress/", "39NQlfNR+bo=")),
-    subresources: &[
-        Subresource::status::<v1::Ingress>("Ingress", &STATUS),
-    ],
-    strategy: &INGRESS_STRATEGY,
+    subresources: &[Subresource::status::<v1::Ingress>("Ingress", &STATUS)],
+    strategy: &INGRESS,
     ..Resource::namespaced::<v1::Ingress>("networking.k8s.io", "v1", "ingresses", "ingress", "Ingress")
 };
 
 static IP_ADDRESSES: Resource = Resource {
     short_names: &["ip"],
     storage: Some(IP_ADDRESS_STORAGE),
-    strategy: &IP_ADDRESS_STRATEGY,
+    strategy: &IP_ADDRESS,
     ..Resource::cluster::<v1::IPAddress>("networking.k8s.io", "v1", "ipaddresses", "ipaddress", "IPAddress")
 };
 
 static NETWORK_POLICIES: Resource = Resource {
     short_names: &["netpol"],
-    storage: Some(Storage::of::<v1::NetworkPolicy>("networking.k8s.io/v1", "NetworkPolicy", "/registry/networkpolicies/", "YpfwF18m1G8=")),
-    strategy: &NETWORK_POLICY_STRATEGY,
-    ..Resource::namespaced::<v1::NetworkPolicy>("networking.k8s.io", "v1", "networkpolicies", "networkpolicy", "NetworkPolicy")
+    storage: Some(Storage::of::<v1::NetworkPolicy>(
+        "networking.k8s.io/v1",
+        "NetworkPolicy",
+        "/registry/networkpolicies/",
+        "YpfwF18m1G8=",
+    )),
+    strategy: &NETWORK_POLICY,
+    ..Resource::namespaced::<v1::NetworkPolicy>(
+        "networking.k8s.io",
+        "v1",
+        "networkpolicies",
+        "networkpolicy",
+        "NetworkPolicy",
+    )
 };
 
 static SERVICE_CIDRS: Resource = Resource {
     storage: Some(SERVICE_CIDR_STORAGE),
-    subresources: &[
-        Subresource::status::<v1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE),
-    ],
+    subresources: &[Subresource::status::<v1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
     strategy: &WITH_STATUS,
     ..Resource::cluster::<v1::ServiceCIDR>("networking.k8s.io", "v1", "servicecidrs", "servicecidr", "ServiceCIDR")
 };
@@ -76,7 +85,7 @@ static IP_ADDRESSES_V1BETA1: Resource = Resource {
     short_names: &["ip"],
     served: Served::OnRequest,
     storage: Some(IP_ADDRESS_STORAGE),
-    strategy: &IP_ADDRESS_STRATEGY,
+    strategy: &IP_ADDRESS,
     deprecation: "networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
     ..Resource::cluster::<v1beta1::IPAddress>("networking.k8s.io", "v1beta1", "ipaddresses", "ipaddress", "IPAddress")
 };
@@ -84,10 +93,14 @@ static IP_ADDRESSES_V1BETA1: Resource = Resource {
 static SERVICE_CIDRS_V1BETA1: Resource = Resource {
     served: Served::OnRequest,
     storage: Some(SERVICE_CIDR_STORAGE),
-    subresources: &[
-        Subresource::status::<v1beta1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE),
-    ],
+    subresources: &[Subresource::status::<v1beta1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
     strategy: &WITH_STATUS,
     deprecation: "networking.k8s.io/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+",
-    ..Resource::cluster::<v1beta1::ServiceCIDR>("networking.k8s.io", "v1beta1", "servicecidrs", "servicecidr", "ServiceCIDR")
+    ..Resource::cluster::<v1beta1::ServiceCIDR>(
+        "networking.k8s.io",
+        "v1beta1",
+        "servicecidrs",
+        "servicecidr",
+        "ServiceCIDR",
+    )
 };

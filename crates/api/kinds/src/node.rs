@@ -4,18 +4,19 @@
 
 use crate::resource::{Resource, Storage};
 use crate::strategy::{GENERAL, Strategy};
-use pintle_types::node::{v1};
+use pintle_types::node::v1;
 
 pub(crate) static RESOURCES: &[&Resource] = &[&RUNTIME_CLASSES];
 
-static RUNTIME_CLASS_STRATEGY: Strategy = Strategy {
-    unconditional_update: false,
-    create_on_update: true,
-    ..GENERAL
-};
+static RUNTIME_CLASS: Strategy = Strategy { unconditional_update: false, create_on_update: true, ..GENERAL };
 
 static RUNTIME_CLASSES: Resource = Resource {
-    storage: Some(Storage::of::<v1::RuntimeClass>("node.k8s.io/v1", "RuntimeClass", "/registry/runtimeclasses/", "WQTu1GL3T2Q=")),
-    strategy: &RUNTIME_CLASS_STRATEGY,
+    storage: Some(Storage::of::<v1::RuntimeClass>(
+        "node.k8s.io/v1",
+        "RuntimeClass",
+        "/registry/runtimeclasses/",
+        "WQTu1GL3T2Q=",
+    )),
+    strategy: &RUNTIME_CLASS,
     ..Resource::cluster::<v1::RuntimeClass>("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass")
 };

@@ -4,54 +4,72 @@
 
 use crate::resource::{Resource, Storage};
 use crate::strategy::{GENERAL, NameRule, Strategy};
-use pintle_types::rbac::{v1};
+use pintle_types::rbac::v1;
 
 pub(crate) static RESOURCES: &[&Resource] = &[&CLUSTER_ROLE_BINDINGS, &CLUSTER_ROLES, &ROLE_BINDINGS, &ROLES];
 
-static CLUSTER_ROLE_BINDING_STRATEGY: Strategy = Strategy {
-    name: NameRule::PathSegment,
-    create_on_update: true,
-    ..GENERAL
-};
+static CLUSTER_ROLE_BINDING: Strategy =
+    Strategy { name: NameRule::PathSegment, create_on_update: true, ..GENERAL };
 
-static CLUSTER_ROLE_STRATEGY: Strategy = Strategy {
-    name: NameRule::PathSegment,
-    create_on_update: true,
-    ..GENERAL
-};
+static CLUSTER_ROLE: Strategy = Strategy { name: NameRule::PathSegment, create_on_update: true, ..GENERAL };
 
-static ROLE_BINDING_STRATEGY: Strategy = Strategy {
-    name: NameRule::PathSegment,
-    create_on_update: true,
-    ..GENERAL
-};
+static ROLE_BINDING: Strategy = Strategy { name: NameRule::PathSegment, create_on_update: true, ..GENERAL };
 
-static ROLE_STRATEGY: Strategy = Strategy {
-    name: NameRule::PathSegment,
-    create_on_update: true,
-    ..GENERAL
-};
+static ROLE: Strategy = Strategy { name: NameRule::PathSegment, create_on_update: true, ..GENERAL };
 
 static CLUSTER_ROLE_BINDINGS: Resource = Resource {
-    storage: Some(Storage::of::<v1::ClusterRoleBinding>("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "/registry/clusterrolebindings/", "48tpQ8gZHFc=")),
-    strategy: &CLUSTER_ROLE_BINDING_STRATEGY,
-    ..Resource::cluster::<v1::ClusterRoleBinding>("rbac.authorization.k8s.io", "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding")
+    storage: Some(Storage::of::<v1::ClusterRoleBinding>(
+        "rbac.authorization.k8s.io/v1",
+        "ClusterRoleBinding",
+        "/registry/clusterrolebindings/",
+        "48tpQ8gZHFc=",
+    )),
+    strategy: &CLUSTER_ROLE_BINDING,
+    ..Resource::cluster::<v1::ClusterRoleBinding>(
+        "rbac.authorization.k8s.io",
+        "v1",
+        "clusterrolebindings",
+        "clusterrolebinding",
+        "ClusterRoleBinding",
+    )
 };
 
 static CLUSTER_ROLES: Resource = Resource {
-    storage: Some(Storage::of::<v1::ClusterRole>("rbac.authorization.k8s.io/v1", "ClusterRole", "/registry/clusterroles/", "bYE5ZWDrJ44=")),
-    strategy: &CLUSTER_ROLE_STRATEGY,
-    ..Resource::cluster::<v1::ClusterRole>("rbac.authorization.k8s.io", "v1", "clusterroles", "clusterrole", "ClusterRole")
+    storage: Some(Storage::of::<v1::ClusterRole>(
+        "rbac.authorization.k8s.io/v1",
+        "ClusterRole",
+        "/registry/clusterroles/",
+        "bYE5ZWDrJ44=",
+    )),
+    strategy: &CLUSTER_ROLE,
+    ..Resource::cluster::<v1::ClusterRole>(
+        "rbac.authorization.k8s.io",
+        "v1",
+        "clusterroles",
+        "clusterrole",
+        "ClusterRole",
+    )
 };
 
 static ROLE_BINDINGS: Resource = Resource {
-    storage: Some(Storage::of::<v1::RoleBinding>("rbac.authorization.k8s.io/v1", "RoleBinding", "/registry/rolebindings/", "eGsCzGH6b1g=")),
-    strategy: &ROLE_BINDING_STRATEGY,
-    ..Resource::namespaced::<v1::RoleBinding>("rbac.authorization.k8s.io", "v1", "rolebindings", "rolebinding", "RoleBinding")
+    storage: Some(Storage::of::<v1::RoleBinding>(
+        "rbac.authorization.k8s.io/v1",
+        "RoleBinding",
+        "/registry/rolebindings/",
+        "eGsCzGH6b1g=",
+    )),
+    strategy: &ROLE_BINDING,
+    ..Resource::namespaced::<v1::RoleBinding>(
+        "rbac.authorization.k8s.io",
+        "v1",
+        "rolebindings",
+        "rolebinding",
+        "RoleBinding",
+    )
 };
 
 static ROLES: Resource = Resource {
     storage: Some(Storage::of::<v1::Role>("rbac.authorization.k8s.io/v1", "Role", "/registry/roles/", "7FuwZcIIItM=")),
-    strategy: &ROLE_STRATEGY,
+    strategy: &ROLE,
     ..Resource::namespaced::<v1::Role>("rbac.authorization.k8s.io", "v1", "roles", "role", "Role")
 };

@@ -349,9 +349,7 @@ impl Resource {
     /// The refusal of a field label, as the client reads it.
     pub fn refuse_label(&self, label: &str) -> String {
         match self.selector_refusal {
-            "" => format!(
-                "{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
-            ),
+            "" => format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""),
             refusal => refusal.replace("{label}", label),
         }
     }

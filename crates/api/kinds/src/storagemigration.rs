@@ -4,21 +4,27 @@
 
 use crate::resource::{Resource, Served, Storage, Subresource};
 use crate::strategy::{STATUS_ALONE, Strategy, WITH_STATUS};
-use pintle_types::storagemigration::{v1beta1};
+use pintle_types::storagemigration::v1beta1;
 
 pub(crate) static RESOURCES: &[&Resource] = &[&STORAGE_VERSION_MIGRATIONS];
 
-static STORAGE_VERSION_MIGRATION_STRATEGY: Strategy = Strategy {
-    unconditional_update: false,
-    ..WITH_STATUS
-};
+static STORAGE_VERSION_MIGRATION: Strategy = Strategy { unconditional_update: false, ..WITH_STATUS };
 
 static STORAGE_VERSION_MIGRATIONS: Resource = Resource {
     served: Served::Gated("StorageVersionMigrator"),
-    storage: Some(Storage::of::<v1beta1::StorageVersionMigration>("storagemigration.k8s.io/v1beta1", "StorageVersionMigration", "/registry/storageversionmigrations/", "pCjmmKOkLy4=")),
-    subresources: &[
-        Subresource::status::<v1beta1::StorageVersionMigration>("StorageVersionMigration", &STATUS_ALONE),
-    ],
-    strategy: &STORAGE_VERSION_MIGRATION_STRATEGY,
-    ..Resource::cluster::<v1beta1::StorageVersionMigration>("storagemigration.k8s.io", "v1beta1", "storageversionmigrations", "storageversionmigration", "StorageVersionMigration")
+    storage: Some(Storage::of::<v1beta1::StorageVersionMigration>(
+        "storagemigration.k8s.io/v1beta1",
+        "StorageVersionMigration",
+        "/registry/storageversionmigrations/",
+        "pCjmmKOkLy4=",
+    )),
+    subresources: &[Subresource::status::<v1beta1::StorageVersionMigration>("StorageVersionMigration", &STATUS_ALONE)],
+    strategy: &STORAGE_VERSION_MIGRATION,
+    ..Resource::cluster::<v1beta1::StorageVersionMigration>(
+        "storagemigration.k8s.io",
+        "v1beta1",
+        "storageversionmigrations",
+        "storageversionmigration",
+        "StorageVersionMigration",
+    )
 };

@@ -74,12 +74,8 @@ pub const SPEC_PATHS: &[Path] = &[&["spec"]];
 pub const STATUS_PATHS: &[Path] = &[&["status"]];
 
 /// The rules that hold for most kinds with a status: the main resource does not write it.
-pub const WITH_STATUS: Strategy = Strategy {
-    create_clears: STATUS_PATHS,
-    update_keeps: STATUS_PATHS,
-    reset_fields: STATUS_PATHS,
-    ..GENERAL
-};
+pub const WITH_STATUS: Strategy =
+    Strategy { create_clears: STATUS_PATHS, update_keeps: STATUS_PATHS, reset_fields: STATUS_PATHS, ..GENERAL };
 
 /// A subresource that writes a part of the object.
 pub struct Part {
@@ -97,8 +93,7 @@ pub struct Part {
 pub const STATUS: Part = Part { keeps: SPEC_PATHS, keeps_metadata: false, reset_fields: SPEC_PATHS, prepare: None };
 
 /// `status` of later kinds: the metadata stays as well.
-pub const STATUS_ALONE: Part =
-    Part { keeps_metadata: true, reset_fields: &[&["metadata"], &["spec"]], ..STATUS };
+pub const STATUS_ALONE: Part = Part { keeps_metadata: true, reset_fields: &[&["metadata"], &["spec"]], ..STATUS };
 
 /// What a strategy's function may know besides the objects.
 pub struct Context<'a> {

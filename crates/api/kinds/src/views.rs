@@ -2,7 +2,7 @@
 //!
 //! They read and write one field at a time and must not know any kind.
 
-use pintle_schema::{ApiValue, FieldName, Value, View, ViewMut};
+use pintle_schema::{ApiValue, FieldName, Map, Str, Value, View, ViewMut};
 use pintle_types::meta::v1::ObjectMeta;
 
 /// Takes a field as the old object has it.
@@ -57,4 +57,31 @@ pub(crate) fn push<T: ApiValue>(list: ViewMut<'_, Vec<T>>, item: &T) {
     if let Some(items) = list.as_list_mut() {
         items.push(item.to_value());
     }
+}
+
+/// Gives entries of a map other names. An entry that would take the name of another is left out.
+pub(crate) fn rename(object: &mut Value, names: &[(&'static str, &'static str)]) {
+    let Some(map) = object.as_map_mut() else { return };
+    for (from, to) in names {
+        if let Some(value) = map.remove(from)
+            && !map.contains_key(to)
+        {
+            map.push(Str::new_static(to), value);
+        }
+    }
+}
+
+/// Moves the entries of an inner map to where the map stood.
+pub(crate) fn unwrap_into(object: &mut Value, inner: &str) {
+    let Some(map) = object.as_map_mut() else { return };
+    let Some(Value::Map(entries)) = map.remove(inner) else { return };
+    for (key, value) in entries {
+        map.set(key, value);
+    }
+}
+
+/// Takes the entries of these names out of a map.
+pub(crate) fn take_entries(object: &mut Value, names: &[&'static str]) -> Value {
+    let Some(map) = object.as_map_mut() else { return Value::map() };
+    names.iter().filter_map(|name| Some((Str::new_static(name), map.remove(name)?))).collect::<Map>().into()
 }

@@ -5,7 +5,7 @@ use crate::prepare::{clear_on_create, validate_create};
 use crate::status::{Cause, Result, Status};
 use crate::{Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_schema::Value;
-use pintle_storage::{CommitError, Expect};
+use pintle_storage::{CommitError, Expect, Transaction, Write};
 
 /// How often a generated name that is taken is generated anew.
 const NAME_ATTEMPTS: usize = 8;
@@ -37,21 +37,49 @@ impl Registry {
         Err(Status::internal("no name could be generated"))
     }
 
-    async fn create_once(&self, target: &Target, mut object: Value, options: &WriteOptions) -> Result<Written> {
+    /// Creates objects in one transaction: what a fresh server starts with. Their namespaces may be among them.
+    ///
+    /// # Errors
+    /// An object is refused or exists, or the store fails.
+    pub async fn create_all(&self, objects: Vec<(Target, Value)>) -> Result<()> {
+        if objects.is_empty() {
+            return Ok(());
+        }
+        let options = WriteOptions::default();
+        let mut writes = Vec::with_capacity(objects.len());
+        for (target, mut object) in objects {
+            self.complete(&target, &mut object);
+            metadata::fill_new(&mut object, self.environment.as_ref());
+            self.prepare_new(&target, &mut object, &options, &mut Vec::new())?;
+            let value = Some(self.encode(&target, &object));
+            writes.push(Write { key: target.key().into(), expect: Expect::Absent, value });
+        }
+        self.store.commit(Transaction { writes }).await.map(drop).map_err(|error| commit_failed(&error))
+    }
+
+    /// Generation, strategy, validation and canonical form of a new object.
+    fn prepare_new(&self, target: &Target, object: &mut Value, options: &WriteOptions, warnings: &mut Vec<String>) -> Result<()> {
         let strategy = target.resource.strategy;
-        let mut warnings = Vec::new();
-        metadata::clear(&mut object, "generation");
+        metadata::clear(object, "generation");
         if strategy.generation.is_some() {
-            metadata::set(&mut object, "generation", 1);
+            metadata::set(object, "generation", 1);
         }
-        clear_on_create(strategy, &mut object);
-        self.finish(target, &mut object);
+        clear_on_create(strategy, object);
+        self.finish(target, object);
         if let Some(prepare) = strategy.prepare_create {
-            prepare(&mut object, &mut self.context(options, &mut warnings));
+            prepare(object, &mut self.context(options, warnings));
         }
+        validate_create(target, object, self.environment.as_ref())?;
+        self.finish(target, object);
+        Ok(())
+    }
+
+    async fn create_once(&self, target: &Target, mut object: Value, options: &WriteOptions) -> Result<Written> {
+        let mut warnings = Vec::new();
         self.check_namespace(target, metadata::text(&object, "name"))?;
-        validate_create(target, &object).map_err(|status| status.with_warnings(std::mem::take(&mut warnings)))?;
-        self.finish(target, &mut object);
+        if let Err(status) = self.prepare_new(target, &mut object, options, &mut warnings) {
+            return Err(status.with_warnings(warnings));
+        }
         let mut place = target.clone();
         place.name = metadata::text(&object, "name").to_owned();
         if let Some(existing) = target.cache.get(&place.key()) {

@@ -7,6 +7,9 @@ pub trait Environment: Send + Sync + 'static {
 
     /// Fills the buffer with random bytes.
     fn random(&self, buffer: &mut [u8]);
+
+    /// Whether a feature gate is on.
+    fn feature_enabled(&self, gate: &str) -> bool;
 }
 
 /// A random (version 4) UUID.
@@ -58,6 +61,10 @@ mod tests {
 
         fn random(&self, buffer: &mut [u8]) {
             buffer.fill(0);
+        }
+
+        fn feature_enabled(&self, _: &str) -> bool {
+            false
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::status::{Result, Status};
 use crate::{Registry, Selection, Target};
 use pintle_cache::{Object, State};
-use pintle_codec::json;
+use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, base64, value};
 use pintle_storage::Revision;
 use std::ops::Bound;
@@ -190,7 +190,7 @@ fn decode_token(token: &str) -> Result<(Option<Revision>, String)> {
     let fail = |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
     let padded = token.replace('-', "+").replace('_', "/") + &"===="[..(4 - token.len() % 4) % 4];
     let bytes = base64::decode(&padded).map_err(|error| fail(&error.to_string()))?;
-    let parsed = json::parse(&bytes).map_err(|error| fail(&error.to_string()))?;
+    let parsed = json::parse(&bytes, Strictness::Ignore).map_err(|error| fail(&error.to_string()))?.value;
     if parsed.str_at(&["v"]) != "meta.k8s.io/v1" {
         return Err(fail(&format!("server does not recognize this encoded version {}", parsed.str_at(&["v"]))));
     }

@@ -8,6 +8,7 @@ pub struct Requester {
     pub name: String,
     pub uid: String,
     pub groups: Vec<String>,
+    pub extra: Vec<(String, Vec<String>)>,
 }
 
 /// Options of create, update and patch.

@@ -4,6 +4,7 @@
 //! this order from `create` and `update`; nothing is registered.
 
 use crate::status::{Result, Status};
+use crate::environment::Environment;
 use crate::{Registry, Target, WriteOptions, metadata};
 use pintle_kinds::defaults;
 use pintle_kinds::strategy::{Context, NameRule, Path, Strategy};
@@ -28,7 +29,9 @@ impl Registry {
         Context {
             now_unix: self.environment.now_unix(),
             user: &options.requester.name,
+            user_uid: &options.requester.uid,
             groups: &options.requester.groups,
+            extra: &options.requester.extra,
             warnings,
         }
     }
@@ -49,11 +52,13 @@ fn clear_path(object: &mut Value, path: Path) {
 }
 
 /// Judges a new object.
-pub(crate) fn validate_create(target: &Target, object: &Value) -> Result<()> {
+pub(crate) fn validate_create(target: &Target, object: &Value, environment: &dyn Environment) -> Result<()> {
     let mut errors = ErrorList::default();
     let none = Value::Null;
     let meta = object.get("metadata").unwrap_or(&none);
-    rules::validate_create(meta, target.resource.namespaced, name_check(target.resource.strategy.name), &mut errors);
+    let rule = &target.resource.strategy.name;
+    let check = |name: &str, prefix: bool| check_name(rule, name, prefix, environment);
+    rules::validate_create(meta, target.resource.namespaced, &check, &mut errors);
     invalid(target, object, errors)
 }
 
@@ -75,16 +80,21 @@ pub(crate) fn invalid(target: &Target, object: &Value, errors: ErrorList) -> Res
     Err(Status::invalid(target.resource.group, target.resource.kind, name, &errors))
 }
 
-fn name_check(rule: NameRule) -> rules::NameCheck {
+/// What a kind's rule says of a name, or of the prefix that names are generated from.
+fn check_name(rule: &NameRule, name: &str, prefix: bool, environment: &dyn Environment) -> Vec<String> {
     match rule {
-        NameRule::Subdomain => |name, prefix| names::dns1123_subdomain(&masked(name, prefix)),
-        NameRule::Label => |name, prefix| names::dns1123_label(&masked(name, prefix)),
-        NameRule::Label1035 => |name, prefix| names::dns1035_label(&masked(name, prefix)),
-        NameRule::ConfigMapKey => |name, _| names::config_map_key(name),
-        NameRule::PathSegment => |name, prefix| {
-            if prefix { names::path_segment_prefix(name) } else { names::path_segment_name(name) }
-        },
-        _ => |_, _| Vec::new(),
+        NameRule::Subdomain => names::dns1123_subdomain(&masked(name, prefix)),
+        NameRule::Label => names::dns1123_label(&masked(name, prefix)),
+        NameRule::Label1035 => names::dns1035_label(&masked(name, prefix)),
+        NameRule::ConfigMapKey => names::config_map_key(name),
+        NameRule::PathSegment if prefix => names::path_segment_prefix(name),
+        NameRule::PathSegment => names::path_segment_name(name),
+        NameRule::Ip if prefix => Vec::new(),
+        NameRule::Ip => names::ip::ip(name),
+        NameRule::Gated(gate, on, off) => {
+            check_name(if environment.feature_enabled(gate) { on } else { off }, name, prefix, environment)
+        }
+        NameRule::None => Vec::new(),
     }
 }
 

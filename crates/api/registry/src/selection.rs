@@ -7,7 +7,7 @@ use pintle_cache::Object;
 use pintle_kinds::resource::{FieldValue, Resource};
 use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::label_selector::LabelSelector;
-use pintle_schema::{Value, Str};
+use pintle_schema::{Str, Value};
 
 /// A label selector and a field selector, resolved against a resource.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Selection {
         let labels = LabelSelector::parse(labels).map_err(|error| Status::bad_request(error.to_string()))?;
         let selector = FieldSelector::parse(fields).map_err(|error| Status::bad_request(error.to_string()))?;
         let terms = selector.terms().iter().map(|term| {
-            Ok(FieldTerm { source: source(resource, hub, &term.field)?, value: Str::new(&term.value), equal: term.equal })
+            Ok(FieldTerm { source: source(resource, hub, &term.field)?, value: Str::new(&term.value), equal: !term.negated })
         });
         Ok(Selection { labels, fields: terms.collect::<Result<Vec<_>>>()? })
     }
@@ -73,33 +73,27 @@ fn source(resource: &Resource, hub: &Resource, label: &str) -> Result<Source> {
     match (label, known.map(|field| field.value)) {
         (_, Some(FieldValue::Alias(other))) if other != label => source(resource, hub, other),
         (_, Some(FieldValue::Unset)) => Ok(Source::Unset),
+        (_, Some(FieldValue::Refused)) => Err(refused(resource, label)),
         (_, Some(_)) => {
             Ok(hub.selectable.iter().position(|field| field.label == label).map_or(Source::Unset, Source::Header))
         }
         ("metadata.name", None) => Ok(Source::Name),
         ("metadata.namespace", None) if resource.namespaced => Ok(Source::Namespace),
-        _ if resource.selector_refusal.is_empty() => Err(Status::bad_request(format!(
-            "{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
-        ))),
-        _ => Err(Status::bad_request(resource.selector_refusal.replace("{label}", label))),
+        _ => Err(refused(resource, label)),
     }
+}
+
+fn refused(resource: &Resource, label: &str) -> Status {
+    Status::bad_request(match resource.selector_refusal {
+        "" => {
+            format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
+        }
+        refusal => refusal.replace("{label}", label),
+    })
 }
 
 /// The values of a resource's selectable fields in an object, in the order the resource declares them.
 pub fn field_values(hub: &Resource, object: &Value) -> Vec<String> {
-    let value = |field: &pintle_kinds::resource::Selectable| match field.value {
-        FieldValue::Path(path) => object.at(path).map(scalar_text).unwrap_or_default(),
-        FieldValue::Function(compute) => compute(object),
-        FieldValue::Alias(_) | FieldValue::Unset => String::new(),
-    };
-    hub.selectable.iter().map(value).collect()
-}
-
-fn scalar_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.to_string(),
-        Value::Bool(flag) => flag.to_string(),
-        Value::Int(number) => number.to_string(),
-        _ => String::new(),
-    }
+    let schema = (hub.schema)();
+    hub.selectable.iter().map(|field| field.value.read(schema, object).unwrap_or_default()).collect()
 }

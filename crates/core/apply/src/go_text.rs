@@ -67,7 +67,7 @@ fn write_value(out: &mut String, value: &Value, as_string: bool) {
         Value::List(items) => write_list(out, items, as_string),
         Value::Map(map) => {
             let mut entries: Vec<_> = map.iter().collect();
-            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            entries.sort_unstable_by_key(|(key, _)| *key);
             out.push_str("map[");
             for (at, (key, item)) in entries.into_iter().enumerate() {
                 if at > 0 {

@@ -21,8 +21,7 @@ pub const MAX_COPY_BYTES: usize = 3 * 1024 * 1024;
 /// The patch is no list of operations.
 pub fn check(patch: &Value) -> Result<Vec<String>, PatchError> {
     let bad = |found: &Value, expected: &str| {
-        let text =
-            format!("error decoding patch: json: cannot unmarshal {} into Go {expected}", found.json_kind());
+        let text = format!("error decoding patch: json: cannot unmarshal {} into Go {expected}", found.json_kind());
         Err(PatchError::BadRequest(text))
     };
     let operations = match patch {
@@ -248,8 +247,7 @@ fn same(found: &Value, expected: &Value) -> bool {
             found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| same(a, b))
         }
         (Value::Map(found), Value::Map(expected)) => {
-            found.len() == expected.len()
-                && found.iter().all(|(key, a)| expected.get(key).is_some_and(|b| same(a, b)))
+            found.len() == expected.len() && found.iter().all(|(key, a)| expected.get(key).is_some_and(|b| same(a, b)))
         }
         _ => found == expected,
     }
@@ -264,9 +262,7 @@ fn json_len(value: &Value) -> usize {
         Value::Float(number) => number.to_string().len(),
         Value::String(text) => string_len(text),
         Value::List(items) => items.iter().map(|item| json_len(item) + 1).sum::<usize>().max(1) + 1,
-        Value::Map(map) => {
-            map.iter().map(|(key, item)| string_len(key) + json_len(item) + 2).sum::<usize>().max(1) + 1
-        }
+        Value::Map(map) => map.iter().map(|(key, item)| string_len(key) + json_len(item) + 2).sum::<usize>().max(1) + 1,
     }
 }
 

@@ -116,7 +116,8 @@ mod tests {
         assert_eq!(check(&value!({})), Ok(()));
         assert_eq!(check(&value!(null)), Ok(()));
         let error = check(&value!([])).map_err(|error| error.to_string());
-        let expected = "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}";
+        let expected =
+            "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}";
         assert_eq!(error, Err(expected.to_owned()));
     }
 

@@ -7,6 +7,8 @@ mod lists;
 mod lookup;
 mod order;
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 
 use crate::PatchError;

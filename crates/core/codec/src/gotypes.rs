@@ -1,14 +1,113 @@
-//! Go's names of types that the schemas do not tell apart: named strings, lists and maps.
+//! Go's names of types, as error texts show them.
 //!
-//! Only error texts need them. A field that is not listed has the name its type suggests.
+//! Schemas do not tell named strings, their maps and resource lists from plain ones: those stand here. Nothing but the
+//! texts depends on it.
 
 use pintle_schema::{Struct, Type};
 
-/// The Go type of a field, when its schema does not give it away.
-pub(crate) fn field_type(owner: &Struct, name: &str) -> Option<String> {
-    let field = owner.field(name)?;
-    match (&field.ty, name) {
-        (Type::String, "uid") if owner.name.as_str() != "UserInfo" => Some("types.UID".to_owned()),
-        _ => None,
+/// Fields whose strings have a name of their own; `{}` is the version of the owner.
+const NAMED_STRINGS: &[(&str, &str, &str)] = &[
+    ("AdmissionRequest", "uid", "types.UID"),
+    ("AdmissionResponse", "uid", "types.UID"),
+    ("BoundObjectReference", "uid", "types.UID"),
+    ("ConversionRequest", "uid", "types.UID"),
+    ("ConversionResponse", "uid", "types.UID"),
+    ("ObjectMeta", "uid", "types.UID"),
+    ("ObjectReference", "uid", "types.UID"),
+    ("OwnerReference", "uid", "types.UID"),
+    ("Preconditions", "uid", "types.UID"),
+    ("ResourceClaimConsumerReference", "uid", "types.UID"),
+    ("StatusDetails", "uid", "types.UID"),
+    ("PodCertificateRequestSpec", "nodeUID", "types.UID"),
+    ("PodCertificateRequestSpec", "podUID", "types.UID"),
+    ("PodCertificateRequestSpec", "serviceAccountUID", "types.UID"),
+    ("PodCertificateRequestSpec", "nodeName", "types.NodeName"),
+    ("ConfigMapNodeConfigSource", "uid", "types.UID"),
+    ("DeviceRequestAllocationResult", "shareID", "types.UID"),
+    ("UncountedTerminatedPods", "failed", "types.UID"),
+    ("UncountedTerminatedPods", "succeeded", "types.UID"),
+    ("DaemonSetCondition", "type", "{}.DaemonSetConditionType"),
+    ("StatefulSetCondition", "type", "{}.StatefulSetConditionType"),
+    ("FlowSchemaCondition", "type", "{}.FlowSchemaConditionType"),
+    ("PriorityLevelConfigurationCondition", "type", "{}.PriorityLevelConfigurationConditionType"),
+    ("AttachedVolume", "name", "{}.UniqueVolumeName"),
+    ("NodeStatus", "volumesInUse", "{}.UniqueVolumeName"),
+    ("Capabilities", "add", "{}.Capability"),
+    ("Capabilities", "drop", "{}.Capability"),
+    ("ResourceHealth", "resourceID", "{}.ResourceID"),
+    ("DeviceConstraint", "distinctAttribute", "{}.FullyQualifiedName"),
+    ("DeviceConstraint", "matchAttribute", "{}.FullyQualifiedName"),
+    ("NodeAllocatableResourceMapping", "capacityKey", "{}.QualifiedName"),
+];
+
+/// Fields whose maps have keys with a name.
+const NAMED_KEYS: &[(&str, &str, &str)] = &[
+    ("NodeAllocatableResourceClaimStatus", "resources", "v1.ResourceName"),
+    ("PersistentVolumeClaimStatus", "allocatedResourceStatuses", "v1.ResourceName"),
+    ("Device", "nodeAllocatableResourceMappings", "v1.ResourceName"),
+    ("BasicDevice", "nodeAllocatableResourceMappings", "v1.ResourceName"),
+    ("CapacityRequirements", "requests", "{}.QualifiedName"),
+    ("DeviceRequestAllocationResult", "consumedCapacity", "{}.QualifiedName"),
+    ("Device", "attributes", "{}.QualifiedName"),
+    ("Device", "capacity", "{}.QualifiedName"),
+    ("BasicDevice", "attributes", "{}.QualifiedName"),
+    ("BasicDevice", "capacity", "{}.QualifiedName"),
+];
+
+/// The name of a type at or below a field; `field` is none at the top of a document.
+pub(crate) fn name(ty: &Type, field: Option<(&Struct, &str)>) -> String {
+    let find = |table: &[(&str, &str, &str)]| {
+        let (owner, field) = field?;
+        // A field of an inlined struct is listed under that struct.
+        let owner = declaring(owner, field);
+        let (.., name) = table.iter().find(|(of, named, _)| *of == owner.name.as_str() && *named == field)?;
+        Some(name.replace("{}", owner.group_version().1))
+    };
+    let string = find(NAMED_STRINGS);
+    let key = find(NAMED_KEYS);
+    let resource_lists = key.is_none();
+    render(ty, string.as_deref(), key.as_deref(), resource_lists)
+}
+
+fn declaring<'a>(owner: &'a Struct, field: &str) -> &'a Struct {
+    if owner.fields.iter().any(|own| own.name.as_str() == field) {
+        return owner;
     }
+    let inlined = owner.fields.iter().filter(|own| own.inline).filter_map(|own| own.ty.as_struct());
+    inlined.into_iter().find(|inlined| inlined.field(field).is_some()).map_or(owner, |inlined| declaring(inlined, field))
+}
+
+fn render(ty: &Type, string: Option<&str>, key: Option<&str>, resource_lists: bool) -> String {
+    match ty {
+        Type::Any => "interface {}".to_owned(),
+        Type::Bool => "bool".to_owned(),
+        Type::Int32 => "int32".to_owned(),
+        Type::Int64 => "int64".to_owned(),
+        Type::Float64 => "float64".to_owned(),
+        Type::String => string.unwrap_or("string").to_owned(),
+        Type::Enum(named) => {
+            let version = named.module.split("::").nth(2).unwrap_or("v1");
+            format!("{version}.{}", named.name)
+        }
+        Type::Bytes => "[]uint8".to_owned(),
+        Type::IntOrString => "intstr.IntOrString".to_owned(),
+        Type::Quantity => "resource.Quantity".to_owned(),
+        Type::Time => "v1.Time".to_owned(),
+        Type::MicroTime => "v1.MicroTime".to_owned(),
+        Type::Duration => "v1.Duration".to_owned(),
+        Type::RawExtension => "runtime.RawExtension".to_owned(),
+        Type::Json => "v1.JSON".to_owned(),
+        Type::FieldsV1 => "v1.FieldsV1".to_owned(),
+        Type::Struct(schema) => of_struct(schema),
+        Type::List(list) => format!("[]{}", render(&list.elem, string, key, resource_lists)),
+        Type::Map(map) if resource_lists && matches!(map.elem, Type::Quantity) => "v1.ResourceList".to_owned(),
+        Type::Map(map) => {
+            format!("map[{}]{}", key.unwrap_or("string"), render(&map.elem, string, key, resource_lists))
+        }
+    }
+}
+
+/// The name of a struct with its version.
+pub(crate) fn of_struct(schema: &Struct) -> String {
+    format!("{}.{}", schema.group_version().1, schema.name.as_str())
 }

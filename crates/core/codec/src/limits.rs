@@ -11,3 +11,12 @@ pub const PROTOBUF_DEPTH: usize = 500;
 
 /// How many unknown and duplicate fields are listed, as in the reference.
 pub const STRICT_PROBLEMS: usize = 100;
+
+/// The share of decoded YAML nodes that may come from aliases: nearly all in small documents, a tenth in large ones,
+/// as in the reference.
+pub fn yaml_alias_ratio(decoded: u64) -> f64 {
+    const LOW: f64 = 400_000.0;
+    const HIGH: f64 = 4_000_000.0;
+    let decoded = (decoded as f64).clamp(LOW, HIGH);
+    0.99 - 0.89 * ((decoded - LOW) / (HIGH - LOW))
+}

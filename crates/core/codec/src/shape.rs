@@ -48,7 +48,7 @@ impl Frame<'_> {
     }
 
     /// The innermost field, below lists and maps.
-    fn field(&self) -> Option<(&Struct, &str)> {
+    pub(crate) fn field(&self) -> Option<(&Struct, &str)> {
         match self {
             Frame::Root => None,
             Frame::Field { owner, name, .. } => Some((owner, name)),
@@ -170,7 +170,7 @@ const MICROS_LENGTH: usize = 27;
 /// The value of a scalar under its type, `Null` when it is refused.
 pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusals: &mut Refusals) -> Value {
     let wrong_type = |refusals: &mut Refusals| {
-        let error = unmarshal_error(written.start().word(), &go_type(ty, frame), frame);
+        let error = unmarshal_error(written.start().word(), &gotypes::name(ty, frame.field()), frame);
         refusals.note(error);
         Value::Null
     };
@@ -241,6 +241,30 @@ pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusal
     }
 }
 
+/// Bytes written as an array of numbers, which Go takes too.
+pub(crate) fn bytes_of(items: &[Value], frame: &Frame<'_>, refusals: &mut Refusals) -> Value {
+    let mut bytes = Vec::with_capacity(items.len());
+    for item in items {
+        let refused = match item {
+            Value::Null => {
+                bytes.push(0);
+                continue;
+            }
+            Value::Int(int) => match u8::try_from(*int) {
+                Ok(byte) => {
+                    bytes.push(byte);
+                    continue;
+                }
+                Err(_) => format!("number {int}"),
+            },
+            Value::Float(float) => format!("number {float}"),
+            other => other.json_kind().to_owned(),
+        };
+        refusals.note(unmarshal_error(&refused, "uint8", frame));
+    }
+    Value::from(base64::encode(&bytes))
+}
+
 #[cold]
 fn ended(error: DecodeError, refusals: &mut Refusals) -> Value {
     refusals.end_with(error);
@@ -264,43 +288,6 @@ pub(crate) fn unmarshal_error(value: &str, go_type: &str, frame: &Frame<'_>) -> 
         }
         None => format!("json: cannot unmarshal {value} into Go value of type {go_type}"),
     })
-}
-
-/// The Go name of a type where it is used.
-pub(crate) fn go_type(ty: &Type, frame: &Frame<'_>) -> String {
-    if let Frame::Field { owner, name, .. } = frame
-        && let Some(name) = gotypes::field_type(owner, name)
-    {
-        return name;
-    }
-    plain_go_type(ty)
-}
-
-fn plain_go_type(ty: &Type) -> String {
-    match ty {
-        Type::Any => "interface {}".to_owned(),
-        Type::Bool => "bool".to_owned(),
-        Type::Int32 => "int32".to_owned(),
-        Type::Int64 => "int64".to_owned(),
-        Type::Float64 => "float64".to_owned(),
-        Type::String => "string".to_owned(),
-        Type::Enum(r#enum) => {
-            let version = r#enum.module.split("::").nth(2).unwrap_or("v1");
-            format!("{version}.{}", r#enum.name)
-        }
-        Type::Bytes => "[]uint8".to_owned(),
-        Type::IntOrString => "intstr.IntOrString".to_owned(),
-        Type::Quantity => "resource.Quantity".to_owned(),
-        Type::Time => "v1.Time".to_owned(),
-        Type::MicroTime => "v1.MicroTime".to_owned(),
-        Type::Duration => "v1.Duration".to_owned(),
-        Type::RawExtension => "runtime.RawExtension".to_owned(),
-        Type::Json => "v1.JSON".to_owned(),
-        Type::FieldsV1 => "v1.FieldsV1".to_owned(),
-        Type::Struct(schema) => format!("{}.{}", schema.group_version().1, schema.name.as_str()),
-        Type::List(list) => format!("[]{}", plain_go_type(&list.elem)),
-        Type::Map(map) => format!("map[string]{}", plain_go_type(&map.elem)),
-    }
 }
 
 /// What `null` stands for among the items of a list or the values of a map.

@@ -128,7 +128,9 @@ fn field_value(field: &Field, value: Option<Value>) -> Option<Value> {
             }
         },
         Presence::Always => {
-            if value.is_null() {
+            // Nothing tells an empty list from an absent one in protobuf, so what is stored there comes back as null.
+            let is_empty = matches!(field.ty, Type::List(_) | Type::Map(_)) && field.proto != 0 && value.is_zero();
+            if value.is_null() || is_empty {
                 return Some(zero(&field.ty));
             }
             canonicalize_type(&field.ty, &mut value);
@@ -144,10 +146,8 @@ fn field_value(field: &Field, value: Option<Value>) -> Option<Value> {
 fn canonicalize_type(ty: &Type, value: &mut Value) {
     match (ty, value) {
         (Type::Struct(schema), value) => canonicalize(schema, value),
-        (Type::List(list), Value::List(items)) => {
-            if is_composite(&list.elem) {
-                items.iter_mut().for_each(|item| canonicalize_type(&list.elem, item));
-            }
+        (Type::List(list), Value::List(items)) if is_composite(&list.elem) => {
+            items.iter_mut().for_each(|item| canonicalize_type(&list.elem, item));
         }
         (Type::Map(map), Value::Map(entries)) => {
             if !entries.entries().is_sorted_by(|(a, _), (b, _)| a <= b) {

@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, ErrorList};
 use pintle_schema::{Map, Value, names};
 
 /// Judges a name, or with `true` the prefix that a name is generated from; returns one message for each fault.
-pub type NameCheck = fn(&str, bool) -> Vec<String>;
+pub type NameCheck<'a> = &'a dyn Fn(&str, bool) -> Vec<String>;
 
 const TOTAL_ANNOTATION_BYTES: usize = 256 << 10;
 const FIELD_MANAGER_BYTES: usize = 128;
@@ -15,7 +15,7 @@ const FIELD_MANAGER_BYTES: usize = 128;
 const BANNED_OWNERS: [(&str, &str); 1] = [("v1", "Event")];
 
 /// The rules for a new object.
-pub fn validate_create(metadata: &Value, namespaced: bool, name_check: NameCheck, errors: &mut ErrorList) {
+pub fn validate_create(metadata: &Value, namespaced: bool, name_check: NameCheck<'_>, errors: &mut ErrorList) {
     let generate_name = metadata.str_at(&["generateName"]);
     if !generate_name.is_empty() {
         invalid_each(errors, "metadata.generateName", generate_name, name_check(generate_name, true));
@@ -66,7 +66,7 @@ pub fn validate_update(metadata: &Value, old: &Value, errors: &mut ErrorList) {
 /// Label keys and values.
 pub fn validate_labels(labels: Option<&Value>, field: &str, errors: &mut ErrorList) {
     for (key, value) in labels.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
-        invalid_each(errors, field, key, names::qualified_name(key));
+        invalid_each(errors, field, key, names::label_key(key));
         let value = value.as_str().unwrap_or("");
         invalid_each(errors, field, value, names::label_value(value));
     }
@@ -76,7 +76,7 @@ fn validate_annotations(annotations: Option<&Value>, field: &str, errors: &mut E
     let mut total = 0;
     for (key, value) in annotations.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
         // Annotation keys may be written in capitals; the rule is that of label keys all the same.
-        invalid_each(errors, field, key, names::qualified_name(&key.to_lowercase()));
+        invalid_each(errors, field, key, names::label_key(&key.to_lowercase()));
         total += key.len() + value.as_str().map_or(0, str::len);
     }
     if total > TOTAL_ANNOTATION_BYTES {
@@ -122,7 +122,7 @@ fn validate_owners(metadata: &Value, errors: &mut ErrorList) {
 fn validate_finalizers(metadata: &Value, errors: &mut ErrorList) {
     let finalizers = strings(metadata, "finalizers");
     for name in &finalizers {
-        invalid_each(errors, "metadata.finalizers", name, names::qualified_name(name));
+        invalid_each(errors, "metadata.finalizers", name, names::label_key(name));
     }
     if finalizers.contains(&"orphan") && finalizers.contains(&"foregroundDeletion") {
         let value = metadata.get("finalizers").cloned().unwrap_or_default();
@@ -185,7 +185,7 @@ mod tests {
 
     fn create(metadata: Value) -> Vec<String> {
         let mut errors = ErrorList::default();
-        validate_create(&metadata, true, |name, _| names::dns1123_subdomain(name).into_iter().map(Into::into).collect(), &mut errors);
+        validate_create(&metadata, true, &|name, _| names::dns1123_subdomain(name), &mut errors);
         errors.0.iter().map(|error| error.line()).collect()
     }
 

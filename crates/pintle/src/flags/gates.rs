@@ -41,13 +41,7 @@ const fn gate(
     locked: bool,
     requires: &'static [&'static str],
 ) -> Gate {
-    Gate {
-        name,
-        stage,
-        default,
-        locked,
-        requires,
-    }
+    Gate { name, stage, default, locked, requires }
 }
 
 /// The values of all gates.
@@ -59,9 +53,7 @@ pub struct FeatureGates {
 
 impl Default for FeatureGates {
     fn default() -> Self {
-        FeatureGates {
-            enabled: GATES.iter().map(|gate| gate.default).collect(),
-        }
+        FeatureGates { enabled: GATES.iter().map(|gate| gate.default).collect() }
     }
 }
 
@@ -73,14 +65,11 @@ impl fmt::Debug for FeatureGates {
 
 impl FeatureGates {
     /// Sets gates as `--feature-gates` says: `Name=true`, in any order, the last value for a name counts.
-    pub fn from_settings<'a>(
-        settings: impl IntoIterator<Item = &'a str>,
-    ) -> Result<FeatureGates, String> {
+    pub fn from_settings<'a>(settings: impl IntoIterator<Item = &'a str>) -> Result<FeatureGates, String> {
         let mut chosen: Vec<(usize, bool)> = Vec::new();
         for setting in settings {
-            let (name, value) = setting
-                .split_once('=')
-                .ok_or_else(|| format!("missing bool value for feature gate {setting}"))?;
+            let (name, value) =
+                setting.split_once('=').ok_or_else(|| format!("missing bool value for feature gate {setting}"))?;
             let value = super::values::boolean(value)
                 .map_err(|_| format!("invalid value of {name}={value}, it must be true or false"))?;
             // The component may be named; this program is only one.
@@ -89,9 +78,7 @@ impl FeatureGates {
             let gate = GATES[at];
             if gate.locked && gate.default != value {
                 let fixed = gate.default;
-                return Err(format!(
-                    "cannot set feature gate {name} to {value}, feature is locked to {fixed}"
-                ));
+                return Err(format!("cannot set feature gate {name} to {value}, feature is locked to {fixed}"));
             }
             chosen.retain(|(other, _)| *other != at);
             chosen.push((at, value));
@@ -137,9 +124,7 @@ impl FeatureGates {
             };
             if !missing.is_empty() {
                 let (name, missing) = (gate.name, missing.join(" "));
-                return Err(format!(
-                    "{name} is enabled, but depends on features that are disabled: [{missing}]"
-                ));
+                return Err(format!("{name} is enabled, but depends on features that are disabled: [{missing}]"));
             }
         }
         Ok(())
@@ -414,19 +399,27 @@ mod tests {
 
     #[test]
     fn settings() {
-        // (settings, gates that differ from their default, or the error)
-        let rows: &[(&[&str], Result<&[(&str, bool)], &str>)] = &[
+        /// Settings, and the gates that differ from their default, or the error.
+        type Row = (&'static [&'static str], Result<&'static [(&'static str, bool)], &'static str>);
+        let rows: &[Row] = &[
             (&[], Ok(&[])),
             (&["HPAScaleToZero=true"], Ok(&[("HPAScaleToZero", true)])),
             (&["kube:HPAScaleToZero=t", "HPAScaleToZero=false"], Ok(&[])),
             (&["WatchList=false", "WatchListClient=False"], Ok(&[("WatchList", false), ("WatchListClient", false)])),
             (&["APIServerTracing=true"], Ok(&[])),
-            (&["APIServerTracing=false"], Err("cannot set feature gate APIServerTracing to false, feature is locked to true")),
+            (
+                &["APIServerTracing=false"],
+                Err("cannot set feature gate APIServerTracing to false, feature is locked to true"),
+            ),
             (&["NoSuchGate=true"], Err("unrecognized feature gate: NoSuchGate")),
             (&["HPAScaleToZero"], Err("missing bool value for feature gate HPAScaleToZero")),
             (&["HPAScaleToZero=yes"], Err("invalid value of HPAScaleToZero=yes, it must be true or false")),
-            (&["ClusterTrustBundleProjection=true"],
-             Err("ClusterTrustBundleProjection is enabled, but depends on features that are disabled: [ClusterTrustBundle]")),
+            (
+                &["ClusterTrustBundleProjection=true"],
+                Err(
+                    "ClusterTrustBundleProjection is enabled, but depends on features that are disabled: [ClusterTrustBundle]",
+                ),
+            ),
         ];
         for (settings, expected) in rows {
             let gates = FeatureGates::from_settings(settings.iter().copied());

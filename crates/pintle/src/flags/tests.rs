@@ -74,15 +74,12 @@ fn forms_of_flags() {
             !c.feature_gates.enabled("WatchList") && c.feature_gates.enabled("WatchListClient")
         }),
         ("pintle --controllers=*,-namespace-controller", |c| {
-            !c.controllers.enabled("namespace-controller")
-                && c.controllers.enabled("serviceaccount-controller")
+            !c.controllers.enabled("namespace-controller") && c.controllers.enabled("serviceaccount-controller")
         }),
         ("pintle --request-timeout=1m30s --min-request-timeout=5", |c| {
             c.request_timeout.as_secs() == 90 && c.min_request_timeout.as_secs() == 5
         }),
-        ("pintle --version=false --http2-max-streams-per-connection=0", |c| {
-            c.max_streams_per_connection.is_none()
-        }),
+        ("pintle --version=false --http2-max-streams-per-connection=0", |c| c.max_streams_per_connection.is_none()),
     ];
     for (line, check) in rows {
         let config = run(line).expect(line);
@@ -130,10 +127,7 @@ fn refusals_name_the_flag() {
             "pintle --service-account-issuer=a:b",
             "invalid argument \"a:b\" for \"--service-account-issuer\" flag: must be a URL, or a name without a colon",
         ),
-        (
-            "pintle --tls-cert-file=/nowhere/a",
-            "--tls-cert-file and --tls-private-key-file must be given together",
-        ),
+        ("pintle --tls-cert-file=/nowhere/a", "--tls-cert-file and --tls-private-key-file must be given together"),
     ];
     for (line, expected) in rows {
         assert_eq!(run(line).err().as_deref(), Some(expected), "{line}");

@@ -32,15 +32,8 @@ pub fn list(text: &str) -> impl Iterator<Item = &str> {
 
 /// A duration as Go writes it: `90s`, `1m30s`, `1h`, `250ms`, `1.5h`.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    const UNITS: [(&str, f64); 7] = [
-        ("ns", 1e-9),
-        ("us", 1e-6),
-        ("µs", 1e-6),
-        ("ms", 1e-3),
-        ("s", 1.0),
-        ("m", 60.0),
-        ("h", 3600.0),
-    ];
+    const UNITS: [(&str, f64); 7] =
+        [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0), ("m", 60.0), ("h", 3600.0)];
     let invalid = || "must be a duration such as 30s, 1m30s or 1h".to_owned();
     if text == "0" {
         return Ok(Duration::ZERO);
@@ -89,10 +82,7 @@ impl IpRange {
             }
             _ => return Err(invalid()),
         };
-        Ok(IpRange {
-            network,
-            prefix_bits,
-        })
+        Ok(IpRange { network, prefix_bits })
     }
 
     /// The network's address.

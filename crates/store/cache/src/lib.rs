@@ -12,7 +12,7 @@ pub use derived::{Derived, Variant};
 pub use image::Image;
 pub use resource::{Cursor, Event, Expired, Object, ResourceCache, State};
 
-use pintle_storage::{Observer, Record, Revision};
+use pintle_storage::{Observer, Record, Revision, Started};
 use resource::Writer;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -65,8 +65,8 @@ impl Cache {
         Feeder { cache: self.clone(), writers, corrupt: Vec::new() }
     }
 
-    /// Marks the end of the replay: everything is published, and history starts where the store's does.
-    pub fn advance(&self, to: Revision) {
+    /// Everything up to this revision has been published.
+    fn advance(&self, to: Revision) {
         self.current.fetch_max(to.0, Ordering::AcqRel);
         self.progress.send_replace(to);
     }
@@ -100,6 +100,14 @@ impl Feeder {
 impl Observer for Feeder {
     fn replay(&mut self, record: Record, history: bool) {
         self.apply(&record, history);
+    }
+
+    fn replayed(&mut self, started: Started) {
+        self.writers.values_mut().for_each(|writer| {
+            writer.set_base(started.compacted);
+            writer.publish();
+        });
+        self.cache.advance(started.current);
     }
 
     fn publish(&mut self, records: &[Record], revision: Revision) {

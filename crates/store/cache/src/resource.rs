@@ -82,7 +82,6 @@ pub struct State {
     events: Vector<Arc<Event>>,
     checkpoints: Vector<(Revision, OrdMap<Key, Arc<Object>>)>,
     history_bytes: usize,
-    events_seen: u64,
 }
 
 /// The revision asked for is older than the retained history.
@@ -101,7 +100,6 @@ impl State {
             events: Vector::new(),
             checkpoints: Vector::new(),
             history_bytes: 0,
-            events_seen: 0,
         }
     }
 
@@ -167,7 +165,16 @@ impl State {
         }
         self.history_bytes += weight(&event);
         self.events.push_back(Arc::new(event));
-        self.events_seen += 1;
+    }
+
+    /// Drops the events up to a revision. Those of one revision go together: half a transaction is no history.
+    fn forget(&mut self, revision: Revision) {
+        self.compacted = self.compacted.max(revision);
+        while self.events.front().is_some_and(|event| event.revision <= revision) {
+            if let Some(oldest) = self.events.pop_front() {
+                self.history_bytes -= weight(&oldest);
+            }
+        }
     }
 
     /// After all events of a commit: remembers the map from time to time and forgets what is beyond the bounds.
@@ -176,20 +183,9 @@ impl State {
         if self.events.len() as u64 >= due {
             self.checkpoints.push_back((self.last, self.objects.clone()));
         }
-        while self.events.len() > limits::HISTORY_EVENTS || self.history_bytes > limits::HISTORY_BYTES && self.events.len() > 1 {
-            let Some(oldest) = self.events.pop_front() else { break };
-            self.history_bytes -= weight(&oldest);
-            // All events of a revision go together: half a transaction is no history.
-            let next = self.events.front().map(|event| event.revision);
-            self.compacted = oldest.revision;
-            if next == Some(oldest.revision) {
-                continue;
-            }
-        }
-        while self.events.front().is_some_and(|event| event.revision <= self.compacted) {
-            if let Some(oldest) = self.events.pop_front() {
-                self.history_bytes -= weight(&oldest);
-            }
+        while self.events.len() > limits::HISTORY_EVENTS || self.history_bytes > limits::HISTORY_BYTES {
+            let Some(oldest) = self.events.front().map(|event| event.revision) else { break };
+            self.forget(oldest);
         }
         while self.checkpoints.front().is_some_and(|(at, _)| *at <= self.compacted) {
             self.checkpoints.pop_front();

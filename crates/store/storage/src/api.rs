@@ -98,6 +98,9 @@ pub trait Observer: Send + 'static {
     /// revision (never a tombstone); then, with `history` true, each change made after it, tombstones included.
     fn replay(&mut self, record: Record, history: bool);
 
+    /// The replay is over: everything that was kept has been given, and the store stands here. Called once.
+    fn replayed(&mut self, _started: Started) {}
+
     /// The records of one or more whole transactions, in order; `revision` is the last one's. They are durable,
     /// and nobody has been answered yet: what this call makes visible is seen by every reader that starts after an
     /// answer. Runs on the path of every write, so it must be short and must not call back into the store.

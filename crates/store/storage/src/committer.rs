@@ -73,11 +73,12 @@ impl<B: Backend> Committer<B> {
     /// Goes on from what was replayed. `retention_seconds` of `None` leaves compaction to those who ask for it.
     pub fn new(
         backend: B,
-        observer: Box<dyn Observer>,
+        mut observer: Box<dyn Observer>,
         clock: Arc<dyn Clock>,
         retention_seconds: Option<u64>,
         replayed: Replayed,
     ) -> Committer<B> {
+        observer.replayed(Started { compacted: replayed.ledger.compacted(), current: replayed.ledger.current() });
         let target = replayed.ledger.compacted();
         let retention = retention_seconds.map(|seconds| Retention::new(seconds, replayed.marks));
         Committer { ledger: replayed.ledger, retention, backend, observer, clock, target, failed: false }

@@ -97,8 +97,7 @@ impl Bench {
         };
         let replayed = Replayed { ledger, marks };
         let observer = Box::new(published.clone());
-        let committer =
-            Committer::new(disk.clone(), observer, Arc::new(clock.clone()), retention_seconds, replayed);
+        let committer = Committer::new(disk.clone(), observer, Arc::new(clock.clone()), retention_seconds, replayed);
         Bench { committer, disk, clock, published }
     }
 
@@ -142,6 +141,10 @@ fn a_failed_write_is_answered_and_leaves_no_trace() {
     let answers = bench.run(vec![absent("/b"), absent("/a")]);
     assert_eq!(answers[0].as_ref().unwrap(), &Revision(3), "the revision was not used up");
     assert!(matches!(answers[1], Err(CommitError::Conflict { actual: Some(Revision(2)), .. })), "{answers:?}");
+    // What the failed delete would have made superfluous is still needed.
+    bench.committer.request_compaction(Revision(3));
+    bench.compact_all();
+    assert_eq!(bench.disk.0.lock().unwrap().log.len(), 2);
 }
 
 #[test]

@@ -29,9 +29,7 @@ mod memory;
 mod queue;
 mod retention;
 
-pub use api::{
-    CommitError, Expect, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction, Write,
-};
+pub use api::{CommitError, Expect, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction, Write};
 pub use clock::{Clock, SystemClock};
 pub use embedded::{EmbeddedOptions, EmbeddedStore, format};
 pub use memory::MemoryStore;

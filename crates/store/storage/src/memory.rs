@@ -21,7 +21,7 @@ pub struct MemoryStore {
 enum State {
     #[default]
     New,
-    Running(Committer<NoLog>),
+    Running(Box<Committer<NoLog>>),
     Closed,
 }
 
@@ -52,7 +52,7 @@ impl Store for MemoryStore {
         let replayed = Replayed { ledger, marks: Vec::new() };
         let committer = Committer::new(NoLog, observer, Arc::new(SystemClock), None, replayed);
         let started = committer.started();
-        *state = State::Running(committer);
+        *state = State::Running(Box::new(committer));
         Ok(started)
     }
 

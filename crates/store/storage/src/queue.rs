@@ -60,11 +60,7 @@ struct Line {
 
 impl Queue {
     pub fn new() -> Queue {
-        Queue {
-            line: Mutex::default(),
-            arrived: Condvar::new(),
-            room: Arc::new(Semaphore::new(limits::QUEUE_UNITS)),
-        }
+        Queue { line: Mutex::default(), arrived: Condvar::new(), room: Arc::new(Semaphore::new(limits::QUEUE_UNITS)) }
     }
 
     fn line(&self) -> MutexGuard<'_, Line> {
@@ -78,8 +74,8 @@ impl Queue {
             Ok(bytes) => bytes,
             Err(error) => return CommitFuture::ready(Err(error)),
         };
-        let units = (limits::QUEUE_UNITS_PER_TRANSACTION + bytes / limits::QUEUE_UNIT_BYTES)
-            .min(limits::QUEUE_UNITS) as u32;
+        let units =
+            (limits::QUEUE_UNITS_PER_TRANSACTION + bytes / limits::QUEUE_UNIT_BYTES).min(limits::QUEUE_UNITS) as u32;
         match self.room.clone().try_acquire_many_owned(units) {
             Ok(room) => CommitFuture(State::InLine(self.push_commit(transaction, bytes, room))),
             Err(TryAcquireError::Closed) => CommitFuture::ready(Err(CommitError::Closed)),

@@ -85,13 +85,18 @@ impl Retention {
 mod tests {
     use super::*;
 
-    /// Steps of (second, current revision) and the revision that has expired by then.
+    /// A second, the current revision, and the revision that has expired by then.
+    type Moment = (u64, u64, Option<u64>);
+
     #[test]
     fn history_expires_after_the_retention_and_not_before() {
-        let rows: &[(&str, &[(u64, u64, Option<u64>)])] = &[
+        let rows: &[(&str, &[Moment])] = &[
             ("in order", &[(100, 5, None), (399, 9, None), (400, 9, Some(5)), (698, 9, None), (699, 9, Some(9))]),
             ("marks are at least an interval apart", &[(100, 5, None), (102, 6, None), (400, 7, Some(5))]),
-            ("idle: the last revision is marked late", &[(100, 5, None), (102, 6, None), (105, 6, None), (405, 6, Some(6))]),
+            (
+                "idle: the last revision is marked late",
+                &[(100, 5, None), (102, 6, None), (105, 6, None), (405, 6, Some(6))],
+            ),
             ("clock set back", &[(1000, 5, None), (100, 6, None), (399, 6, None), (400, 6, Some(6))]),
             ("clock set ahead", &[(100, 5, None), (9000, 6, Some(5)), (9299, 6, None), (9300, 6, Some(6))]),
         ];

@@ -123,7 +123,10 @@ fn bounds_are_kept() {
     let key = |bytes: usize| Transaction::one("k".repeat(bytes).into(), Expect::Any, Some(Bytes::new()));
     let rows = [
         (value(limits::VALUE_BYTES_MAX), "2"),
-        (value(limits::VALUE_BYTES_MAX + 1), "invalid transaction: 8388609 bytes of a value, at most 8388608 are allowed"),
+        (
+            value(limits::VALUE_BYTES_MAX + 1),
+            "invalid transaction: 8388609 bytes of a value, at most 8388608 are allowed",
+        ),
         (key(limits::KEY_BYTES_MAX), "3"),
         (key(limits::KEY_BYTES_MAX + 1), "invalid transaction: 4097 bytes of a key, at most 4096 are allowed"),
         (writes(limits::TRANSACTION_WRITES_MAX), "4"),
@@ -163,7 +166,7 @@ fn compaction_answers_where_history_begins() {
         let watcher = Watcher::default();
         store.start(Box::new(watcher.clone())).unwrap();
         for i in 0..10 {
-            let _ = store.commit(transaction(&format!("a={i}")));
+            drop(store.commit(transaction(&format!("a={i}"))));
         }
         let rows = [(0, 1), (5, 5), (3, 5), (11, 11), (99, 11)];
         for (asked, answer) in rows {

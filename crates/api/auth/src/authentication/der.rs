@@ -1,6 +1,8 @@
-//! Reads the subject of a certificate: just enough DER for names, after the chain has been verified.
+//! Reads the subject and the end of a certificate: just enough DER for names and a date, not for trust.
 //! Guarantees bounded work and no panic on any bytes; what it does not understand is an error, not a guess.
 //! Must never be the reason to trust a certificate.
+
+use std::time::{Duration, SystemTime};
 
 const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
@@ -22,16 +24,8 @@ pub(super) struct Attribute<'a> {
 
 /// The attributes of a certificate's subject, in their order.
 pub(super) fn subject(certificate: &[u8]) -> Result<Vec<Attribute<'_>>, Malformed> {
-    let (certificate, _) = expect(certificate, SEQUENCE)?;
-    let (mut tbs, _) = expect(certificate, SEQUENCE)?;
-    if tbs.first() == Some(&VERSION) {
-        (_, _, tbs) = element(tbs)?;
-    }
-    // Serial number, signature algorithm, issuer, validity.
-    for _ in 0..4 {
-        (_, _, tbs) = element(tbs)?;
-    }
-    let (mut names, _) = expect(tbs, SEQUENCE)?;
+    let (_, after_validity) = expect(from_validity(certificate)?, SEQUENCE)?;
+    let (mut names, _) = expect(after_validity, SEQUENCE)?;
     let mut attributes = Vec::new();
     while !names.is_empty() {
         let (mut set, rest) = expect(names, SET)?;
@@ -46,6 +40,67 @@ pub(super) fn subject(certificate: &[u8]) -> Result<Vec<Attribute<'_>>, Malforme
         }
     }
     Ok(attributes)
+}
+
+/// The moment after which a certificate (in DER) is not valid any more; `None` if it cannot be read.
+pub fn not_after(certificate: &[u8]) -> Option<SystemTime> {
+    const UTC_TIME: u8 = 0x17;
+    const GENERALIZED_TIME: u8 = 0x18;
+    let (validity, _) = expect(from_validity(certificate).ok()?, SEQUENCE).ok()?;
+    let (_, _, not_after) = element(validity).ok()?;
+    let (tag, time, _) = element(not_after).ok()?;
+    let (year, rest) = match tag {
+        // Two digits of the year: 50 and later are of the last century.
+        UTC_TIME => {
+            let (year, rest) = digits(time, 2)?;
+            (if year < 50 { 2000 + year } else { 1900 + year }, rest)
+        }
+        GENERALIZED_TIME => digits(time, 4)?,
+        _ => return None,
+    };
+    let (month, rest) = digits(rest, 2)?;
+    let (day, rest) = digits(rest, 2)?;
+    let (hour, rest) = digits(rest, 2)?;
+    let (minute, rest) = digits(rest, 2)?;
+    let (second, rest) = digits(rest, 2)?;
+    if rest != b"Z" || !(1..=12).contains(&month) || year < 1970 {
+        return None;
+    }
+    let days = days_since_1970(year, month, day);
+    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
+}
+
+/// A number of so many decimal digits, and what follows it.
+fn digits(bytes: &[u8], count: usize) -> Option<(u64, &[u8])> {
+    let (number, rest) = bytes.split_at_checked(count)?;
+    let number = number.iter().try_fold(0, |n, byte| {
+        let digit = byte.checked_sub(b'0').filter(|digit| *digit < 10)?;
+        Some(n * 10 + u64::from(digit))
+    })?;
+    Some((number, rest))
+}
+
+/// Days of the Gregorian calendar; the year counts from March, so that the leap day is its last.
+fn days_since_1970(year: u64, month: u64, day: u64) -> u64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let leap_days = year / 4 - year / 100 + year / 400;
+    // 719468 days lie between the first of March of year 0 and 1970.
+    (year * 365 + leap_days + (month * 153 + 2) / 5 + day).saturating_sub(1 + 719_468)
+}
+
+/// What begins with a certificate's validity.
+fn from_validity(certificate: &[u8]) -> Result<&[u8], Malformed> {
+    let (certificate, _) = expect(certificate, SEQUENCE)?;
+    let (mut tbs, _) = expect(certificate, SEQUENCE)?;
+    if tbs.first() == Some(&VERSION) {
+        (_, _, tbs) = element(tbs)?;
+    }
+    // Serial number, signature algorithm, issuer.
+    for _ in 0..3 {
+        (_, _, tbs) = element(tbs)?;
+    }
+    Ok(tbs)
 }
 
 /// The string types that names may have.
@@ -120,6 +175,28 @@ mod tests {
     }
 
     #[test]
+    fn the_end_of_a_certificate() {
+        // (year, month, day, seconds since 1970)
+        let rows = [
+            (1970, 1, 1, 0),
+            (2000, 2, 29, 951_782_400),
+            (2024, 3, 1, 1_709_251_200),
+            (2049, 12, 31, 2_524_521_600),
+            (2050, 1, 1, 2_524_608_000),
+            (2100, 3, 1, 4_107_542_400),
+        ];
+        let key = rcgen::KeyPair::generate().expect("key");
+        for (year, month, day, seconds) in rows {
+            let mut params = rcgen::CertificateParams::default();
+            params.not_before = rcgen::date_time_ymd(1970, 1, 1);
+            params.not_after = rcgen::date_time_ymd(year, month, day);
+            let cert = params.self_signed(&key).expect("signed");
+            let expected = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
+            assert_eq!(not_after(cert.der()), Some(expected), "{year}-{month}-{day}");
+        }
+    }
+
+    #[test]
     fn every_cut_and_every_changed_byte_is_survived() {
         let key = rcgen::KeyPair::generate().expect("key");
         let params = rcgen::CertificateParams::new(vec!["a.example".to_owned()]);
@@ -134,6 +211,7 @@ mod tests {
                 let mut changed = der.clone();
                 changed[at] = value;
                 let _ = subject(&changed);
+                let _ = not_after(&changed);
             }
         }
     }

@@ -14,6 +14,7 @@ use rustls_pki_types::CertificateDer;
 
 use crate::UserInfo;
 
+pub use der::not_after;
 pub use token_file::{TokenFile, TokenFileError};
 pub use x509::{CertCache, ClientCa, ClientCaError};
 

@@ -52,7 +52,11 @@ mod tests {
             (value!({"data": {"a": "eQ=="}, "stringData": {}}), value!({"data": {"a": "eQ=="}})),
         ];
         for (given, expected) in rows {
-            assert_eq!(normalized(&SECRETS, given.clone()), normalized(&CONFIG_MAPS_LIKE_SECRET, expected), "{given:?}");
+            assert_eq!(
+                normalized(&SECRETS, given.clone()),
+                normalized(&CONFIG_MAPS_LIKE_SECRET, expected),
+                "{given:?}"
+            );
         }
     }
 

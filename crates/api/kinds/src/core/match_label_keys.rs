@@ -18,12 +18,21 @@ pub(super) fn merge(mut pod: ViewMut<'_, Pod>) {
     let mut spec = pod.by_ref().field(Pod::SPEC);
     if let Some(mut affinity) = spec.by_ref().field(PodSpec::AFFINITY).some() {
         if let Some(mut with) = affinity.by_ref().field(Affinity::POD_AFFINITY).some() {
-            merge_required(with.by_ref().field(PodAffinity::REQUIRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION), &labels);
+            merge_required(
+                with.by_ref().field(PodAffinity::REQUIRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION),
+                &labels,
+            );
             merge_preferred(with.field(PodAffinity::PREFERRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION), &labels);
         }
         if let Some(mut apart) = affinity.field(Affinity::POD_ANTI_AFFINITY).some() {
-            merge_required(apart.by_ref().field(PodAntiAffinity::REQUIRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION), &labels);
-            merge_preferred(apart.field(PodAntiAffinity::PREFERRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION), &labels);
+            merge_required(
+                apart.by_ref().field(PodAntiAffinity::REQUIRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION),
+                &labels,
+            );
+            merge_preferred(
+                apart.field(PodAntiAffinity::PREFERRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION),
+                &labels,
+            );
         }
     }
     for constraint in spec.field(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS).iter_mut() {
@@ -57,11 +66,8 @@ fn require(
 ) {
     let Some(mut selector) = selector.some() else { return };
     for (key, value) in keys.iter().filter_map(|key| labels.get_key_value(key)) {
-        let requirement = LabelSelectorRequirement {
-            key: key.clone(),
-            operator: operator.clone(),
-            values: vec![value.clone()],
-        };
+        let requirement =
+            LabelSelectorRequirement { key: key.clone(), operator: operator.clone(), values: vec![value.clone()] };
         push(selector.by_ref().field(LabelSelector::MATCH_EXPRESSIONS), &requirement);
     }
 }

@@ -4,7 +4,7 @@
 
 mod app_armor;
 mod config;
-mod event;
+pub(crate) mod event;
 mod match_label_keys;
 mod namespace;
 mod node;
@@ -18,8 +18,6 @@ mod service_account;
 mod service_update;
 mod volume;
 mod workload;
-
-pub(crate) use event::EVENT_STRATEGY;
 
 use crate::resource::Resource;
 

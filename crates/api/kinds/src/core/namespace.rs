@@ -55,7 +55,10 @@ mod tests {
 
     #[test]
     fn a_new_namespace_is_active_and_held() {
-        let namespace = created(&NAMESPACES, value!({"spec": {"finalizers": ["example.com/a"]}, "status": {"phase": "Terminating"}}));
+        let namespace = created(
+            &NAMESPACES,
+            value!({"spec": {"finalizers": ["example.com/a"]}, "status": {"phase": "Terminating"}}),
+        );
         assert_eq!(namespace.at(&["spec", "finalizers"]), Some(&value!(["example.com/a", "kubernetes"])));
         assert_eq!(namespace.str_at(&["status", "phase"]), "Active");
         let again = created(&NAMESPACES, value!({"spec": {"finalizers": ["kubernetes"]}}));

@@ -103,7 +103,8 @@ mod tests {
     #[test]
     fn ephemeral_containers_alone_are_taken() {
         let old = value!({"metadata": {"generation": 4}, "spec": {"nodeName": "a", "containers": [{"name": "x"}]}});
-        let new = value!({"metadata": {"generation": 4}, "spec": {"nodeName": "b", "ephemeralContainers": [{"name": "e"}]}});
+        let new =
+            value!({"metadata": {"generation": 4}, "spec": {"nodeName": "b", "ephemeralContainers": [{"name": "e"}]}});
         let expected = value!({
             "metadata": {"generation": 5},
             "spec": {"nodeName": "a", "containers": [{"name": "x"}], "ephemeralContainers": [{"name": "e"}]}

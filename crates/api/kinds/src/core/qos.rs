@@ -3,9 +3,7 @@
 //! Only cpu and memory count. A quantity that cannot be read counts as absent: validation speaks of it.
 
 use pintle_schema::{Quantity, View};
-use pintle_types::core::v1::{
-    Container, Pod, PodQOSClass, PodSpec, ResourceList, ResourceRequirements,
-};
+use pintle_types::core::v1::{Container, Pod, PodQOSClass, PodSpec, ResourceList, ResourceRequirements};
 use std::collections::BTreeMap;
 
 /// The resources that count.
@@ -82,7 +80,8 @@ mod tests {
             let pod = value!({"spec": {"containers": (containers.clone())}});
             assert_eq!(class(View::new(&pod)), expected, "{containers:?}");
         }
-        let whole = value!({"spec": {"containers": [{"name": "a"}], "resources": {"requests": (full()), "limits": (full())}}});
+        let whole =
+            value!({"spec": {"containers": [{"name": "a"}], "resources": {"requests": (full()), "limits": (full())}}});
         assert_eq!(class(View::new(&whole)), "Guaranteed");
     }
 }

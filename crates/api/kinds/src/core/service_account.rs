@@ -10,7 +10,12 @@ use pintle_types::core::v1;
 
 pub(super) static SERVICE_ACCOUNTS: Resource = Resource {
     short_names: &["sa"],
-    storage: Some(Storage::of::<v1::ServiceAccount>("v1", "ServiceAccount", "/registry/serviceaccounts/", "pbx9ZvyFpBE=")),
+    storage: Some(Storage::of::<v1::ServiceAccount>(
+        "v1",
+        "ServiceAccount",
+        "/registry/serviceaccounts/",
+        "pbx9ZvyFpBE=",
+    )),
     subresources: &[Subresource {
         group_version: Some(("authentication.k8s.io", "v1")),
         ..Subresource::create::<authentication::v1::TokenRequest>("token", "TokenRequest", Action::Token)

@@ -3,7 +3,7 @@
 //! Constants are tags of the types. A strategy's type is set here too, because what follows depends on it.
 
 use super::Rule;
-use super::fields::{get_mut, put, set_if_null, set_if_zero, text};
+use super::fields::{get_mut, put, set, set_if_null, set_if_zero, text};
 use pintle_schema::{ApiType, IntOrString, Str, Value};
 use pintle_types::apps::v1::{
     DaemonSetUpdateStrategy, DaemonSetUpdateStrategyType, DeploymentStrategy, DeploymentStrategyType,
@@ -47,7 +47,7 @@ fn daemon_set_strategy(strategy: &mut Value) {
 fn stateful_set_strategy(strategy: &mut Value) {
     type Strategy = StatefulSetUpdateStrategy;
     if text(strategy, Strategy::TYPE).is_empty() {
-        set_if_zero(strategy, Strategy::TYPE, StatefulSetUpdateStrategyType::ROLLING_UPDATE);
+        set(strategy, Strategy::TYPE, StatefulSetUpdateStrategyType::ROLLING_UPDATE);
         if get_mut(strategy, Strategy::ROLLING_UPDATE).is_none() {
             put(strategy, Strategy::ROLLING_UPDATE, Value::map());
         }

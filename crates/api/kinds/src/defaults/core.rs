@@ -6,8 +6,7 @@ use super::Rule;
 use super::fields::{fill_map, get_mut, is_zero, put, text};
 use pintle_schema::{ApiType, Str, Value, View};
 use pintle_types::core::v1::{
-    LimitRangeItem, LimitType, Namespace, NodeStatus, PodTemplateSpec, ReplicationController,
-    ReplicationControllerSpec,
+    LimitRangeItem, LimitType, Namespace, NodeStatus, PodTemplateSpec, ReplicationController, ReplicationControllerSpec,
 };
 use pintle_types::meta::v1::ObjectMeta;
 

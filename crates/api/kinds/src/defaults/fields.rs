@@ -5,7 +5,7 @@
 use pintle_schema::{ApiValue, FieldName, Str, Value, View, ViewMut};
 
 /// The text of a field; "" when it is absent.
-pub fn text<'a, S, F>(object: &'a Value, field: FieldName<S, F>) -> &'a str {
+pub fn text<S, F>(object: &Value, field: FieldName<S, F>) -> &str {
     View::<S>::new(object).field(field).value().as_str().unwrap_or("")
 }
 
@@ -44,7 +44,7 @@ pub fn put<S, F>(object: &mut Value, field: FieldName<S, F>, value: Value) {
 }
 
 /// A field that is there, for writing; `None` when it is absent.
-pub fn get_mut<'a, S, F>(object: &'a mut Value, field: FieldName<S, F>) -> Option<&'a mut Value> {
+pub fn get_mut<S, F>(object: &mut Value, field: FieldName<S, F>) -> Option<&mut Value> {
     object.get_mut(field.name()).filter(|value| !value.is_null())
 }
 

@@ -52,14 +52,16 @@ enum Below {
     Quantities,
 }
 
+type Functions = HashMap<usize, Vec<fn(&mut Value)>>;
+
 type Plans = HashMap<usize, Option<&'static Plan>>;
 
 /// Plans by the address of their schema; `None` where neither the struct nor anything below has defaults.
 static PLANS: LazyLock<RwLock<Plans>> = LazyLock::new(RwLock::default);
 
 /// The functions of the group files by the address of their type's schema.
-static FUNCTIONS: LazyLock<HashMap<usize, Vec<fn(&mut Value)>>> = LazyLock::new(|| {
-    let mut functions: HashMap<usize, Vec<fn(&mut Value)>> = HashMap::new();
+static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| {
+    let mut functions = Functions::new();
     for (schema, function) in RULES.iter().copied().flatten() {
         functions.entry(address(schema())).or_default().push(*function);
     }

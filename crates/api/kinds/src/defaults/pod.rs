@@ -4,7 +4,7 @@
 //! made of one.
 
 use super::Rule;
-use super::fields::{fill_map, get_mut, is_zero, items_mut, put, set_if_null, set_if_zero, text};
+use super::fields::{fill_map, get_mut, is_zero, items_mut, put, set, set_if_null, text};
 use super::image::is_latest;
 use pintle_schema::quantity::Quantity;
 use pintle_schema::{ApiType, FieldName, Map, Str, Value, View};
@@ -28,14 +28,14 @@ pub const RULES: &[Rule] = &[
 fn container(container: &mut Value) {
     if is_zero(container, Container::IMAGE_PULL_POLICY) {
         let policy = pull_policy(text(container, Container::IMAGE));
-        set_if_zero(container, Container::IMAGE_PULL_POLICY, policy);
+        set(container, Container::IMAGE_PULL_POLICY, policy);
     }
 }
 
 fn ephemeral_container(container: &mut Value) {
     if is_zero(container, EphemeralContainerCommon::IMAGE_PULL_POLICY) {
         let policy = pull_policy(text(container, EphemeralContainerCommon::IMAGE));
-        set_if_zero(container, EphemeralContainerCommon::IMAGE_PULL_POLICY, policy);
+        set(container, EphemeralContainerCommon::IMAGE_PULL_POLICY, policy);
     }
 }
 
@@ -43,7 +43,7 @@ fn image_volume(source: &mut Value) {
     let Some(image) = get_mut(source, VolumeSource::IMAGE) else { return };
     if is_zero(image, ImageVolumeSource::PULL_POLICY) {
         let policy = pull_policy(text(image, ImageVolumeSource::REFERENCE));
-        set_if_zero(image, ImageVolumeSource::PULL_POLICY, policy);
+        set(image, ImageVolumeSource::PULL_POLICY, policy);
     }
 }
 
@@ -54,7 +54,9 @@ fn pull_policy(image: &str) -> PullPolicy {
 
 /// A volume without any source is an empty directory.
 fn volume_source(volume: &mut Value) {
-    let is_source = |(key, value): (&Str, &Value)| !value.is_null() && VolumeSource::schema().field(key).is_some();
+    let is_source = |(key, value): (&Str, &Value)| {
+        key != Volume::NAME.name() && !value.is_null() && VolumeSource::schema().field(key).is_some()
+    };
     if !volume.as_map().is_some_and(|map| map.iter().any(is_source)) {
         put(volume, VolumeSource::EMPTY_DIR, Value::map());
     }
@@ -167,15 +169,10 @@ fn add_missing(
 }
 
 /// What the containers ask for together: the sum of those that run side by side, or what starting them needs if more.
-fn aggregate(
-    spec: &Value,
-    field: FieldName<ResourceRequirements, ResourceList>,
-    wanted: fn(&str) -> bool,
-) -> Amounts {
+fn aggregate(spec: &Value, field: FieldName<ResourceRequirements, ResourceList>, wanted: fn(&str) -> bool) -> Amounts {
     let spec = View::<PodSpec>::new(spec);
-    let of = |container: View<'_, Container>| {
-        entries(container.field(Container::RESOURCES).field(field).value(), wanted)
-    };
+    let of =
+        |container: View<'_, Container>| entries(container.field(Container::RESOURCES).field(field).value(), wanted);
     let mut running = Amounts::new();
     spec.field(PodSpec::CONTAINERS).iter().for_each(|container| add(&mut running, &of(container)));
     let (mut sidecars, mut starting) = (Amounts::new(), Amounts::new());

@@ -152,7 +152,10 @@ fn forms_of_pointers() {
         (value!([{"op": "add", "path": "data/m", "value": "1"}]), value!({"d": {}, "m": "1"})),
         (value!([{"op": "add", "path": "/", "value": "1"}]), value!({"d": {}, "": "1"})),
         (value!([{"op": "replace", "path": "", "value": {"new": 1}}]), value!({"new": 1})),
-        (value!([{"op": "replace", "path": "", "value": [1]}, {"op": "add", "path": "/-", "value": 2}]), value!([1, 2])),
+        (
+            value!([{"op": "replace", "path": "", "value": [1]}, {"op": "add", "path": "/-", "value": 2}]),
+            value!([1, 2]),
+        ),
         (value!([{"op": "add", "path": "/d/a~1b", "value": 1}]), value!({"d": {"a/b": 1}})),
         (value!([{"op": "add", "path": "/d/a~0b", "value": 1}]), value!({"d": {"a~b": 1}})),
         (value!([{"op": "add", "path": "/d/~01", "value": 1}]), value!({"d": {"~1": 1}})),

@@ -5,8 +5,7 @@
 use super::lookup::{Level, ListRules};
 use super::order::{Key, Places, place};
 use super::{
-    PATCH, SET_ORDER, drop_directives, merge_map, named_list, no_merge_key, not_a_map,
-    unknown_directive, wrong_type,
+    PATCH, SET_ORDER, drop_directives, merge_map, named_list, no_merge_key, not_a_map, unknown_directive, wrong_type,
 };
 use crate::PatchError;
 use crate::go_text::plain_list;
@@ -52,19 +51,18 @@ pub fn merge_ordered(live: &mut Map, patch: &mut Map, level: Level<'_>) -> Resul
 }
 
 /// Merges two lists. `deletes` marks a patch with the scalars to take out.
-pub fn merge(
-    old: Vec<Value>,
-    new: Vec<Value>,
-    rules: &ListRules<'_>,
-    deletes: bool,
-) -> Result<Vec<Value>, PatchError> {
+pub fn merge(old: Vec<Value>, new: Vec<Value>, rules: &ListRules<'_>, deletes: bool) -> Result<Vec<Value>, PatchError> {
     if rules.strategy != "merge" && !deletes {
         return Ok(new);
     }
     if old.is_empty() && new.is_empty() {
         return Ok(old);
     }
-    if items_kind(&old, &new)? == Kind::Maps { merge_maps(old, new, rules) } else { merge_scalars(old, new, rules, deletes) }
+    if items_kind(&old, &new)? == Kind::Maps {
+        merge_maps(old, new, rules)
+    } else {
+        merge_scalars(old, new, rules, deletes)
+    }
 }
 
 fn merge_scalars(

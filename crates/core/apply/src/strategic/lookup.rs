@@ -91,7 +91,9 @@ impl<'a> Level<'a> {
 
     fn field(self, key: &str) -> Result<&'a Field, PatchError> {
         let (name, field) = match self.shape {
-            Shape::Struct(schema) => (schema.name.as_str(), schema.field(key).or_else(|| field_in_any_case(schema, key))),
+            Shape::Struct(schema) => {
+                (schema.name.as_str(), schema.field(key).or_else(|| field_in_any_case(schema, key)))
+            }
             Shape::Opaque(name) => (name, None),
             Shape::Other(kind) => {
                 return Err(PatchError::Internal(format!(

@@ -3,6 +3,7 @@
 use super::decode::FieldCursor;
 use super::encode::write_float;
 use crate::error::{DecodeError, StrictProblem};
+use crate::gotypes;
 use crate::shape::{self, Frame, Problems, Refusals, Written};
 use crate::{Decoded, Strictness};
 use pintle_schema::{Form, Map, Str, Struct, Type, Value};
@@ -46,6 +47,14 @@ impl Walk {
     fn value(&mut self, ty: &Type, value: Value, frame: &Frame<'_>) -> Value {
         match (ty, value) {
             (_, Value::Null) => Value::Null,
+            // The wrapper gives the list its name.
+            (Type::Struct(schema), value) if schema.form == Form::Wrapper => {
+                match (schema.fields.first().map(|field| &field.ty), value) {
+                    (Some(list @ Type::List(_)), value @ Value::List(_)) => self.value(list, value, frame),
+                    (_, value) => self.scalar(ty, &value, frame),
+                }
+            }
+            (Type::Bytes, Value::List(items)) => shape::bytes_of(&items, frame, &mut self.refusals),
             (Type::Struct(schema), value) => self.structure(schema, value, frame),
             (Type::List(list), Value::List(items)) => {
                 let items = items.into_iter().enumerate().map(|(at, item)| {
@@ -103,8 +112,7 @@ impl Walk {
             (_, Value::Null) => Value::Null,
             (Form::Plain, Value::Map(map)) => self.object(schema, map, frame),
             (Form::Plain, other) => {
-                let go_type = format!("{}.{}", schema.group_version().1, schema.name.as_str());
-                self.refusals.note(shape::unmarshal_error(other.json_kind(), &go_type, frame));
+                self.refusals.note(shape::unmarshal_error(other.json_kind(), &gotypes::of_struct(schema), frame));
                 Value::Null
             }
             (Form::Wrapper, value) => match schema.fields.first() {

@@ -6,6 +6,7 @@ use super::any::{self, Duplicates, Unheard};
 use super::keys::KeyIndex;
 use super::scan::{Scanner, Start, Text};
 use crate::error::{DecodeError, StrictProblem};
+use crate::gotypes;
 use crate::limits;
 use crate::shape::{self, Frame, Problems, Refusals, Written};
 use pintle_schema::{Field, Form, Map, Str, Struct, Type, Value};
@@ -63,7 +64,13 @@ impl<'a> Decoder<'a> {
                 }
                 self.scalar(ty, frame)
             }
+            // The wrapper gives the list its name.
+            Type::Struct(schema) if schema.form == Form::Wrapper => match schema.fields.first().map(|field| &field.ty) {
+                Some(Type::List(list)) => self.list(ty, &list.elem, frame),
+                _ => self.any(frame),
+            },
             Type::Struct(schema) => self.structure(schema, frame),
+            Type::Bytes => self.bytes(frame),
             Type::List(list) => self.list(ty, &list.elem, frame),
             Type::Map(map) => self.map(ty, &map.elem, frame),
             Type::Any => self.any(frame),
@@ -107,6 +114,15 @@ impl<'a> Decoder<'a> {
             }
         };
         Ok(shape::scalar(ty, written, frame, &mut self.refusals))
+    }
+
+    /// Base64, or as Go has it an array of numbers.
+    fn bytes(&mut self, frame: &Frame<'_>) -> Read<Value> {
+        if self.scanner.start()? != Start::Array {
+            return self.scalar(&Type::Bytes, frame);
+        }
+        let items = any::value(&mut self.scanner, &mut Unheard)?;
+        Ok(shape::bytes_of(items.as_list().unwrap_or(&[]), frame, &mut self.refusals))
     }
 
     fn structure(&mut self, schema: &Struct, frame: &Frame<'_>) -> Read<Value> {
@@ -202,8 +218,7 @@ impl<'a> Decoder<'a> {
     #[cold]
     fn wrong_struct(&mut self, schema: &Struct, start: Start, frame: &Frame<'_>) -> Read<Value> {
         self.scanner.skip()?;
-        let go_type = format!("{}.{}", schema.group_version().1, schema.name.as_str());
-        self.refusals.note(shape::unmarshal_error(start.word(), &go_type, frame));
+        self.refusals.note(shape::unmarshal_error(start.word(), &gotypes::of_struct(schema), frame));
         Ok(Value::Null)
     }
 

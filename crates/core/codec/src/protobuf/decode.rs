@@ -29,7 +29,8 @@ fn structure(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
         Form::Wrapper => {
             let mut entries = Vec::new();
             fields(schema, bytes, depth, &mut entries)?;
-            Ok(entries.pop().map_or_else(|| Value::List(Vec::new()), |(_, value)| value))
+            // A list without items is none.
+            Ok(entries.pop().map_or(Value::Null, |(_, value)| value))
         }
         Form::PropsOrBool | Form::PropsOrArray | Form::PropsOrStringArray => props(schema, bytes, depth),
     }
@@ -260,7 +261,7 @@ fn quantity_text(bytes: &[u8]) -> Read<Value> {
     }
     match Quantity::parse(&text) {
         Ok(quantity) => Ok(Value::String(quantity.into_str())),
-        Err(error) => Err(DecodeError::Format(error.to_owned())),
+        Err(error) => Err(DecodeError::Format(error.to_string())),
     }
 }
 

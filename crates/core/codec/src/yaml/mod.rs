@@ -1,28 +1,45 @@
 //! YAML as the reference reads and writes it: by way of JSON.
+//!
+//! What is read is YAML 1.1 (`yes` and `on` are booleans, `0777` is octal), the first document only. Keys come out
+//! sorted, as they do there.
 
-use crate::{DecodeError, Decoded, Strictness};
+mod build;
+mod emit;
+mod nodes;
+mod resolve;
+
+use crate::error::{DecodeError, StrictProblem};
+use crate::{Decoded, Strictness, json};
 use pintle_schema::{Struct, Value};
 
-/// Reads the first document under a schema.
+/// Reads the first document under a schema. Keys that stand twice are told as one problem before all others.
 ///
 /// # Errors
 /// The input is not YAML, or a value has not the type or format of its field.
 pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
-    let _ = (schema, bytes, strictness);
-    todo!()
+    let mut parsed = parse(bytes, strictness)?;
+    let conformed = json::conform(schema, parsed.value, strictness)?;
+    parsed.problems.extend(conformed.problems);
+    Ok(Decoded { value: conformed.value, problems: parsed.problems })
 }
 
-/// Reads the first document without a schema; maps are sorted by key. Duplicate keys: last wins, reported when asked.
+/// Reads the first document without a schema; `Null` when there is none. Of keys that stand twice the last wins.
 ///
 /// # Errors
-/// The input is not YAML.
+/// The input is not YAML. The text starts with `yaml: `.
 pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
-    let _ = (bytes, strictness);
-    todo!()
+    let Some(document) = nodes::read(bytes)? else {
+        return Ok(Decoded { value: Value::Null, problems: Vec::new() });
+    };
+    let (value, duplicates) = build::value(&document)?;
+    let mut problems = Vec::new();
+    if strictness == Strictness::Collect && !duplicates.is_empty() {
+        problems.push(StrictProblem::Yaml(format!("yaml: unmarshal errors:\n  {}", duplicates.join("\n  "))));
+    }
+    Ok(Decoded { value, problems })
 }
 
 /// Writes a value as YAML, keys sorted.
 pub fn encode(value: &Value) -> String {
-    let _ = value;
-    todo!()
+    emit::document(value)
 }

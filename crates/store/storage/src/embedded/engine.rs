@@ -2,6 +2,8 @@
 //! Guarantees that a step is one atomic, synced batch, and that what is damaged is an error and never a panic.
 //! Must never decide anything about keys or revisions: steps come from the committer, meanings from `format`.
 
+use std::fs::File;
+use std::io::Write as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,13 +27,17 @@ const STALLED_AFTER: Duration = Duration::from_secs(30);
 /// An open engine, or one that failed and is to be opened again.
 pub(crate) struct Engine {
     directory: PathBuf,
+    memtable_bytes: u64,
     state: State,
 }
 
 enum State {
     Open(Open),
     /// After a failed write only the files know what was written, so they are read again.
-    Failed { since: Instant, error: BackendError },
+    Failed {
+        since: Instant,
+        error: BackendError,
+    },
 }
 
 struct Open {
@@ -41,7 +47,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(directory: &Path) -> fjall::Result<Open> {
+    fn new(directory: &Path, memtable_bytes: u64) -> fjall::Result<Open> {
         let database = Database::builder(directory.join("engine"))
             .cache_size(limits::ENGINE_CACHE_BYTES)
             .worker_threads(limits::ENGINE_WORKERS)
@@ -51,7 +57,7 @@ impl Open {
         // Large values in files of their own: merging tables does not copy them.
         let log = database.keyspace("log", || {
             KeyspaceCreateOptions::default()
-                .max_memtable_size(limits::ENGINE_MEMTABLE_BYTES)
+                .max_memtable_size(memtable_bytes)
                 .with_kv_separation(Some(KvSeparationOptions::default()))
         })?;
         Ok(Open { log, database })
@@ -61,22 +67,29 @@ impl Open {
     fn check_version(&self, directory: &Path) -> Result<(), StoreError> {
         let corrupt = |detail: String| StoreError::Corrupt { path: directory.to_owned(), detail };
         let read = |error: fjall::Error| corrupt(describe(&error));
+        let marker = directory.join(format::MARKER);
+        let known = marker.exists();
         let version = self.log.get(format::VERSION_KEY).map_err(read)?;
         match version.as_deref().map(<[u8; 4]>::try_from) {
-            Some(Ok(version)) if u32::from_be_bytes(version) == format::VERSION => Ok(()),
-            Some(Ok(version)) => Err(StoreError::Format {
-                path: directory.to_owned(),
-                found: u32::from_be_bytes(version),
-                expected: format::VERSION,
-            }),
-            Some(Err(_)) => Err(corrupt("the format version is cut short".to_owned())),
-            None if self.log.first_key_value().is_some() => Err(corrupt("there is no format version".to_owned())),
+            Some(Ok(version)) if u32::from_be_bytes(version) == format::VERSION => {}
+            Some(Ok(version)) => {
+                let found = u32::from_be_bytes(version);
+                return Err(StoreError::Format { path: directory.to_owned(), found, expected: format::VERSION });
+            }
+            Some(Err(_)) => return Err(corrupt("the format version is cut short".to_owned())),
+            None if known || self.log.first_key_value().is_some() => {
+                return Err(corrupt("the log has lost its beginning".to_owned()));
+            }
             None => {
                 let mut batch = self.database.batch().durability(Some(PersistMode::SyncAll));
                 batch.insert(&self.log, format::VERSION_KEY, format::VERSION.to_be_bytes());
-                batch.commit().map_err(read)
+                batch.commit().map_err(read)?;
             }
         }
+        if !known {
+            write_durably(&marker, &format::marker()).map_err(|error| StoreError::Io { path: marker, error })?;
+        }
+        Ok(())
     }
 
     /// Removes what a failed step may have left behind: nobody was told that it exists.
@@ -106,7 +119,8 @@ impl Open {
         // A removal that is lost is done again, so it need not be waited for; order is kept in any case.
         let durability = if step.records.is_empty() { PersistMode::Buffer } else { PersistMode::SyncData };
         let writes = step.records.len() + step.removal.map_or(0, |removal| removal.entries.len() + 1) + 1;
-        let mut batch = fjall::OwnedWriteBatch::with_capacity(self.database.clone(), writes).durability(Some(durability));
+        let mut batch =
+            fjall::OwnedWriteBatch::with_capacity(self.database.clone(), writes).durability(Some(durability));
         for (position, record) in positions(step.records) {
             let entry = format::encode_entry(position, &record.key, record.value.as_ref());
             batch.insert(&self.log, format::position_key(position), entry);
@@ -151,12 +165,16 @@ impl Open {
 
 impl Engine {
     /// Opens the engine in `directory`, whose lock the caller holds.
-    pub fn open(directory: PathBuf) -> Result<Engine, StoreError> {
-        let open = guarded(|| Open::new(&directory).map_err(|error| open_error(&directory, error)))
+    pub fn open(directory: PathBuf, memtable_bytes: u64) -> Result<Engine, StoreError> {
+        if directory.join(format::MARKER).exists() && !has_journal(&directory.join("engine")) {
+            // The engine would begin a new one and take what is left for everything.
+            return Err(StoreError::Corrupt { path: directory, detail: "the engine's journal is missing".to_owned() });
+        }
+        let open = guarded(|| Open::new(&directory, memtable_bytes).map_err(|error| open_error(&directory, error)))
             .unwrap_or_else(|detail| Err(StoreError::Corrupt { path: directory.clone(), detail }))?;
         guarded(|| open.check_version(&directory))
             .unwrap_or_else(|detail| Err(StoreError::Corrupt { path: directory.clone(), detail }))?;
-        Ok(Engine { directory, state: State::Open(open) })
+        Ok(Engine { directory, memtable_bytes, state: State::Open(open) })
     }
 
     /// Hands everything in the log to `observer` and takes stock.
@@ -174,7 +192,8 @@ impl Engine {
             if since.elapsed() < REOPEN_AFTER {
                 return Err(error.clone());
             }
-            let open = Open::new(&self.directory).and_then(|open| open.trim(base).map(|()| open));
+            let open = Open::new(&self.directory, self.memtable_bytes);
+            let open = open.and_then(|open| open.trim(base).map(|()| open));
             self.state = match open {
                 Ok(open) => State::Open(open),
                 Err(error) => State::Failed { since: Instant::now(), error: Arc::new(error) },
@@ -204,6 +223,23 @@ impl Drop for Engine {
             // are done again after the next start.
             let _ = open.database.persist(PersistMode::SyncAll);
         }
+    }
+}
+
+/// Whether there is a journal. A directory that cannot be read has none; opening it will say why.
+fn has_journal(engine: &Path) -> bool {
+    let files = std::fs::read_dir(engine).into_iter().flatten().flatten();
+    files.map(|file| file.path()).any(|path| path.extension().is_some_and(|extension| extension == "jnl"))
+}
+
+fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    // The name is durable when its directory is. Not every system lets a directory be opened; none of those needs it.
+    match path.parent().map(File::open) {
+        Some(Ok(directory)) => directory.sync_all(),
+        _ => Ok(()),
     }
 }
 

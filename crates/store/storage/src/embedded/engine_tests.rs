@@ -32,7 +32,7 @@ fn record(revision: u64, key: &str) -> Record {
 fn after_a_failure_what_was_not_acknowledged_is_removed() {
     let directory = std::env::temp_dir().join(format!("pintle-engine-{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&directory);
-    let mut engine = Engine::open(directory.clone()).unwrap();
+    let mut engine = Engine::open(directory.clone(), limits::ENGINE_MEMTABLE_BYTES).unwrap();
     engine.replay(&mut Nothing).unwrap();
     engine.persist(&step(1, &[record(2, "/kept")])).unwrap();
     // These reach the disk, but the writer is told otherwise.
@@ -46,7 +46,7 @@ fn after_a_failure_what_was_not_acknowledged_is_removed() {
     drop(engine);
 
     let mut keys = Keys(Vec::new());
-    Engine::open(directory.clone()).unwrap().replay(&mut keys).unwrap();
+    Engine::open(directory.clone(), limits::ENGINE_MEMTABLE_BYTES).unwrap().replay(&mut keys).unwrap();
     assert_eq!(keys.0, [(2, "/kept".to_owned()), (3, "/second".to_owned())]);
     std::fs::remove_dir_all(&directory).unwrap();
 }

@@ -6,6 +6,8 @@
 //!
 //! ```text
 //! DIR/lock      an empty file; whoever serves the directory holds its exclusive lock
+//! DIR/format    the text "pintle store, format 1"; there once the log has its version, so that a log without one is
+//!               known to be damaged and not new
 //! DIR/engine/   the engine's files (fjall, format 3): journal, tables, value files
 //! ```
 //!
@@ -51,6 +53,14 @@ use crate::retention::Mark;
 /// The format that this module writes and reads.
 pub const VERSION: u32 = 1;
 
+/// The name of the file that says what the directory is.
+pub(crate) const MARKER: &str = "format";
+
+/// What stands in that file.
+pub(crate) fn marker() -> String {
+    format!("pintle store, format {VERSION}\n")
+}
+
 /// Where the format version stands.
 pub(crate) const VERSION_KEY: &[u8] = &[0, b'v'];
 /// Where the compaction revision stands.
@@ -82,8 +92,7 @@ pub(crate) fn decode_position(key: &[u8]) -> Option<Position> {
     let (tag, rest) = key.split_first()?;
     let (revision, ordinal) = rest.split_first_chunk()?;
     let ordinal = ordinal.try_into().ok()?;
-    let position =
-        Position { revision: Revision(u64::from_be_bytes(*revision)), ordinal: u32::from_be_bytes(ordinal) };
+    let position = Position { revision: Revision(u64::from_be_bytes(*revision)), ordinal: u32::from_be_bytes(ordinal) };
     (*tag == LOG).then_some(position)
 }
 
@@ -133,9 +142,8 @@ pub(crate) fn encode_marks(marks: &[Mark]) -> Vec<u8> {
 pub(crate) fn decode_marks(bytes: &[u8]) -> Option<Vec<Mark>> {
     let (pairs, rest) = bytes.as_chunks::<16>();
     let number = |bytes: &[u8]| bytes.try_into().ok().map(u64::from_be_bytes);
-    let mark = |pair: &[u8; 16]| {
-        Some(Mark { unix_seconds: number(&pair[..8])?, revision: Revision(number(&pair[8..])?) })
-    };
+    let mark =
+        |pair: &[u8; 16]| Some(Mark { unix_seconds: number(&pair[..8])?, revision: Revision(number(&pair[8..])?) });
     rest.is_empty().then(|| pairs.iter().map(mark).collect()).flatten()
 }
 
@@ -167,7 +175,8 @@ mod tests {
         }
         assert_eq!(decode_position(&position_key(AT)), Some(AT));
         assert!(position_key(AT) < position_key(Position { revision: Revision(256), ordinal: 0 }));
-        let marks = vec![Mark { unix_seconds: 5, revision: Revision(2) }, Mark { unix_seconds: 9, revision: Revision(4) }];
+        let marks =
+            vec![Mark { unix_seconds: 5, revision: Revision(2) }, Mark { unix_seconds: 9, revision: Revision(4) }];
         assert_eq!(decode_marks(&encode_marks(&marks)), Some(marks));
     }
 
@@ -176,9 +185,9 @@ mod tests {
     fn the_bytes_are_these() {
         assert_eq!(position_key(AT), [1, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 3]);
         let entry = encode_entry(AT, "/k", Some(&Bytes::from_static(b"xy")));
-        assert_eq!(entry, [1, 0, 2, b'/', b'k', 0, 0, 0, 0, b'x', b'y']);
+        assert_eq!(entry, [1, 0, 2, b'/', b'k', 37, 83, 174, 115, b'x', b'y']);
         let entry = encode_entry(AT, "/k", None);
-        assert_eq!(entry, [2, 0, 2, b'/', b'k', 0, 0, 0, 0]);
+        assert_eq!(entry, [2, 0, 2, b'/', b'k', 217, 108, 76, 185]);
         assert_eq!(encode_marks(&[Mark { unix_seconds: 1, revision: Revision(2) }])[7..], [1, 0, 0, 0, 0, 0, 0, 0, 2]);
     }
 

@@ -28,6 +28,9 @@ pub struct EmbeddedOptions {
     pub retention: Option<Duration>,
     /// What time it is, for `retention`.
     pub clock: Arc<dyn Clock>,
+    /// Bytes that the engine gathers in memory before it writes a table. Holds for a new store; one that exists
+    /// keeps what it was made with.
+    pub memtable_bytes: u64,
 }
 
 impl Default for EmbeddedOptions {
@@ -35,6 +38,7 @@ impl Default for EmbeddedOptions {
         EmbeddedOptions {
             retention: Some(Duration::from_secs(limits::RETENTION_SECONDS)),
             clock: Arc::new(SystemClock),
+            memtable_bytes: limits::ENGINE_MEMTABLE_BYTES,
         }
     }
 }
@@ -64,7 +68,7 @@ impl EmbeddedStore {
     /// Opens the store in `directory`, which is made if it does not exist, and takes the directory's lock.
     pub fn open(directory: &Path, options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
         let lock = lock(directory)?;
-        let engine = Engine::open(directory.to_owned())?;
+        let engine = Engine::open(directory.to_owned(), options.memtable_bytes)?;
         let state = Mutex::new(State::Opened(Box::new(engine), lock));
         Ok(EmbeddedStore { queue: Arc::new(Queue::new()), options, state })
     }
@@ -90,7 +94,8 @@ impl Store for EmbeddedStore {
         let committer = Committer::new(*engine, observer, self.options.clock.clone(), retention_seconds, replayed);
         let started = committer.started();
         let queue = self.queue.clone();
-        let writer = std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || write(&queue, committer));
+        let writer =
+            std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || write(&queue, committer));
         let writer = writer.map_err(|error| StoreError::Io { path: PathBuf::from("store-writer"), error })?;
         *state = State::Running(writer, lock);
         Ok(started)

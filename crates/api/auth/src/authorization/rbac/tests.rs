@@ -147,13 +147,7 @@ fn bindings_give_roles_to_their_subjects_where_they_say() {
     let snapshot = RbacSnapshot::build(roles, bindings);
     let robot = "system:serviceaccount:a:robot";
     /// User, groups, resource, namespace, reason of the grant or of the refusal.
-    type Row = (
-        &'static str,
-        &'static [&'static str],
-        &'static str,
-        &'static str,
-        Result<&'static str, &'static str>,
-    );
+    type Row = (&'static str, &'static [&'static str], &'static str, &'static str, Result<&'static str, &'static str>);
     let rows: [Row; 16] = [
         ("alice", &[], "nodes", "", Ok(r#"ClusterRoleBinding "z-all" of ClusterRole "nodes" to User "alice""#)),
         // The first subject that applies is named, not the most particular.

@@ -1,0 +1,78 @@
+//! Namespaces, priority classes and config maps that every cluster has.
+//!
+//! Once they exist they are the administrator's, but for the certificates that servers publish to extensions.
+
+use crate::Settings;
+use crate::object::{BootstrapObject, Kind, metadata, type_meta};
+use crate::reconcile::{CLIENT_CA_FILE, Reconcile};
+use pintle_types::core::v1::{
+    ConfigMap, FinalizerName, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus, PreemptionPolicy,
+};
+use pintle_types::scheduling::v1::PriorityClass;
+
+const NAMESPACE: Kind = Kind { group: "", version: "v1", plural: "namespaces", kind: "Namespace" };
+const CONFIG_MAP: Kind = Kind { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap" };
+const PRIORITY_CLASS: Kind =
+    Kind { group: "scheduling.k8s.io", version: "v1", plural: "priorityclasses", kind: "PriorityClass" };
+
+const NAMESPACES: &[&str] = &["default", "kube-system", "kube-public", "kube-node-lease"];
+
+/// The classes above all that users may define.
+const PRIORITY_CLASSES: &[(&str, i32, &str)] = &[
+    (
+        "system-cluster-critical",
+        2_000_000_000,
+        "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+    ),
+    (
+        "system-node-critical",
+        2_000_001_000,
+        "Used for system critical pods that must not be moved from their current node.",
+    ),
+];
+
+pub(crate) fn namespaces(out: &mut Vec<BootstrapObject>) {
+    for name in NAMESPACES {
+        let object = Namespace {
+            type_meta: type_meta(NAMESPACE),
+            metadata: metadata(name, "", &[("kubernetes.io/metadata.name", name)], &[]),
+            spec: NamespaceSpec { finalizers: vec![FinalizerName::KUBERNETES] },
+            status: NamespaceStatus { phase: NamespacePhase::ACTIVE, conditions: Vec::new() },
+        };
+        out.push(NAMESPACE.object("", Reconcile::Keep, &object));
+    }
+}
+
+pub(crate) fn priority_classes(out: &mut Vec<BootstrapObject>) {
+    for (name, value, description) in PRIORITY_CLASSES {
+        let object = PriorityClass {
+            type_meta: type_meta(PRIORITY_CLASS),
+            metadata: metadata(name, "", &[], &[]),
+            value: *value,
+            global_default: false,
+            description: (*description).to_owned(),
+            preemption_policy: Some(PreemptionPolicy::PREEMPT_LOWER_PRIORITY),
+        };
+        out.push(PRIORITY_CLASS.object("", Reconcile::Keep, &object));
+    }
+}
+
+pub(crate) fn config_maps(settings: &Settings, out: &mut Vec<BootstrapObject>) {
+    if let Some(client_ca) = &settings.client_ca {
+        let object = config_map("extension-apiserver-authentication", CLIENT_CA_FILE, client_ca.clone());
+        out.push(CONFIG_MAP.object("kube-system", Reconcile::TrustedCertificates, &object));
+    }
+    // The day since which uses of long-lived service account tokens are recorded.
+    let since = settings.now.to_rfc3339().chars().take_while(|c| *c != 'T').collect();
+    let object = config_map("kube-apiserver-legacy-service-account-token-tracking", "since", since);
+    out.push(CONFIG_MAP.object("kube-system", Reconcile::Keep, &object));
+}
+
+fn config_map(name: &str, key: &str, value: String) -> ConfigMap {
+    ConfigMap {
+        type_meta: type_meta(CONFIG_MAP),
+        metadata: metadata(name, "kube-system", &[], &[]),
+        data: [(key.to_owned(), value)].into(),
+        ..Default::default()
+    }
+}

@@ -1,0 +1,148 @@
+//! The `kubernetes` service, by which pods reach the API, with its endpoints, its address and the range of that.
+//!
+//! The service has the first address of the primary range for good; its endpoints are where this server listens now.
+
+use crate::object::{BootstrapObject, Kind, metadata, type_meta};
+use crate::reconcile::Reconcile;
+use crate::{ServiceRange, Settings};
+use pintle_schema::{IntOrString, Time};
+use pintle_types::core::v1::{
+    EndpointAddress, EndpointPort, EndpointSubset, Endpoints, IPFamily, IPFamilyPolicy, Protocol, Service,
+    ServiceAffinity, ServiceInternalTrafficPolicy, ServicePort, ServiceSpec, ServiceType,
+};
+use pintle_types::discovery::v1::{self as discovery, AddressType, Endpoint, EndpointConditions, EndpointSlice};
+use pintle_types::meta::v1::{Condition, ConditionStatus};
+use pintle_types::networking::v1::{
+    IPAddress, IPAddressSpec, ParentReference, ServiceCIDR, ServiceCIDRSpec, ServiceCIDRStatus,
+};
+use std::net::IpAddr;
+
+const NETWORKING: &str = "networking.k8s.io";
+const SERVICE: Kind = Kind { group: "", version: "v1", plural: "services", kind: "Service" };
+const ENDPOINTS: Kind = Kind { group: "", version: "v1", plural: "endpoints", kind: "Endpoints" };
+const ENDPOINT_SLICE: Kind =
+    Kind { group: "discovery.k8s.io", version: "v1", plural: "endpointslices", kind: "EndpointSlice" };
+const SERVICE_CIDR: Kind = Kind { group: NETWORKING, version: "v1", plural: "servicecidrs", kind: "ServiceCIDR" };
+const IP_ADDRESS: Kind = Kind { group: NETWORKING, version: "v1", plural: "ipaddresses", kind: "IPAddress" };
+
+/// Name of the service and of everything that belongs to it.
+const NAME: &str = "kubernetes";
+const NAMESPACE: &str = "default";
+const PORT_NAME: &str = "https";
+
+/// The port at which pods reach the service.
+const SERVICE_PORT: i32 = 443;
+
+pub(crate) fn objects(settings: &Settings, out: &mut Vec<BootstrapObject>) {
+    let Some(primary) = settings.service_ranges.first() else {
+        return;
+    };
+    let (cluster_ip, server, port) = (primary.first(), settings.advertise_address, settings.secure_port);
+    out.push(SERVICE_CIDR.object("", Reconcile::Keep, &service_cidr(&settings.service_ranges, settings.now)));
+    out.push(IP_ADDRESS.object("", Reconcile::Keep, &ip_address(cluster_ip)));
+    out.push(SERVICE.object(NAMESPACE, Reconcile::Service, &service(cluster_ip, port)));
+    out.push(ENDPOINTS.object(NAMESPACE, Reconcile::Endpoints, &endpoints(server, port)));
+    out.push(ENDPOINT_SLICE.object(NAMESPACE, Reconcile::EndpointSlice, &endpoint_slice(server, port)));
+}
+
+fn service_cidr(ranges: &[ServiceRange], now: Time) -> ServiceCIDR {
+    ServiceCIDR {
+        type_meta: type_meta(SERVICE_CIDR),
+        metadata: metadata(NAME, "", &[], &[]),
+        spec: ServiceCIDRSpec { cidrs: ranges.iter().map(|range| range.cidr().to_owned()).collect() },
+        status: ServiceCIDRStatus {
+            conditions: vec![Condition {
+                r#type: "Ready".to_owned(),
+                status: ConditionStatus::TRUE,
+                last_transition_time: now,
+                message: "Kubernetes default Service CIDR is ready".to_owned(),
+                ..Default::default()
+            }],
+        },
+    }
+}
+
+fn ip_address(address: IpAddr) -> IPAddress {
+    let labels = [
+        ("ipaddress.kubernetes.io/ip-family", family(address)),
+        ("ipaddress.kubernetes.io/managed-by", "ipallocator.k8s.io"),
+    ];
+    IPAddress {
+        type_meta: type_meta(IP_ADDRESS),
+        metadata: metadata(&address.to_string(), "", &labels, &[]),
+        spec: IPAddressSpec {
+            parent_ref: Some(ParentReference {
+                group: String::new(),
+                resource: "services".to_owned(),
+                namespace: NAMESPACE.to_owned(),
+                name: NAME.to_owned(),
+            }),
+        },
+    }
+}
+
+fn service(cluster_ip: IpAddr, port: u16) -> Service {
+    Service {
+        type_meta: type_meta(SERVICE),
+        metadata: metadata(NAME, NAMESPACE, &[("component", "apiserver"), ("provider", "kubernetes")], &[]),
+        spec: ServiceSpec {
+            ports: vec![ServicePort {
+                name: PORT_NAME.to_owned(),
+                protocol: Protocol::TCP,
+                port: SERVICE_PORT,
+                target_port: IntOrString::Int(port.into()),
+                ..Default::default()
+            }],
+            cluster_ip: cluster_ip.to_string(),
+            cluster_ips: vec![cluster_ip.to_string()],
+            r#type: ServiceType::CLUSTER_IP,
+            session_affinity: ServiceAffinity::NONE,
+            ip_families: vec![if cluster_ip.is_ipv4() { IPFamily::IPV4 } else { IPFamily::IPV6 }],
+            ip_family_policy: Some(IPFamilyPolicy::SINGLE_STACK),
+            internal_traffic_policy: Some(ServiceInternalTrafficPolicy::CLUSTER),
+            ..Default::default()
+        },
+        status: Default::default(),
+    }
+}
+
+fn endpoints(server: IpAddr, port: u16) -> Endpoints {
+    Endpoints {
+        type_meta: type_meta(ENDPOINTS),
+        // The slice is written beside it, so it must not be mirrored into another one.
+        metadata: metadata(NAME, NAMESPACE, &[("endpointslice.kubernetes.io/skip-mirror", "true")], &[]),
+        subsets: vec![EndpointSubset {
+            addresses: vec![EndpointAddress { ip: server.to_string(), ..Default::default() }],
+            not_ready_addresses: Vec::new(),
+            ports: vec![EndpointPort {
+                name: PORT_NAME.to_owned(),
+                port: port.into(),
+                protocol: Protocol::TCP,
+                app_protocol: None,
+            }],
+        }],
+    }
+}
+
+fn endpoint_slice(server: IpAddr, port: u16) -> EndpointSlice {
+    EndpointSlice {
+        type_meta: type_meta(ENDPOINT_SLICE),
+        metadata: metadata(NAME, NAMESPACE, &[("kubernetes.io/service-name", NAME)], &[]),
+        address_type: if server.is_ipv4() { AddressType::IPV4 } else { AddressType::IPV6 },
+        endpoints: vec![Endpoint {
+            addresses: vec![server.to_string()],
+            conditions: EndpointConditions { ready: Some(true), ..Default::default() },
+            ..Default::default()
+        }],
+        ports: vec![discovery::EndpointPort {
+            name: Some(PORT_NAME.to_owned()),
+            protocol: Some(Protocol::TCP),
+            port: Some(port.into()),
+            app_protocol: None,
+        }],
+    }
+}
+
+fn family(address: IpAddr) -> &'static str {
+    if address.is_ipv4() { "IPv4" } else { "IPv6" }
+}

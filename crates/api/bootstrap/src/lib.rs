@@ -1,0 +1,67 @@
+//! The objects that a fresh server holds, and what a later start does with those that exist already.
+//!
+//! Pure functions from settings to objects: no store, no clock, no identity. Nothing here may be written over what an
+//! administrator changed, except where the API says that the server owns it.
+//!
+//! A server writes [`objects`] in one batch before it serves: those that are missing as they are, those that exist as
+//! [`BootstrapObject::reconciled`] says. It fills uid, timestamps and resource version, and applies defaults.
+
+mod api_services;
+mod cluster;
+mod flow_control;
+mod kubernetes_service;
+mod object;
+mod rbac;
+pub mod reconcile;
+mod service_range;
+
+pub use object::BootstrapObject;
+pub use reconcile::Reconcile;
+pub use service_range::{RangeError, ServiceRange};
+
+use pintle_schema::Time;
+use std::net::IpAddr;
+
+/// What differs from one server to another.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Addresses of services, one range per IP family, the primary family first. The `kubernetes` service takes the
+    /// first address of the first range; without ranges there is no such service.
+    pub service_ranges: Vec<ServiceRange>,
+    /// The address at which the members of the cluster reach this server.
+    pub advertise_address: IpAddr,
+    /// The port behind that address.
+    pub secure_port: u16,
+    /// The certificate authorities, as PEM, that client certificates are checked against.
+    pub client_ca: Option<String>,
+    /// The group-versions that this server serves itself and has an APIService for.
+    pub api_services: Vec<LocalApiService>,
+    /// The time of the start, for conditions and dates inside objects.
+    pub now: Time,
+}
+
+/// A group-version that the server serves itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalApiService {
+    /// "" is the core group.
+    pub group: String,
+    pub version: String,
+    pub group_priority: i32,
+    pub version_priority: i32,
+}
+
+/// All objects of a fresh server; what others refer to comes first.
+pub fn objects(settings: &Settings) -> Vec<BootstrapObject> {
+    let mut out = Vec::with_capacity(256);
+    cluster::namespaces(&mut out);
+    cluster::priority_classes(&mut out);
+    rbac::objects(&mut out);
+    flow_control::objects(&mut out);
+    kubernetes_service::objects(settings, &mut out);
+    cluster::config_maps(settings, &mut out);
+    api_services::objects(settings, &mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests;

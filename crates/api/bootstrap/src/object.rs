@@ -1,0 +1,88 @@
+//! A bootstrap object: what it is, where it belongs and what a later start does with it.
+//!
+//! Objects carry no uid, timestamp or resource version: the server that writes them fills those.
+
+use crate::reconcile::Reconcile;
+use pintle_schema::{ApiValue, Value};
+use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
+
+/// An object that a fresh server holds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BootstrapObject {
+    /// The API group; "" is the core group.
+    pub group: &'static str,
+    pub version: &'static str,
+    /// The resource, such as `clusterroles`.
+    pub plural: &'static str,
+    /// "" for objects of the cluster.
+    pub namespace: &'static str,
+    /// The whole object with apiVersion and kind, neither defaulted nor canonical.
+    pub value: Value,
+    /// What is done when the object exists already.
+    pub reconcile: Reconcile,
+}
+
+impl BootstrapObject {
+    /// The object's name.
+    pub fn name(&self) -> &str {
+        self.value.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str).unwrap_or("")
+    }
+
+    /// The stored object as it should be, `None` when it may stay as it is.
+    pub fn reconciled(&self, existing: &Value) -> Option<Value> {
+        self.reconcile.changed(existing, &self.value)
+    }
+}
+
+/// The kind of bootstrap objects.
+#[derive(Clone, Copy)]
+pub(crate) struct Kind {
+    pub group: &'static str,
+    pub version: &'static str,
+    pub plural: &'static str,
+    pub kind: &'static str,
+}
+
+impl Kind {
+    pub(crate) fn object(
+        self,
+        namespace: &'static str,
+        reconcile: Reconcile,
+        object: &impl ApiValue,
+    ) -> BootstrapObject {
+        BootstrapObject {
+            group: self.group,
+            version: self.version,
+            plural: self.plural,
+            namespace,
+            value: object.to_value(),
+            reconcile,
+        }
+    }
+}
+
+pub(crate) fn type_meta(kind: Kind) -> TypeMeta {
+    let api_version = match kind.group {
+        "" => kind.version.to_owned(),
+        group => format!("{group}/{}", kind.version),
+    };
+    TypeMeta { kind: kind.kind.to_owned(), api_version }
+}
+
+pub(crate) fn metadata(
+    name: &str,
+    namespace: &str,
+    labels: &[(&str, &str)],
+    annotations: &[(&str, &str)],
+) -> ObjectMeta {
+    let owned = |entries: &[(&str, &str)]| {
+        entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    };
+    ObjectMeta {
+        name: name.to_owned(),
+        namespace: namespace.to_owned(),
+        labels: owned(labels),
+        annotations: owned(annotations),
+        ..Default::default()
+    }
+}

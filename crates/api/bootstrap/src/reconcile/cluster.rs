@@ -1,0 +1,120 @@
+//! The `kubernetes` service and its endpoints, published certificates and APIServices.
+//!
+//! Only the fields that the server owns are written; cluster addresses, labels and other keys are left alone.
+
+use super::{API_SERVICE_AUTOMANAGED, CLIENT_CA_FILE};
+use pintle_schema::{ApiValue, FieldName, Value, View, ViewMut};
+use pintle_types::apiregistration::v1::APIService;
+use pintle_types::core::v1::{ConfigMap, Endpoints, Service, ServicePort, ServiceSpec};
+use pintle_types::discovery::v1::EndpointSlice;
+use pintle_types::meta::v1::ObjectMeta;
+
+pub(super) fn service(existing: &Value, wanted: &Value) -> Option<Value> {
+    let old = ServiceSpec::from_value(existing.get("spec")?).ok()?;
+    let wanted = ServiceSpec::from_value(wanted.get("spec")?).ok()?;
+    let is_same_port = |(old, wanted): (&ServicePort, &ServicePort)| {
+        old.protocol == wanted.protocol && old.port == wanted.port && old.target_port == wanted.target_port
+    };
+    let is_same = old.r#type == wanted.r#type
+        && old.ports.len() == wanted.ports.len()
+        && old.ports.iter().zip(&wanted.ports).all(is_same_port);
+    if is_same {
+        return None;
+    }
+    let mut changed = existing.clone();
+    let mut spec = ViewMut::<Service>::new(&mut changed).field(Service::SPEC);
+    spec.by_ref().field(ServiceSpec::PORTS).set(wanted.ports);
+    spec.field(ServiceSpec::TYPE).set(wanted.r#type);
+    Some(changed)
+}
+
+pub(super) fn endpoints(existing: &Value, wanted: &Value) -> Option<Value> {
+    let mut changed = existing.clone();
+    let mut is_changed = replace(&mut changed, wanted, Endpoints::SUBSETS)?;
+    // Without its label another controller would mirror it into a second slice.
+    for (key, value) in labels(wanted) {
+        let mut all = labels(&changed);
+        if all.get(&key) != Some(&value) {
+            all.insert(key, value);
+            ViewMut::<Endpoints>::new(&mut changed).field(Endpoints::METADATA).field(ObjectMeta::LABELS).set(all);
+            is_changed = true;
+        }
+    }
+    is_changed.then_some(changed)
+}
+
+pub(super) fn endpoint_slice(existing: &Value, wanted: &Value) -> Option<Value> {
+    let mut changed = existing.clone();
+    let is_moved = replace(&mut changed, wanted, EndpointSlice::ENDPOINTS)?;
+    let has_other_ports = replace(&mut changed, wanted, EndpointSlice::PORTS)?;
+    // An address of another family needs a slice of that type.
+    let has_other_type = replace(&mut changed, wanted, EndpointSlice::ADDRESS_TYPE)?;
+    (is_moved || has_other_ports || has_other_type).then_some(changed)
+}
+
+/// Several servers with different authorities write the same config map, so none takes another's away.
+pub(super) fn trusted_certificates(existing: &Value, wanted: &Value) -> Option<Value> {
+    let data = |of| View::<ConfigMap>::new(of).field(ConfigMap::DATA).get();
+    let wanted = data(wanted).remove(CLIENT_CA_FILE)?;
+    let mut all = data(existing);
+    let old = all.get(CLIENT_CA_FILE).map_or("", String::as_str);
+    let have = certificates(old);
+    let missing: Vec<_> = certificates(&wanted).into_iter().filter(|wanted| !have.contains(wanted)).collect();
+    if missing.is_empty() {
+        return None;
+    }
+    let mut bundle = old.trim_end().to_owned();
+    for certificate in missing {
+        if !bundle.is_empty() {
+            bundle.push('\n');
+        }
+        bundle.push_str(&certificate);
+    }
+    bundle.push('\n');
+    all.insert(CLIENT_CA_FILE.to_owned(), bundle);
+    let mut changed = existing.clone();
+    ViewMut::<ConfigMap>::new(&mut changed).field(ConfigMap::DATA).set(all);
+    Some(changed)
+}
+
+/// The PEM blocks of a bundle, without what stands between them.
+fn certificates(bundle: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut block: Option<Vec<&str>> = None;
+    for line in bundle.lines().map(str::trim) {
+        if line.starts_with("-----BEGIN ") {
+            block = Some(vec![line]);
+        } else if let Some(lines) = &mut block {
+            lines.push(line);
+            if line.starts_with("-----END ") {
+                blocks.push(lines.join("\n"));
+                block = None;
+            }
+        }
+    }
+    blocks
+}
+
+pub(super) fn api_service(existing: &Value, wanted: &Value) -> Option<Value> {
+    if !labels(existing).contains_key(API_SERVICE_AUTOMANAGED) {
+        return None;
+    }
+    let mut changed = existing.clone();
+    replace(&mut changed, wanted, APIService::SPEC)?.then_some(changed)
+}
+
+fn labels(object: &Value) -> std::collections::BTreeMap<String, String> {
+    View::<Service>::new(object).field(Service::METADATA).field(ObjectMeta::LABELS).get()
+}
+
+/// Takes a field over from the wanted object; tells whether it differed, `None` when it cannot be read.
+fn replace<S, F: ApiValue + PartialEq>(object: &mut Value, wanted: &Value, field: FieldName<S, F>) -> Option<bool> {
+    let slot = object.as_map_mut()?.entry(field.name());
+    let old = F::from_value(slot).ok()?;
+    let wanted = F::from_value(wanted.get(field.name())?).ok()?;
+    let is_changed = old != wanted;
+    if is_changed {
+        *slot = wanted.to_value();
+    }
+    Some(is_changed)
+}

@@ -1,0 +1,66 @@
+//! What a later start does with a bootstrap object that exists already.
+//!
+//! What an administrator added stays, and objects marked so are left alone altogether. Pure functions: `None` means
+//! that nothing has to be written.
+
+mod cluster;
+mod flow_control;
+mod rbac;
+
+use pintle_schema::Value;
+
+/// Annotation of roles and bindings; "false" keeps later starts away.
+pub const RBAC_AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
+
+/// Annotation of flow schemas and priority levels; "false" keeps later starts away from the spec.
+pub const FLOW_CONTROL_AUTOUPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
+
+/// Label of APIServices that follow the server.
+pub const API_SERVICE_AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
+
+/// Key of the client certificate authorities in their config map.
+pub(crate) const CLIENT_CA_FILE: &str = "client-ca-file";
+
+/// What is done with an object that exists already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reconcile {
+    /// It stays as it is.
+    Keep,
+    /// A role gets rules, aggregated roles, labels and annotations that it lacks.
+    Role,
+    /// A binding gets subjects, labels and annotations that it lacks; one of another role starts anew.
+    Binding,
+    /// The spec is restored.
+    MandatoryFlowControl,
+    /// The spec is restored unless an administrator took it over.
+    SuggestedFlowControl,
+    /// The service's ports and type are restored.
+    Service,
+    /// The subsets are replaced.
+    Endpoints,
+    /// The addresses and ports are replaced.
+    EndpointSlice,
+    /// Certificates that are missing are added.
+    TrustedCertificates,
+    /// The spec is restored while the label says that the server manages it.
+    ApiService,
+}
+
+impl Reconcile {
+    /// The existing object as it should be, with all that the server filled in; `None` when it may stay as it is. An
+    /// object that does not have the shape of its kind stays too.
+    pub fn changed(self, existing: &Value, wanted: &Value) -> Option<Value> {
+        match self {
+            Reconcile::Keep => None,
+            Reconcile::Role => rbac::role(existing, wanted),
+            Reconcile::Binding => rbac::binding(existing, wanted),
+            Reconcile::MandatoryFlowControl => flow_control::mandatory(existing, wanted),
+            Reconcile::SuggestedFlowControl => flow_control::suggested(existing, wanted),
+            Reconcile::Service => cluster::service(existing, wanted),
+            Reconcile::Endpoints => cluster::endpoints(existing, wanted),
+            Reconcile::EndpointSlice => cluster::endpoint_slice(existing, wanted),
+            Reconcile::TrustedCertificates => cluster::trusted_certificates(existing, wanted),
+            Reconcile::ApiService => cluster::api_service(existing, wanted),
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! `Catalog`: what a server serves, by group and version, in the order that discovery shows.
+//!
+//! Built-in and custom resources are alike in it. It is a snapshot: a change of what is served makes a new one.
+
+use crate::openapi::names;
+use pintle_kinds::GROUPS;
+use pintle_kinds::resource::{Action, Resource, Subresource};
+use pintle_schema::{Ref, Str, Struct};
+use sha2::{Digest, Sha256};
+use std::cmp::Ordering;
+
+/// Everything that is served.
+#[derive(Clone, Default)]
+pub struct Catalog {
+    groups: Vec<GroupEntry>,
+}
+
+/// A group with its versions, the preferred one first.
+#[derive(Clone)]
+pub struct GroupEntry {
+    /// "" for the core group.
+    pub name: Str,
+    pub versions: Vec<VersionEntry>,
+    built_in: bool,
+}
+
+/// A version of a group with its resources in discovery's order.
+#[derive(Clone)]
+pub struct VersionEntry {
+    pub name: Str,
+    pub resources: Vec<DiscoveredResource>,
+}
+
+/// A resource as clients see it.
+#[derive(Clone)]
+pub struct DiscoveredResource {
+    pub group: Str,
+    pub version: Str,
+    pub plural: Str,
+    pub singular: Str,
+    pub kind: Str,
+    pub list_kind: Str,
+    pub namespaced: bool,
+    /// In the order they are shown.
+    pub verbs: Vec<&'static str>,
+    pub short_names: Vec<Str>,
+    pub categories: Vec<Str>,
+    pub storage_version_hash: Str,
+    /// In the order they are shown.
+    pub subresources: Vec<DiscoveredSubresource>,
+    pub schema: Ref<Struct>,
+    /// Whether a delete answers the object it removed.
+    pub delete_answers_object: bool,
+    /// Whether a strategic merge patch is understood: by all but custom resources.
+    pub strategic_patch: bool,
+}
+
+/// A subresource as clients see it.
+#[derive(Clone)]
+pub struct DiscoveredSubresource {
+    pub name: Str,
+    pub kind: Str,
+    /// Group and version of the kind when they are not the resource's.
+    pub group_version: Option<(Str, Str)>,
+    pub verbs: Vec<&'static str>,
+    /// What is sent and answered; of the query's options when `stream` is set.
+    pub schema: Option<Ref<Struct>>,
+    /// Whether it opens a stream instead of reading and writing objects.
+    pub stream: bool,
+}
+
+impl Catalog {
+    /// The catalog of built-in resources; the caller has chosen those that are served.
+    pub fn built_in(resources: impl IntoIterator<Item = &'static Resource>) -> Self {
+        let mut catalog = Catalog::default();
+        for resource in resources {
+            catalog.add(DiscoveredResource::from(resource));
+        }
+        catalog
+    }
+
+    /// Adds a resource, and its group and version when they are new.
+    pub fn add(&mut self, resource: DiscoveredResource) {
+        let group = self.group_entry(&resource.group);
+        let version = group.version_entry(&resource.version);
+        let at = version.resources.partition_point(|other| other.plural < resource.plural);
+        version.resources.insert(at, resource);
+    }
+
+    /// The groups in discovery's order, the core group first.
+    pub fn groups(&self) -> &[GroupEntry] {
+        &self.groups
+    }
+
+    pub fn group(&self, name: &str) -> Option<&GroupEntry> {
+        self.groups.iter().find(|group| group.name == name)
+    }
+
+    pub fn version(&self, group: &str, version: &str) -> Option<&VersionEntry> {
+        self.group(group)?.versions.iter().find(|entry| entry.name == version)
+    }
+
+    /// Every resource of every version, in order.
+    pub fn resources(&self) -> impl Iterator<Item = &DiscoveredResource> {
+        self.groups.iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources)
+    }
+
+    /// Built-in groups have their fixed order; the others follow, by name.
+    fn group_entry(&mut self, name: &Str) -> &mut GroupEntry {
+        let rank = group_rank(name);
+        let built_in = rank < GROUPS.len();
+        let at = self.groups.partition_point(|group| (group_rank(&group.name), &group.name) < (rank, name));
+        if self.groups.get(at).is_none_or(|group| group.name != *name) {
+            self.groups.insert(at, GroupEntry { name: name.clone(), versions: Vec::new(), built_in });
+        }
+        &mut self.groups[at]
+    }
+}
+
+fn group_rank(name: &str) -> usize {
+    GROUPS.iter().position(|group| group.name == name).unwrap_or(GROUPS.len())
+}
+
+impl GroupEntry {
+    /// Whether it is a group of Kubernetes itself.
+    pub fn is_built_in(&self) -> bool {
+        self.built_in
+    }
+
+    fn version_entry(&mut self, name: &Str) -> &mut VersionEntry {
+        let (group, built_in) = (self.name.clone(), self.built_in);
+        let before = |other: &VersionEntry| {
+            let ranks = built_in.then(|| version_rank(&group, &other.name).cmp(&version_rank(&group, name)));
+            ranks.unwrap_or(Ordering::Equal).then_with(|| compare_versions(&other.name, name)).is_lt()
+        };
+        let at = self.versions.partition_point(before);
+        if self.versions.get(at).is_none_or(|version| version.name != *name) {
+            self.versions.insert(at, VersionEntry { name: name.clone(), resources: Vec::new() });
+        }
+        &mut self.versions[at]
+    }
+}
+
+/// Where a built-in version stands in its group's order of preference.
+fn version_rank(group: &str, version: &str) -> usize {
+    let versions = GROUPS.iter().find(|entry| entry.name == group).map_or(&[][..], |entry| entry.versions);
+    versions.iter().position(|entry| entry.name == version).unwrap_or(versions.len())
+}
+
+/// Kubernetes' order of version names, the preferred one less: stable before beta before alpha, newer before older,
+/// names of another form last, by alphabet.
+pub fn compare_versions(a: &str, b: &str) -> Ordering {
+    match (parse_version(a), parse_version(b)) {
+        (Some(a), Some(b)) => b.cmp(&a),
+        (Some(_), None) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+        (None, None) => a.cmp(b),
+    }
+}
+
+/// `v2beta1` as (stability, 2, 1); greater is preferred.
+fn parse_version(name: &str) -> Option<(u8, u32, u32)> {
+    let rest = name.strip_prefix('v')?;
+    let number = |text: &str| match text.starts_with(|c: char| matches!(c, '1'..='9')) {
+        true => text.parse::<u32>().ok(),
+        false => None,
+    };
+    if let Some((major, minor)) = rest.split_once("beta") {
+        return Some((1, number(major)?, number(minor)?));
+    }
+    if let Some((major, minor)) = rest.split_once("alpha") {
+        return Some((0, number(major)?, number(minor)?));
+    }
+    Some((2, number(rest)?, 0))
+}
+
+impl DiscoveredResource {
+    /// As in `apiVersion`.
+    pub fn api_version(&self) -> String {
+        api_version(&self.group, &self.version)
+    }
+
+    /// The full name of the kind's type in OpenAPI.
+    pub(crate) fn type_name(&self) -> String {
+        names::of_kind(&self.schema, &self.group, &self.version, &self.kind)
+    }
+}
+
+/// Group and version as in `apiVersion`.
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    match group {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
+    }
+}
+
+/// The hash by which discovery tells the version that a kind is stored in.
+pub fn storage_version_hash(group: &str, storage_version: &str, kind: &str) -> String {
+    let digest = Sha256::digest(format!("{group}/{storage_version}/{kind}"));
+    pintle_schema::base64::encode(digest.get(..8).unwrap_or_default())
+}
+
+impl From<&'static Resource> for DiscoveredResource {
+    fn from(resource: &'static Resource) -> Self {
+        let statics = |texts: &[&'static str]| texts.iter().map(|text| Str::new_static(text)).collect();
+        DiscoveredResource {
+            group: Str::new_static(resource.group),
+            version: Str::new_static(resource.version),
+            plural: Str::new_static(resource.plural),
+            singular: Str::new_static(resource.singular),
+            kind: Str::new_static(resource.kind),
+            list_kind: Str::from(format!("{}List", resource.kind)),
+            namespaced: resource.namespaced,
+            verbs: resource.verbs.names().collect(),
+            short_names: statics(resource.short_names),
+            categories: statics(resource.categories),
+            storage_version_hash: Str::new_static(resource.storage.map_or("", |storage| storage.version_hash)),
+            subresources: resource.subresources.iter().map(DiscoveredSubresource::from).collect(),
+            schema: Ref::Static(resource.schema),
+            delete_answers_object: resource.strategy.delete_answers_object,
+            strategic_patch: true,
+        }
+    }
+}
+
+impl From<&'static Subresource> for DiscoveredSubresource {
+    fn from(subresource: &'static Subresource) -> Self {
+        DiscoveredSubresource {
+            name: Str::new_static(subresource.name),
+            kind: Str::new_static(subresource.kind),
+            group_version: subresource
+                .group_version
+                .map(|(group, version)| (Str::new_static(group), Str::new_static(version))),
+            verbs: subresource.verbs.names().collect(),
+            schema: subresource.schema.map(Ref::Static),
+            stream: matches!(subresource.action, Action::Connect),
+        }
+    }
+}

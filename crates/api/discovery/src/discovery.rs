@@ -1,0 +1,198 @@
+//! The documents below `/api` and `/apis`.
+//!
+//! Legacy documents are one per group and version, the aggregated ones hold everything at once. Both are made of the
+//! same catalog, so they can never disagree.
+
+use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, VersionEntry, api_version};
+use crate::document::Document;
+use pintle_schema::{Map, Str, Value, value};
+use pintle_types::{apidiscovery, meta};
+
+/// A version of the aggregated form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Aggregated {
+    V2,
+    V2beta1,
+}
+
+impl Aggregated {
+    /// As in `apiVersion`.
+    pub fn api_version(self) -> &'static str {
+        match self {
+            Aggregated::V2 => "apidiscovery.k8s.io/v2",
+            Aggregated::V2beta1 => "apidiscovery.k8s.io/v2beta1",
+        }
+    }
+}
+
+/// `/api`. `server_address` is where clients reach this server, as host and port.
+pub fn api_versions(catalog: &Catalog, server_address: &str) -> Document {
+    let versions = catalog.group("").map_or(&[][..], |group| &group.versions);
+    let versions: Vec<Value> = versions.iter().map(|version| version.name.clone().into()).collect();
+    let document = value!({
+        "kind": "APIVersions",
+        "versions": (Value::List(versions)),
+        "serverAddressByClientCIDRs": [{ "clientCIDR": "0.0.0.0/0", "serverAddress": server_address }],
+    });
+    Document::new::<meta::v1::APIVersions>("", "APIVersions", document)
+}
+
+/// `/apis`.
+pub fn group_list(catalog: &Catalog) -> Document {
+    let groups: Vec<Value> = named_groups(catalog).map(|group| Value::Map(group_body(Map::new(), group))).collect();
+    let document = value!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": (Value::List(groups)) });
+    Document::new::<meta::v1::APIGroupList>("v1", "APIGroupList", document)
+}
+
+/// `/apis/<group>`; `None` when nothing of the group is served.
+pub fn group(catalog: &Catalog, name: &str) -> Option<Document> {
+    let group = named_groups(catalog).find(|group| group.name == name)?;
+    let document = Value::Map(group_body(head("APIGroup"), group));
+    Some(Document::new::<meta::v1::APIGroup>("v1", "APIGroup", document))
+}
+
+/// `/api/<version>` (of the core group, "") or `/apis/<group>/<version>`; `None` when it is not served.
+pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Document> {
+    let entry = catalog.version(group, version)?;
+    let mut resources = Vec::new();
+    for resource in &entry.resources {
+        resources.push(resource_entry(resource));
+        resources.extend(resource.subresources.iter().map(|subresource| subresource_entry(resource, subresource)));
+    }
+    let mut document = head("APIResourceList");
+    document.push(Str::new_static("groupVersion"), api_version(group, version).into());
+    document.push(Str::new_static("resources"), Value::List(resources));
+    Some(Document::new::<meta::v1::APIResourceList>("v1", "APIResourceList", Value::Map(document)))
+}
+
+/// `/api` in the aggregated form.
+pub fn aggregated_api(catalog: &Catalog, form: Aggregated) -> Document {
+    aggregated(catalog.group("").into_iter(), form)
+}
+
+/// `/apis` in the aggregated form.
+pub fn aggregated_apis(catalog: &Catalog, form: Aggregated) -> Document {
+    aggregated(named_groups(catalog), form)
+}
+
+/// All but the core group.
+fn named_groups(catalog: &Catalog) -> impl Iterator<Item = &GroupEntry> {
+    catalog.groups().iter().filter(|group| !group.name.is_empty())
+}
+
+fn head(kind: &'static str) -> Map {
+    Map::from_entries(vec![(Str::new_static("kind"), kind.into()), (Str::new_static("apiVersion"), "v1".into())])
+}
+
+fn group_body(mut body: Map, group: &GroupEntry) -> Map {
+    let shown = |version: &VersionEntry| value!({ "groupVersion": (api_version(&group.name, &version.name)), "version": (version.name.clone()) });
+    body.push(Str::new_static("name"), group.name.clone().into());
+    body.push(Str::new_static("versions"), Value::List(group.versions.iter().map(shown).collect()));
+    if let Some(preferred) = group.versions.first() {
+        body.push(Str::new_static("preferredVersion"), shown(preferred));
+    }
+    body
+}
+
+fn resource_entry(resource: &DiscoveredResource) -> Value {
+    let mut entry = Map::new();
+    entry.push(Str::new_static("name"), resource.plural.clone().into());
+    entry.push(Str::new_static("singularName"), resource.singular.clone().into());
+    entry.push(Str::new_static("namespaced"), resource.namespaced.into());
+    entry.push(Str::new_static("kind"), resource.kind.clone().into());
+    entry.push(Str::new_static("verbs"), resource.verbs.clone().into());
+    push_list(&mut entry, "shortNames", &resource.short_names);
+    push_list(&mut entry, "categories", &resource.categories);
+    if !resource.storage_version_hash.is_empty() {
+        entry.push(Str::new_static("storageVersionHash"), resource.storage_version_hash.clone().into());
+    }
+    Value::Map(entry)
+}
+
+fn subresource_entry(resource: &DiscoveredResource, subresource: &DiscoveredSubresource) -> Value {
+    let mut entry = Map::new();
+    entry.push(Str::new_static("name"), format!("{}/{}", resource.plural, subresource.name).into());
+    entry.push(Str::new_static("singularName"), "".into());
+    entry.push(Str::new_static("namespaced"), resource.namespaced.into());
+    if let Some((group, version)) = &subresource.group_version {
+        entry.push(Str::new_static("group"), group.clone().into());
+        entry.push(Str::new_static("version"), version.clone().into());
+    }
+    entry.push(Str::new_static("kind"), subresource.kind.clone().into());
+    entry.push(Str::new_static("verbs"), subresource.verbs.clone().into());
+    Value::Map(entry)
+}
+
+fn push_list(entry: &mut Map, key: &'static str, texts: &[Str]) {
+    if !texts.is_empty() {
+        entry.push(Str::new_static(key), texts.to_vec().into());
+    }
+}
+
+fn aggregated<'a>(groups: impl Iterator<Item = &'a GroupEntry>, form: Aggregated) -> Document {
+    let items: Vec<Value> = groups.map(aggregated_group).collect();
+    let document = value!({
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": (form.api_version()),
+        "metadata": {},
+        "items": (Value::List(items)),
+    });
+    let (api_version, kind) = (form.api_version(), "APIGroupDiscoveryList");
+    match form {
+        Aggregated::V2 => Document::new::<apidiscovery::v2::APIGroupDiscoveryList>(api_version, kind, document),
+        Aggregated::V2beta1 => {
+            Document::new::<apidiscovery::v2beta1::APIGroupDiscoveryList>(api_version, kind, document)
+        }
+    }
+}
+
+fn aggregated_group(group: &GroupEntry) -> Value {
+    let mut metadata = Map::new();
+    if !group.name.is_empty() {
+        metadata.push(Str::new_static("name"), group.name.clone().into());
+    }
+    let versions: Vec<Value> = group
+        .versions
+        .iter()
+        .map(|version| {
+            let resources: Vec<Value> = version.resources.iter().map(aggregated_resource).collect();
+            value!({
+                "version": (version.name.clone()),
+                "resources": (Value::List(resources)),
+                "freshness": "Current",
+            })
+        })
+        .collect();
+    value!({ "metadata": (Value::Map(metadata)), "versions": (Value::List(versions)) })
+}
+
+/// A kind of the resource's own group and version is shown without them, as the reference does.
+fn response_kind(group_version: Option<&(Str, Str)>, kind: &Str) -> Value {
+    let (group, version) = group_version.cloned().unwrap_or_default();
+    value!({ "group": group, "version": version, "kind": (kind.clone()) })
+}
+
+fn aggregated_resource(resource: &DiscoveredResource) -> Value {
+    let scope = if resource.namespaced { "Namespaced" } else { "Cluster" };
+    let mut entry = Map::new();
+    entry.push(Str::new_static("resource"), resource.plural.clone().into());
+    entry.push(Str::new_static("responseKind"), response_kind(None, &resource.kind));
+    entry.push(Str::new_static("scope"), scope.into());
+    entry.push(Str::new_static("singularResource"), resource.singular.clone().into());
+    entry.push(Str::new_static("verbs"), resource.verbs.clone().into());
+    push_list(&mut entry, "shortNames", &resource.short_names);
+    push_list(&mut entry, "categories", &resource.categories);
+    if !resource.subresources.is_empty() {
+        let subresources: Vec<Value> = resource.subresources.iter().map(aggregated_subresource).collect();
+        entry.push(Str::new_static("subresources"), Value::List(subresources));
+    }
+    Value::Map(entry)
+}
+
+fn aggregated_subresource(subresource: &DiscoveredSubresource) -> Value {
+    value!({
+        "subresource": (subresource.name.clone()),
+        "responseKind": (response_kind(subresource.group_version.as_ref(), &subresource.kind)),
+        "verbs": (subresource.verbs.clone()),
+    })
+}

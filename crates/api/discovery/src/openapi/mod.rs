@@ -1,0 +1,55 @@
+//! OpenAPI: what is served and how its objects look, as documents of version 3 and of version 2.
+//!
+//! Both are made of the same routes and the same schemas, one path and one definition at a time: a whole document
+//! never exists as a tree. Nothing is published that the schemas do not say.
+
+pub mod v2;
+pub mod v3;
+
+pub(crate) mod names;
+
+mod definitions;
+mod gnostic;
+mod operation;
+mod routes;
+mod schema;
+mod wire;
+
+use pintle_schema::{Map, Str, Value};
+
+/// Which version of OpenAPI a schema is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    V2,
+    V3,
+}
+
+impl Dialect {
+    fn reference(self, type_name: &str) -> Value {
+        match self {
+            Dialect::V2 => format!("#/definitions/{type_name}").into(),
+            Dialect::V3 => format!("#/components/schemas/{type_name}").into(),
+        }
+    }
+}
+
+/// Group, version and kind as the extension shows them.
+pub(crate) fn group_version_kind(group: &str, version: &str, kind: &str) -> Value {
+    pintle_schema::value!({ "group": group, "kind": kind, "version": version })
+}
+
+pub(crate) const GROUP_VERSION_KIND: &str = "x-kubernetes-group-version-kind";
+
+pub(crate) fn push(map: &mut Map, key: &'static str, value: impl Into<Value>) {
+    map.push(Str::new_static(key), value.into());
+}
+
+/// The scheme of authentication that the documents name.
+fn bearer_token() -> Value {
+    pintle_schema::value!({
+        "type": "apiKey",
+        "description": "Bearer token in the Authorization header",
+        "name": "authorization",
+        "in": "header",
+    })
+}

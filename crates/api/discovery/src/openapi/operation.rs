@@ -1,0 +1,118 @@
+//! What can be asked of a path, before it is written in a dialect.
+//!
+//! Light descriptions only: types are told by name and parameters by the options they come from.
+
+use super::definitions::Kind;
+use pintle_schema::{Field, Ref, Struct, Type};
+
+/// A path and its methods.
+pub(crate) struct PathItem {
+    pub path: String,
+    /// Parameters that all of its methods have.
+    pub parameters: Vec<Parameters>,
+    pub operations: Vec<Operation>,
+}
+
+/// One or more parameters.
+#[derive(Clone)]
+pub(crate) enum Parameters {
+    /// A part of the path, required.
+    Path {
+        name: &'static str,
+        description: String,
+    },
+    /// Parameters of the query: the scalar fields of a struct.
+    Query(Ref<Struct>),
+    Pretty,
+}
+
+pub(crate) struct Operation {
+    /// `get`, `put`, `post`, `delete`, `options`, `head` or `patch`.
+    pub method: &'static str,
+    pub id: String,
+    pub description: String,
+    pub tag: String,
+    /// Empty for operations that are not of a resource.
+    pub action: &'static str,
+    pub kind: Option<Kind>,
+    pub parameters: Vec<Parameters>,
+    pub body: Option<Body>,
+    pub answer: Answer,
+}
+
+/// What a request carries.
+pub(crate) struct Body {
+    pub type_name: String,
+    pub required: bool,
+    pub media_types: &'static [&'static str],
+}
+
+/// What a success answers.
+pub(crate) struct Answer {
+    /// `None` for a plain string.
+    pub type_name: Option<String>,
+    pub statuses: &'static [Status],
+    pub media_types: &'static [&'static str],
+}
+
+/// A status code and its name.
+pub(crate) type Status = (&'static str, &'static str);
+
+pub(crate) const OK: Status = ("200", "OK");
+pub(crate) const CREATED: Status = ("201", "Created");
+pub(crate) const ACCEPTED: Status = ("202", "Accepted");
+/// Every operation of a resource may answer it.
+pub(crate) const UNAUTHORIZED: Status = ("401", "Unauthorized");
+
+pub(crate) const ANY_MEDIA_TYPE: &[&str] = &["*/*"];
+pub(crate) const JSON_ONLY: &[&str] = &["application/json"];
+pub(crate) const TEXT: &[&str] =
+    &["text/plain", "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+pub(crate) const OBJECTS: &[&str] = &["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+pub(crate) const STREAMS: &[&str] = &[
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf;stream=watch",
+];
+pub(crate) const PATCHES: &[&str] = &[
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+];
+pub(crate) const PATCHES_OF_CUSTOM_RESOURCES: &[&str] =
+    &["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
+
+pub(crate) const PRETTY: &str = "Whether the answer is indented: \"true\" or \"false\".";
+
+/// The fields of options that are parameters of the query, with the type they have there.
+pub(crate) fn query_fields(options: &Struct) -> impl Iterator<Item = (&Field, &'static str)> {
+    options.fields.iter().filter(|field| !field.inline).filter_map(|field| Some((field, query_type(&field.ty)?)))
+}
+
+fn query_type(ty: &Type) -> Option<&'static str> {
+    match ty {
+        Type::Bool => Some("boolean"),
+        Type::Int32 | Type::Int64 => Some("integer"),
+        Type::String | Type::Enum(_) | Type::Time => Some("string"),
+        // Given more than once.
+        Type::List(list) => query_type(&list.elem),
+        _ => None,
+    }
+}
+
+impl Answer {
+    pub fn object(type_name: String, statuses: &'static [Status]) -> Self {
+        Answer { type_name: Some(type_name), statuses, media_types: OBJECTS }
+    }
+
+    pub fn stream(type_name: String) -> Self {
+        Answer { type_name: Some(type_name), statuses: &[OK], media_types: STREAMS }
+    }
+
+    pub fn string(media_types: &'static [&'static str]) -> Self {
+        Answer { type_name: None, statuses: &[OK], media_types }
+    }
+}

@@ -1,0 +1,190 @@
+//! OpenAPI version 2: one document about everything, in JSON or in protobuf.
+//!
+//! Parameters of queries are defined once and referred to, or the document would be several times as long.
+
+use super::operation::{Operation, PRETTY, Parameters, PathItem, Status, UNAUTHORIZED, query_fields};
+use super::routes::Routes;
+use super::schema::Schemas;
+use super::v3::entries;
+use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic, group_version_kind, push};
+use crate::catalog::Catalog;
+use crate::version::GIT_VERSION;
+use pintle_schema::{Map, Str, Struct, Value, value};
+use std::collections::BTreeMap;
+
+/// The media type of the protobuf form.
+pub const PROTOBUF_MEDIA_TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// `/openapi/v2` as JSON.
+pub fn json(catalog: &Catalog) -> Vec<u8> {
+    let (routes, shared) = prepare(catalog);
+    let mut out = br#"{"swagger":"2.0","info":"#.to_vec();
+    pintle_codec::json::encode(&info(), &mut out);
+    out.extend_from_slice(br#","paths":{"#);
+    entries(&mut out, paths(&routes));
+    out.extend_from_slice(br#"},"definitions":{"#);
+    entries(&mut out, definitions(catalog, &routes));
+    out.extend_from_slice(br#"},"parameters":{"#);
+    entries(&mut out, shared.iter().map(|(name, parameter)| (name.as_str(), parameter.clone())));
+    out.extend_from_slice(br#"},"securityDefinitions":{"BearerToken":"#);
+    pintle_codec::json::encode(&bearer_token(), &mut out);
+    out.extend_from_slice(br#"},"security":[{"BearerToken":[]}]}"#);
+    out
+}
+
+/// `/openapi/v2` in the protobuf form that client-go asks for.
+pub fn protobuf(catalog: &Catalog) -> Vec<u8> {
+    let (routes, shared) = prepare(catalog);
+    gnostic::document(gnostic::Parts {
+        info: info(),
+        paths: paths(&routes),
+        definitions: definitions(catalog, &routes),
+        parameters: shared.iter().map(|(name, parameter)| (name.as_str(), parameter.clone())),
+        bearer_token: bearer_token(),
+    })
+}
+
+fn prepare(catalog: &Catalog) -> (Routes, BTreeMap<String, Value>) {
+    let mut routes = Routes::default();
+    routes.version();
+    routes.core_versions();
+    routes.groups();
+    for group in catalog.groups() {
+        if !group.name.is_empty() {
+            routes.group(&group.name);
+        }
+        for version in &group.versions {
+            routes.version_of_group(catalog, &group.name, &version.name);
+        }
+    }
+    routes.sort();
+    let shared = shared_parameters(&routes);
+    (routes, shared)
+}
+
+fn info() -> Value {
+    value!({ "title": "Kubernetes", "version": GIT_VERSION })
+}
+
+fn paths(routes: &Routes) -> impl Iterator<Item = (&str, Value)> {
+    routes.paths.iter().map(|item| (item.path.as_str(), path_item(item)))
+}
+
+fn definitions<'a>(catalog: &'a Catalog, routes: &'a Routes) -> impl Iterator<Item = (&'a str, Value)> {
+    let schemas = Schemas { dialect: Dialect::V2, catalog };
+    routes.definitions.iter().map(move |(name, definition)| (name.as_str(), schemas.definition(definition)))
+}
+
+/// The parameters that operations refer to, by the name they are defined under.
+fn shared_parameters(routes: &Routes) -> BTreeMap<String, Value> {
+    let mut shared = BTreeMap::from([("pretty".to_owned(), query("pretty", PRETTY, "string"))]);
+    let of_paths = routes.paths.iter().flat_map(|item| &item.parameters);
+    let operations = routes.paths.iter().flat_map(|item| &item.operations);
+    for parameters in of_paths.chain(operations.flat_map(|operation| &operation.parameters)) {
+        let Parameters::Query(options) = parameters else { continue };
+        for (field, ty) in query_fields(options) {
+            shared.entry(shared_name(options, &field.name)).or_insert_with(|| query(&field.name, &field.doc, ty));
+        }
+    }
+    shared
+}
+
+fn shared_name(options: &Struct, field: &str) -> String {
+    format!("{field}-{}", options.name.as_str())
+}
+
+fn query(name: &str, description: &str, ty: &str) -> Value {
+    value!({ "name": name, "in": "query", "description": description, "type": ty, "uniqueItems": true })
+}
+
+fn path_item(item: &PathItem) -> Value {
+    let mut out = Map::new();
+    for described in &item.operations {
+        push(&mut out, described.method, operation(described));
+    }
+    let shared = parameters(&item.parameters);
+    if !shared.is_empty() {
+        push(&mut out, "parameters", Value::List(shared));
+    }
+    Value::Map(out)
+}
+
+fn operation(described: &Operation) -> Value {
+    let mut out = Map::new();
+    push(&mut out, "description", described.description.as_str());
+    let consumes = described.body.as_ref().map_or(super::operation::ANY_MEDIA_TYPE, |body| body.media_types);
+    push(&mut out, "consumes", consumes.to_vec());
+    push(&mut out, "produces", described.answer.media_types.to_vec());
+    push(&mut out, "schemes", vec!["https"]);
+    push(&mut out, "tags", vec![described.tag.as_str()]);
+    push(&mut out, "operationId", described.id.as_str());
+    let mut parameters = parameters(&described.parameters);
+    if let Some(body) = &described.body {
+        let mut parameter = Map::new();
+        push(&mut parameter, "name", "body");
+        push(&mut parameter, "in", "body");
+        if body.required {
+            push(&mut parameter, "required", true);
+        }
+        push(&mut parameter, "schema", value!({ "$ref": (Dialect::V2.reference(&body.type_name)) }));
+        parameters.push(Value::Map(parameter));
+    }
+    if !parameters.is_empty() {
+        push(&mut out, "parameters", Value::List(parameters));
+    }
+    push(&mut out, "responses", responses(described));
+    if !described.action.is_empty() {
+        push(&mut out, "x-kubernetes-action", described.action);
+    }
+    if let Some(kind) = &described.kind {
+        push(&mut out, GROUP_VERSION_KIND, group_version_kind(&kind.group, &kind.version, &kind.kind));
+    }
+    Value::Map(out)
+}
+
+fn responses(described: &Operation) -> Map {
+    let answer = &described.answer;
+    let schema = || match &answer.type_name {
+        Some(name) => value!({ "$ref": (Dialect::V2.reference(name)) }),
+        None => value!({ "type": "string" }),
+    };
+    let mut responses = Map::new();
+    for &(code, name) in answer.statuses {
+        push(&mut responses, code, value!({ "description": name, "schema": (schema()) }));
+    }
+    let (code, name): Status = UNAUTHORIZED;
+    push(&mut responses, code, value!({ "description": name }));
+    responses
+}
+
+/// Options may share parameters; the first one stands.
+fn parameters(parameters: &[Parameters]) -> Vec<Value> {
+    let (mut out, mut names) = (Vec::new(), Vec::new());
+    for one in parameters {
+        match one {
+            Parameters::Path { name, description } => out.push(value!({
+                "name": (*name),
+                "in": "path",
+                "description": (description.as_str()),
+                "required": true,
+                "type": "string",
+                "uniqueItems": true,
+            })),
+            Parameters::Pretty => out.push(reference("pretty")),
+            Parameters::Query(options) => {
+                for (field, _) in query_fields(options) {
+                    let name: Str = field.name.to_key();
+                    if !names.contains(&name) {
+                        out.push(reference(&shared_name(options, &name)));
+                        names.push(name);
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+fn reference(name: &str) -> Value {
+    value!({ "$ref": (format!("#/parameters/{name}")) })
+}

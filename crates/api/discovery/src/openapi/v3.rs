@@ -1,0 +1,176 @@
+//! OpenAPI version 3: an index, and a document for each group version.
+//!
+//! A document is written path by path and type by type; what it refers to, it defines.
+
+use super::definitions::Definitions;
+use super::operation::{Operation, PRETTY, Parameters, PathItem, UNAUTHORIZED, query_fields};
+use super::routes::{Address, Routes, addresses};
+use super::schema::Schemas;
+use super::{Dialect, GROUP_VERSION_KIND, bearer_token, group_version_kind, push};
+use crate::catalog::Catalog;
+use crate::document::etag;
+use pintle_schema::{Map, Str, Value, value};
+
+/// `/openapi/v3`: where each document is. The addresses carry a hash of the documents, so that clients may keep them.
+///
+/// Makes every document once; whoever serves the index should keep it while the catalog stays the same.
+pub fn index(catalog: &Catalog) -> Vec<u8> {
+    let paths = addresses(catalog).into_iter().map(|(path, address)| {
+        let hash = etag(&write(catalog, &address));
+        let url = format!("/openapi/v3/{path}?hash={hash}");
+        (Str::from(path), value!({ "serverRelativeURL": url }))
+    });
+    crate::document::to_json(&value!({ "paths": (Value::Map(paths.collect())) }))
+}
+
+/// The document at a path below `/openapi/v3/`, such as `apis/apps/v1`; `None` when there is none.
+pub fn document(catalog: &Catalog, path: &str) -> Option<Vec<u8>> {
+    let path = path.trim_matches('/');
+    let (_, address) = addresses(catalog).into_iter().find(|(known, _)| known == path)?;
+    Some(write(catalog, &address))
+}
+
+/// The document of a group version as JSON; `None` when it is not served.
+pub fn group_version(catalog: &Catalog, group: &str, version: &str) -> Option<Vec<u8>> {
+    catalog.version(group, version)?;
+    Some(write(catalog, &Address::GroupVersion(Str::new(group), Str::new(version))))
+}
+
+fn write(catalog: &Catalog, address: &Address) -> Vec<u8> {
+    let mut routes = Routes::default();
+    match address {
+        Address::Version => routes.version(),
+        Address::CoreVersions => routes.core_versions(),
+        Address::Groups => routes.groups(),
+        Address::Group(group) => routes.group(group),
+        Address::GroupVersion(group, version) => routes.version_of_group(catalog, group, version),
+    }
+    routes.sort();
+    let mut out = br#"{"openapi":"3.0.0","info":"#.to_vec();
+    pintle_codec::json::encode(&info(catalog, address), &mut out);
+    out.extend_from_slice(br#","paths":{"#);
+    entries(&mut out, routes.paths.iter().map(|item| (item.path.as_str(), path_item(item))));
+    out.extend_from_slice(br#"},"components":{"schemas":{"#);
+    write_definitions(&mut out, catalog, &routes.definitions);
+    out.extend_from_slice(br#"},"securitySchemes":"#);
+    pintle_codec::json::encode(&value!({ "BearerToken": (bearer_token()) }), &mut out);
+    out.extend_from_slice(b"}}");
+    out
+}
+
+/// Groups that are not built in are told apart by the title.
+fn info(catalog: &Catalog, address: &Address) -> Value {
+    let custom = match address {
+        Address::GroupVersion(group, _) => catalog.group(group).is_some_and(|group| !group.is_built_in()),
+        _ => false,
+    };
+    match custom {
+        true => value!({ "title": "Kubernetes CRD Swagger", "version": "v0.1.0" }),
+        false => value!({ "title": "Kubernetes", "version": "unversioned" }),
+    }
+}
+
+fn write_definitions(out: &mut Vec<u8>, catalog: &Catalog, definitions: &Definitions) {
+    let schemas = Schemas { dialect: Dialect::V3, catalog };
+    entries(out, definitions.iter().map(|(name, definition)| (name.as_str(), schemas.definition(definition))));
+}
+
+/// Writes the entries of an object, one value at a time.
+pub(crate) fn entries<'a>(out: &mut Vec<u8>, entries: impl Iterator<Item = (&'a str, Value)>) {
+    for (at, (key, value)) in entries.enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        pintle_codec::json::encode(&Value::from(key), out);
+        out.push(b':');
+        pintle_codec::json::encode(&value, out);
+    }
+}
+
+fn path_item(item: &PathItem) -> Value {
+    let mut out = Map::new();
+    for described in &item.operations {
+        push(&mut out, described.method, operation(described));
+    }
+    let shared = parameters(&item.parameters);
+    if !shared.is_empty() {
+        push(&mut out, "parameters", Value::List(shared));
+    }
+    Value::Map(out)
+}
+
+fn operation(described: &Operation) -> Value {
+    let mut out = Map::new();
+    push(&mut out, "tags", vec![described.tag.as_str()]);
+    push(&mut out, "description", described.description.as_str());
+    push(&mut out, "operationId", described.id.as_str());
+    let parameters = parameters(&described.parameters);
+    if !parameters.is_empty() {
+        push(&mut out, "parameters", Value::List(parameters));
+    }
+    if let Some(body) = &described.body {
+        let mut request = Map::new();
+        push(&mut request, "content", content(body.media_types, Some(&body.type_name)));
+        if body.required {
+            push(&mut request, "required", true);
+        }
+        push(&mut out, "requestBody", request);
+    }
+    let mut responses = Map::new();
+    let answer = &described.answer;
+    for (code, name) in answer.statuses {
+        let content = content(answer.media_types, answer.type_name.as_deref());
+        push(&mut responses, code, value!({ "description": (*name), "content": content }));
+    }
+    push(&mut responses, UNAUTHORIZED.0, value!({ "description": (UNAUTHORIZED.1) }));
+    push(&mut out, "responses", responses);
+    if !described.action.is_empty() {
+        push(&mut out, "x-kubernetes-action", described.action);
+    }
+    if let Some(kind) = &described.kind {
+        push(&mut out, GROUP_VERSION_KIND, group_version_kind(&kind.group, &kind.version, &kind.kind));
+    }
+    Value::Map(out)
+}
+
+fn content(media_types: &[&'static str], type_name: Option<&str>) -> Map {
+    let schema = || match type_name {
+        Some(name) => value!({ "$ref": (Dialect::V3.reference(name)) }),
+        None => value!({ "type": "string" }),
+    };
+    media_types.iter().map(|media_type| (Str::new_static(media_type), value!({ "schema": (schema()) }))).collect()
+}
+
+/// Options may share parameters; the first one stands.
+fn parameters(parameters: &[Parameters]) -> Vec<Value> {
+    let mut out: Vec<Value> = Vec::new();
+    for one in parameters {
+        match one {
+            Parameters::Path { name, description } => out.push(value!({
+                "name": (*name),
+                "in": "path",
+                "description": (description.as_str()),
+                "required": true,
+                "schema": { "type": "string", "uniqueItems": true },
+            })),
+            Parameters::Pretty => out.push(query("pretty", PRETTY, "string")),
+            Parameters::Query(options) => {
+                for (field, ty) in query_fields(options) {
+                    if out.iter().all(|other| other.str_at(&["name"]) != field.name.as_str()) {
+                        out.push(query(&field.name, &field.doc, ty));
+                    }
+                }
+            }
+        }
+    }
+    out
+}
+
+fn query(name: &str, description: &str, ty: &str) -> Value {
+    value!({
+        "name": name,
+        "in": "query",
+        "description": description,
+        "schema": { "type": ty, "uniqueItems": true },
+    })
+}

@@ -1,0 +1,41 @@
+//! The few rules of protobuf's wire format that writing needs.
+//!
+//! Proto3: what has its zero value is not written.
+
+/// Appends a varint.
+pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push((value as u8 & 0x7f) | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends bytes, also when there are none: an empty message is not an absent one.
+pub(crate) fn bytes(out: &mut Vec<u8>, number: u32, content: &[u8]) {
+    varint(out, u64::from(number) << 3 | 2);
+    varint(out, content.len() as u64);
+    out.extend_from_slice(content);
+}
+
+/// Appends a text unless it is empty.
+pub(crate) fn string(out: &mut Vec<u8>, number: u32, text: &str) {
+    if !text.is_empty() {
+        bytes(out, number, text.as_bytes());
+    }
+}
+
+/// Appends a boolean unless it is false.
+pub(crate) fn boolean(out: &mut Vec<u8>, number: u32, value: bool) {
+    if value {
+        varint(out, u64::from(number) << 3);
+        out.push(1);
+    }
+}
+
+/// Appends a message that `write` fills.
+pub(crate) fn message(out: &mut Vec<u8>, number: u32, write: impl FnOnce(&mut Vec<u8>)) {
+    let mut content = Vec::new();
+    write(&mut content);
+    bytes(out, number, &content);
+}

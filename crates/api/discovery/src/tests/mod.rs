@@ -1,0 +1,72 @@
+//! Tests of whole documents: equality with recorded ones where those are present, and what must hold of any.
+//!
+//! The recorded documents stand beside the workspace and are not part of it; without them their tests are silent.
+
+mod discovery;
+mod openapi;
+mod protobuf;
+
+use crate::Catalog;
+use pintle_codec::Strictness;
+use pintle_kinds::resource::Served;
+use pintle_schema::Value;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// What is served without configuration.
+fn default_catalog() -> Catalog {
+    Catalog::built_in(pintle_kinds::all().filter(|resource| resource.served == Served::ByDefault))
+}
+
+fn everything() -> Catalog {
+    Catalog::built_in(pintle_kinds::all())
+}
+
+fn parse(json: &[u8]) -> Value {
+    pintle_codec::json::parse(json, Strictness::Collect).expect("documents are JSON").value
+}
+
+/// OpenAPI version 2 of everything, read once.
+fn whole() -> &'static Value {
+    static WHOLE: OnceLock<Value> = OnceLock::new();
+    WHOLE.get_or_init(|| parse(&crate::openapi::v2::json(&everything())))
+}
+
+/// A recorded document, if there is one.
+fn facts(path: &str) -> Option<Value> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../../shared/facts");
+    std::fs::read(root.join(path)).ok().map(|bytes| parse(&bytes))
+}
+
+/// Equality that does not mind the order of keys; says where two values differ.
+fn assert_same(path: &str, ours: &Value, theirs: &Value) {
+    match (ours, theirs) {
+        (Value::Map(a), Value::Map(b)) => {
+            for key in a.keys().chain(b.keys()) {
+                let at = format!("{path}.{key}");
+                let (a, b) = (a.get(key), b.get(key));
+                assert_eq!(a.is_some(), b.is_some(), "only one has {at}: {a:?} {b:?}");
+                if let (Some(a), Some(b)) = (a, b) {
+                    assert_same(&at, a, b);
+                }
+            }
+        }
+        (Value::List(a), Value::List(b)) => {
+            assert_eq!(a.len(), b.len(), "length of {path}: {ours:?} {theirs:?}");
+            for (at, (a, b)) in a.iter().zip(b).enumerate() {
+                assert_same(&format!("{path}[{at}]"), a, b);
+            }
+        }
+        _ => assert_eq!(ours, theirs, "{path}"),
+    }
+}
+
+/// Every value below one, with the key it stands under.
+fn walk<'a>(key: &'a str, value: &'a Value, visit: &mut dyn FnMut(&'a str, &'a Value)) {
+    visit(key, value);
+    match value {
+        Value::Map(map) => map.iter().for_each(|(key, value)| walk(key, value, visit)),
+        Value::List(items) => items.iter().for_each(|item| walk("", item, visit)),
+        _ => {}
+    }
+}

@@ -1,0 +1,246 @@
+//! What must hold of every OpenAPI document: references lead somewhere, kinds and operations are marked.
+
+use super::{default_catalog, everything, parse, walk, whole};
+use crate::catalog::{Catalog, DiscoveredResource};
+use crate::openapi::{v2, v3};
+use pintle_schema::{ApiType, Field, Form, Presence, Ref, Slice, Str, Struct, Text, Type, Value, value};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+fn documents(catalog: &Catalog) -> Vec<(String, Value)> {
+    let index = parse(&v3::index(catalog));
+    let paths = index.get("paths").and_then(Value::as_map).expect("paths");
+    paths
+        .keys()
+        .map(|path| (path.to_string(), parse(&v3::document(catalog, path).expect("what is listed is there"))))
+        .collect()
+}
+
+/// References that lead nowhere, and definitions that nothing leads to.
+fn check_references(name: &str, document: &Value, place: &[&str]) {
+    let prefix = format!("#/{}/", place.join("/"));
+    let defined = document.at(place).and_then(Value::as_map).expect("definitions");
+    let mut used = BTreeSet::new();
+    walk("", document, &mut |key, value| {
+        if let ("$ref", Some(reference)) = (key, value.as_str()) {
+            if reference.starts_with("#/parameters/") {
+                let shared = reference.trim_start_matches("#/parameters/");
+                assert!(document.at(&["parameters", shared]).is_some(), "{name}: {reference}");
+                return;
+            }
+            let target = reference.strip_prefix(&prefix).unwrap_or_else(|| panic!("{name}: {reference}"));
+            assert!(defined.contains_key(target), "{name}: {reference} leads nowhere");
+            used.insert(target);
+        }
+    });
+    for key in defined.keys() {
+        assert!(used.contains(key.as_str()), "{name}: nothing leads to {key}");
+    }
+}
+
+#[test]
+fn every_reference_resolves_and_every_definition_is_used() {
+    let catalog = everything();
+    let documents = documents(&catalog);
+    assert!(documents.len() > 60, "{}", documents.len());
+    for (name, document) in &documents {
+        check_references(name, document, &["components", "schemas"]);
+        walk("", document, &mut |_, value| {
+            if let Some(map) = value.as_map() {
+                assert!(map.len() == 1 || !matches!(map.get("$ref"), Some(Value::String(_))), "{name}: {map:?}");
+            }
+        });
+    }
+    check_references("v2", whole(), &["definitions"]);
+}
+
+#[test]
+fn every_kind_has_its_definition_and_its_patches() {
+    let catalog = everything();
+    for version in catalog.groups().iter().flat_map(|group| &group.versions) {
+        let (group, name) = version.resources.first().map(|first| (&first.group, &first.version)).expect("resources");
+        let document = parse(&v3::group_version(&catalog, group, name).expect("served"));
+        version.resources.iter().for_each(|resource| check_kind(resource, &document));
+    }
+}
+
+fn check_kind(resource: &DiscoveredResource, document: &Value) {
+    let mine = value!({
+        "group": (resource.group.clone()), "kind": (resource.kind.clone()), "version": (resource.version.clone())
+    });
+    for types in [document.at(&["components", "schemas"]), whole().at(&["definitions"])] {
+        let marked = types
+            .and_then(Value::as_map)
+            .expect("types")
+            .values()
+            .filter(|ty| ty.get("x-kubernetes-group-version-kind") == Some(&Value::List(vec![mine.clone()])));
+        assert_eq!(marked.count(), 1, "{mine:?}");
+    }
+    if !resource.verbs.contains(&"patch") {
+        return;
+    }
+    for paths in [document.get("paths"), whole().get("paths")] {
+        let mut patches = paths.and_then(Value::as_map).expect("paths").values().filter_map(|item| item.get("patch"));
+        let patch = patches
+            .find(|patch| patch.get("x-kubernetes-group-version-kind") == Some(&mine))
+            .unwrap_or_else(|| panic!("no patch of {mine:?}"));
+        let parameters = patch.get("parameters").and_then(Value::as_list).expect("parameters");
+        for name in ["dryRun", "fieldManager", "fieldValidation", "force"] {
+            assert!(
+                parameters.iter().any(|parameter| parameter.str_at(&["name"]) == name
+                    || parameter.str_at(&["$ref"]) == format!("#/parameters/{name}-PatchOptions")),
+                "{name} of {mine:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn operations_have_distinct_ids() {
+    let mut ids = BTreeSet::new();
+    walk("", whole(), &mut |key, value| {
+        if key == "operationId" {
+            assert!(ids.insert(value.as_str()), "{value:?} twice");
+        }
+    });
+    for id in [
+        "listCoreV1NamespacedPod",
+        "connectCoreV1PostNamespacedPodExec",
+        "connectCoreV1GetNodeProxyWithPath",
+        "readCoreV1NamespacedPodLog",
+        "createCoreV1NamespacedPodEviction",
+        "patchAppsV1NamespacedDeploymentScale",
+        "listRbacAuthorizationV1ClusterRole",
+        "deleteAppsV1CollectionNamespacedDeployment",
+        "watchCoreV1PodListForAllNamespaces",
+        "getCoreV1APIResources",
+        "getAppsAPIGroup",
+    ] {
+        assert!(ids.contains(&Some(id)), "{id}");
+    }
+}
+
+/// Rows of type, field and what is published of it.
+#[test]
+fn properties_say_what_the_schema_says() {
+    let catalog = default_catalog();
+    let document = |group: &str| parse(&v3::group_version(&catalog, group, "v1").expect("served"));
+    let (core, apps) = (document(""), document("apps"));
+    let rows = [
+        (&apps, "io.k8s.api.apps.v1.Deployment", "metadata", "default", value!({})),
+        (&apps, "io.k8s.api.apps.v1.DeploymentSpec", "replicas", "format", value!("int32")),
+        (&apps, "io.k8s.api.apps.v1.DeploymentSpec", "strategy", "x-kubernetes-patch-strategy", value!("retainKeys")),
+        (&core, "io.k8s.api.core.v1.PodSpec", "containers", "x-kubernetes-patch-merge-key", value!("name")),
+        (&core, "io.k8s.api.core.v1.PodSpec", "containers", "x-kubernetes-list-map-keys", value!(["name"])),
+        (&core, "io.k8s.api.core.v1.PodSpec", "containers", "x-kubernetes-list-type", value!("map")),
+        (&core, "io.k8s.api.core.v1.PodSpec", "nodeSelector", "x-kubernetes-map-type", value!("atomic")),
+        (&core, "io.k8s.api.core.v1.Container", "name", "default", value!("")),
+        (&core, "io.k8s.api.core.v1.Container", "command", "items", value!({ "type": "string", "default": "" })),
+        (&core, "io.k8s.api.core.v1.ContainerPort", "protocol", "default", value!("TCP")),
+        (&core, "io.k8s.api.core.v1.ContainerPort", "protocol", "enum", value!(["SCTP", "TCP", "UDP"])),
+        (&core, "io.k8s.api.core.v1.ContainerPort", "containerPort", "default", value!(0)),
+        (
+            &core,
+            "io.k8s.api.core.v1.Secret",
+            "data",
+            "additionalProperties",
+            value!({ "type": "string", "format": "byte" }),
+        ),
+        (
+            &core,
+            "io.k8s.api.core.v1.ResourceRequirements",
+            "limits",
+            "additionalProperties",
+            value!({ "$ref": "#/components/schemas/io.k8s.apimachinery.pkg.api.resource.Quantity" }),
+        ),
+        (
+            &core,
+            "io.k8s.api.core.v1.PodSpec",
+            "securityContext",
+            "allOf",
+            value!([{ "$ref": "#/components/schemas/io.k8s.api.core.v1.PodSecurityContext" }]),
+        ),
+        (&core, "io.k8s.api.core.v1.PodList", "items", "type", value!("array")),
+    ];
+    for (document, ty, field, key, expected) in rows {
+        let property = document.at(&["components", "schemas", ty, "properties", field]);
+        let property = property.unwrap_or_else(|| panic!("{ty}.{field}"));
+        let found = property.get(key);
+        super::assert_same(&format!("{ty}.{field} {key}"), found.unwrap_or(&Value::Null), &expected);
+    }
+    let required = |ty: &str| core.at(&["components", "schemas", ty, "required"]).cloned();
+    assert_eq!(required("io.k8s.api.core.v1.PodSpec"), Some(value!(["containers"])));
+    assert_eq!(required("io.k8s.api.core.v1.ContainerPort"), Some(value!(["containerPort"])));
+    assert_eq!(required("io.k8s.api.core.v1.Pod"), None);
+}
+
+#[test]
+fn the_index_names_documents_by_their_content() {
+    let catalog = default_catalog();
+    let index = parse(&v3::index(&catalog));
+    let hash = crate::etag(&v3::document(&catalog, "apis/apps/v1").expect("served"));
+    assert_eq!(
+        index.str_at(&["paths", "apis/apps/v1", "serverRelativeURL"]),
+        format!("/openapi/v3/apis/apps/v1?hash={hash}")
+    );
+    assert_eq!(hash.len(), 128);
+    assert!(v3::document(&catalog, "apis/apps/v9").is_none());
+}
+
+/// A schema that was made at run time, of a resource with a nested object.
+fn run_time_schema() -> Struct {
+    let shared = |text: &str| Text::Shared(Arc::from(text));
+    let field = |name: &str, ty: Type| Field {
+        name: shared(name),
+        proto: 0,
+        ty,
+        presence: Presence::OmitEmpty,
+        inline: false,
+        optional: true,
+        required: false,
+        nullable: false,
+        default: None,
+        doc: shared(""),
+        patch_strategy: "",
+        patch_merge_key: "",
+        atomic: false,
+        gates: &[],
+    };
+    let object = |fields: Vec<Field>| Struct {
+        name: shared(""),
+        module: shared(""),
+        doc: shared("A tab."),
+        by_name: Slice::Shared((0..fields.len() as u16).collect()),
+        fields: Slice::Shared(fields.into()),
+        atomic: false,
+        form: Form::Plain,
+        preserve_unknown: false,
+    };
+    let spec = object(vec![field("image", Type::String)]);
+    let meta = Ref::Static(pintle_types::meta::v1::ObjectMeta::schema);
+    object(vec![field("metadata", Type::Struct(meta)), field("spec", Type::Struct(Ref::Shared(Arc::new(spec))))])
+}
+
+#[test]
+fn custom_resources_have_their_schema_in_place() {
+    let mut catalog = default_catalog();
+    let model = pintle_kinds::find("", "v1", "configmaps").expect("config maps are built in");
+    catalog.add(DiscoveredResource {
+        group: Str::new("stable.example.com"),
+        version: Str::new("v1"),
+        plural: Str::new("crontabs"),
+        kind: Str::new("CronTab"),
+        list_kind: Str::new("CronTabList"),
+        schema: Ref::Shared(Arc::new(run_time_schema())),
+        strategic_patch: false,
+        ..DiscoveredResource::from(model)
+    });
+    let document = parse(&v3::document(&catalog, "apis/stable.example.com/v1").expect("served"));
+    check_references("custom", &document, &["components", "schemas"]);
+    assert_eq!(document.str_at(&["info", "title"]), "Kubernetes CRD Swagger");
+    let spec = ["components", "schemas", "com.example.stable.v1.CronTab", "properties", "spec"];
+    assert_eq!(document.str_at(&[&spec[..], &["properties", "image", "type"]].concat()), "string");
+    let list = ["components", "schemas", "com.example.stable.v1.CronTabList", "properties", "items", "type"];
+    assert_eq!(document.str_at(&list), "array");
+    check_references("v2", &parse(&v2::json(&catalog)), &["definitions"]);
+}

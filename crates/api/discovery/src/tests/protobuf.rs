@@ -1,0 +1,231 @@
+//! The protobuf form of OpenAPI version 2, read back by a small reader and compared with the JSON form.
+//!
+//! The reader knows the message numbers that clients read, apart from the writer.
+
+use super::{assert_same, everything, parse, whole};
+use crate::openapi::v2;
+use pintle_schema::{Map, Str, Value};
+
+/// The fields of a message: number and content, a varint told as its bytes.
+fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
+    fn varint(bytes: &mut &[u8]) -> u64 {
+        let (mut value, mut shift) = (0, 0);
+        loop {
+            let (first, rest) = bytes.split_first().expect("a whole varint");
+            *bytes = rest;
+            value |= u64::from(first & 0x7f) << shift;
+            shift += 7;
+            if first & 0x80 == 0 {
+                return value;
+            }
+        }
+    }
+    let mut fields = Vec::new();
+    while !bytes.is_empty() {
+        let tag = varint(&mut bytes);
+        let length = match tag & 7 {
+            0 => {
+                let before = bytes;
+                varint(&mut bytes);
+                fields.push((tag >> 3, &before[..before.len() - bytes.len()]));
+                continue;
+            }
+            2 => varint(&mut bytes) as usize,
+            other => panic!("wire type {other}"),
+        };
+        let (content, rest) = bytes.split_at(length);
+        fields.push((tag >> 3, content));
+        bytes = rest;
+    }
+    fields
+}
+
+fn text(bytes: &[u8]) -> Value {
+    Value::from(std::str::from_utf8(bytes).expect("text"))
+}
+
+/// The only field of a message.
+fn only(bytes: &[u8]) -> (u64, &[u8]) {
+    let fields = fields(bytes);
+    assert_eq!(fields.len(), 1);
+    fields[0]
+}
+
+fn named(bytes: &[u8]) -> (String, &[u8]) {
+    let fields = fields(bytes);
+    let [(1, name), (2, value)] = fields[..] else { panic!("no name and value: {fields:?}") };
+    (String::from_utf8(name.to_vec()).expect("text"), value)
+}
+
+fn map(bytes: &[u8], number: u64, read: fn(&[u8]) -> Value) -> Value {
+    let entries = fields(bytes).into_iter().map(|(at, entry)| {
+        assert_eq!(at, number);
+        let (name, value) = named(entry);
+        (Str::from(name), read(value))
+    });
+    Value::Map(entries.collect())
+}
+
+fn append(out: &mut Map, key: &'static str, value: Value) {
+    match out.get_mut(key) {
+        Some(Value::List(items)) => items.push(value),
+        _ => drop(out.set(key, Value::List(vec![value]))),
+    }
+}
+
+fn any(bytes: &[u8]) -> Value {
+    let (2, yaml) = only(bytes) else { panic!("no YAML") };
+    parse(yaml)
+}
+
+fn extension(out: &mut Map, bytes: &[u8]) {
+    let (name, value) = named(bytes);
+    out.set(name, any(value));
+}
+
+fn schema(bytes: &[u8]) -> Value {
+    let mut out = Map::new();
+    for (number, content) in fields(bytes) {
+        match number {
+            1 => drop(out.set("$ref", text(content))),
+            2 => drop(out.set("format", text(content))),
+            4 => drop(out.set("description", text(content))),
+            19 => append(&mut out, "required", text(content)),
+            20 => append(&mut out, "enum", any(content)),
+            21 => drop(out.set("additionalProperties", schema(only(content).1))),
+            22 => drop(out.set("type", text(only(content).1))),
+            23 => drop(out.set("items", schema(only(content).1))),
+            25 => drop(out.set("properties", map(content, 1, schema))),
+            31 => extension(&mut out, content),
+            other => panic!("field {other} of a schema"),
+        }
+    }
+    Value::Map(out)
+}
+
+fn parameter(bytes: &[u8]) -> Value {
+    let mut out = Map::new();
+    let (kind, content) = only(bytes);
+    let (place, content) = if kind == 1 { (0, content) } else { only(content) };
+    for (number, content) in fields(content) {
+        let (key, value) = match (place, number) {
+            (0, 1) | (_, 3) if place != 0 || number == 1 => ("description", text(content)),
+            (0, 2) => ("name", text(content)),
+            (0, 3) => ("in", text(content)),
+            (0, 4) => ("required", Value::Bool(content == [1])),
+            (0, 5) => ("schema", schema(content)),
+            (_, 1) => ("required", Value::Bool(content == [1])),
+            (_, 2) => ("in", text(content)),
+            (_, 4) => ("name", text(content)),
+            (3, 6) | (4, 5) => ("type", text(content)),
+            (3, 20) | (4, 18) => ("uniqueItems", Value::Bool(content == [1])),
+            other => panic!("field {other:?} of a parameter"),
+        };
+        out.set(key, value);
+    }
+    Value::Map(out)
+}
+
+fn parameters_item(bytes: &[u8]) -> Value {
+    match only(bytes) {
+        (1, content) => parameter(content),
+        (2, content) => pintle_schema::value!({ "$ref": (text(only(content).1)) }),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn response(bytes: &[u8]) -> Value {
+    let mut out = Map::new();
+    for (number, content) in fields(only(bytes).1) {
+        match number {
+            1 => drop(out.set("description", text(content))),
+            2 => drop(out.set("schema", schema(only(content).1))),
+            other => panic!("field {other} of a response"),
+        }
+    }
+    Value::Map(out)
+}
+
+fn operation(bytes: &[u8]) -> Value {
+    let mut out = Map::new();
+    for (number, content) in fields(bytes) {
+        match number {
+            1 => append(&mut out, "tags", text(content)),
+            3 => drop(out.set("description", text(content))),
+            5 => drop(out.set("operationId", text(content))),
+            6 => append(&mut out, "produces", text(content)),
+            7 => append(&mut out, "consumes", text(content)),
+            8 => append(&mut out, "parameters", parameters_item(content)),
+            9 => drop(out.set("responses", map(content, 1, response))),
+            10 => append(&mut out, "schemes", text(content)),
+            13 => extension(&mut out, content),
+            other => panic!("field {other} of an operation"),
+        }
+    }
+    Value::Map(out)
+}
+
+fn path_item(bytes: &[u8]) -> Value {
+    let mut out = Map::new();
+    for (number, content) in fields(bytes) {
+        let method = match number {
+            2 => "get",
+            3 => "put",
+            4 => "post",
+            5 => "delete",
+            6 => "options",
+            7 => "head",
+            8 => "patch",
+            9 => {
+                append(&mut out, "parameters", parameters_item(content));
+                continue;
+            }
+            other => panic!("field {other} of a path item"),
+        };
+        out.set(method, operation(content));
+    }
+    Value::Map(out)
+}
+
+#[test]
+fn protobuf_says_what_json_says() {
+    let catalog = everything();
+    let json = whole();
+    let bytes = v2::protobuf(&catalog);
+    let mut seen = Vec::new();
+    for (number, content) in fields(&bytes) {
+        let (key, value) = match number {
+            1 => ("swagger", text(content)),
+            8 => ("paths", map(content, 2, path_item)),
+            9 => ("definitions", map(content, 1, schema)),
+            10 => ("parameters", map(content, 1, parameter)),
+            _ => {
+                seen.push(number);
+                continue;
+            }
+        };
+        seen.push(number);
+        assert_same(key, &value, json.get(key).expect("in both"));
+    }
+    assert_eq!(seen, [1, 2, 8, 9, 10, 12, 13]);
+}
+
+/// What the writer leaves out would be lost in silence.
+#[test]
+fn definitions_hold_nothing_that_is_not_translated() {
+    const KNOWN: [&str; 9] =
+        ["$ref", "format", "description", "required", "enum", "additionalProperties", "type", "items", "properties"];
+    for (name, definition) in whole().get("definitions").and_then(Value::as_map).expect("definitions").iter() {
+        let mut schemas = vec![definition];
+        while let Some(schema) = schemas.pop() {
+            for (key, value) in schema.as_map().expect("a schema").iter() {
+                assert!(KNOWN.contains(&key.as_str()) || key.starts_with("x-"), "{key} in {name}");
+                match key.as_str() {
+                    "properties" => schemas.extend(value.as_map().expect("properties").values()),
+                    "items" | "additionalProperties" => schemas.push(value),
+                    _ => {}
+                }
+            }
+        }
+    }
+}

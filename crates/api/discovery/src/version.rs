@@ -1,0 +1,51 @@
+//! `/version`: which Kubernetes this server behaves as.
+//!
+//! Clients compare these numbers, so they are the reference's; what is said of the build is Pintle's.
+
+use crate::document::Document;
+use pintle_schema::value;
+use pintle_types::version::Info;
+
+/// The Kubernetes release that the server behaves as.
+pub const GIT_VERSION: &str = "v1.36.2";
+
+/// What is known about a build of this program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Build<'a> {
+    /// The source revision.
+    pub commit: &'a str,
+    /// RFC 3339; clients parse it.
+    pub date: &'a str,
+}
+
+/// The build information.
+pub fn version(build: &Build<'_>) -> Document {
+    let date = if build.date.is_empty() { "1970-01-01T00:00:00Z" } else { build.date };
+    let platform = format!("{}/{}", std::env::consts::OS, go_architecture(std::env::consts::ARCH));
+    let document = value!({
+        "major": "1",
+        "minor": "36",
+        "emulationMajor": "1",
+        "emulationMinor": "36",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "35",
+        "gitVersion": GIT_VERSION,
+        "gitCommit": (build.commit),
+        "gitTreeState": "",
+        "buildDate": date,
+        "goVersion": "",
+        "compiler": "rustc",
+        "platform": platform,
+    });
+    Document::new::<Info>("", "", document)
+}
+
+/// The names that clients know processors by.
+fn go_architecture(rust: &str) -> &str {
+    match rust {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "386",
+        other => other,
+    }
+}

@@ -1,0 +1,153 @@
+//! Bodies of writes: from bytes to a decoded object of the kind that the path asks for.
+//!
+//! The errors are the reference's, which tells a body that is no object at all from one of another kind and from one
+//! with a wrong field.
+
+use crate::negotiation::{Format, body_format};
+use crate::query::FieldValidation;
+use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json, protobuf, yaml};
+use pintle_registry::{Result, Status};
+use pintle_schema::{Struct, Value};
+
+/// The kind that a request's body must be of.
+pub struct Expected<'a> {
+    pub group: &'a str,
+    pub version: &'a str,
+    pub kind: &'a str,
+    pub schema: &'static Struct,
+    /// Other kinds known in this group-version, told apart from unknown ones in messages.
+    pub knows: &'a dyn Fn(&str, &str) -> bool,
+}
+
+impl Expected<'_> {
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
+    }
+}
+
+/// Decodes a body; problems that are only warned of are added to `warnings`.
+///
+/// # Errors
+/// The media type, the syntax, the kind or a field is wrong.
+pub fn body(
+    expected: &Expected<'_>,
+    content_type: &str,
+    bytes: &[u8],
+    validation: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value> {
+    let format = body_format(content_type)?;
+    let head = head(expected, format, bytes)?;
+    check_kind(expected, &head)?;
+    let strictness = match validation {
+        FieldValidation::Ignore => Strictness::Ignore,
+        FieldValidation::Warn | FieldValidation::Strict => Strictness::Collect,
+    };
+    let decoded = match format {
+        Format::Json => json::decode(expected.schema, bytes, strictness),
+        Format::Yaml => yaml::decode(expected.schema, bytes, strictness),
+        Format::Protobuf => protobuf::decode_envelope(bytes)
+            .and_then(|envelope| protobuf::decode(expected.schema, &envelope.raw))
+            .map(|value| Decoded { value, problems: Vec::new() }),
+    };
+    let decoded = decoded.map_err(|error| cannot_be_handled(expected, &head, &error.to_string()))?;
+    report(expected, &head, decoded.problems, validation, warnings)?;
+    let mut value = decoded.value;
+    pintle_registry::set_type(&mut value, &expected.api_version(), expected.kind);
+    Ok(value)
+}
+
+/// Kind and apiVersion as the body says them.
+pub struct Head {
+    pub api_version: String,
+    pub kind: String,
+}
+
+fn head(expected: &Expected<'_>, format: Format, bytes: &[u8]) -> Result<Head> {
+    let unrecognized = |why: &str| {
+        Status::bad_request(format!("the object provided is unrecognized (must be of type {}): {why}", expected.kind))
+    };
+    match format {
+        Format::Protobuf => {
+            let envelope = protobuf::decode_envelope(bytes)
+                .map_err(|error| unrecognized(&format!("couldn't get version/kind; {error} ({})", preview(bytes))))?;
+            Ok(Head { api_version: envelope.api_version.to_string(), kind: envelope.kind.to_string() })
+        }
+        Format::Json | Format::Yaml => {
+            let fail = |error: DecodeError| match format {
+                Format::Yaml => unrecognized(&format!("couldn't get version/kind; json parse error: {error} ({})", preview(bytes))),
+                _ => unrecognized(&format!("couldn't get version/kind; json parse error: {error} ({})", preview(bytes))),
+            };
+            let head = match format {
+                Format::Json => json::type_meta(bytes).map_err(fail)?,
+                _ => yaml::type_meta(bytes).map_err(fail)?,
+            };
+            Ok(Head { api_version: head.api_version, kind: head.kind })
+        }
+    }
+}
+
+/// How messages quote a body: its first bytes, in hexadecimal unless it looks like an object.
+fn preview(bytes: &[u8]) -> String {
+    const SHOWN: usize = 30;
+    let first: String = match bytes {
+        [] => return "<empty>".into(),
+        [b'{', ..] => String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]).into_owned(),
+        _ => bytes.iter().take(SHOWN).map(|byte| format!("{byte:02x}")).collect(),
+    };
+    if bytes.len() > SHOWN { format!("{first} ...") } else { first }
+}
+
+fn check_kind(expected: &Expected<'_>, head: &Head) -> Result<()> {
+    let wanted = expected.api_version();
+    let version = if head.api_version.is_empty() { &wanted } else { &head.api_version };
+    let kind = if head.kind.is_empty() { expected.kind } else { &head.kind };
+    if *version == wanted && kind == expected.kind {
+        return Ok(());
+    }
+    if version.matches('/').count() > 1 {
+        let why = format!("couldn't get version/kind; unexpected GroupVersion string: {version}");
+        return Err(Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {}): {why}",
+            expected.kind
+        )));
+    }
+    let short = version.rsplit('/').next().unwrap_or("");
+    let why = if (expected.knows)(version, kind) {
+        let package = expected.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
+        format!("converting ({short}.{kind}) to ({package}.{}): unknown conversion", expected.kind)
+    } else {
+        let scheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+        format!("no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{scheme}\"")
+    };
+    Err(Status::bad_request(format!("{kind} in version \"{short}\" cannot be handled as a {}: {why}", expected.kind)))
+}
+
+fn cannot_be_handled(expected: &Expected<'_>, head: &Head, why: &str) -> Status {
+    let kind = if head.kind.is_empty() { expected.kind } else { &head.kind };
+    let version = head.api_version.rsplit('/').next().filter(|version| !version.is_empty()).unwrap_or(expected.version);
+    Status::bad_request(format!("{kind} in version \"{version}\" cannot be handled as a {}: {why}", expected.kind))
+}
+
+fn report(
+    expected: &Expected<'_>,
+    head: &Head,
+    problems: Vec<StrictProblem>,
+    validation: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    if problems.is_empty() || validation == FieldValidation::Ignore {
+        return Ok(());
+    }
+    let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    if validation == FieldValidation::Warn {
+        warnings.extend(texts);
+        return Ok(());
+    }
+    Err(cannot_be_handled(expected, head, &strict_message(&texts)))
+}
+
+/// The text of a strict decoding error.
+pub fn strict_message(problems: &[String]) -> String {
+    format!("strict decoding error: {}", problems.join(", "))
+}

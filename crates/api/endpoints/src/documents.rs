@@ -1,0 +1,211 @@
+//! Documents that describe the server: discovery, OpenAPI, version.
+//!
+//! Discovery is made at once when the resources are known; OpenAPI documents when they are first asked for, and kept
+//! compressed. All have an ETag, so that clients that know them get 304.
+
+use crate::negotiation::{Format, Shape, Wanted, negotiate};
+use crate::query::Query;
+use crate::represent;
+use crate::request::Request;
+use crate::serve::Answer;
+use crate::Api;
+use bytes::Bytes;
+use http::Method;
+use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
+use pintle_discovery::{Catalog, Document, discovery, etag, openapi};
+use pintle_registry::{Result, Status};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+/// Whether an Accept header prefers aggregated discovery to the old documents.
+fn aggregated(accept: &str) -> Option<discovery::Aggregated> {
+    let first = accept.split(',').find(|clause| clause.trim().starts_with("application/json"))?;
+    let has = |parameter: &str| first.split(';').any(|part| part.trim() == parameter);
+    (has("g=apidiscovery.k8s.io") && has("v=v2") && has("as=APIGroupDiscoveryList")).then_some(discovery::Aggregated::V2)
+}
+
+/// What the server says of itself.
+pub struct Documents {
+    pub catalog: Catalog,
+    pub build: pintle_discovery::version::Build<'static>,
+    made: Mutex<HashMap<String, Arc<Made>>>,
+}
+
+/// A document that was made, compressed, with its ETag.
+struct Made {
+    compressed: Vec<u8>,
+    length: usize,
+    etag: String,
+}
+
+impl Documents {
+    pub fn new(catalog: Catalog) -> Self {
+        Documents { catalog, build: pintle_discovery::version::Build::default(), made: Mutex::default() }
+    }
+
+    /// The document under a key, made when it is asked for first.
+    fn kept(&self, key: &str, make: impl FnOnce() -> Option<Vec<u8>>) -> Option<(Vec<u8>, String)> {
+        if let Some(made) = self.made.lock().ok().and_then(|made| made.get(key).cloned()) {
+            return inflate(&made).map(|bytes| (bytes, made.etag.clone()));
+        }
+        let bytes = make()?;
+        let made = Made { compressed: deflate(&bytes), length: bytes.len(), etag: etag(&bytes) };
+        let tag = made.etag.clone();
+        if let Ok(mut all) = self.made.lock() {
+            all.insert(key.to_owned(), Arc::new(made));
+        }
+        Some((bytes, tag))
+    }
+}
+
+fn deflate(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+    // Writing to memory cannot fail.
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default()
+}
+
+fn inflate(made: &Made) -> Option<Vec<u8>> {
+    use std::io::Read;
+    let mut bytes = Vec::with_capacity(made.length);
+    flate2::read::DeflateDecoder::new(&made.compressed[..]).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Answers a path outside of resources.
+///
+/// # Errors
+/// The form asked for cannot be given.
+pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
+    let trimmed = match request.path.strip_suffix('/') {
+        Some(path) if !path.is_empty() => path,
+        _ => request.path.as_str(),
+    };
+    let documents = &api.documents;
+    if let Some(rest) = trimmed.strip_prefix("/openapi/v3") {
+        return openapi_v3(api, request, query, rest.trim_start_matches('/'));
+    }
+    if trimmed == "/openapi/v2" {
+        return openapi_v2(api, request);
+    }
+    let segments: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
+    let catalog = &documents.catalog;
+    let accept = request.header(ACCEPT);
+    let aggregated = (matches!(segments[..], ["api"] | ["apis"])).then(|| aggregated(accept)).flatten();
+    if let Some(form) = aggregated {
+        let document = match segments[0] {
+            "api" => discovery::aggregated_api(catalog, form),
+            _ => discovery::aggregated_apis(catalog, form),
+        };
+        return Ok(tagged(request, document.to_json(), AGGREGATED));
+    }
+    let document = match segments[..] {
+        [""] => return root(api, request, query),
+        ["version"] => {
+            let document = pintle_discovery::version::version(&documents.build);
+            let wanted = Wanted { pretty: true, ..Wanted::JSON };
+            negotiate(accept, request.header(USER_AGENT), query)?;
+            let mut bytes = represent::encode(&document.value, document.schema, wanted).to_vec();
+            bytes.pop();
+            return Ok(Answer::new(200, "application/json", bytes));
+        }
+        ["api"] => Some(discovery::api_versions(catalog, &api.settings.server_address)),
+        ["apis"] => Some(discovery::group_list(catalog)),
+        ["api", version] => discovery::resource_list(catalog, "", version),
+        ["apis", group] => discovery::group(catalog, group),
+        ["apis", group, version] if catalog.group(group).is_some() => discovery::resource_list(catalog, group, version),
+        _ => None,
+    };
+    match document {
+        Some(document) => discovery_answer(request, query, &document),
+        None => Ok(Answer::text(404, "404 page not found\n")),
+    }
+}
+
+fn discovery_answer(request: &Request, query: &Query, document: &Document) -> Result<Answer> {
+    if !matches!(request.method, Method::GET | Method::HEAD) && request.method != Method::DELETE {
+        return Err(Status::method_not_allowed());
+    }
+    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query)?;
+    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    let bytes = match wanted.format {
+        Format::Protobuf => {
+            let mut raw = Vec::new();
+            pintle_codec::protobuf::encode(document.schema, &document.value, &mut raw);
+            let mut bytes = Vec::new();
+            pintle_codec::protobuf::encode_envelope(document.api_version, document.kind, &raw, &mut bytes);
+            bytes.into()
+        }
+        _ => represent::encode(&document.value, document.schema, wanted),
+    };
+    Ok(Answer::new(200, wanted.format.content_type(), bytes))
+}
+
+/// The paths the server knows.
+fn root(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
+    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query)?;
+    let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
+    for group in api.documents.catalog.groups() {
+        if group.name.is_empty() {
+            paths.extend(group.versions.iter().map(|version| format!("/api/{}", version.version)));
+            continue;
+        }
+        paths.push(format!("/apis/{}", group.name));
+        paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.version)));
+    }
+    paths.extend(["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned));
+    paths.sort();
+    let value = pintle_schema::value!({ "paths": (paths) });
+    let schema = <pintle_types::meta::v1::RootPaths as pintle_schema::ApiType>::schema();
+    Ok(Answer::new(200, "application/json", represent::encode(&value, schema, Wanted { format: Format::Json, shape: Shape::Object, ..wanted })))
+}
+
+fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result<Answer> {
+    let documents = &api.documents;
+    let made = match path {
+        "" => documents.kept("v3", || Some(openapi::v3::index(&documents.catalog))),
+        path => documents.kept(&format!("v3/{path}"), || openapi::v3::document(&documents.catalog, path)),
+    };
+    let Some((bytes, tag)) = made else { return Ok(Answer::text(404, "404 page not found\n")) };
+    let mut answer = with_etag(request, bytes.into(), "application/json", tag);
+    if query.has("hash") {
+        // The address names the content, so it may be kept for ever.
+        answer.headers.push(("cache-control", "public, immutable".into()));
+    }
+    Ok(answer)
+}
+
+fn openapi_v2(api: &Api, request: &Request) -> Result<Answer> {
+    const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    let documents = &api.documents;
+    let accept = request.header(ACCEPT);
+    let protobuf = accept.contains("proto-openapi.spec.v2");
+    let made = match protobuf {
+        true => documents.kept("v2.pb", || Some(openapi::v2::protobuf(&documents.catalog))),
+        false => documents.kept("v2", || Some(openapi::v2::json(&documents.catalog))),
+    };
+    let Some((bytes, tag)) = made else { return Err(Status::no_such_path()) };
+    let content_type = if protobuf { PROTOBUF } else { "application/json" };
+    Ok(with_etag(request, bytes.into(), content_type, tag))
+}
+
+fn tagged(request: &Request, bytes: Vec<u8>, content_type: &str) -> Answer {
+    let tag = etag(&bytes);
+    let mut answer = with_etag(request, bytes.into(), content_type, tag);
+    answer.headers.push(("vary", "Accept".into()));
+    answer
+}
+
+fn with_etag(request: &Request, bytes: Bytes, content_type: &str, tag: String) -> Answer {
+    let quoted = format!("{tag:?}");
+    let known = request.header(IF_NONE_MATCH).split(',').any(|known| known.trim() == quoted);
+    let mut answer = match known {
+        true => Answer::new(304, "", Bytes::new()),
+        false => Answer::new(200, content_type, bytes),
+    };
+    answer.headers.push(("etag", quoted));
+    answer
+}

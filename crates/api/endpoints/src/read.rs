@@ -1,0 +1,80 @@
+//! Get, list and the start of watches.
+
+use crate::negotiation::{Format, Shape, Wanted};
+use crate::query::{Query, list_options};
+use crate::represent::{IncludeObject, Presenter};
+use crate::request::ResourcePath;
+use crate::serve::{Answer, Context};
+use crate::watch;
+use pintle_registry::{Payload, Result, Selection, Status, Target};
+use pintle_validation::ErrorList;
+
+/// One object. Budget: a map look-up and one copy of the stored bytes.
+///
+/// # Errors
+/// There is none, or the version asked for cannot be had.
+pub fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<Answer> {
+    let include_object = include_object(&context.query)?;
+    let version = context.query.get("resourceVersion");
+    if !version.is_empty() {
+        context.api.registry.check_get_version(&target.cache.state(), version)?;
+    }
+    let object = target.get()?;
+    let presenter = Presenter { registry: &context.api.registry, target, wanted, include_object };
+    Ok(Answer::new(200, wanted.format.content_type(), presenter.object(&Payload::Stored(object))?))
+}
+
+/// A collection, once or as a stream of changes.
+///
+/// # Errors
+/// Options or selectors are wrong, or the version asked for cannot be had.
+pub fn list_or_watch(context: &Context, mut target: Target, path: &ResourcePath, wanted: Wanted) -> Result<Answer> {
+    let query = list_options(&context.query, path.legacy_watch)?;
+    let include_object = include_object(&context.query)?;
+    let hub = context.api.registry.hub(target.storage).unwrap_or(target.resource);
+    let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
+    let registry = &context.api.registry;
+    if query.watch {
+        if wanted.format == Format::Yaml {
+            return Err(Status::not_acceptable(&["application/json", "application/vnd.kubernetes.protobuf"]));
+        }
+        let content_type = match (wanted.format, wanted.shape) {
+            (Format::Protobuf, _) => "application/vnd.kubernetes.protobuf;stream=watch",
+            _ => "application/json",
+        };
+        let body = watch::start(&context.api, target, selection, &query, wanted, include_object)?;
+        let mut answer = Answer::new(200, content_type, "");
+        answer.body = body;
+        return Ok(answer);
+    }
+    if let Some(name) = selection.single_name().filter(|_| !target.namespace.is_empty() || !target.resource.namespaced) {
+        // Only one object can match: its key bounds the walk.
+        target.name = name.to_owned();
+    }
+    target.name.clear();
+    let page = registry.list(&target, &selection, &query.list)?;
+    let presenter = Presenter { registry, target: &target, wanted, include_object };
+    let mut answer = Answer::new(200, wanted.format.content_type(), "");
+    answer.body = presenter.list(page)?;
+    if wanted.shape == Shape::Table && wanted.format == Format::Yaml {
+        answer.content_type = Format::Yaml.content_type().into();
+    }
+    Ok(answer)
+}
+
+/// What a table's rows show of their objects.
+///
+/// # Errors
+/// 422 for a value that is not allowed.
+pub fn include_object(query: &Query) -> Result<IncludeObject> {
+    match query.get("includeObject") {
+        "" | "Metadata" => Ok(IncludeObject::Metadata),
+        "None" => Ok(IncludeObject::None),
+        "Object" => Ok(IncludeObject::Object),
+        other => {
+            let mut errors = ErrorList::default();
+            errors.invalid("includeObject", other, "must be 'Metadata', 'Object', 'None', or empty");
+            Err(Status::invalid("meta.k8s.io", "TableOptions", "", &errors))
+        }
+    }
+}

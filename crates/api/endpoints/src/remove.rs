@@ -1,0 +1,90 @@
+//! Delete and deletecollection.
+
+use crate::negotiation::{Format, Shape, Wanted, body_format};
+use crate::query::{delete_options, delete_options_from_body, list_options};
+use crate::read::include_object;
+use crate::represent::{self, Presenter};
+use crate::request::Request;
+use crate::serve::{Answer, Context};
+use crate::write::read_body;
+use http::header::CONTENT_TYPE;
+use pintle_codec::{Strictness, json, protobuf, yaml};
+use pintle_registry::delete::Deleted;
+use pintle_registry::{DeleteOptions, ListOptions, Page, Payload, Result, Selection, Status, Target, status};
+use pintle_schema::{ApiType, Value};
+use pintle_types::meta::v1;
+
+/// DELETE of one object.
+///
+/// # Errors
+/// The options are wrong, there is no such object, or a precondition does not hold.
+pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
+    let options = options(context, request).await?;
+    let deleted = context.api.registry.delete(target, &options).await?;
+    let shows_object = !deleted.gone || target.resource.strategy.delete_answers_object;
+    if shows_object {
+        return Ok(show(context, target, wanted, &deleted)?);
+    }
+    let details = pintle_registry::Details { uid: deleted.uid, ..status::named(target.resource, &target.name) };
+    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    let body = represent::encode(&status::success(Some(&details)), v1::Status::schema(), wanted);
+    Ok(Answer::new(200, wanted.format.content_type(), body))
+}
+
+fn show(context: &Context, target: &Target, wanted: Wanted, deleted: &Deleted) -> Result<Answer> {
+    let registry = &context.api.registry;
+    let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query)? };
+    Ok(Answer::new(200, wanted.format.content_type(), presenter.object(&deleted.payload)?))
+}
+
+/// DELETE of a collection: every object that the selectors match.
+///
+/// # Errors
+/// The options are wrong, or an object cannot be deleted for another reason than that it is gone.
+pub async fn delete_collection(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
+    let query = list_options(&context.query, false)?;
+    let options = options(context, request).await?;
+    let registry = &context.api.registry;
+    let hub = registry.hub(target.storage).unwrap_or(target.resource);
+    let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
+    let page = registry.list(target, &selection, &ListOptions { limit: query.list.limit, ..query.list.clone() })?;
+    let mut deleted = Vec::with_capacity(page.items.len());
+    for object in &page.items {
+        let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };
+        match registry.delete(&one, &options).await {
+            Ok(Deleted { payload: Payload::Stored(object), .. }) => deleted.push(object),
+            Ok(_) => deleted.push(object.clone()),
+            Err(status) if status.code == 404 => {}
+            Err(status) => return Err(status),
+        }
+    }
+    let revision = registry.revision();
+    let page = Page { items: deleted, revision, continue_token: String::new(), remaining: None };
+    let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query)? };
+    let mut answer = Answer::new(200, wanted.format.content_type(), "");
+    answer.body = presenter.list(page)?;
+    Ok(answer)
+}
+
+/// The options of a delete: a body hides the whole query.
+async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
+    let bytes = read_body(request.body).await?;
+    if bytes.is_empty() {
+        return delete_options(&context.query, context.requester());
+    }
+    let format = body_format(context.header(CONTENT_TYPE))?;
+    let schema = v1::DeleteOptions::schema();
+    let decoded: std::result::Result<Value, _> = match format {
+        Format::Json => json::decode(schema, &bytes, Strictness::Ignore).map(|decoded| decoded.value),
+        Format::Yaml => yaml::decode(schema, &bytes, Strictness::Ignore).map(|decoded| decoded.value),
+        Format::Protobuf => {
+            protobuf::decode_envelope(&bytes).and_then(|envelope| protobuf::decode(schema, &envelope.raw))
+        }
+    };
+    let body = decoded.map_err(|error| Status::bad_request(error.to_string()))?;
+    let kind = body.str_at(&["kind"]);
+    if !matches!(kind, "" | "DeleteOptions") {
+        return Err(Status::bad_request(format!("decoded object cannot be converted to DeleteOptions: {kind}")));
+    }
+    delete_options_from_body(&body, context.requester())
+}

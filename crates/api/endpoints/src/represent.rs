@@ -1,0 +1,435 @@
+//! Representations: an object, or a list of them, in the form that was negotiated.
+//!
+//! The common case copies the stored bytes. Everything else is made from the decoded object, and what does not depend
+//! on the time of day is kept in the side cache.
+
+use crate::body::Body;
+use crate::negotiation::{Format, Shape, Wanted};
+use bytes::Bytes;
+use futures_util::stream;
+use pintle_cache::{Object, Variant};
+use pintle_codec::{json, protobuf, yaml};
+use pintle_kinds::columns::{self, Now};
+use pintle_registry::{Page, Payload, Registry, Result, Status, Target};
+use pintle_schema::{ApiType, Map, Str, Value, canonicalize, value};
+use pintle_types::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
+use std::sync::Arc;
+
+const META: &str = "meta.k8s.io/v1";
+
+/// Bytes of a list sent at a time.
+const CHUNK: usize = 64 << 10;
+
+/// What a table shows of each object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IncludeObject {
+    None,
+    Metadata,
+    Object,
+}
+
+/// Everything needed to show objects of one target.
+pub struct Presenter<'a> {
+    pub registry: &'a Registry,
+    pub target: &'a Target,
+    pub wanted: Wanted,
+    pub include_object: IncludeObject,
+}
+
+impl Presenter<'_> {
+    /// One object as an answer's body.
+    ///
+    /// # Errors
+    /// The stored object cannot be decoded, or the form does not fit a single object.
+    pub fn object(&self, payload: &Payload) -> Result<Bytes> {
+        match (self.wanted.shape, payload) {
+            (Shape::Object, Payload::Stored(object)) if self.wanted == Wanted::JSON => {
+                let json = self.stored_json(object)?;
+                let mut bytes = Vec::with_capacity(json.len() + 1);
+                bytes.extend_from_slice(&json);
+                bytes.push(b'\n');
+                Ok(bytes.into())
+            }
+            (Shape::Object, Payload::Stored(object)) if self.wanted.format == Format::Protobuf => {
+                let raw = self.stored_protobuf(object)?;
+                let mut bytes = Vec::with_capacity(raw.len() + 64);
+                let resource = self.target.resource;
+                protobuf::encode_envelope(&resource.api_version(), resource.kind, &raw, &mut bytes);
+                Ok(bytes.into())
+            }
+            (Shape::Object, _) => {
+                let value = self.served(payload)?;
+                Ok(encode(&value, (self.target.resource.schema)(), self.wanted))
+            }
+            (Shape::Table, _) => {
+                let object = self.storage_value(payload)?;
+                let version = object.str_at(&["metadata", "resourceVersion"]).to_owned();
+                let mut meta = Map::new();
+                if !version.is_empty() {
+                    meta.push(Str::new_static("resourceVersion"), version.into());
+                }
+                let rows = vec![self.row(&object)?];
+                Ok(self.encode_table(meta, true, rows))
+            }
+            (Shape::Partial, _) => {
+                let object = self.storage_value(payload)?;
+                Ok(encode(&partial(&object), PartialObjectMetadata::schema(), self.wanted))
+            }
+            (Shape::PartialList, _) => Err(self.refused("PartialObjectMetadataList", "")),
+        }
+    }
+
+    /// A list as an answer's body.
+    ///
+    /// # Errors
+    /// A stored object cannot be decoded, or the form does not fit a list.
+    pub fn list(&self, page: Page) -> Result<Body> {
+        match self.wanted.shape {
+            Shape::Object if self.wanted == Wanted::JSON && self.registry.serves_stored_form(self.target) => {
+                Ok(self.spliced(page))
+            }
+            Shape::Object if self.wanted.format == Format::Protobuf => self.list_protobuf(&page),
+            Shape::Object => {
+                let mut items = Vec::with_capacity(page.items.len());
+                for object in &page.items {
+                    let mut item = self.served(&Payload::Stored(object.clone()))?;
+                    // Items of typed lists do not repeat what the list's kind says.
+                    let map = item.make_map();
+                    map.remove("kind");
+                    map.remove("apiVersion");
+                    items.push(item);
+                }
+                let resource = self.target.resource;
+                let kind = format!("{}List", resource.kind);
+                let list = value!({
+                    "kind": (kind), "apiVersion": (resource.api_version()), "metadata": (list_meta(&page)), "items": (Value::List(items))
+                });
+                Ok(Body::Full(self.finish(&list)))
+            }
+            Shape::Table => {
+                let rows = page.items.iter().map(|object| self.row(&self.storage_value(&Payload::Stored(object.clone()))?));
+                let rows = rows.collect::<Result<Vec<_>>>()?;
+                Ok(Body::Full(self.encode_table(list_meta(&page), true, rows)))
+            }
+            Shape::PartialList => self.list_partial(&page),
+            Shape::Partial => {
+                let kind = self.target.resource.kind;
+                Err(self.refused("PartialObjectMetadata", &format!(", but the requested object is a list (*core.{kind}List)")))
+            }
+        }
+    }
+
+    /// The JSON a watch or a list shows of a stored object, in the target's version.
+    ///
+    /// # Errors
+    /// The stored object cannot be decoded.
+    pub fn stored_json(&self, object: &Arc<Object>) -> Result<Bytes> {
+        if self.registry.serves_stored_form(self.target) {
+            return Ok(object.image.json().clone());
+        }
+        self.registry.cache.derived.get_or_make(object.id, self.variant(Format::Json), || {
+            let value = self.served(&Payload::Stored(object.clone()))?;
+            let mut bytes = Vec::new();
+            json::encode(&value, &mut bytes);
+            Ok(bytes.into())
+        })
+    }
+
+    /// The protobuf message of a stored object in the target's version, without its envelope.
+    ///
+    /// # Errors
+    /// The stored object cannot be decoded.
+    pub fn stored_protobuf(&self, object: &Arc<Object>) -> Result<Bytes> {
+        self.registry.cache.derived.get_or_make(object.id, self.variant(Format::Protobuf), || {
+            let value = self.served(&Payload::Stored(object.clone()))?;
+            let mut bytes = Vec::new();
+            protobuf::encode((self.target.resource.schema)(), &value, &mut bytes);
+            Ok(bytes.into())
+        })
+    }
+
+    /// Versions of a resource share its objects, so the version is part of what a derived encoding is.
+    fn variant(&self, format: Format) -> Variant {
+        let version = self.target.resource.api_version();
+        let hash = version.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        Variant(hash << 2 | format as u32)
+    }
+
+    /// The object in the target's version, canonical.
+    ///
+    /// # Errors
+    /// The stored object cannot be decoded.
+    pub fn served(&self, payload: &Payload) -> Result<Value> {
+        let mut value = self.storage_value(payload)?;
+        if !self.registry.serves_stored_form(self.target) {
+            self.registry.to_served(self.target, &mut value);
+            canonicalize((self.target.resource.schema)(), &mut value);
+        }
+        Ok(value)
+    }
+
+    fn storage_value(&self, payload: &Payload) -> Result<Value> {
+        match payload {
+            Payload::Stored(object) => self.registry.decode(self.target, object),
+            Payload::Value(value) => Ok((**value).clone()),
+        }
+    }
+
+    fn spliced(&self, page: Page) -> Body {
+        let resource = self.target.resource;
+        let mut head = Vec::with_capacity(256);
+        head.extend_from_slice(format!("{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":", resource.kind, resource.api_version()).as_bytes());
+        json::encode(&Value::Map(list_meta(&page)), &mut head);
+        head.extend_from_slice(b",\"items\":[");
+        // Items of typed lists do not repeat what the list's kind says: it is cut off, always the same length.
+        let skip = format!("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",", resource.kind, resource.api_version()).len();
+        let item = move |object: &Object| object.image.json().slice(skip.min(object.image.json().len())..);
+        let tail = b"]}\n";
+        let items: usize = page.items.iter().map(|object| item(object).len() + 1).sum();
+        let total = head.len() + items + page.items.len().saturating_sub(1) + tail.len();
+        if total <= CHUNK {
+            let mut bytes = head;
+            bytes.reserve(total);
+            for (at, object) in page.items.iter().enumerate() {
+                if at > 0 {
+                    bytes.push(b',');
+                }
+                bytes.push(b'{');
+                bytes.extend_from_slice(&item(object));
+            }
+            bytes.extend_from_slice(tail);
+            return Body::Full(bytes.into());
+        }
+        let state = (page.items, 0usize, Some(head));
+        let chunks = stream::unfold(state, move |(objects, mut next, head)| async move {
+            if next > objects.len() {
+                return None;
+            }
+            let mut chunk = head.unwrap_or_default();
+            chunk.reserve(CHUNK + 4096);
+            while next < objects.len() && chunk.len() < CHUNK {
+                if next > 0 {
+                    chunk.push(b',');
+                }
+                chunk.push(b'{');
+                chunk.extend_from_slice(&item(&objects[next]));
+                next += 1;
+            }
+            if next == objects.len() {
+                chunk.extend_from_slice(tail);
+                next += 1;
+            }
+            Some((Bytes::from(chunk), (objects, next, None)))
+        });
+        Body::Chunks(Box::pin(chunks), Some(total as u64))
+    }
+
+    fn list_protobuf(&self, page: &Page) -> Result<Body> {
+        let mut raw = Vec::new();
+        let mut meta = Vec::new();
+        protobuf::encode(pintle_types::meta::v1::ListMeta::schema(), &Value::Map(list_meta(page)), &mut meta);
+        put_message(&mut raw, 1, &meta);
+        for object in &page.items {
+            put_message(&mut raw, 2, &self.stored_protobuf(object)?);
+        }
+        let resource = self.target.resource;
+        let mut bytes = Vec::with_capacity(raw.len() + 64);
+        protobuf::encode_envelope(&resource.api_version(), &format!("{}List", resource.kind), &raw, &mut bytes);
+        Ok(Body::Full(bytes.into()))
+    }
+
+    fn list_partial(&self, page: &Page) -> Result<Body> {
+        if self.wanted != (Wanted { shape: Shape::PartialList, ..Wanted::JSON }) {
+            let items = page.items.iter().map(|object| Ok(partial(&self.storage_value(&Payload::Stored(object.clone()))?)));
+            let items = items.collect::<Result<Vec<_>>>()?;
+            let list = value!({"kind": "PartialObjectMetadataList", "apiVersion": META, "metadata": (list_meta(page)), "items": (Value::List(items))});
+            return Ok(Body::Full(encode(&list, PartialObjectMetadataList::schema(), self.wanted)));
+        }
+        let mut bytes = Vec::with_capacity(page.items.len() * 512 + 128);
+        bytes.extend_from_slice(b"{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+        json::encode(&Value::Map(list_meta(page)), &mut bytes);
+        bytes.extend_from_slice(b",\"items\":[");
+        for (at, object) in page.items.iter().enumerate() {
+            if at > 0 {
+                bytes.push(b',');
+            }
+            put_partial(object, &mut bytes);
+        }
+        bytes.extend_from_slice(b"]}\n");
+        Ok(Body::Full(bytes.into()))
+    }
+
+    /// A table's row of an object in the storage version.
+    ///
+    /// # Errors
+    /// The object cannot be shown in the target's version.
+    pub fn row(&self, object: &Value) -> Result<Value> {
+        let storage = self.target.storage;
+        let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        let printer = columns::printer(group, storage.kind);
+        let now = Now { unix_seconds: self.registry.environment.now_unix() };
+        let mut row = Map::new();
+        row.push(Str::new_static("cells"), Value::List((printer.cells)(object, &now)));
+        let conditions = printer.conditions.map(|conditions| conditions(object)).unwrap_or_default();
+        if !conditions.is_empty() {
+            row.push(Str::new_static("conditions"), Value::List(conditions));
+        }
+        let shown = match self.include_object {
+            IncludeObject::None => Value::Null,
+            IncludeObject::Metadata => partial(object),
+            IncludeObject::Object => self.served(&Payload::Value(Box::new(object.clone())))?,
+        };
+        row.push(Str::new_static("object"), shown);
+        Ok(Value::Map(row))
+    }
+
+    /// A table; its columns are left out where a stream has shown them already.
+    pub fn table(&self, meta: Map, with_columns: bool, rows: Vec<Value>) -> Value {
+        let storage = self.target.storage;
+        let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        let columns = columns::printer(group, storage.kind).columns.iter().map(|column| {
+            value!({
+                "name": (column.name), "type": (column.ty), "format": (column.format), "description": (column.description),
+                "priority": (column.priority)
+            })
+        });
+        let columns = if with_columns { Value::List(columns.collect()) } else { Value::Null };
+        value!({"kind": "Table", "apiVersion": META, "metadata": (meta), "columnDefinitions": columns, "rows": (Value::List(rows))})
+    }
+
+    fn encode_table(&self, meta: Map, with_columns: bool, rows: Vec<Value>) -> Bytes {
+        encode(&self.table(meta, with_columns, rows), Table::schema(), self.wanted)
+    }
+
+    fn finish(&self, value: &Value) -> Bytes {
+        encode(value, (self.target.resource.schema)(), self.wanted)
+    }
+
+    fn refused(&self, asked: &str, why: &str) -> Status {
+        let why = match why {
+            "" => format!(", but the requested object is not a list (*core.{})", self.target.resource.kind),
+            why => why.to_owned(),
+        };
+        Status::new(406, "NotAcceptable", format!("you requested {asked}{why}"))
+    }
+}
+
+/// Encodes a document in the form that was negotiated.
+pub fn encode(value: &Value, schema: &pintle_schema::Struct, wanted: Wanted) -> Bytes {
+    match wanted.format {
+        Format::Json => {
+            let mut bytes = Vec::with_capacity(1024);
+            json::encode(value, &mut bytes);
+            if wanted.pretty {
+                bytes = indent(&bytes);
+            }
+            bytes.push(b'\n');
+            bytes.into()
+        }
+        Format::Yaml => yaml::encode(value).into_bytes().into(),
+        Format::Protobuf => {
+            let mut raw = Vec::with_capacity(1024);
+            protobuf::encode(schema, value, &mut raw);
+            let mut bytes = Vec::with_capacity(raw.len() + 64);
+            protobuf::encode_envelope(value.str_at(&["apiVersion"]), value.str_at(&["kind"]), &raw, &mut bytes);
+            bytes.into()
+        }
+    }
+}
+
+/// JSON with two spaces of indentation, as Go's `Indent` writes it.
+pub fn indent(json: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(json.len() * 2);
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    let newline = |out: &mut Vec<u8>, depth: usize| {
+        out.push(b'\n');
+        out.extend(std::iter::repeat_n(b' ', depth * 2));
+    };
+    for (at, byte) in json.iter().enumerate() {
+        if in_string {
+            in_string = *byte != b'"' || escaped;
+            escaped = *byte == b'\\' && !escaped;
+            out.push(*byte);
+            continue;
+        }
+        match byte {
+            b'"' => {
+                in_string = true;
+                out.push(*byte);
+            }
+            b'{' | b'[' => {
+                out.push(*byte);
+                if !matches!(json.get(at + 1), Some(b'}' | b']')) {
+                    depth += 1;
+                    newline(&mut out, depth);
+                }
+            }
+            b'}' | b']' => {
+                if !matches!(json.get(at.wrapping_sub(1)), Some(b'{' | b'[')) {
+                    depth = depth.saturating_sub(1);
+                    newline(&mut out, depth);
+                }
+                out.push(*byte);
+            }
+            b',' => {
+                out.push(*byte);
+                newline(&mut out, depth);
+            }
+            b':' => out.extend_from_slice(b": "),
+            byte => out.push(*byte),
+        }
+    }
+    out
+}
+
+/// The metadata of an object alone.
+pub fn partial(object: &Value) -> Value {
+    let metadata = object.get("metadata").cloned().unwrap_or_else(Value::map);
+    value!({"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": metadata})
+}
+
+/// Appends the metadata of a stored object alone, spliced from its image.
+pub fn put_partial(object: &Object, out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+    out.extend_from_slice(object.image.metadata());
+    out.push(b'}');
+}
+
+fn list_meta(page: &Page) -> Map {
+    let mut meta = Map::new();
+    meta.push(Str::new_static("resourceVersion"), page.revision.0.to_string().into());
+    if !page.continue_token.is_empty() {
+        meta.push(Str::new_static("continue"), page.continue_token.as_str().into());
+    }
+    if let Some(remaining) = page.remaining {
+        meta.push(Str::new_static("remainingItemCount"), remaining.into());
+    }
+    meta
+}
+
+/// Appends a length-delimited protobuf field.
+pub fn put_message(out: &mut Vec<u8>, number: u32, message: &[u8]) {
+    put_varint(out, u64::from(number << 3 | 2));
+    put_varint(out, message.len() as u64);
+    out.extend_from_slice(message);
+}
+
+fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push((value as u8) | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indentation_is_gos() {
+        let json = br#"{"a":[1,{"b":"x:{,}\"\\"}],"c":{},"d":[]}"#;
+        let wanted = "{\n  \"a\": [\n    1,\n    {\n      \"b\": \"x:{,}\\\"\\\\\"\n    }\n  ],\n  \"c\": {},\n  \"d\": []\n}";
+        assert_eq!(String::from_utf8_lossy(&indent(json)), wanted);
+    }
+}

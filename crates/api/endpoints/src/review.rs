@@ -1,0 +1,224 @@
+//! Resources that store nothing: reviews are answered from who asks and what roles say, bindings act on a pod.
+
+use crate::decode::{self, Expected};
+use crate::negotiation::{Shape, Wanted, negotiate};
+use crate::query::write_options;
+use crate::represent;
+use crate::request::{Request, ResourcePath};
+use crate::serve::{Answer, Context};
+use crate::write::{knows, read_body};
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use pintle_auth::{Attributes, Credentials, UserInfo};
+use pintle_kinds::resource::Resource;
+use pintle_registry::{ListOptions, Result, Status, metadata};
+use pintle_schema::{ApiType, ApiValue, Map, Str, Value, canonicalize, value};
+use pintle_types::authentication::v1::{SelfSubjectReview, SelfSubjectReviewStatus, TokenReview, TokenReviewStatus, UserInfo as UserFacts};
+use pintle_types::authorization::v1::{
+    LocalSubjectAccessReview, NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview, SelfSubjectRulesReview,
+    SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
+};
+use pintle_types::core::v1::ComponentStatus;
+use std::time::SystemTime;
+
+/// Answers a request for a resource without storage.
+///
+/// # Errors
+/// The body is refused, or the resource has no such verb.
+pub async fn serve(context: &Context, resource: &'static Resource, path: &ResourcePath, request: Request) -> Result<Answer> {
+    let wanted = negotiate(context.header(ACCEPT), context.header(USER_AGENT), &context.query)?;
+    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    if resource.kind == "ComponentStatus" {
+        return component_statuses(context, resource, path, wanted);
+    }
+    let query = write_options(&context.query, "CreateOptions", context.requester())?;
+    let bytes = read_body(request.body).await?;
+    let expected = Expected {
+        group: resource.group,
+        version: resource.version,
+        kind: resource.kind,
+        schema: (resource.schema)(),
+        knows: &knows,
+    };
+    let mut warnings = Vec::new();
+    let mut object = decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut warnings)?;
+    if resource.kind == "Binding" {
+        let name = metadata::text(&object, "name").to_owned();
+        return crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
+    }
+    review(context, resource.kind, &path.namespace, &mut object)?;
+    canonicalize((resource.schema)(), &mut object);
+    let body = represent::encode(&object, (resource.schema)(), wanted);
+    let mut answer = Answer::new(201, wanted.format.content_type(), body);
+    answer.warnings = warnings;
+    Ok(answer)
+}
+
+fn review(context: &Context, kind: &str, namespace: &str, object: &mut Value) -> Result<()> {
+    match kind {
+        "SelfSubjectReview" => {
+            let status = SelfSubjectReviewStatus { user_info: user_facts(&context.user) };
+            metadata::set(object, "creationTimestamp", metadata::now_text(context.api.registry.environment.as_ref()));
+            object.set_at(&[SelfSubjectReview::STATUS.name()], status.to_value());
+        }
+        "TokenReview" => {
+            let status = token_status(context, object);
+            object.set_at(&[TokenReview::STATUS.name()], status.to_value());
+        }
+        "SelfSubjectAccessReview" => {
+            let review = shaped::<SelfSubjectAccessReview>(object)?;
+            let spec = review.spec;
+            let status = access(context, &context.user, spec.resource_attributes, spec.non_resource_attributes)?;
+            object.set_at(&[SelfSubjectAccessReview::STATUS.name()], status.to_value());
+        }
+        "SubjectAccessReview" => {
+            let status = subject_access(context, shaped::<SubjectAccessReview>(object)?.spec)?;
+            object.set_at(&[SubjectAccessReview::STATUS.name()], status.to_value());
+        }
+        "LocalSubjectAccessReview" => {
+            let review = shaped::<LocalSubjectAccessReview>(object)?;
+            let asked = review.spec.resource_attributes.as_ref().map_or("", |attributes| attributes.namespace.as_str());
+            if asked != namespace {
+                return Err(Status::bad_request(format!(
+                    "spec.resourceAttributes.namespace must match namespace: {namespace}"
+                )));
+            }
+            let status = subject_access(context, review.spec)?;
+            object.set_at(&[LocalSubjectAccessReview::STATUS.name()], status.to_value());
+        }
+        "SelfSubjectRulesReview" => {
+            let review = shaped::<SelfSubjectRulesReview>(object)?;
+            if review.spec.namespace.is_empty() {
+                return Err(Status::bad_request("no namespace on request"));
+            }
+            object.set_at(&[SelfSubjectRulesReview::STATUS.name()], rules(context, &review.spec.namespace));
+        }
+        _ => return Err(Status::method_not_allowed()),
+    }
+    Ok(())
+}
+
+fn shaped<T: ApiValue>(object: &Value) -> Result<T> {
+    T::from_value(object).map_err(|error| Status::bad_request(error.to_string()))
+}
+
+fn user_facts(user: &UserInfo) -> UserFacts {
+    UserFacts {
+        username: user.name.to_string(),
+        uid: user.uid.to_string(),
+        groups: user.groups.iter().map(ToString::to_string).collect(),
+        extra: user
+            .extra
+            .iter()
+            .map(|(key, values)| {
+                let items = values.iter().map(ToString::to_string).collect();
+                (key.to_string(), pintle_types::authentication::v1::ExtraValue { items })
+            })
+            .collect(),
+    }
+}
+
+fn token_status(context: &Context, object: &Value) -> TokenReviewStatus {
+    let header = format!("Bearer {}", object.str_at(&["spec", "token"]));
+    let credentials = Credentials { authorization: Some(header.as_bytes()), ..Credentials::default() };
+    match context.api.authenticator.authenticate(credentials, SystemTime::now()) {
+        Ok(user) if user.name != pintle_auth::users::ANONYMOUS => {
+            TokenReviewStatus { authenticated: true, user: user_facts(&user), ..TokenReviewStatus::default() }
+        }
+        _ => TokenReviewStatus { error: "[invalid bearer token, token lookup failed]".into(), ..TokenReviewStatus::default() },
+    }
+}
+
+fn subject_access(context: &Context, spec: SubjectAccessReviewSpec) -> Result<SubjectAccessReviewStatus> {
+    let user = UserInfo {
+        name: spec.user.as_str().into(),
+        uid: spec.uid.as_str().into(),
+        groups: spec.groups.iter().map(|group| group.as_str().into()).collect(),
+        ..UserInfo::default()
+    };
+    access(context, &user, spec.resource_attributes, spec.non_resource_attributes)
+}
+
+fn access(
+    context: &Context,
+    user: &UserInfo,
+    resource: Option<ResourceAttributes>,
+    path: Option<NonResourceAttributes>,
+) -> Result<SubjectAccessReviewStatus> {
+    let (resource, path) = match (resource, path) {
+        (Some(_), Some(_)) | (None, None) => {
+            return Err(Status::bad_request("exactly one of nonResourceAttributes or resourceAttributes must be specified"));
+        }
+        (resource, path) => (resource, path),
+    };
+    let decision = match (&resource, &path) {
+        (Some(asked), _) => context.api.authorizer.authorize(&Attributes {
+            namespace: &asked.namespace,
+            name: &asked.name,
+            subresource: &asked.subresource,
+            api_version: &asked.version,
+            ..Attributes::resource(user, &asked.verb, &asked.group, &asked.resource)
+        }),
+        (None, Some(asked)) => context.api.authorizer.authorize(&Attributes::non_resource(user, &asked.verb, &asked.path)),
+        (None, None) => return Err(Status::bad_request("nothing to review")),
+    };
+    Ok(SubjectAccessReviewStatus {
+        allowed: decision.is_allowed(),
+        reason: decision.reason(),
+        ..SubjectAccessReviewStatus::default()
+    })
+}
+
+/// The rules that roles give to the caller in a namespace.
+fn rules(context: &Context, namespace: &str) -> Value {
+    if context.user.in_group(pintle_auth::groups::MASTERS) {
+        return value!({"resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}], "incomplete": false});
+    }
+    let texts = |items: &[pintle_auth::Str]| Value::List(items.iter().map(|item| Value::from(item.as_str())).collect());
+    let snapshot = context.api.rbac.snapshot();
+    let (found, _) = snapshot.rules_of(&context.user, namespace);
+    let (mut resource_rules, mut other_rules) = (Vec::new(), Vec::new());
+    for rule in found.iter().map(|found| found.rule) {
+        if !rule.resources.is_empty() {
+            resource_rules.push(value!({
+                "verbs": (texts(&rule.verbs)), "apiGroups": (texts(&rule.api_groups)), "resources": (texts(&rule.resources)),
+                "resourceNames": (texts(&rule.resource_names))
+            }));
+        }
+        if !rule.non_resource_urls.is_empty() {
+            other_rules.push(value!({"verbs": (texts(&rule.verbs)), "nonResourceURLs": (texts(&rule.non_resource_urls))}));
+        }
+    }
+    value!({"resourceRules": (Value::List(resource_rules)), "nonResourceRules": (Value::List(other_rules)), "incomplete": false})
+}
+
+/// The only component that a server knows on its own is its store.
+fn component_statuses(context: &Context, resource: &'static Resource, path: &ResourcePath, wanted: Wanted) -> Result<Answer> {
+    let component = |name: &str| {
+        let mut object = value!({
+            "kind": (resource.kind), "apiVersion": (resource.api_version()), "metadata": {"name": name},
+            "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]
+        });
+        canonicalize(ComponentStatus::schema(), &mut object);
+        object
+    };
+    let object = if path.name.is_empty() {
+        let query = crate::query::list_options(&context.query, path.legacy_watch)?;
+        let ListOptions { .. } = query.list;
+        let mut item = component("etcd-0");
+        item.make_map().remove("kind");
+        item.make_map().remove("apiVersion");
+        let mut list = Map::new();
+        list.push(Str::new_static("kind"), "ComponentStatusList".into());
+        list.push(Str::new_static("apiVersion"), "v1".into());
+        list.push(Str::new_static("metadata"), Value::map());
+        list.push(Str::new_static("items"), Value::List(vec![item]));
+        Value::Map(list)
+    } else if path.name == "etcd-0" {
+        component("etcd-0")
+    } else {
+        return Err(Status::not_found(resource, &path.name));
+    };
+    let body = represent::encode(&object, ComponentStatus::schema(), wanted);
+    Ok(Answer::new(200, wanted.format.content_type(), body))
+}

@@ -1,0 +1,266 @@
+//! Subresources: a part of an object, its scale, or an action on it.
+
+use crate::decode::{self, Expected};
+use crate::negotiation::{Shape, Wanted, negotiate};
+use crate::query::write_options;
+use crate::represent::{self, Presenter};
+use crate::request::{Request, ResourcePath};
+use crate::serve::{Answer, Context};
+use crate::write::{self, Patch, PatchType, knows, read_body};
+use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use pintle_kinds::resource::{Action, Resource, ScalePaths, Subresource, Verbs};
+use pintle_registry::update::Update;
+use pintle_registry::{Payload, Result, Status, Target, WriteOptions, metadata, status};
+use pintle_schema::label_selector::LabelSelector;
+use pintle_schema::{ApiType, Value, canonicalize, value};
+use pintle_types::autoscaling::v1::Scale;
+use pintle_types::core::v1::{Binding, Pod, PodSpec};
+use pintle_types::meta::v1;
+use std::sync::Mutex;
+
+/// Answers a request for a subresource.
+///
+/// # Errors
+/// There is no such subresource or verb, or what it does is refused.
+pub async fn serve(context: &Context, resource: &'static Resource, path: &ResourcePath, request: Request) -> Result<Answer> {
+    let subresource = resource.subresource(&path.subresource).ok_or_else(Status::no_such_path)?;
+    let verb = match context.method.as_str() {
+        "GET" | "HEAD" => Verbs::GET,
+        "PUT" => Verbs::UPDATE,
+        "PATCH" => Verbs::PATCH,
+        "POST" => Verbs::CREATE,
+        "DELETE" => Verbs::DELETE,
+        _ => return Err(Status::method_not_allowed()),
+    };
+    if !subresource.verbs.contains(verb) {
+        return Err(Status::method_not_allowed());
+    }
+    let namespace = if resource.namespaced { path.namespace.as_str() } else { "" };
+    let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
+    let wanted = negotiate(context.header(ACCEPT), context.header(USER_AGENT), &context.query)?;
+    match subresource.action {
+        Action::Part(part) => match verb {
+            Verbs::GET => crate::read::get(context, &target, wanted),
+            Verbs::UPDATE => write::update(context, &target, wanted, request, Some(part)).await,
+            _ => write::patch(context, &target, wanted, request, Some(part)).await,
+        },
+        Action::Scale(paths) => scale(context, &target, subresource, paths, wanted, request, verb).await,
+        Action::Binding => {
+            let (object, dry_run) = body(context, subresource, request).await?;
+            let name = metadata::text(&object, "name");
+            if name != path.name {
+                return Err(Status::bad_request("name in URL does not match name in Binding object"));
+            }
+            bind(context, namespace, name, &object, wanted, dry_run).await
+        }
+        Action::Eviction => evict(context, &target, subresource, wanted, request).await,
+        Action::Token => Err(Status::new(501, "NotImplemented", "tokens for service accounts are not issued by this server")),
+        Action::Connect => connect(context, &target, subresource),
+    }
+}
+
+/// The body of an action, decoded under the subresource's schema.
+async fn body(context: &Context, subresource: &Subresource, request: Request) -> Result<(Value, bool)> {
+    let query = write_options(&context.query, "CreateOptions", context.requester())?;
+    let bytes = read_body(request.body).await?;
+    let (group, version) = subresource.group_version.unwrap_or(("", "v1"));
+    let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();
+    let expected = Expected { group, version, kind: subresource.kind, schema, knows: &knows };
+    let mut warnings = Vec::new();
+    let object = decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut warnings)?;
+    Ok((object, query.options.dry_run))
+}
+
+/// What `Scale` shows of an object.
+fn scale_of(object: &Value, paths: &ScalePaths) -> Value {
+    let number = |path| object.at(path).and_then(Value::as_i64).unwrap_or(0);
+    let mut meta = Value::map();
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = object.at(&["metadata", field]) {
+            meta.set_at(&[field], value.clone());
+        }
+    }
+    let selector = object.at(paths.selector).map(selector_text).unwrap_or_default();
+    let mut scale = value!({
+        "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": meta,
+        "spec": {"replicas": (number(paths.spec_replicas))},
+        "status": {"replicas": (number(paths.status_replicas)), "selector": selector}
+    });
+    canonicalize(Scale::schema(), &mut scale);
+    scale
+}
+
+/// A LabelSelector, or a plain map of labels, as text.
+fn selector_text(selector: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+    let pairs = |value: Option<&Value>| -> Vec<(String, String)> {
+        value.and_then(Value::as_map).into_iter().flat_map(|map| map.iter()).map(|(k, v)| (k.to_string(), text(v))).collect()
+    };
+    let is_selector = selector.get("matchLabels").is_some_and(|labels| labels.as_map().is_some())
+        || selector.get("matchExpressions").is_some_and(|list| list.as_list().is_some());
+    if !is_selector {
+        let labels = pairs(Some(selector));
+        return LabelSelector::from_map(labels.iter().map(|(k, v)| (k.as_str(), v.as_str()))).to_string();
+    }
+    pintle_kinds::columns::selector_text(selector)
+}
+
+async fn scale(
+    context: &Context,
+    target: &Target,
+    subresource: &Subresource,
+    paths: &ScalePaths,
+    wanted: Wanted,
+    request: Request,
+    verb: Verbs,
+) -> Result<Answer> {
+    let registry = &context.api.registry;
+    let presenter = |payload: &Payload| -> Result<Value> {
+        let presenter = Presenter { registry, target, wanted: Wanted::JSON, include_object: represent::IncludeObject::None };
+        Ok(scale_of(&presenter.served(payload)?, paths))
+    };
+    if verb == Verbs::GET {
+        let stored = target.get()?;
+        return Ok(show(200, &presenter(&Payload::Stored(stored))?, wanted));
+    }
+    let kind = if verb == Verbs::UPDATE { "UpdateOptions" } else { "PatchOptions" };
+    let query = write_options(&context.query, kind, context.requester())?;
+    let patch_type = (verb == Verbs::PATCH).then(|| PatchType::of(context.header(CONTENT_TYPE))).transpose()?;
+    let bytes = read_body(request.body).await?;
+    let warnings = Mutex::new(Vec::new());
+    let sent = match patch_type {
+        Some(patch_type) => Sent::Patch(Patch::read(patch_type, &bytes, query.field_validation)?),
+        None => {
+            let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();
+            let expected = Expected { group: "autoscaling", version: "v1", kind: "Scale", schema, knows: &knows };
+            let mut found = Vec::new();
+            let object = decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut found)?;
+            if let Ok(mut warnings) = warnings.lock() {
+                *warnings = found;
+            }
+            Sent::Scale(object)
+        }
+    };
+    let change = |stored: Option<&Value>| {
+        let Some(stored) = stored else { return Err(target.not_found()) };
+        let scale = match &sent {
+            Sent::Scale(scale) => scale.clone(),
+            Sent::Patch(patch) => patch.apply(Scale::schema(), &scale_of(stored, paths), &query, &mut Vec::new())?,
+        };
+        check_scale(target, &scale)?;
+        let mut object = stored.clone();
+        object.set_at(paths.spec_replicas, scale.at(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(0));
+        metadata::set(&mut object, "resourceVersion", metadata::text(&scale, "resourceVersion"));
+        Ok(object)
+    };
+    let update = Update { change: &change, part: None, create: false, from_stored: patch_type.is_some() };
+    let written = registry.update(target, &update, &query.options).await?;
+    let mut answer = show(200, &presenter(&written.payload)?, wanted);
+    answer.warnings = warnings.into_inner().unwrap_or_default();
+    Ok(answer)
+}
+
+enum Sent {
+    Scale(Value),
+    Patch(Patch),
+}
+
+fn check_scale(target: &Target, scale: &Value) -> Result<()> {
+    let name = metadata::text(scale, "name");
+    if name != target.name {
+        return Err(Status::bad_request(match name {
+            "" => format!("the name of the object ({} based on URL) was undeterminable: name must be provided", target.name),
+            name => format!("the name of the object ({name}) does not match the name on the URL ({})", target.name),
+        }));
+    }
+    let replicas = scale.at(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(0);
+    if replicas < 0 {
+        let mut errors = pintle_validation::ErrorList::default();
+        errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0");
+        return Err(Status::invalid("autoscaling", "Scale", name, &errors));
+    }
+    Ok(())
+}
+
+fn show(code: u16, object: &Value, wanted: Wanted) -> Answer {
+    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    Answer::new(code, wanted.format.content_type(), represent::encode(object, Scale::schema(), wanted))
+}
+
+/// Binds a pod to a node, once.
+///
+/// # Errors
+/// The pod is bound, gated or going away.
+pub async fn bind(context: &Context, namespace: &str, name: &str, binding: &Value, wanted: Wanted, dry_run: bool) -> Result<Answer> {
+    let pods = pintle_kinds::find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
+    let target = context.api.registry.target(pods, namespace, name).ok_or_else(Status::no_such_path)?;
+    let node = binding.at(&[Binding::TARGET.name(), "name"]).and_then(Value::as_str).unwrap_or("");
+    if node.is_empty() {
+        let mut errors = pintle_validation::ErrorList::default();
+        errors.required("target.name", "");
+        return Err(Status::invalid("", "Binding", name, &errors));
+    }
+    let change = |stored: Option<&Value>| {
+        let Some(stored) = stored else { return Err(target.not_found()) };
+        let conflict = |why: String| Err(Status::conflict(pods, name, &why));
+        let bound = stored.at(&[Pod::SPEC.name(), PodSpec::NODE_NAME.name()]).and_then(Value::as_str).unwrap_or("");
+        if metadata::is_terminating(stored) {
+            return conflict(format!("pod {name} is being deleted, cannot be assigned to a host"));
+        }
+        if !bound.is_empty() {
+            return conflict(format!("pod {name} is already assigned to node \"{bound}\""));
+        }
+        let gates = stored.at(&[Pod::SPEC.name(), PodSpec::SCHEDULING_GATES.name()]).and_then(Value::as_list).unwrap_or(&[]);
+        if !gates.is_empty() {
+            return conflict(format!("pod {name} has non-empty .spec.schedulingGates"));
+        }
+        let mut pod = stored.clone();
+        pod.set_at(&[Pod::SPEC.name(), PodSpec::NODE_NAME.name()], node);
+        for (key, value) in binding.at(&["metadata", "annotations"]).and_then(Value::as_map).into_iter().flat_map(|map| map.iter()) {
+            pod.set_at(&["metadata", "annotations", key], value.clone());
+        }
+        pintle_kinds::core::mark_scheduled(&mut pod, context.api.registry.environment.now_unix());
+        Ok(pod)
+    };
+    let update = Update { change: &change, part: Some(&BIND), create: false, from_stored: true };
+    let options = WriteOptions { dry_run, requester: context.requester(), ..WriteOptions::default() };
+    context.api.registry.update(&target, &update, &options).await?;
+    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    Ok(Answer::new(201, wanted.format.content_type(), represent::encode(&status::success(None), v1::Status::schema(), wanted)))
+}
+
+/// A binding writes spec and status at once, which neither the pod itself nor its status may.
+const BIND: pintle_kinds::strategy::Part =
+    pintle_kinds::strategy::Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None };
+
+/// Deletes a pod. Disruption budgets are not weighed yet.
+async fn evict(context: &Context, target: &Target, subresource: &Subresource, wanted: Wanted, request: Request) -> Result<Answer> {
+    let (eviction, mut dry_run) = body(context, subresource, request).await?;
+    let name = metadata::text(&eviction, "name");
+    if !name.is_empty() && name != target.name {
+        return Err(Status::bad_request("name in URL does not match name in Eviction object"));
+    }
+    let none = Value::map();
+    let options = eviction.get("deleteOptions").unwrap_or(&none);
+    let mut options = crate::query::delete_options_from_body(options, context.requester())?;
+    dry_run |= options.dry_run;
+    options.dry_run = dry_run;
+    context.api.registry.delete(target, &options).await?;
+    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    Ok(Answer::new(201, wanted.format.content_type(), represent::encode(&status::success(None), v1::Status::schema(), wanted)))
+}
+
+/// Streams to a kubelet: without one, what the reference says of a pod that runs nowhere.
+fn connect(_context: &Context, target: &Target, subresource: &Subresource) -> Result<Answer> {
+    let stored = target.get()?;
+    let node = stored.image.field(usize::MAX).unwrap_or("");
+    let _ = node;
+    let message = match subresource.name {
+        "proxy" => format!("no endpoints available for {} {:?}", target.resource.singular, target.name),
+        _ => format!("pod {} does not have a host assigned", target.name),
+    };
+    match subresource.name {
+        "proxy" => Err(Status::new(503, "ServiceUnavailable", message)),
+        _ => Err(Status::bad_request(message)),
+    }
+}

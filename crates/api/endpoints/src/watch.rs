@@ -1,0 +1,396 @@
+//! Watches: the initial state if it is wanted, then every change as it happens, until time is over.
+//!
+//! A watcher is a cursor into the resource's history. Frames of stored objects are made once and shared by everybody
+//! who watches in that form; a watcher that waits costs nothing.
+
+use crate::Api;
+use crate::body::Body;
+use crate::negotiation::{Format, Shape, Wanted};
+use crate::query::ListQuery;
+use crate::represent::{self, IncludeObject, Presenter};
+use bytes::Bytes;
+use futures_util::stream;
+use pintle_cache::{Cursor, Event, Object, Variant};
+use pintle_codec::json;
+use pintle_registry::{Payload, Result, Selection, Status, Target};
+use pintle_schema::{Map, Str, Value, canonicalize, value};
+use pintle_storage::Revision;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+/// Bytes of frames sent at a time.
+const CHUNK: usize = 64 << 10;
+/// Events taken from the history at a time.
+const BATCH: usize = 256;
+/// How often a quiet watch is told how far the server is.
+const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
+/// A last bookmark comes this long before the end.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+/// How long a streaming list waits for a revision of the future.
+const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Added = 0,
+    Modified = 1,
+    Deleted = 2,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Added => "ADDED",
+            Kind::Modified => "MODIFIED",
+            Kind::Deleted => "DELETED",
+        }
+    }
+}
+
+/// A running watch.
+struct Watch {
+    api: Arc<Api>,
+    target: Target,
+    selection: Selection,
+    wanted: Wanted,
+    include_object: IncludeObject,
+    cursor: Cursor,
+    initial: VecDeque<Arc<Object>>,
+    /// The bookmark that ends the initial events is still to come.
+    initial_end: bool,
+    bookmarks: bool,
+    bookmarked: Revision,
+    next_bookmark: Instant,
+    deadline: Instant,
+    columns_sent: bool,
+    failure: Option<Status>,
+    wait_for: Option<Revision>,
+    ended: bool,
+    gauge: crate::metrics::Gauge,
+}
+
+/// Starts a watch.
+///
+/// # Errors
+/// The resourceVersion cannot be read. What is wrong later is told in the stream.
+pub fn start(
+    api: &Arc<Api>,
+    target: Target,
+    selection: Selection,
+    query: &ListQuery,
+    wanted: Wanted,
+    include_object: IncludeObject,
+) -> Result<Body> {
+    let asked = match query.list.resource_version.as_str() {
+        "" => 0,
+        text => pintle_registry::list::parse_version(text).map_err(Status::unexplained)?,
+    };
+    let current = api.registry.revision();
+    let state = target.cache.state();
+    let current = current.max(state.last);
+    let with_state = query.send_initial_events.unwrap_or(asked == 0);
+    let seconds = query.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or_else(|| api.default_watch_seconds());
+    let now = Instant::now();
+    let start = if with_state || asked == 0 { current } else { Revision(asked) };
+    let in_scope = |object: &Arc<Object>| in_scope(&target, object) && selection.matches(object);
+    let wait_for = (with_state && asked > current.0).then_some(Revision(asked));
+    let initial = match with_state && wait_for.is_none() {
+        true => {
+            let from = format!("{}{}", target.storage.prefix, scope(&target));
+            let objects = state.objects.range::<_, str>((std::ops::Bound::Included(from.as_str()), std::ops::Bound::Unbounded));
+            objects.map(|(_, object)| object).take_while(|object| object.key.starts_with(&from)).filter(|o| in_scope(o)).cloned().collect()
+        }
+        false => VecDeque::new(),
+    };
+    let deadline = now + Duration::from_secs(seconds);
+    let watch = Watch {
+        cursor: target.cache.cursor(start),
+        initial,
+        initial_end: with_state && query.allow_bookmarks,
+        bookmarks: query.allow_bookmarks,
+        bookmarked: start,
+        next_bookmark: (now + BOOKMARK_PERIOD).min(deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(deadline).max(now)),
+        deadline,
+        columns_sent: false,
+        failure: None,
+        wait_for,
+        ended: false,
+        gauge: api.metrics.watch(target.resource),
+        api: api.clone(),
+        target,
+        selection,
+        wanted,
+        include_object,
+    };
+    let frames = stream::unfold(watch, |mut watch| async move {
+        let chunk = watch.next().await?;
+        Some((chunk, watch))
+    });
+    Ok(Body::Watch(Box::pin(frames)))
+}
+
+fn scope(target: &Target) -> String {
+    match (target.namespace.is_empty(), target.name.is_empty()) {
+        (true, true) => String::new(),
+        (false, true) => format!("{}/", target.namespace),
+        (true, false) => target.name.clone(),
+        (false, false) => format!("{}/{}", target.namespace, target.name),
+    }
+}
+
+fn in_scope(target: &Target, object: &Object) -> bool {
+    (target.namespace.is_empty() || object.namespace() == target.namespace)
+        && (target.name.is_empty() || object.name() == target.name)
+}
+
+impl Watch {
+    /// The next bytes of the stream; `None` at its end.
+    async fn next(&mut self) -> Option<Bytes> {
+        let mut out = Vec::new();
+        if self.ended {
+            return None;
+        }
+        if let Some(revision) = self.wait_for.take()
+            && let Err(status) = self.wait(revision).await
+        {
+            self.failure = Some(status);
+        }
+        while let Some(object) = self.initial.pop_front() {
+            self.frame(Kind::Added, &object, None, &mut out);
+            if out.len() >= CHUNK {
+                return Some(out.into());
+            }
+        }
+        if std::mem::take(&mut self.initial_end) && self.failure.is_none() {
+            self.bookmark(self.cursor.revision(), true, &mut out);
+        }
+        loop {
+            if let Some(status) = self.failure.take() {
+                self.ended = true;
+                self.error(&status, &mut out);
+                return Some(out.into());
+            }
+            self.gather(&mut out);
+            if !out.is_empty() {
+                return Some(out.into());
+            }
+            if self.failure.is_some() {
+                continue;
+            }
+            let alarm = if self.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
+            tokio::select! {
+                () = self.cursor.changed() => {}
+                () = sleep_until(alarm) => {
+                    let now = Instant::now();
+                    if now >= self.deadline {
+                        return None;
+                    }
+                    self.periodic_bookmark(now, &mut out);
+                    if !out.is_empty() {
+                        return Some(out.into());
+                    }
+                }
+            }
+        }
+    }
+
+    /// Appends the frames of what has happened since.
+    fn gather(&mut self, out: &mut Vec<u8>) {
+        match self.cursor.take(BATCH) {
+            Ok(events) => events.iter().for_each(|event| self.event(event, out)),
+            Err(expired) => {
+                let message = format!("too old resource version: {} ({})", expired.requested.0, expired.oldest.0);
+                self.failure = Some(Status::expired(message));
+            }
+        }
+    }
+
+    async fn wait(&mut self, revision: Revision) -> Result<()> {
+        let mut progress = self.api.registry.cache.progress();
+        let reached = progress.wait_for(|current| *current >= revision);
+        if tokio::time::timeout(FRESHNESS_WAIT, reached).await.is_ok() {
+            let state = self.target.cache.state();
+            self.cursor = self.target.cache.cursor(self.api.registry.revision().max(state.last));
+            self.initial =
+                state.objects.values().filter(|o| in_scope(&self.target, o) && self.selection.matches(o)).cloned().collect();
+            return Ok(());
+        }
+        Err(Status::too_large_resource_version(revision.0, self.api.registry.revision().0))
+    }
+
+    fn event(&mut self, event: &Arc<Event>, out: &mut Vec<u8>) {
+        let object = &event.object;
+        if !in_scope(&self.target, object) {
+            return;
+        }
+        let was = event.previous.as_ref().is_some_and(|previous| self.selection.matches(previous));
+        let is = !event.removed && self.selection.matches(object);
+        let kind = match (was, is) {
+            (false, true) => Kind::Added,
+            (true, true) => Kind::Modified,
+            (true, false) => Kind::Deleted,
+            (false, false) => return,
+        };
+        self.gauge.event();
+        match (kind, event.removed, &event.previous) {
+            // It left the selection: the watcher sees what it last saw, as of now.
+            (Kind::Deleted, false, Some(previous)) => {
+                let image = previous.image.at_revision(event.revision);
+                let last = Object::new(previous.key.clone(), self.target.storage.prefix.len(), event.revision, image);
+                self.frame(kind, &Arc::new(last), None, out);
+            }
+            _ => self.frame(kind, object, Some(event), out),
+        }
+    }
+
+    fn frame(&mut self, kind: Kind, object: &Arc<Object>, event: Option<&Arc<Event>>, out: &mut Vec<u8>) {
+        let api = self.api.clone();
+        let presenter =
+            Presenter { registry: &api.registry, target: &self.target, wanted: self.wanted, include_object: self.include_object };
+        let result = match (self.wanted.shape, self.wanted.format) {
+            (Shape::Object, Format::Protobuf) => presenter.stored_protobuf(object).map(|raw| {
+                let resource = self.target.resource;
+                let mut message = Vec::with_capacity(raw.len() + 64);
+                pintle_codec::protobuf::encode_envelope(&resource.api_version(), resource.kind, &raw, &mut message);
+                put_protobuf_event(kind.name(), &message, out);
+            }),
+            (Shape::Object, _) => match event.filter(|_| api.registry.serves_stored_form(&self.target)) {
+                Some(event) => {
+                    let frame = event.frame(kind as usize, || json_frame(kind.name(), object.image.json()));
+                    out.extend_from_slice(&frame);
+                    Ok(())
+                }
+                None => presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out)),
+            },
+            (Shape::Table, _) => self.table_frame(&presenter, kind, object, out),
+            (Shape::Partial | Shape::PartialList, _) => {
+                let variant = Variant(u32::MAX - kind as u32);
+                let make = || {
+                    let mut json = Vec::new();
+                    represent::put_partial(object, &mut json);
+                    Ok::<_, Status>(json_frame(kind.name(), &json))
+                };
+                match self.wanted.format {
+                    Format::Protobuf => self.partial_protobuf(&presenter, kind, object, out),
+                    _ => api.registry.cache.derived.get_or_make(object.id, variant, make).map(|frame| out.extend_from_slice(&frame)),
+                }
+            }
+        };
+        if self.wanted.shape == Shape::Table {
+            self.columns_sent = true;
+        }
+        if let Err(status) = result {
+            self.failure = Some(status);
+        }
+    }
+
+    fn table_frame(&self, presenter: &Presenter, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        let value = self.api.registry.decode(&self.target, object)?;
+        let mut meta = Map::new();
+        meta.push(Str::new_static("resourceVersion"), object.revision.0.to_string().into());
+        let table = presenter.table(meta, !self.columns_sent, vec![presenter.row(&value)?]);
+        let mut json = Vec::new();
+        json::encode(&table, &mut json);
+        put_json_event(kind.name(), &json, out);
+        Ok(())
+    }
+
+    fn partial_protobuf(&self, presenter: &Presenter, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        let message = presenter.object(&Payload::Stored(object.clone()))?;
+        put_protobuf_event(kind.name(), &message, out);
+        Ok(())
+    }
+
+    fn periodic_bookmark(&mut self, now: Instant, out: &mut Vec<u8>) {
+        let last = self.deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(self.deadline);
+        self.next_bookmark = if now >= last { self.deadline } else { (now + BOOKMARK_PERIOD).min(last) };
+        // Everything up to the store's revision has been published before it, and gathered by this watch.
+        let reached = self.api.registry.revision();
+        self.gather(out);
+        if reached > self.bookmarked {
+            self.bookmark(reached.max(self.cursor.revision()), false, out);
+        }
+    }
+
+    fn bookmark(&mut self, revision: Revision, initial_end: bool, out: &mut Vec<u8>) {
+        self.bookmarked = revision;
+        let resource = self.target.resource;
+        let (kind, api_version) = match self.wanted.shape {
+            Shape::Object | Shape::Table => (resource.kind.to_owned(), resource.api_version()),
+            _ => ("PartialObjectMetadata".to_owned(), "meta.k8s.io/v1".to_owned()),
+        };
+        let mut metadata = value!({"resourceVersion": (revision.0.to_string())});
+        if initial_end {
+            metadata.set_at(&["annotations", "k8s.io/initial-events-end"], "true");
+        }
+        let mut object = value!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
+        if matches!(self.wanted.shape, Shape::Object | Shape::Table) {
+            canonicalize((resource.schema)(), &mut object);
+        }
+        if self.wanted.shape == Shape::Table {
+            object = self.table_bookmark(&object, revision, initial_end);
+        }
+        self.put_value("BOOKMARK", &object, out);
+    }
+
+    fn table_bookmark(&mut self, object: &Value, revision: Revision, initial_end: bool) -> Value {
+        let api = self.api.clone();
+        let presenter =
+            Presenter { registry: &api.registry, target: &self.target, wanted: self.wanted, include_object: self.include_object };
+        let mut meta = Map::new();
+        meta.push(Str::new_static("resourceVersion"), revision.0.to_string().into());
+        let _ = initial_end;
+        let rows = presenter.row(object).map(|row| vec![row]).unwrap_or_default();
+        let table = presenter.table(meta, !self.columns_sent, rows);
+        self.columns_sent = true;
+        table
+    }
+
+    fn error(&mut self, status: &Status, out: &mut Vec<u8>) {
+        self.put_value("ERROR", &status.to_value(), out);
+    }
+
+    fn put_value(&self, kind: &str, object: &Value, out: &mut Vec<u8>) {
+        match self.wanted.format {
+            Format::Protobuf => {
+                let schema = match (kind, self.wanted.shape) {
+                    ("ERROR", _) => <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema(),
+                    (_, Shape::Object) => (self.target.resource.schema)(),
+                    _ => <pintle_types::meta::v1::PartialObjectMetadata as pintle_schema::ApiType>::schema(),
+                };
+                put_protobuf_event(kind, &represent::encode(object, schema, Wanted { format: Format::Protobuf, ..Wanted::JSON }), out);
+            }
+            _ => {
+                let mut json = Vec::new();
+                json::encode(object, &mut json);
+                put_json_event(kind, &json, out);
+            }
+        }
+    }
+}
+
+fn json_frame(kind: &str, object: &[u8]) -> Bytes {
+    let mut frame = Vec::with_capacity(object.len() + 32);
+    put_json_event(kind, object, &mut frame);
+    frame.into()
+}
+
+fn put_json_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"type\":\"");
+    out.extend_from_slice(kind.as_bytes());
+    out.extend_from_slice(b"\",\"object\":");
+    out.extend_from_slice(object);
+    out.extend_from_slice(b"}\n");
+}
+
+/// A WatchEvent behind its length in four big-endian bytes.
+fn put_protobuf_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
+    let mut raw = Vec::with_capacity(object.len() + 8);
+    represent::put_message(&mut raw, 1, object);
+    let mut event = Vec::with_capacity(raw.len() + 24);
+    represent::put_message(&mut event, 1, kind.as_bytes());
+    represent::put_message(&mut event, 2, &raw);
+    out.extend_from_slice(&u32::try_from(event.len()).unwrap_or(u32::MAX).to_be_bytes());
+    out.extend_from_slice(&event);
+}

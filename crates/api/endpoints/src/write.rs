@@ -1,0 +1,281 @@
+//! Create, update and patch: from a body to the registry and back.
+
+use crate::decode::{self, Expected};
+use crate::negotiation::Wanted;
+use crate::query::{FieldValidation, WriteQuery, write_options};
+use crate::read::include_object;
+use crate::represent::Presenter;
+use crate::request::{BodyFailure, LazyBody, Request};
+use crate::serve::{Answer, Context};
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use pintle_apply::{PatchError, json_patch, merge_patch, strategic};
+use pintle_codec::{StrictProblem, Strictness, json};
+use pintle_kinds::resource::Resource;
+use pintle_kinds::strategy::Part;
+use pintle_registry::update::Update;
+use pintle_registry::{Result, Status, Target, Written, metadata};
+use pintle_schema::{Struct, Value};
+use std::sync::Mutex;
+
+/// Reads a body.
+///
+/// # Errors
+/// 413 when it is too large, 400 when it breaks off.
+pub async fn read_body(body: LazyBody) -> Result<Bytes> {
+    body.await.map_err(|failure| match failure {
+        BodyFailure::TooLarge => Status::body_too_large(),
+        BodyFailure::Broken => Status::bad_request("unable to read the request body"),
+    })
+}
+
+/// POST to a collection.
+///
+/// # Errors
+/// The body or the object is refused.
+pub async fn create(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
+    let query = write_options(&context.query, "CreateOptions", context.requester())?;
+    let bytes = read_body(request.body).await?;
+    let mut warnings = Vec::new();
+    let object = decode_object(context, target.resource, &bytes, query.field_validation, &mut warnings)?;
+    check_namespace(target, &object).map_err(|status| status.with_warnings(warnings.clone()))?;
+    let written = context.api.registry.create(target, object, &query.options).await;
+    answer(context, target, wanted, written, warnings)
+}
+
+/// PUT of an object, or of the part of it that a subresource writes.
+///
+/// # Errors
+/// The body or the object is refused.
+pub async fn update(context: &Context, target: &Target, wanted: Wanted, request: Request, part: Option<&Part>) -> Result<Answer> {
+    let query = write_options(&context.query, "UpdateOptions", context.requester())?;
+    let bytes = read_body(request.body).await?;
+    let mut warnings = Vec::new();
+    let object = decode_object(context, target.resource, &bytes, query.field_validation, &mut warnings)?;
+    check_name(target, &object)?;
+    check_namespace(target, &object)?;
+    let change = move |_: Option<&Value>| Ok(object.clone());
+    let update = Update { change: &change, part, create: false, from_stored: false };
+    let written = context.api.registry.update(target, &update, &query.options).await;
+    answer(context, target, wanted, written, warnings)
+}
+
+fn decode_object(
+    context: &Context,
+    resource: &Resource,
+    bytes: &[u8],
+    validation: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value> {
+    let expected = Expected {
+        group: resource.group,
+        version: resource.version,
+        kind: resource.kind,
+        schema: (resource.schema)(),
+        knows: &knows,
+    };
+    decode::body(&expected, context.header(CONTENT_TYPE), bytes, validation, warnings)
+}
+
+/// Whether a kind is known in an `apiVersion`, as itself or as its list.
+pub fn knows(api_version: &str, kind: &str) -> bool {
+    pintle_kinds::all().any(|resource| {
+        resource.api_version() == api_version
+            && (resource.kind == kind || kind.strip_suffix("List").is_some_and(|item| item == resource.kind))
+    }) || api_version == "v1" && matches!(kind, "List" | "Status")
+}
+
+/// The name in a body that replaces an object must be the path's.
+fn check_name(target: &Target, object: &Value) -> Result<()> {
+    match metadata::text(object, "name") {
+        "" => Err(Status::bad_request(format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            target.name
+        ))),
+        name if name != target.name => Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            target.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn check_namespace(target: &Target, object: &Value) -> Result<()> {
+    let namespace = metadata::text(object, "namespace");
+    if !target.resource.namespaced || namespace.is_empty() || namespace == target.namespace {
+        return Ok(());
+    }
+    Err(Status::bad_request("the namespace of the provided object does not match the namespace sent on the request"))
+}
+
+/// A write's outcome as an answer, its warnings with it.
+///
+/// # Errors
+/// Those of the write.
+pub fn answer(
+    context: &Context,
+    target: &Target,
+    wanted: Wanted,
+    written: Result<Written>,
+    mut warnings: Vec<String>,
+) -> Result<Answer> {
+    let written = written.map_err(|mut status| {
+        warnings.append(&mut status.warnings);
+        status.with_warnings(std::mem::take(&mut warnings))
+    })?;
+    warnings.extend(written.warnings);
+    let presenter =
+        Presenter { registry: &context.api.registry, target, wanted, include_object: include_object(&context.query)? };
+    let code = if written.created { 201 } else { 200 };
+    let mut answer = Answer::new(code, wanted.format.content_type(), presenter.object(&written.payload)?);
+    answer.warnings = warnings;
+    Ok(answer)
+}
+
+/// The kinds of patch, by their media types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatchType {
+    Json,
+    Merge,
+    Strategic,
+}
+
+impl PatchType {
+    /// The patch type of a Content-Type.
+    ///
+    /// # Errors
+    /// 415 for anything that is no patch.
+    pub fn of(content_type: &str) -> Result<Self> {
+        match content_type.split(';').next().unwrap_or("").trim() {
+            "application/json-patch+json" => Ok(PatchType::Json),
+            "application/merge-patch+json" => Ok(PatchType::Merge),
+            "application/strategic-merge-patch+json" => Ok(PatchType::Strategic),
+            _ => Err(Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")),
+        }
+    }
+}
+
+/// PATCH of an object, or of the part of it that a subresource writes.
+///
+/// # Errors
+/// The patch cannot be read or applied, or its result is refused.
+pub async fn patch(context: &Context, target: &Target, wanted: Wanted, request: Request, part: Option<&Part>) -> Result<Answer> {
+    let kind = PatchType::of(context.header(CONTENT_TYPE))?;
+    let query = write_options(&context.query, "PatchOptions", context.requester())?;
+    let bytes = read_body(request.body).await?;
+    let patch = Patch::read(kind, &bytes, query.field_validation)?;
+    let schema = (target.resource.schema)();
+    let warnings = Mutex::new(Vec::new());
+    let change = |stored: Option<&Value>| {
+        let Some(stored) = stored else { return Err(target.not_found()) };
+        let mut found = Vec::new();
+        let object = patch.apply(schema, stored, &query, &mut found)?;
+        if let Ok(mut warnings) = warnings.lock() {
+            *warnings = found;
+        }
+        check_name(target, &object)?;
+        check_namespace(target, &object)?;
+        Ok(object)
+    };
+    let update = Update { change: &change, part, create: false, from_stored: true };
+    let written = context.api.registry.update(target, &update, &query.options).await;
+    answer(context, target, wanted, written, warnings.into_inner().unwrap_or_default())
+}
+
+/// A patch that was read.
+pub struct Patch {
+    kind: PatchType,
+    value: Value,
+    problems: Vec<String>,
+}
+
+impl Patch {
+    /// Reads a patch.
+    ///
+    /// # Errors
+    /// It is not JSON, or not of the shape its type needs.
+    pub fn read(kind: PatchType, bytes: &[u8], validation: FieldValidation) -> Result<Self> {
+        let decoded = json::parse(bytes, Strictness::Collect).map_err(|error| match kind {
+            PatchType::Merge if validation == FieldValidation::Ignore => Status::bad_request("Invalid JSON Patch"),
+            _ => Status::bad_request(format!("error decoding patch: {error}")),
+        })?;
+        let mut problems: Vec<String> = decoded.problems.iter().map(StrictProblem::to_string).collect();
+        if kind == PatchType::Json {
+            problems.extend(json_patch::check(&decoded.value).map_err(|error| patch_failed(&error))?);
+        }
+        Ok(Patch { kind, value: decoded.value, problems })
+    }
+
+    /// The object that the patch makes of a stored one, decoded and checked.
+    ///
+    /// # Errors
+    /// The patch does not apply, or makes something that is no object of the kind.
+    pub fn apply(&self, schema: &'static Struct, stored: &Value, query: &WriteQuery, warnings: &mut Vec<String>) -> Result<Value> {
+        let mut patched = match self.kind {
+            PatchType::Json => json_patch::apply(stored.clone(), &self.value),
+            PatchType::Merge => {
+                let mut document = stored.clone();
+                merge_patch::apply(&mut document, self.value.clone()).map(|()| document)
+            }
+            PatchType::Strategic => strategic::apply(schema, stored.clone(), self.value.clone()),
+        }
+        .map_err(|error| patch_failed(&error))?;
+        let (kind, api_version) = (stored.str_at(&["kind"]).to_owned(), stored.str_at(&["apiVersion"]).to_owned());
+        if self.kind == PatchType::Strategic {
+            pintle_registry::set_type(&mut patched, &api_version, &kind);
+        }
+        self.check_type(&patched, &api_version, &kind)?;
+        let strictness = match query.field_validation {
+            FieldValidation::Ignore => Strictness::Ignore,
+            _ => Strictness::Collect,
+        };
+        let decoded = json::conform(schema, patched, strictness).map_err(|error| invalid_patch(&error.to_string()))?;
+        let problems = self.problems.iter().cloned().chain(decoded.problems.iter().map(StrictProblem::to_string));
+        match query.field_validation {
+            FieldValidation::Ignore => {}
+            FieldValidation::Warn => warnings.extend(problems),
+            FieldValidation::Strict => {
+                let problems: Vec<String> = problems.collect();
+                if !problems.is_empty() {
+                    return Err(invalid_patch(&decode::strict_message(&problems)));
+                }
+            }
+        }
+        Ok(decoded.value)
+    }
+
+    /// A patch may not make an object of another kind.
+    fn check_type(&self, patched: &Value, api_version: &str, kind: &str) -> Result<()> {
+        let (found_version, found_kind) = (patched.str_at(&["apiVersion"]), patched.str_at(&["kind"]));
+        if (found_version, found_kind) == (api_version, kind) || patched.as_map().is_none() {
+            return Ok(());
+        }
+        if found_kind.is_empty() {
+            return Err(invalid_patch("Object 'Kind' is missing in '<object>'"));
+        }
+        let scheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+        Err(invalid_patch(&format!("no kind \"{found_kind}\" is registered for version \"{found_version}\" in scheme \"{scheme}\"")))
+    }
+}
+
+fn patch_failed(error: &PatchError) -> Status {
+    let mut status = Status::new(error.status_code(), error.reason(), error.to_string());
+    if status.code == 422 {
+        status = status.with_details(pintle_registry::Details::default());
+    }
+    status
+}
+
+/// The reference names no kind when a patch's result cannot be decoded.
+fn invalid_patch(why: &str) -> Status {
+    let mut errors = pintle_validation::ErrorList::default();
+    errors.invalid("patch", "", why);
+    let mut status = Status::invalid("", "", "", &errors);
+    let quoted = "Invalid value: \"\": ";
+    let shown = format!("Invalid value: \"{{}}\": {why}");
+    status.message = status.message.replace(&format!("{quoted}{why}"), &shown);
+    if let Some(details) = &mut status.details {
+        details.causes.iter_mut().for_each(|cause| cause.message.clone_from(&shown));
+    }
+    status
+}

@@ -1,0 +1,118 @@
+//! Services and Endpoints.
+//!
+//! Addresses and ports are allocated by the registry; here is what needs no allocator. Updates stand in
+//! `service_update`.
+
+use super::service_update;
+use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
+use crate::strategy::{Context, GENERAL, NameRule, STATUS, Strategy, WITH_STATUS};
+use crate::views::set_if_absent;
+use pintle_schema::{Value, ViewMut};
+use pintle_types::core::v1;
+use v1::{IPFamily, IPFamilyPolicy, Service, ServiceInternalTrafficPolicy, ServiceSpec};
+
+pub(super) static ENDPOINTS: Resource = Resource {
+    short_names: &["ep"],
+    storage: Some(Storage::of::<v1::Endpoints>("v1", "Endpoints", "/registry/services/endpoints/", "fWeeMqaN/OA=")),
+    strategy: &Strategy { create_on_update: true, ..GENERAL },
+    deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+    ..Resource::namespaced::<v1::Endpoints>("", "v1", "endpoints", "endpoints", "Endpoints")
+};
+
+pub(super) static SERVICES: Resource = Resource {
+    short_names: &["svc"],
+    categories: &["all"],
+    storage: Some(Storage::of::<Service>("v1", "Service", "/registry/services/specs/", "0/CO1lhkEBI=")),
+    subresources: &[
+        Subresource::connect::<v1::ServiceProxyOptions>("proxy", "ServiceProxyOptions", Verbs::PROXY),
+        Subresource::status::<Service>("Service", &STATUS),
+    ],
+    selectable: &[
+        Selectable::path("spec.clusterIP", &["spec", "clusterIP"]),
+        Selectable::path("spec.type", &["spec", "type"]),
+    ],
+    selector_refusal: NOT_SUPPORTED,
+    strategy: &SERVICE,
+    ..Resource::namespaced::<Service>("", "v1", "services", "service", "Service")
+};
+
+static SERVICE: Strategy = Strategy {
+    name: NameRule::Gated("RelaxedServiceNameValidation", &NameRule::Label, &NameRule::Label1035),
+    create_on_update: true,
+    delete_answers_object: true,
+    prepare_create: Some(prepare_create),
+    prepare_update: Some(service_update::prepare),
+    decorate: Some(decorate),
+    ..WITH_STATUS
+};
+
+/// A cluster IP alone is also the first of the cluster IPs. Not the reverse: who writes the list must write both.
+fn prepare_create(object: &mut Value, _: &mut Context) {
+    first_of_cluster_ips(ViewMut::<Service>::new(object).field(Service::SPEC));
+}
+
+fn first_of_cluster_ips(mut spec: ViewMut<'_, ServiceSpec>) {
+    let single = spec.view().field(ServiceSpec::CLUSTER_IP).get();
+    if !single.is_empty() && spec.view().field(ServiceSpec::CLUSTER_IPS).iter().len() == 0 {
+        spec.by_ref().field(ServiceSpec::CLUSTER_IPS).set(vec![single]);
+    }
+}
+
+/// Shows what services stored before these fields existed lack.
+fn decorate(object: &mut Value) {
+    let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
+    if !service_update::needs_cluster_ip(spec.view()) {
+        return;
+    }
+    first_of_cluster_ips(spec.by_ref());
+    set_if_absent(&mut spec, ServiceSpec::INTERNAL_TRAFFIC_POLICY, ServiceInternalTrafficPolicy::CLUSTER);
+    if spec.view().field(ServiceSpec::IP_FAMILIES).iter().len() == 0 {
+        let ips = spec.view().field(ServiceSpec::CLUSTER_IPS).get();
+        let families: Vec<IPFamily> = ips.iter().filter_map(|ip| family_of(ip)).collect();
+        if !families.is_empty() {
+            spec.by_ref().field(ServiceSpec::IP_FAMILIES).set(families);
+        }
+    }
+    let policy = match spec.view().field(ServiceSpec::IP_FAMILIES).iter().len() {
+        0 => return,
+        1 => IPFamilyPolicy::SINGLE_STACK,
+        _ => IPFamilyPolicy::REQUIRE_DUAL_STACK,
+    };
+    set_if_absent(&mut spec, ServiceSpec::IP_FAMILY_POLICY, policy);
+}
+
+fn family_of(ip: &str) -> Option<IPFamily> {
+    match ip.parse::<std::net::IpAddr>().ok()? {
+        std::net::IpAddr::V4(_) => Some(IPFamily::IPV4),
+        std::net::IpAddr::V6(_) => Some(IPFamily::IPV6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::created;
+    use pintle_schema::value;
+
+    #[test]
+    fn a_single_address_is_the_first() {
+        let rows = [
+            (value!({"clusterIP": "10.0.0.1"}), value!({"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]})),
+            (value!({"clusterIPs": ["10.0.0.1"]}), value!({"clusterIPs": ["10.0.0.1"]})),
+            (value!({}), value!({})),
+        ];
+        for (given, expected) in rows {
+            let service = created(&SERVICES, value!({"spec": (given.clone())}));
+            assert_eq!(service.get("spec"), Some(&expected), "{given:?}");
+        }
+    }
+
+    #[test]
+    fn old_services_are_shown_whole() {
+        let mut service = value!({"spec": {"type": "ClusterIP", "clusterIP": "fd00::1"}});
+        decorate(&mut service);
+        let expected = value!({"type": "ClusterIP", "clusterIP": "fd00::1", "clusterIPs": ["fd00::1"],
+            "internalTrafficPolicy": "Cluster", "ipFamilies": ["IPv6"], "ipFamilyPolicy": "SingleStack"});
+        assert_eq!(service.get("spec"), Some(&expected));
+    }
+}

@@ -1,0 +1,178 @@
+//! Invariants of the tables as a whole, and helpers for the tests of single kinds.
+//!
+//! Nothing here knows a kind's rules.
+
+use crate::resource::{Action, FieldValue, Resource, Verbs};
+use crate::strategy::{Context, Path, Strategy};
+use crate::{all, find, group_order};
+use pintle_schema::{Struct, Value, canonicalize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// 2001-09-09T01:46:40Z.
+pub(crate) const NOW: i64 = 1_000_000_000;
+
+pub(crate) fn with_context<T>(run: impl FnOnce(&mut Context) -> T) -> T {
+    let mut warnings = Vec::new();
+    let (groups, extra) = (vec!["a".to_owned(), "b".to_owned()], vec![("k".to_owned(), vec!["v".to_owned()])]);
+    run(&mut Context {
+        now_unix: NOW,
+        user: "jane",
+        user_uid: "42",
+        groups: &groups,
+        extra: &extra,
+        warnings: &mut warnings,
+    })
+}
+
+/// The object without its absent fields.
+pub(crate) fn pruned(mut object: Value) -> Value {
+    match &mut object {
+        Value::Map(map) => {
+            let entries = std::mem::take(map.entries_mut());
+            let kept = entries.into_iter().filter(|(_, value)| !value.is_null());
+            map.entries_mut().extend(kept.map(|(key, value)| (key, pruned(value))));
+        }
+        Value::List(items) => items.iter_mut().for_each(|item| *item = pruned(std::mem::take(item))),
+        _ => {}
+    }
+    object
+}
+
+pub(crate) fn normalized(resource: &Resource, mut object: Value) -> Value {
+    if let Some(normalize) = resource.strategy.normalize {
+        normalize(&mut object);
+        let once = object.clone();
+        normalize(&mut object);
+        assert_eq!(object, once, "normalizing twice changes nothing");
+    }
+    pruned(object)
+}
+
+/// What the strategy makes of a new object.
+pub(crate) fn created(resource: &Resource, mut object: Value) -> Value {
+    for path in resource.strategy.create_clears {
+        object.remove_at(path);
+    }
+    if let Some(prepare) = resource.strategy.prepare_create {
+        with_context(|context| prepare(&mut object, context));
+    }
+    canonicalize(stored_schema(resource), &mut object);
+    object
+}
+
+fn assert_paths(schema: &Struct, paths: &[Path], what: &str) {
+    for path in paths {
+        assert!(schema.type_at(path).is_some(), "{what}: no field at {path:?}");
+    }
+}
+
+fn stored_schema(resource: &Resource) -> &'static Struct {
+    resource.storage.map_or_else(|| (resource.schema)(), |storage| (storage.schema)())
+}
+
+fn paths_of(strategy: &'static Strategy) -> [&'static [Path]; 4] {
+    [strategy.generation.unwrap_or(&[]), strategy.create_clears, strategy.update_keeps, strategy.reset_fields]
+}
+
+#[test]
+fn every_path_leads_to_a_field() {
+    for resource in all() {
+        let (schema, name) = (stored_schema(resource), format!("{}/{}", resource.api_version(), resource.plural));
+        paths_of(resource.strategy).iter().for_each(|paths| assert_paths(schema, paths, &name));
+        for subresource in resource.subresources {
+            let name = format!("{name}/{}", subresource.name);
+            match subresource.action {
+                Action::Part(part) => {
+                    assert_paths(schema, part.keeps, &name);
+                    assert_paths(schema, part.reset_fields, &name);
+                    assert_paths((resource.schema)(), part.reset_fields, &name);
+                }
+                Action::Scale(scale) => {
+                    assert_paths(schema, &[scale.spec_replicas, scale.status_replicas, scale.selector], &name);
+                }
+                _ => {}
+            }
+        }
+        for selectable in resource.selectable {
+            match selectable.value {
+                FieldValue::Path(path) => assert_paths(schema, &[path], &name),
+                FieldValue::Alias(of) => assert!(resource.field_label(of).is_some(), "{name}: no label {of}"),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_whole() {
+    let mut seen = BTreeSet::new();
+    for resource in all() {
+        let name = format!("{}/{}", resource.api_version(), resource.plural);
+        assert!(seen.insert(name.clone()), "{name} twice");
+        assert_ne!(resource.verbs, Verbs(0), "{name}");
+        assert_eq!((resource.schema)().name.as_str(), resource.kind, "{name}");
+        assert_eq!((resource.schema)().group_version().1, resource.version, "{name}");
+        assert_eq!(resource.singular, resource.kind.to_lowercase(), "{name}");
+        assert_eq!(resource.storage.is_some(), resource.verbs.contains(Verbs::UPDATE), "{name}");
+        assert!(resource.subresources.is_sorted_by_key(|subresource| subresource.name), "{name}");
+        assert!(resource.selector_refusal.is_empty() || resource.selector_refusal.contains("{label}"), "{name}");
+        assert!(std::ptr::eq(find(resource.group, resource.version, resource.plural).unwrap_or(resource), resource));
+        for subresource in resource.subresources.iter().filter(|subresource| subresource.group_version.is_some()) {
+            let schema = subresource.schema.map(|schema| schema().name.as_str().to_owned());
+            assert_eq!(schema.as_deref(), Some(subresource.kind), "{name}");
+        }
+    }
+    assert_eq!(group_order().count(), 23);
+}
+
+#[test]
+fn versions_share_what_is_stored() {
+    let mut prefixes: BTreeMap<&str, (&str, &str, &'static Strategy)> = BTreeMap::new();
+    for resource in all() {
+        let Some(storage) = resource.storage else { continue };
+        assert!(storage.prefix.starts_with("/registry/") && storage.prefix.ends_with('/'));
+        assert_eq!((storage.schema)().name.as_str(), storage.kind);
+        assert!(storage.api_version.ends_with((storage.schema)().group_version().1));
+        let first =
+            *prefixes.entry(storage.prefix).or_insert((storage.api_version, storage.version_hash, resource.strategy));
+        assert_eq!((storage.api_version, storage.version_hash), (first.0, first.1), "{}", storage.prefix);
+        assert!(std::ptr::eq(resource.strategy, first.2), "{} has two strategies", storage.prefix);
+        let own_shape = std::ptr::eq((resource.schema)(), (storage.schema)());
+        assert!(!own_shape || storage.convert.is_none(), "{} converts to itself", storage.prefix);
+    }
+}
+
+#[test]
+fn field_labels() {
+    let pods = find("", "v1", "pods").expect("pods");
+    let pod = pintle_schema::value!({"spec": {"nodeName": "a"}});
+    let rows = [
+        ("spec.nodeName", Some("a")),
+        ("spec.host", Some("a")),
+        ("spec.hostNetwork", Some("false")),
+        ("status.phase", Some("")),
+        ("status.podIPs", None),
+        ("metadata.namespace", Some("")),
+    ];
+    for (label, expected) in rows {
+        let value = pods.field_label(label).and_then(|value| value.read((pods.schema)(), &pod));
+        assert_eq!(value.as_deref(), expected, "{label}");
+    }
+    assert!(pods.field_label("spec.hostname").is_none());
+    assert_eq!(pods.refuse_label("x"), "field label not supported: x");
+}
+
+/// Checks that an object converts to its stored form and back.
+pub(crate) fn round_trip(resource: &Resource, mut served: Value, mut stored: Value) {
+    let storage = resource.storage.expect("the resource is stored");
+    let convert = storage.convert.expect("the resource converts");
+    canonicalize((resource.schema)(), &mut served);
+    canonicalize((storage.schema)(), &mut stored);
+    let mut object = served.clone();
+    (convert.to_storage)(&mut object);
+    canonicalize((storage.schema)(), &mut object);
+    assert_eq!(object, stored, "to the stored form");
+    (convert.from_storage)(&mut object);
+    canonicalize((resource.schema)(), &mut object);
+    assert_eq!(object, served, "and back");
+}

@@ -1,0 +1,118 @@
+//! The YAML writer: block style, keys in the reference's natural order.
+
+use super::resolve::{Resolved, is_base_60, resolve};
+use libyaml_safer::{Emitter, Encoding, Event, MappingStyle, Result, ScalarStyle, SequenceStyle};
+use pintle_schema::Value;
+use std::cmp::Ordering;
+
+pub(super) fn document(value: &Value) -> String {
+    let mut out = Vec::new();
+    let mut emitter = Emitter::new();
+    emitter.set_output_string(&mut out);
+    emitter.set_unicode(true);
+    // Writing to memory fails only if events come in a wrong order.
+    let written = write_document(&mut emitter, value);
+    drop(emitter);
+    debug_assert!(written.is_ok(), "{written:?}");
+    String::from_utf8(out).unwrap_or_default()
+}
+
+fn write_document(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
+    emitter.emit(Event::stream_start(Encoding::Utf8))?;
+    emitter.emit(Event::document_start(None, &[], true))?;
+    write(emitter, value)?;
+    emitter.emit(Event::document_end(true))?;
+    emitter.emit(Event::stream_end())?;
+    emitter.flush()
+}
+
+fn write(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
+    match value {
+        Value::Null => plain(emitter, "null"),
+        Value::Bool(value) => plain(emitter, if *value { "true" } else { "false" }),
+        Value::Int(int) => plain(emitter, &int.to_string()),
+        Value::Float(float) => plain(emitter, &number_text(*float)),
+        Value::String(text) => string(emitter, text),
+        Value::List(items) => {
+            emitter.emit(Event::sequence_start(None, None, true, SequenceStyle::Block))?;
+            items.iter().try_for_each(|item| write(emitter, item))?;
+            emitter.emit(Event::sequence_end())
+        }
+        Value::Map(map) => {
+            emitter.emit(Event::mapping_start(None, None, true, MappingStyle::Block))?;
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_by(|(a, _), (b, _)| natural(a, b));
+            for (key, value) in entries {
+                string(emitter, key)?;
+                write(emitter, value)?;
+            }
+            emitter.emit(Event::mapping_end())
+        }
+    }
+}
+
+fn plain(emitter: &mut Emitter<'_>, text: &str) -> Result<()> {
+    emitter.emit(Event::scalar(None, None, text, true, true, ScalarStyle::Plain))
+}
+
+fn string(emitter: &mut Emitter<'_>, text: &str) -> Result<()> {
+    let style = if text.contains('\n') {
+        ScalarStyle::Literal
+    } else if resolve(text) == Resolved::String && !is_base_60(text) {
+        ScalarStyle::Plain
+    } else {
+        ScalarStyle::DoubleQuoted
+    };
+    emitter.emit(Event::scalar(None, None, text, true, true, style))
+}
+
+/// A number that went through JSON: whole ones have become integers.
+fn number_text(float: f64) -> String {
+    if float.is_finite() && float.fract() == 0.0 && float.abs() < 1e18 {
+        return format!("{float:.0}");
+    }
+    float_text(float)
+}
+
+/// Go's `%g` with the shortest digits: with an exponent, of at least two digits, below 1e-4 and from 1e6 on.
+pub(super) fn float_text(float: f64) -> String {
+    if float.is_nan() {
+        return ".nan".to_owned();
+    }
+    if float.is_infinite() {
+        return if float > 0.0 { ".inf".to_owned() } else { "-.inf".to_owned() };
+    }
+    let scientific = format!("{float:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..6).contains(&exponent) || float == 0.0 {
+        return float.to_string();
+    }
+    format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+}
+
+/// Letters before what is none, digits by their value.
+fn natural(a: &str, b: &str) -> Ordering {
+    let (left, right): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let Some(at) = left.iter().zip(&right).position(|(a, b)| a != b) else { return left.len().cmp(&right.len()) };
+    let (first, second) = (left[at], right[at]);
+    match (first.is_alphabetic(), second.is_alphabetic()) {
+        (true, true) => return first.cmp(&second),
+        // What is no letter comes first.
+        (true, false) => return Ordering::Greater,
+        (false, true) => return Ordering::Less,
+        (false, false) => {}
+    }
+    // Zeros count only behind a digit that is not zero.
+    let before = &left[..at];
+    let digits_before = before.iter().rev().take_while(|char| char.is_ascii_digit());
+    let inside = (first == '0' || second == '0') && digits_before.into_iter().any(|digit| *digit != '0');
+    let start = i64::from(inside);
+    let number = |chars: &[char]| {
+        let digits: Vec<i64> =
+            chars[at..].iter().map_while(|char| char.to_digit(10)).map(i64::from).collect();
+        let value = digits.iter().fold(start, |value, digit| value.wrapping_mul(10).wrapping_add(*digit));
+        (value, digits.len())
+    };
+    number(&left).cmp(&number(&right)).then(first.cmp(&second))
+}

@@ -1,0 +1,100 @@
+//! The first document of a YAML stream as nodes.
+//!
+//! Nodes are numbered; an alias is the number of what it stands for, so nothing is expanded here.
+
+use crate::error::DecodeError;
+use crate::json::scan::as_text;
+use crate::limits;
+use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+pub(super) type NodeId = usize;
+
+pub(super) struct Node {
+    pub(super) kind: Kind,
+    /// Counted from one.
+    pub(super) line: usize,
+}
+
+pub(super) enum Kind {
+    Scalar {
+        text: String,
+        tag: Option<String>,
+        /// Written without quotes or tag.
+        plain: bool,
+    },
+    Sequence(Vec<NodeId>),
+    /// Keys and values in turn.
+    Mapping(Vec<NodeId>),
+    Alias {
+        of: NodeId,
+    },
+}
+
+pub(super) struct Document {
+    pub(super) nodes: Vec<Node>,
+    pub(super) root: NodeId,
+}
+
+/// Reads the first document; `None` when there is none.
+pub(super) fn read(bytes: &[u8]) -> Result<Option<Document>, DecodeError> {
+    let text = as_text(bytes);
+    let mut nodes: Vec<Node> = Vec::new();
+    let mut anchors: HashMap<usize, NodeId> = HashMap::new();
+    let mut open: Vec<NodeId> = Vec::new();
+    for event in Parser::new_from_str(&text) {
+        let (event, span) = event.map_err(|error| failure(&error))?;
+        let line = span.start.line();
+        let (kind, anchor) = match event {
+            Event::DocumentEnd => return Ok((!nodes.is_empty()).then_some(Document { nodes, root: 0 })),
+            Event::StreamEnd => return Ok(None),
+            Event::SequenceEnd | Event::MappingEnd => {
+                open.pop();
+                continue;
+            }
+            Event::Alias(anchor) => match anchors.get(&anchor) {
+                Some(of) => (Kind::Alias { of: *of }, 0),
+                None => return Err(error("unknown anchor referenced")),
+            },
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = style == ScalarStyle::Plain && tag.is_none();
+                let tag = tag.map(|tag: Cow<'_, Tag>| format!("{}{}", tag.handle, tag.suffix));
+                (Kind::Scalar { text: text.into_owned(), tag, plain }, anchor)
+            }
+            Event::SequenceStart(anchor, _) => (Kind::Sequence(Vec::new()), anchor),
+            Event::MappingStart(anchor, _) => (Kind::Mapping(Vec::new()), anchor),
+            Event::Nothing | Event::StreamStart | Event::DocumentStart(_) => continue,
+        };
+        let id = nodes.len();
+        let opens = matches!(kind, Kind::Sequence(_) | Kind::Mapping(_));
+        nodes.push(Node { kind, line });
+        if anchor != 0 {
+            anchors.insert(anchor, id);
+        }
+        if let Some(parent) = open.last().and_then(|parent| nodes.get_mut(*parent))
+            && let Kind::Sequence(children) | Kind::Mapping(children) = &mut parent.kind
+        {
+            children.push(id);
+        }
+        if opens {
+            if open.len() >= limits::TREE_DEPTH {
+                return Err(error("exceeded max depth of 10000"));
+            }
+            open.push(id);
+        }
+    }
+    Ok(None)
+}
+
+pub(super) fn error(text: &str) -> DecodeError {
+    DecodeError::Syntax(format!("yaml: {text}"))
+}
+
+/// The reference counts lines from zero and leaves out the first.
+fn failure(found: &ScanError) -> DecodeError {
+    match found.marker().line() {
+        0 | 1 => error(found.info()),
+        line => error(&format!("line {}: {}", line, found.info())),
+    }
+}

@@ -1,0 +1,31 @@
+//! First objects: what a fresh store is given, in one transaction; what a later start adds to an older one.
+
+use pintle_bootstrap::{BootstrapObject, Settings};
+use pintle_registry::{Registry, Status, Target, WriteOptions};
+
+/// Creates what is missing and brings up to date what is reconciled.
+///
+/// # Errors
+/// An object is refused, or the store fails.
+pub async fn ensure(registry: &Registry, settings: &Settings) -> Result<(), Status> {
+    let mut missing: Vec<(Target, pintle_schema::Value)> = Vec::new();
+    for object in pintle_bootstrap::objects(settings) {
+        let Some(target) = target(registry, &object) else { continue };
+        match target.cache.get(&target.key()) {
+            None => missing.push((target, object.value)),
+            Some(stored) => {
+                let existing = registry.decode(&target, &stored)?;
+                let Some(wanted) = object.reconcile.apply(&existing, &object.value) else { continue };
+                let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
+                let update = pintle_registry::update::Update { change: &change, part: None, create: false, from_stored: true };
+                registry.update(&target, &update, &WriteOptions::default()).await?;
+            }
+        }
+    }
+    registry.create_all(missing).await
+}
+
+fn target(registry: &Registry, object: &BootstrapObject) -> Option<Target> {
+    let resource = pintle_kinds::find(object.group, object.version, object.plural)?;
+    registry.target(resource, object.namespace, object.value.str_at(&["metadata", "name"]))
+}

@@ -1,0 +1,175 @@
+//! `Builder` and `Server`: from parts to a running server, and back to nothing.
+//!
+//! Everything is checked before a port is bound: a server that started has its store open and its first objects
+//! written.
+
+use crate::service::ApiService;
+use crate::{bootstrap, rbac};
+use pintle_auth::authorization::rbac::Rbac;
+use pintle_auth::{Authenticator, Authorizer, Mode};
+use pintle_cache::Cache;
+use pintle_discovery::Catalog;
+use pintle_endpoints::documents::Documents;
+use pintle_endpoints::health::Health;
+use pintle_endpoints::metrics::Metrics;
+use pintle_endpoints::router::{Router, RuntimeConfig};
+use pintle_endpoints::{Api, Settings};
+use pintle_http::{ServerConfig, Shutdown, TlsConfig};
+use pintle_registry::{Environment, Registry};
+use pintle_storage::{Store, StoreError};
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+/// Why a server did not start.
+#[derive(Debug)]
+pub enum StartError {
+    Store(StoreError),
+    /// A first object could not be written.
+    Bootstrap(String),
+    Io(std::io::Error),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StartError::Store(error) => error.fmt(f),
+            StartError::Bootstrap(text) => write!(f, "the first objects could not be written: {text}"),
+            StartError::Io(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for StartError {}
+
+impl From<std::io::Error> for StartError {
+    fn from(error: std::io::Error) -> Self {
+        StartError::Io(error)
+    }
+}
+
+/// The parts of a server.
+pub struct Builder {
+    pub store: Arc<dyn Store>,
+    pub authenticator: Authenticator,
+    pub modes: Vec<Mode>,
+    pub runtime_config: RuntimeConfig,
+    pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    pub settings: Settings,
+    pub bootstrap: pintle_bootstrap::Settings,
+    pub tls: Option<Arc<TlsConfig>>,
+    pub connections: ServerConfig,
+}
+
+/// The world outside: the system's clock and random numbers.
+struct System {
+    feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+}
+
+impl Environment for System {
+    fn now_unix(&self) -> i64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+    }
+
+    fn random(&self, buffer: &mut [u8]) {
+        if getrandom::fill(buffer).is_err() {
+            // Without a source of randomness uids would repeat: better no server than one that mixes objects up.
+            std::process::abort();
+        }
+    }
+
+    fn feature_enabled(&self, gate: &str) -> bool {
+        (self.feature_gate)(gate)
+    }
+}
+
+impl Builder {
+    /// A server over a store, without TLS, that lets everybody do everything: tests and embedders start from it.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Builder {
+            store,
+            authenticator: Authenticator::new(true),
+            modes: vec![Mode::AlwaysAllow],
+            runtime_config: RuntimeConfig::default(),
+            feature_gate: Arc::new(|_| false),
+            settings: Settings::default(),
+            bootstrap: pintle_bootstrap::Settings::default(),
+            tls: None,
+            connections: ServerConfig::default(),
+        }
+    }
+
+    /// Opens the store, writes the first objects and starts answering on the listener.
+    ///
+    /// # Errors
+    /// The store cannot be opened or written.
+    pub async fn start(self, listener: TcpListener) -> Result<Server, StartError> {
+        let address = listener.local_addr()?;
+        let gate = self.feature_gate.clone();
+        let served: Vec<_> =
+            pintle_kinds::all().filter(|resource| self.runtime_config.serves(resource, &|name| gate(name))).collect();
+        let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
+        self.store.start(Box::new(cache.feeder())).map_err(StartError::Store)?;
+        let environment = Box::new(System { feature_gate: self.feature_gate });
+        let registry = Registry::new(cache, self.store.clone(), environment, pintle_kinds::all());
+        bootstrap::ensure(&registry, &self.bootstrap).await.map_err(|status| StartError::Bootstrap(status.message))?;
+        let roles = Arc::new(Rbac::new(rbac::snapshot(&registry)));
+        let api = Arc::new(Api {
+            registry,
+            authenticator: self.authenticator,
+            authorizer: Authorizer::new(self.modes, roles.clone()),
+            rbac: roles.clone(),
+            router: Router::new(served.iter().copied()),
+            documents: Documents::new(Catalog::built_in(served)),
+            health: Health::default(),
+            metrics: Metrics::default(),
+            settings: self.settings,
+        });
+        for check in ["poststarthook/rbac/bootstrap-roles", "poststarthook/start-service-ip-repair-controllers"] {
+            api.health.set(check, true);
+        }
+        let follower = tokio::spawn(rbac::follow(api.clone(), roles));
+        let shutdown = Shutdown::new();
+        let serving = pintle_http::serve(listener, self.tls, ApiService(api.clone()), self.connections, shutdown.clone());
+        Ok(Server { address, api, shutdown, serving: tokio::spawn(serving), follower, store: self.store })
+    }
+}
+
+/// A running server.
+pub struct Server {
+    address: SocketAddr,
+    api: Arc<Api>,
+    shutdown: Shutdown,
+    serving: JoinHandle<std::io::Result<()>>,
+    follower: JoinHandle<()>,
+    store: Arc<dyn Store>,
+}
+
+impl Server {
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The API behind the socket, for calls within the process.
+    pub fn api(&self) -> &Arc<Api> {
+        &self.api
+    }
+
+    /// Takes no more connections, lets requests finish, ends watches, and closes the store.
+    ///
+    /// # Errors
+    /// The listener failed while the server ran.
+    pub async fn stop(self) -> std::io::Result<()> {
+        self.api.health.stop();
+        self.shutdown.trigger();
+        let outcome = self.serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+        self.follower.abort();
+        let store = self.store;
+        let closed = tokio::task::spawn_blocking(move || store.close()).await;
+        outcome.and(closed.map_err(std::io::Error::other))
+    }
+}

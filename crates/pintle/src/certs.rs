@@ -1,0 +1,371 @@
+//! The certificates that a server makes for itself: an authority, its serving certificate, the administrator's.
+//! Guarantees that keys are readable by their owner only, and that files which somebody else put there are never replaced.
+//! Must never make an authority anew while the old one is good: every kubeconfig out there trusts it.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use pintle_auth::authentication::not_after;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose, SanType, date_time_ymd,
+};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use webpki::{EndEntityCert, KeyUsage};
+
+/// How long an authority is valid.
+const CA_LIFETIME: Duration = Duration::from_secs(10 * 365 * 86_400);
+/// How long the certificates from it are valid.
+const LEAF_LIFETIME: Duration = Duration::from_secs(365 * 86_400);
+/// What is valid for less than this is made anew at start.
+const RENEW_BEFORE: Duration = Duration::from_secs(30 * 86_400);
+/// Certificates begin in the past, for clients whose clocks are slow.
+const CLOCK_SKEW: Duration = Duration::from_secs(3600);
+
+const CA_NAME: &str = "pintle-ca";
+
+/// Why the certificates could not be made ready.
+#[derive(Debug)]
+pub enum CertsError {
+    /// A file could not be read or written.
+    File(PathBuf, io::Error),
+    /// A certificate and its key are not both there, or do not fit each other.
+    Pair(PathBuf, PathBuf, &'static str),
+    /// A certificate could not be made.
+    Make(rcgen::Error),
+}
+
+impl fmt::Display for CertsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CertsError::File(path, error) => write!(f, "{}: {error}", path.display()),
+            CertsError::Pair(cert, key, problem) => write!(f, "{} and {}: {problem}", cert.display(), key.display()),
+            CertsError::Make(error) => write!(f, "making a certificate: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for CertsError {}
+
+impl From<rcgen::Error> for CertsError {
+    fn from(error: rcgen::Error) -> Self {
+        CertsError::Make(error)
+    }
+}
+
+/// The names under which a server is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ServingNames {
+    /// DNS names.
+    pub dns: Vec<String>,
+    /// Addresses.
+    pub ips: Vec<IpAddr>,
+}
+
+impl ServingNames {
+    /// The names of every server, this host's name and the given addresses (of those that say "everywhere" none).
+    pub fn new(host_name: Option<&str>, addresses: impl IntoIterator<Item = IpAddr>) -> ServingNames {
+        let fixed = [
+            "kubernetes",
+            "kubernetes.default",
+            "kubernetes.default.svc",
+            "kubernetes.default.svc.cluster.local",
+            "localhost",
+        ];
+        let mut names = ServingNames {
+            dns: fixed.map(str::to_owned).to_vec(),
+            ips: vec![IpAddr::from([127, 0, 0, 1]), IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1])],
+        };
+        for address in addresses {
+            if !address.is_unspecified() && !names.ips.contains(&address) {
+                names.ips.push(address);
+            }
+        }
+        if let Some(host) = host_name.map(str::to_ascii_lowercase)
+            && matches!(ServerName::try_from(host.as_str()), Ok(ServerName::DnsName(_)))
+            && !names.dns.contains(&host)
+        {
+            names.dns.push(host);
+        }
+        names
+    }
+}
+
+/// The name of this host, if the system tells.
+pub fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let name = name.or_else(|| std::env::var("HOSTNAME").ok())?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// The certificates of a server, all in PEM.
+pub struct Certs {
+    /// The authority that client certificates are made by.
+    pub ca_pem: String,
+    /// What clients need in order to trust the server: the authority, or a serving certificate from elsewhere.
+    pub server_ca_pem: String,
+    /// The serving certificate with its chain.
+    pub serving_cert_pem: String,
+    /// Its key.
+    pub serving_key_pem: String,
+    /// The administrator's certificate: `pintle-admin` of `system:masters`.
+    pub admin_cert_pem: String,
+    /// Its key.
+    pub admin_key_pem: String,
+}
+
+impl fmt::Debug for Certs {
+    /// Without the keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Certs").field("server_ca_pem", &self.server_ca_pem).finish_non_exhaustive()
+    }
+}
+
+/// Makes the certificates in `dir` ready: keeps what is good, makes what is missing, renews what soon ends.
+///
+/// The files are `ca`, `apiserver` and `admin`, each with `.crt` and `.key`; `apiserver.crt` ends with the authority. A serving
+/// certificate given as `serving` (certificate and key) is used instead of `apiserver`.
+pub fn ensure(
+    dir: &Path,
+    serving: Option<(&Path, &Path)>,
+    names: &ServingNames,
+    now: SystemTime,
+) -> Result<Certs, CertsError> {
+    std::fs::create_dir_all(dir).map_err(|error| CertsError::File(dir.to_owned(), error))?;
+    let ca = Authority::ensure(&Pair::of(dir, "ca"), now)?;
+    let (serving_cert_pem, serving_key_pem) = match serving {
+        Some((cert, key)) => (read(cert)?, read(key)?),
+        None => ca.serving(&Pair::of(dir, "apiserver"), names, now)?,
+    };
+    let (admin_cert_pem, admin_key_pem) = ca.admin(&Pair::of(dir, "admin"), now)?;
+    let ours = first_certificate(&serving_cert_pem).is_some_and(|cert| ca.made(&cert, KeyUsage::server_auth()));
+    Ok(Certs {
+        server_ca_pem: if ours { ca.cert_pem.clone() } else { serving_cert_pem.clone() },
+        ca_pem: ca.cert_pem,
+        serving_cert_pem,
+        serving_key_pem,
+        admin_cert_pem,
+        admin_key_pem,
+    })
+}
+
+/// The files of a certificate and its key.
+struct Pair {
+    cert: PathBuf,
+    key: PathBuf,
+}
+
+impl Pair {
+    fn of(dir: &Path, name: &str) -> Pair {
+        Pair { cert: dir.join(format!("{name}.crt")), key: dir.join(format!("{name}.key")) }
+    }
+
+    /// The certificate and the key, if they are there.
+    fn load(&self) -> Result<Option<(String, String)>, CertsError> {
+        match (exists(&self.cert)?, exists(&self.key)?) {
+            (true, true) => Ok(Some((read(&self.cert)?, read(&self.key)?))),
+            (false, false) => Ok(None),
+            _ => Err(self.problem("one is there without the other")),
+        }
+    }
+
+    /// Writes the key first: a certificate without its key is worth nothing.
+    fn store(&self, cert_pem: &str, key_pem: &str) -> Result<(), CertsError> {
+        write_private(&self.key, key_pem)?;
+        write_private(&self.cert, cert_pem)
+    }
+
+    fn problem(&self, problem: &'static str) -> CertsError {
+        CertsError::Pair(self.cert.clone(), self.key.clone(), problem)
+    }
+}
+
+/// The authority, ready to sign.
+struct Authority {
+    cert_pem: String,
+    cert: CertificateDer<'static>,
+    issuer: Issuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn ensure(files: &Pair, now: SystemTime) -> Result<Authority, CertsError> {
+        if let Some((cert_pem, key_pem)) = files.load()? {
+            let key = KeyPair::from_pem(&key_pem).map_err(|_| files.problem("the key cannot be used"))?;
+            let cert = first_certificate(&cert_pem).ok_or_else(|| files.problem("no certificate found"))?;
+            let issuer = Issuer::new(ca_params(now), key);
+            let authority = Authority { cert_pem, cert, issuer };
+            // Signing and verifying shows that the files belong together and are of our making.
+            let (trial, _) = authority.sign(&admin_params(now))?;
+            let trial = first_certificate(&trial).filter(|trial| authority.made(trial, KeyUsage::client_auth()));
+            if trial.is_none() {
+                return Err(files.problem("not an authority made by pintle, or not of one another"));
+            }
+            if not_after(&authority.cert).is_none_or(|end| end > now + RENEW_BEFORE) {
+                return Ok(authority);
+            }
+        }
+        let key = KeyPair::generate()?;
+        let params = ca_params(now);
+        let cert = params.self_signed(&key)?;
+        files.store(&cert.pem(), &key.serialize_pem())?;
+        Ok(Authority { cert_pem: cert.pem(), cert: cert.der().clone(), issuer: Issuer::new(params, key) })
+    }
+
+    /// The serving certificate with the authority behind it. One from elsewhere is taken as it is, as kube-apiserver does.
+    fn serving(&self, files: &Pair, names: &ServingNames, now: SystemTime) -> Result<(String, String), CertsError> {
+        let usage = KeyUsage::server_auth;
+        if let Some((cert_pem, key_pem)) = files.load()? {
+            let cert = first_certificate(&cert_pem).ok_or_else(|| files.problem("no certificate found"))?;
+            let keep = !self.looks_made(&cert) || (self.is_good(&cert, usage(), now) && has_names(&cert, names));
+            if keep {
+                return Ok((cert_pem, key_pem));
+            }
+        }
+        let (cert_pem, key_pem) = self.sign(&serving_params(names, now)?)?;
+        let chain = cert_pem + &self.cert_pem;
+        files.store(&chain, &key_pem)?;
+        Ok((chain, key_pem))
+    }
+
+    fn admin(&self, files: &Pair, now: SystemTime) -> Result<(String, String), CertsError> {
+        if let Some((cert_pem, key_pem)) = files.load()? {
+            let cert = first_certificate(&cert_pem);
+            if cert.is_some_and(|cert| self.is_good(&cert, KeyUsage::client_auth(), now)) {
+                return Ok((cert_pem, key_pem));
+            }
+        }
+        let (cert_pem, key_pem) = self.sign(&admin_params(now))?;
+        files.store(&cert_pem, &key_pem)?;
+        Ok((cert_pem, key_pem))
+    }
+
+    /// A certificate from this authority and its key.
+    fn sign(&self, params: &CertificateParams) -> Result<(String, String), CertsError> {
+        let key = KeyPair::generate()?;
+        let cert = params.signed_by(&key, &self.issuer)?;
+        Ok((cert.pem(), key.serialize_pem()))
+    }
+
+    /// Whether a certificate is from this authority, however old.
+    fn made(&self, cert: &CertificateDer<'_>, usage: KeyUsage) -> bool {
+        not_after(cert).is_some_and(|end| self.verifies(cert, usage, end))
+    }
+
+    /// Whether a certificate names an authority of ours as its issuer, also one that has been replaced since.
+    fn looks_made(&self, cert: &CertificateDer<'_>) -> bool {
+        let issuer = |cert: &CertificateDer<'_>| EndEntityCert::try_from(cert).ok().map(|cert| cert.issuer().to_vec());
+        let subject = |cert: &CertificateDer<'_>| {
+            let anchor = webpki::anchor_from_trusted_cert(cert).ok();
+            anchor.map(|anchor| anchor.subject.as_ref().to_vec())
+        };
+        issuer(cert).is_some_and(|issuer| Some(issuer) == subject(&self.cert))
+    }
+
+    /// Whether a certificate is from this authority and valid for a while.
+    fn is_good(&self, cert: &CertificateDer<'_>, usage: KeyUsage, now: SystemTime) -> bool {
+        self.verifies(cert, usage, now + RENEW_BEFORE)
+    }
+
+    fn verifies(&self, cert: &CertificateDer<'_>, usage: KeyUsage, at: SystemTime) -> bool {
+        let verify = || {
+            let anchors = [webpki::anchor_from_trusted_cert(&self.cert).ok()?];
+            let at = UnixTime::since_unix_epoch(at.duration_since(SystemTime::UNIX_EPOCH).ok()?);
+            let cert = EndEntityCert::try_from(cert).ok()?;
+            cert.verify_for_usage(webpki::ALL_VERIFICATION_ALGS, &anchors, &[], at, usage, None, None).ok()?;
+            Some(())
+        };
+        verify().is_some()
+    }
+}
+
+fn has_names(cert: &CertificateDer<'_>, names: &ServingNames) -> bool {
+    let Ok(cert) = EndEntityCert::try_from(cert) else {
+        return false;
+    };
+    let covers = |name: ServerName<'_>| cert.verify_is_valid_for_subject_name(&name).is_ok();
+    let dns = |name: &String| ServerName::try_from(name.as_str()).is_ok_and(covers);
+    names.dns.iter().all(dns) && names.ips.iter().all(|ip| covers(ServerName::from(*ip)))
+}
+
+fn ca_params(now: SystemTime) -> CertificateParams {
+    let mut params = params(CA_NAME, now, CA_LIFETIME);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign, KeyUsagePurpose::DigitalSignature];
+    params
+}
+
+fn serving_params(names: &ServingNames, now: SystemTime) -> Result<CertificateParams, CertsError> {
+    let mut params = leaf_params("kube-apiserver", now, ExtendedKeyUsagePurpose::ServerAuth);
+    for name in &names.dns {
+        params.subject_alt_names.push(SanType::DnsName(name.as_str().try_into()?));
+    }
+    params.subject_alt_names.extend(names.ips.iter().copied().map(SanType::IpAddress));
+    Ok(params)
+}
+
+fn admin_params(now: SystemTime) -> CertificateParams {
+    let mut params = leaf_params("pintle-admin", now, ExtendedKeyUsagePurpose::ClientAuth);
+    params.distinguished_name.push(DnType::OrganizationName, "system:masters");
+    params
+}
+
+fn leaf_params(name: &str, now: SystemTime, usage: ExtendedKeyUsagePurpose) -> CertificateParams {
+    let mut params = params(name, now, LEAF_LIFETIME);
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+    params.extended_key_usages = vec![usage];
+    // Strict clients (Python) ask for it.
+    params.use_authority_key_identifier_extension = true;
+    params
+}
+
+fn params(name: &str, now: SystemTime, lifetime: Duration) -> CertificateParams {
+    let since_epoch = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let epoch = date_time_ymd(1970, 1, 1);
+    let mut params = CertificateParams::default();
+    params.not_before = epoch + since_epoch.saturating_sub(CLOCK_SKEW);
+    params.not_after = epoch + since_epoch + lifetime;
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params
+}
+
+fn first_certificate(pem: &str) -> Option<CertificateDer<'static>> {
+    CertificateDer::from_pem_slice(pem.as_bytes()).ok()
+}
+
+fn exists(path: &Path) -> Result<bool, CertsError> {
+    path.try_exists().map_err(|error| CertsError::File(path.to_owned(), error))
+}
+
+fn read(path: &Path) -> Result<String, CertsError> {
+    std::fs::read_to_string(path).map_err(|error| CertsError::File(path.to_owned(), error))
+}
+
+/// Writes a file that only its owner can read, whole or not at all.
+pub fn write_private(path: &Path, contents: &str) -> Result<(), CertsError> {
+    let failed = |error| CertsError::File(path.to_owned(), error);
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(name);
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(&temporary).and_then(|mut file| {
+        file.write_all(contents.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, path)
+    });
+    if written.is_err() {
+        // Best effort: the error that matters is the first one.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.map_err(failed)
+}
+
+#[cfg(test)]
+mod tests;

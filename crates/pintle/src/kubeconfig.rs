@@ -1,0 +1,107 @@
+//! The administrator's kubeconfig: one cluster, one user, one context, all named `pintle`, with certificates embedded.
+//! Guarantees a file that works from any directory and that only its owner can read.
+//! Must never touch a kubeconfig that it did not write: the caller gives a path of its own.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+use pintle_schema::base64;
+
+use crate::certs::{Certs, CertsError, write_private};
+
+/// The URL at which a server bound to an address is reached from its own machine.
+pub fn server_url(bind_address: IpAddr, port: u16) -> String {
+    let reachable = match bind_address {
+        IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        ip => ip,
+    };
+    format!("https://{}", SocketAddr::new(reachable, port))
+}
+
+/// Writes the administrator's kubeconfig, with the directories it needs.
+pub fn write(path: &Path, server_url: &str, certs: &Certs) -> Result<(), CertsError> {
+    if let Some(dir) = path.parent() {
+        std::fs::create_dir_all(dir).map_err(|error| CertsError::File(dir.to_owned(), error))?;
+    }
+    write_private(path, &render(server_url, certs))
+}
+
+/// The text of the kubeconfig. Nothing in it needs quoting: a URL of an address, and base64.
+pub fn render(server_url: &str, certs: &Certs) -> String {
+    let ca = base64::encode(certs.server_ca_pem.as_bytes());
+    let cert = base64::encode(certs.admin_cert_pem.as_bytes());
+    let key = base64::encode(certs.admin_key_pem.as_bytes());
+    format!(
+        "apiVersion: v1
+kind: Config
+clusters:
+- name: pintle
+  cluster:
+    certificate-authority-data: {ca}
+    server: {server_url}
+contexts:
+- name: pintle
+  context:
+    cluster: pintle
+    user: pintle
+current-context: pintle
+preferences: {{}}
+users:
+- name: pintle
+  user:
+    client-certificate-data: {cert}
+    client-key-data: {key}
+"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        let rows = [
+            ("0.0.0.0", "https://127.0.0.1:6443"),
+            ("::", "https://[::1]:6443"),
+            ("10.1.2.3", "https://10.1.2.3:6443"),
+            ("fd00::1", "https://[fd00::1]:6443"),
+        ];
+        for (address, url) in rows {
+            assert_eq!(server_url(address.parse().expect("an address"), 6443), url);
+        }
+    }
+
+    #[test]
+    fn the_file_is_private_and_holds_what_is_needed() {
+        let certs = Certs {
+            ca_pem: "unused".to_owned(),
+            server_ca_pem: "CA".to_owned(),
+            serving_cert_pem: "unused".to_owned(),
+            serving_key_pem: "unused".to_owned(),
+            admin_cert_pem: "CERT".to_owned(),
+            admin_key_pem: "KEY".to_owned(),
+        };
+        let dir = std::env::temp_dir().join(format!("pintle-kubeconfig-{}", std::process::id()));
+        let path = dir.join("deep/kubeconfig");
+        write(&path, "https://127.0.0.1:1", &certs).expect("written");
+        let text = std::fs::read_to_string(&path).expect("read");
+        for line in [
+            "    certificate-authority-data: Q0E=",
+            "    server: https://127.0.0.1:1",
+            "    client-certificate-data: Q0VSVA==",
+            "    client-key-data: S0VZ",
+            "current-context: pintle",
+        ] {
+            assert!(text.lines().any(|found| found == line), "{line}");
+        }
+        assert!(!text.contains("unused"));
+        #[cfg(unix)]
+        {
+            let mode = std::fs::metadata(&path).expect("there").permissions();
+            assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
+        }
+        std::fs::remove_dir_all(&dir).expect("removed");
+    }
+}

@@ -1,0 +1,52 @@
+//! `TestServer`: a whole server in memory, on a free port, within a test's process.
+
+use crate::builder::{Builder, Server, StartError};
+use pintle_storage::{MemoryStore, Store};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// A server for a test: everything is allowed, nothing outlives it.
+pub struct TestServer {
+    server: Server,
+}
+
+impl TestServer {
+    /// Starts in memory on a free port of the loopback interface, without TLS.
+    ///
+    /// # Errors
+    /// No port can be bound.
+    pub async fn start() -> Result<Self, StartError> {
+        Self::start_with(Arc::new(MemoryStore::new())).await
+    }
+
+    /// Starts on a store of the test's own.
+    ///
+    /// # Errors
+    /// The store cannot be opened, or no port can be bound.
+    pub async fn start_with(store: Arc<dyn Store>) -> Result<Self, StartError> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let server = Builder::new(store).start(listener).await?;
+        Ok(TestServer { server })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Stops the server and waits until it is gone.
+    ///
+    /// # Errors
+    /// The listener failed while the server ran.
+    pub async fn stop(self) -> std::io::Result<()> {
+        self.server.stop().await
+    }
+}
