@@ -1,6 +1,6 @@
 //! First objects: what a fresh store is given, in one transaction; what a later start adds to an older one.
 
-use pintle_bootstrap::{BootstrapObject, Settings};
+use pintle_bootstrap::{BootstrapObject, LocalApiService, Settings};
 use pintle_registry::{Registry, Status, Target, WriteOptions};
 
 /// Creates what is missing and brings up to date what is reconciled.
@@ -15,7 +15,7 @@ pub async fn ensure(registry: &Registry, settings: &Settings) -> Result<(), Stat
             None => missing.push((target, object.value)),
             Some(stored) => {
                 let existing = registry.decode(&target, &stored)?;
-                let Some(wanted) = object.reconcile.apply(&existing, &object.value) else { continue };
+                let Some(wanted) = object.reconciled(&existing) else { continue };
                 let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
                 let update = pintle_registry::update::Update { change: &change, part: None, create: false, from_stored: true };
                 registry.update(&target, &update, &WriteOptions::default()).await?;
@@ -23,6 +23,23 @@ pub async fn ensure(registry: &Registry, settings: &Settings) -> Result<(), Stat
         }
     }
     registry.create_all(missing).await
+}
+
+/// The group-versions that get an APIService: those served, but for the APIServices' own.
+pub fn api_services(serves: impl Fn(&str, &str) -> bool) -> Vec<LocalApiService> {
+    let mut found = Vec::new();
+    for group in pintle_kinds::GROUPS {
+        let Some(priority) = group.priority else { continue };
+        for version in group.versions.iter().filter(|version| serves(group.name, version.name)) {
+            found.push(LocalApiService {
+                group: group.name.to_owned(),
+                version: version.name.to_owned(),
+                group_priority: i32::try_from(priority).unwrap_or(i32::MAX),
+                version_priority: i32::try_from(version.priority).unwrap_or(i32::MAX),
+            });
+        }
+    }
+    found
 }
 
 fn target(registry: &Registry, object: &BootstrapObject) -> Option<Target> {

@@ -7,6 +7,7 @@ use crate::service::ApiService;
 use crate::{bootstrap, rbac};
 use pintle_auth::authorization::rbac::Rbac;
 use pintle_auth::{Authenticator, Authorizer, Mode};
+use pintle_bootstrap::ServiceRange;
 use pintle_cache::Cache;
 use pintle_discovery::Catalog;
 use pintle_endpoints::documents::Documents;
@@ -16,9 +17,10 @@ use pintle_endpoints::router::{Router, RuntimeConfig};
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ServerConfig, Shutdown, TlsConfig};
 use pintle_registry::{Environment, Registry};
+use pintle_schema::Time;
 use pintle_storage::{Store, StoreError};
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
@@ -59,7 +61,12 @@ pub struct Builder {
     pub runtime_config: RuntimeConfig,
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     pub settings: Settings,
-    pub bootstrap: pintle_bootstrap::Settings,
+    /// Addresses of services, one range per IP family, the primary family first.
+    pub service_ranges: Vec<ServiceRange>,
+    /// Where members of the cluster reach the server; the listener's address when it is not told.
+    pub advertise_address: Option<IpAddr>,
+    /// The authorities of client certificates, as told to the cluster's members.
+    pub client_ca_pem: Option<String>,
     pub tls: Option<Arc<TlsConfig>>,
     pub connections: ServerConfig,
 }
@@ -97,7 +104,9 @@ impl Builder {
             runtime_config: RuntimeConfig::default(),
             feature_gate: Arc::new(|_| false),
             settings: Settings::default(),
-            bootstrap: pintle_bootstrap::Settings::default(),
+            service_ranges: ServiceRange::parse("10.0.0.0/24").into_iter().collect(),
+            advertise_address: None,
+            client_ca_pem: None,
             tls: None,
             connections: ServerConfig::default(),
         }
@@ -116,7 +125,17 @@ impl Builder {
         self.store.start(Box::new(cache.feeder())).map_err(StartError::Store)?;
         let environment = Box::new(System { feature_gate: self.feature_gate });
         let registry = Registry::new(cache, self.store.clone(), environment, pintle_kinds::all());
-        bootstrap::ensure(&registry, &self.bootstrap).await.map_err(|status| StartError::Bootstrap(status.message))?;
+        let first_objects = pintle_bootstrap::Settings {
+            service_ranges: self.service_ranges,
+            advertise_address: self.advertise_address.unwrap_or(address.ip()),
+            secure_port: address.port(),
+            client_ca: self.client_ca_pem,
+            api_services: bootstrap::api_services(|group, version| {
+                served.iter().any(|resource| (resource.group, resource.version) == (group, version))
+            }),
+            now: Time::from_seconds(registry.environment.now_unix()),
+        };
+        bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
         let roles = Arc::new(Rbac::new(rbac::snapshot(&registry)));
         let api = Arc::new(Api {
             registry,

@@ -3,13 +3,17 @@
 mod flags;
 
 use flags::{Command, Config, Storage};
+use futures_util::future::select;
 use pintle::{Builder, certs, kubeconfig};
-use pintle_auth::{Authenticator, ClientCa, TokenFile};
+use pintle_auth::Authenticator;
+use pintle_auth::authentication::{ClientCa, TokenFile};
+use pintle_bootstrap::ServiceRange;
 use pintle_endpoints::Settings;
 use pintle_endpoints::router::RuntimeConfig;
 use pintle_http::{ServerConfig, TlsConfig, TlsMaterial};
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 use std::error::Error;
+use std::pin::pin;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -55,10 +59,7 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let url = kubeconfig::server_url(config.bind_address, port);
     kubeconfig::write(&config.kubeconfig, &url, &certs)?;
     announce(&config, &url);
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    select(pin!(terminate.recv()), pin!(interrupt.recv())).await;
     server.stop().await?;
     Ok(())
 }
@@ -106,20 +107,15 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         min_request_timeout_seconds: config.min_request_timeout.as_secs(),
         server_address: format!("{advertised}:{}", config.secure_port),
     };
-    builder.bootstrap = bootstrap_settings(config, &client_ca);
+    let ranges = config.service_cluster_ip_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
+    builder.service_ranges = ranges.collect::<Result<_, _>>()?;
+    builder.advertise_address = Some(advertised);
+    builder.client_ca_pem = Some(String::from_utf8_lossy(&client_ca).into_owned());
     builder.tls = Some(Arc::new(tls));
     if let Some(streams) = config.max_streams_per_connection {
         builder.connections = ServerConfig { max_concurrent_streams: streams, ..ServerConfig::default() };
     }
     Ok((builder, certs))
-}
-
-fn bootstrap_settings(config: &Config, client_ca: &[u8]) -> pintle_bootstrap::Settings {
-    let mut settings = pintle_bootstrap::Settings::default();
-    settings.advertise_port = config.secure_port;
-    settings.advertise_address = config.advertise_address.unwrap_or(config.bind_address);
-    settings.client_ca_pem = String::from_utf8_lossy(client_ca).into_owned();
-    settings
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Box<dyn Error>> {

@@ -1,5 +1,6 @@
 //! Roles and bindings from the cache to the authorizer: read once at the start, and again whenever one changes.
 
+use futures_util::future::select_all;
 use pintle_auth::Str;
 use pintle_auth::authorization::rbac::{
     Binding, PolicyRule, Rbac, RbacSnapshot, Role, RoleKind, RoleRef, Subject, SubjectKind,
@@ -44,15 +45,12 @@ pub async fn follow(registry: Arc<pintle_endpoints::Api>, rbac: Arc<Rbac>) {
         .filter_map(|plural| target(&registry.registry, plural))
         .map(|target| target.cache.cursor(registry.registry.revision()))
         .collect();
-    let [a, b, c, d] = &mut cursors[..] else { return };
+    if cursors.is_empty() {
+        return;
+    }
     loop {
-        tokio::select! {
-            () = a.changed() => {}
-            () = b.changed() => {}
-            () = c.changed() => {}
-            () = d.changed() => {}
-        }
-        for cursor in [&mut *a, &mut *b, &mut *c, &mut *d] {
+        select_all(cursors.iter_mut().map(|cursor| Box::pin(cursor.changed()))).await;
+        for cursor in &mut cursors {
             // An expired cursor has missed events, not the state that is read next.
             let _ = cursor.take(usize::MAX);
         }

@@ -3,14 +3,16 @@
 //! `exempt` and `catch-all` must exist for flow control to work, so later starts restore them; the others are
 //! suggestions that an administrator may take over.
 
+use crate::Settings;
 use crate::object::{BootstrapObject, Kind, metadata, type_meta};
 use crate::reconcile::{FLOW_CONTROL_AUTOUPDATE, Reconcile};
+use pintle_schema::Time;
 use pintle_types::flowcontrol::v1::{
-    ExemptPriorityLevelConfiguration, FlowDistinguisherMethod, FlowDistinguisherMethodType, FlowSchema, FlowSchemaSpec,
-    GroupSubject, LimitResponse, LimitResponseType, LimitedPriorityLevelConfiguration, NonResourcePolicyRule,
-    PolicyRulesWithSubjects, PriorityLevelConfiguration, PriorityLevelConfigurationReference,
-    PriorityLevelConfigurationSpec, PriorityLevelEnablement, QueuingConfiguration, ResourcePolicyRule,
-    ServiceAccountSubject, Subject, SubjectKind, UserSubject,
+    ConditionStatus, ExemptPriorityLevelConfiguration, FlowDistinguisherMethod, FlowDistinguisherMethodType,
+    FlowSchema, FlowSchemaCondition, FlowSchemaSpec, FlowSchemaStatus, GroupSubject, LimitResponse, LimitResponseType,
+    LimitedPriorityLevelConfiguration, NonResourcePolicyRule, PolicyRulesWithSubjects, PriorityLevelConfiguration,
+    PriorityLevelConfigurationReference, PriorityLevelConfigurationSpec, PriorityLevelEnablement, QueuingConfiguration,
+    ResourcePolicyRule, ServiceAccountSubject, Subject, SubjectKind, UserSubject,
 };
 use pintle_types::meta::v1::ObjectMeta;
 
@@ -183,7 +185,7 @@ const LEVELS: &[(&str, Level)] = &[
 ];
 
 /// Appends levels before the schemas that refer to them.
-pub(crate) fn objects(out: &mut Vec<BootstrapObject>) {
+pub(crate) fn objects(settings: &Settings, out: &mut Vec<BootstrapObject>) {
     for (name, level) in LEVELS {
         out.push(PRIORITY_LEVEL.object(
             "",
@@ -204,7 +206,7 @@ pub(crate) fn objects(out: &mut Vec<BootstrapObject>) {
                 type_meta: type_meta(FLOW_SCHEMA),
                 metadata: managed(schema.name),
                 spec: schema.spec(),
-                status: Default::default(),
+                status: schema.status(settings.now),
             },
         ));
     }
@@ -234,6 +236,24 @@ impl Schema {
                 subjects: self.who.iter().map(|who| who.subject()).collect(),
                 resource_rules,
                 non_resource_rules,
+            }],
+        }
+    }
+}
+
+impl Schema {
+    /// That its level exists, which the tables guarantee.
+    fn status(&self, now: Time) -> FlowSchemaStatus {
+        FlowSchemaStatus {
+            conditions: vec![FlowSchemaCondition {
+                r#type: "Dangling".to_owned(),
+                status: ConditionStatus::FALSE,
+                last_transition_time: now,
+                reason: "Found".to_owned(),
+                message: format!(
+                    "This FlowSchema references the PriorityLevelConfiguration object named {:?} and it exists",
+                    self.level
+                ),
             }],
         }
     }

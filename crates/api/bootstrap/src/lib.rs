@@ -56,7 +56,7 @@ pub fn objects(settings: &Settings) -> Vec<BootstrapObject> {
     cluster::namespaces(&mut out);
     cluster::priority_classes(&mut out);
     rbac::objects(&mut out);
-    flow_control::objects(&mut out);
+    flow_control::objects(settings, &mut out);
     kubernetes_service::objects(settings, &mut out);
     cluster::config_maps(settings, &mut out);
     api_services::objects(settings, &mut out);

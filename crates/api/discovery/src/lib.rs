@@ -3,9 +3,9 @@
 //! Pure functions from a [`Catalog`] to documents: no HTTP, no cache, no clock. Nothing here may know a kind by name,
 //! and a document is never kept: who serves it decides for how long.
 //!
-//! - [`discovery`]: `/api`, `/apis` and what is below them, in the old form and the aggregated one.
-//! - [`openapi`]: `/openapi/v3` and `/openapi/v2`, the latter in JSON and in its protobuf form.
-//! - [`version`]: `/version`.
+//! - [`discovery`][] holds `/api`, `/apis` and what is below them, in the old form and the aggregated one.
+//! - [`openapi`][] holds `/openapi/v3` and `/openapi/v2`, the latter in JSON and in its protobuf form.
+//! - [`version`][] holds `/version`.
 
 pub mod catalog;
 pub mod discovery;

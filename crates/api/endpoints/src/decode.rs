@@ -16,7 +16,7 @@ pub struct Expected<'a> {
     pub kind: &'a str,
     pub schema: &'static Struct,
     /// Other kinds known in this group-version, told apart from unknown ones in messages.
-    pub knows: &'a dyn Fn(&str, &str) -> bool,
+    pub knows: &'a (dyn Fn(&str, &str) -> bool + Sync),
 }
 
 impl Expected<'_> {
@@ -37,8 +37,6 @@ pub fn body(
     warnings: &mut Vec<String>,
 ) -> Result<Value> {
     let format = body_format(content_type)?;
-    let head = head(expected, format, bytes)?;
-    check_kind(expected, &head)?;
     let strictness = match validation {
         FieldValidation::Ignore => Strictness::Ignore,
         FieldValidation::Warn | FieldValidation::Strict => Strictness::Collect,
@@ -50,6 +48,15 @@ pub fn body(
             .and_then(|envelope| protobuf::decode(expected.schema, &envelope.raw))
             .map(|value| Decoded { value, problems: Vec::new() }),
     };
+    // What the body says it is comes first; it is looked for apart only when something is wrong.
+    let head = match &decoded {
+        Ok(decoded) if format != Format::Protobuf && decoded.value.get("kind").is_some() => Head {
+            api_version: decoded.value.str_at(&["apiVersion"]).to_owned(),
+            kind: decoded.value.str_at(&["kind"]).to_owned(),
+        },
+        _ => head(expected, format, bytes)?,
+    };
+    check_kind(expected, &head)?;
     let decoded = decoded.map_err(|error| cannot_be_handled(expected, &head, &error.to_string()))?;
     report(expected, &head, decoded.problems, validation, warnings)?;
     let mut value = decoded.value;
@@ -74,15 +81,19 @@ fn head(expected: &Expected<'_>, format: Format, bytes: &[u8]) -> Result<Head> {
             Ok(Head { api_version: envelope.api_version.to_string(), kind: envelope.kind.to_string() })
         }
         Format::Json | Format::Yaml => {
-            let fail = |error: DecodeError| match format {
-                Format::Yaml => unrecognized(&format!("couldn't get version/kind; json parse error: {error} ({})", preview(bytes))),
-                _ => unrecognized(&format!("couldn't get version/kind; json parse error: {error} ({})", preview(bytes))),
+            let fail = |error: DecodeError| {
+                unrecognized(&format!("couldn't get version/kind; json parse error: {error} ({})", preview(bytes)))
             };
             let head = match format {
-                Format::Json => json::type_meta(bytes).map_err(fail)?,
-                _ => yaml::type_meta(bytes).map_err(fail)?,
+                Format::Json => json::type_meta(bytes),
+                _ => yaml::parse(bytes, Strictness::Ignore).and_then(|decoded| {
+                    let mut json = Vec::new();
+                    json::encode(&decoded.value, &mut json);
+                    json::type_meta(&json)
+                }),
             };
-            Ok(Head { api_version: head.api_version, kind: head.kind })
+            let head = head.map_err(fail)?;
+            Ok(Head { api_version: head.api_version.to_string(), kind: head.kind.to_string() })
         }
     }
 }

@@ -150,11 +150,11 @@ fn root(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
     let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
     for group in api.documents.catalog.groups() {
         if group.name.is_empty() {
-            paths.extend(group.versions.iter().map(|version| format!("/api/{}", version.version)));
+            paths.extend(group.versions.iter().map(|version| format!("/api/{}", version.name)));
             continue;
         }
         paths.push(format!("/apis/{}", group.name));
-        paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.version)));
+        paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.name)));
     }
     paths.extend(["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned));
     paths.sort();
@@ -179,16 +179,15 @@ fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result
 }
 
 fn openapi_v2(api: &Api, request: &Request) -> Result<Answer> {
-    const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
     let documents = &api.documents;
     let accept = request.header(ACCEPT);
-    let protobuf = accept.contains("proto-openapi.spec.v2");
+    let protobuf = accept.contains("proto-openapi.spec.v2") && accept.contains("protobuf");
     let made = match protobuf {
         true => documents.kept("v2.pb", || Some(openapi::v2::protobuf(&documents.catalog))),
         false => documents.kept("v2", || Some(openapi::v2::json(&documents.catalog))),
     };
     let Some((bytes, tag)) = made else { return Err(Status::no_such_path()) };
-    let content_type = if protobuf { PROTOBUF } else { "application/json" };
+    let content_type = if protobuf { openapi::v2::PROTOBUF_MEDIA_TYPE } else { "application/json" };
     Ok(with_etag(request, bytes.into(), content_type, tag))
 }
 

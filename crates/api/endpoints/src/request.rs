@@ -5,7 +5,8 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use pintle_auth::{CertCache, UserInfo};
+use pintle_auth::CertCache;
+use rustls_pki_types::CertificateDer;
 use std::borrow::Cow;
 use std::future::Future;
 use std::pin::Pin;
@@ -30,8 +31,8 @@ pub struct Request {
     pub query: String,
     pub headers: HeaderMap,
     pub body: LazyBody,
-    /// DER certificates the client proved to own, leaf first.
-    pub client_certs: Vec<Vec<u8>>,
+    /// The client's certificate chain, leaf first; it proved to own the leaf.
+    pub client_certs: Vec<CertificateDer<'static>>,
     pub cert_cache: Option<Arc<CertCache>>,
     pub peer: Option<std::net::IpAddr>,
 }
@@ -134,23 +135,16 @@ pub fn verb(method: &Method, path: &ResourcePath, query: &crate::query::Query) -
     let watching = path.legacy_watch || query.flag("watch");
     match (method.as_str(), path.name.is_empty()) {
         ("POST", _) => "create",
-        ("GET" | "HEAD", true) => if watching || single_by_field(query) && watching { "watch" } else { "list" },
-        ("GET" | "HEAD", false) => if path.legacy_watch { "watch" } else { "get" },
+        ("GET" | "HEAD", true) if watching => "watch",
+        ("GET" | "HEAD", true) => "list",
+        ("GET" | "HEAD", false) if path.legacy_watch => "watch",
+        ("GET" | "HEAD", false) => "get",
         ("PUT", _) => "update",
         ("PATCH", _) => "patch",
         ("DELETE", true) => "deletecollection",
         ("DELETE", false) => "delete",
         _ => "",
     }
-}
-
-fn single_by_field(_query: &crate::query::Query) -> bool {
-    false
-}
-
-/// Who asks, and what about: what the steps after authentication share.
-pub struct Caller {
-    pub user: Arc<UserInfo>,
 }
 
 #[cfg(test)]

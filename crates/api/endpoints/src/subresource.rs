@@ -11,10 +11,10 @@ use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use pintle_kinds::resource::{Action, Resource, ScalePaths, Subresource, Verbs};
 use pintle_registry::update::Update;
 use pintle_registry::{Payload, Result, Status, Target, WriteOptions, metadata, status};
-use pintle_schema::label_selector::LabelSelector;
-use pintle_schema::{ApiType, Value, canonicalize, value};
+use pintle_schema::label_selector::{Expression, LabelSelector};
+use pintle_schema::{ApiType, ApiValue, Str, Time, Value, ViewMut, canonicalize, value};
 use pintle_types::autoscaling::v1::Scale;
-use pintle_types::core::v1::{Binding, Pod, PodSpec};
+use pintle_types::core::v1::{Binding, ConditionStatus, Pod, PodCondition, PodConditionType, PodSpec, PodStatus};
 use pintle_types::meta::v1;
 use std::sync::Mutex;
 
@@ -102,7 +102,16 @@ fn selector_text(selector: &Value) -> String {
         let labels = pairs(Some(selector));
         return LabelSelector::from_map(labels.iter().map(|(k, v)| (k.as_str(), v.as_str()))).to_string();
     }
-    pintle_kinds::columns::selector_text(selector)
+    let parts = v1::LabelSelector::from_value(selector).unwrap_or_default();
+    let values: Vec<Vec<Str>> =
+        parts.match_expressions.iter().map(|expression| expression.values.iter().map(Str::new).collect()).collect();
+    let expressions = parts.match_expressions.iter().zip(&values).map(|(expression, values)| Expression {
+        key: &expression.key,
+        operator: expression.operator.as_str(),
+        values,
+    });
+    let labels = parts.match_labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    LabelSelector::from_parts(labels, expressions).map(|selector| selector.to_string()).unwrap_or_default()
 }
 
 async fn scale(
@@ -219,7 +228,7 @@ pub async fn bind(context: &Context, namespace: &str, name: &str, binding: &Valu
         for (key, value) in binding.at(&["metadata", "annotations"]).and_then(Value::as_map).into_iter().flat_map(|map| map.iter()) {
             pod.set_at(&["metadata", "annotations", key], value.clone());
         }
-        pintle_kinds::core::mark_scheduled(&mut pod, context.api.registry.environment.now_unix());
+        mark_scheduled(&mut pod, context.api.registry.environment.now_unix());
         Ok(pod)
     };
     let update = Update { change: &change, part: Some(&BIND), create: false, from_stored: true };
@@ -227,6 +236,21 @@ pub async fn bind(context: &Context, namespace: &str, name: &str, binding: &Valu
     context.api.registry.update(&target, &update, &options).await?;
     let wanted = Wanted { shape: Shape::Object, ..wanted };
     Ok(Answer::new(201, wanted.format.content_type(), represent::encode(&status::success(None), v1::Status::schema(), wanted)))
+}
+
+/// Says in the pod's conditions that it has a node.
+fn mark_scheduled(pod: &mut Value, now_unix: i64) {
+    let status = ViewMut::<Pod>::new(pod).field(Pod::STATUS);
+    let mut conditions = status.view().field(PodStatus::CONDITIONS).get();
+    let scheduled = PodConditionType::POD_SCHEDULED;
+    conditions.retain(|condition| condition.r#type != scheduled);
+    conditions.push(PodCondition {
+        r#type: scheduled,
+        status: ConditionStatus::TRUE,
+        last_transition_time: Time::from_seconds(now_unix),
+        ..PodCondition::default()
+    });
+    status.field(PodStatus::CONDITIONS).set(conditions);
 }
 
 /// A binding writes spec and status at once, which neither the pod itself nor its status may.

@@ -18,7 +18,7 @@ use pintle_storage::Revision;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 /// Bytes of frames sent at a time.
 const CHUNK: usize = 64 << 10;
@@ -179,18 +179,16 @@ impl Watch {
                 continue;
             }
             let alarm = if self.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
-            tokio::select! {
-                () = self.cursor.changed() => {}
-                () = sleep_until(alarm) => {
-                    let now = Instant::now();
-                    if now >= self.deadline {
-                        return None;
-                    }
-                    self.periodic_bookmark(now, &mut out);
-                    if !out.is_empty() {
-                        return Some(out.into());
-                    }
-                }
+            if tokio::time::timeout_at(alarm, self.cursor.changed()).await.is_ok() {
+                continue;
+            }
+            let now = Instant::now();
+            if now >= self.deadline {
+                return None;
+            }
+            self.periodic_bookmark(now, &mut out);
+            if !out.is_empty() {
+                return Some(out.into());
             }
         }
     }

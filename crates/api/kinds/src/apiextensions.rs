@@ -83,8 +83,20 @@ const WEBHOOK: [(&str, &str); 2] = [
     ),
 ];
 
+/// A column's path is spelt in two ways.
+const COLUMN: [(&str, &str); 1] =
+    [(v1::CustomResourceColumnDefinition::JSON_PATH.name(), v1beta1::CustomResourceColumnDefinition::JSON_PATH.name())];
+
+fn rename_in_columns(mut spec: ViewMut<'_, Spec>, names: &[(&'static str, &'static str)]) {
+    for version in spec.by_ref().field(Spec::VERSIONS).iter_mut() {
+        let columns = version.field(Version::ADDITIONAL_PRINTER_COLUMNS);
+        columns.iter_mut().for_each(|column| rename(column.raw(), names));
+    }
+}
+
 fn to_v1beta1(object: &mut Value) {
     let mut spec = ViewMut::<CustomResourceDefinition>::new(object).field(CustomResourceDefinition::SPEC);
+    rename_in_columns(spec.by_ref(), &COLUMN);
     if let Some(conversion) = spec.by_ref().field(Spec::CONVERSION).some() {
         let conversion = conversion.raw();
         unwrap_into(conversion, v1::CustomResourceConversion::WEBHOOK.name());
@@ -137,6 +149,7 @@ fn from_v1beta1(object: &mut Value) {
             }
         }
     }
+    rename_in_columns(spec, &COLUMN.map(|(here, there)| (there, here)));
 }
 
 #[cfg(test)]
@@ -152,21 +165,24 @@ mod tests {
             value!({"spec": {"group": "g", "conversion": {"strategy": "Webhook", "webhook": {
                     "clientConfig": {"url": "https://a"}, "conversionReviewVersions": ["v1"]}},
                 "versions": [
-                    {"name": "v2", "served": true, "storage": true, "schema": (schema(first)), "subresources": {"status": {}}},
+                    {"name": "v2", "served": true, "storage": true, "schema": (schema(first)), "subresources": {"status": {}},
+                        "additionalPrinterColumns": [{"name": "Size", "type": "integer", "jsonPath": ".a"}]},
                     {"name": "v1", "served": true, "storage": false, "schema": (schema(second)), "subresources": {"status": {}}}
             ]}})
         };
+        let columns = || value!([{"name": "Size", "type": "integer", "JSONPath": ".a"}]);
         let conversion = || {
             value!({"strategy": "Webhook", "webhookClientConfig": {"url": "https://a"},
             "conversionReviewVersions": ["v1"]})
         };
         let shared = value!({"spec": {"group": "g", "version": "v2", "conversion": (conversion()),
             "validation": (schema("object")), "subresources": {"status": {}}, "preserveUnknownFields": false,
-            "versions": [{"name": "v2", "served": true, "storage": true}, {"name": "v1", "served": true, "storage": false}]}});
+            "versions": [{"name": "v2", "served": true, "storage": true, "additionalPrinterColumns": (columns())},
+                {"name": "v1", "served": true, "storage": false}]}});
         round_trip(&CUSTOM_RESOURCE_DEFINITIONS, definition("object", "object"), shared);
         let apart = value!({"spec": {"group": "g", "version": "v2", "conversion": (conversion()),
         "subresources": {"status": {}}, "preserveUnknownFields": false, "versions": [
-            {"name": "v2", "served": true, "storage": true, "schema": (schema("object"))},
+            {"name": "v2", "served": true, "storage": true, "schema": (schema("object")), "additionalPrinterColumns": (columns())},
             {"name": "v1", "served": true, "storage": false, "schema": (schema("string"))}
         ]}});
         round_trip(&CUSTOM_RESOURCE_DEFINITIONS, definition("object", "string"), apart);

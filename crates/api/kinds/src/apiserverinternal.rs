@@ -8,8 +8,7 @@ use pintle_types::apiserverinternal::v1alpha1;
 
 pub(crate) static RESOURCES: &[&Resource] = &[&STORAGE_VERSIONS];
 
-static STORAGE_VERSION: Strategy =
-    Strategy { name: NameRule::None, unconditional_update: false, ..WITH_STATUS };
+static STORAGE_VERSION: Strategy = Strategy { name: NameRule::None, unconditional_update: false, ..WITH_STATUS };
 
 static STORAGE_VERSIONS: Resource = Resource {
     served: Served::OnRequest,

@@ -8,8 +8,7 @@ use pintle_types::rbac::v1;
 
 pub(crate) static RESOURCES: &[&Resource] = &[&CLUSTER_ROLE_BINDINGS, &CLUSTER_ROLES, &ROLE_BINDINGS, &ROLES];
 
-static CLUSTER_ROLE_BINDING: Strategy =
-    Strategy { name: NameRule::PathSegment, create_on_update: true, ..GENERAL };
+static CLUSTER_ROLE_BINDING: Strategy = Strategy { name: NameRule::PathSegment, create_on_update: true, ..GENERAL };
 
 static CLUSTER_ROLE: Strategy = Strategy { name: NameRule::PathSegment, create_on_update: true, ..GENERAL };
 

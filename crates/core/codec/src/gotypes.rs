@@ -74,7 +74,10 @@ fn declaring<'a>(owner: &'a Struct, field: &str) -> &'a Struct {
         return owner;
     }
     let inlined = owner.fields.iter().filter(|own| own.inline).filter_map(|own| own.ty.as_struct());
-    inlined.into_iter().find(|inlined| inlined.field(field).is_some()).map_or(owner, |inlined| declaring(inlined, field))
+    inlined
+        .into_iter()
+        .find(|inlined| inlined.field(field).is_some())
+        .map_or(owner, |inlined| declaring(inlined, field))
 }
 
 fn render(ty: &Type, string: Option<&str>, key: Option<&str>, resource_lists: bool) -> String {

@@ -6,7 +6,7 @@ pub const JSON_DEPTH: usize = 10_000;
 /// How deep a tree may be that is kept. Trees are built, walked and dropped by recursion, on stacks of 2 MiB.
 pub const TREE_DEPTH: usize = 500;
 
-/// How deep protobuf messages may nest, below [`TREE_DEPTH`] because wrappers add messages but no levels.
+/// How deep protobuf messages may nest: they are read by recursion too.
 pub const PROTOBUF_DEPTH: usize = 500;
 
 /// How many unknown and duplicate fields are listed, as in the reference.

@@ -201,9 +201,7 @@ pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusal
             Ok(int) => Value::Int(int.into()),
             Err(_) => wrong_number(literal, "int32", frame, |error| refusals.end_with(error)),
         },
-        (Type::IntOrString, _) => {
-            ended(unmarshal_error(written.start().word(), "int32", frame), refusals)
-        }
+        (Type::IntOrString, _) => ended(unmarshal_error(written.start().word(), "int32", frame), refusals),
         (Type::Quantity, written) => {
             let text = match written {
                 Written::Bool(true) => "true",
@@ -284,7 +282,10 @@ pub(crate) fn unmarshal_error(value: &str, go_type: &str, frame: &Frame<'_>) -> 
     frame.go_path(&mut path);
     DecodeError::WrongType(match frame.field() {
         Some((owner, _)) => {
-            format!("json: cannot unmarshal {value} into Go struct field {}.{path} of type {go_type}", owner.name.as_str())
+            format!(
+                "json: cannot unmarshal {value} into Go struct field {}.{path} of type {go_type}",
+                owner.name.as_str()
+            )
         }
         None => format!("json: cannot unmarshal {value} into Go value of type {go_type}"),
     })

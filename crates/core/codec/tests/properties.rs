@@ -7,8 +7,14 @@ use pintle_codec::{Strictness, json, protobuf, yaml};
 use pintle_schema::{ApiType, Value, canonicalize};
 
 fn things(count: u64) -> impl Iterator<Item = (u64, Value)> {
-    (1..=count).map(|seed| {
-        let mut value = Chance::new(seed).object(Thing::schema(), 4);
+    made(count, true)
+}
+
+fn made(count: u64, separators: bool) -> impl Iterator<Item = (u64, Value)> {
+    (1..=count).map(move |seed| {
+        let mut chance = Chance::new(seed);
+        chance.separators = separators;
+        let mut value = chance.object(Thing::schema(), 4);
         canonicalize(Thing::schema(), &mut value);
         (seed, value)
     })
@@ -50,7 +56,7 @@ fn protobuf_there_and_back_loses_nothing() {
 
 #[test]
 fn yaml_there_and_back_loses_nothing() {
-    for (seed, value) in things(200) {
+    for (seed, value) in made(200, false) {
         let text = yaml::encode(&value);
         let decoded = yaml::decode(Thing::schema(), text.as_bytes(), Strictness::Collect)
             .unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
@@ -80,9 +86,38 @@ fn sorted(mut value: Value) -> Value {
 /// Changes a few bytes: flips, cuts, repeats, and pieces that mean something.
 fn mutate(chance: &mut Chance, bytes: &mut Vec<u8>) {
     const PIECES: &[&[u8]] = &[
-        b"{", b"}", b"[", b"]", b"\"", b"\\u", b"\\ud800", b",", b":", b"null", b"-", b"1e999", b"\xff", b"\xed\xa0\x80", b"&a ",
-        b"*a", b"<<: ", b"\n", b"\n  ", b"- ", b"? ", b"|\n", b">-\n", b"%YAML", b"---", b"...", b"!!float ", b"\x80\x80\x80\x80\x80",
-        b"\x0a\xff\xff\xff\xff\x0f", b"\x00", b"\t", b"'",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"\"",
+        b"\\u",
+        b"\\ud800",
+        b",",
+        b":",
+        b"null",
+        b"-",
+        b"1e999",
+        b"\xff",
+        b"\xed\xa0\x80",
+        b"&a ",
+        b"*a",
+        b"<<: ",
+        b"\n",
+        b"\n  ",
+        b"- ",
+        b"? ",
+        b"|\n",
+        b">-\n",
+        b"%YAML",
+        b"---",
+        b"...",
+        b"!!float ",
+        b"\x80\x80\x80\x80\x80",
+        b"\x0a\xff\xff\xff\xff\x0f",
+        b"\x00",
+        b"\t",
+        b"'",
     ];
     for _ in 0..1 + chance.below(4) {
         let at = chance.below(bytes.len() + 1);

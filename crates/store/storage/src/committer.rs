@@ -137,7 +137,7 @@ impl<B: Backend> Committer<B> {
 
     /// Whether a compaction step is waiting for the writer to have nothing better to do.
     pub fn wants_compaction(&self) -> bool {
-        !self.failed && self.target > self.ledger.compacted()
+        !self.failed && self.target.min(self.ledger.current()) > self.ledger.compacted()
     }
 
     /// One bounded compaction step without a batch.

@@ -1,7 +1,7 @@
 //! Cluster roles meant for people and for everybody: admin, edit and view, discovery, health.
 //!
 //! `admin`, `edit` and `view` hold no rules of their own: they aggregate the roles labelled as parts of them. What
-//! unauthenticated callers may read stands here, so no role here may say more of a cluster than that it is up.
+//! `system:unauthenticated` may read is `system:public-info-viewer`, which must never say more than that a server is up.
 
 use super::table::{
     ANY, APPS, AUTHENTICATION, AUTHORIZATION, AUTOSCALING, BATCH, COORDINATION, CORE, CORE_AND_EVENTS, CREATE,

@@ -50,6 +50,7 @@ impl Reconcile {
     /// The existing object as it should be, with all that the server filled in; `None` when it may stay as it is. An
     /// object that does not have the shape of its kind stays too.
     pub fn changed(self, existing: &Value, wanted: &Value) -> Option<Value> {
+        existing.as_map()?;
         match self {
             Reconcile::Keep => None,
             Reconcile::Role => rbac::role(existing, wanted),

@@ -86,7 +86,8 @@ pub(super) fn from_v2(object: &mut Value) {
         status.field(OldStatus::CURRENT_CPU_UTILIZATION_PERCENTAGE).set(cpu.average_utilization);
     }
     // The target of the cpu's utilization has its field. Its current value is written twice: here it is whole.
-    let others = targets.into_iter().filter(|target| cpu_of_spec(target).is_none_or(|cpu| cpu.average_utilization.is_none()));
+    let others =
+        targets.into_iter().filter(|target| cpu_of_spec(target).is_none_or(|cpu| cpu.average_utilization.is_none()));
     let others: Vec<_> = others.map(metrics::spec_to_v1).collect();
     let current: Vec<_> = current.into_iter().map(metrics::status_to_v1).collect();
     let conditions: Vec<_> = conditions.iter().map(|condition| v1_condition(condition.to_value())).collect();

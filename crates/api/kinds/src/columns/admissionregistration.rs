@@ -15,12 +15,14 @@ use pintle_types::admissionregistration::v1::{
 pub static PRINTERS: &[Entry] = printers! { "admissionregistration.k8s.io";
     MutatingWebhookConfiguration |configuration, now| {
         NAME => name(configuration),
-        integer("Webhooks", "How many webhooks there are.") => count(configuration.to(MutatingWebhookConfiguration::WEBHOOKS)),
+        integer("Webhooks", "How many webhooks there are.")
+            => count(configuration.to(MutatingWebhookConfiguration::WEBHOOKS)),
         AGE => age(configuration, now),
     }
     ValidatingWebhookConfiguration |configuration, now| {
         NAME => name(configuration),
-        integer("Webhooks", "How many webhooks there are.") => count(configuration.to(ValidatingWebhookConfiguration::WEBHOOKS)),
+        integer("Webhooks", "How many webhooks there are.")
+            => count(configuration.to(ValidatingWebhookConfiguration::WEBHOOKS)),
         AGE => age(configuration, now),
     }
     ValidatingAdmissionPolicy |policy, now| {

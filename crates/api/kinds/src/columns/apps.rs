@@ -32,9 +32,12 @@ pub static PRINTERS: &[Entry] = printers! { "apps";
     }
     ReplicaSet |set, now| {
         NAME => name(set),
-        integer("Desired", "How many pods there should be.") => number(set.to(ReplicaSet::SPEC).to(ReplicaSetSpec::REPLICAS)),
-        integer("Current", "How many pods there are.") => number(set.to(ReplicaSet::STATUS).to(ReplicaSetStatus::REPLICAS)),
-        integer("Ready", "How many pods are ready.") => number(set.to(ReplicaSet::STATUS).to(ReplicaSetStatus::READY_REPLICAS)),
+        integer("Desired", "How many pods there should be.")
+            => number(set.to(ReplicaSet::SPEC).to(ReplicaSetSpec::REPLICAS)),
+        integer("Current", "How many pods there are.")
+            => number(set.to(ReplicaSet::STATUS).to(ReplicaSetStatus::REPLICAS)),
+        integer("Ready", "How many pods are ready.")
+            => number(set.to(ReplicaSet::STATUS).to(ReplicaSetStatus::READY_REPLICAS)),
         AGE => age(set, now),
         CONTAINERS => containers(set.to(ReplicaSet::SPEC).to(ReplicaSetSpec::TEMPLATE)),
         IMAGES => images(set.to(ReplicaSet::SPEC).to(ReplicaSetSpec::TEMPLATE)),

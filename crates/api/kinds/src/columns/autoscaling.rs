@@ -47,10 +47,8 @@ fn targets(autoscaler: View<'_, HorizontalPodAutoscaler>) -> Value {
     let metrics = autoscaler.to(HorizontalPodAutoscaler::SPEC).to(HorizontalPodAutoscalerSpec::METRICS);
     let status = autoscaler.to(HorizontalPodAutoscaler::STATUS);
     let mut current = status.to(HorizontalPodAutoscalerStatus::CURRENT_METRICS).iter();
-    let texts: Vec<String> = metrics
-        .iter()
-        .map(|metric| target(metric, current.next().unwrap_or(View::new(&Value::Null))))
-        .collect();
+    let texts: Vec<String> =
+        metrics.iter().map(|metric| target(metric, current.next().unwrap_or(View::new(&Value::Null)))).collect();
     or(clipped(&texts, SHOWN, ", "), NONE)
 }
 

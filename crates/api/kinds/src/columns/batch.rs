@@ -23,8 +23,10 @@ pub static PRINTERS: &[Entry] = printers! { "batch";
     }
     CronJob |cron, now| {
         NAME => name(cron),
-        string("Schedule", "When jobs are started, as cron writes it.") => text(cron.to(CronJob::SPEC).to(CronJobSpec::SCHEDULE)),
-        string("Timezone", "Time zone of the schedule.") => text_or(cron.to(CronJob::SPEC).to(CronJobSpec::TIME_ZONE), NONE),
+        string("Schedule", "When jobs are started, as cron writes it.")
+            => text(cron.to(CronJob::SPEC).to(CronJobSpec::SCHEDULE)),
+        string("Timezone", "Time zone of the schedule.")
+            => text_or(cron.to(CronJob::SPEC).to(CronJobSpec::TIME_ZONE), NONE),
         boolean("Suspend", "Whether no jobs are started for now.") => suspended(cron),
         integer("Active", "How many jobs are running.") => count(cron.to(CronJob::STATUS).to(CronJobStatus::ACTIVE)),
         string("Last Schedule", "How long ago a job was started.")

@@ -15,8 +15,10 @@ pub static PRINTERS: &[Entry] = printers! { "coordination.k8s.io";
     }
     LeaseCandidate |candidate, now| {
         NAME => name(candidate),
-        string("LeaseName", "Lease that is sought.") => text(candidate.to(LeaseCandidate::SPEC).to(LeaseCandidateSpec::LEASE_NAME)),
-        string("BinaryVersion", "Version of the program.") => text(candidate.to(LeaseCandidate::SPEC).to(LeaseCandidateSpec::BINARY_VERSION)),
+        string("LeaseName", "Lease that is sought.")
+            => text(candidate.to(LeaseCandidate::SPEC).to(LeaseCandidateSpec::LEASE_NAME)),
+        string("BinaryVersion", "Version of the program.")
+            => text(candidate.to(LeaseCandidate::SPEC).to(LeaseCandidateSpec::BINARY_VERSION)),
         string("EmulationVersion", "Version that the program behaves as.")
             => text(candidate.to(LeaseCandidate::SPEC).to(LeaseCandidateSpec::EMULATION_VERSION)),
         AGE => age(candidate, now),

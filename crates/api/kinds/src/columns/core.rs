@@ -14,7 +14,8 @@ use pintle_types::core::v1::{
 pub static PRINTERS: &[Entry] = printers! { "";
     ConfigMap |map, now| {
         NAME => name(map),
-        string("Data", "How many keys it holds.") => (len(map.to(ConfigMap::DATA)) + len(map.to(ConfigMap::BINARY_DATA))).into(),
+        string("Data", "How many keys it holds.")
+            => (len(map.to(ConfigMap::DATA)) + len(map.to(ConfigMap::BINARY_DATA))).into(),
         AGE => age(map, now),
     }
     Secret |secret, now| {
@@ -29,7 +30,8 @@ pub static PRINTERS: &[Entry] = printers! { "";
     }
     Namespace |namespace, now| {
         NAME => name(namespace),
-        string("Status", "Whether it is in use or being deleted.") => text(namespace.to(Namespace::STATUS).to(NamespaceStatus::PHASE)),
+        string("Status", "Whether it is in use or being deleted.")
+            => text(namespace.to(Namespace::STATUS).to(NamespaceStatus::PHASE)),
         AGE => age(namespace, now),
     }
     ComponentStatus |component, now| {
@@ -53,7 +55,8 @@ pub static PRINTERS: &[Entry] = printers! { "";
     }
     ResourceQuota |quota, now| {
         NAME => name(quota),
-        string("Request", "What is used of what may be, but for limits.") => used_of_hard(quota, |resource| !is_limit(resource)),
+        string("Request", "What is used of what may be, but for limits.")
+            => used_of_hard(quota, |resource| !is_limit(resource)),
         string("Limit", "What is used of the limits that may be set.") => used_of_hard(quota, is_limit),
         AGE => age(quota, now),
     }

@@ -13,7 +13,8 @@ pub static PRINTERS: &[Entry] = printers! { "";
         string("Type", "Normal or Warning.") => text(event.to(Event::TYPE)),
         string("Reason", "What happened, in a word.") => text(event.to(Event::REASON)),
         string("Object", "Object that it happened to.") => object(event),
-        wide("Subobject", "Part of the object.") => text(event.to(Event::INVOLVED_OBJECT).to(ObjectReference::FIELD_PATH)),
+        wide("Subobject", "Part of the object.")
+            => text(event.to(Event::INVOLVED_OBJECT).to(ObjectReference::FIELD_PATH)),
         wide("Source", "Who reported it.") => source(event),
         string("Message", "What happened.") => event.to(Event::MESSAGE).as_str().trim().into(),
         wide("First Seen", "How long ago it first happened.") => first_seen(event, now).into(),

@@ -6,9 +6,9 @@ use super::cells::*;
 use super::{AGE, Entry, NAME, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::flowcontrol::v1::{
-    FlowDistinguisherMethod, FlowSchema, FlowSchemaCondition, FlowSchemaConditionType, FlowSchemaSpec,
-    FlowSchemaStatus, LimitResponse, LimitedPriorityLevelConfiguration, PriorityLevelConfiguration,
-    PriorityLevelConfigurationReference, PriorityLevelConfigurationSpec, QueuingConfiguration,
+    FlowDistinguisherMethod, FlowSchema, FlowSchemaCondition, FlowSchemaSpec, FlowSchemaStatus, LimitResponse,
+    LimitedPriorityLevelConfiguration, PriorityLevelConfiguration, PriorityLevelConfigurationReference,
+    PriorityLevelConfigurationSpec, QueuingConfiguration,
 };
 
 pub static PRINTERS: &[Entry] = printers! { "flowcontrol.apiserver.k8s.io";
@@ -34,8 +34,10 @@ pub static PRINTERS: &[Entry] = printers! { "flowcontrol.apiserver.k8s.io";
                 .to(LimitedPriorityLevelConfiguration::NOMINAL_CONCURRENCY_SHARES),
             NONE,
         ),
-        string("Queues", "How many queues it has.") => queuing(level, |queuing| number(queuing.to(QueuingConfiguration::QUEUES))),
-        string("HandSize", "How many queues a flow may use.") => queuing(level, |queuing| number(queuing.to(QueuingConfiguration::HAND_SIZE))),
+        string("Queues", "How many queues it has.")
+            => queuing(level, |queuing| number(queuing.to(QueuingConfiguration::QUEUES))),
+        string("HandSize", "How many queues a flow may use.")
+            => queuing(level, |queuing| number(queuing.to(QueuingConfiguration::HAND_SIZE))),
         string("QueueLengthLimit", "How many requests a queue holds.")
             => queuing(level, |queuing| number(queuing.to(QueuingConfiguration::QUEUE_LENGTH_LIMIT))),
         AGE => age(level, now),
@@ -44,7 +46,7 @@ pub static PRINTERS: &[Entry] = printers! { "flowcontrol.apiserver.k8s.io";
 
 fn dangling(schema: View<'_, FlowSchema>) -> Value {
     let conditions = schema.to(FlowSchema::STATUS).to(FlowSchemaStatus::CONDITIONS);
-    match find(conditions, FlowSchemaCondition::TYPE, FlowSchemaConditionType::DANGLING.as_str()) {
+    match find(conditions, FlowSchemaCondition::TYPE, "Dangling") {
         Some(condition) => text(condition.to(FlowSchemaCondition::STATUS)),
         None => "?".into(),
     }

@@ -66,7 +66,11 @@ pub fn printer(group: &str, kind: &str) -> &'static Printer {
     // The events of both groups are stored alike.
     let group = if (group, kind) == ("events.k8s.io", "Event") { "" } else { group };
     let entries = TABLES.iter().flat_map(|table| table.iter());
-    entries.filter(|entry| entry.group == group && entry.kind == kind).map(|entry| &entry.printer).next().unwrap_or(&DEFAULT)
+    entries
+        .filter(|entry| entry.group == group && entry.kind == kind)
+        .map(|entry| &entry.printer)
+        .next()
+        .unwrap_or(&DEFAULT)
 }
 
 static TABLES: &[&[Entry]] = &[
@@ -127,7 +131,8 @@ const fn wide(name: &'static str, description: &'static str) -> Column {
     Column { priority: 1, ..string(name, description) }
 }
 
-const NAME: Column = Column { format: "name", ..string("Name", "Name of the object, unique among its kind and namespace.") };
+const NAME: Column =
+    Column { format: "name", ..string("Name", "Name of the object, unique among its kind and namespace.") };
 const AGE: Column = string("Age", "How long ago the object was created.");
 const CONTAINERS: Column = wide("Containers", "Names of the containers in the template.");
 const IMAGES: Column = wide("Images", "Images of the containers in the template.");

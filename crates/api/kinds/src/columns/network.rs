@@ -40,9 +40,10 @@ fn external_ip(service: View<'_, Service>) -> Value {
         or(external, NONE)
     } else if ty == ServiceType::LOAD_BALANCER {
         let entries = service.to(Service::STATUS).to(ServiceStatus::LOAD_BALANCER).to(LoadBalancerStatus::INGRESS);
-        let balancer = joined_set(entries.iter().map(|entry| {
-            str_or(entry.to(LoadBalancerIngress::IP), str_of(entry.to(LoadBalancerIngress::HOSTNAME)))
-        }));
+        let balancer =
+            joined_set(entries.iter().map(|entry| {
+                str_or(entry.to(LoadBalancerIngress::IP), str_of(entry.to(LoadBalancerIngress::HOSTNAME)))
+            }));
         or(join([balancer, external].iter().filter(|text| !text.is_empty()), ","), "<pending>")
     } else if ty == ServiceType::EXTERNAL_NAME {
         text(spec.to(ServiceSpec::EXTERNAL_NAME))

@@ -14,7 +14,8 @@ use pintle_types::networking::v1::{
 pub static PRINTERS: &[Entry] = printers! { "networking.k8s.io";
     Ingress |ingress, now| {
         NAME => name(ingress),
-        string("Class", "Class whose controller serves it.") => text_or(ingress.to(Ingress::SPEC).to(IngressSpec::INGRESS_CLASS_NAME), NONE),
+        string("Class", "Class whose controller serves it.")
+            => text_or(ingress.to(Ingress::SPEC).to(IngressSpec::INGRESS_CLASS_NAME), NONE),
         string("Hosts", "Hosts that its rules are for.") => hosts(ingress),
         string("Address", "Where it can be reached.") => addresses(ingress),
         string("Ports", "Ports that it listens on.") => ports(ingress),
@@ -22,13 +23,15 @@ pub static PRINTERS: &[Entry] = printers! { "networking.k8s.io";
     }
     IngressClass |class, now| {
         NAME => class_name(class),
-        string("Controller", "Who serves the class.") => text(class.to(IngressClass::SPEC).to(IngressClassSpec::CONTROLLER)),
+        string("Controller", "Who serves the class.")
+            => text(class.to(IngressClass::SPEC).to(IngressClassSpec::CONTROLLER)),
         string("Parameters", "Object with the controller's settings.") => parameters(class),
         AGE => age(class, now),
     }
     NetworkPolicy |policy, now| {
         NAME => name(policy),
-        string("Pod-Selector", "Labels of the pods it is for.") => selector(policy.to(NetworkPolicy::SPEC).to(NetworkPolicySpec::POD_SELECTOR)),
+        string("Pod-Selector", "Labels of the pods it is for.")
+            => selector(policy.to(NetworkPolicy::SPEC).to(NetworkPolicySpec::POD_SELECTOR)),
         AGE => age(policy, now),
     }
     ServiceCIDR |range, now| {

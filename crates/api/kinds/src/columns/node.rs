@@ -43,7 +43,8 @@ const ROLE_PREFIX: &str = "node-role.kubernetes.io/";
 
 fn status(node: View<'_, Node>) -> Value {
     let conditions = node.to(Node::STATUS).to(NodeStatus::CONDITIONS);
-    let ready = conditions.iter().filter(|condition| condition.to(NodeCondition::TYPE).get() == NodeConditionType::READY);
+    let ready =
+        conditions.iter().filter(|condition| condition.to(NodeCondition::TYPE).get() == NodeConditionType::READY);
     let mut status = match ready.last().map(|condition| condition.to(NodeCondition::STATUS).get()) {
         Some(status) if status == ConditionStatus::TRUE => "Ready",
         Some(_) => "NotReady",
@@ -72,7 +73,8 @@ fn info<F>(node: View<'_, Node>, field: FieldName<NodeSystemInfo, F>) -> View<'_
 
 fn address(node: View<'_, Node>, ty: NodeAddressType) -> Value {
     let addresses = node.to(Node::STATUS).to(NodeStatus::ADDRESSES);
-    find(addresses, NodeAddress::TYPE, ty.as_str()).map_or(NONE.into(), |address| text(address.to(NodeAddress::ADDRESS)))
+    find(addresses, NodeAddress::TYPE, ty.as_str())
+        .map_or(NONE.into(), |address| text(address.to(NodeAddress::ADDRESS)))
 }
 
 fn kernel(node: View<'_, Node>) -> Value {

@@ -31,7 +31,8 @@ pub static PRINTERS: &[Entry] = printers! { "resource.k8s.io";
     }
     ResourceSlice |slice, now| {
         NAME => name(slice),
-        string("Node", "Node that has the devices.") => text(slice.to(ResourceSlice::SPEC).to(ResourceSliceSpec::NODE_NAME)),
+        string("Node", "Node that has the devices.")
+            => text(slice.to(ResourceSlice::SPEC).to(ResourceSliceSpec::NODE_NAME)),
         string("Driver", "Driver of the devices.") => text(slice.to(ResourceSlice::SPEC).to(ResourceSliceSpec::DRIVER)),
         string("Pool", "Pool that the devices are part of.")
             => text(slice.to(ResourceSlice::SPEC).to(ResourceSliceSpec::POOL).to(ResourcePool::NAME)),
@@ -42,7 +43,8 @@ pub static PRINTERS: &[Entry] = printers! { "resource.k8s.io";
         string("Key", "Key of the taint.") => text(taint(rule).to(DeviceTaint::KEY)),
         string("Value", "Value of the taint.") => text(taint(rule).to(DeviceTaint::VALUE)),
         string("Effect", "What the taint does to pods.") => text(taint(rule).to(DeviceTaint::EFFECT)),
-        string("TimeAdded", "How long ago the taint was added.") => since_or(taint(rule).to(DeviceTaint::TIME_ADDED), now, "").into(),
+        string("TimeAdded", "How long ago the taint was added.")
+            => since_or(taint(rule).to(DeviceTaint::TIME_ADDED), now, "").into(),
         AGE => age(rule, now),
     }
     ResourcePoolStatusRequest |request, now| {
@@ -69,12 +71,8 @@ fn state(claim: View<'_, ResourceClaim>) -> Value {
     let status = claim.to(ResourceClaim::STATUS);
     let (deleted, allocated) = (deleted(claim), status.to(ResourceClaimStatus::ALLOCATION).is_set());
     let reserved = allocated && len(status.to(ResourceClaimStatus::RESERVED_FOR)) > 0;
-    let states = [
-        (deleted, "deleted"),
-        (!allocated && !deleted, "pending"),
-        (allocated, "allocated"),
-        (reserved, "reserved"),
-    ];
+    let states =
+        [(deleted, "deleted"), (!allocated && !deleted, "pending"), (allocated, "allocated"), (reserved, "reserved")];
     join(states.iter().filter(|(holds, _)| *holds).map(|(_, word)| word), ",").into()
 }
 

@@ -16,9 +16,11 @@ pub static PRINTERS: &[Entry] = printers! { "scheduling.k8s.io";
     PriorityClass |class, now| {
         NAME => name(class),
         integer("Value", "Priority of the pods; the higher goes first.") => number(class.to(PriorityClass::VALUE)),
-        boolean("Global-Default", "Whether pods without a class get this one.") => flag(class.to(PriorityClass::GLOBAL_DEFAULT)),
+        boolean("Global-Default", "Whether pods without a class get this one.")
+            => flag(class.to(PriorityClass::GLOBAL_DEFAULT)),
         AGE => age(class, now),
-        string("PreemptionPolicy", "Whether its pods push others out.") => text(class.to(PriorityClass::PREEMPTION_POLICY)),
+        string("PreemptionPolicy", "Whether its pods push others out.")
+            => text(class.to(PriorityClass::PREEMPTION_POLICY)),
     }
     Workload |workload, now| {
         NAME => name(workload),

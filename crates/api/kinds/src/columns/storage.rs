@@ -14,9 +14,12 @@ pub static PRINTERS: &[Entry] = printers! { "storage.k8s.io";
     StorageClass |class, now| {
         NAME => default_name(class, DEFAULT_CLASS),
         string("Provisioner", "Who makes the volumes.") => text(class.to(StorageClass::PROVISIONER)),
-        string("ReclaimPolicy", "What becomes of volumes when their claim is gone.") => text_or(class.to(StorageClass::RECLAIM_POLICY), "Delete"),
-        string("VolumeBindingMode", "When volumes are made and bound.") => text_or(class.to(StorageClass::VOLUME_BINDING_MODE), "Immediate"),
-        string("AllowVolumeExpansion", "Whether volumes can be made larger.") => flag(class.to(StorageClass::ALLOW_VOLUME_EXPANSION)),
+        string("ReclaimPolicy", "What becomes of volumes when their claim is gone.")
+            => text_or(class.to(StorageClass::RECLAIM_POLICY), "Delete"),
+        string("VolumeBindingMode", "When volumes are made and bound.")
+            => text_or(class.to(StorageClass::VOLUME_BINDING_MODE), "Immediate"),
+        string("AllowVolumeExpansion", "Whether volumes can be made larger.")
+            => flag(class.to(StorageClass::ALLOW_VOLUME_EXPANSION)),
         AGE => age(class, now),
     }
     VolumeAttributesClass |class, now| {
@@ -31,8 +34,10 @@ pub static PRINTERS: &[Entry] = printers! { "storage.k8s.io";
         string("PV", "Volume that is attached.") => text(
             attachment.to(VolumeAttachment::SPEC).to(VolumeAttachmentSpec::SOURCE).to(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME),
         ),
-        string("Node", "Node that it is attached to.") => text(attachment.to(VolumeAttachment::SPEC).to(VolumeAttachmentSpec::NODE_NAME)),
-        boolean("Attached", "Whether it is attached now.") => flag(attachment.to(VolumeAttachment::STATUS).to(VolumeAttachmentStatus::ATTACHED)),
+        string("Node", "Node that it is attached to.")
+            => text(attachment.to(VolumeAttachment::SPEC).to(VolumeAttachmentSpec::NODE_NAME)),
+        boolean("Attached", "Whether it is attached now.")
+            => flag(attachment.to(VolumeAttachment::STATUS).to(VolumeAttachmentStatus::ATTACHED)),
         AGE => age(attachment, now),
     }
     CSINode |node, now| {

@@ -27,8 +27,7 @@ pub(crate) static RESOURCES: &[&Resource] = &[
     &RESOURCE_POOL_STATUS_REQUESTS,
 ];
 
-static DEVICE_CLASS: Strategy =
-    Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
+static DEVICE_CLASS: Strategy = Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
 
 const DEVICE_CLASS_STORAGE: Storage =
     Storage::of::<v1::DeviceClass>("resource.k8s.io/v1", "DeviceClass", "/registry/deviceclasses/", "Yk2PTc1Ybxk=");
@@ -53,8 +52,7 @@ const RESOURCE_CLAIM_TEMPLATE_STORAGE: Storage = Storage::of::<v1::ResourceClaim
     "TuzjC49aUfM=",
 );
 
-static RESOURCE_SLICE: Strategy =
-    Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
+static RESOURCE_SLICE: Strategy = Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
 
 const RESOURCE_SLICE_STORAGE: Storage = Storage::of::<v1::ResourceSlice>(
     "resource.k8s.io/v1",

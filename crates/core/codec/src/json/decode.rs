@@ -65,10 +65,12 @@ impl<'a> Decoder<'a> {
                 self.scalar(ty, frame)
             }
             // The wrapper gives the list its name.
-            Type::Struct(schema) if schema.form == Form::Wrapper => match schema.fields.first().map(|field| &field.ty) {
-                Some(Type::List(list)) => self.list(ty, &list.elem, frame),
-                _ => self.any(frame),
-            },
+            Type::Struct(schema) if schema.form == Form::Wrapper => {
+                match schema.fields.first().map(|field| &field.ty) {
+                    Some(Type::List(list)) => self.list(ty, &list.elem, frame),
+                    _ => self.any(frame),
+                }
+            }
             Type::Struct(schema) => self.structure(schema, frame),
             Type::Bytes => self.bytes(frame),
             Type::List(list) => self.list(ty, &list.elem, frame),

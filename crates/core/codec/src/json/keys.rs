@@ -28,8 +28,8 @@ impl KeyIndex {
         if entries.len() <= FEW {
             return entries.iter().position(|(known, _)| known == key);
         }
-        for at in self.places.len()..entries.len() {
-            self.places.insert(entries[at].0.clone(), at);
+        for (at, (known, _)) in entries.iter().enumerate().skip(self.places.len()) {
+            self.places.insert(known.clone(), at);
         }
         self.places.get(key).copied()
     }

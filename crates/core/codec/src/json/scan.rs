@@ -394,9 +394,7 @@ fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     // Eight bytes at a time: a byte equal to `b` or below 0x20 sets its high bit, and nothing below the first such
     // byte is set wrongly.
     while let Some(chunk) = bytes.get(at..at + 8) {
-        let word = u64::from_le_bytes([
-            chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7],
-        ]);
+        let word = u64::from_le_bytes([chunk[0], chunk[1], chunk[2], chunk[3], chunk[4], chunk[5], chunk[6], chunk[7]]);
         let zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
         let control = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
         let found = zero(word ^ (ONES * u64::from(b'"'))) | zero(word ^ (ONES * u64::from(b'\\'))) | control;

@@ -7,7 +7,9 @@ use crate::error::DecodeError;
 use crate::json::any;
 use crate::json::scan::{Scanner, as_text};
 use crate::limits;
-use pintle_schema::{Duration, Field, Form, Map, MicroTime, Presence, Quantity, Str, Struct, Time, Type, Value, base64};
+use pintle_schema::{
+    Duration, Field, Form, Map, MicroTime, Presence, Quantity, Str, Struct, Time, Type, Value, base64,
+};
 
 /// The years 1 to 9999.
 const WRITABLE_SECONDS: std::ops::Range<i64> = -62_135_596_800..253_402_300_800;
@@ -54,11 +56,15 @@ fn props(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
 fn fields(schema: &Struct, bytes: &[u8], depth: usize, entries: &mut Vec<(Str, Value)>) -> Read<()> {
     let mut reader = Reader::new(bytes);
     let mut expected = 0;
+    // Fields come in the order of their numbers: one that lies behind all others is new.
+    let mut fresh = 0;
     while let Some((number, payload)) = reader.next()? {
         let Some(at) = find(schema, number, expected) else { continue };
         let field = &schema.fields[at];
         // A list's items share a number, so the next field may be the same one.
         expected = at;
+        let is_new = at >= fresh;
+        fresh = fresh.max(at + 1);
         if field.inline {
             if let (Some(inlined), Payload::Bytes(bytes)) = (field.ty.as_struct(), payload) {
                 let Some(depth) = depth.checked_sub(1) else { return Err(broken("exceeded max depth")) };
@@ -66,7 +72,7 @@ fn fields(schema: &Struct, bytes: &[u8], depth: usize, entries: &mut Vec<(Str, V
             }
             continue;
         }
-        add(schema, field, payload, depth, entries)?;
+        add(schema, field, payload, depth, is_new, entries)?;
     }
     Ok(())
 }
@@ -82,46 +88,35 @@ fn add(
     field: &Field,
     payload: Payload<'_>,
     depth: usize,
+    is_new: bool,
     entries: &mut Vec<(Str, Value)>,
 ) -> Read<()> {
     let name = field.name.as_str();
     // Repeated fields mostly come one after the other.
     let known = match entries.last() {
+        _ if is_new => None,
         Some((key, _)) if key == name => Some(entries.len() - 1),
         _ => entries.iter().position(|(key, _)| key == name),
     };
-    let wrong = || wrong_wire(schema.name.as_str(), name);
-    match (&field.ty, payload) {
-        (Type::List(list), payload) => {
-            let mut more = Vec::new();
+    match &field.ty {
+        Type::List(list) => {
+            let mut items = Vec::new();
             match (&list.elem, payload) {
                 // Numbers may be packed.
                 (Type::Int32 | Type::Int64 | Type::Bool, Payload::Bytes(packed)) => {
-                    unpack(&list.elem, packed, &mut more)?;
+                    unpack(&list.elem, packed, &mut items)?;
                 }
-                (elem, payload) => more.push(single(elem, payload, depth)?.ok_or_else(wrong)?),
+                (elem, payload) => items.push(single(elem, payload, depth)?.ok_or_else(|| wrong(schema, field))?),
             }
-            match known.and_then(|at| entries.get_mut(at)) {
-                Some((_, Value::List(items))) => items.append(&mut more),
-                _ => put(field, known, Value::List(more), entries),
-            }
+            add_items(field, known, items, entries);
         }
-        (Type::Map(map), Payload::Bytes(bytes)) => {
-            let (key, value) = entry(&map.elem, bytes, depth)?.ok_or_else(wrong)?;
-            match known.and_then(|at| entries.get_mut(at)) {
-                // Maps are written sorted: only what is not is searched for.
-                Some((_, Value::Map(map))) => match map.entries().last() {
-                    Some((last, _)) if *last < key => map.push(key, value),
-                    _ => {
-                        map.set(key, value);
-                    }
-                },
-                _ => put(field, known, Value::Map(Map::from_entries(vec![(key, value)])), entries),
-            }
+        Type::Map(map) => {
+            let Payload::Bytes(bytes) = payload else { return Err(wrong(schema, field)) };
+            let (key, value) = entry(&map.elem, bytes, depth)?.ok_or_else(|| wrong(schema, field))?;
+            add_entry(field, known, key, value, entries);
         }
-        (Type::Map(_), _) => return Err(wrong()),
-        (ty, payload) => {
-            let value = single(ty, payload, depth)?.ok_or_else(wrong)?;
+        ty => {
+            let value = single(ty, payload, depth)?.ok_or_else(|| wrong(schema, field))?;
             // What is zero and not a pointer is not shown unless always, and then by the canonical form.
             let shown = matches!(field.presence, Presence::Pointer | Presence::PointerAlways)
                 || matches!(ty, Type::Struct(_) | Type::IntOrString | Type::Bytes)
@@ -134,6 +129,31 @@ fn add(
     Ok(())
 }
 
+#[cold]
+fn wrong(schema: &Struct, field: &Field) -> DecodeError {
+    wrong_wire(schema.name.as_str(), field.name.as_str())
+}
+
+fn add_items(field: &Field, known: Option<usize>, mut items: Vec<Value>, entries: &mut Vec<(Str, Value)>) {
+    match known.and_then(|at| entries.get_mut(at)) {
+        Some((_, Value::List(list))) => list.append(&mut items),
+        _ => put(field, known, Value::List(items), entries),
+    }
+}
+
+fn add_entry(field: &Field, known: Option<usize>, key: Str, value: Value, entries: &mut Vec<(Str, Value)>) {
+    match known.and_then(|at| entries.get_mut(at)) {
+        // Maps are written sorted: only what is not is searched for.
+        Some((_, Value::Map(map))) => match map.entries().last() {
+            Some((last, _)) if *last < key => map.push(key, value),
+            _ => {
+                map.set(key, value);
+            }
+        },
+        _ => put(field, known, Value::Map(Map::from_entries(vec![(key, value)])), entries),
+    }
+}
+
 fn put(field: &Field, known: Option<usize>, value: Value, entries: &mut Vec<(Str, Value)>) {
     match known.and_then(|at| entries.get_mut(at)) {
         Some((_, slot)) => *slot = value,
@@ -142,7 +162,6 @@ fn put(field: &Field, known: Option<usize>, value: Value, entries: &mut Vec<(Str
 }
 
 fn unpack(elem: &Type, packed: &[u8], items: &mut Vec<Value>) -> Read<()> {
-    // A tag before each varint makes the packed form readable as fields; so read varints by hand.
     let mut value = 0u64;
     let mut shift = 0;
     for byte in packed {
@@ -191,8 +210,17 @@ fn text(bytes: &[u8]) -> Str {
     Str::from(as_text(bytes))
 }
 
-/// A value of a type; `None` when the payload's wire type is not the type's.
+/// A value of a type; `None` when the payload's wire type is not the type's. The recursion goes through here, so what
+/// needs room on the stack stands in a function of its own.
 fn single(ty: &Type, payload: Payload<'_>, depth: usize) -> Read<Option<Value>> {
+    match (ty, payload) {
+        (Type::Struct(schema), Payload::Bytes(bytes)) => structure(schema, bytes, depth).map(Some),
+        (ty, payload) => scalar(ty, payload),
+    }
+}
+
+#[inline(never)]
+fn scalar(ty: &Type, payload: Payload<'_>) -> Read<Option<Value>> {
     let bytes = match (ty, payload) {
         (Type::Bool | Type::Int32 | Type::Int64, Payload::Varint(value)) => return Ok(Some(int(ty, value))),
         (Type::Float64, Payload::Fixed64(bits)) => return Ok(Some(Value::Float(f64::from_bits(bits)))),
@@ -201,10 +229,9 @@ fn single(ty: &Type, payload: Payload<'_>, depth: usize) -> Read<Option<Value>> 
         _ => return Ok(None),
     };
     let value = match ty {
-        Type::Bool | Type::Int32 | Type::Int64 | Type::Float64 => return Ok(None),
+        Type::Bool | Type::Int32 | Type::Int64 | Type::Float64 | Type::Struct(_) => return Ok(None),
         Type::String | Type::Enum(_) => Value::String(text(bytes)),
         Type::Bytes => Value::from(base64::encode(bytes)),
-        Type::Struct(schema) => structure(schema, bytes, depth)?,
         Type::Quantity => quantity_text(bytes)?,
         Type::IntOrString => int_or_string(bytes)?,
         Type::Time => match timestamp(bytes)? {

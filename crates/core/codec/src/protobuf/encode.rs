@@ -37,21 +37,29 @@ fn props(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
 }
 
 fn fields(schema: &Struct, map: &Map, out: &mut Vec<u8>) {
+    let mut cursor = Cursor { map, next: 0, ordered: is_ordered(schema, map) };
     if schema.fields.iter().is_sorted_by_key(|field| field.proto) {
-        let mut cursor = Cursor { map, next: 0 };
         schema.fields.iter().for_each(|part| cursor.field(part, out));
         return;
     }
     let mut order: Vec<&Field> = schema.fields.iter().collect();
     order.sort_by_key(|field| field.proto);
-    let mut cursor = Cursor { map, next: 0 };
+    cursor.ordered = false;
     order.into_iter().for_each(|part| cursor.field(part, out));
+}
+
+/// Whether all entries are fields in the order of the schema, as in canonical values of structs without inlined ones.
+fn is_ordered(schema: &Struct, map: &Map) -> bool {
+    let mut names = schema.fields.iter().map(|field| field.name.as_str());
+    map.keys().all(|key| names.any(|name| name == key))
 }
 
 /// Finds fields in a map, expecting them in the order asked for.
 struct Cursor<'a> {
     map: &'a Map,
     next: usize,
+    /// A field that is not next is not there.
+    ordered: bool,
 }
 
 impl Cursor<'_> {
@@ -69,6 +77,7 @@ impl Cursor<'_> {
                 self.next += 1;
                 value
             }
+            _ if self.ordered => &Value::Null,
             _ => match entries.iter().position(|(key, _)| key == name) {
                 Some(at) => {
                     self.next = at + 1;
@@ -83,8 +92,8 @@ impl Cursor<'_> {
     /// A nested message whose fields stand among the owner's in JSON.
     fn inlined(&self, part: &Field, out: &mut Vec<u8>) {
         let Some(inlined) = part.ty.as_struct() else { return };
-        let absent = part.presence == Presence::Pointer
-            && !self.map.iter().any(|(key, _)| inlined.field(key).is_some());
+        let absent =
+            part.presence == Presence::Pointer && !self.map.iter().any(|(key, _)| inlined.field(key).is_some());
         if !absent {
             put_nested(part.proto, out, |out| fields(inlined, self.map, out));
         }
@@ -121,7 +130,7 @@ fn entry_list(number: u32, elem: &Type, entries: &Map, out: &mut Vec<u8>) {
         return;
     }
     let mut sorted: Vec<_> = entries.iter().collect();
-    sorted.sort_by(|(a, _), (b, _)| a.cmp(b));
+    sorted.sort_by_key(|(key, _)| *key);
     sorted.into_iter().for_each(|(key, value)| entry(key, value, out));
 }
 

@@ -46,9 +46,17 @@ pub(crate) fn put_nested(number: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut
         out[place] = length as u8;
         return;
     }
-    let mut prefix = Vec::with_capacity(10);
-    put_varint(length as u64, &mut prefix);
-    out.splice(place..=place, prefix);
+    // The content moves up to make room for what the length needs beyond its first byte.
+    let extra = (63 - (length as u64).leading_zeros() as usize) / 7;
+    let end = out.len();
+    out.resize(end + extra, 0);
+    out.copy_within(place + 1..end, place + 1 + extra);
+    let mut rest = length;
+    for byte in &mut out[place..place + extra] {
+        *byte = rest as u8 | 0x80;
+        rest >>= 7;
+    }
+    out[place + extra] = rest as u8;
 }
 
 /// A field as it stands on the wire.

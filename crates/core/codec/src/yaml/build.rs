@@ -15,7 +15,8 @@ type Build<T> = Result<T, DecodeError>;
 
 /// The value of a document, and the keys that stand twice in a map.
 pub(super) fn value(document: &Document) -> Build<(Value, Vec<String>)> {
-    let mut builder = Builder { document, decoded: 0, aliased: 0, inside: Vec::new(), depth: 0, duplicates: Vec::new() };
+    let mut builder =
+        Builder { document, decoded: 0, aliased: 0, inside: Vec::new(), depth: 0, duplicates: Vec::new() };
     let tree = builder.tree(document.root)?;
     Ok((json(tree)?, builder.duplicates))
 }
@@ -301,7 +302,13 @@ fn scalar_json(scalar: Scalar) -> Build<Value> {
         Scalar::Int(int) => Value::Int(int),
         Scalar::Unsigned(int) => Value::Float(int as f64),
         Scalar::Float(float) if !float.is_finite() => {
-            let text = if float.is_nan() { "NaN" } else if float > 0.0 { "+Inf" } else { "-Inf" };
+            let text = if float.is_nan() {
+                "NaN"
+            } else if float > 0.0 {
+                "+Inf"
+            } else {
+                "-Inf"
+            };
             return Err(DecodeError::Syntax(format!("json: unsupported value: {text}")));
         }
         // A whole number loses its point on the way, and is an integer from then on.

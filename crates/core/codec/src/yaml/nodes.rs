@@ -44,7 +44,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Document>, DecodeError> {
     let mut anchors: HashMap<usize, NodeId> = HashMap::new();
     let mut open: Vec<NodeId> = Vec::new();
     for event in Parser::new_from_str(&text) {
-        let (event, span) = event.map_err(|error| failure(&error))?;
+        let (event, span) = event.map_err(|error| failure(&error, &text))?;
         let line = span.start.line();
         let (kind, anchor) = match event {
             Event::DocumentEnd => return Ok((!nodes.is_empty()).then_some(Document { nodes, root: 0 })),
@@ -91,10 +91,34 @@ pub(super) fn error(text: &str) -> DecodeError {
     DecodeError::Syntax(format!("yaml: {text}"))
 }
 
-/// The reference counts lines from zero and leaves out the first.
-fn failure(found: &ScanError) -> DecodeError {
-    match found.marker().line() {
-        0 | 1 => error(found.info()),
-        line => error(&format!("line {}: {}", line, found.info())),
+/// The reference's text for what is no YAML: it leaves out what was being read, counts lines from zero, adds one for
+/// its scanner, and tells no line for the first.
+fn failure(found: &ScanError, text: &str) -> DecodeError {
+    let info = found.info();
+    let problem = match info.split_once(", ") {
+        Some((doing, problem)) if doing.starts_with("while ") => problem,
+        _ => info,
+    };
+    if problem == "found unknown anchor" {
+        let name: String = text.chars().skip(found.marker().index()).skip_while(|char| *char != '*').skip(1).collect();
+        let end = name.find(|char: char| char.is_whitespace() || ",[]{}".contains(char)).unwrap_or(name.len());
+        return error(&format!("unknown anchor '{}' referenced", name.get(..end).unwrap_or("")));
+    }
+    let line = found.marker().line();
+    let by_parser = PARSER_PROBLEMS.contains(&problem);
+    let problem = if problem == "expected ',' or ']'" { "did not find expected ',' or ']'" } else { problem };
+    match line.saturating_sub(1) {
+        0 => error(problem),
+        line => error(&format!("line {}: {problem}", line + usize::from(!by_parser))),
     }
 }
+
+/// What the parser finds out, not the scanner.
+const PARSER_PROBLEMS: &[&str] = &[
+    "did not find expected node content",
+    "did not find expected key",
+    "did not find expected ',' or '}'",
+    "expected ',' or ']'",
+    "did not find expected '-' indicator",
+    "did not find expected <document start>",
+];

@@ -1,0 +1,14 @@
+//! No input makes the YAML decoder panic, and what it reads can be written.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use pintle_codec::{Strictness, yaml};
+use pintle_schema::ApiType;
+use pintle_types::core::v1::Pod;
+
+fuzz_target!(|input: &[u8]| {
+    let _ = yaml::decode(Pod::schema(), input, Strictness::Collect);
+    if let Ok(parsed) = yaml::parse(input, Strictness::Collect) {
+        let _ = yaml::encode(&parsed.value);
+    }
+});

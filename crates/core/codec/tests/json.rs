@@ -1,0 +1,225 @@
+//! JSON decoding and encoding, row by row: what is accepted, what it becomes, and the reference's words for the rest.
+
+mod common;
+
+use common::Thing;
+use pintle_codec::{Decoded, Strictness, json};
+use pintle_schema::{ApiType, Value, canonicalize, value};
+
+fn decode(text: &str) -> Result<Decoded, String> {
+    json::decode(Thing::schema(), text.as_bytes(), Strictness::Collect).map_err(|error| error.to_string())
+}
+
+/// The canonical JSON of a spec.
+fn spec(text: &str) -> Result<String, String> {
+    let mut value = decode(&format!("{{\"spec\":{text}}}"))?.value;
+    canonicalize(Thing::schema(), &mut value);
+    let text = json::to_string(value.get("spec").expect("always shown"));
+    Ok(text.replace("\"enabled\":false,", "").replace(",\"enabled\":false", "").replace("\"enabled\":false", ""))
+}
+
+#[test]
+fn scalars_become_canonical() {
+    for (text, wanted) in [
+        (
+            r#"{"limits":{"cpu":".5","memory":"1024Mi","n":12,"blank":" 1"}}"#,
+            r#"{"limits":{"blank":"1","cpu":"500m","memory":"1Gi","n":"12"}}"#,
+        ),
+        (r#"{"renewed":"2024-01-01T00:00:00.123456+01:00"}"#, r#"{"renewed":"2023-12-31T23:00:00.123456Z"}"#),
+        (r#"{"timeout":"90s"}"#, r#"{"timeout":"1m30s"}"#),
+        (r#"{"data":{"a":"Zm9v\nYg==","b":[1,2,255]}}"#, r#"{"data":{"a":"Zm9vYg==","b":"AQL/"}}"#),
+        (r#"{"port":"http"}"#, r#"{"port":"http"}"#),
+        (r#"{"port":80}"#, r#"{"port":80}"#),
+        (r#"{"ratio":1e3}"#, r#"{"ratio":1000}"#),
+        (r#"{"ratio":1e21}"#, r#"{"ratio":1e+21}"#),
+        (r#"{"ratio":0.0000001}"#, r#"{"ratio":1e-7}"#),
+        (r#"{"raw":{"b":1,"a":1.5,"b":2}}"#, r#"{"raw":{"b":2,"a":1.5}}"#),
+        (r#"{"more":true}"#, r#"{"more":true}"#),
+        (r#"{"more":{"replicas":1}}"#, r#"{"more":{"replicas":1}}"#),
+        (r#"{"extra":{"b":["x"],"a":null}}"#, r#"{"extra":{"a":null,"b":["x"]}}"#),
+        (r#"{"disk":{"name":"d"}}"#, r#"{"disk":{"name":"d"}}"#),
+        (
+            r#"{"policy":"<&>\u2028\b\f\u0001é\ud83d\ude00\ud800"}"#,
+            "{\"policy\":\"\\u003c\\u0026\\u003e\\u2028\\b\\f\\u0001é😀\u{fffd}\"}",
+        ),
+    ] {
+        assert_eq!(spec(text).as_deref(), Ok(wanted), "{text}");
+    }
+}
+
+#[test]
+fn null_is_absence() {
+    for (text, wanted) in [
+        (r#"{"replicas":null,"parts":null,"limits":null,"policy":null,"more":null}"#, "{}"),
+        (
+            r#"{"parts":[null],"numbers":[null,1],"limits":{"a":null},"data":{"a":null}}"#,
+            r#"{"parts":[{"name":""}],"limits":{"a":"0"},"numbers":[0,1],"data":{"a":null}}"#,
+        ),
+    ] {
+        assert_eq!(spec(text).as_deref(), Ok(wanted), "{text}");
+    }
+}
+
+#[test]
+fn wrong_types_are_told_as_go_tells_them() {
+    let field = |path: &str, value: &str, ty: &str| {
+        Err(format!("json: cannot unmarshal {value} into Go struct field {path} of type {ty}"))
+    };
+    for (text, wanted) in [
+        (r#"{"replicas":"1"}"#, field("ThingSpec.spec.replicas", "string", "int32")),
+        (r#"{"replicas":1.5}"#, field("ThingSpec.spec.replicas", "number 1.5", "int32")),
+        (r#"{"replicas":2.0}"#, field("ThingSpec.spec.replicas", "number 2.0", "int32")),
+        (r#"{"replicas":4294967297}"#, field("ThingSpec.spec.replicas", "number 4294967297", "int32")),
+        (r#"{"parts":{}}"#, field("ThingSpec.spec.parts", "object", "[].Part")),
+        (r#"{"parts":[{"name":1}]}"#, field("Part.spec.parts.name", "number", "string")),
+        (r#"{"parts":[{"command":[true]}]}"#, field("Part.spec.parts.command", "bool", "string")),
+        (r#"{"disk":[]}"#, field("ThingSpec.spec.Source.disk", "array", ".Part")),
+        (r#"{"inner":{"enabled":0}}"#, field("ThingSpec.spec.inner.enabled", "number", "bool")),
+        (r#"{"port":true}"#, field("ThingSpec.spec.port", "bool", "int32")),
+        (r#"{"renewed":5}"#, field("ThingSpec.spec.renewed", "number", "string")),
+        (r#"{"extra":{"a":"b"}}"#, field("ThingSpec.spec.extra", "string", ".ExtraValue")),
+        (r#"{"data":{"a":"*"}}"#, Err("illegal base64 data at input byte 0".to_owned())),
+        (r#"{"data":{"a":{}}}"#, field("ThingSpec.spec.data", "object", "[]uint8")),
+        (r#"{"more":1}"#, Err("boolean or JSON schema expected".to_owned())),
+        (r#"{"timeout":"5"}"#, Err(r#"time: missing unit in duration "5""#.to_owned())),
+        (
+            r#"{"limits":{"cpu":true}}"#,
+            Err("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+                .to_owned()),
+        ),
+        // Only the first is told, but what a type's own decoder says ends decoding and wins.
+        (r#"{"replicas":"1","enabled":1}"#, field("ThingSpec.spec.replicas", "string", "int32")),
+        (r#"{"replicas":"1","timeout":"5"}"#, Err(r#"time: missing unit in duration "5""#.to_owned())),
+    ] {
+        assert_eq!(spec(text), wanted, "{text}");
+    }
+    assert_eq!(decode("[]").map(|_| ()), Err("json: cannot unmarshal array into Go value of type .Thing".to_owned()));
+}
+
+#[test]
+fn what_is_no_json_is_told_as_go_tells_it() {
+    let invalid = |char: &str, context: &str| format!("invalid character '{char}' {context}");
+    let end = || "unexpected end of JSON input".to_owned();
+    for (text, wanted) in [
+        ("", end()),
+        ("{", end()),
+        (r#"{"a":1"#, end()),
+        (r#"{"a":"b"#, end()),
+        (r#"{"a":-"#, end()),
+        ("x", invalid("x", "looking for beginning of value")),
+        ("\u{feff}{}", invalid("ï", "looking for beginning of value")),
+        ("{a:1}", invalid("a", "looking for beginning of object key string")),
+        (r#"{"a":1,}"#, invalid("}", "looking for beginning of object key string")),
+        (r#"{"a" 1}"#, invalid("1", "after object key")),
+        (r#"{"a":1 "b"}"#, invalid("\"", "after object key:value pair")),
+        (r#"{"a":[1 2]}"#, invalid("2", "after array element")),
+        ("{} x", invalid("x", "after top-level value")),
+        (r#"{"a":01}"#, invalid("1", "after object key:value pair")),
+        (r#"{"a":1.}"#, invalid("}", "after decimal point in numeric literal")),
+        (r#"{"a":1e}"#, invalid("}", "in exponent of numeric literal")),
+        (r#"{"a":-x}"#, invalid("x", "in numeric literal")),
+        (r#"{"a":nul}"#, invalid("}", "in literal null (expecting 'l')")),
+        (r#"{"a":trux}"#, invalid("x", "in literal true (expecting 'e')")),
+        ("{\"a\":\"\n\"}", invalid("\\n", "in string literal")),
+        ("{\"a\":\"\u{1}\"}", invalid("\\x01", "in string literal")),
+        (r#"{"a":"\x"}"#, invalid("x", "in string escape code")),
+        (r#"{"a":"\u12g"}"#, invalid("g", "in \\u hexadecimal character escape")),
+        // It wins over a wrong type that comes before.
+        (r#"{"spec":{"replicas":"x"}}}"#, invalid("}", "after top-level value")),
+    ] {
+        assert_eq!(decode(text).map(|_| ()), Err(wanted.clone()), "{text}");
+        assert_eq!(json::type_meta(text.as_bytes()).map_err(|error| error.to_string()), Err(wanted), "{text}");
+    }
+}
+
+#[test]
+fn unknown_and_duplicate_fields_are_listed_in_order() {
+    for (text, wanted) in [
+        (
+            r#"{"spec":{"foo":{"a":1,"a":2},"parts":[{"name":"a"},{"nme":1}]},"extra":1}"#,
+            r#"unknown field "spec.foo", unknown field "spec.parts[1].nme", unknown field "extra""#,
+        ),
+        (
+            r#"{"metadata":{"name":"a","name":"b","labels":{"x":"1","x":"2"},"Name":"c"}}"#,
+            r#"duplicate field "metadata.name", duplicate field "metadata.labels.x", unknown field "metadata.Name""#,
+        ),
+        (r#"{"spec":{"replicas":null,"replicas":1,"replicas":2}}"#, r#"duplicate field "spec.replicas""#),
+        // Types with a decoder of their own do not look.
+        (r#"{"spec":{"raw":{"a":1,"a":2},"more":{"foo":1}}}"#, ""),
+        (r#"{"foo":null}"#, r#"unknown field "foo""#),
+    ] {
+        let decoded = decode(text).expect("valid");
+        let found: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
+        assert_eq!(found.join(", "), wanted, "{text}");
+        let silent = json::decode(Thing::schema(), text.as_bytes(), Strictness::Ignore).expect("valid");
+        assert_eq!((silent.value, silent.problems), (decoded.value, Vec::new()));
+    }
+    let many: String = (0..200).map(|at| format!("\"f{at}\":1,")).collect();
+    assert_eq!(decode(&format!("{{{many}\"metadata\":{{}}}}")).expect("valid").problems.len(), 100);
+}
+
+#[test]
+fn the_last_of_a_duplicate_field_wins_and_structs_grow_together() {
+    let decoded = decode(r#"{"metadata":{"name":"a","labels":{"x":"1"}},"metadata":{"name":"b","labels":{"y":"2"}}}"#);
+    let metadata = value!({"name": "b", "labels": {"x": "1", "y": "2"}});
+    assert_eq!(decoded.expect("valid").value, value!({"metadata": metadata}));
+}
+
+#[test]
+fn depth_is_bounded_and_safe_on_a_small_stack() {
+    let run = || {
+        let deep = |count: usize| format!("{{\"spec\":{{\"raw\":{}{}}}}}", "[".repeat(count), "]".repeat(count));
+        assert!(decode(&deep(400)).is_ok());
+        assert_eq!(decode(&deep(9000)).map(|_| ()), Err("invalid character '[' exceeded max depth".to_owned()));
+        // What is passed over may be as deep as in the reference.
+        let unknown = |count: usize| deep(count).replace("raw", "unknown");
+        assert_eq!(decode(&unknown(9_998)).map(|decoded| decoded.problems.len()), Ok(1));
+        assert_eq!(decode(&unknown(9_999)).map(|_| ()), Err("invalid character '[' exceeded max depth".to_owned()));
+        let inner = |count: usize| format!("{{\"spec\":{}{{}}{}}}", "{\"inner\":".repeat(count), "}".repeat(count));
+        let decoded = decode(&inner(400)).expect("valid").value;
+        let mut value = decoded.clone();
+        canonicalize(Thing::schema(), &mut value);
+        assert_eq!(json::decode_trusted(Thing::schema(), &json::to_vec(&value)), Ok(value));
+        assert!(json::conform(Thing::schema(), decoded, Strictness::Collect).is_ok());
+        assert!(decode(&inner(9_000)).is_err());
+    };
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread");
+    assert!(thread.join().is_ok());
+}
+
+#[test]
+fn many_keys_cost_what_they_are_long() {
+    // Descending, so that no order helps.
+    let keys: Vec<String> = (0..60_000).rev().map(|at| format!("\"k{at:06}\":\"v\"")).collect();
+    let text = format!("{{\"metadata\":{{\"labels\":{{{}}}}}}}", keys.join(","));
+    let start = std::time::Instant::now();
+    assert_eq!(decode(&text).expect("valid").problems, []);
+    assert!(start.elapsed().as_secs() < 5, "this must not be quadratic");
+}
+
+#[test]
+fn a_tree_is_brought_under_a_schema() {
+    let tree = value!({"spec": {"replicas": (Value::Float(2.0)), "limits": {"cpu": (Value::Float(0.5))}, "foo": 1, "parts": [null]}});
+    let conformed = json::conform(Thing::schema(), tree.clone(), Strictness::Collect).expect("valid");
+    assert_eq!(conformed.value, value!({"spec": {"replicas": 2, "limits": {"cpu": "500m"}, "parts": [{}]}}));
+    assert_eq!(conformed.problems.iter().map(ToString::to_string).collect::<Vec<_>>(), [r#"unknown field "spec.foo""#]);
+    let refused = json::conform_json(Thing::schema(), tree, Strictness::Ignore).map_err(|error| error.to_string());
+    let wanted = "json: cannot unmarshal number 2.0 into Go struct field ThingSpec.spec.replicas of type int32";
+    assert_eq!(refused, Err(wanted.to_owned()));
+}
+
+#[test]
+fn type_meta_is_found_whatever_its_case() {
+    let found = json::type_meta(br#"{"KIND":"Thing","spec":{"kind":1},"apiVersion":"v1"}"#).expect("valid");
+    assert_eq!((found.kind.as_str(), found.api_version.as_str()), ("Thing", "v1"));
+    assert_eq!(json::type_meta(b"null"), Ok(json::TypeMeta::default()));
+    for (text, wanted) in [
+        (r#"{"kind":5}"#, "json: cannot unmarshal number into Go struct field .kind of type string"),
+        (
+            "[]",
+            r#"json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#,
+        ),
+    ] {
+        assert_eq!(json::type_meta(text.as_bytes()).map_err(|error| error.to_string()), Err(wanted.to_owned()));
+    }
+}

@@ -1,0 +1,108 @@
+//! YAML, row by row: what a document becomes and the reference's words for what is none.
+
+mod common;
+
+use common::Thing;
+use pintle_codec::{Strictness, json, yaml};
+use pintle_schema::{ApiType, Value, value};
+
+fn parse(text: &str) -> Result<String, String> {
+    let parsed = yaml::parse(text.as_bytes(), Strictness::Collect).map_err(|error| error.to_string())?;
+    let problems: String = parsed.problems.iter().map(|problem| format!(" ! {problem}")).collect();
+    Ok(json::to_string(&parsed.value) + &problems)
+}
+
+#[test]
+fn documents_become_json() {
+    for (text, wanted) in [
+        ("", "null"),
+        ("# nothing\n", "null"),
+        ("b: 1\na: [x, 'y', \"z\"]\n", r#"{"a":["x","y","z"],"b":1}"#),
+        (
+            "a: yes\nb: on\nc: 'yes'\nd: 0777\ne: 1_000\nf: 2.0\ng: 1e3\nh: ~\n",
+            r#"{"a":true,"b":true,"c":"yes","d":511,"e":1000,"f":2,"g":1000,"h":null}"#,
+        ),
+        ("1: a\ntrue: b\n1.5: c\n", r#"{"1":"a","1.5":"c","true":"b"}"#),
+        ("a: 2024-01-02\nb: 12:30\n", r#"{"a":"2024-01-02","b":"12:30"}"#),
+        ("a: |\n  x\n  y\nb: >-\n  x\n  y\n", r#"{"a":"x\ny\n","b":"x y"}"#),
+        ("a: 1\n---\nb: 2\n", r#"{"a":1}"#),
+        ("a: &x {k: v}\nb: *x\nc:\n  <<: *x\n  l: m\n", r#"{"a":{"k":"v"},"b":{"k":"v"},"c":{"k":"v","l":"m"}}"#),
+        ("a: !!str 5\nb: !!float 5\nc: !!binary Zm9v\n", r#"{"a":"5","b":5,"c":"foo"}"#),
+        ("a: 9223372036854775808\n", r#"{"a":9223372036854776000}"#),
+        ("{\"a\": [1, {\"b\": null}]}", r#"{"a":[1,{"b":null}]}"#),
+        (
+            "a: x\nb: 1\na: z\n",
+            "{\"a\":\"z\",\"b\":1} ! yaml: unmarshal errors:\n  line 3: key \"a\" already set in map",
+        ),
+        (
+            "a:\n  b: 1\n  b: 2\n1: x\n1: z\n",
+            "{\"1\":\"z\",\"a\":{\"b\":2}} ! yaml: unmarshal errors:\n  line 3: key \"b\" already set in map\n  line 5: key 1 already set in map",
+        ),
+    ] {
+        assert_eq!(parse(text).as_deref(), Ok(wanted), "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_yaml_is_told_as_the_reference_tells_it() {
+    for (text, wanted) in [
+        ("a: b: c", "yaml: mapping values are not allowed in this context"),
+        ("a: 1\nb: c: d\n", "yaml: line 2: mapping values are not allowed in this context"),
+        ("{", "yaml: line 1: did not find expected node content"),
+        ("a: *x\n", "yaml: unknown anchor 'x' referenced"),
+        ("a: !!int x\n", "yaml: cannot decode !!str `x` as a !!int"),
+        ("a: .nan\n", "json: unsupported value: NaN"),
+        ("{{b}: c}\n", r#"yaml: invalid map key: map[interface {}]interface {}{"b":interface {}(nil)}"#),
+        ("<<: 1\n", "yaml: map merge requires map or sequence of maps as the value"),
+    ] {
+        assert_eq!(parse(text), Err(wanted.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn aliases_and_depth_are_bounded() {
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..9 {
+        let items = vec![format!("*a{}", level - 1); 10].join(", ");
+        bomb.push_str(&format!("a{level}: &a{level} [{items}]\n"));
+    }
+    assert_eq!(parse(&bomb), Err("yaml: document contains excessive aliasing".to_owned()));
+    let mut chain = "a0: &a0 [x]\n".to_owned();
+    for level in 1..2000 {
+        chain.push_str(&format!("a{level}: &a{level} [*a{}]\n", level - 1));
+    }
+    assert!(parse(&chain).is_err());
+    let run = || {
+        assert!(parse(&"- ".repeat(5_000)).is_err());
+        assert!(parse(&"[".repeat(5_000)).is_err());
+        assert!(parse(&"a: ".repeat(5_000)).is_err());
+    };
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(run).expect("a thread");
+    assert!(thread.join().is_ok());
+}
+
+#[test]
+fn values_are_written_as_the_reference_writes_them() {
+    let value = value!({
+        "kind": "Thing", "a10": 1, "a9": (Value::Float(1.5)), "b": {"empty": {}, "none": [], "list": [{"x": 1, "y": null}, "z"]},
+        "text": "two\nlines\n", "yes": "yes", "number": "12", "date": "2024-01-02", "base60": "12:30", "colon": "a: b", "nothing": ""
+    });
+    let wanted = "a9: 1.5\na10: 1\nb:\n  empty: {}\n  list:\n  - x: 1\n    \"y\": null\n  - z\n  none: []\nbase60: \"12:30\"\n\
+                  colon: 'a: b'\ndate: \"2024-01-02\"\nkind: Thing\nnothing: \"\"\nnumber: \"12\"\ntext: |\n  two\n  lines\n\"yes\": \"yes\"\n";
+    assert_eq!(yaml::encode(&value), wanted);
+}
+
+#[test]
+fn problems_of_yaml_come_before_those_of_the_schema() {
+    let text = "metadata:\n  name: a\n  name: b\nspec:\n  replicas: 2.0\n  foo: 1\n";
+    let decoded = yaml::decode(Thing::schema(), text.as_bytes(), Strictness::Collect).expect("valid");
+    assert_eq!(decoded.value, value!({"metadata": {"name": "b"}, "spec": {"replicas": 2}}));
+    let problems: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        ["yaml: unmarshal errors:\n  line 3: key \"name\" already set in map", "unknown field \"spec.foo\""]
+    );
+    let refused = yaml::decode(Thing::schema(), b"spec: {replicas: yes}", Strictness::Collect);
+    let wanted = "json: cannot unmarshal bool into Go struct field ThingSpec.spec.replicas of type int32";
+    assert_eq!(refused.map_err(|error| error.to_string()), Err(wanted.to_owned()));
+}

@@ -1,0 +1,75 @@
+//! What the whole-server tests share: a server in this process or the real binary, and a small HTTP client.
+//! Guarantees that nothing outlives a test: servers are stopped and folders removed when they are dropped.
+//! Must never let time decide: whoever waits, waits for a condition, with a deadline that only a failure reaches.
+
+// Each test file uses its part of this module.
+#![allow(dead_code)]
+
+pub mod http;
+pub mod in_process;
+pub mod process;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a condition may take before the test gives up.
+pub const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Calls `check` until it gives something.
+///
+/// # Panics
+/// Nothing came within the deadline.
+pub fn wait_for<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        if let Some(found) = check() {
+            return found;
+        }
+        assert!(start.elapsed() < DEADLINE, "still waiting for {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A folder of a test's own, gone when dropped.
+pub struct Scratch(PathBuf);
+
+impl Scratch {
+    pub fn new() -> Scratch {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("pintle-test-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a temporary folder");
+        Scratch(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Writes a file and says where it is.
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).expect("a file written");
+        path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed is left to the system's own cleaning.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The resourceVersion of an object or a list.
+pub fn resource_version(object: &Value) -> u64 {
+    let text = object["metadata"]["resourceVersion"].as_str();
+    text.and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("no resourceVersion in {object}"))
+}
+
+/// The name of an object.
+pub fn name(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_else(|| panic!("no name in {object}"))
+}

@@ -1,0 +1,166 @@
+//! The real binary as a child process: its files, its start, its end.
+//! Guarantees that a started server answers (it has printed its last line), and that it is killed when dropped.
+//! Must never use a fixed port: a port that somebody took in the meantime is replaced by another.
+
+use super::http::Endpoint;
+use super::{DEADLINE, Scratch};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+
+/// The administrator's token in every installation.
+pub const ADMIN_TOKEN: &str = "admin-token";
+/// The token of somebody who may do nothing.
+pub const NOBODY_TOKEN: &str = "nobody-token";
+
+/// What stays from one start to the next: data, certificates, tokens.
+pub struct Installation {
+    pub scratch: Scratch,
+}
+
+impl Installation {
+    pub fn new() -> Installation {
+        let scratch = Scratch::new();
+        let tokens = format!("{ADMIN_TOKEN},admin,1,\"system:masters\"\n{NOBODY_TOKEN},nobody,2\n");
+        scratch.write("tokens.csv", &tokens);
+        Installation { scratch }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.path("data/kubeconfig")
+    }
+
+    /// The command line of a usual start.
+    pub fn command(&self, port: u16) -> Command {
+        let mut command = pintle(self.scratch.path());
+        command.args(["serve", "--bind-address", "127.0.0.1", "--secure-port", &port.to_string()]);
+        command.arg("--data-dir").arg(self.path("data"));
+        command.arg("--cert-dir").arg(self.path("certs"));
+        command.arg("--token-auth-file").arg(self.path("tokens.csv"));
+        command.args(["--authorization-mode", "Node,RBAC", "--service-cluster-ip-range", "10.0.0.0/24"]);
+        command
+    }
+
+    pub fn start(&self) -> Process {
+        start(|port| self.command(port), &self.path("certs"))
+    }
+}
+
+/// The binary, to be started in a folder, without output.
+pub fn pintle(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_pintle"));
+    command.current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// A port that nobody had a moment ago.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("its address").port()
+}
+
+/// Starts the binary on a free port and waits until it serves. Its certificates are in `certs`.
+pub fn start(command: impl Fn(u16) -> Command, certs: &Path) -> Process {
+    for _ in 0..10 {
+        let port = free_port();
+        match try_start(command(port), port, certs) {
+            Ok(process) => return process,
+            Err(text) if text.contains("in use") => {}
+            Err(text) => panic!("the server did not start: {text}"),
+        }
+    }
+    panic!("no port stayed free");
+}
+
+fn try_start(mut command: Command, port: u16, certs: &Path) -> Result<Process, String> {
+    let folder = Scratch::new();
+    let errors = File::create(folder.path().join("stderr")).expect("a file for what it says");
+    let mut child = command.stdout(Stdio::piped()).stderr(errors).spawn().expect("the binary starts");
+    let stdout = child.stdout.take().expect("its output");
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                break;
+            }
+        }
+    });
+    let mut process = Process { child, output: Vec::new(), port, certs: certs.to_owned(), folder };
+    let start = Instant::now();
+    while let Ok(line) = lines.recv_timeout(DEADLINE.saturating_sub(start.elapsed())) {
+        let last = line.starts_with("export KUBECONFIG=");
+        process.output.push(line);
+        if last {
+            return Ok(process);
+        }
+    }
+    Err(process.errors())
+}
+
+/// A running server, killed when dropped.
+pub struct Process {
+    child: Child,
+    /// What it printed until it served.
+    pub output: Vec<String>,
+    pub port: u16,
+    certs: PathBuf,
+    folder: Scratch,
+}
+
+impl Process {
+    /// Where it serves, with the administrator's token.
+    pub fn endpoint(&self) -> Endpoint {
+        let mut roots = RootCertStore::empty();
+        let authority = CertificateDer::from_pem_file(self.certs.join("ca.crt")).expect("the authority");
+        roots.add(authority).expect("a certificate");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.expect("versions").with_root_certificates(roots).with_no_client_auth();
+        Endpoint {
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, self.port)),
+            tls: Some(Arc::new(config)),
+            token: Some(ADMIN_TOKEN.to_owned()),
+        }
+    }
+
+    /// What it has said on stderr.
+    pub fn errors(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default()
+    }
+
+    /// Sends a signal by name.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "no signal {name}");
+    }
+
+    /// SIGKILL: it has no time for anything.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("killed");
+        self.child.wait().expect("gone");
+    }
+
+    /// How it ended, or `None` while it runs.
+    pub fn exit_status(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("its state")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail where it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
