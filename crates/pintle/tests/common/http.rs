@@ -104,6 +104,12 @@ impl Answer {
         assert_eq!(self.status, status, "{}", self.text());
         self.json()
     }
+
+    /// # Panics
+    /// The answer is not 200 with this body.
+    pub fn expect_text(&self, text: &str) {
+        assert_eq!((self.status, self.text().as_str()), (200, text));
+    }
 }
 
 /// One connection, opened when needed. After an error the next request opens another.

@@ -1,0 +1,131 @@
+//! Starting and stopping the real binary: signals, a second start, a second process, wrong flags, an empty folder.
+//! Guarantees that an operator gets clean ends and clear refusals.
+//! Must never use the default port: somebody may be serving there.
+
+mod common;
+
+use common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, free_port, pintle, start};
+use common::{Scratch, name, resource_version, wait_for};
+use serde_json::json;
+use std::process::Stdio;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+#[test]
+fn a_signal_ends_it_in_good_order_and_what_was_written_stays() {
+    let installation = Installation::new();
+    let mut written = Vec::new();
+    for signal in ["TERM", "INT"] {
+        let mut process = installation.start();
+        let mut client = process.endpoint().client();
+        let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+        let names: Vec<_> = list["items"].as_array().expect("items").iter().map(name).collect();
+        assert_eq!(names, written, "before {signal}");
+
+        let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion={}", resource_version(&list)));
+        let watch = watch.as_mut().expect("a watch");
+        let new = format!("before-{}", signal.to_lowercase());
+        let object = json!({"metadata": {"name": new}});
+        client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+        assert_eq!(watch.event().0, "ADDED", "the watch is open");
+
+        process.signal(signal);
+        let status = wait_for("the end", || process.exit_status());
+        assert_eq!(status.code(), Some(0), "{signal}: {}", process.errors());
+        assert!(watch.next().expect("an end in good order").is_none(), "{signal}: nothing follows");
+        written.push(new);
+        written.sort();
+    }
+}
+
+#[test]
+fn a_second_process_on_the_same_data_is_refused() {
+    let installation = Installation::new();
+    let process = installation.start();
+    let second = installation.command(free_port()).output().expect("an end");
+    let errors = String::from_utf8_lossy(&second.stderr).into_owned();
+    assert_eq!(second.status.code(), Some(1), "{errors}");
+    assert_eq!(errors.lines().count(), 1, "one clear line: {errors}");
+    assert!(errors.contains("data/store") && errors.contains("another process"), "{errors}");
+    // The first one has not noticed.
+    process.endpoint().client().get("/readyz").expect("an answer").expect_text("ok");
+}
+
+#[test]
+fn command_lines_that_are_refused() {
+    let rows = [
+        (vec!["serve", "--no-such-flag=1"], "unknown flag: --no-such-flag"),
+        (vec!["--no-such-flag"], "unknown flag: --no-such-flag"),
+        (vec!["serve", "--egress-selector-config-file=x"], "flag --egress-selector-config-file is not supported"),
+        (vec!["serve", "--secure-port"], "flag needs an argument: --secure-port"),
+        (vec!["serve", "--secure-port=x"], "invalid argument \"x\" for \"--secure-port\" flag: must be between 1 and 65535"),
+        (vec!["serve", "--token-auth-file=no-such-file"], "--token-auth-file"),
+        (vec!["dance"], "unknown command \"dance\""),
+    ];
+    let folder = Scratch::new();
+    for (words, message) in rows {
+        let end = pintle(folder.path()).args(&words).output().expect("an end");
+        let errors = String::from_utf8_lossy(&end.stderr).into_owned();
+        assert_eq!(end.status.code(), Some(1), "{words:?}: {errors}");
+        assert!(errors.contains(message), "{words:?}: {errors}");
+        assert!(end.stdout.is_empty(), "{words:?}");
+    }
+    let left = std::fs::read_dir(folder.path()).expect("the folder").count();
+    assert_eq!(left, 0, "a refused command line leaves nothing behind");
+}
+
+#[test]
+fn alone_in_an_empty_folder_it_makes_everything_it_needs() {
+    let folder = Scratch::new();
+    let command = |port: u16| {
+        let mut command = pintle(folder.path());
+        command.arg(format!("--secure-port={port}"));
+        command
+    };
+    let data = folder.path().join("pintle-data");
+    let process = start(command, &data.join("certs"));
+    let kubeconfig = data.join("kubeconfig");
+    let export = format!("export KUBECONFIG={}", kubeconfig.display());
+    assert_eq!(process.output.last(), Some(&export));
+    let said = process.output.join("\n");
+    let url = format!("https://127.0.0.1:{}", process.port);
+    assert!(said.contains(&url), "where it serves: {said}");
+    assert!(said.contains("data: pintle-data"), "where its data is: {said}");
+    for file in ["certs/ca.crt", "certs/ca.key", "certs/apiserver.crt", "certs/admin.crt"] {
+        assert!(data.join(file).is_file(), "{file}");
+    }
+    let text = std::fs::read_to_string(&kubeconfig).expect("the kubeconfig");
+    assert!(text.contains(&format!("server: {url}\n")) && text.contains("client-certificate-data: "), "{text}");
+    // Nobody enters with a token here: there is no token file.
+    process.endpoint().client().get(CONFIG_MAPS).expect("an answer").expect(401);
+}
+
+#[test]
+fn no_credential_no_data() {
+    let installation = Installation::new();
+    let process = installation.start();
+    let tokens = [(Some(ADMIN_TOKEN), 200), (Some(NOBODY_TOKEN), 403), (Some("wrong"), 401), (None, 403)];
+    for (token, status) in tokens {
+        let mut endpoint = process.endpoint();
+        endpoint.token = token.map(str::to_owned);
+        let mut client = endpoint.client();
+        let answer = client.get(CONFIG_MAPS).expect("an answer");
+        assert_eq!(answer.status, status, "{token:?}: {}", answer.text());
+        let open = if status == 401 { 401 } else { 200 };
+        for path in ["/version", "/readyz", "/livez", "/healthz"] {
+            let answer = client.get(path).expect("an answer");
+            assert_eq!(answer.status, open, "{token:?} {path}: {}", answer.text());
+        }
+    }
+}
+
+#[test]
+fn help_and_version_print_and_end() {
+    let folder = Scratch::new();
+    for (word, text) in [("--help", "--data-dir"), ("--version", "Kubernetes v1.36")] {
+        let end = pintle(folder.path()).arg(word).stderr(Stdio::null()).output().expect("an end");
+        assert_eq!(end.status.code(), Some(0), "{word}");
+        let said = String::from_utf8_lossy(&end.stdout).into_owned();
+        assert!(said.contains(text), "{word}: {said}");
+    }
+}
