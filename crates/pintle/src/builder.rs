@@ -16,7 +16,7 @@ use pintle_endpoints::metrics::Metrics;
 use pintle_endpoints::router::{Router, RuntimeConfig};
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ServerConfig, Shutdown, TlsConfig};
-use pintle_registry::{Environment, Registry};
+use pintle_registry::{AdmitAll, Environment, Registry};
 use pintle_schema::Time;
 use pintle_storage::{Store, StoreError};
 use std::fmt;
@@ -124,7 +124,7 @@ impl Builder {
         let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
         self.store.start(Box::new(cache.feeder())).map_err(StartError::Store)?;
         let environment = Box::new(System { feature_gate: self.feature_gate });
-        let registry = Registry::new(cache, self.store.clone(), environment, pintle_kinds::all());
+        let registry = Registry::new(cache, self.store.clone(), environment, Box::new(AdmitAll), pintle_kinds::all());
         let first_objects = pintle_bootstrap::Settings {
             service_ranges: self.service_ranges,
             advertise_address: self.advertise_address.unwrap_or(address.ip()),

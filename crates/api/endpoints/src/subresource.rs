@@ -9,7 +9,7 @@ use crate::serve::{Answer, Context};
 use crate::write::{self, Patch, PatchType, knows, read_body};
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use pintle_kinds::resource::{Action, Resource, ScalePaths, Subresource, Verbs};
-use pintle_registry::update::Update;
+use pintle_registry::update::{SubresourcePart, Update};
 use pintle_registry::{Payload, Result, Status, Target, WriteOptions, metadata, status};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_schema::{ApiType, ApiValue, Str, Time, Value, ViewMut, canonicalize, value};
@@ -41,8 +41,8 @@ pub async fn serve(context: &Context, resource: &'static Resource, path: &Resour
     match subresource.action {
         Action::Part(part) => match verb {
             Verbs::GET => crate::read::get(context, &target, wanted),
-            Verbs::UPDATE => write::update(context, &target, wanted, request, Some(part)).await,
-            _ => write::patch(context, &target, wanted, request, Some(part)).await,
+            Verbs::UPDATE => write::update(context, &target, wanted, request, Some(SubresourcePart { name: subresource.name, rules: part })).await,
+            _ => write::patch(context, &target, wanted, request, Some(SubresourcePart { name: subresource.name, rules: part })).await,
         },
         Action::Scale(paths) => scale(context, &target, subresource, paths, wanted, request, verb).await,
         Action::Binding => {
@@ -231,7 +231,7 @@ pub async fn bind(context: &Context, namespace: &str, name: &str, binding: &Valu
         mark_scheduled(&mut pod, context.api.registry.environment.now_unix());
         Ok(pod)
     };
-    let update = Update { change: &change, part: Some(&BIND), create: false, from_stored: true };
+    let update = Update { change: &change, part: Some(SubresourcePart { name: "binding", rules: &BIND }), create: false, from_stored: true };
     let options = WriteOptions { dry_run, requester: context.requester(), ..WriteOptions::default() };
     context.api.registry.update(&target, &update, &options).await?;
     let wanted = Wanted { shape: Shape::Object, ..wanted };

@@ -12,8 +12,7 @@ use http::header::CONTENT_TYPE;
 use pintle_apply::{PatchError, json_patch, merge_patch, strategic};
 use pintle_codec::{StrictProblem, Strictness, json};
 use pintle_kinds::resource::Resource;
-use pintle_kinds::strategy::Part;
-use pintle_registry::update::Update;
+use pintle_registry::update::{SubresourcePart, Update};
 use pintle_registry::{Result, Status, Target, Written, metadata};
 use pintle_schema::{Struct, Value};
 use std::sync::Mutex;
@@ -47,7 +46,7 @@ pub async fn create(context: &Context, target: &Target, wanted: Wanted, request:
 ///
 /// # Errors
 /// The body or the object is refused.
-pub async fn update(context: &Context, target: &Target, wanted: Wanted, request: Request, part: Option<&Part>) -> Result<Answer> {
+pub async fn update(context: &Context, target: &Target, wanted: Wanted, request: Request, part: Option<SubresourcePart<'_>>) -> Result<Answer> {
     let query = write_options(&context.query, "UpdateOptions", context.requester())?;
     let bytes = read_body(request.body).await?;
     let mut warnings = Vec::new();
@@ -159,7 +158,7 @@ impl PatchType {
 ///
 /// # Errors
 /// The patch cannot be read or applied, or its result is refused.
-pub async fn patch(context: &Context, target: &Target, wanted: Wanted, request: Request, part: Option<&Part>) -> Result<Answer> {
+pub async fn patch(context: &Context, target: &Target, wanted: Wanted, request: Request, part: Option<SubresourcePart<'_>>) -> Result<Answer> {
     let kind = PatchType::of(context.header(CONTENT_TYPE))?;
     let query = write_options(&context.query, "PatchOptions", context.requester())?;
     let bytes = read_body(request.body).await?;

@@ -3,7 +3,7 @@
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create};
 use crate::status::{Cause, Result, Status};
-use crate::{Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
+use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect, Transaction, Write};
 
@@ -60,6 +60,9 @@ impl Registry {
     /// Generation, strategy, validation and canonical form of a new object.
     fn prepare_new(&self, target: &Target, object: &mut Value, options: &WriteOptions, warnings: &mut Vec<String>) -> Result<()> {
         let strategy = target.resource.strategy;
+        self.finish(target, object);
+        let request = AdmissionRequest { registry: self, target, subresource: "", old: None, options };
+        self.admission.mutate(&request, object, warnings)?;
         metadata::clear(object, "generation");
         if strategy.generation.is_some() {
             metadata::set(object, "generation", 1);
@@ -71,7 +74,7 @@ impl Registry {
         }
         validate_create(target, object, self.environment.as_ref())?;
         self.finish(target, object);
-        Ok(())
+        self.admission.validate(&request, object, warnings)
     }
 
     async fn create_once(&self, target: &Target, mut object: Value, options: &WriteOptions) -> Result<Written> {

@@ -3,6 +3,7 @@
 //! What differs between kinds comes from their `Resource` and `Strategy`; nothing here knows a kind by name. Handlers
 //! above decide how a request is spelled and how an answer looks; here stands what happens.
 
+pub mod admission;
 pub mod create;
 pub mod delete;
 pub mod environment;
@@ -14,6 +15,7 @@ pub mod selection;
 pub mod status;
 pub mod update;
 
+pub use admission::{Admission, AdmissionRequest, AdmitAll};
 pub use environment::Environment;
 pub use list::{ListOptions, Page};
 pub use options::{DeleteOptions, Requester, WriteOptions};
@@ -33,6 +35,7 @@ pub struct Registry {
     pub cache: Arc<Cache>,
     pub store: Arc<dyn Store>,
     pub environment: Box<dyn Environment>,
+    pub admission: Box<dyn Admission>,
     /// The resource whose version is the storage version, by storage prefix: it names the selectable fields.
     hubs: HashMap<&'static str, &'static Resource>,
 }
@@ -88,6 +91,7 @@ impl Registry {
         cache: Arc<Cache>,
         store: Arc<dyn Store>,
         environment: Box<dyn Environment>,
+        admission: Box<dyn Admission>,
         resources: impl Iterator<Item = &'static Resource>,
     ) -> Self {
         let mut hubs: HashMap<&'static str, &'static Resource> = HashMap::new();
@@ -99,7 +103,7 @@ impl Registry {
                 }
             }
         }
-        Registry { cache, store, environment, hubs }
+        Registry { cache, store, environment, admission, hubs }
     }
 
     /// The target of a request; `None` when the resource stores nothing.

@@ -5,7 +5,7 @@
 
 use crate::prepare::validate_update;
 use crate::status::{Result, Status};
-use crate::{Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
+use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_cache::Object;
 use pintle_kinds::strategy::Part;
 use pintle_schema::Value;
@@ -19,11 +19,18 @@ const ATTEMPTS: usize = 6;
 /// A change: from the object as the target's version shows it (`None`: there is none) to the new one, decoded.
 pub type Change<'a> = dyn Fn(Option<&Value>) -> Result<Value> + Send + Sync + 'a;
 
+/// The part of an object that a subresource writes.
+#[derive(Clone, Copy)]
+pub struct SubresourcePart<'a> {
+    pub name: &'static str,
+    pub rules: &'a Part,
+}
+
 /// How an update is asked for.
 pub struct Update<'a> {
     pub change: &'a Change<'a>,
     /// The part of the object that a subresource writes; `None` for the object itself.
-    pub part: Option<&'a Part>,
+    pub part: Option<SubresourcePart<'a>>,
     /// A missing object is created, whatever the kind's strategy says (apply).
     pub create: bool,
     /// Whether the change was computed from the stored object, as patches are.
@@ -116,6 +123,9 @@ impl Registry {
         metadata::carry_over(&mut object, old);
         self.finish(target, &mut object);
         let mut warnings = Vec::new();
+        let subresource = update.part.map_or("", |part| part.name);
+        let request = AdmissionRequest { registry: self, target, subresource, old: Some(old), options };
+        self.admission.mutate(&request, &mut object, &mut warnings)?;
         let mut context = self.context(options, &mut warnings);
         match update.part {
             None => {
@@ -124,7 +134,7 @@ impl Registry {
                     prepare(&mut object, old, &mut context);
                 }
             }
-            Some(part) => {
+            Some(SubresourcePart { rules: part, .. }) => {
                 if part.keeps_metadata {
                     metadata::keep_all(&mut object, old);
                 }
@@ -137,6 +147,7 @@ impl Registry {
         self.finish(target, &mut object);
         self.count_generation(target, &mut object, old);
         validate_update(target, &object, old).map_err(|status| status.with_warnings(warnings.clone()))?;
+        self.admission.validate(&request, &object, &mut warnings)?;
         metadata::clear(&mut object, "resourceVersion");
         Ok((object, named_version || update.from_stored && !unchanged_version, warnings))
     }

@@ -255,8 +255,11 @@ impl Read for BodyReader {
             BodyKind::UntilClosed => return self.stream.read(buffer),
         };
         let wanted = buffer.len().min(usize::try_from(*left).unwrap_or(usize::MAX));
+        if wanted == 0 {
+            return Ok(0);
+        }
         let read = self.stream.read(&mut buffer[..wanted])?;
-        if read == 0 && wanted > 0 {
+        if read == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         *left -= read as u64;

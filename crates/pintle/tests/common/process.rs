@@ -76,7 +76,7 @@ pub fn start(command: impl Fn(u16) -> Command, certs: &Path) -> Process {
         let port = free_port();
         match try_start(command(port), port, certs) {
             Ok(process) => return process,
-            Err(text) if text.contains("in use") => {}
+            Err(text) if text.contains("Address already in use") => {}
             Err(text) => panic!("the server did not start: {text}"),
         }
     }

@@ -1,0 +1,47 @@
+//! Where admission takes part in a write: between the request's object and the strategy.
+//!
+//! The registry calls one `Admission`; which plugins it has, and in which order they act, is the admission crate's
+//! matter.
+
+use crate::status::Result;
+use crate::{Registry, Target, WriteOptions};
+use pintle_schema::Value;
+
+/// A write that wants to be admitted.
+pub struct AdmissionRequest<'a> {
+    pub registry: &'a Registry,
+    pub target: &'a Target,
+    /// "" for the object itself.
+    pub subresource: &'static str,
+    /// The stored object, for updates.
+    pub old: Option<&'a Value>,
+    pub options: &'a WriteOptions,
+}
+
+/// Changes objects before they are validated, or refuses them. Objects are of the storage version.
+pub trait Admission: Send + Sync {
+    /// Fills in and changes; runs before the strategy.
+    ///
+    /// # Errors
+    /// The write is refused.
+    fn mutate(&self, request: &AdmissionRequest<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<()>;
+
+    /// Judges the final object; runs after validation.
+    ///
+    /// # Errors
+    /// The write is refused.
+    fn validate(&self, request: &AdmissionRequest<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()>;
+}
+
+/// Admits everything as it is.
+pub struct AdmitAll;
+
+impl Admission for AdmitAll {
+    fn mutate(&self, _: &AdmissionRequest<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<()> {
+        Ok(())
+    }
+
+    fn validate(&self, _: &AdmissionRequest<'_>, _: &Value, _: &mut Vec<String>) -> Result<()> {
+        Ok(())
+    }
+}
