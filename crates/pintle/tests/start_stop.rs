@@ -58,7 +58,10 @@ fn command_lines_that_are_refused() {
         (vec!["--no-such-flag"], "unknown flag: --no-such-flag"),
         (vec!["serve", "--egress-selector-config-file=x"], "flag --egress-selector-config-file is not supported"),
         (vec!["serve", "--secure-port"], "flag needs an argument: --secure-port"),
-        (vec!["serve", "--secure-port=x"], "invalid argument \"x\" for \"--secure-port\" flag: must be between 1 and 65535"),
+        (
+            vec!["serve", "--secure-port=x"],
+            "invalid argument \"x\" for \"--secure-port\" flag: must be between 1 and 65535",
+        ),
         (vec!["serve", "--token-auth-file=no-such-file"], "--token-auth-file"),
         (vec!["dance"], "unknown command \"dance\""),
     ];

@@ -10,7 +10,7 @@ use crate::write::read_body;
 use http::header::CONTENT_TYPE;
 use pintle_codec::{Strictness, json, protobuf, yaml};
 use pintle_registry::delete::Deleted;
-use pintle_registry::{DeleteOptions, ListOptions, Page, Payload, Result, Selection, Status, Target, status};
+use pintle_registry::{DeleteOptions, ListOptions, Page, Result, Selection, Status, Target, status};
 use pintle_schema::{ApiType, Value};
 use pintle_types::meta::v1;
 
@@ -52,7 +52,6 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
     for object in &page.items {
         let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };
         match registry.delete(&one, &options).await {
-            Ok(Deleted { payload: Payload::Stored(object), .. }) => deleted.push(object),
             Ok(_) => deleted.push(object.clone()),
             Err(status) if status.code == 404 => {}
             Err(status) => return Err(status),

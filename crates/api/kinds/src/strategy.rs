@@ -16,8 +16,6 @@ pub struct Strategy {
     pub unconditional_update: bool,
     /// PUT creates a missing object.
     pub create_on_update: bool,
-    /// Deletion waits for a grace period (pods).
-    pub graceful: bool,
     pub garbage_collection: GarbageCollection,
     /// A delete that removes the object answers the object, not a Status.
     pub delete_answers_object: bool,
@@ -52,7 +50,6 @@ pub const GENERAL: Strategy = Strategy {
     name: NameRule::Subdomain,
     unconditional_update: true,
     create_on_update: false,
-    graceful: false,
     garbage_collection: GarbageCollection::Background,
     delete_answers_object: false,
     generation: None,

@@ -19,6 +19,10 @@ impl Registry {
         }
         defaults::apply((target.resource.schema)(), object);
         self.to_storage(target, object);
+        if target.storage.convert.is_some() {
+            // What conversion made may lack what the storage version defaults.
+            defaults::apply((target.storage.schema)(), object);
+        }
         match target.resource.namespaced {
             true => metadata::set(object, "namespace", target.namespace.as_str()),
             false => metadata::clear(object, "namespace"),
@@ -67,6 +71,8 @@ pub(crate) fn validate_update(target: &Target, object: &Value, old: &Value) -> R
     let mut errors = ErrorList::default();
     let none = Value::Null;
     let (new, old) = (object.get("metadata").unwrap_or(&none), old.get("metadata").unwrap_or(&none));
+    // The reference judges metadata with the kind and once more for all kinds, so each cause stands twice.
+    rules::validate_update(new, old, &mut errors);
     rules::validate_update(new, old, &mut errors);
     invalid(target, object, errors)
 }

@@ -6,7 +6,7 @@
 use crate::prepare::validate_update;
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
-use pintle_cache::Object;
+use pintle_cache::{Image, Object};
 use pintle_kinds::strategy::Part;
 use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect, Transaction, Write};
@@ -77,9 +77,10 @@ impl Registry {
             return self.commit(target.key(), expect, record, target.storage.prefix).await;
         }
         let write = Write { key: target.key().into(), expect, value: None };
-        let revision = self.store.commit(Transaction { writes: vec![write] }).await?;
-        let image = pintle_cache::Image::from_record(&record, revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;
-        Ok(Arc::new(Object::new(target.key().into(), target.storage.prefix.len(), revision, image)))
+        self.store.commit(Transaction { writes: vec![write] }).await?;
+        // The answer shows the state that the removal found, at the revision it had.
+        let image = Image::from_record(&record, stored.revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;
+        Ok(Arc::new(Object::new(target.key().into(), target.storage.prefix.len(), stored.revision, image)))
     }
 
     async fn create_instead(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
@@ -87,14 +88,11 @@ impl Registry {
         if !allowed || update.part.is_some() {
             return Err(target.not_found());
         }
-        let object = (update.change)(None)?;
+        let mut object = (update.change)(None)?;
         if !metadata::text(&object, "uid").is_empty() && !update.create {
-            let why = format!(
-                "Precondition failed: UID in precondition: {}, UID in object meta: ",
-                metadata::text(&object, "uid")
-            );
-            return Err(Status::conflict(target.resource, &target.name, &why));
+            return Err(uid_mismatch(target, metadata::text(&object, "uid"), ""));
         }
+        metadata::clear(&mut object, "resourceVersion");
         self.create(target, object, options).await
     }
 
@@ -113,7 +111,9 @@ impl Registry {
         let old_version = metadata::text(old, "resourceVersion");
         let version = metadata::text(&object, "resourceVersion").to_owned();
         let named_version = !update.from_stored && !matches!(version.as_str(), "" | "0");
-        self.check_identity(target, &object, old)?;
+        if !update.from_stored {
+            self.check_identity(target, &object, old)?;
+        }
         if matches!(version.as_str(), "" | "0") && !strategy.unconditional_update && !update.from_stored {
             return Err(version_required(target));
         }
@@ -145,7 +145,9 @@ impl Registry {
             }
         }
         self.finish(target, &mut object);
-        self.count_generation(target, &mut object, old);
+        if update.part.is_none() {
+            self.count_generation(target, &mut object, old);
+        }
         validate_update(target, &object, old).map_err(|status| status.with_warnings(warnings.clone()))?;
         self.admission.validate(&request, &object, &mut warnings)?;
         metadata::clear(&mut object, "resourceVersion");
@@ -166,8 +168,7 @@ impl Registry {
         if uid.is_empty() || uid == stored {
             return Ok(());
         }
-        let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {stored}");
-        Err(Status::conflict(target.resource, &target.name, &why))
+        Err(uid_mismatch(target, uid, stored))
     }
 
     fn check_version(&self, target: &Target, version: &str, stored: &str) -> Result<()> {
@@ -194,6 +195,15 @@ fn without_version(object: &Value) -> Value {
     let mut object = object.clone();
     metadata::clear(&mut object, "resourceVersion");
     object
+}
+
+fn uid_mismatch(target: &Target, uid: &str, stored: &str) -> Status {
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+         UID in precondition: {uid}, UID in object meta: {stored}",
+        target.key()
+    );
+    Status::conflict(target.resource, &target.name, &why)
 }
 
 fn version_required(target: &Target) -> Status {

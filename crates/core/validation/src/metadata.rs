@@ -87,8 +87,9 @@ fn validate_annotations(annotations: Option<&Value>, field: &str, errors: &mut E
 fn validate_owners(metadata: &Value, errors: &mut ErrorList) {
     let mut controller: Option<String> = None;
     let owners = metadata.get("ownerReferences").and_then(Value::as_list).unwrap_or(&[]);
-    for (at, owner) in owners.iter().enumerate() {
-        let field = format!("metadata.ownerReferences[{at}]");
+    // The reference's path of an owner has no index.
+    let field = "metadata.ownerReferences";
+    for owner in owners {
         let text = |key: &str| owner.str_at(&[key]);
         let version = text("apiVersion").rsplit('/').next().unwrap_or("");
         if version.is_empty() {

@@ -227,7 +227,10 @@ enum BodyKind {
     /// So many bytes are left.
     Length(u64),
     /// So many bytes are left of this chunk.
-    Chunked { left: u64, first: bool },
+    Chunked {
+        left: u64,
+        first: bool,
+    },
     UntilClosed,
 }
 

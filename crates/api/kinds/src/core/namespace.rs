@@ -1,11 +1,11 @@
 //! Namespaces.
 //!
-//! Their second list of finalizers, in the spec, is written through `finalize` alone; deleting stands in the registry.
+//! Their second list of finalizers, in the spec, is written through `finalize` alone, and holds a deleted namespace.
 
 use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
 use crate::strategy::{Context, GENERAL, NameRule, Part, STATUS, STATUS_PATHS, Strategy};
 use crate::views::push;
-use pintle_schema::{Value, ViewMut};
+use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1;
 
 /// The finalizer that keeps a namespace until its contents are gone.
@@ -32,6 +32,8 @@ static NAMESPACE: Strategy = Strategy {
     update_keeps: &[&["spec"], &["status"]],
     reset_fields: STATUS_PATHS,
     prepare_create: Some(prepare_create),
+    begin_deletion: Some(begin_deletion),
+    holds: Some(holds),
     ..GENERAL
 };
 
@@ -45,6 +47,17 @@ fn prepare_create(object: &mut Value, _: &mut Context) {
     if !finalizers.view().get().contains(&KUBERNETES) {
         push(finalizers, &KUBERNETES);
     }
+}
+
+fn begin_deletion(object: &mut Value) {
+    let status = ViewMut::<v1::Namespace>::new(object).field(v1::Namespace::STATUS);
+    status.field(v1::NamespaceStatus::PHASE).set(v1::NamespacePhase::TERMINATING);
+}
+
+/// Contents may be left while the spec has finalizers.
+fn holds(object: &Value) -> bool {
+    let spec = View::<v1::Namespace>::new(object).field(v1::Namespace::SPEC);
+    spec.field(v1::NamespaceSpec::FINALIZERS).iter().len() > 0
 }
 
 #[cfg(test)]

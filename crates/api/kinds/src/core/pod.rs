@@ -6,7 +6,7 @@ use super::{app_armor, match_label_keys, pod_parts, pod_spec, qos};
 use crate::resource::{Action, NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
 use crate::strategy::{Context, GENERAL, NameRule, SPEC_PATHS, Strategy, WITH_STATUS};
 use crate::views::{clear, push};
-use pintle_schema::{Value, ViewMut};
+use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1;
 use pintle_types::policy;
 use v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodSpec, PodStatus};
@@ -54,13 +54,25 @@ pub(super) static PODS: Resource = Resource {
 };
 
 static POD: Strategy = Strategy {
-    graceful: true,
+    grace_period: Some(grace_period),
     delete_answers_object: true,
     generation: Some(SPEC_PATHS),
     prepare_create: Some(prepare_create),
     normalize: Some(normalize),
     ..WITH_STATUS
 };
+
+/// Only a pod that runs somewhere is given time: as much as is asked for, else as its spec says.
+fn grace_period(object: &Value, asked: Option<i64>) -> i64 {
+    let pod = View::<Pod>::new(object);
+    let phase = pod.field(Pod::STATUS).field(PodStatus::PHASE).get();
+    let spec = pod.field(Pod::SPEC);
+    if spec.field(PodSpec::NODE_NAME).as_str().is_empty() || [PodPhase::FAILED, PodPhase::SUCCEEDED].contains(&phase) {
+        return 0;
+    }
+    let period = asked.or(spec.field(PodSpec::TERMINATION_GRACE_PERIOD_SECONDS).get()).unwrap_or(0);
+    if period < 0 { 1 } else { period }
+}
 
 fn normalize(object: &mut Value) {
     let mut pod = ViewMut::<Pod>::new(object);
