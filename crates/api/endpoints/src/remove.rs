@@ -23,12 +23,16 @@ pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request:
     let deleted = context.api.registry.delete(target, &options).await?;
     let shows_object = !deleted.gone || target.resource.strategy.delete_answers_object;
     if shows_object {
-        return Ok(show(context, target, wanted, &deleted)?);
+        let mut answer = show(context, target, wanted, &deleted)?;
+        answer.warnings = deleted.warnings;
+        return Ok(answer);
     }
     let details = pintle_registry::Details { uid: deleted.uid, ..status::named(target.resource, &target.name) };
     let wanted = Wanted { shape: Shape::Object, ..wanted };
     let body = represent::encode(&status::success(Some(&details)), v1::Status::schema(), wanted);
-    Ok(Answer::new(200, wanted.format.content_type(), body))
+    let mut answer = Answer::new(200, wanted.format.content_type(), body);
+    answer.warnings = deleted.warnings;
+    Ok(answer)
 }
 
 fn show(context: &Context, target: &Target, wanted: Wanted, deleted: &Deleted) -> Result<Answer> {
@@ -57,8 +61,7 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
             Err(status) => return Err(status),
         }
     }
-    let revision = registry.revision();
-    let page = Page { items: deleted, revision, continue_token: String::new(), remaining: None };
+    let page = Page { items: deleted, ..page };
     let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query)? };
     let mut answer = Answer::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;

@@ -37,6 +37,8 @@ static CRON_JOB: Strategy =
 
 static JOB: Strategy = Strategy {
     garbage_collection: GarbageCollection::Orphan,
+    orphan_warning: "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
+                     remove them or set propagationPolicy=Orphan to suppress this warning",
     generation: Some(SPEC_PATHS),
     prepare_create: Some(choose_pods),
     normalize: Some(|object| {
@@ -61,11 +63,14 @@ fn choose_pods(object: &mut Value, _: &mut Context) {
     let mut job = ViewMut::<Job>::new(object);
     let metadata = job.view().field(Job::METADATA);
     let (name, uid) = (metadata.field(ObjectMeta::NAME).get(), metadata.field(ObjectMeta::UID).get());
+    let own_labels = metadata.field(ObjectMeta::LABELS).get();
     let mut spec = job.by_ref().field(Job::SPEC);
     if spec.view().field(JobSpec::MANUAL_SELECTOR).get() == Some(true) {
         return;
     }
     let template = spec.by_ref().field(JobSpec::TEMPLATE).field(PodTemplateSpec::METADATA);
+    // A job without labels of its own shares its template's, and with them what is added to those.
+    let shared = own_labels == template.view().field(ObjectMeta::LABELS).get();
     let labels = template.field(ObjectMeta::LABELS).raw().make_map();
     let wanted = JOB_NAME_LABELS.iter().map(|label| (label, &name));
     for (label, value) in wanted.chain(CONTROLLER_UID_LABELS.iter().map(|label| (label, &uid))) {
@@ -73,9 +78,13 @@ fn choose_pods(object: &mut Value, _: &mut Context) {
             labels.set(*label, value.as_str());
         }
     }
+    let labels = labels.clone();
     let selector = spec.field(JobSpec::SELECTOR).or_zero().field(LabelSelector::MATCH_LABELS).raw().make_map();
     if !selector.contains_key(CONTROLLER_UID_LABEL) {
         selector.set(CONTROLLER_UID_LABEL, uid);
+    }
+    if shared {
+        *job.field(Job::METADATA).field(ObjectMeta::LABELS).raw() = Value::Map(labels);
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Strategy {
     /// PUT creates a missing object.
     pub create_on_update: bool,
     pub garbage_collection: GarbageCollection,
+    /// Told with a delete that says nothing of dependents, where orphaning them may surprise; "" for nothing.
+    pub orphan_warning: &'static str,
     /// A delete that removes the object answers the object, not a Status.
     pub delete_answers_object: bool,
     /// Whether the object counts generations: 1 on create, one more when one of the paths changes.
@@ -51,6 +53,7 @@ pub const GENERAL: Strategy = Strategy {
     unconditional_update: true,
     create_on_update: false,
     garbage_collection: GarbageCollection::Background,
+    orphan_warning: "",
     delete_answers_object: false,
     generation: None,
     create_clears: &[],

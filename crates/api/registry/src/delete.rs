@@ -22,11 +22,13 @@ pub struct Deleted {
     /// It is gone; otherwise something holds it.
     pub gone: bool,
     pub uid: String,
+    pub warnings: Vec<String>,
 }
 
 /// What a delete decides about an object.
 enum Decision {
-    Remove,
+    /// It goes; the answer shows it in this state, if it is not the stored one.
+    Remove(Option<Box<Value>>),
     /// It stays for now, in this state.
     Keep(Box<Value>),
 }
@@ -43,8 +45,11 @@ impl Registry {
             let old = self.decode(target, &stored)?;
             let uid = stored.image.uid().to_owned();
             let outcome = match self.decide(target, &old, options) {
-                Decision::Remove if options.dry_run => Ok((Payload::Stored(stored), true)),
-                Decision::Remove => self.remove(target, &stored).await.map(|last| (Payload::Stored(last), true)),
+                Decision::Remove(None) if options.dry_run => Ok((Payload::Stored(stored), true)),
+                Decision::Remove(Some(shown)) if options.dry_run => Ok((Payload::Value(shown), true)),
+                Decision::Remove(shown) => {
+                    self.remove(target, &stored, shown.as_deref()).await.map(|last| (Payload::Stored(last), true))
+                }
                 Decision::Keep(object) if *object == old => Ok((Payload::Stored(stored), false)),
                 Decision::Keep(object) if options.dry_run => Ok((Payload::Value(object), false)),
                 Decision::Keep(object) => {
@@ -54,7 +59,12 @@ impl Registry {
                 }
             };
             match outcome {
-                Ok((payload, gone)) => return Ok(Deleted { payload, gone, uid }),
+                Ok((payload, gone)) => {
+                    let silent = options.propagation.is_some() || options.orphan_dependents.is_some();
+                    let warning = Some(target.resource.strategy.orphan_warning).filter(|text| !text.is_empty() && !silent);
+                    let warnings = warning.map(str::to_owned).into_iter().collect();
+                    return Ok(Deleted { payload, gone, uid, warnings });
+                }
                 Err(CommitError::Conflict { .. }) => continue,
                 Err(error) => return Err(commit_failed(&error)),
             }
@@ -63,10 +73,19 @@ impl Registry {
     }
 
     /// Removes an object from the store; the answer is its last state.
-    async fn remove(&self, target: &Target, stored: &Arc<Object>) -> std::result::Result<Arc<Object>, CommitError> {
+    async fn remove(
+        &self,
+        target: &Target,
+        stored: &Arc<Object>,
+        shown: Option<&Value>,
+    ) -> std::result::Result<Arc<Object>, CommitError> {
         let write = Write { key: stored.key.clone(), expect: Expect::At(stored.revision), value: None };
         let revision = self.store.commit(Transaction { writes: vec![write] }).await?;
-        let image: Image = stored.image.at_revision(revision);
+        let image = match shown {
+            None => stored.image.at_revision(revision),
+            Some(shown) => Image::from_record(&self.encode(target, shown), revision)
+                .map_err(|error| CommitError::Storage(Arc::new(error)))?,
+        };
         Ok(Arc::new(Object::new(stored.key.clone(), target.storage.prefix.len(), revision, image)))
     }
 
@@ -118,39 +137,44 @@ impl Registry {
         if metadata::is_terminating(old) {
             return self.decide_again(target, object, old, period, asked.is_some(), held);
         }
-        if period == 0 && !held {
-            return Decision::Remove;
+        let gone = period == 0 && !held;
+        if gone && strategy.grace_period.is_none() {
+            return Decision::Remove(None);
         }
         let now = self.environment.now_unix();
         metadata::set(&mut object, "deletionTimestamp", time::Time::from_seconds(now.saturating_add(period)).to_rfc3339());
         metadata::set(&mut object, "deletionGracePeriodSeconds", period);
-        if metadata::generation(old) > 0 {
-            metadata::set(&mut object, "generation", metadata::generation(old) + 1);
-        }
+        raise_generation(&mut object, old);
         if let Some(begin) = strategy.begin_deletion {
             begin(&mut object);
         }
         self.finish(target, &mut object);
-        Decision::Keep(Box::new(object))
+        if gone { Decision::Remove(Some(Box::new(object))) } else { Decision::Keep(Box::new(object)) }
     }
 
     /// A delete of an object that is already being deleted: a shorter grace period shortens it, anything else waits.
     fn decide_again(&self, target: &Target, mut object: Value, old: &Value, period: i64, asked: bool, held: bool) -> Decision {
         let left = old.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64).unwrap_or(0);
         let period = if asked { period.min(left) } else { left };
-        if period == 0 && !held {
-            return Decision::Remove;
-        }
         if period < left {
             let begun = time::Time::parse(metadata::text(old, "deletionTimestamp")).map_or(0, |end| end.seconds - left);
             metadata::set(&mut object, "deletionTimestamp", time::Time::from_seconds(begun + period).to_rfc3339());
             metadata::set(&mut object, "deletionGracePeriodSeconds", period);
-            if metadata::generation(old) > 0 {
-                metadata::set(&mut object, "generation", metadata::generation(old) + 1);
-            }
+            raise_generation(&mut object, old);
         }
         self.finish(target, &mut object);
-        Decision::Keep(Box::new(object))
+        match (period == 0 && !held, target.resource.strategy.grace_period) {
+            (false, _) => Decision::Keep(Box::new(object)),
+            (true, Some(_)) => Decision::Remove(Some(Box::new(object))),
+            (true, None) => Decision::Remove(None),
+        }
+    }
+}
+
+/// The end of an object counts as a change of what is wanted, for kinds that count.
+fn raise_generation(object: &mut Value, old: &Value) {
+    if metadata::generation(old) > 0 {
+        metadata::set(object, "generation", metadata::generation(old) + 1);
     }
 }
 

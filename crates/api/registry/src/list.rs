@@ -151,13 +151,14 @@ fn start(options: &ListOptions, current: Revision) -> Result<Start> {
 
 /// Reads a resourceVersion; the error is the reference's text.
 pub fn parse_version(text: &str) -> std::result::Result<u64, String> {
-    text.parse::<u64>().map_err(|error| {
-        let why = match error.kind() {
-            std::num::IntErrorKind::PosOverflow => "value out of range",
-            _ => "invalid syntax",
-        };
-        format!("resourceVersion: Invalid value: {text:?}: strconv.ParseUint: parsing {text:?}: {why}")
-    })
+    text.parse().map_err(|_| format!("resourceVersion: Invalid value: {text:?}: {}", unreadable_version(text)))
+}
+
+/// Why a text is no resourceVersion, in Go's words.
+pub fn unreadable_version(text: &str) -> String {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let why = if digits { "value out of range" } else { "invalid syntax" };
+    format!("strconv.ParseUint: parsing {text:?}: {why}")
 }
 
 /// 410: with a token to go on inconsistently, when the list was being continued.

@@ -90,7 +90,7 @@ impl Registry {
         }
         let mut object = (update.change)(None)?;
         if !metadata::text(&object, "uid").is_empty() && !update.create {
-            return Err(uid_mismatch(target, metadata::text(&object, "uid"), ""));
+            return Err(uid_mismatch(target, metadata::text(&object, "uid"), "", options.dry_run));
         }
         metadata::clear(&mut object, "resourceVersion");
         self.create(target, object, options).await
@@ -112,7 +112,7 @@ impl Registry {
         let version = metadata::text(&object, "resourceVersion").to_owned();
         let named_version = !update.from_stored && !matches!(version.as_str(), "" | "0");
         if !update.from_stored {
-            self.check_identity(target, &object, old)?;
+            self.check_identity(target, &object, old, options.dry_run)?;
         }
         if matches!(version.as_str(), "" | "0") && !strategy.unconditional_update && !update.from_stored {
             return Err(version_required(target));
@@ -163,12 +163,12 @@ impl Registry {
     }
 
     /// A uid that is not the stored object's means that another object is meant.
-    fn check_identity(&self, target: &Target, object: &Value, old: &Value) -> Result<()> {
+    fn check_identity(&self, target: &Target, object: &Value, old: &Value, dry_run: bool) -> Result<()> {
         let (uid, stored) = (metadata::text(object, "uid"), metadata::text(old, "uid"));
         if uid.is_empty() || uid == stored {
             return Ok(());
         }
-        Err(uid_mismatch(target, uid, stored))
+        Err(uid_mismatch(target, uid, stored, dry_run))
     }
 
     fn check_version(&self, target: &Target, version: &str, stored: &str) -> Result<()> {
@@ -176,8 +176,7 @@ impl Registry {
             return Ok(());
         }
         if version.parse::<u64>().is_err() {
-            let error = crate::list::parse_version(version).err().unwrap_or_default();
-            return Err(Status::unexplained(error));
+            return Err(Status::unexplained(crate::list::unreadable_version(version)));
         }
         if version == stored { Ok(()) } else { Err(Status::modified(target.resource, &target.name)) }
     }
@@ -197,11 +196,13 @@ fn without_version(object: &Value) -> Value {
     object
 }
 
-fn uid_mismatch(target: &Target, uid: &str, stored: &str) -> Status {
+fn uid_mismatch(target: &Target, uid: &str, stored: &str, dry_run: bool) -> Status {
+    // A dry run of the reference knows keys without the store's prefix.
+    let key = target.key();
+    let key = if dry_run { key.strip_prefix("/registry").unwrap_or(&key) } else { &key };
     let why = format!(
-        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
-         UID in precondition: {uid}, UID in object meta: {stored}",
-        target.key()
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
+         UID in precondition: {uid}, UID in object meta: {stored}"
     );
     Status::conflict(target.resource, &target.name, &why)
 }

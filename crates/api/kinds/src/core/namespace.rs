@@ -7,6 +7,7 @@ use crate::strategy::{Context, GENERAL, NameRule, Part, STATUS, STATUS_PATHS, St
 use crate::views::push;
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1;
+use pintle_types::meta::v1::ObjectMeta;
 
 /// The finalizer that keeps a namespace until its contents are gone.
 const KUBERNETES: v1::FinalizerName = v1::FinalizerName::KUBERNETES;
@@ -49,8 +50,11 @@ fn prepare_create(object: &mut Value, _: &mut Context) {
     }
 }
 
+/// A namespace has no grace period to show.
 fn begin_deletion(object: &mut Value) {
-    let status = ViewMut::<v1::Namespace>::new(object).field(v1::Namespace::STATUS);
+    let mut namespace = ViewMut::<v1::Namespace>::new(object);
+    namespace.by_ref().field(v1::Namespace::METADATA).field(ObjectMeta::DELETION_GRACE_PERIOD_SECONDS).clear();
+    let status = namespace.field(v1::Namespace::STATUS);
     status.field(v1::NamespaceStatus::PHASE).set(v1::NamespacePhase::TERMINATING);
 }
 
