@@ -5,6 +5,7 @@
 
 use crate::negotiation::{Format, body_format};
 use crate::query::FieldValidation;
+use crate::scheme;
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json, protobuf, yaml};
 use pintle_registry::{Result, Status};
 use pintle_schema::{Struct, Value};
@@ -15,8 +16,10 @@ pub struct Expected<'a> {
     pub version: &'a str,
     pub kind: &'a str,
     pub schema: &'static Struct,
-    /// Other kinds known in this group-version, told apart from unknown ones in messages.
-    pub knows: &'a (dyn Fn(&str, &str) -> bool + Sync),
+    /// Other versions whose objects of the kind have the same shape and are taken as well.
+    pub also: &'static [&'static str],
+    /// Why an object of the right shape is none all the same.
+    pub malformed: Option<fn(&Value) -> Option<String>>,
 }
 
 impl Expected<'_> {
@@ -56,8 +59,11 @@ pub fn body(
         },
         _ => head(expected, format, bytes)?,
     };
-    check_kind(expected, &head)?;
+    check_kind(expected, &head, bytes)?;
     let decoded = decoded.map_err(|error| cannot_be_handled(expected, &head, &error.to_string()))?;
+    if let Some(why) = expected.malformed.and_then(|malformed| malformed(&decoded.value)) {
+        return Err(cannot_be_handled(expected, &head, &why));
+    }
     report(expected, &head, decoded.problems, validation, warnings)?;
     let mut value = decoded.value;
     pintle_registry::set_type(&mut value, &expected.api_version(), expected.kind);
@@ -109,29 +115,26 @@ fn preview(bytes: &[u8]) -> String {
     if bytes.len() > SHOWN { format!("{first} ...") } else { first }
 }
 
-fn check_kind(expected: &Expected<'_>, head: &Head) -> Result<()> {
+fn check_kind(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> {
     let wanted = expected.api_version();
-    let version = if head.api_version.is_empty() { &wanted } else { &head.api_version };
+    let version = if head.api_version.is_empty() { wanted.as_str() } else { head.api_version.as_str() };
     let kind = if head.kind.is_empty() { expected.kind } else { &head.kind };
-    if *version == wanted && kind == expected.kind {
+    if kind == expected.kind && (version == wanted || expected.also.contains(&version)) {
         return Ok(());
     }
     if version.matches('/').count() > 1 {
-        let why = format!("couldn't get version/kind; unexpected GroupVersion string: {version}");
+        let why = format!("unexpected GroupVersion string: {version} ({})", preview(bytes));
         return Err(Status::bad_request(format!(
             "the object provided is unrecognized (must be of type {}): {why}",
             expected.kind
         )));
     }
-    let short = version.rsplit('/').next().unwrap_or("");
-    let why = if (expected.knows)(version, kind) {
-        let package = expected.group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
-        format!("converting ({short}.{kind}) to ({package}.{}): unknown conversion", expected.kind)
-    } else {
-        let scheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
-        format!("no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{scheme}\"")
-    };
-    Err(Status::bad_request(format!("{kind} in version \"{short}\" cannot be handled as a {}: {why}", expected.kind)))
+    if scheme::converts(version, kind, expected.group, expected.kind) {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({version}) does not match the expected API version ({wanted})"
+        )));
+    }
+    Err(cannot_be_handled(expected, head, &scheme::refusal(version, kind, expected.group, expected.kind)))
 }
 
 fn cannot_be_handled(expected: &Expected<'_>, head: &Head, why: &str) -> Status {

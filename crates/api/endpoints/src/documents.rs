@@ -3,7 +3,7 @@
 //! Discovery is made at once when the resources are known; OpenAPI documents when they are first asked for, and kept
 //! compressed. All have an ETag, so that clients that know them get 304.
 
-use crate::negotiation::{Format, Shape, Wanted, negotiate};
+use crate::negotiation::{Format, Offer, Wanted, negotiate};
 use crate::query::Query;
 use crate::represent;
 use crate::request::Request;
@@ -105,12 +105,11 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
     let document = match segments[..] {
         [""] => return root(api, request, query),
         ["version"] => {
+            only_get(request)?;
+            negotiate(accept, request.header(USER_AGENT), query, Offer::JsonDocuments)?;
             let document = pintle_discovery::version::version(&documents.build);
             let wanted = Wanted { pretty: true, ..Wanted::JSON };
-            negotiate(accept, request.header(USER_AGENT), query)?;
-            let mut bytes = represent::encode(&document.value, document.schema, wanted).to_vec();
-            bytes.pop();
-            return Ok(Answer::new(200, "application/json", bytes));
+            return Ok(Answer::new(200, "application/json", represent::encode(&document.value, document.schema, wanted)));
         }
         ["api"] => Some(discovery::api_versions(catalog, &api.settings.server_address)),
         ["apis"] => Some(discovery::group_list(catalog)),
@@ -119,18 +118,30 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         ["apis", group, version] if catalog.group(group).is_some() => discovery::resource_list(catalog, group, version),
         _ => None,
     };
+    let known_group = match segments[..] {
+        ["api", _] => true,
+        ["apis", group, _] => catalog.group(group).is_some(),
+        _ => false,
+    };
     match document {
-        Some(document) => discovery_answer(request, query, &document),
+        Some(document) => {
+            // The documents of groups are given whatever the method.
+            if !matches!(segments[..], ["apis"] | ["apis", _]) {
+                only_get(request)?;
+            }
+            discovery_answer(request, query, &document)
+        }
+        None if known_group => Err(Status::no_such_path()),
         None => Ok(Answer::text(404, "404 page not found\n")),
     }
 }
 
+fn only_get(request: &Request) -> Result<()> {
+    if request.method == Method::GET { Ok(()) } else { Err(Status::method_not_allowed()) }
+}
+
 fn discovery_answer(request: &Request, query: &Query, document: &Document) -> Result<Answer> {
-    if !matches!(request.method, Method::GET | Method::HEAD) && request.method != Method::DELETE {
-        return Err(Status::method_not_allowed());
-    }
-    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query)?;
-    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, Offer::Documents)?;
     let bytes = match wanted.format {
         Format::Protobuf => {
             let mut raw = Vec::new();
@@ -146,7 +157,7 @@ fn discovery_answer(request: &Request, query: &Query, document: &Document) -> Re
 
 /// The paths the server knows.
 fn root(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
-    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query)?;
+    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, Offer::JsonDocuments)?;
     let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
     for group in api.documents.catalog.groups() {
         if group.name.is_empty() {
@@ -160,7 +171,7 @@ fn root(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
     paths.sort();
     let value = pintle_schema::value!({ "paths": (paths) });
     let schema = <pintle_types::meta::v1::RootPaths as pintle_schema::ApiType>::schema();
-    Ok(Answer::new(200, "application/json", represent::encode(&value, schema, Wanted { format: Format::Json, shape: Shape::Object, ..wanted })))
+    Ok(Answer::new(200, "application/json", represent::encode(&value, schema, wanted)))
 }
 
 fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result<Answer> {

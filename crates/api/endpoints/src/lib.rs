@@ -3,7 +3,9 @@
 //! A request goes in and a response comes out; nothing here knows of sockets. What happens to objects is the
 //! registry's work; here is how requests are spelled and how answers look.
 
+pub mod answer;
 pub mod body;
+pub mod connect;
 pub mod decode;
 pub mod documents;
 pub mod health;
@@ -16,6 +18,7 @@ pub mod represent;
 pub mod request;
 pub mod review;
 pub mod router;
+pub mod scheme;
 pub mod serve;
 pub mod subresource;
 pub mod watch;

@@ -182,11 +182,11 @@ pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
 
 fn list_combinations(query: &Query, wanted: &str, version: &str, initial: Option<bool>, errors: &mut ErrorList) {
     if !wanted.is_empty() {
-        if !query.get("continue").is_empty() {
-            errors.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
-        }
         if version.is_empty() {
             errors.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
+        }
+        if !query.get("continue").is_empty() {
+            errors.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
         }
         if !matches!(wanted, "Exact" | "NotOlderThan") {
             errors.not_supported("resourceVersionMatch", wanted, &["Exact", "NotOlderThan", ""]);

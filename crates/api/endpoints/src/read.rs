@@ -14,12 +14,12 @@ use pintle_validation::ErrorList;
 /// # Errors
 /// There is none, or the version asked for cannot be had.
 pub fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<Answer> {
-    let include_object = include_object(&context.query)?;
     let version = context.query.get("resourceVersion");
     if !version.is_empty() {
         context.api.registry.check_get_version(&target.cache.state(), version)?;
     }
     let object = target.get()?;
+    let include_object = include_object(&context.query, wanted)?;
     let presenter = Presenter { registry: &context.api.registry, target, wanted, include_object };
     Ok(Answer::new(200, wanted.format.content_type(), presenter.object(&Payload::Stored(object))?))
 }
@@ -30,14 +30,11 @@ pub fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<Answer>
 /// Options or selectors are wrong, or the version asked for cannot be had.
 pub fn list_or_watch(context: &Context, mut target: Target, path: &ResourcePath, wanted: Wanted) -> Result<Answer> {
     let query = list_options(&context.query, path.legacy_watch)?;
-    let include_object = include_object(&context.query)?;
+    let include_object = include_object(&context.query, wanted)?;
     let hub = context.api.registry.hub(target.storage).unwrap_or(target.resource);
     let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
     let registry = &context.api.registry;
     if query.watch {
-        if wanted.format == Format::Yaml {
-            return Err(Status::not_acceptable(&["application/json", "application/vnd.kubernetes.protobuf"]));
-        }
         let content_type = match (wanted.format, wanted.shape) {
             (Format::Protobuf, _) => "application/vnd.kubernetes.protobuf;stream=watch",
             _ => "application/json",
@@ -65,16 +62,17 @@ pub fn list_or_watch(context: &Context, mut target: Target, path: &ResourcePath,
 /// What a table's rows show of their objects.
 ///
 /// # Errors
-/// 422 for a value that is not allowed.
-pub fn include_object(query: &Query) -> Result<IncludeObject> {
+/// 400 for a value that is not allowed, if a table is wanted at all.
+pub fn include_object(query: &Query, wanted: Wanted) -> Result<IncludeObject> {
     match query.get("includeObject") {
+        _ if wanted.shape != Shape::Table => Ok(IncludeObject::Metadata),
         "" | "Metadata" => Ok(IncludeObject::Metadata),
         "None" => Ok(IncludeObject::None),
         "Object" => Ok(IncludeObject::Object),
         other => {
             let mut errors = ErrorList::default();
             errors.invalid("includeObject", other, "must be 'Metadata', 'Object', 'None', or empty");
-            Err(Status::invalid("meta.k8s.io", "TableOptions", "", &errors))
+            Err(Status::bad_request(format!("Unable to convert to Table as requested: {}", errors.summary())))
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::write::read_body;
 use http::header::CONTENT_TYPE;
 use pintle_codec::{Strictness, json, protobuf, yaml};
 use pintle_registry::delete::Deleted;
-use pintle_registry::{DeleteOptions, ListOptions, Page, Result, Selection, Status, Target, status};
+use pintle_registry::{DeleteOptions, Page, Result, Selection, Status, Target, status};
 use pintle_schema::{ApiType, Value};
 use pintle_types::meta::v1;
 
@@ -37,7 +37,7 @@ pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request:
 
 fn show(context: &Context, target: &Target, wanted: Wanted, deleted: &Deleted) -> Result<Answer> {
     let registry = &context.api.registry;
-    let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query)? };
+    let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
     Ok(Answer::new(200, wanted.format.content_type(), presenter.object(&deleted.payload)?))
 }
 
@@ -51,7 +51,7 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
     let registry = &context.api.registry;
     let hub = registry.hub(target.storage).unwrap_or(target.resource);
     let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
-    let page = registry.list(target, &selection, &ListOptions { limit: query.list.limit, ..query.list.clone() })?;
+    let page = registry.list(target, &selection, &query.list)?;
     let mut deleted = Vec::with_capacity(page.items.len());
     for object in &page.items {
         let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };
@@ -62,7 +62,7 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
         }
     }
     let page = Page { items: deleted, ..page };
-    let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query)? };
+    let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
     let mut answer = Answer::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;
     Ok(answer)

@@ -15,8 +15,6 @@ use pintle_schema::{ApiType, Map, Str, Value, canonicalize, value};
 use pintle_types::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
 use std::sync::Arc;
 
-const META: &str = "meta.k8s.io/v1";
-
 /// Bytes of a list sent at a time.
 const CHUNK: usize = 64 << 10;
 
@@ -73,7 +71,7 @@ impl Presenter<'_> {
             }
             (Shape::Partial, _) => {
                 let object = self.storage_value(payload)?;
-                Ok(encode(&partial(&object), PartialObjectMetadata::schema(), self.wanted))
+                Ok(encode(&partial(&object, self.wanted), PartialObjectMetadata::schema(), self.wanted))
             }
             (Shape::PartialList, _) => Err(self.refused("PartialObjectMetadataList", "")),
         }
@@ -240,19 +238,25 @@ impl Presenter<'_> {
 
     fn list_partial(&self, page: &Page) -> Result<Body> {
         if self.wanted != (Wanted { shape: Shape::PartialList, ..Wanted::JSON }) {
-            let items = page.items.iter().map(|object| Ok(partial(&self.storage_value(&Payload::Stored(object.clone()))?)));
+            let items = page.items.iter().map(|object| Ok(partial(&self.storage_value(&Payload::Stored(object.clone()))?, self.wanted)));
             let items = items.collect::<Result<Vec<_>>>()?;
-            let list = value!({"kind": "PartialObjectMetadataList", "apiVersion": META, "metadata": (list_meta(page)), "items": (Value::List(items))});
+            let items = if items.is_empty() { Value::Null } else { Value::List(items) };
+            let list = value!({
+                "kind": "PartialObjectMetadataList", "apiVersion": (self.wanted.meta_version()), "metadata": (list_meta(page)), "items": items
+            });
             return Ok(Body::Full(encode(&list, PartialObjectMetadataList::schema(), self.wanted)));
         }
         let mut bytes = Vec::with_capacity(page.items.len() * 512 + 128);
         bytes.extend_from_slice(b"{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
         json::encode(&Value::Map(list_meta(page)), &mut bytes);
-        bytes.extend_from_slice(b",\"items\":[");
+        bytes.extend_from_slice(b",\"items\":");
+        if page.items.is_empty() {
+            // Unlike other lists: the reference gathers these items, and gathers nothing.
+            bytes.extend_from_slice(b"null}\n");
+            return Ok(Body::Full(bytes.into()));
+        }
         for (at, object) in page.items.iter().enumerate() {
-            if at > 0 {
-                bytes.push(b',');
-            }
+            bytes.push(if at == 0 { b'[' } else { b',' });
             put_partial(object, &mut bytes);
         }
         bytes.extend_from_slice(b"]}\n");
@@ -276,7 +280,7 @@ impl Presenter<'_> {
         }
         let shown = match self.include_object {
             IncludeObject::None => Value::Null,
-            IncludeObject::Metadata => partial(object),
+            IncludeObject::Metadata => partial(object, self.wanted),
             IncludeObject::Object => self.served(&Payload::Value(Box::new(object.clone())))?,
         };
         row.push(Str::new_static("object"), shown);
@@ -294,7 +298,7 @@ impl Presenter<'_> {
             })
         });
         let columns = if with_columns { Value::List(columns.collect()) } else { Value::Null };
-        value!({"kind": "Table", "apiVersion": META, "metadata": (meta), "columnDefinitions": columns, "rows": (Value::List(rows))})
+        value!({"kind": "Table", "apiVersion": (self.wanted.meta_version()), "metadata": (meta), "columnDefinitions": columns, "rows": (Value::List(rows))})
     }
 
     fn encode_table(&self, meta: Map, with_columns: bool, rows: Vec<Value>) -> Bytes {
@@ -321,7 +325,8 @@ pub fn encode(value: &Value, schema: &pintle_schema::Struct, wanted: Wanted) -> 
             let mut bytes = Vec::with_capacity(1024);
             json::encode(value, &mut bytes);
             if wanted.pretty {
-                bytes = indent(&bytes);
+                // Indented text ends without a line break.
+                return indent(&bytes).into();
             }
             bytes.push(b'\n');
             bytes.into()
@@ -383,9 +388,9 @@ pub fn indent(json: &[u8]) -> Vec<u8> {
 }
 
 /// The metadata of an object alone.
-pub fn partial(object: &Value) -> Value {
+pub fn partial(object: &Value, wanted: Wanted) -> Value {
     let metadata = object.get("metadata").cloned().unwrap_or_else(Value::map);
-    value!({"kind": "PartialObjectMetadata", "apiVersion": META, "metadata": metadata})
+    value!({"kind": "PartialObjectMetadata", "apiVersion": (wanted.meta_version()), "metadata": metadata})
 }
 
 /// Appends the metadata of a stored object alone, spliced from its image.

@@ -1,15 +1,17 @@
 //! `serve()`: the steps of a request in their order. A reader learns the server from this page.
 
+pub use crate::answer::Answer;
+
+use crate::answer::{accepts_gzip, refusal, respond};
 use crate::body::Body;
 use crate::metrics::Labels;
-use crate::negotiation::{Wanted, negotiate};
+use crate::negotiation::{Offer, Wanted, negotiate};
 use crate::query::Query;
 use crate::request::{Request, ResourcePath, parse_path, verb};
 use crate::router::Found;
-use crate::{Api, SharedApi, documents, health, read, remove, represent, subresource, write};
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING};
-use http::{Method, Response, StatusCode};
+use crate::{Api, SharedApi, documents, health, read, remove, review, subresource, write};
+use http::header::{ACCEPT, HeaderValue, USER_AGENT};
+use http::{Method, Response};
 use pintle_auth::{Attributes, Credentials, UserInfo};
 use pintle_kinds::resource::{Resource, Verbs};
 use pintle_registry::{Details, Requester, Status};
@@ -43,24 +45,13 @@ impl Context {
     pub fn header(&self, name: http::header::HeaderName) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
     }
-}
 
-/// An answer before it is put on the wire.
-pub struct Answer {
-    pub code: u16,
-    pub content_type: String,
-    pub body: Body,
-    pub warnings: Vec<String>,
-    pub headers: Vec<(&'static str, String)>,
-}
-
-impl Answer {
-    pub fn new(code: u16, content_type: impl Into<String>, body: impl Into<Bytes>) -> Self {
-        Answer { code, content_type: content_type.into(), body: Body::Full(body.into()), warnings: Vec::new(), headers: Vec::new() }
-    }
-
-    pub fn text(code: u16, text: impl Into<String>) -> Self {
-        Answer::new(code, "text/plain; charset=utf-8", text.into().into_bytes())
+    /// The form of the answer.
+    ///
+    /// # Errors
+    /// The client accepts nothing that is offered.
+    pub fn negotiate(&self, offer: Offer) -> Result<Wanted, Status> {
+        negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer)
     }
 }
 
@@ -69,11 +60,11 @@ pub async fn serve(api: SharedApi, request: Request) -> Response<Body> {
     let started = Instant::now();
     let query = Query::parse(&request.query);
     let path = parse_path(&request.path);
-    let agent = request.header(http::header::USER_AGENT).to_owned();
-    let accept = request.header(http::header::ACCEPT).to_owned();
-    let accepts_gzip = request.header(http::header::ACCEPT_ENCODING).contains("gzip");
+    let agent = request.header(USER_AGENT);
+    let accepts_gzip = accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
     let is_head = request.method == Method::HEAD;
-    let wanted = negotiate(&accept, &agent, &query).unwrap_or(Wanted { pretty: crate::negotiation::pretty(&query, &agent), ..Wanted::JSON });
+    let pretty = crate::negotiation::pretty(&query, agent);
+    let wanted = negotiate(request.header(ACCEPT), agent, &query, Offer::Objects).unwrap_or(Wanted { pretty, ..Wanted::JSON });
     let mut labels = None;
     let (api_for_steps, query_for_steps) = (api.clone(), query.clone());
     let outcome = steps(api_for_steps, request, query_for_steps, path.as_ref(), &mut labels).await;
@@ -84,7 +75,7 @@ pub async fn serve(api: SharedApi, request: Request) -> Response<Body> {
     respond(answer, accepts_gzip, is_head).await
 }
 
-/// authenticate → flow control → authorize → negotiate → read, watch or write.
+/// authenticate → flow control → authorize → route → act.
 async fn steps(
     api: SharedApi,
     request: Request,
@@ -92,9 +83,10 @@ async fn steps(
     path: Option<&ResourcePath>,
     labels: &mut Option<Labels>,
 ) -> Result<Answer, Status> {
+    let action = path.map_or("", |path| verb(&request.method, path, &query));
+    check_timeout(&query, path, action)?;
     let user = authenticate(&api, &request)?;
     let Some(path) = path else { return outside_resources(api, user, query, request).await };
-    let action = verb(&request.method, path, &query);
     let mutating = !matches!(action, "get" | "list" | "watch");
     let (_in_flight, count) = api.metrics.in_flight(mutating);
     if action != "watch" {
@@ -110,34 +102,90 @@ async fn steps(
         Found::NoResource => return Err(Status::no_such_path()),
     };
     *labels = Some(labels_of(resource, path, action));
-    if resource.namespaced && path.namespace.is_empty() && (!path.name.is_empty() || !matches!(action, "list" | "watch" | "create")) {
-        return Err(if path.name.is_empty() { Status::method_not_allowed() } else { Status::no_such_path() });
+    check_scope(resource, path, action)?;
+    let context = Context { method: request.method.clone(), headers: request.headers.clone(), api, user, query };
+    if path.subresource.is_empty() {
+        check_verb(&context.method, resource, path, action)?;
     }
-    let context = Context { method: request.method.clone(), headers: request.headers.clone(), api: api.clone(), user, query };
+    let outcome = act(&context, resource, path, action, request).await;
+    with_deprecation(resource, outcome)
+}
+
+/// negotiate → read, watch or write.
+async fn act(
+    context: &Context,
+    resource: &'static Resource,
+    path: &ResourcePath,
+    action: &str,
+    request: Request,
+) -> Result<Answer, Status> {
     if !path.subresource.is_empty() {
-        return subresource::serve(&context, resource, path, request).await;
+        return subresource::serve(context, resource, path, request).await;
     }
-    check_verb(resource, path, action)?;
     if resource.storage.is_none() {
-        return crate::review::serve(&context, resource, path, request).await;
+        return review::serve(context, resource, path, request).await;
     }
     let namespace = if resource.namespaced { path.namespace.as_str() } else { "" };
-    let target = api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
-    let wanted = negotiate(context.header(http::header::ACCEPT), context.header(http::header::USER_AGENT), &context.query)?;
-    let mut answer = match action {
-        "get" => read::get(&context, &target, wanted)?,
-        "list" | "watch" => read::list_or_watch(&context, target, path, wanted)?,
-        "create" => write::create(&context, &target, wanted, request).await?,
-        "update" => write::update(&context, &target, wanted, request, None).await?,
-        "patch" => write::patch(&context, &target, wanted, request, None).await?,
-        "delete" => remove::delete(&context, &target, wanted, request).await?,
-        "deletecollection" => remove::delete_collection(&context, &target, wanted, request).await?,
-        _ => return Err(Status::method_not_allowed()),
-    };
-    if !resource.deprecation.is_empty() {
-        answer.warnings.insert(0, resource.deprecation.to_owned());
+    let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
+    if action == "patch" {
+        // A path is known by what it takes before it is known by what it gives.
+        write::PatchType::of(context.header(http::header::CONTENT_TYPE))?;
     }
-    Ok(answer)
+    let wanted = context.negotiate(match action {
+        "watch" => Offer::Watch,
+        "list" => Offer::Collection,
+        _ => Offer::Objects,
+    })?;
+    match action {
+        "get" => read::get(context, &target, wanted),
+        "list" | "watch" => read::list_or_watch(context, target, path, wanted),
+        "create" => write::create(context, &target, wanted, request).await,
+        "update" => write::update(context, &target, wanted, request, None).await,
+        "patch" => write::patch(context, &target, wanted, request, None).await,
+        "delete" => remove::delete(context, &target, wanted, request).await,
+        "deletecollection" => remove::delete_collection(context, &target, wanted, request).await,
+        _ => Err(Status::method_not_allowed()),
+    }
+}
+
+/// A deprecated version warns with every answer, good or bad.
+fn with_deprecation(resource: &Resource, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
+    let warn = |warnings: &mut Vec<String>| {
+        if !resource.deprecation.is_empty() {
+            warnings.insert(0, resource.deprecation.to_owned());
+        }
+    };
+    match outcome {
+        Ok(mut answer) => {
+            warn(&mut answer.warnings);
+            Ok(answer)
+        }
+        Err(mut status) => {
+            warn(&mut status.warnings);
+            Err(status)
+        }
+    }
+}
+
+/// A time limit that cannot be read is refused, unless the request has no end of its own.
+fn check_timeout(query: &Query, path: Option<&ResourcePath>, action: &str) -> Result<(), Status> {
+    let subresource = path.map_or("", |path| path.subresource.as_str());
+    let timeout = query.get("timeout");
+    if timeout.is_empty() || action == "watch" || matches!(subresource, "attach" | "exec" | "proxy" | "log" | "portforward") {
+        return Ok(());
+    }
+    pintle_schema::Duration::parse(timeout).map(drop).map_err(|error| {
+        Status::bad_request(format!("invalid timeout specified in the request URL - {error}"))
+    })
+}
+
+/// Only lists reach over all namespaces.
+fn check_scope(resource: &Resource, path: &ResourcePath, action: &str) -> Result<(), Status> {
+    if !resource.namespaced || !path.namespace.is_empty() || path.name.is_empty() && matches!(action, "list" | "watch") {
+        return Ok(());
+    }
+    let is_path = path.name.is_empty() && resource.verbs.contains(Verbs::LIST);
+    Err(if is_path { Status::method_not_allowed() } else { Status::no_such_path() })
 }
 
 fn authenticate(api: &Api, request: &Request) -> Result<Arc<UserInfo>, Status> {
@@ -222,18 +270,17 @@ fn labels_of(resource: &'static Resource, path: &ResourcePath, action: &'static 
     Labels { verb: action, group: resource.group, version: resource.version, resource: resource.plural, subresource, scope }
 }
 
-fn check_verb(resource: &Resource, path: &ResourcePath, action: &str) -> Result<(), Status> {
+fn check_verb(method: &Method, resource: &Resource, path: &ResourcePath, action: &str) -> Result<(), Status> {
     let verb = match action {
+        _ if !matches!(method.as_str(), "GET" | "POST" | "PUT" | "PATCH" | "DELETE") => return Err(Status::method_not_allowed()),
         "create" if path.name.is_empty() => Verbs::CREATE,
         "get" => Verbs::GET,
         "list" => Verbs::LIST,
         "watch" if !resource.verbs.contains(Verbs::WATCH) && resource.verbs.contains(Verbs::LIST) => {
             let message = format!("watch is not supported on resources of kind {:?}", resource.plural);
-            return Err(Status::new(405, "MethodNotAllowed", message).with_details(Details {
-                kind: resource.plural.into(),
-                group: resource.group.into(),
-                ..Details::default()
-            }));
+            let details = Details { kind: resource.plural.into(), group: resource.group.into(), ..Details::default() };
+            let status = Status::new(405, "MethodNotAllowed", message).with_details(details);
+            return with_deprecation(resource, Err(status)).map(drop);
         }
         "watch" => Verbs::WATCH,
         "update" if !path.name.is_empty() => Verbs::UPDATE,
@@ -243,77 +290,4 @@ fn check_verb(resource: &Resource, path: &ResourcePath, action: &str) -> Result<
         _ => return Err(Status::method_not_allowed()),
     };
     if resource.verbs.contains(verb) { Ok(()) } else { Err(Status::method_not_allowed()) }
-}
-
-/// A Status as an answer, in the form that was negotiated.
-pub fn refusal(status: &Status, wanted: Wanted) -> Answer {
-    let wanted = Wanted { shape: crate::negotiation::Shape::Object, ..wanted };
-    let schema = <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema();
-    let body = represent::encode(&status.to_value(), schema, wanted);
-    let mut answer = Answer::new(status.code, wanted.format.content_type(), body);
-    answer.warnings = status.warnings.clone();
-    let retry_after = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
-    if retry_after > 0 {
-        answer.headers.push(("retry-after", retry_after.to_string()));
-    }
-    answer
-}
-
-/// Answers at least this large are compressed when the client takes it; smaller ones cost more than they save.
-const GZIP_FROM: u64 = 128 << 10;
-
-async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    let no_body = answer.code == 304;
-    if let (Ok(content_type), false) = (HeaderValue::try_from(&answer.content_type), no_body) {
-        headers.insert(CONTENT_TYPE, content_type);
-    }
-    headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-    for (name, value) in answer.headers {
-        if let (Ok(name), Ok(value)) = (http::HeaderName::try_from(name), HeaderValue::try_from(value)) {
-            headers.insert(name, value);
-        }
-    }
-    for warning in &answer.warnings {
-        if let Ok(value) = HeaderValue::try_from(format!("299 - {}", quoted(warning))) {
-            headers.append(WARNING, value);
-        }
-    }
-    let size = http_body::Body::size_hint(&answer.body).exact().unwrap_or(0);
-    let body = match answer.body {
-        body if !body.is_long_running() && accepts_gzip && size > GZIP_FROM && !headers.contains_key("content-encoding") => {
-            headers.insert("content-encoding", HeaderValue::from_static("gzip"));
-            Body::Full(gzip(&body.collect().await))
-        }
-        body => body,
-    };
-    let _ = RETRY_AFTER;
-    if !is_head {
-        *response.body_mut() = body;
-    }
-    response
-}
-
-/// A warning's text as a quoted string of a header.
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars().filter(|c| !c.is_control()) {
-        if matches!(c, '"' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out.push('"');
-    out
-}
-
-fn gzip(bytes: &[u8]) -> Bytes {
-    use std::io::Write;
-    let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(bytes.len() / 8), flate2::Compression::fast());
-    // Writing to memory cannot fail.
-    let _ = encoder.write_all(bytes);
-    encoder.finish().unwrap_or_default().into()
 }

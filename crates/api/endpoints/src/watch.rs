@@ -262,6 +262,7 @@ impl Watch {
                 None => presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out)),
             },
             (Shape::Table, _) => self.table_frame(&presenter, kind, object, out),
+            (Shape::Partial | Shape::PartialList, Format::Json) if self.wanted.beta => self.partial_json(kind, object, out),
             (Shape::Partial | Shape::PartialList, _) => {
                 let variant = Variant(u32::MAX - kind as u32);
                 let make = || {
@@ -300,6 +301,14 @@ impl Watch {
         Ok(())
     }
 
+    fn partial_json(&self, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        let value = represent::partial(&self.api.registry.decode(&self.target, object)?, self.wanted);
+        let mut json = Vec::new();
+        json::encode(&value, &mut json);
+        put_json_event(kind.name(), &json, out);
+        Ok(())
+    }
+
     fn periodic_bookmark(&mut self, now: Instant, out: &mut Vec<u8>) {
         let last = self.deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(self.deadline);
         self.next_bookmark = if now >= last { self.deadline } else { (now + BOOKMARK_PERIOD).min(last) };
@@ -316,7 +325,7 @@ impl Watch {
         let resource = self.target.resource;
         let (kind, api_version) = match self.wanted.shape {
             Shape::Object | Shape::Table => (resource.kind.to_owned(), resource.api_version()),
-            _ => ("PartialObjectMetadata".to_owned(), "meta.k8s.io/v1".to_owned()),
+            _ => ("PartialObjectMetadata".to_owned(), self.wanted.meta_version().to_owned()),
         };
         let mut metadata = value!({"resourceVersion": (revision.0.to_string())});
         if initial_end {

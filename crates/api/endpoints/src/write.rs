@@ -71,17 +71,10 @@ fn decode_object(
         version: resource.version,
         kind: resource.kind,
         schema: (resource.schema)(),
-        knows: &knows,
+        also: &[],
+        malformed: resource.strategy.malformed,
     };
     decode::body(&expected, context.header(CONTENT_TYPE), bytes, validation, warnings)
-}
-
-/// Whether a kind is known in an `apiVersion`, as itself or as its list.
-pub fn knows(api_version: &str, kind: &str) -> bool {
-    pintle_kinds::all().any(|resource| {
-        resource.api_version() == api_version
-            && (resource.kind == kind || kind.strip_suffix("List").is_some_and(|item| item == resource.kind))
-    }) || api_version == "v1" && matches!(kind, "List" | "Status")
 }
 
 /// The name in a body that replaces an object must be the path's.
@@ -124,7 +117,7 @@ pub fn answer(
     })?;
     warnings.extend(written.warnings);
     let presenter =
-        Presenter { registry: &context.api.registry, target, wanted, include_object: include_object(&context.query)? };
+        Presenter { registry: &context.api.registry, target, wanted, include_object: include_object(&context.query, wanted)? };
     let code = if written.created { 201 } else { 200 };
     let mut answer = Answer::new(code, wanted.format.content_type(), presenter.object(&written.payload)?);
     answer.warnings = warnings;

@@ -1,5 +1,6 @@
 //! Create: a new object, durable before it is answered.
 
+use crate::allocation::Reserved;
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create};
 use crate::status::{Cause, Result, Status};
@@ -7,8 +8,8 @@ use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, 
 use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect, Transaction, Write};
 
-/// How often a generated name that is taken is generated anew.
-const NAME_ATTEMPTS: usize = 8;
+/// How often a generated name that is taken is generated anew, and another address is drawn.
+const ATTEMPTS: usize = 8;
 
 impl Registry {
     /// Creates an object. It comes decoded, of the target's version; the target's name is ignored but for `PUT`s that create.
@@ -30,11 +31,14 @@ impl Registry {
                 metadata::set(&mut candidate, "name", generate_name(prefix, self.environment.as_ref()));
             }
             match self.create_once(target, candidate, options).await {
-                Err(status) if status.reason == "AlreadyExists" && generated && attempt < NAME_ATTEMPTS => continue,
-                outcome => return outcome,
+                Err(status) if status.reason == "AlreadyExists" && generated && attempt < ATTEMPTS => continue,
+                Ok(None) if attempt < ATTEMPTS => continue,
+                Ok(None) => break,
+                Ok(Some(written)) => return Ok(written),
+                Err(status) => return Err(status),
             }
         }
-        Err(Status::internal("no name could be generated"))
+        Err(Status::internal("neither a name nor an address could be found that nobody else took meanwhile"))
     }
 
     /// Creates objects in one transaction: what a fresh server starts with. Their namespaces may be among them.
@@ -50,15 +54,23 @@ impl Registry {
         for (target, mut object) in objects {
             self.complete(&target, &mut object);
             metadata::fill_new(&mut object, self.environment.as_ref());
-            self.prepare_new(&target, &mut object, &options, &mut Vec::new())?;
+            // These bring the addresses they have, and the objects that stand for them.
+            self.prepare_new(&target, &mut object, &options, &mut Vec::new(), None)?;
             let value = Some(self.encode(&target, &object));
             writes.push(Write { key: target.key().into(), expect: Expect::Absent, value });
         }
         self.store.commit(Transaction { writes }).await.map(drop).map_err(|error| commit_failed(&error))
     }
 
-    /// Generation, strategy, validation and canonical form of a new object.
-    fn prepare_new(&self, target: &Target, object: &mut Value, options: &WriteOptions, warnings: &mut Vec<String>) -> Result<()> {
+    /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.
+    fn prepare_new(
+        &self,
+        target: &Target,
+        object: &mut Value,
+        options: &WriteOptions,
+        warnings: &mut Vec<String>,
+        reserved: Option<&mut Reserved>,
+    ) -> Result<()> {
         let strategy = target.resource.strategy;
         self.finish(target, object);
         let request = AdmissionRequest { registry: self, target, subresource: "", old: None, options };
@@ -72,15 +84,20 @@ impl Registry {
         if let Some(prepare) = strategy.prepare_create {
             prepare(object, &mut self.context(options, warnings));
         }
+        if let Some(reserved) = reserved {
+            self.allocate(target, object, None, options, reserved)?;
+        }
         validate_create(target, object, self.environment.as_ref())?;
         self.finish(target, object);
         self.admission.validate(&request, object, warnings)
     }
 
-    async fn create_once(&self, target: &Target, mut object: Value, options: &WriteOptions) -> Result<Written> {
+    /// `None`: what was allocated was taken meanwhile.
+    async fn create_once(&self, target: &Target, mut object: Value, options: &WriteOptions) -> Result<Option<Written>> {
         let mut warnings = Vec::new();
+        let mut reserved = Reserved::default();
         self.check_namespace(target, metadata::text(&object, "name"))?;
-        if let Err(status) = self.prepare_new(target, &mut object, options, &mut warnings) {
+        if let Err(status) = self.prepare_new(target, &mut object, options, &mut warnings, Some(&mut reserved)) {
             return Err(status.with_warnings(warnings));
         }
         let mut place = target.clone();
@@ -89,12 +106,17 @@ impl Registry {
             return Err(exists(&place, existing.image.terminating));
         }
         if options.dry_run {
-            return Ok(Written { payload: Payload::Value(Box::new(object)), created: true, warnings });
+            return Ok(Some(Written { payload: Payload::Value(Box::new(object)), created: true, warnings }));
         }
         let record = self.encode(target, &object);
-        match self.commit(place.key(), Expect::Absent, record, target.storage.prefix).await {
-            Ok(stored) => Ok(Written { payload: Payload::Stored(stored), created: true, warnings }),
-            Err(CommitError::Conflict { .. }) => Err(exists(&place, false)),
+        let others = self.allocation_writes(target, Some(&object), None)?;
+        reserved.committing();
+        let outcome = self.commit_with(place.key(), Expect::Absent, record, target.storage.prefix, others).await;
+        reserved.settled();
+        match outcome {
+            Ok(stored) => Ok(Some(Written { payload: Payload::Stored(stored), created: true, warnings })),
+            Err(CommitError::Conflict { index: 0, .. }) => Err(exists(&place, false)),
+            Err(CommitError::Conflict { .. }) => Ok(None),
             Err(error) => Err(commit_failed(&error)),
         }
     }

@@ -160,7 +160,6 @@ impl Registry {
             let begun = time::Time::parse(metadata::text(old, "deletionTimestamp")).map_or(0, |end| end.seconds - left);
             metadata::set(&mut object, "deletionTimestamp", time::Time::from_seconds(begun + period).to_rfc3339());
             metadata::set(&mut object, "deletionGracePeriodSeconds", period);
-            raise_generation(&mut object, old);
         }
         self.finish(target, &mut object);
         match (period == 0 && !held, target.resource.strategy.grace_period) {

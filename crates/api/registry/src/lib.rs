@@ -4,6 +4,7 @@
 //! above decide how a request is spelled and how an answer looks; here stands what happens.
 
 pub mod admission;
+pub mod allocation;
 pub mod create;
 pub mod delete;
 pub mod environment;
@@ -16,6 +17,7 @@ pub mod status;
 pub mod update;
 
 pub use admission::{Admission, AdmissionRequest, AdmitAll};
+pub use allocation::Allocators;
 pub use environment::Environment;
 pub use list::{ListOptions, Page};
 pub use options::{DeleteOptions, Requester, WriteOptions};
@@ -36,6 +38,8 @@ pub struct Registry {
     pub store: Arc<dyn Store>,
     pub environment: Box<dyn Environment>,
     pub admission: Box<dyn Admission>,
+    /// What services are given.
+    pub allocators: Allocators,
     /// The resource whose version is the storage version, by storage prefix: it names the selectable fields.
     hubs: HashMap<&'static str, &'static Resource>,
 }
@@ -103,7 +107,7 @@ impl Registry {
                 }
             }
         }
-        Registry { cache, store, environment, admission, hubs }
+        Registry { cache, store, environment, admission, allocators: Allocators::default(), hubs }
     }
 
     /// The target of a request; `None` when the resource stores nothing.
@@ -126,9 +130,22 @@ impl Registry {
 
     /// Commits one object and returns it as stored.
     pub(crate) async fn commit(&self, key: String, expect: Expect, record: bytes::Bytes, prefix: &str) -> std::result::Result<Arc<Object>, CommitError> {
+        self.commit_with(key, expect, record, prefix, Vec::new()).await
+    }
+
+    /// Commits one object together with other writes. The object's is the first of the transaction.
+    pub(crate) async fn commit_with(
+        &self,
+        key: String,
+        expect: Expect,
+        record: bytes::Bytes,
+        prefix: &str,
+        others: Vec<Write>,
+    ) -> std::result::Result<Arc<Object>, CommitError> {
         let key: Key = key.into();
-        let write = Write { key: key.clone(), expect, value: Some(record.clone()) };
-        let revision = self.store.commit(Transaction { writes: vec![write] }).await?;
+        let mut writes = vec![Write { key: key.clone(), expect, value: Some(record.clone()) }];
+        writes.extend(others);
+        let revision = self.store.commit(Transaction { writes }).await?;
         let image = Image::from_record(&record, revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;
         Ok(Arc::new(Object::new(key, prefix.len(), revision, image)))
     }

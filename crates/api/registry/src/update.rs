@@ -3,6 +3,7 @@
 //! The change is a function from the object as it is served to the object as it should be; when somebody else was
 //! faster it is asked again, unless the client named the version it saw.
 
+use crate::allocation::Reserved;
 use crate::prepare::validate_update;
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
@@ -48,7 +49,8 @@ impl Registry {
                 return self.create_instead(target, update, options).await;
             };
             let old = self.decode(target, &stored)?;
-            let (object, named_version, warnings) = self.prepare_update(target, update, &old, options)?;
+            let mut reserved = Reserved::default();
+            let (object, named_version, warnings) = self.prepare_update(target, update, &old, options, &mut reserved)?;
             if object == without_version(&old) {
                 return Ok(Written { payload: Payload::Stored(stored), created: false, warnings });
             }
@@ -58,9 +60,14 @@ impl Registry {
                 self.finish(target, &mut object);
                 return Ok(Written { payload: Payload::Value(Box::new(object)), created: false, warnings });
             }
-            match self.replace(target, &stored, &object).await {
+            let others = self.allocation_writes(target, Some(&object).filter(|_| !self.is_finished(target, &object)), Some(&old))?;
+            reserved.committing();
+            let outcome = self.replace(target, &stored, &object, others).await;
+            reserved.settled();
+            match outcome {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
-                Err(CommitError::Conflict { .. }) if !named_version && attempt < ATTEMPTS => continue,
+                // A later write is of what was allocated, and not what the client named.
+                Err(CommitError::Conflict { index, .. }) if (index > 0 || !named_version) && attempt < ATTEMPTS => continue,
                 Err(CommitError::Conflict { actual: None, .. }) => return Err(target.not_found()),
                 Err(CommitError::Conflict { .. }) => return Err(Status::modified(target.resource, &target.name)),
                 Err(error) => return Err(commit_failed(&error)),
@@ -70,14 +77,21 @@ impl Registry {
     }
 
     /// Stores the new state; an object that was only waiting for its finalizers goes away with its last one.
-    async fn replace(&self, target: &Target, stored: &Object, object: &Value) -> std::result::Result<Arc<Object>, CommitError> {
+    async fn replace(
+        &self,
+        target: &Target,
+        stored: &Object,
+        object: &Value,
+        others: Vec<Write>,
+    ) -> std::result::Result<Arc<Object>, CommitError> {
         let record = self.encode(target, object);
         let expect = Expect::At(stored.revision);
         if !self.is_finished(target, object) {
-            return self.commit(target.key(), expect, record, target.storage.prefix).await;
+            return self.commit_with(target.key(), expect, record, target.storage.prefix, others).await;
         }
-        let write = Write { key: target.key().into(), expect, value: None };
-        self.store.commit(Transaction { writes: vec![write] }).await?;
+        let mut writes = vec![Write { key: target.key().into(), expect, value: None }];
+        writes.extend(others);
+        self.store.commit(Transaction { writes }).await?;
         // The answer shows the state that the removal found, at the revision it had.
         let image = Image::from_record(&record, stored.revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;
         Ok(Arc::new(Object::new(target.key().into(), target.storage.prefix.len(), stored.revision, image)))
@@ -103,6 +117,7 @@ impl Registry {
         update: &Update<'_>,
         old: &Value,
         options: &WriteOptions,
+        reserved: &mut Reserved,
     ) -> Result<(Value, bool, Vec<String>)> {
         let strategy = target.resource.strategy;
         let mut served = old.clone();
@@ -133,6 +148,8 @@ impl Registry {
                 if let Some(prepare) = strategy.prepare_update {
                     prepare(&mut object, old, &mut context);
                 }
+                let outcome = self.allocate(target, &mut object, Some(old), options, reserved);
+                outcome.map_err(|status| status.with_warnings(warnings.clone()))?;
             }
             Some(SubresourcePart { rules: part, .. }) => {
                 if part.keeps_metadata {

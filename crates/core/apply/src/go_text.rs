@@ -3,6 +3,8 @@
 //! Text only; nothing may read it back. Keys of maps come sorted.
 
 use pintle_schema::Value;
+/// What `%q` prints.
+pub use pintle_schema::names::quoted;
 use std::fmt::Write;
 
 /// What `%v` prints.
@@ -37,28 +39,6 @@ pub fn type_name(value: &Value) -> &'static str {
         Value::List(_) => "[]interface {}",
         Value::Map(_) => "map[string]interface {}",
     }
-}
-
-/// What `%q` prints.
-pub fn quoted(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            c if u32::from(c) < 0x20 || u32::from(c) == 0x7f => push(&mut out, format_args!("\\x{:02x}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 fn write_value(out: &mut String, value: &Value, as_string: bool) {

@@ -1,4 +1,5 @@
-//! How long decoding and encoding a pod takes. Run it in release: `cargo run --release -p pintle-codec --example bench`.
+//! How long decoding and encoding a pod takes. Run it in release: `cargo run --release -p pintle-codec --example bench`,
+//! with part of a row's name behind it to run only that, as a profiler wants it.
 
 use pintle_codec::{Strictness, json, protobuf, yaml};
 use pintle_schema::{ApiType, Value, canonicalize};
@@ -22,6 +23,9 @@ fn pod() -> Vec<u8> {
 
 fn time<T>(name: &str, bytes: usize, mut run: impl FnMut() -> T) {
     const ROUNDS: u32 = 20_000;
+    if std::env::args().nth(1).is_some_and(|wanted| !name.contains(&wanted)) {
+        return;
+    }
     for _ in 0..ROUNDS / 10 {
         black_box(run());
     }

@@ -38,9 +38,10 @@ pub fn encode(bytes: &[u8]) -> String {
 /// Where the input stops being base64.
 pub fn decode(text: &str) -> Result<Vec<u8>, CorruptInput> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
+    let whole = decode_whole_groups(text.as_bytes(), &mut bytes);
     let mut group = 0u32;
     let mut digits = 0;
-    let mut input = text.bytes().enumerate().filter(|(_, byte)| !matches!(byte, b'\n' | b'\r'));
+    let mut input = text.bytes().enumerate().skip(whole).filter(|(_, byte)| !matches!(byte, b'\n' | b'\r'));
     while let Some((at, byte)) = input.next() {
         if byte == b'=' {
             return finish(bytes, group, digits, at, input, text.len());
@@ -53,13 +54,28 @@ pub fn decode(text: &str) -> Result<Vec<u8>, CorruptInput> {
             (group, digits) = (0, 0);
         }
     }
-    if digits == 0 { Ok(bytes) } else { Err(CorruptInput(text.len())) }
+    // Go counts back from the end by the digits of the group, whatever line breaks stand among them.
+    if digits == 0 { Ok(bytes) } else { Err(CorruptInput(text.len() - digits)) }
+}
+
+/// Decodes the groups before the first that is not four digits; returns how many bytes of the text they are.
+fn decode_whole_groups(text: &[u8], bytes: &mut Vec<u8>) -> usize {
+    let before = bytes.len();
+    for four in text.as_chunks::<4>().0 {
+        let digits = four.map(|byte| DIGITS[usize::from(byte)]);
+        if digits.iter().any(|digit| *digit > 63) {
+            break;
+        }
+        let group = digits.iter().fold(0u32, |group, digit| group << 6 | u32::from(*digit));
+        bytes.extend_from_slice(&group.to_be_bytes()[1..]);
+    }
+    (bytes.len() - before) / 3 * 4
 }
 
 fn finish(
     mut bytes: Vec<u8>,
     group: u32,
-    digits: u32,
+    digits: usize,
     at: usize,
     mut rest: impl Iterator<Item = (usize, u8)>,
     end: usize,
@@ -67,7 +83,8 @@ fn finish(
     match digits {
         2 => match rest.next() {
             Some((_, b'=')) => bytes.push((group >> 4) as u8),
-            Some((at, _)) => return Err(CorruptInput(at)),
+            // Go names the byte before the one that should be padding.
+            Some((at, _)) => return Err(CorruptInput(at - 1)),
             None => return Err(CorruptInput(end)),
         },
         3 => bytes.extend_from_slice(&((group >> 2) as u16).to_be_bytes()),
@@ -79,16 +96,21 @@ fn finish(
     }
 }
 
+const NO_DIGIT: u8 = 0xff;
+
+/// The value of each byte as a digit.
+static DIGITS: [u8; 256] = {
+    let mut digits = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < ALPHABET.len() {
+        digits[ALPHABET[value] as usize] = value as u8;
+        value += 1;
+    }
+    digits
+};
+
 fn digit(byte: u8) -> Option<u32> {
-    let value = match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    };
-    Some(value.into())
+    Some(DIGITS[usize::from(byte)]).filter(|digit| *digit != NO_DIGIT).map(u32::from)
 }
 
 #[cfg(test)]
@@ -103,13 +125,39 @@ mod tests {
             assert_eq!(encode(bytes.as_bytes()), text);
             assert_eq!(decode(text).as_deref(), Ok(bytes.as_bytes()));
         }
-        assert_eq!(decode("Zm9v\nYg=="), Ok(b"foob".to_vec()));
+        for text in ["Zm9v\nYg==", "Z\rm\n9vYg=\n=", "\nZm9vYg==\r\n", "Zm9vYh=="] {
+            assert_eq!(decode(text), Ok(b"foob".to_vec()), "{text:?}");
+        }
     }
 
     #[test]
     fn what_is_not_base64_is_refused_where_it_stops() {
-        for (text, at) in [("Zm9v*", 4), ("Zg=", 3), ("Zg", 2), ("=", 0), ("Zg==x", 4), ("Zg=x", 3)] {
-            assert_eq!(decode(text), Err(CorruptInput(at)), "{text}");
+        let rows = [
+            // A byte that is no digit.
+            ("Zm9v*", 4),
+            ("Zm9vYg*=", 6),
+            ("é", 0),
+            // The input ends inside a group.
+            ("Z", 0),
+            ("Zg", 0),
+            ("Zm9", 0),
+            ("Zm9vY", 4),
+            ("Zm9vYmE", 4),
+            ("Zm9vYg\n", 5),
+            // Padding that is short, early or not the end.
+            ("Zg=", 3),
+            ("Zm9vYg=\n", 8),
+            ("=", 0),
+            ("Z===", 1),
+            ("Zm9v=", 4),
+            ("Zg=x", 2),
+            ("Zg=\nx", 3),
+            ("Zg==x", 4),
+            ("Zg==\nZg==", 5),
+            ("Zm8=Zm8=", 4),
+        ];
+        for (text, at) in rows {
+            assert_eq!(decode(text), Err(CorruptInput(at)), "{text:?}");
         }
     }
 }

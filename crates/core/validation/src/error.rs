@@ -4,6 +4,7 @@
 
 use pintle_codec::json;
 use pintle_schema::Value;
+use pintle_schema::names::quoted;
 use std::fmt::Write;
 
 /// What kind of wrong a field is.
@@ -98,39 +99,13 @@ impl FieldError {
 
 fn show(value: &Value, out: &mut String) {
     match value {
-        Value::String(text) => quote(text, out),
+        Value::String(text) => out.push_str(&quoted(text)),
         other => {
             let mut bytes = Vec::new();
             json::encode(other, &mut bytes);
             out.push_str(&String::from_utf8_lossy(&bytes));
         }
     }
-}
-
-/// Appends a string as Go's `%q` prints it.
-pub fn quote(text: &str, out: &mut String) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{b}' => out.push_str("\\v"),
-            '\u{c}' => out.push_str("\\f"),
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
-                let _ = write!(out, "\\x{:02x}", c as u32);
-            }
-            c if (0x80..0xa0).contains(&(c as u32)) => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 /// Errors in the order they were found, which is the order clients see.
@@ -164,13 +139,8 @@ impl ErrorList {
     }
 
     pub fn not_supported(&mut self, field: impl ToString, value: impl Into<Value>, supported: &[&str]) {
-        let mut detail = String::from("supported values: ");
-        for (at, name) in supported.iter().enumerate() {
-            if at > 0 {
-                detail.push_str(", ");
-            }
-            quote(name, &mut detail);
-        }
+        let names: Vec<String> = supported.iter().map(|name| quoted(name)).collect();
+        let detail = format!("supported values: {}", names.join(", "));
         self.push(ErrorKind::NotSupported, field, Some(value.into()), detail);
     }
 

@@ -138,13 +138,7 @@ fn no_new_finalizers(metadata: &Value, old: &Value, errors: &mut ErrorList) {
         return;
     }
     new.sort_unstable();
-    let mut list = String::new();
-    for (at, name) in new.iter().enumerate() {
-        if at > 0 {
-            list.push_str(", ");
-        }
-        crate::error::quote(name, &mut list);
-    }
+    let list = new.into_iter().map(names::quoted).collect::<Vec<_>>().join(", ");
     errors.forbidden(
         "metadata.finalizers",
         format!(

@@ -36,7 +36,12 @@ impl Derived {
     ///
     /// # Errors
     /// Those of `make`.
-    pub fn get_or_make<E>(&self, id: u64, variant: Variant, make: impl FnOnce() -> Result<Bytes, E>) -> Result<Bytes, E> {
+    pub fn get_or_make<E>(
+        &self,
+        id: u64,
+        variant: Variant,
+        make: impl FnOnce() -> Result<Bytes, E>,
+    ) -> Result<Bytes, E> {
         if let Some(bytes) = self.0.get(&(id, variant)) {
             return Ok(bytes);
         }

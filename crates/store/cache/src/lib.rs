@@ -30,7 +30,8 @@ pub struct Cache {
 impl Cache {
     /// A cache for the resources stored under these prefixes (each `/registry/.../`).
     pub fn new<'a>(prefixes: impl IntoIterator<Item = &'a str>) -> Arc<Self> {
-        let by_prefix = prefixes.into_iter().map(|prefix| (prefix.into(), Arc::new(ResourceCache::new(prefix)))).collect();
+        let by_prefix =
+            prefixes.into_iter().map(|prefix| (prefix.into(), Arc::new(ResourceCache::new(prefix)))).collect();
         Arc::new(Cache {
             by_prefix,
             current: AtomicU64::new(0),
@@ -128,4 +129,42 @@ fn prefix_of<'a>(key: &str, writers: &'a mut HashMap<Box<str>, Writer>) -> Optio
         }
     }
     writers.get_mut(found?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+    use pintle_storage::{Expect, MemoryStore, Store, Transaction};
+
+    #[test]
+    fn keys_find_their_resource_by_the_longest_prefix() {
+        let cache = Cache::new(["/registry/pods/", "/registry/services/specs/", "/registry/services/endpoints/"]);
+        let mut writers: HashMap<_, _> =
+            cache.resources().map(|resource| (resource.prefix.clone(), Writer::new(resource.clone()))).collect();
+        let mut found = |key: &str| prefix_of(key, &mut writers).map(|writer| writer.cache.prefix.to_string());
+        assert_eq!(found("/registry/pods/ns/a").as_deref(), Some("/registry/pods/"));
+        assert_eq!(found("/registry/services/specs/ns/a").as_deref(), Some("/registry/services/specs/"));
+        assert_eq!(found("/registry/services/endpoints/ns/a").as_deref(), Some("/registry/services/endpoints/"));
+        assert_eq!(found("/registry/ranges/serviceips"), None);
+    }
+
+    #[test]
+    fn a_commit_is_seen_before_it_is_answered() {
+        let cache = Cache::new(["/registry/things/"]);
+        let store = MemoryStore::new();
+        store.start(Box::new(cache.feeder())).expect("starts once");
+        let record = image::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
+        for round in 0..10 {
+            let key: Arc<str> = format!("/registry/things/a{round}").into();
+            let revision = store
+                .commit(Transaction::one(key.clone(), Expect::Absent, Some(record.clone())))
+                .wait()
+                .expect("committed");
+            assert!(cache.current() >= revision);
+            let stored =
+                cache.resource("/registry/things/").and_then(|resource| resource.get(&key)).expect("published");
+            assert_eq!(stored.revision, revision);
+        }
+    }
 }

@@ -71,9 +71,28 @@ impl Event {
     }
 }
 
+/// How much history a resource keeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub events: usize,
+    pub bytes: usize,
+    pub checkpoint_events: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds {
+            events: limits::HISTORY_EVENTS,
+            bytes: limits::HISTORY_BYTES,
+            checkpoint_events: limits::CHECKPOINT_EVENTS,
+        }
+    }
+}
+
 /// A published state of a resource: never changes.
 #[derive(Clone)]
 pub struct State {
+    bounds: Bounds,
     /// The revision of the last change of this resource.
     pub last: Revision,
     /// Events after this revision are retained.
@@ -92,8 +111,9 @@ pub struct Expired {
 }
 
 impl State {
-    fn new() -> Self {
+    fn new(bounds: Bounds) -> Self {
         State {
+            bounds,
             last: Revision(0),
             compacted: Revision(0),
             objects: OrdMap::new(),
@@ -147,14 +167,20 @@ impl State {
 
     fn put(&mut self, object: Arc<Object>, history: bool) {
         let previous = self.objects.insert(object.key.clone(), object.clone());
-        self.push(history, Event { revision: object.revision, object, previous, removed: false, frames: Default::default() });
+        self.push(
+            history,
+            Event { revision: object.revision, object, previous, removed: false, frames: Default::default() },
+        );
     }
 
     fn remove(&mut self, key: &Key, revision: Revision, history: bool) {
         let Some(previous) = self.objects.remove(key) else { return };
         let image = previous.image.at_revision(revision);
         let last = Arc::new(Object::new(key.clone(), previous.prefix.into(), revision, image));
-        self.push(history, Event { revision, object: last, previous: Some(previous), removed: true, frames: Default::default() });
+        self.push(
+            history,
+            Event { revision, object: last, previous: Some(previous), removed: true, frames: Default::default() },
+        );
     }
 
     fn push(&mut self, history: bool, event: Event) {
@@ -179,11 +205,11 @@ impl State {
 
     /// After all events of a commit: remembers the map from time to time and forgets what is beyond the bounds.
     fn settle(&mut self) {
-        let due = self.checkpoints.back().map_or(0, |(at, _)| self.after(*at) as u64) + limits::CHECKPOINT_EVENTS;
+        let due = self.checkpoints.back().map_or(0, |(at, _)| self.after(*at) as u64) + self.bounds.checkpoint_events;
         if self.events.len() as u64 >= due {
             self.checkpoints.push_back((self.last, self.objects.clone()));
         }
-        while self.events.len() > limits::HISTORY_EVENTS || self.history_bytes > limits::HISTORY_BYTES {
+        while self.events.len() > self.bounds.events || self.history_bytes > self.bounds.bytes {
             let Some(oldest) = self.events.front().map(|event| event.revision) else { break };
             self.forget(oldest);
         }
@@ -211,7 +237,7 @@ impl ResourceCache {
     pub fn new(prefix: &str) -> Self {
         ResourceCache {
             prefix: prefix.into(),
-            state: ArcSwap::from_pointee(State::new()),
+            state: ArcSwap::from_pointee(State::new(Bounds::default())),
             changed: watch::Sender::new(Revision(0)),
         }
     }
@@ -247,13 +273,19 @@ pub(crate) struct Writer {
 
 impl Writer {
     pub fn new(cache: Arc<ResourceCache>) -> Self {
-        Writer { cache, state: State::new(), dirty: false }
+        Self::with_bounds(cache, Bounds::default())
+    }
+
+    pub fn with_bounds(cache: Arc<ResourceCache>, bounds: Bounds) -> Self {
+        Writer { cache, state: State::new(bounds), dirty: false }
     }
 
     /// Takes a change in; `image` is `None` when the object was removed.
     pub fn apply(&mut self, key: &Key, revision: Revision, image: Option<Image>, history: bool) {
         match image {
-            Some(image) => self.state.put(Arc::new(Object::new(key.clone(), self.cache.prefix.len(), revision, image)), history),
+            Some(image) => {
+                self.state.put(Arc::new(Object::new(key.clone(), self.cache.prefix.len(), revision, image)), history)
+            }
             None => self.state.remove(key, revision, history),
         }
         self.dirty = true;
@@ -318,3 +350,6 @@ impl Cursor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,7 +5,7 @@
 
 use super::service_update;
 use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
-use crate::strategy::{Context, GENERAL, NameRule, STATUS, Strategy, WITH_STATUS};
+use crate::strategy::{Allocation, Context, GENERAL, NameRule, STATUS, Strategy, WITH_STATUS};
 use crate::views::set_if_absent;
 use pintle_schema::{Value, ViewMut};
 use pintle_types::core::v1;
@@ -43,6 +43,11 @@ static SERVICE: Strategy = Strategy {
     prepare_create: Some(prepare_create),
     prepare_update: Some(service_update::prepare),
     decorate: Some(decorate),
+    allocates: Some(Allocation {
+        addresses: "/registry/ipaddresses/",
+        ranges: "/registry/servicecidrs/",
+        companions: "/registry/services/endpoints/",
+    }),
     ..WITH_STATUS
 };
 

@@ -210,7 +210,7 @@ impl<'a> Decoder<'a> {
             }
             next = self.scanner.next_key()?;
         }
-        if nulls {
+        if nulls && !self.trusted {
             // They only stood there to be seen twice.
             entries.retain(|(key, value)| !value.is_null() || schema.field(key).is_none_or(|field| field.nullable));
         }

@@ -4,6 +4,7 @@
 
 use crate::error::DecodeError;
 use crate::limits;
+use pintle_schema::names;
 use std::borrow::Cow;
 
 /// Reads tokens from a text. All errors are syntax errors.
@@ -419,20 +420,11 @@ fn end_of_input() -> DecodeError {
 
 #[cold]
 fn invalid_character(byte: u8, context: &str) -> DecodeError {
-    let char = char::from(byte);
+    // Go takes the byte for a character and quotes it as a text, save for the quotes.
     let quoted = match byte {
         b'\'' => "\\'".to_owned(),
-        b'\\' => "\\\\".to_owned(),
-        b'\n' => "\\n".to_owned(),
-        b'\r' => "\\r".to_owned(),
-        b'\t' => "\\t".to_owned(),
-        7 => "\\a".to_owned(),
-        8 => "\\b".to_owned(),
-        11 => "\\v".to_owned(),
-        12 => "\\f".to_owned(),
-        0..0x20 | 0x7f => format!("\\x{byte:02x}"),
-        0x80..=0xa0 | 0xad => format!("\\u{byte:04x}"),
-        _ => char.to_string(),
+        b'"' => "\"".to_owned(),
+        _ => names::quoted(char::from(byte).encode_utf8(&mut [0; 4])).trim_matches('"').to_owned(),
     };
     DecodeError::Syntax(format!("invalid character '{quoted}' {context}"))
 }

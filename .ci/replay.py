@@ -1,0 +1,249 @@
+"""Replays recorded answers against a server and compares the share that agrees with the floors.
+
+A floor is a line `<area> <percent>`: an area is a folder of contract cases, or a suite of the oracle at a level. An
+area that falls below its floor is replayed once more on its own, since some cases depend on timing; if it is still
+below, the run fails. `--raise` writes the rates that have risen. What did not agree stands in the logs, case by case.
+"""
+import argparse
+import concurrent.futures
+import json
+import math
+import os
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+TOKENS = 'admin-token,admin,1,"system:masters"\nalice-token,alice,2,"people"\nbob-token,bob,3,"people"\n'
+
+# Folders of contract cases that one server takes in any order and in parallel.
+CONFORMANCE = (
+    "concepts/deletion", "concepts/discovery", "concepts/dry-run", "concepts/field-validation", "concepts/lists",
+    "concepts/representations", "concepts/verbs-and-uris", "concepts/watches",
+    "apply",
+    "extend/access", "extend/aggregation", "extend/allocations", "extend/builtin-admission", "extend/crds",
+    "extend/policies", "extend/webhooks",
+)
+# Suite, level, instance. The suite `versions` was recorded only from the instance with every API on.
+ORACLE = (
+    ("create", "code", "default"), ("create", "full", "default"), ("update", "code", "default"),
+    ("create", "code", "all"), ("update", "code", "all"), ("versions", "full", "all"),
+)
+EVERYTHING_ON = ["--runtime-config=api/all=true", "--feature-gates=AllAlpha=false,AllBeta=true"]
+CONFORMANCE_SECONDS = 240
+ORACLE_SECONDS = 150
+
+
+class Server:
+    """A server on a free port, with its own data, until the `with` block ends."""
+
+    def __init__(self, binary, *flags):
+        self.binary, self.flags, self.process = binary, list(flags), None
+
+    def __enter__(self):
+        self.dir = tempfile.mkdtemp(prefix="pintle-replay-")
+        self.tokens = self.file("tokens.csv")
+        with open(self.tokens, "w") as f:
+            f.write(TOKENS)
+        key = self.file("sa.key")
+        subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, stderr=subprocess.DEVNULL)
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            port = s.getsockname()[1]
+        self.url = "https://127.0.0.1:%d" % port
+        self.log = open(self.file("log"), "w+")
+        self.process = subprocess.Popen(
+            [self.binary, "serve", "--bind-address", "127.0.0.1", "--secure-port", str(port),
+             "--data-dir", self.file("data"), "--cert-dir", self.file("certs"), "--token-auth-file", self.tokens,
+             "--authorization-mode", "Node,RBAC", "--service-cluster-ip-range", "10.0.0.0/24",
+             "--allow-privileged=true", "--service-account-issuer", "https://kubernetes.default.svc",
+             "--service-account-key-file", key, "--service-account-signing-key-file", key] + self.flags,
+            stdout=self.log, stderr=self.log)
+        try:
+            self.wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def file(self, name):
+        return os.path.join(self.dir, name)
+
+    def wait_until_ready(self):
+        context = ssl._create_unverified_context()
+        end = time.monotonic() + 30
+        while True:
+            try:
+                with urllib.request.urlopen(self.url + "/readyz", timeout=5, context=context):
+                    return
+            except OSError as error:
+                if self.process.poll() is not None or time.monotonic() > end:
+                    self.log.seek(0)
+                    sys.exit("the server does not get ready: %s\n%s" % (error, self.log.read()))
+                time.sleep(0.05)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def __exit__(self, *_):
+        if self.process and self.alive():
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+class Replays:
+    def __init__(self, shared, logs):
+        self.shared, self.logs = shared, logs
+
+    def run(self, name, seconds, command):
+        """Runs a replay with its output in a log; -> what it reported as JSON, or None."""
+        log, report = (os.path.join(self.logs, name + end) for end in (".log", ".json"))
+        if os.path.exists(report):
+            os.remove(report)
+        with open(log, "w") as f:
+            try:
+                subprocess.run([sys.executable] + command + ["--json", os.path.abspath(report)], cwd=self.shared,
+                               stdout=f, stderr=f, timeout=seconds)
+            except subprocess.TimeoutExpired:
+                print("%s: stopped after %d s" % (name, seconds), file=f)
+        if not os.path.exists(report):
+            return None, last_line(log)
+        with open(report) as f:
+            return json.load(f), last_line(log)
+
+    def conformance(self, server, areas, jobs):
+        """-> {area: (passed, of)}"""
+        name = "conformance" if len(areas) > 1 else areas[0].replace("/", "-") + "-again"
+        report, _ = self.run(name, CONFORMANCE_SECONDS, [
+            "conform.py", "replay", "--server", server.url, "--token-file", server.tokens, "--jobs", str(jobs), "-v",
+        ] + ["conformance/" + area for area in areas])
+        out = {}
+        for area in areas:
+            cases = [bad for path, bad in (report or {}).items() if path.startswith("conformance/" + area + "/")]
+            out[area] = (sum(not bad for bad in cases), len(cases))
+        return out
+
+    def oracle(self, server, suite, level, instance, jobs):
+        """-> (passed, of)"""
+        name = "oracle-%s-%s-%s" % (suite, level, instance)
+        _, last = self.run(name, ORACLE_SECONDS, [
+            "oracle.py", "replay", "--server", server.url, "--token-file", server.tokens, "--level", level,
+            "--instance", instance, "--jobs", str(jobs), "-v", "oracle/" + suite])
+        words = last.replace(",", "").split()
+        if len(words) == 4 and words[1] == "passed" and words[3] == "failed":
+            return int(words[0]), int(words[0]) + int(words[2])
+        return 0, 0
+
+
+def last_line(path):
+    with open(path, errors="replace") as f:
+        lines = f.read().splitlines()
+    return lines[-1] if lines else ""
+
+
+def area_of(suite, level, instance):
+    return "oracle/%s/%s/%s" % (suite, instance, level)
+
+
+def rate(passed, of):
+    """The percentage, rounded down to a tenth so that it is a floor that holds."""
+    return math.floor(1000 * passed / of) / 10 if of else 0.0
+
+
+def read_floors(path):
+    floors = {}
+    if os.path.exists(path):
+        with open(path) as f:
+            for line in f:
+                words = line.split("#")[0].split()
+                if words:
+                    floors[words[0]] = float(words[1])
+    return floors
+
+
+def write_floors(path, floors):
+    with open(path, "w") as f:
+        f.write("# The least share of recorded answers, in percent, that each area must give; see replay.py.\n")
+        for area in sorted(floors):
+            f.write("%s %.1f\n" % (area, floors[area]))
+
+
+def replay_all(binary, replays, floors):
+    results, again = {}, {}
+
+    def low(area):
+        return rate(*results[area]) < floors.get(area, 0.0)
+
+    with Server(binary) as default, Server(binary, *EVERYTHING_ON) as everything:
+        servers = {"default": default, "all": everything}
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            # The contract cases mostly wait, the oracle mostly computes: together they fill two processors.
+            cases = pool.submit(replays.conformance, default, list(CONFORMANCE), 12)
+            for suite, level, instance in ORACLE:
+                results[area_of(suite, level, instance)] = replays.oracle(servers[instance], suite, level, instance, 3)
+            results.update(cases.result())
+        for area in [area for area in results if low(area)]:
+            before = results[area]
+            if area in CONFORMANCE:
+                results.update(replays.conformance(default, [area], 2))
+            else:
+                suite, instance, level = area.split("/")[1:]
+                results[area] = replays.oracle(servers[instance], suite, level, instance, 2)
+            again[area] = before
+            if rate(*before) > rate(*results[area]):
+                results[area] = before
+        dead = [name for name, server in servers.items() if not server.alive()]
+    return results, again, dead
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    arguments.add_argument("--server-binary", required=True)
+    arguments.add_argument("--shared", required=True, help="folder of the recorded answers and the programs that replay them")
+    arguments.add_argument("--floors", required=True)
+    arguments.add_argument("--logs", required=True)
+    arguments.add_argument("--raise", action="store_true", dest="raise_floors", help="write the rates that have risen")
+    options = arguments.parse_args()
+    # A terminated run ends its servers too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    logs = os.path.join(options.logs, "replays")
+    os.makedirs(logs, exist_ok=True)
+    floors = read_floors(options.floors)
+    results, again, dead = replay_all(os.path.abspath(options.server_binary), Replays(options.shared, logs), floors)
+
+    print("%-36s %7s %7s %7s %7s" % ("area", "agree", "of", "%", "floor"))
+    low = []
+    for area in sorted(results):
+        share, floor = rate(*results[area]), floors.get(area, 0.0)
+        mark = ""
+        if area in again:
+            mark = "  again, first %d" % again[area][0]
+        if share < floor or not results[area][1]:
+            low.append(area)
+            mark += "  BELOW ITS FLOOR" if results[area][1] else "  NOTHING WAS REPLAYED"
+        print("%-36s %7d %7d %7.1f %7.1f%s" % ((area,) + results[area] + (share, floor, mark)))
+    if options.raise_floors:
+        risen = {area: rate(*found) for area, found in results.items() if rate(*found) > floors.get(area, -1.0)}
+        write_floors(options.floors, dict(floors, **risen))
+        print("%d floors were raised" % len(risen))
+    for name in dead:
+        print("the server with APIs of instance %r died" % name)
+    if low or dead:
+        print("below the floor: %s; case by case in %s" % (", ".join(low) or "nothing", logs))
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

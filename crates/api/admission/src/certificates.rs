@@ -1,0 +1,111 @@
+//! CertificateApproval, CertificateSigning and CertificateSubjectRestriction: who may approve and sign requests.
+//! Guarantee that the signer's name in a request is one the requester may act for.
+//! Must never change a signing request.
+
+use crate::plugin::{Plugin, Requests};
+use crate::request::Request;
+use crate::signing_request;
+use pintle_registry::status::Result;
+use pintle_schema::{Value, View};
+use pintle_types::certificates::v1::{
+    CertificateSigningRequest, CertificateSigningRequestSpec, CertificateSigningRequestStatus,
+};
+
+const GROUP: &str = "certificates.k8s.io";
+const RESOURCE: &str = "certificatesigningrequests";
+
+pub const APPROVAL: Plugin =
+    Plugin { requests: &[Requests::update(GROUP, RESOURCE, "approval")], mutate: None, validate: Some(approve) };
+
+pub const SIGNING: Plugin =
+    Plugin { requests: &[Requests::update(GROUP, RESOURCE, "status")], mutate: None, validate: Some(sign) };
+
+pub const SUBJECT_RESTRICTION: Plugin =
+    Plugin { requests: &[Requests::create(GROUP, RESOURCE)], mutate: None, validate: Some(restrict_subject) };
+
+fn approve(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
+    let signer = signer_of(request.old().unwrap_or(object));
+    match may(request, "approve", signer) {
+        true => Ok(()),
+        false => {
+            Err(request.forbidden(object, format!("user not permitted to approve requests with signerName {signer:?}")))
+        }
+    }
+}
+
+fn sign(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
+    let Some(old) = request.old() else { return Ok(()) };
+    let status = |object| View::<CertificateSigningRequest>::new(object).field(CertificateSigningRequest::STATUS);
+    let (new_status, old_status) = (status(object), status(old));
+    let certificate = CertificateSigningRequestStatus::CERTIFICATE;
+    let conditions = CertificateSigningRequestStatus::CONDITIONS;
+    let unchanged = new_status.field(certificate).value() == old_status.field(certificate).value()
+        && new_status.field(conditions).value() == old_status.field(conditions).value();
+    let signer = signer_of(old);
+    if unchanged || may(request, "sign", signer) {
+        return Ok(());
+    }
+    Err(request.forbidden(object, format!("user not permitted to sign requests with signerName {signer:?}")))
+}
+
+/// Clients that the cluster's own signer makes administrators would stand above all rules.
+fn restrict_subject(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
+    const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
+    const MASTERS: &str = "system:masters";
+    let spec = View::<CertificateSigningRequest>::new(object).field(CertificateSigningRequest::SPEC);
+    if signer_of(object) != SIGNER {
+        return Ok(());
+    }
+    let asked = spec.field(CertificateSigningRequestSpec::REQUEST).get();
+    // What cannot be read is refused by validation, or by the signer.
+    let organizations = signing_request::organizations(&asked.0).unwrap_or_default();
+    if !organizations.iter().any(|organization| organization == MASTERS) {
+        return Ok(());
+    }
+    let why = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
+    Err(request.forbidden(object, why))
+}
+
+fn signer_of(object: &Value) -> &str {
+    let spec = View::<CertificateSigningRequest>::new(object).field(CertificateSigningRequest::SPEC);
+    spec.field(CertificateSigningRequestSpec::SIGNER_NAME).as_str()
+}
+
+/// Whether the requester may act for a signer, by its name or by its domain.
+fn may(request: &Request<'_>, verb: &str, signer: &str) -> bool {
+    let domain = signer.split('/').next().unwrap_or(signer);
+    request.permits(verb, GROUP, "signers", signer) || request.permits(verb, GROUP, "signers", &format!("{domain}/*"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Cluster;
+    use pintle_schema::value;
+
+    fn csr(status: Value) -> Value {
+        value!({"metadata": {"name": "r"}, "spec": {"signerName": "a.b/c"}, "status": status})
+    }
+
+    #[test]
+    fn only_the_permitted_approve_and_sign() {
+        let cluster = Cluster::new();
+        let approved = || value!({"conditions": [{"type": "Approved", "status": "True"}]});
+        let approve = "user not permitted to approve requests with signerName \"a.b/c\"";
+        let sign = "user not permitted to sign requests with signerName \"a.b/c\"";
+        let rows = [
+            ("approval", approved(), "admin", None),
+            ("approval", approved(), "alice", Some(approve)),
+            ("status", value!({"certificate": "YQ=="}), "admin", None),
+            ("status", value!({"certificate": "YQ=="}), "alice", Some(sign)),
+            ("status", approved(), "alice", Some(sign)),
+            ("status", value!({}), "alice", None),
+            ("", approved(), "alice", None),
+        ];
+        for (subresource, status, user, refusal) in rows {
+            let outcome = cluster.update((GROUP, RESOURCE, subresource), &csr(value!({})), csr(status), user);
+            let expected = refusal.map(|why| format!("certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: {why}"));
+            assert_eq!(outcome.err().map(|status| status.message), expected, "{subresource} {user}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! `Request`: what a plugin may know of the write it judges, and of other objects.
+//! Guarantees that other objects come from memory and that refusals have the reference's form.
+//! Must never give a plugin a way to write or to wait.
+
+use pintle_auth::{Attributes, Authorizer, UserInfo};
+use pintle_registry::environment::{Environment, generate_name};
+use pintle_registry::status::{Result, Status};
+use pintle_registry::{AdmissionRequest, metadata};
+use pintle_schema::{ApiValue, Value};
+use std::marker::PhantomData;
+
+/// Where in the way of a write the chain is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    Mutate,
+    Validate,
+}
+
+/// A kind whose objects plugins read; they are stored as version `v1`.
+pub struct Kind<T> {
+    group: &'static str,
+    plural: &'static str,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Kind<T> {
+    pub const fn new(group: &'static str, plural: &'static str) -> Self {
+        Kind { group, plural, of: PhantomData }
+    }
+}
+
+/// A write that wants to be admitted, as plugins see it.
+pub struct Request<'a> {
+    write: &'a AdmissionRequest<'a>,
+    authorizer: &'a Authorizer,
+    phase: Phase,
+}
+
+impl<'a> Request<'a> {
+    pub fn new(write: &'a AdmissionRequest<'a>, authorizer: &'a Authorizer, phase: Phase) -> Self {
+        Request { write, authorizer, phase }
+    }
+
+    /// The stored object, for updates.
+    pub fn old(&self) -> Option<&'a Value> {
+        self.write.old
+    }
+
+    pub fn namespace(&self) -> &'a str {
+        &self.write.target.namespace
+    }
+
+    /// The plural name of the resource.
+    pub fn resource(&self) -> &'static str {
+        self.write.target.resource.plural
+    }
+
+    pub fn environment(&self) -> &'a dyn Environment {
+        self.write.registry.environment.as_ref()
+    }
+
+    /// Another object; `None` when there is none.
+    ///
+    /// # Errors
+    /// The stored object cannot be read.
+    pub fn find<T: ApiValue>(&self, kind: &Kind<T>, namespace: &str, name: &str) -> Result<Option<T>> {
+        let registry = self.write.registry;
+        let resource = pintle_kinds::find(kind.group, "v1", kind.plural);
+        let Some(target) = resource.and_then(|resource| registry.target(resource, namespace, name)) else {
+            return Ok(None);
+        };
+        let Some(stored) = target.cache.get(&target.key()) else { return Ok(None) };
+        T::from_value(&registry.decode(&target, &stored)?).map(Some).map_err(Status::internal)
+    }
+
+    /// All objects of a kind in a namespace ("" for kinds without one), by name.
+    ///
+    /// # Errors
+    /// A stored object cannot be read.
+    pub fn all<T: ApiValue>(&self, kind: &Kind<T>, namespace: &str) -> Result<Vec<T>> {
+        let registry = self.write.registry;
+        let resource = pintle_kinds::find(kind.group, "v1", kind.plural);
+        let Some(target) = resource.and_then(|resource| registry.target(resource, namespace, "")) else {
+            return Ok(Vec::new());
+        };
+        let first = target.key();
+        let state = target.cache.state();
+        let objects = state.objects.range::<_, str>(first.as_str()..).take_while(|(key, _)| key.starts_with(&first));
+        objects
+            .map(|(_, stored)| T::from_value(&registry.decode(&target, stored)?).map_err(Status::internal))
+            .collect()
+    }
+
+    /// The refusal of this write.
+    pub fn forbidden(&self, object: &Value, why: impl AsRef<str>) -> Status {
+        let name = match self.phase {
+            Phase::Mutate => name_in_mutation(object),
+            Phase::Validate => metadata::text(object, "name"),
+        };
+        Status::forbidden(self.write.target.resource, name, why.as_ref())
+    }
+
+    /// Whether the requester may do something besides the write itself, in no namespace.
+    pub fn permits(&self, verb: &str, group: &str, resource: &str, name: &str) -> bool {
+        let requester = &self.write.options.requester;
+        let user = UserInfo {
+            name: requester.name.as_str().into(),
+            uid: requester.uid.as_str().into(),
+            groups: requester.groups.iter().map(|group| group.as_str().into()).collect(),
+            extra: Vec::new(),
+        };
+        let asked = Attributes { api_version: "*", name, ..Attributes::resource(&user, verb, group, resource) };
+        self.authorizer.authorize(&asked).is_allowed()
+    }
+
+    /// A name that begins with a prefix and that nothing else has.
+    pub fn generate_name(&self, prefix: &str) -> String {
+        generate_name(prefix, self.environment())
+    }
+}
+
+/// The name a refusal gives before validation. The reference generates names only afterwards, so that clients read the
+/// prefix; here the name stands already, and is recognised by its prefix and length.
+fn name_in_mutation(object: &Value) -> &str {
+    const GENERATED: usize = 5;
+    let (name, prefix) = (metadata::text(object, "name"), metadata::text(object, "generateName"));
+    match name {
+        "" => "Unknown",
+        name if !prefix.is_empty() && name.len() == prefix.len() + GENERATED && name.starts_with(prefix) => prefix,
+        name => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn names_in_refusals() {
+        let rows = [
+            (value!({"metadata": {}}), "Unknown"),
+            (value!({"metadata": {"name": "a"}}), "a"),
+            (value!({"metadata": {"name": "web-x2v7k", "generateName": "web-"}}), "web-"),
+            (value!({"metadata": {"name": "other", "generateName": "web-"}}), "other"),
+        ];
+        for (object, name) in rows {
+            assert_eq!(name_in_mutation(&object), name);
+        }
+    }
+}

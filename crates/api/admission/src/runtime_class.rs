@@ -1,0 +1,194 @@
+//! RuntimeClass: what a pod's runtime class costs and where it runs.
+//! Guarantees that a pod's overhead is its class's, and that the pod's own node selector never loses to the class's.
+//! Must never change a pod without runtime class.
+
+use crate::fields::set_entry;
+use crate::plugin::{Plugin, Requests};
+use crate::request::{Kind, Request};
+use pintle_registry::status::Result;
+use pintle_schema::{Value, View, ViewMut};
+use pintle_types::core::v1::{Pod, PodSpec, TaintEffect, Toleration, TolerationOperator};
+use pintle_types::node::v1::{RuntimeClass, Scheduling};
+
+pub const PLUGIN: Plugin =
+    Plugin { requests: &[Requests::create("", "pods")], mutate: Some(mutate), validate: Some(validate) };
+
+const CLASSES: Kind<RuntimeClass> = Kind::new("node.k8s.io", "runtimeclasses");
+const OTHER_OVERHEAD: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+
+fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()> {
+    let Some(class) = class_of(request, object)? else { return Ok(()) };
+    if let Some(overhead) = class.overhead {
+        let own = View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::OVERHEAD);
+        if own.is_set() && own.get() != overhead.pod_fixed {
+            return Err(request.forbidden(object, OTHER_OVERHEAD));
+        }
+        ViewMut::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::OVERHEAD).set(overhead.pod_fixed);
+    }
+    match class.scheduling {
+        Some(scheduling) => schedule(request, object, &scheduling),
+        None => Ok(()),
+    }
+}
+
+fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
+    let own = View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::OVERHEAD).get();
+    match class_of(request, object)?.and_then(|class| class.overhead) {
+        Some(overhead) if own != overhead.pod_fixed => Err(request.forbidden(object, OTHER_OVERHEAD)),
+        None if !own.is_empty() => {
+            let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+            Err(request.forbidden(object, why))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The class that the pod names.
+fn class_of(request: &Request<'_>, object: &Value) -> Result<Option<RuntimeClass>> {
+    let spec = View::<Pod>::new(object).field(Pod::SPEC);
+    let Some(name) = spec.field(PodSpec::RUNTIME_CLASS_NAME).some() else { return Ok(None) };
+    let name = name.as_str();
+    match request.find(&CLASSES, "", name)? {
+        Some(class) => Ok(Some(class)),
+        None => Err(request.forbidden(object, format!("pod rejected: RuntimeClass \"{name}\" not found"))),
+    }
+}
+
+/// Keeps the pod to the nodes of its class.
+fn schedule(request: &Request<'_>, object: &mut Value, scheduling: &Scheduling) -> Result<()> {
+    let own = View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::NODE_SELECTOR).get();
+    for (key, value) in &scheduling.node_selector {
+        match own.get(key) {
+            Some(other) if other != value => {
+                let why = format!(
+                    "conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; pod.spec.nodeSelector[{key}] = {other}"
+                );
+                return Err(request.forbidden(object, why));
+            }
+            _ => set_entry(ViewMut::<Pod>::new(object).field(Pod::SPEC), PodSpec::NODE_SELECTOR, key, value),
+        }
+    }
+    if !scheduling.tolerations.is_empty() {
+        let tolerations = ViewMut::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::TOLERATIONS);
+        let all: Vec<Toleration> = tolerations.view().get().into_iter().chain(scheduling.tolerations.iter().cloned()).collect();
+        tolerations.set(merged(&all));
+    }
+    Ok(())
+}
+
+/// Tolerations without those that others include; of equal ones the first stays.
+fn merged(all: &[Toleration]) -> Vec<Toleration> {
+    let redundant = |at: usize, one: &Toleration| {
+        let others = all.iter().enumerate().filter(|(other, _)| *other != at);
+        others.into_iter().any(|(other, wider)| includes(wider, one) && (other < at || wider != one && !includes(one, wider)))
+    };
+    all.iter().enumerate().filter(|(at, one)| !redundant(*at, one)).map(|(_, one)| one.clone()).collect()
+}
+
+/// Whether a toleration tolerates all that another does.
+fn includes(wider: &Toleration, one: &Toleration) -> bool {
+    if wider == one {
+        return true;
+    }
+    let every_key = wider.key.is_empty() && wider.operator == TolerationOperator::EXISTS;
+    if wider.key != one.key && !every_key || wider.effect != one.effect && wider.effect != "" {
+        return false;
+    }
+    if let (true, Some(seconds)) = (wider.effect == TaintEffect::NO_EXECUTE, wider.toleration_seconds)
+        && one.toleration_seconds.is_none_or(|own| own > seconds)
+    {
+        return false;
+    }
+    match &wider.operator {
+        operator if *operator == TolerationOperator::EXISTS => true,
+        operator if *operator == TolerationOperator::EQUAL || *operator == "" => {
+            (one.operator == TolerationOperator::EQUAL || one.operator == "") && one.value == wider.value
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Cluster;
+    use pintle_schema::value;
+
+    async fn cluster() -> Cluster {
+        let cluster = Cluster::new().with_account("default").await;
+        let class = value!({
+            "metadata": {"name": "vm"},
+            "handler": "vm",
+            "overhead": {"podFixed": {"memory": "64Mi"}},
+            "scheduling": {"nodeSelector": {"vm": "yes"}, "tolerations": [{"key": "vm", "operator": "Exists"}]}
+        });
+        cluster.store("node.k8s.io", "runtimeclasses", class).await;
+        cluster.store("node.k8s.io", "runtimeclasses", value!({"metadata": {"name": "plain"}, "handler": "plain"})).await;
+        cluster
+    }
+
+    fn pod(spec: Value) -> Value {
+        value!({"metadata": {"name": "p"}, "spec": spec})
+    }
+
+    #[tokio::test]
+    async fn the_class_adds_to_the_pod() {
+        let cluster = cluster().await;
+        let created = cluster.create("", "pods", pod(value!({"runtimeClassName": "vm", "nodeSelector": {"a": "b"}}))).await;
+        let spec = created.expect("admitted").get("spec").cloned().unwrap_or_default();
+        assert_eq!(spec.get("overhead"), Some(&value!({"memory": "64Mi"})));
+        assert_eq!(spec.get("nodeSelector"), Some(&value!({"a": "b", "vm": "yes"})));
+        let tolerations = spec.get("tolerations").and_then(Value::as_list).unwrap_or(&[]);
+        assert_eq!(tolerations.iter().filter(|toleration| toleration.str_at(&["key"]) == "vm").count(), 1);
+        let plain = cluster.create("", "pods", pod(value!({"runtimeClassName": "plain"}))).await.expect("admitted");
+        assert_eq!(plain.at(&["spec", "overhead"]), None);
+    }
+
+    #[tokio::test]
+    async fn refusals() {
+        let cluster = cluster().await;
+        let rows = [
+            (value!({"runtimeClassName": "none"}), "pod rejected: RuntimeClass \"none\" not found"),
+            (value!({"runtimeClassName": "vm", "overhead": {"memory": "1Mi"}}), OTHER_OVERHEAD),
+            (
+                value!({"runtimeClassName": "plain", "overhead": {"memory": "1Mi"}}),
+                "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+            ),
+            (value!({"overhead": {"memory": "1Mi"}}), "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"),
+            (
+                value!({"runtimeClassName": "vm", "nodeSelector": {"vm": "no"}}),
+                "conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; pod.spec.nodeSelector[vm] = no",
+            ),
+        ];
+        for (spec, why) in rows {
+            let status = cluster.create("", "pods", pod(spec)).await.expect_err(why);
+            assert_eq!(status.message, format!("pods \"p\" is forbidden: {why}"));
+        }
+        let same = value!({"runtimeClassName": "vm", "overhead": {"memory": "65536Ki"}});
+        assert!(cluster.create("", "pods", pod(same)).await.is_ok());
+    }
+
+    #[test]
+    fn wider_tolerations_swallow_narrower_ones() {
+        let toleration = |key: &str, operator: &str, value: &str| Toleration {
+            key: key.into(),
+            operator: operator.into(),
+            value: value.into(),
+            ..Toleration::default()
+        };
+        let everything = toleration("", "Exists", "");
+        let exists = toleration("a", "Exists", "");
+        let equal = toleration("a", "Equal", "1");
+        let other = toleration("b", "Equal", "1");
+        let rows = [
+            (vec![equal.clone(), exists.clone()], vec![exists.clone()]),
+            (vec![exists.clone(), equal.clone(), other.clone()], vec![exists.clone(), other.clone()]),
+            (vec![exists.clone(), exists.clone()], vec![exists.clone()]),
+            (vec![equal.clone(), other.clone()], vec![equal, other.clone()]),
+            (vec![exists, other, everything.clone()], vec![everything]),
+        ];
+        for (all, expected) in rows {
+            assert_eq!(merged(&all), expected);
+        }
+    }
+}

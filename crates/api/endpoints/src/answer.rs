@@ -1,0 +1,108 @@
+//! `Answer`: what a step answers with, and how it is put on the wire: headers, warnings, compression.
+//!
+//! Everything that is sent passes through `respond`; it never changes what an answer says.
+
+use crate::body::Body;
+use crate::negotiation::{Shape, Wanted};
+use crate::represent;
+use bytes::Bytes;
+use http::header::{CONTENT_TYPE, HeaderValue, WARNING};
+use http::{Response, StatusCode};
+use pintle_registry::Status;
+
+/// An answer before it is put on the wire.
+pub struct Answer {
+    pub code: u16,
+    pub content_type: String,
+    pub body: Body,
+    pub warnings: Vec<String>,
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl Answer {
+    pub fn new(code: u16, content_type: impl Into<String>, body: impl Into<Bytes>) -> Self {
+        Answer { code, content_type: content_type.into(), body: Body::Full(body.into()), warnings: Vec::new(), headers: Vec::new() }
+    }
+
+    pub fn text(code: u16, text: impl Into<String>) -> Self {
+        Answer::new(code, "text/plain; charset=utf-8", text.into().into_bytes())
+    }
+}
+
+/// A Status as an answer, in the form that was negotiated.
+pub fn refusal(status: &Status, wanted: Wanted) -> Answer {
+    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    let schema = <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema();
+    let body = represent::encode(&status.to_value(), schema, wanted);
+    let mut answer = Answer::new(status.code, wanted.format.content_type(), body);
+    answer.warnings = status.warnings.clone();
+    let retry_after = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+    if retry_after > 0 {
+        answer.headers.push(("retry-after", retry_after.to_string()));
+    }
+    answer
+}
+
+/// Whether a client takes compressed answers: only the plain word counts, with a weight it does not.
+pub fn accepts_gzip(accept_encoding: &str) -> bool {
+    accept_encoding.split(',').any(|token| token.trim() == "gzip")
+}
+
+/// Answers at least this large are compressed when the client takes it; smaller ones cost more than they save.
+const GZIP_FROM: u64 = 128 << 10;
+
+/// Puts an answer on the wire.
+pub async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    let no_body = answer.code == 304;
+    if let (Ok(content_type), false) = (HeaderValue::try_from(&answer.content_type), no_body) {
+        headers.insert(CONTENT_TYPE, content_type);
+    }
+    headers.insert(http::header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    for (name, value) in answer.headers {
+        if let (Ok(name), Ok(value)) = (http::HeaderName::try_from(name), HeaderValue::try_from(value)) {
+            headers.insert(name, value);
+        }
+    }
+    for warning in &answer.warnings {
+        if let Ok(value) = HeaderValue::try_from(format!("299 - {}", quoted(warning))) {
+            headers.append(WARNING, value);
+        }
+    }
+    let size = http_body::Body::size_hint(&answer.body).exact().unwrap_or(0);
+    let body = match answer.body {
+        body if !body.is_long_running() && accepts_gzip && size > GZIP_FROM && !headers.contains_key("content-encoding") => {
+            headers.insert("content-encoding", HeaderValue::from_static("gzip"));
+            Body::Full(gzip(&body.collect().await))
+        }
+        body => body,
+    };
+    if !is_head {
+        *response.body_mut() = body;
+    }
+    response
+}
+
+/// A warning's text as a quoted string of a header.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars().filter(|c| !c.is_control()) {
+        if matches!(c, '"' | '\\') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out.push('"');
+    out
+}
+
+fn gzip(bytes: &[u8]) -> Bytes {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(bytes.len() / 8), flate2::Compression::fast());
+    // Writing to memory cannot fail.
+    let _ = encoder.write_all(bytes);
+    encoder.finish().unwrap_or_default().into()
+}

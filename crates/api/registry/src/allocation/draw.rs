@@ -1,0 +1,157 @@
+//! `Draw`: one request taking addresses and node ports, for real or for show.
+//!
+//! For real, what is drawn is held until the request is done. A dry run holds nothing and shows what no service can
+//! have where it would have to draw: a network's own address, a port above the usual range.
+
+use super::range::AddressRange;
+use super::taken::{Claim, State};
+use crate::environment::Environment;
+use pintle_types::core::v1::IPFamily;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+
+const FULL: &str = "range is full";
+const ALLOCATED_PORT: &str = "provided port is already allocated";
+
+/// The node port that dry runs show first is one above this.
+const BELOW_SHOWN_PORTS: i32 = 32_768;
+
+/// The lower part of the node ports, for those who ask for certain ones: a thirty-second, within these bounds. A range
+/// no larger than the first has none.
+const LOWER_PORTS: (usize, usize) = (16, 128);
+const LOWER_PORTS_SHARE: usize = 32;
+
+/// A request's view of what there is.
+pub struct Draw<'a> {
+    pub ranges: &'a [AddressRange],
+    pub node_ports: RangeInclusive<u16>,
+    pub state: &'a mut State,
+    /// Whether another object stands for the address.
+    pub is_registered: &'a dyn Fn(IpAddr) -> bool,
+    pub environment: &'a dyn Environment,
+    pub dry_run: bool,
+    /// What this request has drawn and holds.
+    pub held: Vec<Claim>,
+    /// The node ports that this request has taken, drawn or not.
+    pub ports: Vec<i32>,
+}
+
+impl Draw<'_> {
+    /// Takes a certain address. It is not held: the store refuses a second one.
+    ///
+    /// # Errors
+    /// It cannot be had; says why.
+    pub fn address(&mut self, family: &IPFamily, address: IpAddr) -> Result<(), String> {
+        let mut ranges = self.ranges.iter().filter(|range| range.family() == *family);
+        if self.dry_run {
+            return match ranges.next() {
+                Some(range) if !range.contains(address) => Err(format!(
+                    "the provided IP ({address}) is not in the valid range. The range of valid IPs is {}",
+                    range.text()
+                )),
+                _ => Ok(()),
+            };
+        }
+        if !ranges.any(|range| range.contains(address)) {
+            return Err("the provided network does not match the current range".to_owned());
+        }
+        if (self.is_registered)(address) || self.state.is_in_use(Claim::Address(address)) {
+            return Err("provided IP is already allocated".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Takes any address of a family.
+    ///
+    /// # Errors
+    /// There is none left.
+    pub fn any_address(&mut self, family: &IPFamily) -> Result<IpAddr, String> {
+        let ranges = self.ranges.iter().filter(|range| range.family() == *family);
+        let (random, now) = (self.random(), self.environment.now_unix());
+        for range in ranges {
+            if self.dry_run {
+                return Ok(range.network());
+            }
+            let is_free = |address: &IpAddr| {
+                !self.state.is_taken(Claim::Address(*address), now) && !(self.is_registered)(*address)
+            };
+            if let Some(address) = range.candidates(random).find(is_free) {
+                self.hold(Claim::Address(address));
+                return Ok(address);
+            }
+        }
+        Err(FULL.to_owned())
+    }
+
+    /// Takes a certain node port.
+    ///
+    /// # Errors
+    /// It cannot be had; says why.
+    pub fn node_port(&mut self, wish: i32) -> Result<i32, String> {
+        let port = u16::try_from(wish).ok().filter(|port| self.node_ports.contains(port));
+        let Some(port) = port else {
+            // Dry runs know of no range; they show drawn ports that are in none.
+            if self.dry_run {
+                return self.take_port(wish);
+            }
+            let (first, last) = (self.node_ports.start(), self.node_ports.end());
+            return Err(format!("provided port is not in the valid range. The range of valid ports is {first}-{last}"));
+        };
+        if self.state.is_taken(Claim::NodePort(port), self.environment.now_unix()) {
+            return Err(ALLOCATED_PORT.to_owned());
+        }
+        self.take_port(wish)?;
+        if !self.dry_run {
+            self.hold(Claim::NodePort(port));
+        }
+        Ok(wish)
+    }
+
+    /// Takes any node port: from the upper part, and from the lower one when that is full.
+    ///
+    /// # Errors
+    /// There is none left.
+    pub fn any_node_port(&mut self) -> Result<i32, String> {
+        if self.dry_run {
+            let shown = self.ports.iter().copied().max().unwrap_or(BELOW_SHOWN_PORTS).saturating_add(1);
+            self.ports.push(shown);
+            return Ok(shown);
+        }
+        let (first, size) = (*self.node_ports.start(), self.node_ports.len());
+        let (least, most) = LOWER_PORTS;
+        let lower = if size <= least { 0 } else { (size / LOWER_PORTS_SHARE).clamp(least, most) };
+        let offset = usize::try_from(self.random() % 65_536).unwrap_or(0);
+        let turned = |from: usize, to: usize| {
+            let size = to.saturating_sub(from);
+            (0..size).map(move |at| from + (at + offset) % size)
+        };
+        let now = self.environment.now_unix();
+        let ports = turned(lower, size).chain(turned(0, lower));
+        let mut ports = ports.filter_map(|at| first.checked_add(u16::try_from(at).ok()?));
+        let Some(port) = ports.find(|port| !self.state.is_taken(Claim::NodePort(*port), now)) else {
+            return Err(FULL.to_owned());
+        };
+        self.hold(Claim::NodePort(port));
+        self.ports.push(port.into());
+        Ok(port.into())
+    }
+
+    fn take_port(&mut self, wish: i32) -> Result<i32, String> {
+        if self.ports.contains(&wish) {
+            return Err(ALLOCATED_PORT.to_owned());
+        }
+        self.ports.push(wish);
+        Ok(wish)
+    }
+
+    fn hold(&mut self, claim: Claim) {
+        self.state.hold(claim);
+        self.held.push(claim);
+    }
+
+    fn random(&self) -> u64 {
+        let mut bytes = [0; 8];
+        self.environment.random(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+}

@@ -1,0 +1,228 @@
+//! IP families of services: how many they get and which, from what they ask for and what the cluster has.
+//!
+//! Clients that know nothing of families get one address; nobody gains or loses an address unless the policy says so.
+//! Nothing is allocated here.
+
+use pintle_schema::names::ip::{ip_legacy, parse_ip_sloppy};
+use pintle_schema::{ApiValue, Value};
+use pintle_types::core::v1::{IPFamily, IPFamilyPolicy, ServiceSpec, ServiceType};
+use pintle_validation::{ErrorKind, ErrorList};
+
+use super::range::family;
+
+/// The `clusterIP` of services without addresses.
+pub const NONE: &str = "None";
+
+const CLUSTER_IPS: &str = "spec.clusterIPs";
+const POLICY: &str = "spec.ipFamilyPolicy";
+
+/// What of the cluster matters for families.
+pub struct Cluster {
+    /// The families that the cluster has, the preferred one first.
+    pub families: Vec<IPFamily>,
+    /// Whether addresses must be written without leading zeros.
+    pub strict: bool,
+}
+
+/// Whether the service has no addresses because it asked for none.
+pub fn is_headless(spec: &ServiceSpec) -> bool {
+    spec.cluster_ips.first().is_some_and(|ip| ip == NONE)
+}
+
+/// Fills in `ipFamilyPolicy` and `ipFamilies`.
+///
+/// # Errors
+/// What is asked for contradicts itself, or the cluster does not have it.
+pub fn settle(spec: &mut ServiceSpec, old: Option<&ServiceSpec>, cluster: &Cluster) -> Result<(), ErrorList> {
+    if spec.r#type == ServiceType::EXTERNAL_NAME || old.is_some_and(|old| keeps_preference(spec, old)) {
+        return Ok(());
+    }
+    let selectorless = spec.cluster_ip == NONE && spec.selector.is_empty();
+    if spec.ip_family_policy.is_none() {
+        let default = if selectorless { IPFamilyPolicy::REQUIRE_DUAL_STACK } else { IPFamilyPolicy::SINGLE_STACK };
+        let before = old.and_then(|old| old.ip_family_policy.clone());
+        spec.ip_family_policy = Some(before.unwrap_or(default));
+    }
+    refused(check_shape(spec, old, cluster))?;
+    let mut errors = ErrorList::default();
+    if let Some(old) = old {
+        follow_policy(spec, old, &mut errors);
+    }
+    check_single(spec, &mut errors);
+    infer_from_addresses(spec, cluster, &mut errors);
+    refused(errors)?;
+    if !selectorless {
+        refused(check_configured(spec, cluster))?;
+    }
+    if spec.ip_families.is_empty() {
+        spec.ip_families.extend(cluster.families.first().cloned());
+    }
+    // Endpoints that others maintain may be of families that the cluster does not route.
+    if !is_single(spec) && spec.ip_families.len() == 1 && (selectorless || cluster.families.len() == 2) {
+        let other = if spec.ip_families.first() == Some(&IPFamily::IPV4) { IPFamily::IPV6 } else { IPFamily::IPV4 };
+        spec.ip_families.push(other);
+    }
+    Ok(())
+}
+
+/// A service that prefers two families but does not insist keeps what it has while nothing of it changes, whatever
+/// became of the cluster.
+pub fn keeps_preference(spec: &ServiceSpec, old: &ServiceSpec) -> bool {
+    let prefers = Some(IPFamilyPolicy::PREFER_DUAL_STACK);
+    spec.ip_family_policy == prefers
+        && (old.ip_family_policy.is_none() || old.ip_family_policy == prefers)
+        && spec.r#type == old.r#type
+        && spec.r#type != ServiceType::EXTERNAL_NAME
+        && spec.cluster_ips == old.cluster_ips
+        && spec.ip_families == old.ip_families
+}
+
+fn refused(errors: ErrorList) -> Result<(), ErrorList> {
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+fn is_single(spec: &ServiceSpec) -> bool {
+    spec.ip_family_policy == Some(IPFamilyPolicy::SINGLE_STACK)
+}
+
+fn cluster_ips(spec: &ServiceSpec) -> Value {
+    spec.cluster_ips.to_value()
+}
+
+fn policy(spec: &ServiceSpec) -> Value {
+    spec.ip_family_policy.to_value()
+}
+
+/// Whether addresses, families and policy fit each other at all.
+fn check_shape(spec: &ServiceSpec, old: Option<&ServiceSpec>, cluster: &Cluster) -> ErrorList {
+    let mut errors = ErrorList::default();
+    match (spec.cluster_ip.as_str(), spec.cluster_ips.first()) {
+        ("", None) => {}
+        (_, None) => errors.required(CLUSTER_IPS, ""),
+        ("", Some(_)) => errors.invalid(CLUSTER_IPS, cluster_ips(spec), "must be empty when `clusterIP` is not specified"),
+        (single, Some(first)) if single != first => {
+            errors.invalid(CLUSTER_IPS, cluster_ips(spec), "first value must match `clusterIP`");
+        }
+        _ => {}
+    }
+    for (at, family) in spec.ip_families.iter().enumerate() {
+        let field = format!("spec.ipFamilies[{at}]");
+        if *family != IPFamily::IPV4 && *family != IPFamily::IPV6 {
+            errors.not_supported(&field, family.to_value(), &["IPv4", "IPv6"]);
+        }
+        if spec.ip_families.iter().take(at).any(|earlier| earlier == family) {
+            errors.push(ErrorKind::Duplicate, field, Some(family.to_value()), "");
+        }
+    }
+    let policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
+    if spec.ip_family_policy.as_ref().is_some_and(|policy| !policies.contains(&policy.as_str())) {
+        errors.not_supported(POLICY, policy(spec), &policies);
+    }
+    check_addresses(spec, old, cluster, &mut errors);
+    errors
+}
+
+fn check_addresses(spec: &ServiceSpec, old: Option<&ServiceSpec>, cluster: &Cluster, errors: &mut ErrorList) {
+    let ips = &spec.cluster_ips;
+    let mut valid = true;
+    for (at, ip) in ips.iter().enumerate() {
+        if at == 0 && ip == NONE {
+            if ips.len() > 1 {
+                valid = false;
+                errors.invalid(CLUSTER_IPS, cluster_ips(spec), "'None' must be the first and only value");
+            }
+            continue;
+        }
+        if old.is_some_and(|old| old.cluster_ips.contains(ip)) {
+            continue;
+        }
+        for message in ip_legacy(ip, cluster.strict) {
+            valid = false;
+            errors.invalid(format!("{CLUSTER_IPS}[{at}]"), ip.as_str(), message);
+        }
+    }
+    if ips.len() > 2 {
+        errors.invalid(CLUSTER_IPS, cluster_ips(spec), "may only hold up to 2 values");
+    }
+    if !valid {
+        return;
+    }
+    let families: Vec<Option<IPFamily>> = ips.iter().map(|ip| family_of(ip)).collect();
+    if families.len() > 1 && families.iter().enumerate().any(|(at, family)| families.iter().take(at).any(|other| other == family)) {
+        errors.invalid(CLUSTER_IPS, cluster_ips(spec), "may specify no more than one IP for each IP family");
+    }
+    if is_headless(spec) {
+        return;
+    }
+    for (at, (ip, wanted)) in ips.iter().zip(&spec.ip_families).enumerate() {
+        let known = *wanted == IPFamily::IPV4 || *wanted == IPFamily::IPV6;
+        if known && family_of(ip).as_ref() != Some(wanted) {
+            let detail = format!("expected an {} value as indicated by `ipFamilies[{at}]`", wanted.as_str());
+            errors.invalid(format!("{CLUSTER_IPS}[{at}]"), ip.as_str(), detail);
+        }
+    }
+}
+
+fn family_of(ip: &str) -> Option<IPFamily> {
+    parse_ip_sloppy(ip).map(family)
+}
+
+/// An update that asks for one family gives the second one up; one that gives it up must ask for one family.
+fn follow_policy(spec: &mut ServiceSpec, old: &ServiceSpec, errors: &mut ErrorList) {
+    if is_single(spec) {
+        if spec.cluster_ips == old.cluster_ips {
+            spec.cluster_ips.truncate(1);
+        }
+        if spec.ip_families == old.ip_families {
+            spec.ip_families.truncate(1);
+        }
+        return;
+    }
+    let is_reduced = |new: usize, old: usize| (1..old).contains(&new);
+    if is_reduced(spec.cluster_ips.len(), old.cluster_ips.len()) {
+        errors.invalid(POLICY, policy(spec), "must be 'SingleStack' to release the secondary cluster IP");
+    }
+    if is_reduced(spec.ip_families.len(), old.ip_families.len()) {
+        errors.invalid(POLICY, policy(spec), "must be 'SingleStack' to release the secondary IP family");
+    }
+}
+
+fn check_single(spec: &ServiceSpec, errors: &mut ErrorList) {
+    if !is_single(spec) {
+        return;
+    }
+    for (count, what) in [(spec.cluster_ips.len(), "cluster IPs"), (spec.ip_families.len(), "IP families")] {
+        if count == 2 {
+            let detail = format!("must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified");
+            errors.invalid(POLICY, policy(spec), detail);
+        }
+    }
+}
+
+fn infer_from_addresses(spec: &mut ServiceSpec, cluster: &Cluster, errors: &mut ErrorList) {
+    if is_headless(spec) {
+        return;
+    }
+    for (at, ip) in spec.cluster_ips.iter().enumerate().skip(spec.ip_families.len()) {
+        let Some(family) = family_of(ip) else { continue };
+        if cluster.families.contains(&family) {
+            spec.ip_families.push(family);
+        } else {
+            let detail = format!("{} is not configured on this cluster", family.as_str());
+            errors.invalid(format!("{CLUSTER_IPS}[{at}]"), cluster_ips(spec), detail);
+        }
+    }
+}
+
+fn check_configured(spec: &ServiceSpec, cluster: &Cluster) -> ErrorList {
+    let mut errors = ErrorList::default();
+    if spec.ip_family_policy == Some(IPFamilyPolicy::REQUIRE_DUAL_STACK) && cluster.families.len() < 2 {
+        errors.invalid(POLICY, policy(spec), "this cluster is not configured for dual-stack services");
+    }
+    for (at, family) in spec.ip_families.iter().enumerate() {
+        if !cluster.families.contains(family) {
+            errors.invalid(format!("spec.ipFamilies[{at}]"), family.to_value(), "not configured on this cluster");
+        }
+    }
+    errors
+}

@@ -1,0 +1,364 @@
+//! Allocation: cluster IPs, IP families and node ports, given to services when they are written and taken back with
+//! them.
+//!
+//! A service and the objects that stand for its addresses change in one transaction: no two services ever have the
+//! same address, and none is left over. What is taken follows from what is stored; there is no second book of it.
+
+mod draw;
+mod families;
+mod ports;
+mod range;
+mod taken;
+#[cfg(test)]
+mod tests;
+
+pub use range::AddressRange;
+pub(crate) use taken::Reserved;
+
+use crate::status::{Result, Status};
+use crate::{Registry, Target, WriteOptions, metadata};
+use draw::Draw;
+use families::{Cluster, is_headless};
+use pintle_cache::Object;
+use pintle_codec::json;
+use pintle_kinds::strategy::Allocation;
+use pintle_schema::names::ip::parse_ip_sloppy;
+use pintle_schema::{ApiType, ApiValue, Value, View, ViewMut};
+use pintle_storage::{Expect, Write};
+use pintle_types::core::v1::{IPFamily, Service, ServicePort, ServiceSpec, ServiceType};
+use pintle_types::meta::v1::{Condition, ConditionStatus, ObjectMeta};
+use pintle_types::networking::v1::{
+    IPAddress, IPAddressSpec, ParentReference, ServiceCIDR, ServiceCIDRSpec, ServiceCIDRStatus,
+};
+use pintle_validation::ErrorList;
+use ports::Refusal;
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use taken::{Claim, Taken};
+
+/// What the parents of addresses are called in references to them.
+const SERVICES: &str = "services";
+
+/// What a server has to give to services.
+pub struct Allocators {
+    /// The configured ranges, one per IP family, the preferred family first.
+    ranges: Vec<AddressRange>,
+    node_ports: RangeInclusive<u16>,
+    taken: Arc<Taken>,
+}
+
+impl Default for Allocators {
+    fn default() -> Self {
+        Allocators::new(["10.0.0.0/24"], 30_000..=32_767)
+    }
+}
+
+impl Allocators {
+    /// Texts that are no ranges are left out.
+    pub fn new<'a>(ranges: impl IntoIterator<Item = &'a str>, node_ports: RangeInclusive<u16>) -> Self {
+        let ranges = ranges.into_iter().filter_map(AddressRange::parse).collect();
+        Allocators { ranges, node_ports, taken: Arc::default() }
+    }
+
+    fn families(&self) -> Vec<IPFamily> {
+        self.ranges.iter().map(AddressRange::family).collect()
+    }
+}
+
+impl Registry {
+    /// Gives a new or changed object what it needs and has not; what is drawn is held in `reserved`.
+    ///
+    /// # Errors
+    /// What the object asks for cannot be had.
+    pub(crate) fn allocate(
+        &self,
+        target: &Target,
+        object: &mut Value,
+        old: Option<&Value>,
+        options: &WriteOptions,
+        reserved: &mut Reserved,
+    ) -> Result<()> {
+        let Some(allocation) = &target.resource.strategy.allocates else { return Ok(()) };
+        let mut spec = View::<Service>::new(object).field(Service::SPEC).get();
+        let old = old.map(|old| View::<Service>::new(old).field(Service::SPEC).get());
+        let cluster = Cluster {
+            families: self.allocators.families(),
+            strict: self.environment.feature_enabled("StrictIPCIDRValidation"),
+        };
+        let invalid = |errors: &ErrorList| {
+            let resource = target.resource;
+            Status::invalid(resource.group, resource.kind, metadata::text(object, "name"), errors)
+        };
+        families::settle(&mut spec, old.as_ref(), &cluster).map_err(|errors| invalid(&errors))?;
+        let ranges = self.ranges(allocation);
+        let environment = self.environment.as_ref();
+        let home = &self.allocators.taken;
+        let mut state = home.of(&target.cache, &|object| claims_of_stored(object));
+        let mut draw = Draw {
+            ranges: &ranges,
+            node_ports: self.allocators.node_ports.clone(),
+            state: &mut state,
+            is_registered: &|address| self.registered(allocation, address).is_some(),
+            environment,
+            dry_run: options.dry_run,
+            held: Vec::new(),
+            ports: Vec::new(),
+        };
+        let outcome = take(&mut spec, old.as_ref(), &mut draw);
+        let held = std::mem::take(&mut draw.held);
+        drop(state);
+        // Also what was drawn before something else was refused is given back with this.
+        *reserved = Reserved::new(home.clone(), held, environment.now_unix());
+        match outcome {
+            Ok(()) => {
+                write_back(object, spec);
+                self.finish(target, object);
+                Ok(())
+            }
+            Err(Failure::Invalid(errors)) => Err(invalid(&errors)),
+            Err(Failure::Status(status)) => Err(*status),
+        }
+    }
+
+    /// The writes that go with that of an object from `old` (`None`: it is new) to `new` (`None`: it is removed).
+    ///
+    /// # Errors
+    /// A stored object cannot be decoded.
+    pub(crate) fn allocation_writes(&self, target: &Target, new: Option<&Value>, old: Option<&Value>) -> Result<Vec<Write>> {
+        let Some(allocation) = &target.resource.strategy.allocates else { return Ok(Vec::new()) };
+        let addresses = |object: Option<&Value>| object.map(addresses_of).unwrap_or_default();
+        let (new_addresses, old_addresses) = (addresses(new), addresses(old));
+        let object = new.or(old).unwrap_or(&Value::Null);
+        let mut writes = Vec::new();
+        for address in new_addresses.iter().filter(|address| !old_addresses.contains(address)) {
+            writes.extend(self.register(allocation, *address, object));
+        }
+        for address in old_addresses.iter().filter(|address| !new_addresses.contains(address)) {
+            let Some((place, stored)) = self.registered(allocation, *address) else { continue };
+            let registered = self.decode(&place, &stored)?;
+            if is_parent(&registered, object) {
+                writes.push(Write { key: stored.key.clone(), expect: Expect::At(stored.revision), value: None });
+            }
+        }
+        if new.is_none() {
+            writes.extend(self.remove_companion(allocation, object)?);
+        }
+        Ok(writes)
+    }
+
+    /// The object that stands for an address, if there is one.
+    fn registered(&self, allocation: &Allocation, address: IpAddr) -> Option<(Target, Arc<Object>)> {
+        let place = self.target(self.hubs.get(allocation.addresses)?, "", &address.to_string())?;
+        let stored = place.cache.get(&place.key())?;
+        Some((place, stored))
+    }
+
+    /// Creates the object that stands for an address. If somebody else just did, the whole transaction fails.
+    fn register(&self, allocation: &Allocation, address: IpAddr, parent: &Value) -> Option<Write> {
+        let place = self.target(self.hubs.get(allocation.addresses)?, "", &address.to_string())?;
+        let mut object = registration(address, parent).to_value();
+        self.complete(&place, &mut object);
+        metadata::fill_new(&mut object, self.environment.as_ref());
+        self.finish(&place, &mut object);
+        let value = Some(self.encode(&place, &object));
+        Some(Write { key: place.key().into(), expect: Expect::Absent, value })
+    }
+
+    /// Removes what goes with a removed object under its name, unless something else waits for that.
+    fn remove_companion(&self, allocation: &Allocation, object: &Value) -> Result<Option<Write>> {
+        let place = self.hubs.get(allocation.companions).and_then(|resource| {
+            self.target(resource, metadata::text(object, "namespace"), metadata::text(object, "name"))
+        });
+        let Some(place) = place else { return Ok(None) };
+        let Some(stored) = place.cache.get(&place.key()) else { return Ok(None) };
+        let companion = self.decode(&place, &stored)?;
+        if !metadata::finalizers(&companion).is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Write { key: stored.key.clone(), expect: Expect::At(stored.revision), value: None }))
+    }
+
+    /// The configured ranges, then those that objects add and that are ready.
+    fn ranges(&self, allocation: &Allocation) -> Vec<AddressRange> {
+        let mut ranges = self.allocators.ranges.clone();
+        let Some(cache) = self.cache.resource(allocation.ranges) else { return ranges };
+        for object in cache.state().objects.values().filter(|object| !object.image.terminating) {
+            let Ok(object) = json::decode_trusted(ServiceCIDR::schema(), object.image.json()) else { continue };
+            let object = View::<ServiceCIDR>::new(&object);
+            let conditions = object.field(ServiceCIDR::STATUS).field(ServiceCIDRStatus::CONDITIONS);
+            let is_ready = conditions.iter().all(|condition| {
+                condition.field(Condition::TYPE).as_str() != "Ready"
+                    || condition.field(Condition::STATUS).get() == ConditionStatus::TRUE
+            });
+            let texts = object.field(ServiceCIDR::SPEC).field(ServiceCIDRSpec::CIDRS);
+            for range in texts.iter().filter(|_| is_ready).filter_map(|text| AddressRange::parse(text.as_str())) {
+                if !ranges.contains(&range) {
+                    ranges.push(range);
+                }
+            }
+        }
+        ranges
+    }
+}
+
+enum Failure {
+    Invalid(ErrorList),
+    Status(Box<Status>),
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Port { index, port, why } => {
+                let mut errors = ErrorList::default();
+                errors.invalid(format!("spec.ports[{index}].nodePort"), Value::Int(port.into()), why);
+                Failure::Invalid(errors)
+            }
+            Refusal::Other(status) => Failure::Status(status),
+        }
+    }
+}
+
+/// Addresses, then node ports.
+fn take(spec: &mut ServiceSpec, old: Option<&ServiceSpec>, draw: &mut Draw<'_>) -> std::result::Result<(), Failure> {
+    match old {
+        None => {
+            take_addresses(spec, 0, draw)?;
+            ports::create(spec, draw)?;
+        }
+        Some(old) => {
+            if let Some(first) = first_new_address(spec, old) {
+                take_addresses(spec, first, draw)?;
+            }
+            ports::update(spec, old, draw)?;
+        }
+    }
+    Ok(())
+}
+
+/// From which family on a changed service needs addresses that it did not have. That another address stands where one
+/// stood is for validation to refuse.
+fn first_new_address(spec: &ServiceSpec, old: &ServiceSpec) -> Option<usize> {
+    if families::keeps_preference(spec, old) {
+        return None;
+    }
+    if old.r#type == ServiceType::EXTERNAL_NAME {
+        return Some(0);
+    }
+    let is_upgraded = old.ip_families.len() == 1 && spec.ip_families.len() == 2;
+    (is_upgraded && !is_headless(old)).then_some(1)
+}
+
+fn take_addresses(spec: &mut ServiceSpec, first: usize, draw: &mut Draw<'_>) -> std::result::Result<(), Failure> {
+    if spec.r#type == ServiceType::EXTERNAL_NAME || is_headless(spec) {
+        return Ok(());
+    }
+    let mut given = spec.cluster_ips.clone();
+    for (at, family) in spec.ip_families.iter().enumerate().skip(first) {
+        match spec.cluster_ips.get(at).filter(|ip| !ip.is_empty()) {
+            None => {
+                let drawn = draw.any_address(family);
+                let address = drawn.map_err(|why| Status::internal(format!("failed to allocate a serviceIP: {why}")))?;
+                given.truncate(at);
+                given.push(address.to_string());
+            }
+            Some(ip) => {
+                let outcome = match parse_ip_sloppy(ip) {
+                    Some(address) => draw.address(family, address.to_canonical()),
+                    None => Err("the provided network does not match the current range".to_owned()),
+                };
+                if let Err(why) = outcome {
+                    let mut errors = ErrorList::default();
+                    errors.invalid("spec.clusterIPs", spec.cluster_ips.to_value(), format!("failed to allocate IP {ip}: {why}"));
+                    return Err(Failure::Invalid(errors));
+                }
+            }
+        }
+    }
+    spec.cluster_ip = given.first().cloned().unwrap_or_default();
+    spec.cluster_ips = given;
+    Ok(())
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Failure::Status(Box::new(status))
+    }
+}
+
+/// Writes what allocation decides on; nothing else of the object changes.
+fn write_back(object: &mut Value, given: ServiceSpec) {
+    let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
+    spec.by_ref().field(ServiceSpec::IP_FAMILY_POLICY).set(given.ip_family_policy);
+    spec.by_ref().field(ServiceSpec::IP_FAMILIES).set(given.ip_families);
+    spec.by_ref().field(ServiceSpec::CLUSTER_IP).set(given.cluster_ip);
+    spec.by_ref().field(ServiceSpec::CLUSTER_IPS).set(given.cluster_ips);
+    spec.by_ref().field(ServiceSpec::HEALTH_CHECK_NODE_PORT).set(given.health_check_node_port);
+    for (port, given) in spec.field(ServiceSpec::PORTS).iter_mut().zip(given.ports) {
+        port.field(ServicePort::NODE_PORT).set(given.node_port);
+    }
+}
+
+/// What a stored object has; nothing when it cannot be read, as nobody can reach it then.
+fn claims_of_stored(object: &Object) -> Vec<Claim> {
+    let Ok(object) = json::decode_trusted(Service::schema(), object.image.json()) else { return Vec::new() };
+    let spec = View::<Service>::new(&object).field(Service::SPEC);
+    let health_check = spec.field(ServiceSpec::HEALTH_CHECK_NODE_PORT).get();
+    let ports = spec.field(ServiceSpec::PORTS).iter().map(|port| port.field(ServicePort::NODE_PORT).get());
+    let ports = ports.chain([health_check]).filter_map(|port| u16::try_from(port).ok().filter(|port| *port != 0));
+    let mut claims: Vec<Claim> = ports.map(Claim::NodePort).collect();
+    claims.extend(addresses_of(&object).into_iter().map(Claim::Address));
+    claims.sort_by_key(|claim| match claim {
+        Claim::NodePort(port) => (0, *port),
+        Claim::Address(_) => (1, 0),
+    });
+    claims.dedup();
+    claims
+}
+
+fn addresses_of(service: &Value) -> Vec<IpAddr> {
+    let spec = View::<Service>::new(service).field(Service::SPEC);
+    if spec.field(ServiceSpec::TYPE).get() == ServiceType::EXTERNAL_NAME {
+        return Vec::new();
+    }
+    let mut texts = spec.field(ServiceSpec::CLUSTER_IPS).get();
+    if texts.is_empty() {
+        texts.push(spec.field(ServiceSpec::CLUSTER_IP).get());
+    }
+    let mut addresses: Vec<IpAddr> = texts.iter().filter_map(|text| Some(parse_ip_sloppy(text)?.to_canonical())).collect();
+    addresses.dedup();
+    addresses
+}
+
+fn registration(address: IpAddr, parent: &Value) -> IPAddress {
+    let labels = [
+        ("ipaddress.kubernetes.io/ip-family", range::family(address).as_str().to_owned()),
+        ("ipaddress.kubernetes.io/managed-by", "ipallocator.k8s.io".to_owned()),
+    ];
+    IPAddress {
+        metadata: ObjectMeta {
+            name: address.to_string(),
+            labels: labels.map(|(key, value)| (key.to_owned(), value)).into(),
+            ..Default::default()
+        },
+        spec: IPAddressSpec {
+            parent_ref: Some(ParentReference {
+                group: String::new(),
+                resource: SERVICES.to_owned(),
+                namespace: metadata::text(parent, "namespace").to_owned(),
+                name: metadata::text(parent, "name").to_owned(),
+            }),
+        },
+        ..Default::default()
+    }
+}
+
+/// Whether an address belongs to an object.
+fn is_parent(address: &Value, object: &Value) -> bool {
+    let parent = View::<IPAddress>::new(address).field(IPAddress::SPEC).field(IPAddressSpec::PARENT_REF).or_zero();
+    parent.field(ParentReference::GROUP).as_str().is_empty()
+        && parent.field(ParentReference::RESOURCE).as_str() == SERVICES
+        && parent.field(ParentReference::NAMESPACE).as_str() == metadata::text(object, "namespace")
+        && parent.field(ParentReference::NAME).as_str() == metadata::text(object, "name")
+}
