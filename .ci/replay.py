@@ -103,8 +103,8 @@ class Server:
 
 
 class Replays:
-    def __init__(self, shared, logs):
-        self.shared, self.logs = shared, logs
+    def __init__(self, recorded, logs):
+        self.recorded, self.logs = recorded, logs
 
     def run(self, name, seconds, command):
         """Runs a replay with its output in a log; -> what it reported as JSON, or None."""
@@ -113,7 +113,7 @@ class Replays:
             os.remove(report)
         with open(log, "w") as f:
             try:
-                subprocess.run([sys.executable] + command + ["--json", os.path.abspath(report)], cwd=self.shared,
+                subprocess.run([sys.executable] + command + ["--json", os.path.abspath(report)], cwd=self.recorded,
                                stdout=f, stderr=f, timeout=seconds)
             except subprocess.TimeoutExpired:
                 print("%s: stopped after %d s" % (name, seconds), file=f)
@@ -210,7 +210,7 @@ def replay_all(binary, replays, floors):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("--server-binary", required=True)
-    arguments.add_argument("--shared", required=True, help="folder of the recorded answers and the programs that replay them")
+    arguments.add_argument("--recorded", required=True, help="folder of the recorded answers and the programs that replay them")
     arguments.add_argument("--floors", required=True)
     arguments.add_argument("--logs", required=True)
     arguments.add_argument("--raise", action="store_true", dest="raise_floors", help="write the rates that have risen")
@@ -220,7 +220,7 @@ def main():
     logs = os.path.join(options.logs, "replays")
     os.makedirs(logs, exist_ok=True)
     floors = read_floors(options.floors)
-    results, again, dead = replay_all(os.path.abspath(options.server_binary), Replays(options.shared, logs), floors)
+    results, again, dead = replay_all(os.path.abspath(options.server_binary), Replays(options.recorded, logs), floors)
 
     print("%-36s %7s %7s %7s %7s" % ("area", "agree", "of", "%", "floor"))
     low = []

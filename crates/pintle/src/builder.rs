@@ -5,7 +5,8 @@
 
 use crate::service::ApiService;
 use crate::{bootstrap, rbac};
-use pintle_auth::authorization::rbac::Rbac;
+use pintle_admission::Chain;
+use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
 use pintle_auth::{Authenticator, Authorizer, Mode};
 use pintle_bootstrap::ServiceRange;
 use pintle_cache::Cache;
@@ -16,11 +17,12 @@ use pintle_endpoints::metrics::Metrics;
 use pintle_endpoints::router::{Router, RuntimeConfig};
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ServerConfig, Shutdown, TlsConfig};
-use pintle_registry::{AdmitAll, Environment, Registry};
+use pintle_registry::{Allocators, Environment, Registry};
 use pintle_schema::Time;
 use pintle_storage::{Store, StoreError};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
@@ -63,6 +65,8 @@ pub struct Builder {
     pub settings: Settings,
     /// Addresses of services, one range per IP family, the primary family first.
     pub service_ranges: Vec<ServiceRange>,
+    /// Node ports of services.
+    pub service_node_ports: RangeInclusive<u16>,
     /// Where members of the cluster reach the server; the listener's address when it is not told.
     pub advertise_address: Option<IpAddr>,
     /// The authorities of client certificates, as told to the cluster's members.
@@ -105,6 +109,7 @@ impl Builder {
             feature_gate: Arc::new(|_| false),
             settings: Settings::default(),
             service_ranges: ServiceRange::parse("10.0.0.0/24").into_iter().collect(),
+            service_node_ports: 30_000..=32_767,
             advertise_address: None,
             client_ca_pem: None,
             tls: None,
@@ -124,7 +129,12 @@ impl Builder {
         let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
         self.store.start(Box::new(cache.feeder())).map_err(StartError::Store)?;
         let environment = Box::new(System { feature_gate: self.feature_gate });
-        let registry = Registry::new(cache, self.store.clone(), environment, Box::new(AdmitAll), pintle_kinds::all());
+        let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
+        let authorizer = Authorizer::new(self.modes, roles.clone());
+        let admission = Box::new(Chain::new(authorizer.clone()));
+        let mut registry = Registry::new(cache, self.store.clone(), environment, admission, pintle_kinds::all());
+        let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
+        registry.allocators = Allocators::new(ranges, self.service_node_ports);
         let first_objects = pintle_bootstrap::Settings {
             service_ranges: self.service_ranges,
             advertise_address: self.advertise_address.unwrap_or(address.ip()),
@@ -136,11 +146,11 @@ impl Builder {
             now: Time::from_seconds(registry.environment.now_unix()),
         };
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
-        let roles = Arc::new(Rbac::new(rbac::snapshot(&registry)));
+        roles.publish(rbac::snapshot(&registry));
         let api = Arc::new(Api {
             registry,
             authenticator: self.authenticator,
-            authorizer: Authorizer::new(self.modes, roles.clone()),
+            authorizer,
             rbac: roles.clone(),
             router: Router::new(served.iter().copied()),
             documents: Documents::new(Catalog::built_in(served)),
@@ -148,9 +158,7 @@ impl Builder {
             metrics: Metrics::default(),
             settings: self.settings,
         });
-        for check in ["poststarthook/rbac/bootstrap-roles", "poststarthook/start-service-ip-repair-controllers"] {
-            api.health.set(check, true);
-        }
+        api.health.set("poststarthook/rbac/bootstrap-roles", true);
         let follower = tokio::spawn(rbac::follow(api.clone(), roles));
         let shutdown = Shutdown::new();
         let serving = pintle_http::serve(listener, self.tls, ApiService(api.clone()), self.connections, shutdown.clone());

@@ -93,26 +93,10 @@ pub struct Config {
     pub max_streams_per_connection: Option<u32>,
     /// `--disable-http2-serving`.
     pub disable_http2: bool,
-    /// `--controllers`.
-    pub controllers: Controllers,
     /// `--v`.
     pub verbosity: u32,
     /// What the user should be told about the combination of flags.
     pub warnings: Vec<String>,
-}
-
-/// Which in-process controllers run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Controllers {
-    items: Vec<String>,
-}
-
-impl Controllers {
-    /// Whether a controller runs: named, or not excluded while `*` is there.
-    pub fn enabled(&self, name: &str) -> bool {
-        let named = |wanted: &str| self.items.iter().any(|item| item == wanted);
-        named(name) || (named("*") && !named(&format!("-{name}")))
-    }
 }
 
 /// Why a command line is refused.
@@ -278,7 +262,6 @@ pub(crate) struct Draft {
     min_request_timeout_seconds: Option<u32>,
     max_streams_per_connection: Option<u32>,
     disable_http2: bool,
-    controllers: Vec<String>,
     verbosity: u32,
 }
 
@@ -306,9 +289,6 @@ impl Draft {
         let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
         let default_address = if self.as_reference { everywhere } else { loopback };
         let default_range = IpRange::parse("10.0.0.0/24").into_iter().collect();
-        if self.controllers.is_empty() {
-            self.controllers.push("*".to_owned());
-        }
         let config = Config {
             bind_address: self.bind_address.unwrap_or(default_address),
             secure_port: self.secure_port.unwrap_or(6443),
@@ -336,7 +316,6 @@ impl Draft {
             min_request_timeout: Duration::from_secs(self.min_request_timeout_seconds.unwrap_or(1800).into()),
             max_streams_per_connection: self.max_streams_per_connection,
             disable_http2: self.disable_http2,
-            controllers: Controllers { items: self.controllers },
             verbosity: self.verbosity,
             warnings,
         };

@@ -35,12 +35,23 @@ fn main() -> ExitCode {
         Err(error) => return fail(&error),
     };
     config.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    without_effect(&config).for_each(|warning| eprintln!("warning: {warning}"));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(*config)));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(error.as_ref()),
     }
+}
+
+/// What is asked for and not done yet: said, never passed over in silence.
+fn without_effect(config: &Config) -> impl Iterator<Item = &'static str> {
+    let keys = !config.service_account_key_files.is_empty()
+        || config.service_account_signing_key_file.is_some()
+        || !config.service_account_issuers.is_empty();
+    let tokens = keys.then_some("service account tokens are neither issued nor accepted yet");
+    let log = (config.verbosity > 0).then_some("there is no log yet whose level could be set");
+    tokens.into_iter().chain(log)
 }
 
 fn fail(error: &dyn Error) -> ExitCode {
@@ -109,6 +120,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     };
     let ranges = config.service_cluster_ip_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
     builder.service_ranges = ranges.collect::<Result<_, _>>()?;
+    builder.service_node_ports = config.service_node_ports.0..=config.service_node_ports.1;
     builder.advertise_address = Some(advertised);
     builder.client_ca_pem = Some(String::from_utf8_lossy(&client_ca).into_owned());
     builder.tls = Some(Arc::new(tls));

@@ -104,7 +104,8 @@ mod tests {
         ];
         for (subresource, status, user, refusal) in rows {
             let outcome = cluster.update((GROUP, RESOURCE, subresource), &csr(value!({})), csr(status), user);
-            let expected = refusal.map(|why| format!("certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: {why}"));
+            let expected =
+                refusal.map(|why| format!("certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: {why}"));
             assert_eq!(outcome.err().map(|status| status.message), expected, "{subresource} {user}");
         }
     }

@@ -66,7 +66,8 @@ fn set_ingress_class(request: &Request<'_>, object: &mut Value, _: &mut Vec<Stri
 
 /// The name of the default among classes, marked by one of these annotations.
 fn default_of(classes: impl Iterator<Item = ObjectMeta>, marks: &[&str]) -> Option<String> {
-    let marked = |class: &ObjectMeta| marks.iter().any(|mark| class.annotations.get(*mark).is_some_and(|value| value == "true"));
+    let marked =
+        |class: &ObjectMeta| marks.iter().any(|mark| class.annotations.get(*mark).is_some_and(|value| value == "true"));
     let newest = classes.filter(marked).min_by_key(|class| (Reverse(class.creation_timestamp), class.name.clone()));
     newest.map(|class| class.name)
 }
@@ -100,9 +101,13 @@ mod tests {
     async fn only_what_names_no_class_gets_the_default() {
         let cluster = Cluster::new();
         let mark = value!({"storageclass.kubernetes.io/is-default-class": "true"});
-        cluster.store("storage.k8s.io", "storageclasses", value!({"metadata": {"name": "fast", "annotations": mark}})).await;
+        cluster
+            .store("storage.k8s.io", "storageclasses", value!({"metadata": {"name": "fast", "annotations": mark}}))
+            .await;
         let mark = value!({"ingressclass.kubernetes.io/is-default-class": "true"});
-        cluster.store("networking.k8s.io", "ingressclasses", value!({"metadata": {"name": "web", "annotations": mark}})).await;
+        cluster
+            .store("networking.k8s.io", "ingressclasses", value!({"metadata": {"name": "web", "annotations": mark}}))
+            .await;
         let claim = |spec: Value| value!({"metadata": {"name": "x"}, "spec": spec});
         let annotated = |key: &str| {
             let mut object = value!({"metadata": {"name": "x"}, "spec": {}});

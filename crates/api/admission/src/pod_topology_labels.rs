@@ -43,9 +43,7 @@ mod tests {
         let cluster = Cluster::new().with_account("default").await;
         let labels = value!({"topology.kubernetes.io/zone": "z", "other": "o"});
         cluster.store("", "nodes", value!({"metadata": {"name": "n", "labels": labels}})).await;
-        let pod = |node: &str| {
-            value!({"metadata": {"name": "p", "labels": {"topology.kubernetes.io/zone": "own"}}, "spec": {"nodeName": node}})
-        };
+        let pod = |node: &str| value!({"metadata": {"name": "p", "labels": {"topology.kubernetes.io/zone": "own"}}, "spec": {"nodeName": node}});
         for (node, zone) in [("", "own"), ("gone", "own"), ("n", "z")] {
             let created = cluster.create("", "pods", pod(node)).await.expect("admitted");
             assert_eq!(created.at(&["metadata", "labels"]), Some(&value!({"topology.kubernetes.io/zone": zone})));

@@ -170,7 +170,8 @@ mod tests {
         cluster.store("scheduling.k8s.io", "priorityclasses", class("usual")).await;
         let again = cluster.create("scheduling.k8s.io", "priorityclasses", class("usual")).await;
         assert!(again.is_ok(), "the default class itself");
-        let status = cluster.create("scheduling.k8s.io", "priorityclasses", class("other")).await.expect_err("a second default");
+        let status =
+            cluster.create("scheduling.k8s.io", "priorityclasses", class("other")).await.expect_err("a second default");
         assert_eq!(
             status.message,
             "priorityclasses.scheduling.k8s.io \"other\" is forbidden: PriorityClass usual is already marked as default. \

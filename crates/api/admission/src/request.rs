@@ -8,6 +8,7 @@ use pintle_registry::status::{Result, Status};
 use pintle_registry::{AdmissionRequest, metadata};
 use pintle_schema::{ApiValue, Value};
 use std::marker::PhantomData;
+use std::ops::Bound;
 
 /// Where in the way of a write the chain is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,10 +86,11 @@ impl<'a> Request<'a> {
         };
         let first = target.key();
         let state = target.cache.state();
-        let objects = state.objects.range::<_, str>(first.as_str()..).take_while(|(key, _)| key.starts_with(&first));
-        objects
-            .map(|(_, stored)| T::from_value(&registry.decode(&target, stored)?).map_err(Status::internal))
-            .collect()
+        let objects = state
+            .objects
+            .range::<_, str>((Bound::Included(first.as_str()), Bound::Unbounded))
+            .take_while(|(key, _)| key.starts_with(&first));
+        objects.map(|(_, stored)| T::from_value(&registry.decode(&target, stored)?).map_err(Status::internal)).collect()
     }
 
     /// The refusal of this write.

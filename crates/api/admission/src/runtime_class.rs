@@ -70,7 +70,8 @@ fn schedule(request: &Request<'_>, object: &mut Value, scheduling: &Scheduling) 
     }
     if !scheduling.tolerations.is_empty() {
         let tolerations = ViewMut::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::TOLERATIONS);
-        let all: Vec<Toleration> = tolerations.view().get().into_iter().chain(scheduling.tolerations.iter().cloned()).collect();
+        let all: Vec<Toleration> =
+            tolerations.view().get().into_iter().chain(scheduling.tolerations.iter().cloned()).collect();
         tolerations.set(merged(&all));
     }
     Ok(())
@@ -80,7 +81,9 @@ fn schedule(request: &Request<'_>, object: &mut Value, scheduling: &Scheduling) 
 fn merged(all: &[Toleration]) -> Vec<Toleration> {
     let redundant = |at: usize, one: &Toleration| {
         let others = all.iter().enumerate().filter(|(other, _)| *other != at);
-        others.into_iter().any(|(other, wider)| includes(wider, one) && (other < at || wider != one && !includes(one, wider)))
+        others
+            .into_iter()
+            .any(|(other, wider)| includes(wider, one) && (other < at || wider != one && !includes(one, wider)))
     };
     all.iter().enumerate().filter(|(at, one)| !redundant(*at, one)).map(|(_, one)| one.clone()).collect()
 }
@@ -123,7 +126,9 @@ mod tests {
             "scheduling": {"nodeSelector": {"vm": "yes"}, "tolerations": [{"key": "vm", "operator": "Exists"}]}
         });
         cluster.store("node.k8s.io", "runtimeclasses", class).await;
-        cluster.store("node.k8s.io", "runtimeclasses", value!({"metadata": {"name": "plain"}, "handler": "plain"})).await;
+        cluster
+            .store("node.k8s.io", "runtimeclasses", value!({"metadata": {"name": "plain"}, "handler": "plain"}))
+            .await;
         cluster
     }
 
@@ -134,7 +139,8 @@ mod tests {
     #[tokio::test]
     async fn the_class_adds_to_the_pod() {
         let cluster = cluster().await;
-        let created = cluster.create("", "pods", pod(value!({"runtimeClassName": "vm", "nodeSelector": {"a": "b"}}))).await;
+        let created =
+            cluster.create("", "pods", pod(value!({"runtimeClassName": "vm", "nodeSelector": {"a": "b"}}))).await;
         let spec = created.expect("admitted").get("spec").cloned().unwrap_or_default();
         assert_eq!(spec.get("overhead"), Some(&value!({"memory": "64Mi"})));
         assert_eq!(spec.get("nodeSelector"), Some(&value!({"a": "b", "vm": "yes"})));
@@ -154,7 +160,10 @@ mod tests {
                 value!({"runtimeClassName": "plain", "overhead": {"memory": "1Mi"}}),
                 "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
             ),
-            (value!({"overhead": {"memory": "1Mi"}}), "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"),
+            (
+                value!({"overhead": {"memory": "1Mi"}}),
+                "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+            ),
             (
                 value!({"runtimeClassName": "vm", "nodeSelector": {"vm": "no"}}),
                 "conflict: runtimeClass.scheduling.nodeSelector[vm] = yes; pod.spec.nodeSelector[vm] = no",

@@ -88,9 +88,12 @@ fn mirror_refusal(spec: View<'_, PodSpec>, account: &str) -> Option<&'static str
     if names_secret(spec) {
         return Some("a mirror pod may not reference secrets");
     }
-    let projected = spec.field(PodSpec::VOLUMES).iter().filter_map(|volume| volume.value().get(VolumeSource::PROJECTED.name()));
-    let mut sources = projected.flat_map(|source| View::<ProjectedVolumeSource>::new(source).field(ProjectedVolumeSource::SOURCES).iter());
-    let token = sources.any(|source| source.field(pintle_types::core::v1::VolumeProjection::SERVICE_ACCOUNT_TOKEN).is_set());
+    let projected =
+        spec.field(PodSpec::VOLUMES).iter().filter_map(|volume| volume.value().get(VolumeSource::PROJECTED.name()));
+    let mut sources = projected
+        .flat_map(|source| View::<ProjectedVolumeSource>::new(source).field(ProjectedVolumeSource::SOURCES).iter());
+    let token =
+        sources.any(|source| source.field(pintle_types::core::v1::VolumeProjection::SERVICE_ACCOUNT_TOKEN).is_set());
     token.then_some("a mirror pod may not use ServiceAccountToken volume projections")
 }
 
@@ -98,7 +101,8 @@ fn mirror_refusal(spec: View<'_, PodSpec>, account: &str) -> Option<&'static str
 fn names_secret(spec: View<'_, PodSpec>) -> bool {
     let pulls = spec.field(PodSpec::IMAGE_PULL_SECRETS).iter().len() > 0;
     // Ephemeral containers have the fields of containers.
-    let containers = [PodSpec::CONTAINERS.name(), PodSpec::INIT_CONTAINERS.name(), PodSpec::EPHEMERAL_CONTAINERS.name()];
+    let containers =
+        [PodSpec::CONTAINERS.name(), PodSpec::INIT_CONTAINERS.name(), PodSpec::EPHEMERAL_CONTAINERS.name()];
     let containers = containers.iter().filter_map(|list| spec.value().get(list)?.as_list()).flatten();
     let mut containers = containers.map(View::<Container>::new);
     pulls
@@ -113,7 +117,9 @@ fn names_secret(spec: View<'_, PodSpec>) -> bool {
 fn volume_names_secret(volume: &Value) -> bool {
     let sources = volume.as_map().into_iter().flat_map(|map| map.values());
     let projections = volume.at(&["projected", "sources"]).and_then(Value::as_list).unwrap_or(&[]);
-    let named = |source: &Value| ["secretName", "secretRef", "nodePublishSecretRef"].iter().any(|field| source.get(field).is_some());
+    let named = |source: &Value| {
+        ["secretName", "secretRef", "nodePublishSecretRef"].iter().any(|field| source.get(field).is_some())
+    };
     sources.into_iter().any(named) || projections.iter().any(|source| source.get("secret").is_some())
 }
 
@@ -127,7 +133,8 @@ fn secrets_of_env(container: View<'_, Container>) -> impl Iterator<Item = (Strin
 fn unlisted_secret(spec: View<'_, PodSpec>, account: &ServiceAccount) -> Option<String> {
     let listed: BTreeSet<&str> = account.secrets.iter().map(|secret| secret.name.as_str()).collect();
     let name = &account.metadata.name;
-    let refusal = |what: String| format!("{what} is not allowed because service account {name} does not reference that secret");
+    let refusal =
+        |what: String| format!("{what} is not allowed because service account {name} does not reference that secret");
     for volume in spec.field(PodSpec::VOLUMES).get() {
         if let Some(secret) = volume.volume_source.secret.map(|source| source.secret_name)
             && !listed.contains(secret.as_str())
@@ -145,7 +152,8 @@ fn unlisted_secret(spec: View<'_, PodSpec>, account: &ServiceAccount) -> Option<
             let own = container.field(Container::NAME).as_str();
             for (variable, secret) in secrets_of_env(container) {
                 if !listed.contains(secret.as_str()) {
-                    let place = format!("{what} {own} with envVar {variable} referencing secret.secretName=\"{secret}\"");
+                    let place =
+                        format!("{what} {own} with envVar {variable} referencing secret.secretName=\"{secret}\"");
                     return Some(refusal(place));
                 }
             }
@@ -153,7 +161,9 @@ fn unlisted_secret(spec: View<'_, PodSpec>, account: &ServiceAccount) -> Option<
                 if let Some(secret) = source.secret_ref.map(|reference| reference.local_object_reference.name)
                     && !listed.contains(secret.as_str())
                 {
-                    return Some(refusal(format!("{what} {own} with envFrom referencing secret.secretName=\"{secret}\"")));
+                    return Some(refusal(format!(
+                        "{what} {own} with envFrom referencing secret.secretName=\"{secret}\""
+                    )));
                 }
             }
         }
@@ -229,7 +239,10 @@ mod tests {
                 pod(Value::Null, value!({"serviceAccountName": "none"})),
                 "error looking up service account ns/none: serviceaccount \"none\" not found".to_owned(),
             ),
-            (pod(mirror(), value!({"serviceAccountName": "default"})), "a mirror pod may not reference service accounts".into()),
+            (
+                pod(mirror(), value!({"serviceAccountName": "default"})),
+                "a mirror pod may not reference service accounts".into(),
+            ),
             (
                 pod(mirror(), value!({"volumes": [{"name": "v", "secret": {"secretName": "s"}}]})),
                 "a mirror pod may not reference secrets".into(),
@@ -239,11 +252,17 @@ mod tests {
                 "a mirror pod may not reference secrets".into(),
             ),
             (
-                pod(mirror(), value!({"volumes": [{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]})),
+                pod(
+                    mirror(),
+                    value!({"volumes": [{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]}),
+                ),
                 "a mirror pod may not use ServiceAccountToken volume projections".into(),
             ),
             (
-                pod(Value::Null, value!({"serviceAccountName": "strict", "volumes": [{"name": "v", "secret": {"secretName": "s"}}]})),
+                pod(
+                    Value::Null,
+                    value!({"serviceAccountName": "strict", "volumes": [{"name": "v", "secret": {"secretName": "s"}}]}),
+                ),
                 format!("volume with secret.secretName=\"s\" {unlisted}"),
             ),
             (
@@ -255,7 +274,8 @@ mod tests {
             let status = cluster.create("", "pods", pod).await.expect_err(&why);
             assert_eq!(status.message, format!("pods \"p\" is forbidden: {why}"));
         }
-        let fine = value!({"serviceAccountName": "strict", "volumes": [{"name": "v", "secret": {"secretName": "listed"}}]});
+        let fine =
+            value!({"serviceAccountName": "strict", "volumes": [{"name": "v", "secret": {"secretName": "listed"}}]});
         assert!(cluster.create("", "pods", pod(Value::Null, fine)).await.is_ok());
         let mirrored = cluster.create("", "pods", pod(mirror(), value!({}))).await.expect("admitted");
         assert_eq!(mirrored.str_at(&["spec", "serviceAccountName"]), "");

@@ -74,7 +74,8 @@ mod tests {
 
     /// A request whose subject has these attributes; nothing after the subject.
     fn request(attributes: &[(u8, &str)]) -> Vec<u8> {
-        let element = |tag: u8, contents: &[u8]| [&[tag, u8::try_from(contents.len()).expect("short")], contents].concat();
+        let element =
+            |tag: u8, contents: &[u8]| [&[tag, u8::try_from(contents.len()).expect("short")], contents].concat();
         let names = attributes.iter().map(|(last, value)| {
             let oid = element(OBJECT_IDENTIFIER, &[0x55, 0x04, *last]);
             element(SET, &element(SEQUENCE, &[oid, element(0x0c, value.as_bytes())].concat()))
@@ -85,7 +86,8 @@ mod tests {
     }
 
     fn pem(der: &[u8]) -> Vec<u8> {
-        format!("-----BEGIN CERTIFICATE REQUEST-----\n{}\n-----END CERTIFICATE REQUEST-----\n", base64::encode(der)).into_bytes()
+        format!("-----BEGIN CERTIFICATE REQUEST-----\n{}\n-----END CERTIFICATE REQUEST-----\n", base64::encode(der))
+            .into_bytes()
     }
 
     #[test]

@@ -27,7 +27,8 @@ fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Res
         _ => "kubernetes.io/vac-protection",
     };
     // All kinds have their metadata at the same place.
-    let finalizers = ViewMut::<PersistentVolume>::new(object).field(PersistentVolume::METADATA).field(ObjectMeta::FINALIZERS);
+    let finalizers =
+        ViewMut::<PersistentVolume>::new(object).field(PersistentVolume::METADATA).field(ObjectMeta::FINALIZERS);
     if !finalizers.view().iter().any(|own| own.as_str() == finalizer) {
         push(finalizers, &finalizer.to_owned());
     }
@@ -45,7 +46,12 @@ mod tests {
         let rows: [(_, _, _, &[&str]); 4] = [
             ("", "persistentvolumes", value!([]), &["kubernetes.io/pv-protection"]),
             ("", "persistentvolumeclaims", value!(["a.b/c"]), &["a.b/c", "kubernetes.io/pvc-protection"]),
-            ("", "persistentvolumeclaims", value!(["kubernetes.io/pvc-protection", "a.b/c"]), &["kubernetes.io/pvc-protection", "a.b/c"]),
+            (
+                "",
+                "persistentvolumeclaims",
+                value!(["kubernetes.io/pvc-protection", "a.b/c"]),
+                &["kubernetes.io/pvc-protection", "a.b/c"],
+            ),
             ("storage.k8s.io", "volumeattributesclasses", value!([]), &["kubernetes.io/vac-protection"]),
         ];
         for (group, resource, before, after) in rows {

@@ -12,13 +12,11 @@ use pintle_types::core::v1::{Node, NodeSpec, Taint, TaintEffect};
 pub const PLUGIN: Plugin = Plugin { requests: &[Requests::create("", "nodes")], mutate: Some(mutate), validate: None };
 
 fn mutate(_: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()> {
-    let not_ready = Taint {
-        key: "node.kubernetes.io/not-ready".into(),
-        effect: TaintEffect::NO_SCHEDULE,
-        ..Taint::default()
-    };
+    let not_ready =
+        Taint { key: "node.kubernetes.io/not-ready".into(), effect: TaintEffect::NO_SCHEDULE, ..Taint::default() };
     let taints = ViewMut::<Node>::new(object).field(Node::SPEC).field(NodeSpec::TAINTS);
-    let present = taints.view().get().iter().any(|taint| taint.key == not_ready.key && taint.effect == not_ready.effect);
+    let present =
+        taints.view().get().iter().any(|taint| taint.key == not_ready.key && taint.effect == not_ready.effect);
     if !present {
         push(taints, &not_ready);
     }

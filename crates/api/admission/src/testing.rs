@@ -74,12 +74,19 @@ impl Cluster {
         self.admit(what, Some(old), object, user)
     }
 
-    fn admit(&self, (group, plural, subresource): (&str, &str, &'static str), old: Option<&Value>, mut object: Value, user: &str) -> Result<Value> {
+    fn admit(
+        &self,
+        (group, plural, subresource): (&str, &str, &'static str),
+        old: Option<&Value>,
+        mut object: Value,
+        user: &str,
+    ) -> Result<Value> {
         let target = self.target(group, plural, &object);
         let groups = if user == "admin" { vec!["system:masters".to_owned()] } else { Vec::new() };
         let requester = Requester { name: user.into(), groups, ..Requester::default() };
         let options = WriteOptions { requester, ..WriteOptions::default() };
-        let request = AdmissionRequest { registry: &self.registry, target: &target, subresource, old, options: &options };
+        let request =
+            AdmissionRequest { registry: &self.registry, target: &target, subresource, old, options: &options };
         self.chain.mutate(&request, &mut object, &mut Vec::new())?;
         canonicalize((target.storage.schema)(), &mut object);
         self.chain.validate(&request, &object, &mut Vec::new())?;

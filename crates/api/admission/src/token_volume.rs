@@ -22,12 +22,8 @@ pub fn mount(mut spec: ViewMut<'_, PodSpec>, generate: &dyn Fn(&str) -> String) 
     let present = own.into_iter().find(|name| name.starts_with(PREFIX)).map(str::to_owned);
     let add = present.is_none();
     let name = present.unwrap_or_else(|| generate(PREFIX));
-    let mount = VolumeMount {
-        name: name.clone(),
-        read_only: true,
-        mount_path: MOUNT_PATH.into(),
-        ..VolumeMount::default()
-    };
+    let mount =
+        VolumeMount { name: name.clone(), read_only: true, mount_path: MOUNT_PATH.into(), ..VolumeMount::default() };
     let mut mounted = false;
     for list in [PodSpec::INIT_CONTAINERS, PodSpec::CONTAINERS] {
         for container in spec.by_ref().field(list).iter_mut() {
@@ -57,11 +53,8 @@ fn token_source() -> ProjectedVolumeSource {
         optional: None,
     };
     let field = ObjectFieldSelector { api_version: "v1".into(), field_path: "metadata.namespace".into() };
-    let namespace = DownwardAPIVolumeFile {
-        path: "namespace".into(),
-        field_ref: Some(field),
-        ..DownwardAPIVolumeFile::default()
-    };
+    let namespace =
+        DownwardAPIVolumeFile { path: "namespace".into(), field_ref: Some(field), ..DownwardAPIVolumeFile::default() };
     let none = VolumeProjection::default;
     ProjectedVolumeSource {
         sources: vec![
@@ -88,7 +81,11 @@ mod tests {
                 &["kube-api-access-new"],
                 &["kube-api-access-new", "kube-api-access-new"],
             ),
-            (value!({"volumes": [{"name": "m"}], "containers": [{"name": "c", "volumeMounts": taken}]}), &["m"], &["m"]),
+            (
+                value!({"volumes": [{"name": "m"}], "containers": [{"name": "c", "volumeMounts": taken}]}),
+                &["m"],
+                &["m"],
+            ),
             (
                 value!({"volumes": [{"name": "kube-api-access-old"}], "containers": [{"name": "c"}]}),
                 &["kube-api-access-old"],
@@ -103,7 +100,8 @@ mod tests {
         for (mut spec, volumes, mounts) in rows {
             mount(ViewMut::new(&mut spec), &|prefix| format!("{prefix}new"));
             let list = |value: Option<&Value>| value.and_then(Value::as_list).unwrap_or(&[]).to_vec();
-            let names = |items: Vec<Value>| items.iter().map(|item| item.str_at(&["name"]).to_owned()).collect::<Vec<_>>();
+            let names =
+                |items: Vec<Value>| items.iter().map(|item| item.str_at(&["name"]).to_owned()).collect::<Vec<_>>();
             assert_eq!(names(list(spec.get("volumes"))), volumes);
             let containers = ["initContainers", "containers"].iter().flat_map(|field| list(spec.get(field)));
             let found: Vec<Value> = containers.flat_map(|container| list(container.get("volumeMounts"))).collect();

@@ -14,11 +14,8 @@ use pintle_types::core::v1::{
 };
 use pintle_types::storage::v1::StorageClass;
 
-pub const PLUGIN: Plugin = Plugin {
-    requests: &[Requests::update("", "persistentvolumeclaims", "")],
-    mutate: None,
-    validate: Some(validate),
-};
+pub const PLUGIN: Plugin =
+    Plugin { requests: &[Requests::update("", "persistentvolumeclaims", "")], mutate: None, validate: Some(validate) };
 
 const STORAGE_CLASSES: Kind<StorageClass> = Kind::new("storage.k8s.io", "storageclasses");
 

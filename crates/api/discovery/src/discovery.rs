@@ -60,9 +60,14 @@ pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Do
         resources.extend(resource.subresources.iter().map(|subresource| subresource_entry(resource, subresource)));
     }
     let mut document = head("APIResourceList");
+    if group.is_empty() {
+        // The oldest of these documents never had a version.
+        document.remove("apiVersion");
+    }
     document.push(Str::new_static("groupVersion"), api_version(group, version).into());
     document.push(Str::new_static("resources"), Value::List(resources));
-    Some(Document::new::<meta::v1::APIResourceList>("v1", "APIResourceList", Value::Map(document)))
+    let own_version = if group.is_empty() { "" } else { "v1" };
+    Some(Document::new::<meta::v1::APIResourceList>(own_version, "APIResourceList", Value::Map(document)))
 }
 
 /// `/api` in the aggregated form.

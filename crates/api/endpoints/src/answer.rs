@@ -24,6 +24,11 @@ impl Answer {
         Answer { code, content_type: content_type.into(), body: Body::Full(body.into()), warnings: Vec::new(), headers: Vec::new() }
     }
 
+    pub fn with_warnings(mut self, warnings: Vec<String>) -> Self {
+        self.warnings = warnings;
+        self
+    }
+
     pub fn text(code: u16, text: impl Into<String>) -> Self {
         Answer::new(code, "text/plain; charset=utf-8", text.into().into_bytes())
     }
@@ -56,7 +61,7 @@ pub async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Respo
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
-    let no_body = answer.code == 304;
+    let no_body = answer.content_type.is_empty() || answer.code == 304;
     if let (Ok(content_type), false) = (HeaderValue::try_from(&answer.content_type), no_body) {
         headers.insert(CONTENT_TYPE, content_type);
     }

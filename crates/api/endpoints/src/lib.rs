@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod body;
+pub mod component;
 pub mod connect;
 pub mod decode;
 pub mod documents;

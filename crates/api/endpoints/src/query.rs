@@ -52,7 +52,11 @@ impl Query {
         self.has(key).then(|| self.flag(key))
     }
 
-    fn integer(&self, key: &str) -> Result<Option<i64>> {
+    /// A number; `None` when the parameter is absent.
+    ///
+    /// # Errors
+    /// 400 for what is no number.
+    pub fn integer(&self, key: &str) -> Result<Option<i64>> {
         if !self.has(key) {
             return Ok(None);
         }
@@ -82,16 +86,30 @@ pub struct WriteQuery {
     pub force: Option<bool>,
 }
 
-/// Reads the options of a write; `kind` is `CreateOptions`, `UpdateOptions` or `PatchOptions`.
+/// Reads the options of a write; `kind` is `CreateOptions` or `UpdateOptions`.
 ///
 /// # Errors
 /// 422 for values that are not allowed.
 pub fn write_options(query: &Query, kind: &str, requester: Requester) -> Result<WriteQuery> {
+    judged_write(query, kind, requester, ErrorList::default())
+}
+
+/// Reads the options of a patch.
+///
+/// # Errors
+/// 422 for values that are not allowed.
+pub fn patch_options(query: &Query, applies: bool, requester: Requester) -> Result<WriteQuery> {
     let mut errors = ErrorList::default();
-    let force = query.optional_flag("force");
-    if kind == "PatchOptions" && force.is_some() {
+    if !applies && query.has("force") {
         errors.forbidden("force", "may not be specified for non-apply patch");
     }
+    if applies && query.get("fieldManager").is_empty() {
+        errors.required("fieldManager", "is required for apply patch");
+    }
+    judged_write(query, "PatchOptions", requester, errors)
+}
+
+fn judged_write(query: &Query, kind: &str, requester: Requester, mut errors: ErrorList) -> Result<WriteQuery> {
     let field_manager = query.get("fieldManager");
     validate_field_manager(field_manager, "fieldManager", &mut errors);
     let dry_run = dry_run(query.all("dryRun"), &mut errors);
@@ -105,11 +123,8 @@ pub fn write_options(query: &Query, kind: &str, requester: Requester) -> Result<
         }
     };
     judged(kind, errors)?;
-    Ok(WriteQuery {
-        options: WriteOptions { dry_run, field_manager: field_manager.to_owned(), requester },
-        field_validation,
-        force,
-    })
+    let options = WriteOptions { dry_run, field_manager: field_manager.to_owned(), requester };
+    Ok(WriteQuery { options, field_validation, force: query.optional_flag("force") })
 }
 
 fn dry_run<'a>(values: impl Iterator<Item = &'a str>, errors: &mut ErrorList) -> bool {

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use futures_util::stream;
 use pintle_cache::{Object, Variant};
 use pintle_codec::{json, protobuf, yaml};
-use pintle_kinds::columns::{self, Now};
+use pintle_kinds::columns::{self, Now, Printer};
+use pintle_kinds::resource::Resource;
 use pintle_registry::{Page, Payload, Registry, Result, Status, Target};
 use pintle_schema::{ApiType, Map, Str, Value, canonicalize, value};
 use pintle_types::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
@@ -73,7 +74,7 @@ impl Presenter<'_> {
                 let object = self.storage_value(payload)?;
                 Ok(encode(&partial(&object, self.wanted), PartialObjectMetadata::schema(), self.wanted))
             }
-            (Shape::PartialList, _) => Err(self.refused("PartialObjectMetadataList", "")),
+            (Shape::PartialList, _) => Err(not_a_list(self.target.resource)),
         }
     }
 
@@ -104,16 +105,14 @@ impl Presenter<'_> {
                 });
                 Ok(Body::Full(self.finish(&list)))
             }
+            Shape::Table if self.wanted.format == Format::Json && !self.wanted.pretty => self.list_table(&page),
             Shape::Table => {
                 let rows = page.items.iter().map(|object| self.row(&self.storage_value(&Payload::Stored(object.clone()))?));
                 let rows = rows.collect::<Result<Vec<_>>>()?;
                 Ok(Body::Full(self.encode_table(list_meta(&page), true, rows)))
             }
             Shape::PartialList => self.list_partial(&page),
-            Shape::Partial => {
-                let kind = self.target.resource.kind;
-                Err(self.refused("PartialObjectMetadata", &format!(", but the requested object is a list (*core.{kind}List)")))
-            }
+            Shape::Partial => Err(is_a_list(self.target.resource)),
         }
     }
 
@@ -291,14 +290,41 @@ impl Presenter<'_> {
     pub fn table(&self, meta: Map, with_columns: bool, rows: Vec<Value>) -> Value {
         let storage = self.target.storage;
         let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        let columns = columns::printer(group, storage.kind).columns.iter().map(|column| {
-            value!({
-                "name": (column.name), "type": (column.ty), "format": (column.format), "description": (column.description),
-                "priority": (column.priority)
-            })
-        });
-        let columns = if with_columns { Value::List(columns.collect()) } else { Value::Null };
-        value!({"kind": "Table", "apiVersion": (self.wanted.meta_version()), "metadata": (meta), "columnDefinitions": columns, "rows": (Value::List(rows))})
+        table(columns::printer(group, storage.kind), Value::Map(meta), with_columns, rows, self.wanted)
+    }
+
+    /// A table written row by row: what a row shows of its object is copied from the stored bytes.
+    fn list_table(&self, page: &Page) -> Result<Body> {
+        let storage = self.target.storage;
+        let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        let printer = columns::printer(group, storage.kind);
+        let now = Now { unix_seconds: self.registry.environment.now_unix() };
+        let mut head = Vec::new();
+        json::encode(&self.table(list_meta(page), true, Vec::new()), &mut head);
+        // The table without rows ends in the list that the rows come into.
+        head.truncate(head.len().saturating_sub(2));
+        let mut bytes = head;
+        bytes.reserve(page.items.len() * 512);
+        for (at, object) in page.items.iter().enumerate() {
+            let value = self.registry.decode(self.target, object)?;
+            bytes.extend_from_slice(if at == 0 { b"{\"cells\":" } else { b",{\"cells\":" });
+            json::encode(&Value::List((printer.cells)(&value, &now)), &mut bytes);
+            let conditions = printer.conditions.map(|conditions| conditions(&value)).unwrap_or_default();
+            if !conditions.is_empty() {
+                bytes.extend_from_slice(b",\"conditions\":");
+                json::encode(&Value::List(conditions), &mut bytes);
+            }
+            bytes.extend_from_slice(b",\"object\":");
+            match self.include_object {
+                IncludeObject::None => bytes.extend_from_slice(b"null"),
+                IncludeObject::Metadata if self.wanted.beta => json::encode(&partial(&value, self.wanted), &mut bytes),
+                IncludeObject::Metadata => put_partial(object, &mut bytes),
+                IncludeObject::Object => bytes.extend_from_slice(&self.stored_json(object)?),
+            }
+            bytes.push(b'}');
+        }
+        bytes.extend_from_slice(b"]}\n");
+        Ok(Body::Full(bytes.into()))
     }
 
     fn encode_table(&self, meta: Map, with_columns: bool, rows: Vec<Value>) -> Bytes {
@@ -308,14 +334,33 @@ impl Presenter<'_> {
     fn finish(&self, value: &Value) -> Bytes {
         encode(value, (self.target.resource.schema)(), self.wanted)
     }
+}
 
-    fn refused(&self, asked: &str, why: &str) -> Status {
-        let why = match why {
-            "" => format!(", but the requested object is not a list (*core.{})", self.target.resource.kind),
-            why => why.to_owned(),
-        };
-        Status::new(406, "NotAcceptable", format!("you requested {asked}{why}"))
-    }
+/// The refusal of a list's metadata where there is one object.
+pub fn not_a_list(resource: &Resource) -> Status {
+    let message = format!("you requested PartialObjectMetadataList, but the requested object is not a list (*core.{})", resource.kind);
+    Status::new(406, "NotAcceptable", message)
+}
+
+/// The refusal of one object's metadata where there is a list.
+pub fn is_a_list(resource: &Resource) -> Status {
+    let message = format!("you requested PartialObjectMetadata, but the requested object is a list (*core.{}List)", resource.kind);
+    Status::new(406, "NotAcceptable", message)
+}
+
+/// A table with a kind's columns, if they are wanted.
+pub fn table(printer: &Printer, meta: Value, with_columns: bool, rows: Vec<Value>, wanted: Wanted) -> Value {
+    let columns = printer.columns.iter().map(|column| {
+        value!({
+            "name": (column.name), "type": (column.ty), "format": (column.format), "description": (column.description),
+            "priority": (column.priority)
+        })
+    });
+    let columns = if with_columns { Value::List(columns.collect()) } else { Value::Null };
+    value!({
+        "kind": "Table", "apiVersion": (wanted.meta_version()), "metadata": meta, "columnDefinitions": columns,
+        "rows": (Value::List(rows))
+    })
 }
 
 /// Encodes a document in the form that was negotiated.

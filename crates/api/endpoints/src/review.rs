@@ -1,23 +1,23 @@
 //! Resources that store nothing: reviews are answered from who asks and what roles say, bindings act on a pod.
 
+use crate::component;
 use crate::decode::{self, Expected};
-use crate::negotiation::{Shape, Wanted, negotiate};
+use crate::negotiation::{Offer, Shape, Wanted};
 use crate::query::write_options;
 use crate::represent;
 use crate::request::{Request, ResourcePath};
 use crate::serve::{Answer, Context};
-use crate::write::{knows, read_body};
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use crate::write::read_body;
+use http::header::CONTENT_TYPE;
 use pintle_auth::{Attributes, Credentials, UserInfo};
 use pintle_kinds::resource::Resource;
-use pintle_registry::{ListOptions, Result, Status, metadata};
-use pintle_schema::{ApiType, ApiValue, Map, Str, Value, canonicalize, value};
+use pintle_registry::{Result, Status, metadata};
+use pintle_schema::{ApiValue, Value, canonicalize, value};
 use pintle_types::authentication::v1::{SelfSubjectReview, SelfSubjectReviewStatus, TokenReview, TokenReviewStatus, UserInfo as UserFacts};
 use pintle_types::authorization::v1::{
     LocalSubjectAccessReview, NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview, SelfSubjectRulesReview,
     SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
 };
-use pintle_types::core::v1::ComponentStatus;
 use std::time::SystemTime;
 
 /// Answers a request for a resource without storage.
@@ -25,11 +25,11 @@ use std::time::SystemTime;
 /// # Errors
 /// The body is refused, or the resource has no such verb.
 pub async fn serve(context: &Context, resource: &'static Resource, path: &ResourcePath, request: Request) -> Result<Answer> {
-    let wanted = negotiate(context.header(ACCEPT), context.header(USER_AGENT), &context.query)?;
-    let wanted = Wanted { shape: Shape::Object, ..wanted };
     if resource.kind == "ComponentStatus" {
-        return component_statuses(context, resource, path, wanted);
+        return component::serve(context, resource, path);
     }
+    let wanted = context.negotiate(Offer::Objects)?;
+    let wanted = Wanted { shape: Shape::Object, ..wanted };
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let bytes = read_body(request.body).await?;
     let expected = Expected {
@@ -37,13 +37,15 @@ pub async fn serve(context: &Context, resource: &'static Resource, path: &Resour
         version: resource.version,
         kind: resource.kind,
         schema: (resource.schema)(),
-        knows: &knows,
+        also: &[],
+        malformed: resource.strategy.malformed,
     };
     let mut warnings = Vec::new();
     let mut object = decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut warnings)?;
     if resource.kind == "Binding" {
         let name = metadata::text(&object, "name").to_owned();
-        return crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
+        let bound = crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
+        return bound.map(|answer| answer.with_warnings(warnings));
     }
     review(context, resource.kind, &path.namespace, &mut object)?;
     canonicalize((resource.schema)(), &mut object);
@@ -190,35 +192,4 @@ fn rules(context: &Context, namespace: &str) -> Value {
         }
     }
     value!({"resourceRules": (Value::List(resource_rules)), "nonResourceRules": (Value::List(other_rules)), "incomplete": false})
-}
-
-/// The only component that a server knows on its own is its store.
-fn component_statuses(context: &Context, resource: &'static Resource, path: &ResourcePath, wanted: Wanted) -> Result<Answer> {
-    let component = |name: &str| {
-        let mut object = value!({
-            "kind": (resource.kind), "apiVersion": (resource.api_version()), "metadata": {"name": name},
-            "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]
-        });
-        canonicalize(ComponentStatus::schema(), &mut object);
-        object
-    };
-    let object = if path.name.is_empty() {
-        let query = crate::query::list_options(&context.query, path.legacy_watch)?;
-        let ListOptions { .. } = query.list;
-        let mut item = component("etcd-0");
-        item.make_map().remove("kind");
-        item.make_map().remove("apiVersion");
-        let mut list = Map::new();
-        list.push(Str::new_static("kind"), "ComponentStatusList".into());
-        list.push(Str::new_static("apiVersion"), "v1".into());
-        list.push(Str::new_static("metadata"), Value::map());
-        list.push(Str::new_static("items"), Value::List(vec![item]));
-        Value::Map(list)
-    } else if path.name == "etcd-0" {
-        component("etcd-0")
-    } else {
-        return Err(Status::not_found(resource, &path.name));
-    };
-    let body = represent::encode(&object, ComponentStatus::schema(), wanted);
-    Ok(Answer::new(200, wanted.format.content_type(), body))
 }

@@ -88,7 +88,8 @@ async fn steps(
     let user = authenticate(&api, &request)?;
     let Some(path) = path else { return outside_resources(api, user, query, request).await };
     let mutating = !matches!(action, "get" | "list" | "watch");
-    let (_in_flight, count) = api.metrics.in_flight(mutating);
+    let metered = api.clone();
+    let (_in_flight, count) = metered.metrics.in_flight(mutating);
     if action != "watch" {
         check_load(&api, &user, mutating, count)?;
     }

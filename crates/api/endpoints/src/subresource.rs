@@ -1,13 +1,14 @@
 //! Subresources: a part of an object, its scale, or an action on it.
 
+use crate::connect;
 use crate::decode::{self, Expected};
-use crate::negotiation::{Shape, Wanted, negotiate};
-use crate::query::write_options;
+use crate::negotiation::{Offer, Shape, Wanted};
+use crate::query::{patch_options, write_options};
 use crate::represent::{self, Presenter};
 use crate::request::{Request, ResourcePath};
 use crate::serve::{Answer, Context};
-use crate::write::{self, Patch, PatchType, knows, read_body};
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
+use crate::write::{self, Patch, PatchType, read_body};
+use http::header::CONTENT_TYPE;
 use pintle_kinds::resource::{Action, Resource, ScalePaths, Subresource, Verbs};
 use pintle_registry::update::{SubresourcePart, Update};
 use pintle_registry::{Payload, Result, Status, Target, WriteOptions, metadata, status};
@@ -25,7 +26,9 @@ use std::sync::Mutex;
 pub async fn serve(context: &Context, resource: &'static Resource, path: &ResourcePath, request: Request) -> Result<Answer> {
     let subresource = resource.subresource(&path.subresource).ok_or_else(Status::no_such_path)?;
     let verb = match context.method.as_str() {
-        "GET" | "HEAD" => Verbs::GET,
+        "GET" => Verbs::GET,
+        // A proxy passes on whatever comes.
+        "HEAD" | "OPTIONS" if subresource.verbs == Verbs::PROXY => Verbs::GET,
         "PUT" => Verbs::UPDATE,
         "PATCH" => Verbs::PATCH,
         "POST" => Verbs::CREATE,
@@ -37,7 +40,13 @@ pub async fn serve(context: &Context, resource: &'static Resource, path: &Resour
     }
     let namespace = if resource.namespaced { path.namespace.as_str() } else { "" };
     let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
-    let wanted = negotiate(context.header(ACCEPT), context.header(USER_AGENT), &context.query)?;
+    if let Action::Connect = subresource.action {
+        return connect::serve(context, &target, subresource);
+    }
+    if verb == Verbs::PATCH {
+        PatchType::of(context.header(CONTENT_TYPE))?;
+    }
+    let wanted = context.negotiate(Offer::Objects)?;
     match subresource.action {
         Action::Part(part) => match verb {
             Verbs::GET => crate::read::get(context, &target, wanted),
@@ -46,29 +55,39 @@ pub async fn serve(context: &Context, resource: &'static Resource, path: &Resour
         },
         Action::Scale(paths) => scale(context, &target, subresource, paths, wanted, request, verb).await,
         Action::Binding => {
-            let (object, dry_run) = body(context, subresource, request).await?;
+            let (object, dry_run, warnings) = body(context, subresource, request).await?;
             let name = metadata::text(&object, "name");
             if name != path.name {
-                return Err(Status::bad_request("name in URL does not match name in Binding object"));
+                return Err(Status::bad_request("name in URL does not match name in Binding object").with_warnings(warnings));
             }
-            bind(context, namespace, name, &object, wanted, dry_run).await
+            bind(context, namespace, name, &object, wanted, dry_run).await.map(|answer| answer.with_warnings(warnings))
         }
         Action::Eviction => evict(context, &target, subresource, wanted, request).await,
-        Action::Token => Err(Status::new(501, "NotImplemented", "tokens for service accounts are not issued by this server")),
-        Action::Connect => connect(context, &target, subresource),
+        Action::Token => token(context, &target, subresource, request).await,
+        Action::Connect => Err(Status::method_not_allowed()),
     }
 }
 
+/// Tokens are not signed yet: what is wrong with the request is told before that.
+async fn token(context: &Context, target: &Target, subresource: &Subresource, request: Request) -> Result<Answer> {
+    let (_, _, warnings) = body(context, subresource, request).await?;
+    target.get()?;
+    let status = Status::new(501, "NotImplemented", "tokens for service accounts are not issued by this server");
+    Err(status.with_warnings(warnings))
+}
+
 /// The body of an action, decoded under the subresource's schema.
-async fn body(context: &Context, subresource: &Subresource, request: Request) -> Result<(Value, bool)> {
+async fn body(context: &Context, subresource: &Subresource, request: Request) -> Result<(Value, bool, Vec<String>)> {
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let bytes = read_body(request.body).await?;
     let (group, version) = subresource.group_version.unwrap_or(("", "v1"));
     let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();
-    let expected = Expected { group, version, kind: subresource.kind, schema, knows: &knows };
+    // Evictions are taken in the version that older clients write, too.
+    let also: &[&str] = if subresource.kind == "Eviction" { &["policy/v1beta1"] } else { &[] };
+    let expected = Expected { group, version, kind: subresource.kind, schema, also, malformed: None };
     let mut warnings = Vec::new();
     let object = decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut warnings)?;
-    Ok((object, query.options.dry_run))
+    Ok((object, query.options.dry_run, warnings))
 }
 
 /// What `Scale` shows of an object.
@@ -132,16 +151,21 @@ async fn scale(
         let stored = target.get()?;
         return Ok(show(200, &presenter(&Payload::Stored(stored))?, wanted));
     }
-    let kind = if verb == Verbs::UPDATE { "UpdateOptions" } else { "PatchOptions" };
-    let query = write_options(&context.query, kind, context.requester())?;
     let patch_type = (verb == Verbs::PATCH).then(|| PatchType::of(context.header(CONTENT_TYPE))).transpose()?;
+    let query = match patch_type {
+        None => write_options(&context.query, "UpdateOptions", context.requester())?,
+        Some(kind) => patch_options(&context.query, kind == PatchType::Apply, context.requester())?,
+    };
+    if patch_type == Some(PatchType::Apply) {
+        return Err(PatchType::unsupported());
+    }
     let bytes = read_body(request.body).await?;
     let warnings = Mutex::new(Vec::new());
     let sent = match patch_type {
         Some(patch_type) => Sent::Patch(Patch::read(patch_type, &bytes, query.field_validation)?),
         None => {
             let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();
-            let expected = Expected { group: "autoscaling", version: "v1", kind: "Scale", schema, knows: &knows };
+            let expected = Expected { group: "autoscaling", version: "v1", kind: "Scale", schema, also: &[], malformed: None };
             let mut found = Vec::new();
             let object = decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut found)?;
             if let Ok(mut warnings) = warnings.lock() {
@@ -234,8 +258,15 @@ pub async fn bind(context: &Context, namespace: &str, name: &str, binding: &Valu
     let update = Update { change: &change, part: Some(SubresourcePart { name: "binding", rules: &BIND }), create: false, from_stored: true };
     let options = WriteOptions { dry_run, requester: context.requester(), ..WriteOptions::default() };
     context.api.registry.update(&target, &update, &options).await?;
+    Ok(created(wanted))
+}
+
+/// What is answered where something was made to happen.
+fn created(wanted: Wanted) -> Answer {
     let wanted = Wanted { shape: Shape::Object, ..wanted };
-    Ok(Answer::new(201, wanted.format.content_type(), represent::encode(&status::success(None), v1::Status::schema(), wanted)))
+    let mut success = status::success(None);
+    success.set_at(&["code"], 201);
+    Answer::new(201, wanted.format.content_type(), represent::encode(&success, v1::Status::schema(), wanted))
 }
 
 /// Says in the pod's conditions that it has a node.
@@ -259,7 +290,7 @@ const BIND: pintle_kinds::strategy::Part =
 
 /// Deletes a pod. Disruption budgets are not weighed yet.
 async fn evict(context: &Context, target: &Target, subresource: &Subresource, wanted: Wanted, request: Request) -> Result<Answer> {
-    let (eviction, mut dry_run) = body(context, subresource, request).await?;
+    let (eviction, mut dry_run, warnings) = body(context, subresource, request).await?;
     let name = metadata::text(&eviction, "name");
     if !name.is_empty() && name != target.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
@@ -270,21 +301,5 @@ async fn evict(context: &Context, target: &Target, subresource: &Subresource, wa
     dry_run |= options.dry_run;
     options.dry_run = dry_run;
     context.api.registry.delete(target, &options).await?;
-    let wanted = Wanted { shape: Shape::Object, ..wanted };
-    Ok(Answer::new(201, wanted.format.content_type(), represent::encode(&status::success(None), v1::Status::schema(), wanted)))
-}
-
-/// Streams to a kubelet: without one, what the reference says of a pod that runs nowhere.
-fn connect(_context: &Context, target: &Target, subresource: &Subresource) -> Result<Answer> {
-    let stored = target.get()?;
-    let node = stored.image.field(usize::MAX).unwrap_or("");
-    let _ = node;
-    let message = match subresource.name {
-        "proxy" => format!("no endpoints available for {} {:?}", target.resource.singular, target.name),
-        _ => format!("pod {} does not have a host assigned", target.name),
-    };
-    match subresource.name {
-        "proxy" => Err(Status::new(503, "ServiceUnavailable", message)),
-        _ => Err(Status::bad_request(message)),
-    }
+    Ok(created(wanted).with_warnings(warnings))
 }

@@ -2,19 +2,21 @@
 
 use crate::decode::{self, Expected};
 use crate::negotiation::Wanted;
-use crate::query::{FieldValidation, WriteQuery, write_options};
+use crate::query::{FieldValidation, WriteQuery, patch_options, write_options};
 use crate::read::include_object;
 use crate::represent::Presenter;
 use crate::request::{BodyFailure, LazyBody, Request};
+use crate::scheme;
 use crate::serve::{Answer, Context};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
-use pintle_apply::{PatchError, json_patch, merge_patch, strategic};
-use pintle_codec::{StrictProblem, Strictness, json};
+use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
+use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
 use pintle_kinds::resource::Resource;
 use pintle_registry::update::{SubresourcePart, Update};
-use pintle_registry::{Result, Status, Target, Written, metadata};
-use pintle_schema::{Struct, Value};
+use pintle_registry::{Details, Result, Status, Target, Written, metadata};
+use pintle_schema::{Struct, Value, canonicalize};
+use std::borrow::Cow;
 use std::sync::Mutex;
 
 /// Reads a body.
@@ -130,6 +132,7 @@ pub enum PatchType {
     Json,
     Merge,
     Strategic,
+    Apply,
 }
 
 impl PatchType {
@@ -142,8 +145,13 @@ impl PatchType {
             "application/json-patch+json" => Ok(PatchType::Json),
             "application/merge-patch+json" => Ok(PatchType::Merge),
             "application/strategic-merge-patch+json" => Ok(PatchType::Strategic),
-            _ => Err(Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type")),
+            "application/apply-patch+yaml" => Ok(PatchType::Apply),
+            _ => Err(PatchType::unsupported()),
         }
+    }
+
+    pub fn unsupported() -> Status {
+        Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type").with_details(Details::default())
     }
 }
 
@@ -153,15 +161,27 @@ impl PatchType {
 /// The patch cannot be read or applied, or its result is refused.
 pub async fn patch(context: &Context, target: &Target, wanted: Wanted, request: Request, part: Option<SubresourcePart<'_>>) -> Result<Answer> {
     let kind = PatchType::of(context.header(CONTENT_TYPE))?;
-    let query = write_options(&context.query, "PatchOptions", context.requester())?;
+    let query = patch_options(&context.query, kind == PatchType::Apply, context.requester())?;
     let bytes = read_body(request.body).await?;
+    if kind == PatchType::Apply {
+        return Err(not_applied(context, target));
+    }
     let patch = Patch::read(kind, &bytes, query.field_validation)?;
     let schema = (target.resource.schema)();
+    let converted = !context.api.registry.serves_stored_form(target);
     let warnings = Mutex::new(Vec::new());
     let change = |stored: Option<&Value>| {
         let Some(stored) = stored else { return Err(target.not_found()) };
         let mut found = Vec::new();
-        let object = patch.apply(schema, stored, &query, &mut found)?;
+        let mut served = Cow::Borrowed(stored);
+        if converted {
+            // Conversion leaves fields behind that the version does not have.
+            canonicalize(schema, served.to_mut());
+        }
+        let object = patch.apply(schema, &served, &query, &mut found)?;
+        if let Some(why) = target.resource.strategy.malformed.and_then(|malformed| malformed(&object)) {
+            return Err(patch.invalid(&object, &why));
+        }
         if let Ok(mut warnings) = warnings.lock() {
             *warnings = found;
         }
@@ -172,6 +192,14 @@ pub async fn patch(context: &Context, target: &Target, wanted: Wanted, request: 
     let update = Update { change: &change, part, create: false, from_stored: true };
     let written = context.api.registry.update(target, &update, &query.options).await;
     answer(context, target, wanted, written, warnings.into_inner().unwrap_or_default())
+}
+
+/// Applying is not served yet: what is wrong before that is still told.
+fn not_applied(context: &Context, target: &Target) -> Status {
+    match context.api.registry.check_namespace(target, &target.name) {
+        Err(status) if target.get().is_err() => status,
+        _ => PatchType::unsupported(),
+    }
 }
 
 /// A patch that was read.
@@ -205,11 +233,11 @@ impl Patch {
     pub fn apply(&self, schema: &'static Struct, stored: &Value, query: &WriteQuery, warnings: &mut Vec<String>) -> Result<Value> {
         let mut patched = match self.kind {
             PatchType::Json => json_patch::apply(stored.clone(), &self.value),
-            PatchType::Merge => {
+            PatchType::Strategic => strategic::apply(schema, stored.clone(), self.value.clone()),
+            PatchType::Merge | PatchType::Apply => {
                 let mut document = stored.clone();
                 merge_patch::apply(&mut document, self.value.clone()).map(|()| document)
             }
-            PatchType::Strategic => strategic::apply(schema, stored.clone(), self.value.clone()),
         }
         .map_err(|error| patch_failed(&error))?;
         let (kind, api_version) = (stored.str_at(&["kind"]).to_owned(), stored.str_at(&["apiVersion"]).to_owned());
@@ -221,7 +249,7 @@ impl Patch {
             FieldValidation::Ignore => Strictness::Ignore,
             _ => Strictness::Collect,
         };
-        let decoded = json::conform(schema, patched, strictness).map_err(|error| invalid_patch(&error.to_string()))?;
+        let decoded = self.conform(schema, patched.clone(), strictness).map_err(|error| self.invalid(&patched, &error.to_string()))?;
         let problems = self.problems.iter().cloned().chain(decoded.problems.iter().map(StrictProblem::to_string));
         match query.field_validation {
             FieldValidation::Ignore => {}
@@ -229,11 +257,19 @@ impl Patch {
             FieldValidation::Strict => {
                 let problems: Vec<String> = problems.collect();
                 if !problems.is_empty() {
-                    return Err(invalid_patch(&decode::strict_message(&problems)));
+                    return Err(self.invalid(&patched, &decode::strict_message(&problems)));
                 }
             }
         }
         Ok(decoded.value)
+    }
+
+    /// The patched tree under a schema. Strategic patches work on objects, whose numbers have no spelling.
+    fn conform(&self, schema: &'static Struct, patched: Value, strictness: Strictness) -> std::result::Result<Decoded, DecodeError> {
+        match self.kind {
+            PatchType::Strategic => json::conform(schema, patched, strictness),
+            _ => json::conform_json(schema, patched, strictness),
+        }
     }
 
     /// A patch may not make an object of another kind.
@@ -243,31 +279,36 @@ impl Patch {
             return Ok(());
         }
         if found_kind.is_empty() {
-            return Err(invalid_patch("Object 'Kind' is missing in '<object>'"));
+            return Err(self.invalid(patched, "Object 'Kind' is missing in '<object>'"));
         }
-        let scheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
-        Err(invalid_patch(&format!("no kind \"{found_kind}\" is registered for version \"{found_version}\" in scheme \"{scheme}\"")))
+        if let Some(other) = scheme::resource(found_version, found_kind)
+            && let Err(error) = self.conform((other.schema)(), patched.clone(), Strictness::Ignore)
+        {
+            return Err(self.invalid(patched, &error.to_string()));
+        }
+        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        if scheme::converts(found_version, found_kind, group, kind) {
+            return Ok(());
+        }
+        Err(self.invalid(patched, &scheme::refusal(found_version, found_kind, group, kind)))
+    }
+
+    /// The reference names no kind when a patch's result cannot be decoded, but shows the result, or a strategic patch.
+    fn invalid(&self, patched: &Value, why: &str) -> Status {
+        let shown = match self.kind {
+            PatchType::Strategic => go_text::plain(&self.value),
+            _ => json::to_string(patched),
+        };
+        let mut errors = pintle_validation::ErrorList::default();
+        errors.invalid("patch", shown, why);
+        Status::invalid("", "", "", &errors)
     }
 }
 
 fn patch_failed(error: &PatchError) -> Status {
     let mut status = Status::new(error.status_code(), error.reason(), error.to_string());
     if status.code == 422 {
-        status = status.with_details(pintle_registry::Details::default());
-    }
-    status
-}
-
-/// The reference names no kind when a patch's result cannot be decoded.
-fn invalid_patch(why: &str) -> Status {
-    let mut errors = pintle_validation::ErrorList::default();
-    errors.invalid("patch", "", why);
-    let mut status = Status::invalid("", "", "", &errors);
-    let quoted = "Invalid value: \"\": ";
-    let shown = format!("Invalid value: \"{{}}\": {why}");
-    status.message = status.message.replace(&format!("{quoted}{why}"), &shown);
-    if let Some(details) = &mut status.details {
-        details.causes.iter_mut().for_each(|cause| cause.message.clone_from(&shown));
+        status = status.with_details(Details::default());
     }
     status
 }

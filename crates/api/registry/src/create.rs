@@ -122,7 +122,10 @@ impl Registry {
     }
 
     /// Nothing is created in a namespace that does not exist or is going away.
-    fn check_namespace(&self, target: &Target, name: &str) -> Result<()> {
+    ///
+    /// # Errors
+    /// The namespace is not there, or is going away.
+    pub fn check_namespace(&self, target: &Target, name: &str) -> Result<()> {
         let Some(namespaces) = self.namespaces().filter(|_| target.resource.namespaced) else { return Ok(()) };
         let namespace = target.namespace.as_str();
         let home = self.target(namespaces, "", namespace).ok_or_else(|| Status::not_found(namespaces, namespace))?;

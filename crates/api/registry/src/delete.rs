@@ -48,7 +48,9 @@ impl Registry {
                 Decision::Remove(None) if options.dry_run => Ok((Payload::Stored(stored), true)),
                 Decision::Remove(Some(shown)) if options.dry_run => Ok((Payload::Value(shown), true)),
                 Decision::Remove(shown) => {
-                    self.remove(target, &stored, shown.as_deref()).await.map(|last| (Payload::Stored(last), true))
+                    let others = self.allocation_writes(target, None, Some(&old))?;
+                    let last = self.remove(target, &stored, shown.as_deref(), others).await;
+                    last.map(|last| (Payload::Stored(last), true))
                 }
                 Decision::Keep(object) if *object == old => Ok((Payload::Stored(stored), false)),
                 Decision::Keep(object) if options.dry_run => Ok((Payload::Value(object), false)),
@@ -78,9 +80,11 @@ impl Registry {
         target: &Target,
         stored: &Arc<Object>,
         shown: Option<&Value>,
+        others: Vec<Write>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
-        let write = Write { key: stored.key.clone(), expect: Expect::At(stored.revision), value: None };
-        let revision = self.store.commit(Transaction { writes: vec![write] }).await?;
+        let mut writes = vec![Write { key: stored.key.clone(), expect: Expect::At(stored.revision), value: None }];
+        writes.extend(others);
+        let revision = self.store.commit(Transaction { writes }).await?;
         let image = match shown {
             None => stored.image.at_revision(revision),
             Some(shown) => Image::from_record(&self.encode(target, shown), revision)

@@ -189,6 +189,9 @@ fn token(revision: i64, start: &str) -> String {
 /// The revision (`None`: the newest) and the path to go on from.
 fn decode_token(token: &str) -> Result<(Option<Revision>, String)> {
     let fail = |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+    if let Some(at) = corrupt(token) {
+        return Err(fail(&base64::CorruptInput(at).to_string()));
+    }
     let padded = token.replace('-', "+").replace('_', "/") + &"===="[..(4 - token.len() % 4) % 4];
     let bytes = base64::decode(&padded).map_err(|error| fail(&error.to_string()))?;
     let parsed = json::parse(&bytes, Strictness::Ignore).map_err(|error| fail(&error.to_string()))?.value;
@@ -211,6 +214,13 @@ fn decode_token(token: &str) -> Result<(Option<Revision>, String)> {
     }
 }
 
+/// Where a token stops being base64 of the URL alphabet without padding.
+fn corrupt(token: &str) -> Option<usize> {
+    let foreign = |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'_');
+    // A single digit at the end is half a byte.
+    token.bytes().position(foreign).or((token.len() % 4 == 1).then(|| token.len() - 1))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,7 +230,9 @@ mod tests {
         let token = encode_token(Revision(17), "ns/a");
         assert_eq!(decode_token(&token), Ok((Some(Revision(17)), "ns/a\0".to_owned())));
         assert_eq!(decode_token(&super::token(-1, "ns/a\0")), Ok((None, "ns/a\0".to_owned())));
-        assert!(decode_token("%%%").is_err());
+        for (token, at) in [("%%%", 0), ("x", 0), ("abcde", 4), ("ab=", 2), ("ab+/", 2)] {
+            assert_eq!(corrupt(token), Some(at), "{token}");
+        }
         assert!(decode_token(&super::token(0, "a")).is_err());
         assert!(decode_token(&super::token(5, "../x")).is_err());
     }

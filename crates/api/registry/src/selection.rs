@@ -74,13 +74,18 @@ fn source(resource: &Resource, hub: &Resource, label: &str) -> Result<Source> {
         (_, Some(FieldValue::Alias(other))) if other != label => source(resource, hub, other),
         (_, Some(FieldValue::Unset)) => Ok(Source::Unset),
         (_, Some(FieldValue::Refused)) => Err(refused(resource, label)),
-        (_, Some(_)) => {
-            Ok(hub.selectable.iter().position(|field| field.label == label).map_or(Source::Unset, Source::Header))
-        }
+        (_, Some(value)) => Ok(position(hub, label, value).map_or(Source::Unset, Source::Header)),
         ("metadata.name", None) => Ok(Source::Name),
         ("metadata.namespace", None) if resource.namespaced => Ok(Source::Namespace),
         _ => Err(refused(resource, label)),
     }
+}
+
+/// Where the images carry a field: versions with other labels read the same place of the stored object.
+fn position(hub: &Resource, label: &str, value: FieldValue) -> Option<usize> {
+    let same_place = |other: FieldValue| matches!((value, other), (FieldValue::Path(a), FieldValue::Path(b)) if a == b);
+    let by_label = || hub.selectable.iter().position(|field| field.label == label);
+    hub.selectable.iter().position(|field| same_place(field.value)).or_else(by_label)
 }
 
 fn refused(resource: &Resource, label: &str) -> Status {

@@ -4,7 +4,7 @@
 //! results are as the patch says, not canonical: the caller decodes them anew under the schema.
 
 pub mod error;
-mod go_text;
+pub mod go_text;
 pub mod json_patch;
 pub mod merge_patch;
 pub mod strategic;

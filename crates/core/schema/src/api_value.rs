@@ -3,9 +3,9 @@
 //! Code about one kind reads and writes objects through these, so that a misspelt field does not compile. Conversions
 //! never guess: a value of the wrong shape is an error.
 
-use crate::scalars::{Bytes, FieldsV1, IntOrString, Json, RawExtension};
 use crate::duration::Duration;
 use crate::quantity::Quantity;
+use crate::scalars::{Bytes, FieldsV1, IntOrString, Json, RawExtension};
 use crate::schema::{List, ListKind, MapType, Ref, Struct, Type};
 use crate::time::{MicroTime, Time};
 use crate::value::{Map, Str, Value};

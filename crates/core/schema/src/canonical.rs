@@ -54,93 +54,104 @@ fn struct_in_place(schema: &Struct, value: &mut Value) {
     if !matches!(value, Value::Map(_) | Value::Null) {
         return;
     }
-    let map = value.make_map();
-    let mut old = std::mem::take(map.entries_mut());
-    let mut entries = Vec::with_capacity(old.len() + 2);
-    take_fields(schema, &mut old, &mut entries);
-    if schema.preserve_unknown {
-        entries.extend(old.into_iter().filter(|(key, _)| !key.is_empty() || schema.field(key).is_none()));
+    let entries = value.make_map().entries_mut();
+    let ordered = pass_ordered(schema, entries, 0) == entries.len();
+    let settled = settle_fields(schema, entries, 0, ordered);
+    if !schema.preserve_unknown {
+        entries.truncate(settled);
     }
-    *map.entries_mut() = entries;
 }
 
-/// Moves a struct's fields from `old` to `entries` in schema order. A taken slot keeps its place with an empty key.
-fn take_fields(schema: &Struct, old: &mut Vec<(Str, Value)>, entries: &mut Vec<(Str, Value)>) {
-    // Objects mostly come in schema order, so the search goes on where the last one ended.
-    let mut expected = 0;
+/// How many entries, from `next` on, are fields in the order of the schema: all of them, in nearly every object.
+fn pass_ordered(schema: &Struct, entries: &[(Str, Value)], mut next: usize) -> usize {
+    for field in schema.fields.iter() {
+        match entries.get(next) {
+            None => break,
+            Some(_) if field.inline => {
+                next = field.ty.as_struct().map_or(next, |inlined| pass_ordered(inlined, entries, next));
+            }
+            Some((key, _)) => next += usize::from(field.name.is(key)),
+        }
+    }
+    next
+}
+
+/// Brings the fields of a struct to the places from `next` on, in schema order, and returns where they end. Entries
+/// that are in place stay there: this is run more than once on each write.
+fn settle_fields(schema: &Struct, entries: &mut Vec<(Str, Value)>, mut next: usize, ordered: bool) -> usize {
     for field in schema.fields.iter() {
         if field.inline {
-            if let Some(inlined) = field.ty.as_struct() {
-                take_fields(inlined, old, entries);
-            }
+            next = field.ty.as_struct().map_or(next, |inlined| settle_fields(inlined, entries, next, ordered));
             continue;
         }
-        let found = find(old, expected, field.name.as_str());
-        let value = match found {
-            Some(at) => {
-                expected = at + 1;
-                Some(std::mem::take(&mut old[at].1))
+        let mut is_here = entries.get(next).is_some_and(|(key, _)| field.name.is(key));
+        if !is_here && !ordered {
+            let rest = entries.get_mut(next..).unwrap_or_default();
+            if let Some(at) = rest.iter().position(|(key, _)| field.name.is(key)) {
+                rest[..=at].rotate_right(1);
+                is_here = true;
             }
-            None => None,
-        };
-        if let Some(value) = field_value(field, value) {
-            entries.push((field.name.to_key(), value));
+        }
+        match entries.get_mut(next) {
+            Some((key, value)) if is_here => {
+                if settle(field, value) {
+                    if key.is_heap_allocated() {
+                        *key = field.name.to_key();
+                    }
+                    next += 1;
+                } else {
+                    entries.remove(next);
+                }
+            }
+            _ => {
+                let mut value = Value::Null;
+                if settle(field, &mut value) {
+                    entries.insert(next, (field.name.to_key(), value));
+                    next += 1;
+                }
+            }
         }
     }
+    next
 }
 
-fn find(entries: &[(Str, Value)], expected: usize, name: &str) -> Option<usize> {
-    if entries.get(expected).is_some_and(|(key, _)| key == name) {
-        return Some(expected);
-    }
-    entries.iter().position(|(key, _)| key == name)
-}
-
-/// What JSON shows for a field that holds `value`; `None` when it shows nothing.
-fn field_value(field: &Field, value: Option<Value>) -> Option<Value> {
-    let mut value = value.unwrap_or(Value::Null);
+/// Makes of a field's value what JSON shows; `false` when it shows nothing. `Null` stands for absence.
+fn settle(field: &Field, value: &mut Value) -> bool {
     match field.presence {
-        Presence::Pointer => {
-            if value.is_null() {
-                return None;
-            }
-            canonicalize_type(&field.ty, &mut value);
-            Some(value)
-        }
+        Presence::Pointer | Presence::OmitZero if value.is_null() => return false,
+        Presence::Pointer => {}
         Presence::PointerAlways => {
-            if !value.is_null() {
-                canonicalize_type(&field.ty, &mut value);
+            if value.is_null() {
+                return true;
             }
-            Some(value)
         }
         Presence::OmitEmpty => match &field.ty {
-            Type::Struct(schema) if schema.form == Form::Plain => {
-                canonicalize(schema, &mut value);
-                Some(value)
+            Type::Struct(schema) if schema.form == Form::Plain => {}
+            Type::Quantity | Type::IntOrString | Type::Duration => {
+                if value.is_null() {
+                    *value = zero(&field.ty);
+                }
+                return true;
             }
-            Type::Quantity | Type::IntOrString | Type::Duration if value.is_null() => Some(zero(&field.ty)),
-            Type::Quantity | Type::Duration => Some(value),
-            Type::IntOrString | Type::Time | Type::MicroTime | Type::RawExtension | Type::Json => Some(value),
-            _ if value.is_zero() => None,
-            ty => {
-                canonicalize_type(ty, &mut value);
-                Some(value)
-            }
+            Type::Time | Type::MicroTime | Type::RawExtension | Type::Json => return true,
+            _ if value.is_zero() => return false,
+            _ => {}
         },
         Presence::Always => {
             // Nothing tells an empty list from an absent one in protobuf, so what is stored there comes back as null.
             let is_empty = matches!(field.ty, Type::List(_) | Type::Map(_)) && field.proto != 0 && value.is_zero();
             if value.is_null() || is_empty {
-                return Some(zero(&field.ty));
+                *value = zero(&field.ty);
+                return true;
             }
-            canonicalize_type(&field.ty, &mut value);
-            Some(value)
         }
         Presence::OmitZero => {
-            canonicalize_type(&field.ty, &mut value);
-            (!value.is_zero() && value != zero(&field.ty)).then_some(value)
+            canonicalize_type(&field.ty, value);
+            return !value.is_zero() && *value != zero(&field.ty);
         }
     }
+    canonicalize_type(&field.ty, value);
+    true
 }
 
 fn canonicalize_type(ty: &Type, value: &mut Value) {
@@ -163,4 +174,88 @@ fn canonicalize_type(ty: &Type, value: &mut Value) {
 
 fn is_composite(ty: &Type) -> bool {
     matches!(ty, Type::Struct(_) | Type::List(_) | Type::Map(_))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::{Ref, Slice, Text};
+    use crate::value;
+    use std::sync::Arc;
+
+    fn field(name: &str, ty: Type, presence: Presence) -> Field {
+        Field {
+            name: Text::Shared(name.into()),
+            proto: 1,
+            ty,
+            presence,
+            inline: name.is_empty(),
+            optional: false,
+            required: false,
+            nullable: false,
+            default: None,
+            doc: Text::Static(""),
+            patch_strategy: "",
+            patch_merge_key: "",
+            atomic: false,
+            gates: &[],
+        }
+    }
+
+    fn schema(fields: Vec<Field>, preserve_unknown: bool) -> Struct {
+        let mut by_name: Vec<u16> = (0..).zip(&fields).filter(|(_, field)| !field.inline).map(|(at, _)| at).collect();
+        by_name.sort_by_key(|&at| fields[usize::from(at)].name.as_str().to_owned());
+        Struct {
+            name: Text::Static("Test"),
+            module: Text::Static(""),
+            doc: Text::Static(""),
+            fields: Slice::Shared(fields.into()),
+            by_name: Slice::Shared(by_name.into()),
+            atomic: false,
+            form: Form::Plain,
+            preserve_unknown,
+        }
+    }
+
+    /// a, inlined b and c, d with e in it, then f.
+    fn test_schema(preserve_unknown: bool) -> Struct {
+        let shared = |fields| Type::Struct(Ref::Shared(Arc::new(schema(fields, false))));
+        let inlined =
+            shared(vec![field("b", Type::String, Presence::Always), field("c", Type::Int32, Presence::Pointer)]);
+        let inner = shared(vec![field("e", Type::Bool, Presence::OmitEmpty)]);
+        let fields = vec![
+            field("a", Type::String, Presence::OmitEmpty),
+            field("", inlined, Presence::Always),
+            field("d", inner, Presence::OmitEmpty),
+            field("f", Type::Quantity, Presence::OmitEmpty),
+        ];
+        schema(fields, preserve_unknown)
+    }
+
+    #[test]
+    fn fields_come_into_order_and_what_shows_nothing_goes() {
+        let rows = [
+            (value!({}), value!({"b": "", "d": {}, "f": "0"})),
+            (value!({"a": "", "b": "", "c": null, "d": null, "f": null}), value!({"b": "", "d": {}, "f": "0"})),
+            (
+                value!({"f": "1", "d": {"x": 1, "e": true}, "c": 0, "b": "b", "a": "a"}),
+                value!({"a": "a", "b": "b", "c": 0, "d": {"e": true}, "f": "1"}),
+            ),
+            (value!({"x": 1, "c": 2, "y": 3, "a": "a"}), value!({"a": "a", "b": "", "c": 2, "d": {}, "f": "0"})),
+            (value!({"d": 5}), value!({"b": "", "d": 5, "f": "0"})),
+        ];
+        for (mut value, expected) in rows {
+            canonicalize(&test_schema(false), &mut value);
+            assert_eq!(value, expected);
+            canonicalize(&test_schema(false), &mut value);
+            assert_eq!(value, expected, "twice");
+        }
+    }
+
+    #[test]
+    fn unknown_fields_are_kept_behind_the_others_in_their_order() {
+        let mut value = value!({"y": 1, "f": "1", "x": 2, "": 3, "a": "a"});
+        canonicalize(&test_schema(true), &mut value);
+        assert_eq!(value, value!({"a": "a", "b": "", "d": {}, "f": "1", "y": 1, "x": 2, "": 3}));
+    }
 }

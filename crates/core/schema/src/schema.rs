@@ -26,6 +26,7 @@ impl<T> Clone for Ref<T> {
 impl<T> Deref for Ref<T> {
     type Target = T;
 
+    #[inline]
     fn deref(&self) -> &T {
         match self {
             Ref::Static(get) => get(),
@@ -42,6 +43,7 @@ pub enum Text {
 }
 
 impl Text {
+    #[inline]
     pub fn as_str(&self) -> &str {
         match self {
             Text::Static(text) => text,
@@ -49,7 +51,15 @@ impl Text {
         }
     }
 
+    /// Whether a key of a value is this text. Keys mostly are this very text, so that no byte is compared.
+    #[inline]
+    pub fn is(&self, key: &str) -> bool {
+        let text = self.as_str();
+        text.len() == key.len() && (text.as_ptr() == key.as_ptr() || text == key)
+    }
+
     /// The text as a key of a value, without copying it.
+    #[inline]
     pub fn to_key(&self) -> crate::Str {
         match self {
             Text::Static(text) => crate::Str::new_static(text),
@@ -90,6 +100,7 @@ impl<T> Clone for Slice<T> {
 impl<T> Deref for Slice<T> {
     type Target = [T];
 
+    #[inline]
     fn deref(&self) -> &[T] {
         match self {
             Slice::Static(items) => items,
@@ -134,6 +145,7 @@ pub enum Type {
 }
 
 impl Type {
+    #[inline]
     pub fn as_struct(&self) -> Option<&Struct> {
         match self {
             Type::Struct(schema) => Some(schema),

@@ -185,7 +185,11 @@ mod tests {
                 "Invalid value: \"a\\x01b\": invalid character U+0001 (at position 1)",
             ]
         );
-        assert!(errors.summary().starts_with("[metadata.name: Required value: name or generateName is required, spec.replicas: "));
+        assert!(
+            errors
+                .summary()
+                .starts_with("[metadata.name: Required value: name or generateName is required, spec.replicas: ")
+        );
     }
 
     #[test]

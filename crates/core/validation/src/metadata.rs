@@ -187,7 +187,10 @@ mod tests {
     #[test]
     fn a_new_object() {
         assert_eq!(create(value!({"name": "a", "namespace": "b"})), [""; 0]);
-        assert_eq!(create(value!({"namespace": "b"})), ["metadata.name: Required value: name or generateName is required"]);
+        assert_eq!(
+            create(value!({"namespace": "b"})),
+            ["metadata.name: Required value: name or generateName is required"]
+        );
         let banned = value!({"name": "a", "namespace": "b", "ownerReferences": [
             {"apiVersion": "v1", "kind": "Event", "name": "e", "uid": "u"}
         ]});

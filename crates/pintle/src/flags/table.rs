@@ -9,16 +9,6 @@ use pintle_auth::Mode;
 
 use super::{Draft, FeatureGates, Storage, values};
 
-/// Names of the in-process controllers, as kube-controller-manager names them.
-pub const CONTROLLERS: &[&str] = &[
-    "clusterrole-aggregation-controller",
-    "garbage-collector-controller",
-    "namespace-controller",
-    "resourcequota-controller",
-    "root-ca-certificate-publisher-controller",
-    "serviceaccount-controller",
-];
-
 /// A flag.
 pub struct Flag {
     /// The name without dashes.
@@ -101,17 +91,6 @@ fn feature_gates(draft: &mut Draft, value: &str) -> Result<(), String> {
     draft.feature_gate_settings.extend(settings);
     let settings = draft.feature_gate_settings.iter().map(String::as_str);
     draft.feature_gates = FeatureGates::from_settings(settings)?;
-    Ok(())
-}
-
-fn controllers(draft: &mut Draft, value: &str) -> Result<(), String> {
-    for item in values::list(value) {
-        let name = item.strip_prefix('-').unwrap_or(item);
-        if item != "*" && !CONTROLLERS.contains(&name) {
-            return Err(format!("{name} is not one of {}", CONTROLLERS.join(", ")));
-        }
-        draft.controllers.push(item.to_owned());
-    }
     Ok(())
 }
 
@@ -344,15 +323,9 @@ pub static OWN_FLAGS: &[Flag] = &[
         apply: |draft, value| values::boolean(value).map(|on| draft.disable_http2 = on),
     },
     Flag {
-        name: "controllers",
-        value: "NAMES",
-        help: "Controllers to run in this process: * is all, -name all but that one (*).",
-        apply: controllers,
-    },
-    Flag {
         name: "v",
         value: "LEVEL",
-        help: "How much is logged (0).",
+        help: "How much is logged (0); nothing is logged yet, at any level.",
         apply: |draft, value| values::number(value, 0).map(|level| draft.verbosity = level),
     },
 ];

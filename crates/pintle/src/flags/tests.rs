@@ -32,7 +32,7 @@ fn who_is_called_decides_the_address() {
     assert_eq!(config.kubeconfig, Path::new("pintle-data/kubeconfig"));
     assert_eq!(config.authorization_modes, [Mode::Node, Mode::Rbac]);
     assert_eq!(config.service_cluster_ip_ranges[0].to_string(), "10.0.0.0/24");
-    assert!(config.anonymous_auth && config.controllers.enabled("namespace-controller"));
+    assert!(config.anonymous_auth);
 }
 
 #[test]
@@ -72,9 +72,6 @@ fn forms_of_flags() {
         }),
         ("pintle --feature-gates=WatchList=false --feature-gates AllAlpha=false", |c| {
             !c.feature_gates.enabled("WatchList") && c.feature_gates.enabled("WatchListClient")
-        }),
-        ("pintle --controllers=*,-namespace-controller", |c| {
-            !c.controllers.enabled("namespace-controller") && c.controllers.enabled("serviceaccount-controller")
         }),
         ("pintle --request-timeout=1m30s --min-request-timeout=5", |c| {
             c.request_timeout.as_secs() == 90 && c.min_request_timeout.as_secs() == 5
@@ -138,8 +135,6 @@ fn refusals_name_the_flag() {
             assert!(error.starts_with(&format!("invalid argument \"{path}\" for \"--{flag}\" flag: ")), "{error}");
         }
     }
-    let error = run("pintle --controllers=nope").expect_err("unknown");
-    assert!(error.contains("--controllers") && error.contains("namespace-controller"));
 }
 
 #[test]

@@ -99,7 +99,9 @@ fn check_shape(spec: &ServiceSpec, old: Option<&ServiceSpec>, cluster: &Cluster)
     match (spec.cluster_ip.as_str(), spec.cluster_ips.first()) {
         ("", None) => {}
         (_, None) => errors.required(CLUSTER_IPS, ""),
-        ("", Some(_)) => errors.invalid(CLUSTER_IPS, cluster_ips(spec), "must be empty when `clusterIP` is not specified"),
+        ("", Some(_)) => {
+            errors.invalid(CLUSTER_IPS, cluster_ips(spec), "must be empty when `clusterIP` is not specified")
+        }
         (single, Some(first)) if single != first => {
             errors.invalid(CLUSTER_IPS, cluster_ips(spec), "first value must match `clusterIP`");
         }
@@ -147,8 +149,8 @@ fn check_addresses(spec: &ServiceSpec, old: Option<&ServiceSpec>, cluster: &Clus
     if !valid {
         return;
     }
-    let families: Vec<Option<IPFamily>> = ips.iter().map(|ip| family_of(ip)).collect();
-    if families.len() > 1 && families.iter().enumerate().any(|(at, family)| families.iter().take(at).any(|other| other == family)) {
+    let has = |family: IPFamily| ips.iter().any(|ip| family_of(ip).as_ref() == Some(&family));
+    if ips.len() > 1 && !(has(IPFamily::IPV4) && has(IPFamily::IPV6)) {
         errors.invalid(CLUSTER_IPS, cluster_ips(spec), "may specify no more than one IP for each IP family");
     }
     if is_headless(spec) {

@@ -125,7 +125,12 @@ impl Registry {
     ///
     /// # Errors
     /// A stored object cannot be decoded.
-    pub(crate) fn allocation_writes(&self, target: &Target, new: Option<&Value>, old: Option<&Value>) -> Result<Vec<Write>> {
+    pub(crate) fn allocation_writes(
+        &self,
+        target: &Target,
+        new: Option<&Value>,
+        old: Option<&Value>,
+    ) -> Result<Vec<Write>> {
         let Some(allocation) = &target.resource.strategy.allocates else { return Ok(Vec::new()) };
         let addresses = |object: Option<&Value>| object.map(addresses_of).unwrap_or_default();
         let (new_addresses, old_addresses) = (addresses(new), addresses(old));
@@ -149,14 +154,14 @@ impl Registry {
 
     /// The object that stands for an address, if there is one.
     fn registered(&self, allocation: &Allocation, address: IpAddr) -> Option<(Target, Arc<Object>)> {
-        let place = self.target(self.hubs.get(allocation.addresses)?, "", &address.to_string())?;
+        let place = self.target(self.hubs.get(allocation.addresses).copied()?, "", &address.to_string())?;
         let stored = place.cache.get(&place.key())?;
         Some((place, stored))
     }
 
     /// Creates the object that stands for an address. If somebody else just did, the whole transaction fails.
     fn register(&self, allocation: &Allocation, address: IpAddr, parent: &Value) -> Option<Write> {
-        let place = self.target(self.hubs.get(allocation.addresses)?, "", &address.to_string())?;
+        let place = self.target(self.hubs.get(allocation.addresses).copied()?, "", &address.to_string())?;
         let mut object = registration(address, parent).to_value();
         self.complete(&place, &mut object);
         metadata::fill_new(&mut object, self.environment.as_ref());
@@ -167,7 +172,7 @@ impl Registry {
 
     /// Removes what goes with a removed object under its name, unless something else waits for that.
     fn remove_companion(&self, allocation: &Allocation, object: &Value) -> Result<Option<Write>> {
-        let place = self.hubs.get(allocation.companions).and_then(|resource| {
+        let place = self.hubs.get(allocation.companions).copied().and_then(|resource| {
             self.target(resource, metadata::text(object, "namespace"), metadata::text(object, "name"))
         });
         let Some(place) = place else { return Ok(None) };
@@ -259,7 +264,8 @@ fn take_addresses(spec: &mut ServiceSpec, first: usize, draw: &mut Draw<'_>) -> 
         match spec.cluster_ips.get(at).filter(|ip| !ip.is_empty()) {
             None => {
                 let drawn = draw.any_address(family);
-                let address = drawn.map_err(|why| Status::internal(format!("failed to allocate a serviceIP: {why}")))?;
+                let address =
+                    drawn.map_err(|why| Status::internal(format!("failed to allocate a serviceIP: {why}")))?;
                 given.truncate(at);
                 given.push(address.to_string());
             }
@@ -270,7 +276,11 @@ fn take_addresses(spec: &mut ServiceSpec, first: usize, draw: &mut Draw<'_>) -> 
                 };
                 if let Err(why) = outcome {
                     let mut errors = ErrorList::default();
-                    errors.invalid("spec.clusterIPs", spec.cluster_ips.to_value(), format!("failed to allocate IP {ip}: {why}"));
+                    errors.invalid(
+                        "spec.clusterIPs",
+                        spec.cluster_ips.to_value(),
+                        format!("failed to allocate IP {ip}: {why}"),
+                    );
                     return Err(Failure::Invalid(errors));
                 }
             }
@@ -326,7 +336,8 @@ fn addresses_of(service: &Value) -> Vec<IpAddr> {
     if texts.is_empty() {
         texts.push(spec.field(ServiceSpec::CLUSTER_IP).get());
     }
-    let mut addresses: Vec<IpAddr> = texts.iter().filter_map(|text| Some(parse_ip_sloppy(text)?.to_canonical())).collect();
+    let mut addresses: Vec<IpAddr> =
+        texts.iter().filter_map(|text| Some(parse_ip_sloppy(text)?.to_canonical())).collect();
     addresses.dedup();
     addresses
 }

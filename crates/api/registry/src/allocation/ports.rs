@@ -11,7 +11,11 @@ use std::collections::HashMap;
 /// Why a node port is not given.
 pub enum Refusal {
     /// The wish for a certain one, at this index, is refused.
-    Port { index: usize, port: i32, why: String },
+    Port {
+        index: usize,
+        port: i32,
+        why: String,
+    },
     Other(Box<Status>),
 }
 
@@ -59,7 +63,8 @@ fn needs_health_check_port(spec: &ServiceSpec) -> bool {
 fn create_all(spec: &mut ServiceSpec, draw: &mut Draw<'_>) -> Result<(), Refusal> {
     let draws = draws_node_ports(spec);
     let wishes: Vec<ServicePort> = spec.ports.clone();
-    let wish_for = |port: i32| wishes.iter().find(|wish| wish.port == port && wish.node_port != 0).map(|wish| wish.node_port);
+    let wish_for =
+        |port: i32| wishes.iter().find(|wish| wish.port == port && wish.node_port != 0).map(|wish| wish.node_port);
     // The node port of each port number seen so far.
     let mut shared: HashMap<i32, i32> = HashMap::new();
     for (index, port) in spec.ports.iter_mut().enumerate() {
@@ -119,7 +124,8 @@ fn health_check(spec: &mut ServiceSpec, draw: &mut Draw<'_>) -> Result<(), Refus
     match spec.health_check_node_port {
         0 => {
             let drawn = draw.any_node_port();
-            spec.health_check_node_port = drawn.map_err(|why| other(format!("failed to allocate a HealthCheck NodePort 0: {why}")))?;
+            spec.health_check_node_port =
+                drawn.map_err(|why| other(format!("failed to allocate a HealthCheck NodePort 0: {why}")))?;
         }
         wish => {
             let given = draw.node_port(wish);

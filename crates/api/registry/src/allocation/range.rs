@@ -147,7 +147,10 @@ mod tests {
             let range = AddressRange::parse(text).unwrap();
             assert_eq!(range.candidates(7).count(), 0, "{text}");
         }
-        assert_eq!(AddressRange::parse("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128").unwrap().candidates(7).count(), 0);
+        assert_eq!(
+            AddressRange::parse("ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128").unwrap().candidates(7).count(),
+            0
+        );
         for text in ["", "10.0.0.0", "10.0.0.0/33", "nope/8"] {
             assert_eq!(AddressRange::parse(text), None, "{text}");
         }

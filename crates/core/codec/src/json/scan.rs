@@ -86,6 +86,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The kind of the value that comes next; nothing but space is consumed.
+    #[inline]
     pub(crate) fn start(&mut self) -> Scan<Start> {
         self.space();
         match self.peek() {
@@ -126,6 +127,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The next key after a value, or `None` at the object's end.
+    #[inline]
     pub(crate) fn next_key(&mut self) -> Scan<Option<Text<'a>>> {
         self.space();
         match self.peek() {
@@ -142,6 +144,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    #[inline]
     fn key(&mut self) -> Scan<Text<'a>> {
         if self.peek() != Some(b'"') {
             return self.error("looking for beginning of object key string");
@@ -245,6 +248,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// The string that `start` has seen.
+    #[inline]
     pub(crate) fn string(&mut self) -> Scan<Text<'a>> {
         self.at += 1;
         let from = self.at;

@@ -91,24 +91,20 @@ fn add(
     is_new: bool,
     entries: &mut Vec<(Str, Value)>,
 ) -> Read<()> {
-    let name = field.name.as_str();
     // Repeated fields mostly come one after the other.
     let known = match entries.last() {
         _ if is_new => None,
-        Some((key, _)) if key == name => Some(entries.len() - 1),
-        _ => entries.iter().position(|(key, _)| key == name),
+        Some((key, _)) if field.name.is(key) => Some(entries.len() - 1),
+        _ => entries.iter().position(|(key, _)| field.name.is(key)),
     };
     match &field.ty {
         Type::List(list) => {
-            let mut items = Vec::new();
+            let items = items_of(field, known, entries);
             match (&list.elem, payload) {
                 // Numbers may be packed.
-                (Type::Int32 | Type::Int64 | Type::Bool, Payload::Bytes(packed)) => {
-                    unpack(&list.elem, packed, &mut items)?;
-                }
+                (Type::Int32 | Type::Int64 | Type::Bool, Payload::Bytes(packed)) => unpack(&list.elem, packed, items)?,
                 (elem, payload) => items.push(single(elem, payload, depth)?.ok_or_else(|| wrong(schema, field))?),
             }
-            add_items(field, known, items, entries);
         }
         Type::Map(map) => {
             let Payload::Bytes(bytes) = payload else { return Err(wrong(schema, field)) };
@@ -134,10 +130,19 @@ fn wrong(schema: &Struct, field: &Field) -> DecodeError {
     wrong_wire(schema.name.as_str(), field.name.as_str())
 }
 
-fn add_items(field: &Field, known: Option<usize>, mut items: Vec<Value>, entries: &mut Vec<(Str, Value)>) {
-    match known.and_then(|at| entries.get_mut(at)) {
-        Some((_, Value::List(list))) => list.append(&mut items),
-        _ => put(field, known, Value::List(items), entries),
+/// The list that a field's items go to, made with the first of them.
+fn items_of<'e>(field: &Field, known: Option<usize>, entries: &'e mut Vec<(Str, Value)>) -> &'e mut Vec<Value> {
+    let at = known.unwrap_or_else(|| {
+        entries.push((field.name.to_key(), Value::List(Vec::new())));
+        entries.len() - 1
+    });
+    let value = &mut entries[at].1;
+    if !matches!(value, Value::List(_)) {
+        *value = Value::List(Vec::new());
+    }
+    match value {
+        Value::List(items) => items,
+        _ => unreachable!("made a list just above"),
     }
 }
 
@@ -207,7 +212,10 @@ fn entry(elem: &Type, bytes: &[u8], depth: usize) -> Read<Option<(Str, Value)>> 
 
 /// Text, whatever the bytes: Go does not look, and JSON shows U+FFFD for what is none.
 fn text(bytes: &[u8]) -> Str {
-    Str::from(as_text(bytes))
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Str::new(text),
+        Err(_) => Str::from(as_text(bytes)),
+    }
 }
 
 /// A value of a type; `None` when the payload's wire type is not the type's. The recursion goes through here, so what

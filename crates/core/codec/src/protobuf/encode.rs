@@ -39,19 +39,28 @@ fn props(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
 fn fields(schema: &Struct, map: &Map, out: &mut Vec<u8>) {
     let mut cursor = Cursor { map, next: 0, ordered: is_ordered(schema, map) };
     if schema.fields.iter().is_sorted_by_key(|field| field.proto) {
-        schema.fields.iter().for_each(|part| cursor.field(part, out));
+        for part in schema.fields.iter() {
+            let value = cursor.find(part);
+            put(part, value, map, out);
+        }
         return;
     }
-    let mut order: Vec<&Field> = schema.fields.iter().collect();
-    order.sort_by_key(|field| field.proto);
-    cursor.ordered = false;
-    order.into_iter().for_each(|part| cursor.field(part, out));
+    // Found in the order of the schema, written in that of the numbers.
+    let mut parts = Vec::with_capacity(schema.fields.len());
+    for part in schema.fields.iter() {
+        let value = cursor.find(part);
+        if part.inline || !is_unwritten(part, value) {
+            parts.push((part, value));
+        }
+    }
+    parts.sort_by_key(|(part, _)| part.proto);
+    parts.into_iter().for_each(|(part, value)| put(part, value, map, out));
 }
 
 /// Whether all entries are fields in the order of the schema, as in canonical values of structs without inlined ones.
 fn is_ordered(schema: &Struct, map: &Map) -> bool {
-    let mut names = schema.fields.iter().map(|field| field.name.as_str());
-    map.keys().all(|key| names.any(|name| name == key))
+    let mut fields = schema.fields.iter();
+    map.keys().all(|key| fields.any(|field| field.name.is(key)))
 }
 
 /// Finds fields in a map, expecting them in the order asked for.
@@ -62,56 +71,60 @@ struct Cursor<'a> {
     ordered: bool,
 }
 
-impl Cursor<'_> {
-    fn field(&mut self, part: &Field, out: &mut Vec<u8>) {
-        if part.proto == 0 {
-            return;
-        }
-        if part.inline {
-            return self.inlined(part, out);
-        }
-        let name = part.name.as_str();
+impl<'a> Cursor<'a> {
+    fn find(&mut self, part: &Field) -> &'a Value {
         let entries = self.map.entries();
-        let value = match entries.get(self.next) {
-            Some((key, value)) if key == name => {
-                self.next += 1;
+        if let Some((key, value)) = entries.get(self.next)
+            && part.name.is(key)
+        {
+            self.next += 1;
+            return value;
+        }
+        if self.ordered || part.inline {
+            return &Value::Null;
+        }
+        match entries.iter().enumerate().find(|(_, (key, _))| part.name.is(key)) {
+            Some((at, (_, value))) => {
+                self.next = at + 1;
                 value
             }
-            _ if self.ordered => &Value::Null,
-            _ => match entries.iter().position(|(key, _)| key == name) {
-                Some(at) => {
-                    self.next = at + 1;
-                    &entries[at].1
-                }
-                None => &Value::Null,
-            },
-        };
-        field(part, value, out);
-    }
-
-    /// A nested message whose fields stand among the owner's in JSON.
-    fn inlined(&self, part: &Field, out: &mut Vec<u8>) {
-        let Some(inlined) = part.ty.as_struct() else { return };
-        let absent =
-            part.presence == Presence::Pointer && !self.map.iter().any(|(key, _)| inlined.field(key).is_some());
-        if !absent {
-            put_nested(part.proto, out, |out| fields(inlined, self.map, out));
+            None => &Value::Null,
         }
     }
 }
 
-fn field(part: &Field, value: &Value, out: &mut Vec<u8>) {
+fn put(part: &Field, value: &Value, map: &Map, out: &mut Vec<u8>) {
+    if part.inline {
+        inlined(part, map, out);
+    } else if !is_unwritten(part, value) {
+        field(part, value, out);
+    }
+}
+
+/// A nested message whose fields stand among the owner's in JSON.
+fn inlined(part: &Field, map: &Map, out: &mut Vec<u8>) {
+    let Some(inlined) = part.ty.as_struct().filter(|_| part.proto != 0) else { return };
+    let absent = part.presence == Presence::Pointer && !map.iter().any(|(key, _)| inlined.field(key).is_some());
+    if !absent {
+        put_nested(part.proto, out, |out| fields(inlined, map, out));
+    }
+}
+
+/// Whether the wire shows nothing for a field that has no value: the others are written even when zero.
+fn is_unwritten(part: &Field, value: &Value) -> bool {
     let pointer = matches!(part.presence, Presence::Pointer | Presence::PointerAlways);
+    part.proto == 0 || (value.is_null() && (pointer || matches!(part.ty, Type::List(_) | Type::Map(_) | Type::Bytes)))
+}
+
+fn field(part: &Field, value: &Value, out: &mut Vec<u8>) {
     match (&part.ty, value) {
         (Type::List(list), Value::List(items)) => {
             items.iter().for_each(|item| single(part.proto, &list.elem, item, out));
         }
         (Type::Map(map), Value::Map(entries)) => entry_list(part.proto, &map.elem, entries, out),
         (Type::List(_) | Type::Map(_), _) => {}
-        (_, Value::Null) if pointer => {}
         // Named lists are written only when there is one.
         (Type::Struct(schema), Value::Null) if schema.form == Form::Wrapper => {}
-        (Type::Bytes, Value::Null) => {}
         (ty, value) => single(part.proto, ty, value, out),
     }
 }

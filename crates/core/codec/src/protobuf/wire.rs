@@ -12,6 +12,7 @@ pub(crate) enum Wire {
     Bytes = 2,
 }
 
+#[inline]
 pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
@@ -102,7 +103,19 @@ impl<'a> Reader<'a> {
         Ok(Some((number, payload)))
     }
 
+    #[inline]
     fn varint(&mut self) -> Result<u64, DecodeError> {
+        // Tags, lengths and numbers of one byte are nearly all there is.
+        match self.rest.split_first() {
+            Some((&byte, rest)) if byte < 0x80 => {
+                self.rest = rest;
+                Ok(byte.into())
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, DecodeError> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let Some((&byte, rest)) = self.rest.split_first() else { return Err(unexpected_end()) };
