@@ -35,8 +35,8 @@ ORACLE = (
     ("create", "code", "all"), ("update", "code", "all"), ("versions", "full", "all"),
 )
 EVERYTHING_ON = ["--runtime-config=api/all=true", "--feature-gates=AllAlpha=false,AllBeta=true"]
-CONFORMANCE_SECONDS = 240
-ORACLE_SECONDS = 150
+CONFORMANCE_SECONDS = 480
+ORACLE_SECONDS = 240
 
 
 class Server:

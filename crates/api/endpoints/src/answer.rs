@@ -21,7 +21,13 @@ pub struct Answer {
 
 impl Answer {
     pub fn new(code: u16, content_type: impl Into<String>, body: impl Into<Bytes>) -> Self {
-        Answer { code, content_type: content_type.into(), body: Body::Full(body.into()), warnings: Vec::new(), headers: Vec::new() }
+        Answer {
+            code,
+            content_type: content_type.into(),
+            body: Body::Full(body.into()),
+            warnings: Vec::new(),
+            headers: Vec::new(),
+        }
     }
 
     pub fn with_warnings(mut self, warnings: Vec<String>) -> Self {
@@ -78,7 +84,11 @@ pub async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Respo
     }
     let size = http_body::Body::size_hint(&answer.body).exact().unwrap_or(0);
     let body = match answer.body {
-        body if !body.is_long_running() && accepts_gzip && size > GZIP_FROM && !headers.contains_key("content-encoding") => {
+        body if !body.is_long_running()
+            && accepts_gzip
+            && size > GZIP_FROM
+            && !headers.contains_key("content-encoding") =>
+        {
             headers.insert("content-encoding", HeaderValue::from_static("gzip"));
             Body::Full(gzip(&body.collect().await))
         }

@@ -65,7 +65,8 @@ fn stream(context: &Context, target: &Target, of_container: bool) -> Result<Answ
 
 fn check_log_options(query: &Query, pod: &str) -> Result<()> {
     let mut errors = ErrorList::default();
-    let (tail, since, limit) = (query.integer("tailLines")?, query.integer("sinceSeconds")?, query.integer("limitBytes")?);
+    let (tail, since, limit) =
+        (query.integer("tailLines")?, query.integer("sinceSeconds")?, query.integer("limitBytes")?);
     if let Some(lines) = tail.filter(|lines| *lines < 0) {
         errors.invalid("tailLines", lines, "must be greater than or equal to 0");
     }
@@ -73,7 +74,9 @@ fn check_log_options(query: &Query, pod: &str) -> Result<()> {
         errors.invalid("limitBytes", bytes, "must be greater than 0");
     }
     match since {
-        Some(_) if query.has("sinceTime") => errors.forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified"),
+        Some(_) if query.has("sinceTime") => {
+            errors.forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified")
+        }
         Some(seconds) if seconds < 1 => errors.invalid("sinceSeconds", seconds, "must be greater than 0"),
         _ => {}
     }
@@ -115,7 +118,8 @@ fn unreachable_node(context: &Context, name: &str) -> Status {
         let pods = pintle_kinds::find("", "v1", "pods");
         return pods.map_or_else(Status::no_such_path, |pods| Status::not_found(pods, name));
     };
-    let addresses = node.at(&[Node::STATUS.name(), NodeStatus::ADDRESSES.name()]).and_then(Value::as_list).unwrap_or(&[]);
+    let addresses =
+        node.at(&[Node::STATUS.name(), NodeStatus::ADDRESSES.name()]).and_then(Value::as_list).unwrap_or(&[]);
     if addresses.is_empty() {
         return Status::unexplained("no preferred addresses found; known addresses: []");
     }
@@ -146,16 +150,25 @@ fn service_proxy(context: &Context, target: &Target) -> Result<Answer> {
     let (name, port) = split_id(&target.name).ok_or_else(|| invalid_id("service", &target.name))?;
     let service = object(context, target, name)?;
     if let Ok(number) = port.parse::<i64>() {
-        let ports = service.at(&[Service::SPEC.name(), ServiceSpec::PORTS.name()]).and_then(Value::as_list).unwrap_or(&[]);
+        let ports =
+            service.at(&[Service::SPEC.name(), ServiceSpec::PORTS.name()]).and_then(Value::as_list).unwrap_or(&[]);
         if !ports.iter().any(|port| port.get(ServicePort::PORT.name()).and_then(Value::as_i64) == Some(number)) {
-            return Err(Status::new(503, "ServiceUnavailable", format!("no service port {number} found for service {name:?}")));
+            return Err(Status::new(
+                503,
+                "ServiceUnavailable",
+                format!("no service port {number} found for service {name:?}"),
+            ));
         }
     }
     let Some(endpoints) = other(context, "endpoints", &target.namespace, name) else {
         return Err(Status::not_found(target.resource, name));
     };
     if endpoints.get("subsets").and_then(Value::as_list).unwrap_or(&[]).is_empty() {
-        return Err(Status::new(503, "ServiceUnavailable", format!("no endpoints available for service {:?}", target.name)));
+        return Err(Status::new(
+            503,
+            "ServiceUnavailable",
+            format!("no endpoints available for service {:?}", target.name),
+        ));
     }
     Err(no_connection())
 }

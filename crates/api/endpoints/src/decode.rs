@@ -48,7 +48,7 @@ pub fn body(
         Format::Json => json::decode(expected.schema, bytes, strictness),
         Format::Yaml => yaml::decode(expected.schema, bytes, strictness),
         Format::Protobuf => protobuf::decode_envelope(bytes)
-            .and_then(|envelope| protobuf::decode(expected.schema, &envelope.raw))
+            .and_then(|envelope| protobuf::decode(expected.schema, envelope.raw))
             .map(|value| Decoded { value, problems: Vec::new() }),
     };
     // What the body says it is comes first; it is looked for apart only when something is wrong.

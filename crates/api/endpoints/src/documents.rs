@@ -3,12 +3,12 @@
 //! Discovery is made at once when the resources are known; OpenAPI documents when they are first asked for, and kept
 //! compressed. All have an ETag, so that clients that know them get 304.
 
+use crate::Api;
 use crate::negotiation::{Format, Offer, Wanted, negotiate};
 use crate::query::Query;
 use crate::represent;
 use crate::request::Request;
 use crate::serve::Answer;
-use crate::Api;
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
@@ -23,7 +23,8 @@ const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 fn aggregated(accept: &str) -> Option<discovery::Aggregated> {
     let first = accept.split(',').find(|clause| clause.trim().starts_with("application/json"))?;
     let has = |parameter: &str| first.split(';').any(|part| part.trim() == parameter);
-    (has("g=apidiscovery.k8s.io") && has("v=v2") && has("as=APIGroupDiscoveryList")).then_some(discovery::Aggregated::V2)
+    (has("g=apidiscovery.k8s.io") && has("v=v2") && has("as=APIGroupDiscoveryList"))
+        .then_some(discovery::Aggregated::V2)
 }
 
 /// What the server says of itself.
@@ -109,7 +110,11 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
             negotiate(accept, request.header(USER_AGENT), query, Offer::JsonDocuments)?;
             let document = pintle_discovery::version::version(&documents.build);
             let wanted = Wanted { pretty: true, ..Wanted::JSON };
-            return Ok(Answer::new(200, "application/json", represent::encode(&document.value, document.schema, wanted)));
+            return Ok(Answer::new(
+                200,
+                "application/json",
+                represent::encode(&document.value, document.schema, wanted),
+            ));
         }
         ["api"] => Some(discovery::api_versions(catalog, &api.settings.server_address)),
         ["apis"] => Some(discovery::group_list(catalog)),
@@ -167,7 +172,9 @@ fn root(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         paths.push(format!("/apis/{}", group.name));
         paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.name)));
     }
-    paths.extend(["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned));
+    paths.extend(
+        ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),
+    );
     paths.sort();
     let value = pintle_schema::value!({ "paths": (paths) });
     let schema = <pintle_types::meta::v1::RootPaths as pintle_schema::ApiType>::schema();

@@ -74,7 +74,8 @@ pub fn serve(api: &Api, path: &str, query: &Query) -> Option<Answer> {
         };
         failed |= !passes && !excluded.contains(name);
     }
-    let unknown: Vec<&str> = excluded.iter().filter(|name| checks.iter().all(|(check, _)| check != *name)).copied().collect();
+    let unknown: Vec<&str> =
+        excluded.iter().filter(|name| checks.iter().all(|(check, _)| check != *name)).copied().collect();
     if !unknown.is_empty() {
         let names: Vec<String> = unknown.iter().map(|name| format!("{name:?}")).collect();
         let _ = writeln!(report, "warn: some health checks cannot be excluded: no matches for {}", names.join(","));

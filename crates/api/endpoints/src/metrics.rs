@@ -11,7 +11,8 @@ use std::time::Duration;
 
 /// Upper bounds of the duration buckets, in seconds.
 const BUCKETS: [f64; 22] = [
-    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 60.0,
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0,
+    60.0,
 ];
 
 /// What a request is counted under.
@@ -44,11 +45,14 @@ struct WatchSeries {
     events: AtomicU64,
 }
 
+/// Group, version and resource of a watch.
+type WatchLabels = (&'static str, &'static str, &'static str);
+
 /// All counters of the endpoints.
 #[derive(Default)]
 pub struct Metrics {
     requests: RwLock<BTreeMap<Labels, Arc<Series>>>,
-    watches: RwLock<BTreeMap<(&'static str, &'static str, &'static str), Arc<WatchSeries>>>,
+    watches: RwLock<BTreeMap<WatchLabels, Arc<WatchSeries>>>,
     inflight: [AtomicI64; 2],
 }
 
@@ -144,7 +148,12 @@ impl Metrics {
                     text,
                     "apiserver_request_total{{code=\"{code}\",component=\"apiserver\",dry_run=\"{dry_run}\",group=\"{}\",\
                      resource=\"{}\",scope=\"{}\",subresource=\"{}\",verb=\"{}\",version=\"{}\"}} {count}",
-                    labels.group, labels.resource, labels.scope, labels.subresource, labels.verb.to_uppercase(), labels.version
+                    labels.group,
+                    labels.resource,
+                    labels.scope,
+                    labels.subresource,
+                    labels.verb.to_uppercase(),
+                    labels.version
                 );
             }
         }
@@ -153,7 +162,12 @@ impl Metrics {
         for (labels, series) in requests.iter().filter(|(labels, _)| labels.verb != "watch") {
             let label = format!(
                 "component=\"apiserver\",dry_run=\"\",group=\"{}\",resource=\"{}\",scope=\"{}\",subresource=\"{}\",verb=\"{}\",version=\"{}\"",
-                labels.group, labels.resource, labels.scope, labels.subresource, labels.verb.to_uppercase(), labels.version
+                labels.group,
+                labels.resource,
+                labels.scope,
+                labels.subresource,
+                labels.verb.to_uppercase(),
+                labels.version
             );
             let mut total = 0;
             for (bound, bucket) in BUCKETS.iter().zip(&series.durations.buckets) {
@@ -162,7 +176,10 @@ impl Metrics {
             }
             let count = series.durations.count.load(Ordering::Relaxed);
             let sum = series.durations.micros.load(Ordering::Relaxed) as f64 / 1e6;
-            let _ = writeln!(text, "{name}_bucket{{{label},le=\"+Inf\"}} {count}\n{name}_sum{{{label}}} {sum}\n{name}_count{{{label}}} {count}");
+            let _ = writeln!(
+                text,
+                "{name}_bucket{{{label},le=\"+Inf\"}} {count}\n{name}_sum{{{label}}} {sum}\n{name}_count{{{label}}} {count}"
+            );
         }
     }
 

@@ -211,7 +211,9 @@ mod tests {
             ("application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1", Err(406)),
         ];
         for (accept, expected) in rows {
-            let found = negotiate(accept, "", &none, Offer::Objects).map(|wanted| (wanted.format, wanted.shape)).map_err(|status| status.code);
+            let found = negotiate(accept, "", &none, Offer::Objects)
+                .map(|wanted| (wanted.format, wanted.shape))
+                .map_err(|status| status.code);
             assert_eq!(found, expected, "{accept}");
         }
     }
@@ -220,8 +222,16 @@ mod tests {
     fn paths_offer_what_they_have() {
         let table = "application/json;as=Table;g=meta.k8s.io;v=v1";
         let rows = [
-            ("application/yaml", Offer::JsonDocuments, "406: Not Acceptable\n\nAvailable representations: application/json"),
-            (table, Offer::Documents, "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"),
+            (
+                "application/yaml",
+                Offer::JsonDocuments,
+                "406: Not Acceptable\n\nAvailable representations: application/json",
+            ),
+            (
+                table,
+                Offer::Documents,
+                "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+            ),
             (
                 "application/yaml",
                 Offer::Watch,

@@ -198,7 +198,10 @@ pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
 fn list_combinations(query: &Query, wanted: &str, version: &str, initial: Option<bool>, errors: &mut ErrorList) {
     if !wanted.is_empty() {
         if version.is_empty() {
-            errors.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden unless resourceVersion is provided");
+            errors.forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch is forbidden unless resourceVersion is provided",
+            );
         }
         if !query.get("continue").is_empty() {
             errors.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided");
@@ -207,7 +210,10 @@ fn list_combinations(query: &Query, wanted: &str, version: &str, initial: Option
             errors.not_supported("resourceVersionMatch", wanted, &["Exact", "NotOlderThan", ""]);
         }
         if wanted == "Exact" && version == "0" {
-            errors.forbidden("resourceVersionMatch", "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+            errors.forbidden(
+                "resourceVersionMatch",
+                "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+            );
         }
     }
     if initial.is_some() {
@@ -218,12 +224,18 @@ fn list_combinations(query: &Query, wanted: &str, version: &str, initial: Option
 fn watch_combinations(query: &Query, wanted: &str, initial: Option<bool>, errors: &mut ErrorList) {
     if initial.is_some() {
         if wanted.is_empty() {
-            errors.forbidden("resourceVersionMatch", "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+            errors.forbidden(
+                "resourceVersionMatch",
+                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
+            );
         } else if wanted != "NotOlderThan" {
             errors.not_supported("resourceVersionMatch", wanted, &["NotOlderThan"]);
         }
     } else if !wanted.is_empty() {
-        errors.forbidden("resourceVersionMatch", "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+        errors.forbidden(
+            "resourceVersionMatch",
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+        );
     }
     if initial == Some(true) && !query.flag("allowWatchBookmarks") {
         // The reference starts such a watch without the closing bookmark; nothing to refuse.
@@ -258,7 +270,8 @@ pub fn delete_options(query: &Query, requester: Requester) -> Result<DeleteOptio
 /// # Errors
 /// 422 for values that are not allowed.
 pub fn delete_options_from_body(body: &Value, requester: Requester) -> Result<DeleteOptions> {
-    let text = |key: &str| Some(body.str_at(&["preconditions", key])).filter(|text| !text.is_empty()).map(str::to_owned);
+    let text =
+        |key: &str| Some(body.str_at(&["preconditions", key])).filter(|text| !text.is_empty()).map(str::to_owned);
     let mut options = DeleteOptions {
         grace_period_seconds: body.get("gracePeriodSeconds").and_then(Value::as_i64),
         orphan_dependents: body.get("orphanDependents").and_then(Value::as_bool),
@@ -273,7 +286,11 @@ pub fn delete_options_from_body(body: &Value, requester: Requester) -> Result<De
     Ok(options)
 }
 
-fn judge_delete<'a>(options: &mut DeleteOptions, policy: &str, dry_run_values: impl Iterator<Item = &'a str>) -> Result<()> {
+fn judge_delete<'a>(
+    options: &mut DeleteOptions,
+    policy: &str,
+    dry_run_values: impl Iterator<Item = &'a str>,
+) -> Result<()> {
     let mut errors = ErrorList::default();
     options.propagation = match policy {
         "" => None,
@@ -286,11 +303,7 @@ fn judge_delete<'a>(options: &mut DeleteOptions, policy: &str, dry_run_values: i
         }
     };
     if options.orphan_dependents.is_some() && options.propagation.is_some() {
-        errors.invalid(
-            "propagationPolicy",
-            policy,
-            "orphanDependents and deletionPropagation cannot be both set",
-        );
+        errors.invalid("propagationPolicy", policy, "orphanDependents and deletionPropagation cannot be both set");
     }
     options.dry_run = dry_run(dry_run_values, &mut errors);
     judged("DeleteOptions", errors)

@@ -44,7 +44,8 @@ pub fn list_or_watch(context: &Context, mut target: Target, path: &ResourcePath,
         answer.body = body;
         return Ok(answer);
     }
-    if let Some(name) = selection.single_name().filter(|_| !target.namespace.is_empty() || !target.resource.namespaced) {
+    if let Some(name) = selection.single_name().filter(|_| !target.namespace.is_empty() || !target.resource.namespaced)
+    {
         // Only one object can match: its key bounds the walk.
         target.name = name.to_owned();
     }

@@ -80,7 +80,7 @@ async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
         Format::Json => json::decode(schema, &bytes, Strictness::Ignore).map(|decoded| decoded.value),
         Format::Yaml => yaml::decode(schema, &bytes, Strictness::Ignore).map(|decoded| decoded.value),
         Format::Protobuf => {
-            protobuf::decode_envelope(&bytes).and_then(|envelope| protobuf::decode(schema, &envelope.raw))
+            protobuf::decode_envelope(&bytes).and_then(|envelope| protobuf::decode(schema, envelope.raw))
         }
     };
     let body = decoded.map_err(|error| Status::bad_request(error.to_string()))?;

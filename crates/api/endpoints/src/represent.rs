@@ -107,7 +107,8 @@ impl Presenter<'_> {
             }
             Shape::Table if self.wanted.format == Format::Json && !self.wanted.pretty => self.list_table(&page),
             Shape::Table => {
-                let rows = page.items.iter().map(|object| self.row(&self.storage_value(&Payload::Stored(object.clone()))?));
+                let rows =
+                    page.items.iter().map(|object| self.row(&self.storage_value(&Payload::Stored(object.clone()))?));
                 let rows = rows.collect::<Result<Vec<_>>>()?;
                 Ok(Body::Full(self.encode_table(list_meta(&page), true, rows)))
             }
@@ -148,7 +149,8 @@ impl Presenter<'_> {
     /// Versions of a resource share its objects, so the version is part of what a derived encoding is.
     fn variant(&self, format: Format) -> Variant {
         let version = self.target.resource.api_version();
-        let hash = version.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+        let hash =
+            version.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
         Variant(hash << 2 | format as u32)
     }
 
@@ -175,7 +177,10 @@ impl Presenter<'_> {
     fn spliced(&self, page: Page) -> Body {
         let resource = self.target.resource;
         let mut head = Vec::with_capacity(256);
-        head.extend_from_slice(format!("{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":", resource.kind, resource.api_version()).as_bytes());
+        head.extend_from_slice(
+            format!("{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":", resource.kind, resource.api_version())
+                .as_bytes(),
+        );
         json::encode(&Value::Map(list_meta(&page)), &mut head);
         head.extend_from_slice(b",\"items\":[");
         // Items of typed lists do not repeat what the list's kind says: it is cut off, always the same length.
@@ -237,7 +242,10 @@ impl Presenter<'_> {
 
     fn list_partial(&self, page: &Page) -> Result<Body> {
         if self.wanted != (Wanted { shape: Shape::PartialList, ..Wanted::JSON }) {
-            let items = page.items.iter().map(|object| Ok(partial(&self.storage_value(&Payload::Stored(object.clone()))?, self.wanted)));
+            let items = page
+                .items
+                .iter()
+                .map(|object| Ok(partial(&self.storage_value(&Payload::Stored(object.clone()))?, self.wanted)));
             let items = items.collect::<Result<Vec<_>>>()?;
             let items = if items.is_empty() { Value::Null } else { Value::List(items) };
             let list = value!({
@@ -246,7 +254,9 @@ impl Presenter<'_> {
             return Ok(Body::Full(encode(&list, PartialObjectMetadataList::schema(), self.wanted)));
         }
         let mut bytes = Vec::with_capacity(page.items.len() * 512 + 128);
-        bytes.extend_from_slice(b"{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+        bytes.extend_from_slice(
+            b"{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":",
+        );
         json::encode(&Value::Map(list_meta(page)), &mut bytes);
         bytes.extend_from_slice(b",\"items\":");
         if page.items.is_empty() {
@@ -338,13 +348,19 @@ impl Presenter<'_> {
 
 /// The refusal of a list's metadata where there is one object.
 pub fn not_a_list(resource: &Resource) -> Status {
-    let message = format!("you requested PartialObjectMetadataList, but the requested object is not a list (*core.{})", resource.kind);
+    let message = format!(
+        "you requested PartialObjectMetadataList, but the requested object is not a list (*core.{})",
+        resource.kind
+    );
     Status::new(406, "NotAcceptable", message)
 }
 
 /// The refusal of one object's metadata where there is a list.
 pub fn is_a_list(resource: &Resource) -> Status {
-    let message = format!("you requested PartialObjectMetadata, but the requested object is a list (*core.{}List)", resource.kind);
+    let message = format!(
+        "you requested PartialObjectMetadata, but the requested object is a list (*core.{}List)",
+        resource.kind
+    );
     Status::new(406, "NotAcceptable", message)
 }
 
@@ -479,7 +495,8 @@ mod tests {
     #[test]
     fn indentation_is_gos() {
         let json = br#"{"a":[1,{"b":"x:{,}\"\\"}],"c":{},"d":[]}"#;
-        let wanted = "{\n  \"a\": [\n    1,\n    {\n      \"b\": \"x:{,}\\\"\\\\\"\n    }\n  ],\n  \"c\": {},\n  \"d\": []\n}";
+        let wanted =
+            "{\n  \"a\": [\n    1,\n    {\n      \"b\": \"x:{,}\\\"\\\\\"\n    }\n  ],\n  \"c\": {},\n  \"d\": []\n}";
         assert_eq!(String::from_utf8_lossy(&indent(json)), wanted);
     }
 }

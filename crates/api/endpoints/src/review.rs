@@ -13,10 +13,12 @@ use pintle_auth::{Attributes, Credentials, UserInfo};
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Result, Status, metadata};
 use pintle_schema::{ApiValue, Value, canonicalize, value};
-use pintle_types::authentication::v1::{SelfSubjectReview, SelfSubjectReviewStatus, TokenReview, TokenReviewStatus, UserInfo as UserFacts};
+use pintle_types::authentication::v1::{
+    SelfSubjectReview, SelfSubjectReviewStatus, TokenReview, TokenReviewStatus, UserInfo as UserFacts,
+};
 use pintle_types::authorization::v1::{
-    LocalSubjectAccessReview, NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview, SelfSubjectRulesReview,
-    SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
+    LocalSubjectAccessReview, NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview,
+    SelfSubjectRulesReview, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
 };
 use std::time::SystemTime;
 
@@ -24,7 +26,12 @@ use std::time::SystemTime;
 ///
 /// # Errors
 /// The body is refused, or the resource has no such verb.
-pub async fn serve(context: &Context, resource: &'static Resource, path: &ResourcePath, request: Request) -> Result<Answer> {
+pub async fn serve(
+    context: &Context,
+    resource: &'static Resource,
+    path: &ResourcePath,
+    request: Request,
+) -> Result<Answer> {
     if resource.kind == "ComponentStatus" {
         return component::serve(context, resource, path);
     }
@@ -41,10 +48,12 @@ pub async fn serve(context: &Context, resource: &'static Resource, path: &Resour
         malformed: resource.strategy.malformed,
     };
     let mut warnings = Vec::new();
-    let mut object = decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut warnings)?;
+    let mut object =
+        decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut warnings)?;
     if resource.kind == "Binding" {
         let name = metadata::text(&object, "name").to_owned();
-        let bound = crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
+        let bound =
+            crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
         return bound.map(|answer| answer.with_warnings(warnings));
     }
     review(context, resource.kind, &path.namespace, &mut object)?;
@@ -126,7 +135,10 @@ fn token_status(context: &Context, object: &Value) -> TokenReviewStatus {
         Ok(user) if user.name != pintle_auth::users::ANONYMOUS => {
             TokenReviewStatus { authenticated: true, user: user_facts(&user), ..TokenReviewStatus::default() }
         }
-        _ => TokenReviewStatus { error: "[invalid bearer token, token lookup failed]".into(), ..TokenReviewStatus::default() },
+        _ => TokenReviewStatus {
+            error: "[invalid bearer token, token lookup failed]".into(),
+            ..TokenReviewStatus::default()
+        },
     }
 }
 
@@ -148,7 +160,9 @@ fn access(
 ) -> Result<SubjectAccessReviewStatus> {
     let (resource, path) = match (resource, path) {
         (Some(_), Some(_)) | (None, None) => {
-            return Err(Status::bad_request("exactly one of nonResourceAttributes or resourceAttributes must be specified"));
+            return Err(Status::bad_request(
+                "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+            ));
         }
         (resource, path) => (resource, path),
     };
@@ -160,7 +174,9 @@ fn access(
             api_version: &asked.version,
             ..Attributes::resource(user, &asked.verb, &asked.group, &asked.resource)
         }),
-        (None, Some(asked)) => context.api.authorizer.authorize(&Attributes::non_resource(user, &asked.verb, &asked.path)),
+        (None, Some(asked)) => {
+            context.api.authorizer.authorize(&Attributes::non_resource(user, &asked.verb, &asked.path))
+        }
         (None, None) => return Err(Status::bad_request("nothing to review")),
     };
     Ok(SubjectAccessReviewStatus {
@@ -188,7 +204,8 @@ fn rules(context: &Context, namespace: &str) -> Value {
             }));
         }
         if !rule.non_resource_urls.is_empty() {
-            other_rules.push(value!({"verbs": (texts(&rule.verbs)), "nonResourceURLs": (texts(&rule.non_resource_urls))}));
+            other_rules
+                .push(value!({"verbs": (texts(&rule.verbs)), "nonResourceURLs": (texts(&rule.non_resource_urls))}));
         }
     }
     value!({"resourceRules": (Value::List(resource_rules)), "nonResourceRules": (Value::List(other_rules)), "incomplete": false})

@@ -61,6 +61,10 @@ impl RuntimeConfig {
             () => "api/ga",
         };
         let last = |keys: &[&str]| self.0.iter().rev().find(|(key, _)| keys.contains(&key.as_str())).map(|(_, on)| *on);
-        last(&[&named[1]]).or_else(|| last(&[&named[0]])).or_else(|| last(&[stage])).or_else(|| last(&["api/all"])).unwrap_or(by_default)
+        last(&[&named[1]])
+            .or_else(|| last(&[&named[0]]))
+            .or_else(|| last(&[stage]))
+            .or_else(|| last(&["api/all"]))
+            .unwrap_or(by_default)
     }
 }

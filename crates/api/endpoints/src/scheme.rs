@@ -51,7 +51,10 @@ pub fn resource(api_version: &str, kind: &str) -> Option<&'static Resource> {
 /// Whether a kind is known in an `apiVersion`, as itself or as its list.
 fn knows(api_version: &str, kind: &str) -> bool {
     let retired = |kind: &str| RETIRED.iter().any(|(version, kinds)| *version == api_version && kinds.contains(&kind));
-    [Some(kind), kind.strip_suffix("List")].into_iter().flatten().any(|kind| resource(api_version, kind).is_some() || retired(kind))
+    [Some(kind), kind.strip_suffix("List")]
+        .into_iter()
+        .flatten()
+        .any(|kind| resource(api_version, kind).is_some() || retired(kind))
 }
 
 /// The group that a kind belongs to wherever it is served.
@@ -102,7 +105,10 @@ mod tests {
 
     #[test]
     fn unknown_kinds_are_told_apart() {
-        assert!(refusal("v1", "ConfigMapList", "", "ConfigMap").starts_with("converting (v1.ConfigMapList) to (core.ConfigMap)"));
+        assert!(
+            refusal("v1", "ConfigMapList", "", "ConfigMap")
+                .starts_with("converting (v1.ConfigMapList) to (core.ConfigMap)")
+        );
         assert!(refusal("v1", "configmap", "", "ConfigMap").starts_with("no kind \"configmap\" is registered"));
     }
 }

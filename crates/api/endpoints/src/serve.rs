@@ -64,7 +64,8 @@ pub async fn serve(api: SharedApi, request: Request) -> Response<Body> {
     let accepts_gzip = accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
     let is_head = request.method == Method::HEAD;
     let pretty = crate::negotiation::pretty(&query, agent);
-    let wanted = negotiate(request.header(ACCEPT), agent, &query, Offer::Objects).unwrap_or(Wanted { pretty, ..Wanted::JSON });
+    let wanted =
+        negotiate(request.header(ACCEPT), agent, &query, Offer::Objects).unwrap_or(Wanted { pretty, ..Wanted::JSON });
     let mut labels = None;
     let (api_for_steps, query_for_steps) = (api.clone(), query.clone());
     let outcome = steps(api_for_steps, request, query_for_steps, path.as_ref(), &mut labels).await;
@@ -172,17 +173,21 @@ fn with_deprecation(resource: &Resource, outcome: Result<Answer, Status>) -> Res
 fn check_timeout(query: &Query, path: Option<&ResourcePath>, action: &str) -> Result<(), Status> {
     let subresource = path.map_or("", |path| path.subresource.as_str());
     let timeout = query.get("timeout");
-    if timeout.is_empty() || action == "watch" || matches!(subresource, "attach" | "exec" | "proxy" | "log" | "portforward") {
+    if timeout.is_empty()
+        || action == "watch"
+        || matches!(subresource, "attach" | "exec" | "proxy" | "log" | "portforward")
+    {
         return Ok(());
     }
-    pintle_schema::Duration::parse(timeout).map(drop).map_err(|error| {
-        Status::bad_request(format!("invalid timeout specified in the request URL - {error}"))
-    })
+    pintle_schema::Duration::parse(timeout)
+        .map(drop)
+        .map_err(|error| Status::bad_request(format!("invalid timeout specified in the request URL - {error}")))
 }
 
 /// Only lists reach over all namespaces.
 fn check_scope(resource: &Resource, path: &ResourcePath, action: &str) -> Result<(), Status> {
-    if !resource.namespaced || !path.namespace.is_empty() || path.name.is_empty() && matches!(action, "list" | "watch") {
+    if !resource.namespaced || !path.namespace.is_empty() || path.name.is_empty() && matches!(action, "list" | "watch")
+    {
         return Ok(());
     }
     let is_path = path.name.is_empty() && resource.verbs.contains(Verbs::LIST);
@@ -191,11 +196,8 @@ fn check_scope(resource: &Resource, path: &ResourcePath, action: &str) -> Result
 
 fn authenticate(api: &Api, request: &Request) -> Result<Arc<UserInfo>, Status> {
     let authorization = request.headers.get(http::header::AUTHORIZATION).map(HeaderValue::as_bytes);
-    let credentials = Credentials {
-        authorization,
-        client_certs: &request.client_certs,
-        cert_cache: request.cert_cache.as_deref(),
-    };
+    let credentials =
+        Credentials { authorization, client_certs: &request.client_certs, cert_cache: request.cert_cache.as_deref() };
     api.authenticator.authenticate(credentials, SystemTime::now()).map_err(|_| Status::unauthorized())
 }
 
@@ -240,7 +242,12 @@ fn decide(api: &Api, attributes: &Attributes<'_>) -> Result<(), Status> {
 }
 
 /// Paths that name no resource: discovery, OpenAPI, version, health, metrics.
-async fn outside_resources(api: SharedApi, user: Arc<UserInfo>, query: Query, request: Request) -> Result<Answer, Status> {
+async fn outside_resources(
+    api: SharedApi,
+    user: Arc<UserInfo>,
+    query: Query,
+    request: Request,
+) -> Result<Answer, Status> {
     let verb = request.method.as_str().to_ascii_lowercase();
     decide(&api, &Attributes::non_resource(&user, &verb, &request.path))?;
     let path = request.path.as_str();
@@ -256,7 +263,11 @@ async fn outside_resources(api: SharedApi, user: Arc<UserInfo>, query: Query, re
         });
         let mut objects: Vec<_> = objects.collect();
         objects.sort();
-        return Ok(Answer::new(200, "text/plain; version=0.0.4; charset=utf-8", api.metrics.render(objects.into_iter())));
+        return Ok(Answer::new(
+            200,
+            "text/plain; version=0.0.4; charset=utf-8",
+            api.metrics.render(objects.into_iter()),
+        ));
     }
     documents::serve(&api, &request, &query)
 }
@@ -268,12 +279,21 @@ fn labels_of(resource: &'static Resource, path: &ResourcePath, action: &'static 
         (true, false) => "namespace",
         (true, true) => "cluster",
     };
-    Labels { verb: action, group: resource.group, version: resource.version, resource: resource.plural, subresource, scope }
+    Labels {
+        verb: action,
+        group: resource.group,
+        version: resource.version,
+        resource: resource.plural,
+        subresource,
+        scope,
+    }
 }
 
 fn check_verb(method: &Method, resource: &Resource, path: &ResourcePath, action: &str) -> Result<(), Status> {
     let verb = match action {
-        _ if !matches!(method.as_str(), "GET" | "POST" | "PUT" | "PATCH" | "DELETE") => return Err(Status::method_not_allowed()),
+        _ if !matches!(method.as_str(), "GET" | "POST" | "PUT" | "PATCH" | "DELETE") => {
+            return Err(Status::method_not_allowed());
+        }
         "create" if path.name.is_empty() => Verbs::CREATE,
         "get" => Verbs::GET,
         "list" => Verbs::LIST,

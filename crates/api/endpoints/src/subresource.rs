@@ -23,7 +23,12 @@ use std::sync::Mutex;
 ///
 /// # Errors
 /// There is no such subresource or verb, or what it does is refused.
-pub async fn serve(context: &Context, resource: &'static Resource, path: &ResourcePath, request: Request) -> Result<Answer> {
+pub async fn serve(
+    context: &Context,
+    resource: &'static Resource,
+    path: &ResourcePath,
+    request: Request,
+) -> Result<Answer> {
     let subresource = resource.subresource(&path.subresource).ok_or_else(Status::no_such_path)?;
     let verb = match context.method.as_str() {
         "GET" => Verbs::GET,
@@ -50,15 +55,35 @@ pub async fn serve(context: &Context, resource: &'static Resource, path: &Resour
     match subresource.action {
         Action::Part(part) => match verb {
             Verbs::GET => crate::read::get(context, &target, wanted),
-            Verbs::UPDATE => write::update(context, &target, wanted, request, Some(SubresourcePart { name: subresource.name, rules: part })).await,
-            _ => write::patch(context, &target, wanted, request, Some(SubresourcePart { name: subresource.name, rules: part })).await,
+            Verbs::UPDATE => {
+                write::update(
+                    context,
+                    &target,
+                    wanted,
+                    request,
+                    Some(SubresourcePart { name: subresource.name, rules: part }),
+                )
+                .await
+            }
+            _ => {
+                write::patch(
+                    context,
+                    &target,
+                    wanted,
+                    request,
+                    Some(SubresourcePart { name: subresource.name, rules: part }),
+                )
+                .await
+            }
         },
         Action::Scale(paths) => scale(context, &target, subresource, paths, wanted, request, verb).await,
         Action::Binding => {
             let (object, dry_run, warnings) = body(context, subresource, request).await?;
             let name = metadata::text(&object, "name");
             if name != path.name {
-                return Err(Status::bad_request("name in URL does not match name in Binding object").with_warnings(warnings));
+                return Err(
+                    Status::bad_request("name in URL does not match name in Binding object").with_warnings(warnings)
+                );
             }
             bind(context, namespace, name, &object, wanted, dry_run).await.map(|answer| answer.with_warnings(warnings))
         }
@@ -113,7 +138,12 @@ fn scale_of(object: &Value, paths: &ScalePaths) -> Value {
 fn selector_text(selector: &Value) -> String {
     let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
     let pairs = |value: Option<&Value>| -> Vec<(String, String)> {
-        value.and_then(Value::as_map).into_iter().flat_map(|map| map.iter()).map(|(k, v)| (k.to_string(), text(v))).collect()
+        value
+            .and_then(Value::as_map)
+            .into_iter()
+            .flat_map(|map| map.iter())
+            .map(|(k, v)| (k.to_string(), text(v)))
+            .collect()
     };
     let is_selector = selector.get("matchLabels").is_some_and(|labels| labels.as_map().is_some())
         || selector.get("matchExpressions").is_some_and(|list| list.as_list().is_some());
@@ -144,7 +174,8 @@ async fn scale(
 ) -> Result<Answer> {
     let registry = &context.api.registry;
     let presenter = |payload: &Payload| -> Result<Value> {
-        let presenter = Presenter { registry, target, wanted: Wanted::JSON, include_object: represent::IncludeObject::None };
+        let presenter =
+            Presenter { registry, target, wanted: Wanted::JSON, include_object: represent::IncludeObject::None };
         Ok(scale_of(&presenter.served(payload)?, paths))
     };
     if verb == Verbs::GET {
@@ -165,9 +196,11 @@ async fn scale(
         Some(patch_type) => Sent::Patch(Patch::read(patch_type, &bytes, query.field_validation)?),
         None => {
             let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();
-            let expected = Expected { group: "autoscaling", version: "v1", kind: "Scale", schema, also: &[], malformed: None };
+            let expected =
+                Expected { group: "autoscaling", version: "v1", kind: "Scale", schema, also: &[], malformed: None };
             let mut found = Vec::new();
-            let object = decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut found)?;
+            let object =
+                decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut found)?;
             if let Ok(mut warnings) = warnings.lock() {
                 *warnings = found;
             }
@@ -202,7 +235,10 @@ fn check_scale(target: &Target, scale: &Value) -> Result<()> {
     let name = metadata::text(scale, "name");
     if name != target.name {
         return Err(Status::bad_request(match name {
-            "" => format!("the name of the object ({} based on URL) was undeterminable: name must be provided", target.name),
+            "" => format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                target.name
+            ),
             name => format!("the name of the object ({name}) does not match the name on the URL ({})", target.name),
         }));
     }
@@ -224,7 +260,14 @@ fn show(code: u16, object: &Value, wanted: Wanted) -> Answer {
 ///
 /// # Errors
 /// The pod is bound, gated or going away.
-pub async fn bind(context: &Context, namespace: &str, name: &str, binding: &Value, wanted: Wanted, dry_run: bool) -> Result<Answer> {
+pub async fn bind(
+    context: &Context,
+    namespace: &str,
+    name: &str,
+    binding: &Value,
+    wanted: Wanted,
+    dry_run: bool,
+) -> Result<Answer> {
     let pods = pintle_kinds::find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
     let target = context.api.registry.target(pods, namespace, name).ok_or_else(Status::no_such_path)?;
     let node = binding.at(&[Binding::TARGET.name(), "name"]).and_then(Value::as_str).unwrap_or("");
@@ -243,19 +286,27 @@ pub async fn bind(context: &Context, namespace: &str, name: &str, binding: &Valu
         if !bound.is_empty() {
             return conflict(format!("pod {name} is already assigned to node \"{bound}\""));
         }
-        let gates = stored.at(&[Pod::SPEC.name(), PodSpec::SCHEDULING_GATES.name()]).and_then(Value::as_list).unwrap_or(&[]);
+        let gates =
+            stored.at(&[Pod::SPEC.name(), PodSpec::SCHEDULING_GATES.name()]).and_then(Value::as_list).unwrap_or(&[]);
         if !gates.is_empty() {
             return conflict(format!("pod {name} has non-empty .spec.schedulingGates"));
         }
         let mut pod = stored.clone();
         pod.set_at(&[Pod::SPEC.name(), PodSpec::NODE_NAME.name()], node);
-        for (key, value) in binding.at(&["metadata", "annotations"]).and_then(Value::as_map).into_iter().flat_map(|map| map.iter()) {
+        for (key, value) in
+            binding.at(&["metadata", "annotations"]).and_then(Value::as_map).into_iter().flat_map(|map| map.iter())
+        {
             pod.set_at(&["metadata", "annotations", key], value.clone());
         }
         mark_scheduled(&mut pod, context.api.registry.environment.now_unix());
         Ok(pod)
     };
-    let update = Update { change: &change, part: Some(SubresourcePart { name: "binding", rules: &BIND }), create: false, from_stored: true };
+    let update = Update {
+        change: &change,
+        part: Some(SubresourcePart { name: "binding", rules: &BIND }),
+        create: false,
+        from_stored: true,
+    };
     let options = WriteOptions { dry_run, requester: context.requester(), ..WriteOptions::default() };
     context.api.registry.update(&target, &update, &options).await?;
     Ok(created(wanted))
@@ -289,7 +340,13 @@ const BIND: pintle_kinds::strategy::Part =
     pintle_kinds::strategy::Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None };
 
 /// Deletes a pod. Disruption budgets are not weighed yet.
-async fn evict(context: &Context, target: &Target, subresource: &Subresource, wanted: Wanted, request: Request) -> Result<Answer> {
+async fn evict(
+    context: &Context,
+    target: &Target,
+    subresource: &Subresource,
+    wanted: Wanted,
+    request: Request,
+) -> Result<Answer> {
     let (eviction, mut dry_run, warnings) = body(context, subresource, request).await?;
     let name = metadata::text(&eviction, "name");
     if !name.is_empty() && name != target.name {

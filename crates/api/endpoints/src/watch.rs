@@ -98,8 +98,14 @@ pub fn start(
     let initial = match with_state && wait_for.is_none() {
         true => {
             let from = format!("{}{}", target.storage.prefix, scope(&target));
-            let objects = state.objects.range::<_, str>((std::ops::Bound::Included(from.as_str()), std::ops::Bound::Unbounded));
-            objects.map(|(_, object)| object).take_while(|object| object.key.starts_with(&from)).filter(|o| in_scope(o)).cloned().collect()
+            let objects =
+                state.objects.range::<_, str>((std::ops::Bound::Included(from.as_str()), std::ops::Bound::Unbounded));
+            objects
+                .map(|(_, object)| object)
+                .take_while(|object| object.key.starts_with(&from))
+                .filter(|o| in_scope(o))
+                .cloned()
+                .collect()
         }
         false => VecDeque::new(),
     };
@@ -110,7 +116,8 @@ pub fn start(
         initial_end: with_state && query.allow_bookmarks,
         bookmarks: query.allow_bookmarks,
         bookmarked: start,
-        next_bookmark: (now + BOOKMARK_PERIOD).min(deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(deadline).max(now)),
+        next_bookmark: (now + BOOKMARK_PERIOD)
+            .min(deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(deadline).max(now)),
         deadline,
         columns_sent: false,
         failure: None,
@@ -210,8 +217,12 @@ impl Watch {
         if tokio::time::timeout(FRESHNESS_WAIT, reached).await.is_ok() {
             let state = self.target.cache.state();
             self.cursor = self.target.cache.cursor(self.api.registry.revision().max(state.last));
-            self.initial =
-                state.objects.values().filter(|o| in_scope(&self.target, o) && self.selection.matches(o)).cloned().collect();
+            self.initial = state
+                .objects
+                .values()
+                .filter(|o| in_scope(&self.target, o) && self.selection.matches(o))
+                .cloned()
+                .collect();
             return Ok(());
         }
         Err(Status::too_large_resource_version(revision.0, self.api.registry.revision().0))
@@ -244,8 +255,12 @@ impl Watch {
 
     fn frame(&mut self, kind: Kind, object: &Arc<Object>, event: Option<&Arc<Event>>, out: &mut Vec<u8>) {
         let api = self.api.clone();
-        let presenter =
-            Presenter { registry: &api.registry, target: &self.target, wanted: self.wanted, include_object: self.include_object };
+        let presenter = Presenter {
+            registry: &api.registry,
+            target: &self.target,
+            wanted: self.wanted,
+            include_object: self.include_object,
+        };
         let result = match (self.wanted.shape, self.wanted.format) {
             (Shape::Object, Format::Protobuf) => presenter.stored_protobuf(object).map(|raw| {
                 let resource = self.target.resource;
@@ -262,7 +277,9 @@ impl Watch {
                 None => presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out)),
             },
             (Shape::Table, _) => self.table_frame(&presenter, kind, object, out),
-            (Shape::Partial | Shape::PartialList, Format::Json) if self.wanted.beta => self.partial_json(kind, object, out),
+            (Shape::Partial | Shape::PartialList, Format::Json) if self.wanted.beta => {
+                self.partial_json(kind, object, out)
+            }
             (Shape::Partial | Shape::PartialList, _) => {
                 let variant = Variant(u32::MAX - kind as u32);
                 let make = || {
@@ -272,7 +289,12 @@ impl Watch {
                 };
                 match self.wanted.format {
                     Format::Protobuf => self.partial_protobuf(&presenter, kind, object, out),
-                    _ => api.registry.cache.derived.get_or_make(object.id, variant, make).map(|frame| out.extend_from_slice(&frame)),
+                    _ => api
+                        .registry
+                        .cache
+                        .derived
+                        .get_or_make(object.id, variant, make)
+                        .map(|frame| out.extend_from_slice(&frame)),
                 }
             }
         };
@@ -295,7 +317,13 @@ impl Watch {
         Ok(())
     }
 
-    fn partial_protobuf(&self, presenter: &Presenter, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+    fn partial_protobuf(
+        &self,
+        presenter: &Presenter,
+        kind: Kind,
+        object: &Arc<Object>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let message = presenter.object(&Payload::Stored(object.clone()))?;
         put_protobuf_event(kind.name(), &message, out);
         Ok(())
@@ -343,8 +371,12 @@ impl Watch {
 
     fn table_bookmark(&mut self, object: &Value, revision: Revision, initial_end: bool) -> Value {
         let api = self.api.clone();
-        let presenter =
-            Presenter { registry: &api.registry, target: &self.target, wanted: self.wanted, include_object: self.include_object };
+        let presenter = Presenter {
+            registry: &api.registry,
+            target: &self.target,
+            wanted: self.wanted,
+            include_object: self.include_object,
+        };
         let mut meta = Map::new();
         meta.push(Str::new_static("resourceVersion"), revision.0.to_string().into());
         let _ = initial_end;
@@ -366,7 +398,11 @@ impl Watch {
                     (_, Shape::Object) => (self.target.resource.schema)(),
                     _ => <pintle_types::meta::v1::PartialObjectMetadata as pintle_schema::ApiType>::schema(),
                 };
-                put_protobuf_event(kind, &represent::encode(object, schema, Wanted { format: Format::Protobuf, ..Wanted::JSON }), out);
+                put_protobuf_event(
+                    kind,
+                    &represent::encode(object, schema, Wanted { format: Format::Protobuf, ..Wanted::JSON }),
+                    out,
+                );
             }
             _ => {
                 let mut json = Vec::new();

@@ -48,7 +48,13 @@ pub async fn create(context: &Context, target: &Target, wanted: Wanted, request:
 ///
 /// # Errors
 /// The body or the object is refused.
-pub async fn update(context: &Context, target: &Target, wanted: Wanted, request: Request, part: Option<SubresourcePart<'_>>) -> Result<Answer> {
+pub async fn update(
+    context: &Context,
+    target: &Target,
+    wanted: Wanted,
+    request: Request,
+    part: Option<SubresourcePart<'_>>,
+) -> Result<Answer> {
     let query = write_options(&context.query, "UpdateOptions", context.requester())?;
     let bytes = read_body(request.body).await?;
     let mut warnings = Vec::new();
@@ -118,8 +124,12 @@ pub fn answer(
         status.with_warnings(std::mem::take(&mut warnings))
     })?;
     warnings.extend(written.warnings);
-    let presenter =
-        Presenter { registry: &context.api.registry, target, wanted, include_object: include_object(&context.query, wanted)? };
+    let presenter = Presenter {
+        registry: &context.api.registry,
+        target,
+        wanted,
+        include_object: include_object(&context.query, wanted)?,
+    };
     let code = if written.created { 201 } else { 200 };
     let mut answer = Answer::new(code, wanted.format.content_type(), presenter.object(&written.payload)?);
     answer.warnings = warnings;
@@ -159,7 +169,13 @@ impl PatchType {
 ///
 /// # Errors
 /// The patch cannot be read or applied, or its result is refused.
-pub async fn patch(context: &Context, target: &Target, wanted: Wanted, request: Request, part: Option<SubresourcePart<'_>>) -> Result<Answer> {
+pub async fn patch(
+    context: &Context,
+    target: &Target,
+    wanted: Wanted,
+    request: Request,
+    part: Option<SubresourcePart<'_>>,
+) -> Result<Answer> {
     let kind = PatchType::of(context.header(CONTENT_TYPE))?;
     let query = patch_options(&context.query, kind == PatchType::Apply, context.requester())?;
     let bytes = read_body(request.body).await?;
@@ -230,7 +246,13 @@ impl Patch {
     ///
     /// # Errors
     /// The patch does not apply, or makes something that is no object of the kind.
-    pub fn apply(&self, schema: &'static Struct, stored: &Value, query: &WriteQuery, warnings: &mut Vec<String>) -> Result<Value> {
+    pub fn apply(
+        &self,
+        schema: &'static Struct,
+        stored: &Value,
+        query: &WriteQuery,
+        warnings: &mut Vec<String>,
+    ) -> Result<Value> {
         let mut patched = match self.kind {
             PatchType::Json => json_patch::apply(stored.clone(), &self.value),
             PatchType::Strategic => strategic::apply(schema, stored.clone(), self.value.clone()),
@@ -249,7 +271,9 @@ impl Patch {
             FieldValidation::Ignore => Strictness::Ignore,
             _ => Strictness::Collect,
         };
-        let decoded = self.conform(schema, patched.clone(), strictness).map_err(|error| self.invalid(&patched, &error.to_string()))?;
+        let decoded = self
+            .conform(schema, patched.clone(), strictness)
+            .map_err(|error| self.invalid(&patched, &error.to_string()))?;
         let problems = self.problems.iter().cloned().chain(decoded.problems.iter().map(StrictProblem::to_string));
         match query.field_validation {
             FieldValidation::Ignore => {}
@@ -265,7 +289,12 @@ impl Patch {
     }
 
     /// The patched tree under a schema. Strategic patches work on objects, whose numbers have no spelling.
-    fn conform(&self, schema: &'static Struct, patched: Value, strictness: Strictness) -> std::result::Result<Decoded, DecodeError> {
+    fn conform(
+        &self,
+        schema: &'static Struct,
+        patched: Value,
+        strictness: Strictness,
+    ) -> std::result::Result<Decoded, DecodeError> {
         match self.kind {
             PatchType::Strategic => json::conform(schema, patched, strictness),
             _ => json::conform_json(schema, patched, strictness),

@@ -53,7 +53,9 @@ static SERVICE: Strategy = Strategy {
 
 /// A cluster IP alone is also the first of the cluster IPs. Not the reverse: who writes the list must write both.
 fn prepare_create(object: &mut Value, _: &mut Context) {
-    first_of_cluster_ips(ViewMut::<Service>::new(object).field(Service::SPEC));
+    let mut spec = ViewMut::<Service>::new(object).field(Service::SPEC);
+    first_of_cluster_ips(spec.by_ref());
+    service_update::drop_inner_traffic(&mut spec);
 }
 
 fn first_of_cluster_ips(mut spec: ViewMut<'_, ServiceSpec>) {

@@ -21,6 +21,7 @@ pub(super) fn prepare(new: &mut Value, old: &Value, _: &mut Context) {
     keep_allocated(&mut new, old);
     agree_on_cluster_ips(&mut new, old);
     drop_what_no_longer_applies(&mut new, old);
+    drop_inner_traffic(&mut new);
     if service.view().field(Service::SPEC).field(ServiceSpec::TYPE).get() != ServiceType::LOAD_BALANCER {
         let status = service.field(Service::STATUS);
         status.field(ServiceStatus::LOAD_BALANCER).set(LoadBalancerStatus::default());
@@ -84,6 +85,13 @@ fn agree_on_cluster_ips(new: &mut New<'_>, old: Old<'_>) {
     }
 }
 
+/// Traffic to another name does not pass the cluster's own routing.
+pub(super) fn drop_inner_traffic(new: &mut New<'_>) {
+    if is(new.view(), ServiceType::EXTERNAL_NAME) {
+        clear(new, ServiceSpec::INTERNAL_TRAFFIC_POLICY);
+    }
+}
+
 /// Clears fields that the new type does not have, when the request only repeats the old value.
 fn drop_what_no_longer_applies(new: &mut New<'_>, old: Old<'_>) {
     if needs_cluster_ip(old) && !needs_cluster_ip(new.view()) {
@@ -95,7 +103,10 @@ fn drop_what_no_longer_applies(new: &mut New<'_>, old: Old<'_>) {
         drop_repeated(new, old, ServiceSpec::IP_FAMILIES);
         drop_repeated(new, old, ServiceSpec::IP_FAMILY_POLICY);
     }
-    if needs_node_port(old) && !needs_node_port(new.view()) && node_ports(old) == node_ports(new.view()) {
+    // A load balancer that asks for no more node ports keeps those that the request names.
+    let lost_node_ports =
+        needs_node_port(old) && !needs_node_port(new.view()) && !is(new.view(), ServiceType::LOAD_BALANCER);
+    if lost_node_ports && node_ports(old) == node_ports(new.view()) {
         for mut port in new.by_ref().field(ServiceSpec::PORTS).iter_mut() {
             clear(&mut port, ServicePort::NODE_PORT);
         }

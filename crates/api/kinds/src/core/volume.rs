@@ -9,8 +9,9 @@ use crate::views::{clear, take_old};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1;
 use v1::{
-    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumePhase, PersistentVolumeStatus,
-    TypedLocalObjectReference, TypedObjectReference,
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimPhase, PersistentVolumeClaimSpec,
+    PersistentVolumeClaimStatus, PersistentVolumePhase, PersistentVolumeStatus, TypedLocalObjectReference,
+    TypedObjectReference,
 };
 
 pub(super) static PERSISTENT_VOLUME_CLAIMS: Resource = Resource {
@@ -47,7 +48,7 @@ pub(super) static PERSISTENT_VOLUMES: Resource = Resource {
 
 static CLAIM: Strategy = Strategy {
     delete_answers_object: true,
-    prepare_create: Some(|object, _| prepare_claim(object, None)),
+    prepare_create: Some(|object, _| create_claim(object)),
     prepare_update: Some(|object: &mut Value, old: &Value, _: &mut Context| prepare_claim(object, Some(old))),
     decorate: Some(|object| mirror_sources(claim_spec(object))),
     ..WITH_STATUS
@@ -59,6 +60,12 @@ static VOLUME_STATUS: Part = Part { prepare: Some(prepare_volume_status), ..STAT
 
 fn claim_spec(object: &mut Value) -> ViewMut<'_, PersistentVolumeClaimSpec> {
     ViewMut::<PersistentVolumeClaim>::new(object).field(PersistentVolumeClaim::SPEC)
+}
+
+fn create_claim(object: &mut Value) {
+    prepare_claim(object, None);
+    let status = ViewMut::<PersistentVolumeClaim>::new(object).field(PersistentVolumeClaim::STATUS);
+    status.field(PersistentVolumeClaimStatus::PHASE).set(PersistentVolumeClaimPhase::PENDING);
 }
 
 /// Drops a source that only the newer field could name, unless the old claim had one, and mirrors the two.

@@ -113,7 +113,8 @@ impl Draw<'_> {
     /// There is none left.
     pub fn any_node_port(&mut self) -> Result<i32, String> {
         if self.dry_run {
-            let shown = self.ports.iter().copied().max().unwrap_or(BELOW_SHOWN_PORTS).saturating_add(1);
+            let shown =
+                self.ports.iter().copied().max().map_or(BELOW_SHOWN_PORTS, |port| port.max(0)).saturating_add(1);
             self.ports.push(shown);
             return Ok(shown);
         }
