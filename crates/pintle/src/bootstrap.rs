@@ -17,7 +17,8 @@ pub async fn ensure(registry: &Registry, settings: &Settings) -> Result<(), Stat
                 let existing = registry.decode(&target, &stored)?;
                 let Some(wanted) = object.reconciled(&existing) else { continue };
                 let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
-                let update = pintle_registry::update::Update { change: &change, part: None, create: false, from_stored: true };
+                let update =
+                    pintle_registry::update::Update { change: &change, part: None, create: false, from_stored: true };
                 registry.update(&target, &update, &WriteOptions::default()).await?;
             }
         }

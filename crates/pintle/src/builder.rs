@@ -161,7 +161,8 @@ impl Builder {
         api.health.set("poststarthook/rbac/bootstrap-roles", true);
         let follower = tokio::spawn(rbac::follow(api.clone(), roles));
         let shutdown = Shutdown::new();
-        let serving = pintle_http::serve(listener, self.tls, ApiService(api.clone()), self.connections, shutdown.clone());
+        let serving =
+            pintle_http::serve(listener, self.tls, ApiService(api.clone()), self.connections, shutdown.clone());
         Ok(Server { address, api, shutdown, serving: tokio::spawn(serving), follower, store: self.store })
     }
 }

@@ -15,12 +15,17 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 
 /// Everything that roles and bindings say now.
 pub fn snapshot(registry: &Registry) -> RbacSnapshot {
-    let roles = ["clusterroles", "roles"].iter().flat_map(|plural| objects(registry, plural)).filter_map(|(target, object)| {
-        // Role and ClusterRole have their rules in common.
-        let value = registry.decode(&target, &object).ok()?;
-        let rules = Vec::<v1::PolicyRule>::from_value(value.get(v1::Role::RULES.name())?).ok()?;
-        Some(Role { namespace: object.namespace().into(), name: object.name().into(), rules: rules.iter().map(rule).collect() })
-    });
+    let roles =
+        ["clusterroles", "roles"].iter().flat_map(|plural| objects(registry, plural)).filter_map(|(target, object)| {
+            // Role and ClusterRole have their rules in common.
+            let value = registry.decode(&target, &object).ok()?;
+            let rules = Vec::<v1::PolicyRule>::from_value(value.get(v1::Role::RULES.name())?).ok()?;
+            Some(Role {
+                namespace: object.namespace().into(),
+                name: object.name().into(),
+                rules: rules.iter().map(rule).collect(),
+            })
+        });
     let bindings = ["clusterrolebindings", "rolebindings"].iter().flat_map(|plural| objects(registry, plural));
     let bindings = bindings.filter_map(|(target, object)| {
         let value = registry.decode(&target, &object).ok()?;

@@ -251,7 +251,7 @@ fn watch_combinations(query: &Query, wanted: &str, initial: Option<bool>, errors
 /// 400 for a period that is no number, 422 for values that are not allowed.
 pub fn delete_options(query: &Query, requester: Requester) -> Result<DeleteOptions> {
     let grace_period_seconds = query.integer("gracePeriodSeconds")?;
-    let policy = query.get("propagationPolicy");
+    let policy = query.has("propagationPolicy").then(|| query.get("propagationPolicy"));
     let text = |key: &str| Some(query.get(key)).filter(|text| !text.is_empty()).map(str::to_owned);
     let mut options = DeleteOptions {
         grace_period_seconds,
@@ -281,29 +281,33 @@ pub fn delete_options_from_body(body: &Value, requester: Requester) -> Result<De
         ..DeleteOptions::default()
     };
     let dry_run = body.get("dryRun").and_then(Value::as_list).unwrap_or(&[]);
-    let policy = body.str_at(&["propagationPolicy"]).to_owned();
-    judge_delete(&mut options, &policy, dry_run.iter().filter_map(Value::as_str))?;
+    let policy = body.get("propagationPolicy").and_then(Value::as_str);
+    judge_delete(&mut options, policy, dry_run.iter().filter_map(Value::as_str))?;
     Ok(options)
 }
 
 fn judge_delete<'a>(
     options: &mut DeleteOptions,
-    policy: &str,
+    policy: Option<&str>,
     dry_run_values: impl Iterator<Item = &'a str>,
 ) -> Result<()> {
     let mut errors = ErrorList::default();
     options.propagation = match policy {
-        "" => None,
-        "Orphan" => Some(Propagation::Orphan),
-        "Background" => Some(Propagation::Background),
-        "Foreground" => Some(Propagation::Foreground),
-        other => {
+        None => None,
+        Some("Orphan") => Some(Propagation::Orphan),
+        Some("Background") => Some(Propagation::Background),
+        Some("Foreground") => Some(Propagation::Foreground),
+        Some(other) => {
             errors.not_supported("propagationPolicy", other, &["Foreground", "Background", "Orphan", "nil"]);
             None
         }
     };
     if options.orphan_dependents.is_some() && options.propagation.is_some() {
-        errors.invalid("propagationPolicy", policy, "orphanDependents and deletionPropagation cannot be both set");
+        errors.invalid(
+            "propagationPolicy",
+            policy.unwrap_or(""),
+            "orphanDependents and deletionPropagation cannot be both set",
+        );
     }
     options.dry_run = dry_run(dry_run_values, &mut errors);
     judged("DeleteOptions", errors)

@@ -83,10 +83,20 @@ async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
             protobuf::decode_envelope(&bytes).and_then(|envelope| protobuf::decode(schema, envelope.raw))
         }
     };
-    let body = decoded.map_err(|error| Status::bad_request(error.to_string()))?;
+    let body = decoded.map_err(|error| {
+        let why = match format {
+            Format::Json if json::type_meta(&bytes).is_err() => "couldn't get version/kind; json parse error: ",
+            _ => "",
+        };
+        Status::bad_request(format!("{why}{error}"))
+    })?;
     let kind = body.str_at(&["kind"]);
     if !matches!(kind, "" | "DeleteOptions") {
-        return Err(Status::bad_request(format!("decoded object cannot be converted to DeleteOptions: {kind}")));
+        let scheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+        let version = body.str_at(&["apiVersion"]);
+        return Err(Status::bad_request(format!(
+            "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{scheme}\""
+        )));
     }
     delete_options_from_body(&body, context.requester())
 }

@@ -182,6 +182,8 @@ pub async fn patch(
     if kind == PatchType::Apply {
         return Err(not_applied(context, target));
     }
+    // What is not there is missed before the patch is looked at.
+    target.get()?;
     let patch = Patch::read(kind, &bytes, query.field_validation)?;
     let schema = (target.resource.schema)();
     let converted = !context.api.registry.serves_stored_form(target);
@@ -303,12 +305,11 @@ impl Patch {
 
     /// A patch may not make an object of another kind.
     fn check_type(&self, patched: &Value, api_version: &str, kind: &str) -> Result<()> {
-        let (found_version, found_kind) = (patched.str_at(&["apiVersion"]), patched.str_at(&["kind"]));
+        let found =
+            |key: &str, expected| Some(patched.str_at(&[key])).filter(|text| !text.is_empty()).unwrap_or(expected);
+        let (found_version, found_kind) = (found("apiVersion", api_version), found("kind", kind));
         if (found_version, found_kind) == (api_version, kind) || patched.as_map().is_none() {
             return Ok(());
-        }
-        if found_kind.is_empty() {
-            return Err(self.invalid(patched, "Object 'Kind' is missing in '<object>'"));
         }
         if let Some(other) = scheme::resource(found_version, found_kind)
             && let Err(error) = self.conform((other.schema)(), patched.clone(), Strictness::Ignore)

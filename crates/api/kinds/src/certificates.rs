@@ -169,7 +169,8 @@ fn date_conditions(new: &mut Value, old: &Value, context: &mut Context) {
             before.r#type == condition.r#type && before.status == condition.status
         };
         let since = old_conditions(old).iter().filter(same_state);
-        let mut since = since.map(|before| before.field(CertificateSigningRequestCondition::LAST_TRANSITION_TIME).get());
+        let mut since =
+            since.map(|before| before.field(CertificateSigningRequestCondition::LAST_TRANSITION_TIME).get());
         let since = since.find(|time| !time.is_zero()).unwrap_or(now);
         set_if_absent(&mut condition, CertificateSigningRequestCondition::LAST_UPDATE_TIME, now);
         set_if_absent(&mut condition, CertificateSigningRequestCondition::LAST_TRANSITION_TIME, since);

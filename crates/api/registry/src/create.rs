@@ -21,7 +21,8 @@ impl Registry {
             return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
         }
         let mut object = object;
-        let generated = metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
+        let generated =
+            metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
         self.complete(target, &mut object);
         metadata::fill_new(&mut object, self.environment.as_ref());
         for attempt in 1.. {
@@ -148,7 +149,8 @@ impl Registry {
 fn exists(target: &Target, terminating: bool) -> Status {
     match terminating {
         true => {
-            let message = format!("object is being deleted: {} \"{}\" already exists", target.resource.qualified(), target.name);
+            let message =
+                format!("object is being deleted: {} \"{}\" already exists", target.resource.qualified(), target.name);
             let details = crate::status::named(target.resource, &target.name);
             Status::new(409, "AlreadyExists", message).with_details(details)
         }

@@ -63,7 +63,8 @@ impl Registry {
             match outcome {
                 Ok((payload, gone)) => {
                     let silent = options.propagation.is_some() || options.orphan_dependents.is_some();
-                    let warning = Some(target.resource.strategy.orphan_warning).filter(|text| !text.is_empty() && !silent);
+                    let warning =
+                        Some(target.resource.strategy.orphan_warning).filter(|text| !text.is_empty() && !silent);
                     let warnings = warning.map(str::to_owned).into_iter().collect();
                     return Ok(Deleted { payload, gone, uid, warnings });
                 }
@@ -146,7 +147,11 @@ impl Registry {
             return Decision::Remove(None);
         }
         let now = self.environment.now_unix();
-        metadata::set(&mut object, "deletionTimestamp", time::Time::from_seconds(now.saturating_add(period)).to_rfc3339());
+        metadata::set(
+            &mut object,
+            "deletionTimestamp",
+            time::Time::from_seconds(now.saturating_add(period)).to_rfc3339(),
+        );
         metadata::set(&mut object, "deletionGracePeriodSeconds", period);
         raise_generation(&mut object, old);
         if let Some(begin) = strategy.begin_deletion {
@@ -157,7 +162,15 @@ impl Registry {
     }
 
     /// A delete of an object that is already being deleted: a shorter grace period shortens it, anything else waits.
-    fn decide_again(&self, target: &Target, mut object: Value, old: &Value, period: i64, asked: bool, held: bool) -> Decision {
+    fn decide_again(
+        &self,
+        target: &Target,
+        mut object: Value,
+        old: &Value,
+        period: i64,
+        asked: bool,
+        held: bool,
+    ) -> Decision {
         let left = old.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64).unwrap_or(0);
         let period = if asked { period.min(left) } else { left };
         if period < left {

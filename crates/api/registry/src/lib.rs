@@ -129,7 +129,13 @@ impl Registry {
     }
 
     /// Commits one object and returns it as stored.
-    pub(crate) async fn commit(&self, key: String, expect: Expect, record: bytes::Bytes, prefix: &str) -> std::result::Result<Arc<Object>, CommitError> {
+    pub(crate) async fn commit(
+        &self,
+        key: String,
+        expect: Expect,
+        record: bytes::Bytes,
+        prefix: &str,
+    ) -> std::result::Result<Arc<Object>, CommitError> {
         self.commit_with(key, expect, record, prefix, Vec::new()).await
     }
 

@@ -73,7 +73,8 @@ impl Registry {
             Some(after) if after.as_str() > from.as_str() => Bound::Included(after.as_str()),
             _ => Bound::Included(from.as_str()),
         };
-        let mut page = Page { items: Vec::new(), revision: start.revision, continue_token: String::new(), remaining: None };
+        let mut page =
+            Page { items: Vec::new(), revision: start.revision, continue_token: String::new(), remaining: None };
         let mut rest = 0i64;
         for (key, object) in objects.range::<_, str>((lower, Bound::Unbounded)) {
             if !key.starts_with(&from) {
@@ -126,14 +127,18 @@ fn start(options: &ListOptions, current: Revision) -> Result<Start> {
         }
         let (revision, after) = decode_token(&options.continue_token)?;
         return Ok(match revision {
-            Some(revision) if revision > current => return Err(Status::too_large_resource_version(revision.0, current.0)),
+            Some(revision) if revision > current => {
+                return Err(Status::too_large_resource_version(revision.0, current.0));
+            }
             Some(revision) => Start { revision, after: Some(after), newest: false },
             None => Start { after: Some(after), ..newest },
         });
     }
     let wanted = match options.resource_version.as_str() {
         "" => return Ok(newest),
-        text => parse_version(text).map_err(|error| Status::bad_request(format!("invalid resource version: {error}")))?,
+        text => {
+            parse_version(text).map_err(|error| Status::bad_request(format!("invalid resource version: {error}")))?
+        }
     };
     if wanted == 0 {
         return Ok(newest);
@@ -242,7 +247,8 @@ mod tests {
         assert_eq!(parse_version("12"), Ok(12));
         assert_eq!(
             parse_version("abc"),
-            Err("resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax".to_owned())
+            Err("resourceVersion: Invalid value: \"abc\": strconv.ParseUint: parsing \"abc\": invalid syntax"
+                .to_owned())
         );
     }
 }

@@ -3,8 +3,8 @@
 //! normalize → default → storage version → strategy → validate → canonical form. Each step is called by name and in
 //! this order from `create` and `update`; nothing is registered.
 
-use crate::status::{Result, Status};
 use crate::environment::Environment;
+use crate::status::{Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata};
 use pintle_kinds::defaults;
 use pintle_kinds::strategy::{Context, NameRule, Path, Strategy};

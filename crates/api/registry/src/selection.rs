@@ -40,7 +40,11 @@ impl Selection {
         let labels = LabelSelector::parse(labels).map_err(|error| Status::bad_request(error.to_string()))?;
         let selector = FieldSelector::parse(fields).map_err(|error| Status::bad_request(error.to_string()))?;
         let terms = selector.terms().iter().map(|term| {
-            Ok(FieldTerm { source: source(resource, hub, &term.field)?, value: Str::new(&term.value), equal: !term.negated })
+            Ok(FieldTerm {
+                source: source(resource, hub, &term.field)?,
+                value: Str::new(&term.value),
+                equal: !term.negated,
+            })
         });
         Ok(Selection { labels, fields: terms.collect::<Result<Vec<_>>>()? })
     }

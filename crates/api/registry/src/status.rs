@@ -75,7 +75,8 @@ impl Status {
 
     /// The path leads nowhere.
     pub fn no_such_path() -> Self {
-        Status::new(404, "NotFound", "the server could not find the requested resource").with_details(Details::default())
+        Status::new(404, "NotFound", "the server could not find the requested resource")
+            .with_details(Details::default())
     }
 
     pub fn already_exists(resource: &Resource, name: &str) -> Self {
@@ -117,8 +118,7 @@ impl Status {
     }
 
     pub fn not_acceptable(accepted: &[&str]) -> Self {
-        let message =
-            format!("only the following media types are accepted: {}", accepted.join(", "));
+        let message = format!("only the following media types are accepted: {}", accepted.join(", "));
         Status::new(406, "NotAcceptable", message)
     }
 

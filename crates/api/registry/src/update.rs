@@ -50,7 +50,8 @@ impl Registry {
             };
             let old = self.decode(target, &stored)?;
             let mut reserved = Reserved::default();
-            let (object, named_version, warnings) = self.prepare_update(target, update, &old, options, &mut reserved)?;
+            let (object, named_version, warnings) =
+                self.prepare_update(target, update, &old, options, &mut reserved)?;
             if object == without_version(&old) {
                 return Ok(Written { payload: Payload::Stored(stored), created: false, warnings });
             }
@@ -60,14 +61,20 @@ impl Registry {
                 self.finish(target, &mut object);
                 return Ok(Written { payload: Payload::Value(Box::new(object)), created: false, warnings });
             }
-            let others = self.allocation_writes(target, Some(&object).filter(|_| !self.is_finished(target, &object)), Some(&old))?;
+            let others = self.allocation_writes(
+                target,
+                Some(&object).filter(|_| !self.is_finished(target, &object)),
+                Some(&old),
+            )?;
             reserved.committing();
             let outcome = self.replace(target, &stored, &object, others).await;
             reserved.settled();
             match outcome {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
                 // A later write is of what was allocated, and not what the client named.
-                Err(CommitError::Conflict { index, .. }) if (index > 0 || !named_version) && attempt < ATTEMPTS => continue,
+                Err(CommitError::Conflict { index, .. }) if (index > 0 || !named_version) && attempt < ATTEMPTS => {
+                    continue;
+                }
                 Err(CommitError::Conflict { actual: None, .. }) => return Err(target.not_found()),
                 Err(CommitError::Conflict { .. }) => return Err(Status::modified(target.resource, &target.name)),
                 Err(error) => return Err(commit_failed(&error)),
@@ -93,7 +100,8 @@ impl Registry {
         writes.extend(others);
         self.store.commit(Transaction { writes }).await?;
         // The answer shows the state that the removal found, at the revision it had.
-        let image = Image::from_record(&record, stored.revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;
+        let image =
+            Image::from_record(&record, stored.revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;
         Ok(Arc::new(Object::new(target.key().into(), target.storage.prefix.len(), stored.revision, image)))
     }
 
