@@ -69,8 +69,6 @@ pub struct Config {
     pub service_cluster_ip_ranges: Vec<IpRange>,
     /// `--service-node-port-range`, first and last.
     pub service_node_ports: (u16, u16),
-    /// `--allow-privileged`.
-    pub allow_privileged: bool,
     /// `--service-account-issuer`, the first one signs.
     pub service_account_issuers: Vec<String>,
     /// `--service-account-key-file`.
@@ -249,7 +247,6 @@ pub(crate) struct Draft {
     authorization_modes: Vec<Mode>,
     service_cluster_ip_ranges: Option<Vec<IpRange>>,
     service_node_ports: Option<(u16, u16)>,
-    allow_privileged: bool,
     service_account_issuers: Vec<String>,
     service_account_key_files: Vec<PathBuf>,
     service_account_signing_key_file: Option<PathBuf>,
@@ -304,7 +301,6 @@ impl Draft {
             authorization_modes: self.authorization_modes,
             service_cluster_ip_ranges: self.service_cluster_ip_ranges.unwrap_or(default_range),
             service_node_ports: self.service_node_ports.unwrap_or((30000, 32767)),
-            allow_privileged: self.allow_privileged,
             service_account_issuers: self.service_account_issuers,
             service_account_key_files: self.service_account_key_files,
             service_account_signing_key_file: self.service_account_signing_key_file,

@@ -115,6 +115,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.settings = Settings {
         max_mutating_in_flight: config.max_mutating_requests_inflight.into(),
         max_read_only_in_flight: config.max_requests_inflight.into(),
+        request_timeout: config.request_timeout,
         min_request_timeout_seconds: config.min_request_timeout.as_secs(),
         server_address: format!("{advertised}:{}", config.secure_port),
     };

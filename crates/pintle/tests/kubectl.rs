@@ -609,11 +609,10 @@ fn pipe(kubectl: &Kubectl, input: &[u8], line: &str) -> String {
 }
 
 #[test]
-#[ignore = "what the server does not do yet"]
-fn not_yet() {
+fn what_must_not_be_done_is_refused() {
     let Some(kubectl) = Kubectl::start() else { return };
     kubectl.table(&[
-        ("auth can-i list secrets --as=somebody", 1, &["no"], &[]),
+        ("auth can-i list secrets --as=somebody", 1, &["impersonation is not supported"], &["yes"]),
         ("delete ns default", 1, &["(Forbidden)", "this namespace may not be deleted"], &[]),
     ]);
 }

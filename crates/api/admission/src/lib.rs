@@ -8,6 +8,7 @@ mod default_tolerations;
 mod fields;
 mod limit_ranger;
 mod limits;
+mod namespace_lifecycle;
 mod plugin;
 mod pod_topology_labels;
 mod priority;
@@ -24,7 +25,7 @@ mod volume_resize;
 
 use pintle_auth::Authorizer;
 use pintle_registry::status::Result;
-use pintle_registry::{Admission, AdmissionRequest};
+use pintle_registry::{Admission, AdmissionRequest, Registry, Target};
 use pintle_schema::Value;
 use plugin::Plugin;
 use request::{Phase, Request};
@@ -74,5 +75,9 @@ impl Admission for Chain {
             validate(&request, object, warnings)?;
         }
         Ok(())
+    }
+
+    fn delete(&self, _: &Registry, target: &Target, _: &Value) -> Result<()> {
+        namespace_lifecycle::check_deletion(target)
     }
 }

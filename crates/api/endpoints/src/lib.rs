@@ -36,12 +36,15 @@ use pintle_auth::{Authenticator, Authorizer};
 use pintle_registry::Registry;
 use router::Router;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Limits and addresses that the flags set.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub max_mutating_in_flight: i64,
     pub max_read_only_in_flight: i64,
+    /// The longest time a request may take that is no watch.
+    pub request_timeout: Duration,
     /// The shortest time a watch without a timeout is kept open.
     pub min_request_timeout_seconds: u64,
     /// `host:port`, as `/api` tells it to clients.
@@ -53,6 +56,7 @@ impl Default for Settings {
         Settings {
             max_mutating_in_flight: 200,
             max_read_only_in_flight: 400,
+            request_timeout: Duration::from_secs(60),
             min_request_timeout_seconds: 1800,
             server_address: "127.0.0.1:6443".into(),
         }

@@ -16,7 +16,7 @@ use pintle_auth::{Attributes, Credentials, UserInfo};
 use pintle_kinds::resource::{Resource, Verbs};
 use pintle_registry::{Details, Requester, Status};
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// What every step after authentication knows.
 pub struct Context {
@@ -87,6 +87,7 @@ async fn steps(
     let action = path.map_or("", |path| verb(&request.method, path, &query));
     check_timeout(&query, path, action)?;
     let user = authenticate(&api, &request)?;
+    refuse_impersonation(&request)?;
     let Some(path) = path else { return outside_resources(api, user, query, request).await };
     let mutating = !matches!(action, "get" | "list" | "watch");
     let metered = api.clone();
@@ -109,8 +110,25 @@ async fn steps(
     if path.subresource.is_empty() {
         check_verb(&context.method, resource, path, action)?;
     }
-    let outcome = act(&context, resource, path, action, request).await;
-    with_deprecation(resource, outcome)
+    let limit = time_limit(&context);
+    let outcome = tokio::time::timeout(limit, act(&context, resource, path, action, request)).await;
+    with_deprecation(resource, outcome.unwrap_or_else(|_| Err(Status::timed_out())))
+}
+
+/// How long the request may take: what it asks for, at most what the server allows. A watch's stream has its own limit.
+fn time_limit(context: &Context) -> Duration {
+    let allowed = context.api.settings.request_timeout;
+    let asked = pintle_schema::Duration::parse(context.query.get("timeout")).ok();
+    let asked = asked.and_then(|asked| u64::try_from(asked.nanos).ok()).filter(|nanos| *nanos > 0);
+    asked.map_or(allowed, |nanos| allowed.min(Duration::from_nanos(nanos)))
+}
+
+/// Acting as somebody else is not built yet, and must not be taken for acting as oneself.
+fn refuse_impersonation(request: &Request) -> Result<(), Status> {
+    match request.headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
+        true => Err(Status::new(501, "NotImplemented", "impersonation is not supported by this server")),
+        false => Ok(()),
+    }
 }
 
 /// negotiate → read, watch or write.

@@ -31,6 +31,12 @@ pub trait Admission: Send + Sync {
     /// # Errors
     /// The write is refused.
     fn validate(&self, request: &AdmissionRequest<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()>;
+
+    /// Judges the deletion of a stored object.
+    ///
+    /// # Errors
+    /// The deletion is refused.
+    fn delete(&self, registry: &Registry, target: &Target, old: &Value) -> Result<()>;
 }
 
 /// Admits everything as it is.
@@ -42,6 +48,10 @@ impl Admission for AdmitAll {
     }
 
     fn validate(&self, _: &AdmissionRequest<'_>, _: &Value, _: &mut Vec<String>) -> Result<()> {
+        Ok(())
+    }
+
+    fn delete(&self, _: &Registry, _: &Target, _: &Value) -> Result<()> {
         Ok(())
     }
 }

@@ -43,6 +43,7 @@ impl Registry {
             let stored = target.get()?;
             self.check_preconditions(target, &stored, options)?;
             let old = self.decode(target, &stored)?;
+            self.admission.delete(self, target, &old)?;
             let uid = stored.image.uid().to_owned();
             let outcome = match self.decide(target, &old, options) {
                 Decision::Remove(None) if options.dry_run => Ok((Payload::Stored(stored), true)),

@@ -150,6 +150,12 @@ impl Status {
         Status::new(500, "", message)
     }
 
+    /// The request took longer than it may.
+    pub fn timed_out() -> Self {
+        let message = "Timeout: request did not complete within the allotted timeout";
+        Status::new(504, "Timeout", message).with_details(Details::default())
+    }
+
     /// A resourceVersion that the server has not reached yet.
     pub fn too_large_resource_version(requested: u64, current: u64) -> Self {
         let message = format!("Timeout: Too large resource version: {requested}, current: {current}");

@@ -232,7 +232,10 @@ pub static OWN_FLAGS: &[Flag] = &[
         name: "allow-privileged",
         value: "",
         help: "Whether pods may have privileged containers (false).",
-        apply: |draft, value| values::boolean(value).map(|on| draft.allow_privileged = on),
+        apply: |_, value| match values::boolean(value)? {
+            true => Ok(()),
+            false => Err("privileged containers cannot be forbidden yet".to_owned()),
+        },
     },
     Flag {
         name: "service-account-issuer",

@@ -85,16 +85,6 @@ impl IpRange {
         Ok(IpRange { network, prefix_bits })
     }
 
-    /// The network's address.
-    pub fn network(&self) -> IpAddr {
-        self.network
-    }
-
-    /// The length of the prefix.
-    pub fn prefix_bits(&self) -> u8 {
-        self.prefix_bits
-    }
-
     /// The bits that tell the addresses of the range apart.
     pub fn host_bits(&self) -> u8 {
         match self.network {
