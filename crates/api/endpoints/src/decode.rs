@@ -83,7 +83,7 @@ fn head(expected: &Expected<'_>, format: Format, bytes: &[u8]) -> Result<Head> {
     match format {
         Format::Protobuf => {
             let envelope = protobuf::decode_envelope(bytes)
-                .map_err(|error| unrecognized(&format!("couldn't get version/kind; {error} ({})", preview(bytes))))?;
+                .map_err(|error| unrecognized(&format!("{error} ({})", preview(bytes))))?;
             Ok(Head { api_version: envelope.api_version.to_string(), kind: envelope.kind.to_string() })
         }
         Format::Json | Format::Yaml => {
@@ -92,11 +92,12 @@ fn head(expected: &Expected<'_>, format: Format, bytes: &[u8]) -> Result<Head> {
             };
             let head = match format {
                 Format::Json => json::type_meta(bytes),
-                _ => yaml::parse(bytes, Strictness::Ignore).and_then(|decoded| {
-                    let mut json = Vec::new();
-                    json::encode(&decoded.value, &mut json);
-                    json::type_meta(&json)
-                }),
+                _ => {
+                    // YAML is made JSON before anybody asks for its kind.
+                    let decoded = yaml::parse(bytes, Strictness::Ignore)
+                        .map_err(|error| unrecognized(&format!("{error} ({})", preview(bytes))))?;
+                    json::type_meta(&json::to_vec(&decoded.value))
+                }
             };
             let head = head.map_err(fail)?;
             Ok(Head { api_version: head.api_version.to_string(), kind: head.kind.to_string() })

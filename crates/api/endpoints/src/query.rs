@@ -16,8 +16,10 @@ use pintle_validation::metadata::validate_field_manager;
 pub struct Query(Vec<(String, String)>);
 
 impl Query {
+    /// Reads a query. Pairs that are malformed are left out, as the reference does: those with an escape that is none
+    /// or a semicolon.
     pub fn parse(query: &str) -> Self {
-        let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+        let pairs = query.split('&').filter(|pair| !pair.is_empty() && well_formed(pair)).map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let text = |part: &str| decode(&part.replace('+', " ")).into_owned();
             (text(key), text(value))
@@ -69,6 +71,11 @@ impl Query {
             Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
         })
     }
+}
+
+fn well_formed(pair: &str) -> bool {
+    let escape = |after: &str| matches!(after.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    !pair.contains(';') && pair.split('%').skip(1).all(escape)
 }
 
 /// How strictly bodies are read.
@@ -311,4 +318,16 @@ fn judge_delete<'a>(
     }
     options.dry_run = dry_run(dry_run_values, &mut errors);
     judged("DeleteOptions", errors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn malformed_pairs_are_left_out() {
+        let query = Query::parse("a=%zz&%4=1&b=%4&c=1;d=2&&e=%41+b%25&f");
+        let pairs: Vec<_> = query.iter().collect();
+        assert_eq!(pairs, [("e", "A b%"), ("f", "")]);
+    }
 }

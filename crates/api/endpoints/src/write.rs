@@ -235,11 +235,19 @@ impl Patch {
     pub fn read(kind: PatchType, bytes: &[u8], validation: FieldValidation) -> Result<Self> {
         let decoded = json::parse(bytes, Strictness::Collect).map_err(|error| match kind {
             PatchType::Merge if validation == FieldValidation::Ignore => Status::bad_request("Invalid JSON Patch"),
+            PatchType::Strategic => Status::bad_request(error.to_string()),
+            PatchType::Json if validation == FieldValidation::Ignore => Status::bad_request(error.to_string()),
             _ => Status::bad_request(format!("error decoding patch: {error}")),
         })?;
         let mut problems: Vec<String> = decoded.problems.iter().map(StrictProblem::to_string).collect();
-        if kind == PatchType::Json {
-            problems.extend(json_patch::check(&decoded.value).map_err(|error| patch_failed(&error))?);
+        if validation != FieldValidation::Ignore {
+            match kind {
+                PatchType::Json => {
+                    problems.extend(json_patch::check(&decoded.value).map_err(|error| patch_failed(&error))?);
+                }
+                PatchType::Merge => merge_patch::check(&decoded.value).map_err(|error| patch_failed(&error))?,
+                PatchType::Strategic | PatchType::Apply => {}
+            }
         }
         Ok(Patch { kind, value: decoded.value, problems })
     }
@@ -267,6 +275,12 @@ impl Patch {
         let (kind, api_version) = (stored.str_at(&["kind"]).to_owned(), stored.str_at(&["apiVersion"]).to_owned());
         if self.kind == PatchType::Strategic {
             pintle_registry::set_type(&mut patched, &api_version, &kind);
+        }
+        if patched.as_map().is_none()
+            && let Err(error) = json::type_meta(&json::to_vec(&patched))
+        {
+            let why = format!("couldn't get version/kind; json parse error: {error}");
+            return Err(self.invalid(&patched, &why));
         }
         self.check_type(&patched, &api_version, &kind)?;
         let strictness = match query.field_validation {
@@ -298,7 +312,7 @@ impl Patch {
         strictness: Strictness,
     ) -> std::result::Result<Decoded, DecodeError> {
         match self.kind {
-            PatchType::Strategic => json::conform(schema, patched, strictness),
+            PatchType::Strategic => json::restore(schema, patched, strictness),
             _ => json::conform_json(schema, patched, strictness),
         }
     }
@@ -327,7 +341,14 @@ impl Patch {
     fn invalid(&self, patched: &Value, why: &str) -> Status {
         let shown = match self.kind {
             PatchType::Strategic => go_text::plain(&self.value),
-            _ => json::to_string(patched),
+            kind => {
+                let mut patched = patched.clone();
+                match kind {
+                    PatchType::Json => json_patch::sort_touched(&mut patched, &self.value),
+                    _ => merge_patch::sort_touched(&mut patched, &self.value),
+                }
+                json::to_string(&patched)
+            }
         };
         let mut errors = pintle_validation::ErrorList::default();
         errors.invalid("patch", shown, why);

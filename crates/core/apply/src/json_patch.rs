@@ -205,6 +205,35 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, '
     }
 }
 
+/// Sorts the keys of the objects that the reference opens to do a patch: it shows them so when it shows the result.
+pub fn sort_touched(patched: &mut Value, patch: &Value) {
+    sort_keys(patched);
+    for operation in patch.as_list().unwrap_or(&[]) {
+        for path in ["from", "path"].map(|name| operation.str_at(&[name])) {
+            let mut parts: Vec<&str> = path.split('/').skip(1).collect();
+            parts.pop();
+            let mut parent = &mut *patched;
+            for part in parts {
+                let part = unescape(part);
+                let below = match parent {
+                    Value::Map(map) => map.get_mut(&part),
+                    Value::List(items) => index(&part, items.len()).ok().and_then(|at| items.get_mut(at)),
+                    _ => None,
+                };
+                let Some(below) = below else { break };
+                sort_keys(below);
+                parent = below;
+            }
+        }
+    }
+}
+
+pub(crate) fn sort_keys(value: &mut Value) {
+    if let Value::Map(map) = value {
+        map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
+    }
+}
+
 /// `~1` is a slash and `~0` a tilde, read in one pass: `~01` is `~1`. Other tildes stand for themselves.
 fn unescape(part: &str) -> Cow<'_, str> {
     if !part.contains('~') {

@@ -57,6 +57,24 @@ fn merge(document: &mut Map, patch: Map) {
     }
 }
 
+/// Sorts the keys of the objects that the reference opens to merge a patch: it shows them so when it shows the result.
+pub fn sort_touched(merged: &mut Value, patch: &Value) {
+    crate::json_patch::sort_keys(merged);
+    match (merged, patch) {
+        (Value::Map(merged), Value::Map(patch)) => {
+            for (key, below) in patch.iter() {
+                if let Some(merged) = merged.get_mut(key) {
+                    sort_touched(merged, below);
+                }
+            }
+        }
+        (Value::List(merged), Value::List(patch)) => {
+            merged.iter_mut().zip(patch).for_each(|(merged, patch)| sort_touched(merged, patch));
+        }
+        _ => {}
+    }
+}
+
 /// Removes null members of objects, also of those in lists; null items of lists stay.
 fn drop_nulls(value: &mut Value) {
     match value {
@@ -134,6 +152,16 @@ mod tests {
             }
             _ => result == patch,
         }
+    }
+
+    #[test]
+    fn what_a_patch_opens_is_shown_sorted() {
+        let document = value!({"m": {"y": {"b": 1, "a": 2}, "x": {"d": 1}}, "d": {}});
+        let patch = value!({"m": {"x": {"c": 2}, "w": [{"f": 1, "e": 2}]}});
+        let Ok(mut result) = merged(&document, &patch) else { panic!("{patch:?} is an object") };
+        sort_touched(&mut result, &patch);
+        let wanted = value!({"d": {}, "m": {"w": [{"e": 2, "f": 1}], "x": {"c": 2, "d": 1}, "y": {"b": 1, "a": 2}}});
+        assert_eq!(format!("{result:?}"), format!("{wanted:?}"));
     }
 
     #[test]

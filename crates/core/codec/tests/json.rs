@@ -209,6 +209,30 @@ fn a_tree_is_brought_under_a_schema() {
 }
 
 #[test]
+fn what_a_tree_cannot_be_restored_to_is_told_as_go_tells_it() {
+    for (spec, wanted) in [
+        (value!("x"), "cannot restore struct from: string"),
+        (value!({"parts": {"name": "c"}}), "cannot restore slice from map"),
+        (value!({"limits": ["x"]}), "cannot restore map from slice"),
+        (value!({"limits": "x"}), "cannot restore map from string"),
+        (value!({"extra": {"a": "b"}}), "cannot restore slice from string"),
+        (value!({"replicas": "3"}), "unrecognized type: int32"),
+        (value!({"replicas": 1.5}), "cannot convert float64 to int32"),
+        (value!({"enabled": "true"}), "unrecognized type: bool"),
+        (value!({"parts": [{"name": 1}]}), "cannot convert int64 to string"),
+        (value!({"parts": [{"name": true}]}), "unrecognized type: string"),
+        (value!({"data": {"a": "*"}}), "error decoding from json: illegal base64 data at input byte 0"),
+        (value!({"renewed": 5}), "json: cannot unmarshal number into Go value of type string"),
+    ] {
+        let restored = json::restore(Thing::schema(), value!({"spec": (spec.clone())}), Strictness::Ignore);
+        assert_eq!(restored.map(|_| ()).map_err(|error| error.to_string()), Err(wanted.to_owned()), "{spec:?}");
+    }
+    let tree = value!({"spec": {"replicas": (Value::Float(2.0)), "ratio": 1}});
+    let restored = json::restore(Thing::schema(), tree, Strictness::Ignore).expect("valid");
+    assert_eq!(restored.value, value!({"spec": {"replicas": 2, "ratio": (Value::Float(1.0))}}));
+}
+
+#[test]
 fn type_meta_is_found_whatever_its_case() {
     let found = json::type_meta(br#"{"KIND":"Thing","spec":{"kind":1},"apiVersion":"v1"}"#).expect("valid");
     assert_eq!((found.kind.as_str(), found.api_version.as_str()), ("Thing", "v1"));

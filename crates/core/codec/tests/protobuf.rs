@@ -76,6 +76,9 @@ fn the_envelope_holds_what_the_object_is() {
     assert_eq!((envelope.api_version, envelope.kind, envelope.content_type), ("v1", "Thing", ""));
     assert_eq!(envelope.raw, encode(&object));
     assert!(protobuf::decode_envelope(b"{}").is_err());
+    for (bytes, wanted) in [(b"".as_slice(), "empty data"), (b"k8s\0", "empty body")] {
+        assert_eq!(protobuf::decode_envelope(bytes).map_err(|error| error.to_string()), Err(wanted.to_owned()));
+    }
 }
 
 #[test]

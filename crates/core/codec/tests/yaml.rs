@@ -50,6 +50,7 @@ fn what_is_no_yaml_is_told_as_the_reference_tells_it() {
         ("a: 1\nb: c: d\n", "yaml: line 2: mapping values are not allowed in this context"),
         ("{", "yaml: line 1: did not find expected node content"),
         ("a: *x\n", "yaml: unknown anchor 'x' referenced"),
+        ("é: &m {name: [*m]}\n", "yaml: anchor 'm' value contains itself"),
         ("a: !!int x\n", "yaml: cannot decode !!str `x` as a !!int"),
         ("a: .nan\n", "json: unsupported value: NaN"),
         ("{{b}: c}\n", r#"yaml: invalid map key: map[interface {}]interface {}{"b":interface {}(nil)}"#),

@@ -25,6 +25,30 @@ fn is_unprocessable<T: std::fmt::Debug>(result: Result<T, PatchError>, patch: &V
 }
 
 #[test]
+fn what_a_patch_opens_is_shown_sorted() {
+    let rows = [
+        (
+            value!([{"op": "add", "path": "/data/k", "value": {"z": 1, "a": 2}}]),
+            [vec!["data", "metadata"], vec!["name", "labels", "finalizers"]],
+        ),
+        (
+            value!([{"op": "remove", "path": "/metadata/name"}]),
+            [vec!["data", "metadata"], vec!["finalizers", "labels"]],
+        ),
+    ];
+    for (patch, wanted) in rows {
+        let mut result = apply(config_map(), &patch).expect("it applies");
+        sort_touched(&mut result, &patch);
+        let keys = |value: Option<&Value>| -> Vec<String> {
+            value.and_then(Value::as_map).map(|map| map.keys().map(ToString::to_string).collect()).unwrap_or_default()
+        };
+        assert_eq!([keys(Some(&result)), keys(result.get("metadata"))], wanted, "{patch:?}");
+        let added = keys(result.at(&["data", "k"]));
+        assert!(added.is_empty() || added == ["z", "a"], "what the patch brings stays as it came");
+    }
+}
+
+#[test]
 fn items_of_lists() {
     let rows = [
         (value!([{"op": "add", "path": "/metadata/finalizers/0", "value": "n"}]), value!(["n", "a", "b"])),

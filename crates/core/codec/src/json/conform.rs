@@ -6,16 +6,16 @@ use crate::error::{DecodeError, StrictProblem};
 use crate::gotypes;
 use crate::shape::{self, Frame, Problems, Refusals, Written};
 use crate::{Decoded, Strictness};
-use pintle_schema::{Form, Map, Str, Struct, Type, Value};
+use pintle_schema::{Form, Map, Str, Struct, Type, Value, base64};
 use std::borrow::Cow;
 
 /// The checks and changes of decoding on a tree whose numbers have no spelling: `2.0` is an integer. For trees out of
-/// YAML, strategic patches, apply and conversion.
+/// YAML, apply and conversion.
 ///
 /// # Errors
 /// A value has not the type or format of its field.
 pub fn conform(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
-    run(schema, value, strictness, false)
+    run(schema, value, strictness, Manner::Tree)
 }
 
 /// The same for a tree out of JSON, where `2.0` is no integer. For JSON patches and merge patches.
@@ -23,12 +23,21 @@ pub fn conform(schema: &Struct, value: Value, strictness: Strictness) -> Result<
 /// # Errors
 /// A value has not the type or format of its field.
 pub fn conform_json(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
-    run(schema, value, strictness, true)
+    run(schema, value, strictness, Manner::Written)
 }
 
-fn run(schema: &Struct, value: Value, strictness: Strictness, as_written: bool) -> Result<Decoded, DecodeError> {
+/// The same as [`conform`] where the reference restores an object from a tree without decoding, which has texts of its
+/// own for wrong types. For strategic patches.
+///
+/// # Errors
+/// A value has not the type or format of its field.
+pub fn restore(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
+    run(schema, value, strictness, Manner::Restored)
+}
+
+fn run(schema: &Struct, value: Value, strictness: Strictness, manner: Manner) -> Result<Decoded, DecodeError> {
     let problems = Problems { wanted: strictness == Strictness::Collect, list: Vec::new() };
-    let mut walk = Walk { as_written, problems, refusals: Refusals::default() };
+    let mut walk = Walk { manner, problems, refusals: Refusals::default() };
     let value = walk.structure(schema, value, &Frame::Root);
     match walk.refusals.take() {
         Some(error) => Err(error),
@@ -36,9 +45,18 @@ fn run(schema: &Struct, value: Value, strictness: Strictness, as_written: bool) 
     }
 }
 
+/// Where the tree comes from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    Tree,
+    /// Out of JSON: a float is none of the integers, even if it is whole.
+    Written,
+    /// Never was JSON: wrong types are told as misfits of Go values.
+    Restored,
+}
+
 struct Walk {
-    /// A float is none of the integers, even if it is whole.
-    as_written: bool,
+    manner: Manner,
     problems: Problems,
     refusals: Refusals,
 }
@@ -78,6 +96,14 @@ impl Walk {
     }
 
     fn scalar(&mut self, ty: &Type, value: &Value, frame: &Frame<'_>) -> Value {
+        if self.manner == Manner::Restored
+            && let Some(misfit) = misfit(ty, value, frame)
+        {
+            self.refusals.note(DecodeError::WrongType(misfit));
+            return Value::Null;
+        }
+        // What decodes itself knows nothing of the field it stands in.
+        let frame = if self.manner == Manner::Restored { &Frame::Root } else { frame };
         let literal;
         let written = match value {
             Value::Null => return Value::Null,
@@ -101,7 +127,7 @@ impl Walk {
         let mut bytes = Vec::new();
         write_float(float, &mut bytes);
         let mut literal = String::from_utf8(bytes).unwrap_or_default();
-        if self.as_written && !literal.contains(['.', 'e']) {
+        if self.manner == Manner::Written && !literal.contains(['.', 'e']) {
             literal.push_str(".0");
         }
         literal
@@ -111,6 +137,11 @@ impl Walk {
         match (schema.form, value) {
             (_, Value::Null) => Value::Null,
             (Form::Plain, Value::Map(map)) => self.object(schema, map, frame),
+            (Form::Plain, other) if self.manner == Manner::Restored => {
+                let misfit = format!("cannot restore struct from: {}", go_kind(&other));
+                self.refusals.note(DecodeError::WrongType(misfit));
+                Value::Null
+            }
             (Form::Plain, other) => {
                 self.refusals.note(shape::unmarshal_error(other.json_kind(), &gotypes::of_struct(schema), frame));
                 Value::Null
@@ -165,5 +196,47 @@ impl Walk {
             }
         }
         Value::Map(Map::from_entries(entries))
+    }
+}
+
+/// Go's kind of a value in a tree.
+fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "invalid",
+        Value::Bool(_) => "bool",
+        Value::Int(_) => "int64",
+        Value::Float(_) => "float64",
+        Value::String(_) => "string",
+        Value::List(_) => "slice",
+        Value::Map(_) => "map",
+    }
+}
+
+/// Why Go cannot set a value of the type to one of a tree; `None` when it can, or when the type decodes itself. Of
+/// structs only wrappers come here, which are slices.
+fn misfit(ty: &Type, value: &Value, frame: &Frame<'_>) -> Option<String> {
+    let unrecognized = |kind: &str| Some(format!("unrecognized type: {kind}"));
+    let unconverted = |kind: &str| Some(format!("cannot convert {} to {kind}", go_kind(value)));
+    match (ty, value) {
+        (Type::String | Type::Enum(_), Value::String(_)) | (Type::Bool, Value::Bool(_)) => None,
+        // Go knows a conversion from integers to strings, and JSON does not.
+        (Type::String | Type::Enum(_), Value::Int(_)) => unconverted(&gotypes::name(ty, frame.field())),
+        (Type::String | Type::Enum(_), _) => unrecognized("string"),
+        (Type::Bool, _) => unrecognized("bool"),
+        (Type::Int32 | Type::Int64 | Type::Float64, Value::Int(_)) | (Type::Float64, Value::Float(_)) => None,
+        (Type::Int32 | Type::Int64, Value::Float(float)) if float.fract() == 0.0 => None,
+        (Type::Int32, Value::Float(_)) => unconverted("int32"),
+        (Type::Int64, Value::Float(_)) => unconverted("int64"),
+        (Type::Int32, _) => unrecognized("int32"),
+        (Type::Int64, _) => unrecognized("int64"),
+        (Type::Float64, _) => unrecognized("float64"),
+        (Type::Bytes, Value::String(text)) => {
+            base64::decode(text).err().map(|error| format!("error decoding from json: {error}"))
+        }
+        (Type::List(_) | Type::Bytes | Type::Struct(_), _) => {
+            Some(format!("cannot restore slice from {}", go_kind(value)))
+        }
+        (Type::Map(_), _) => Some(format!("cannot restore map from {}", go_kind(value))),
+        _ => None,
     }
 }

@@ -11,7 +11,7 @@ pub(crate) mod keys;
 pub(crate) mod scan;
 mod type_meta;
 
-pub use conform::{conform, conform_json};
+pub use conform::{conform, conform_json, restore};
 pub use type_meta::{TypeMeta, type_meta};
 
 use crate::error::DecodeError;

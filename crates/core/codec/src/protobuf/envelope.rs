@@ -42,12 +42,18 @@ fn write(api_version: &str, kind: &str, out: &mut Vec<u8>, raw: impl FnOnce(&mut
 /// Reads an envelope.
 ///
 /// # Errors
-/// The magic bytes are missing or the message is broken.
+/// The magic bytes are missing, nothing follows them, or the message is broken.
 pub fn decode_envelope(bytes: &[u8]) -> Result<Envelope<'_>, DecodeError> {
+    if bytes.is_empty() {
+        return Err(DecodeError::Syntax("empty data".to_owned()));
+    }
     let Some(message) = bytes.strip_prefix(MAGIC) else {
         let text = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]";
         return Err(DecodeError::Syntax(text.to_owned()));
     };
+    if message.is_empty() {
+        return Err(DecodeError::Syntax("empty body".to_owned()));
+    }
     let mut envelope = Envelope::default();
     let mut fields = Reader::new(message);
     while let Some((number, payload)) = fields.next()? {

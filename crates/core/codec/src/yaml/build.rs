@@ -14,7 +14,7 @@ use std::collections::HashMap;
 type Build<T> = Result<T, DecodeError>;
 
 /// The value of a document, and the keys that stand twice in a map.
-pub(super) fn value(document: &Document) -> Build<(Value, Vec<String>)> {
+pub(super) fn value(document: &Document<'_>) -> Build<(Value, Vec<String>)> {
     let mut builder =
         Builder { document, decoded: 0, aliased: 0, inside: Vec::new(), depth: 0, duplicates: Vec::new() };
     let tree = builder.tree(document.root)?;
@@ -98,7 +98,7 @@ struct Entries {
 }
 
 struct Builder<'d> {
-    document: &'d Document,
+    document: &'d Document<'d>,
     /// Nodes decoded so far, and how many of them inside aliases: their ratio is bounded.
     decoded: u64,
     aliased: u64,
@@ -140,8 +140,8 @@ impl<'d> Builder<'d> {
                 let mut entries = Entries::default();
                 self.mapping(children, &mut entries).map(|()| Tree::Map(entries.list))
             }
-            Kind::Alias { of } => {
-                self.enter_alias(id)?;
+            Kind::Alias { of, at } => {
+                self.enter_alias(id, *at)?;
                 let tree = self.tree(*of);
                 self.inside.pop();
                 tree
@@ -151,9 +151,9 @@ impl<'d> Builder<'d> {
         tree
     }
 
-    fn enter_alias(&mut self, id: NodeId) -> Build<()> {
+    fn enter_alias(&mut self, id: NodeId, at: usize) -> Build<()> {
         if self.inside.contains(&id) {
-            return Err(error("anchor value contains itself"));
+            return Err(error(&format!("anchor '{}' value contains itself", self.document.alias_name(at))));
         }
         self.inside.push(id);
         Ok(())
@@ -209,9 +209,9 @@ impl<'d> Builder<'d> {
         let want_map = || error("map merge requires map or sequence of maps as the value");
         match &self.node(id)?.kind {
             Kind::Mapping(children) => self.nested(|builder| builder.mapping(children, entries)),
-            Kind::Alias { of } => match &self.node(*of)?.kind {
+            Kind::Alias { of, at } => match &self.node(*of)?.kind {
                 Kind::Mapping(children) => {
-                    self.enter_alias(id)?;
+                    self.enter_alias(id, *at)?;
                     self.count()?;
                     let merged = self.nested(|builder| builder.mapping(children, entries));
                     self.inside.pop();

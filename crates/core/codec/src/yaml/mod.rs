@@ -6,6 +6,7 @@
 mod build;
 mod emit;
 mod nodes;
+mod reader;
 mod resolve;
 
 use crate::error::{DecodeError, StrictProblem};
@@ -28,7 +29,8 @@ pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<D
 /// # Errors
 /// The input is not YAML. The text starts with `yaml: `.
 pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
-    let Some(document) = nodes::read(bytes)? else {
+    let text = reader::text(bytes)?;
+    let Some(document) = nodes::read(text)? else {
         return Ok(Decoded { value: Value::Null, problems: Vec::new() });
     };
     let (value, duplicates) = build::value(&document)?;

@@ -3,7 +3,6 @@
 //! Nodes are numbered; an alias is the number of what it stands for, so nothing is expanded here.
 
 use crate::error::DecodeError;
-use crate::json::scan::as_text;
 use crate::limits;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 use std::borrow::Cow;
@@ -29,32 +28,41 @@ pub(super) enum Kind {
     Mapping(Vec<NodeId>),
     Alias {
         of: NodeId,
+        /// Where it stands, in characters.
+        at: usize,
     },
 }
 
-pub(super) struct Document {
+pub(super) struct Document<'t> {
+    text: &'t str,
     pub(super) nodes: Vec<Node>,
     pub(super) root: NodeId,
 }
 
+impl Document<'_> {
+    /// The name of the alias that stands at a place.
+    pub(super) fn alias_name(&self, at: usize) -> String {
+        alias_name(self.text, at)
+    }
+}
+
 /// Reads the first document; `None` when there is none.
-pub(super) fn read(bytes: &[u8]) -> Result<Option<Document>, DecodeError> {
-    let text = as_text(bytes);
+pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut anchors: HashMap<usize, NodeId> = HashMap::new();
     let mut open: Vec<NodeId> = Vec::new();
-    for event in Parser::new_from_str(&text) {
-        let (event, span) = event.map_err(|error| failure(&error, &text))?;
+    for event in Parser::new_from_str(text) {
+        let (event, span) = event.map_err(|error| failure(&error, text))?;
         let line = span.start.line();
         let (kind, anchor) = match event {
-            Event::DocumentEnd => return Ok((!nodes.is_empty()).then_some(Document { nodes, root: 0 })),
+            Event::DocumentEnd => return Ok((!nodes.is_empty()).then_some(Document { text, nodes, root: 0 })),
             Event::StreamEnd => return Ok(None),
             Event::SequenceEnd | Event::MappingEnd => {
                 open.pop();
                 continue;
             }
             Event::Alias(anchor) => match anchors.get(&anchor) {
-                Some(of) => (Kind::Alias { of: *of }, 0),
+                Some(of) => (Kind::Alias { of: *of, at: span.start.index() }, 0),
                 None => return Err(error("unknown anchor referenced")),
             },
             Event::Scalar(text, style, anchor, tag) => {
@@ -100,9 +108,7 @@ fn failure(found: &ScanError, text: &str) -> DecodeError {
         _ => info,
     };
     if problem == "found unknown anchor" {
-        let name: String = text.chars().skip(found.marker().index()).skip_while(|char| *char != '*').skip(1).collect();
-        let end = name.find(|char: char| char.is_whitespace() || ",[]{}".contains(char)).unwrap_or(name.len());
-        return error(&format!("unknown anchor '{}' referenced", name.get(..end).unwrap_or("")));
+        return error(&format!("unknown anchor '{}' referenced", alias_name(text, found.marker().index())));
     }
     let line = found.marker().line();
     let by_parser = PARSER_PROBLEMS.contains(&problem);
@@ -111,6 +117,12 @@ fn failure(found: &ScanError, text: &str) -> DecodeError {
         0 => error(problem),
         line => error(&format!("line {}: {problem}", line + usize::from(!by_parser))),
     }
+}
+
+/// The name after the first `*` at or behind a place.
+fn alias_name(text: &str, at: usize) -> String {
+    let name = text.chars().skip(at).skip_while(|char| *char != '*').skip(1);
+    name.take_while(|char| !char.is_whitespace() && !",[]{}".contains(*char)).collect()
 }
 
 /// What the parser finds out, not the scanner.
