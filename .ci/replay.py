@@ -19,7 +19,12 @@ import tempfile
 import time
 import urllib.request
 
-TOKENS = 'admin-token,admin,1,"system:masters"\nalice-token,alice,2,"people"\nbob-token,bob,3,"people"\n'
+# The users that the cases were recorded with.
+TOKENS = """admin-token,admin,admin-uid,"system:masters"
+alice-token,alice,alice-uid,"developers,testers"
+bob-token,bob,bob-uid,"viewers"
+node-token,system:node:node-1,node-1-uid,"system:nodes"
+"""
 
 # Folders of contract cases that one server takes in any order and in parallel.
 CONFORMANCE = (
