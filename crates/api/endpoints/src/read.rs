@@ -28,7 +28,7 @@ pub fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<Answer>
 ///
 /// # Errors
 /// Options or selectors are wrong, or the version asked for cannot be had.
-pub fn list_or_watch(context: &Context, mut target: Target, path: &ResourcePath, wanted: Wanted) -> Result<Answer> {
+pub fn list_or_watch(context: &Context, target: Target, path: &ResourcePath, wanted: Wanted) -> Result<Answer> {
     let query = list_options(&context.query, path.legacy_watch)?;
     let include_object = include_object(&context.query, wanted)?;
     let hub = context.api.registry.hub(target.storage).unwrap_or(target.resource);
@@ -44,12 +44,6 @@ pub fn list_or_watch(context: &Context, mut target: Target, path: &ResourcePath,
         answer.body = body;
         return Ok(answer);
     }
-    if let Some(name) = selection.single_name().filter(|_| !target.namespace.is_empty() || !target.resource.namespaced)
-    {
-        // Only one object can match: its key bounds the walk.
-        target.name = name.to_owned();
-    }
-    target.name.clear();
     let page = registry.list(&target, &selection, &query.list)?;
     let presenter = Presenter { registry, target: &target, wanted, include_object };
     let mut answer = Answer::new(200, wanted.format.content_type(), "");

@@ -315,8 +315,10 @@ impl Presenter<'_> {
         head.truncate(head.len().saturating_sub(2));
         let mut bytes = head;
         bytes.reserve(page.items.len() * 512);
+        // Metadata of the beta version is written from the decoded object, so that is then needed whole.
+        let unprinted = if self.wanted.beta { Vec::new() } else { columns::unprinted() };
         for (at, object) in page.items.iter().enumerate() {
-            let value = self.registry.decode(self.target, object)?;
+            let value = self.registry.decode_printed(self.target, object, &unprinted)?;
             bytes.extend_from_slice(if at == 0 { b"{\"cells\":" } else { b",{\"cells\":" });
             json::encode(&Value::List((printer.cells)(&value, &now)), &mut bytes);
             let conditions = printer.conditions.map(|conditions| conditions(&value)).unwrap_or_default();

@@ -364,12 +364,12 @@ impl Watch {
             canonicalize((resource.schema)(), &mut object);
         }
         if self.wanted.shape == Shape::Table {
-            object = self.table_bookmark(&object, revision, initial_end);
+            object = self.table_bookmark(&object, revision);
         }
         self.put_value("BOOKMARK", &object, out);
     }
 
-    fn table_bookmark(&mut self, object: &Value, revision: Revision, initial_end: bool) -> Value {
+    fn table_bookmark(&mut self, object: &Value, revision: Revision) -> Value {
         let api = self.api.clone();
         let presenter = Presenter {
             registry: &api.registry,
@@ -379,7 +379,6 @@ impl Watch {
         };
         let mut meta = Map::new();
         meta.push(Str::new_static("resourceVersion"), revision.0.to_string().into());
-        let _ = initial_end;
         let rows = presenter.row(object).map(|row| vec![row]).unwrap_or_default();
         let table = presenter.table(meta, !self.columns_sent, rows);
         self.columns_sent = true;

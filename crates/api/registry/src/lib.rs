@@ -164,6 +164,15 @@ impl Registry {
         json::decode_trusted((target.storage.schema)(), object.image.json()).map_err(Status::internal)
     }
 
+    /// Decodes what a table prints of a stored object.
+    ///
+    /// # Errors
+    /// The stored bytes cannot be decoded.
+    pub fn decode_printed(&self, target: &Target, object: &Object, unprinted: &[json::Omitted]) -> Result<Value> {
+        json::decode_trusted_without((target.storage.schema)(), object.image.json(), unprinted)
+            .map_err(Status::internal)
+    }
+
     /// A storage-version object as the target's version shows it.
     pub fn to_served(&self, target: &Target, object: &mut Value) {
         if let Some(convert) = &target.storage.convert {

@@ -75,6 +75,14 @@ impl Registry {
         };
         let mut page =
             Page { items: Vec::new(), revision: start.revision, continue_token: String::new(), remaining: None };
+        let whole_names = !target.namespace.is_empty() || !target.resource.namespaced;
+        if let Some(name) = selection.single_name().filter(|_| whole_names) {
+            // A list by name is a look-up: it costs the same however many objects there are.
+            let key = format!("{from}{name}");
+            let found = objects.get(key.as_str()).filter(|object| selection.matches(object));
+            page.items.extend(found.filter(|_| after.as_ref().is_none_or(|after| key >= *after)).cloned());
+            return Ok(page);
+        }
         let mut rest = 0i64;
         for (key, object) in objects.range::<_, str>((lower, Bound::Unbounded)) {
             if !key.starts_with(&from) {

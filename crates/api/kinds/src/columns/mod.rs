@@ -31,7 +31,9 @@ mod storagemigration;
 mod tests;
 mod volume;
 
-use pintle_schema::Value;
+use pintle_schema::{ApiType, Struct, Value};
+use pintle_types::core::v1::{Container, PodSpec};
+use pintle_types::meta::v1::ObjectMeta;
 
 /// What a table says about one of its columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,33 @@ pub fn printer(group: &str, kind: &str) -> &'static Printer {
         .map(|entry| &entry.printer)
         .next()
         .unwrap_or(&DEFAULT)
+}
+
+/// Fields that no printer looks at, so that objects need not be decoded whole to be printed.
+pub fn unprinted() -> Vec<(&'static Struct, &'static str)> {
+    let pod = PodSpec::schema();
+    let container = Container::schema();
+    let metadata = ObjectMeta::schema();
+    vec![
+        (metadata, ObjectMeta::MANAGED_FIELDS.name()),
+        (pod, PodSpec::VOLUMES.name()),
+        (pod, PodSpec::AFFINITY.name()),
+        (pod, PodSpec::TOLERATIONS.name()),
+        (pod, PodSpec::SECURITY_CONTEXT.name()),
+        (pod, PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS.name()),
+        (container, Container::ENV.name()),
+        (container, Container::ENV_FROM.name()),
+        (container, Container::COMMAND.name()),
+        (container, Container::ARGS.name()),
+        (container, Container::PORTS.name()),
+        (container, Container::RESOURCES.name()),
+        (container, Container::VOLUME_MOUNTS.name()),
+        (container, Container::LIVENESS_PROBE.name()),
+        (container, Container::READINESS_PROBE.name()),
+        (container, Container::STARTUP_PROBE.name()),
+        (container, Container::LIFECYCLE.name()),
+        (container, Container::SECURITY_CONTEXT.name()),
+    ]
 }
 
 static TABLES: &[&[Entry]] = &[

@@ -18,6 +18,8 @@ pub(crate) struct Decoder<'a> {
     pub(crate) scanner: Scanner<'a>,
     /// Scalars are taken as they stand.
     pub(crate) trusted: bool,
+    /// Passed over.
+    pub(crate) omitted: &'a [super::Omitted],
     pub(crate) problems: Problems,
     pub(crate) refusals: Refusals,
 }
@@ -49,6 +51,10 @@ impl FieldCursor {
 }
 
 impl<'a> Decoder<'a> {
+    fn omits(&self, schema: &Struct, field: &Field) -> bool {
+        self.omitted.iter().any(|(owner, name)| std::ptr::eq(*owner, schema) && field.name.as_str() == *name)
+    }
+
     pub(crate) fn document(&mut self, schema: &Struct) -> Read<Value> {
         let value = self.structure(schema, &Frame::Root)?;
         self.scanner.end()?;
@@ -188,6 +194,7 @@ impl<'a> Decoder<'a> {
         let mut next = self.scanner.first_key()?;
         while let Some(key) = next {
             match cursor.find(schema, &key) {
+                Some((field, _)) if self.omits(schema, field) => self.scanner.skip()?,
                 Some((field, is_new)) => {
                     let name = field.name.as_str();
                     let inner = Frame::Field { parent: frame, owner: schema, name };

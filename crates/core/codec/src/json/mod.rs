@@ -66,7 +66,7 @@ pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeErro
 /// The input is not JSON, or a value has not the type or format of its field.
 pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
     let text = scan::as_text(bytes);
-    run(schema, &text, problems(strictness), false)
+    run(schema, &text, problems(strictness), false, &[])
 }
 
 /// Reads an object that this program wrote: scalars are taken as they stand, nothing is reported.
@@ -75,16 +75,34 @@ pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<D
 /// The input is not JSON or not of the schema's shape.
 pub fn decode_trusted(schema: &Struct, bytes: &[u8]) -> Result<Value, DecodeError> {
     let text = scan::as_text(bytes);
-    run(schema, &text, problems(Strictness::Ignore), true).map(|decoded| decoded.value)
+    run(schema, &text, problems(Strictness::Ignore), true, &[]).map(|decoded| decoded.value)
+}
+
+/// A field that a reader has no use for: the struct that declares it, and its name.
+pub type Omitted = (&'static Struct, &'static str);
+
+/// Reads an object that this program wrote, but for some fields, which are passed over as if they were absent.
+///
+/// # Errors
+/// The input is not JSON or not of the schema's shape.
+pub fn decode_trusted_without(schema: &Struct, bytes: &[u8], omitted: &[Omitted]) -> Result<Value, DecodeError> {
+    let text = scan::as_text(bytes);
+    run(schema, &text, problems(Strictness::Ignore), true, omitted).map(|decoded| decoded.value)
 }
 
 fn problems(strictness: Strictness) -> Problems {
     Problems { wanted: strictness == Strictness::Collect, list: Vec::new() }
 }
 
-fn run(schema: &Struct, text: &str, problems: Problems, trusted: bool) -> Result<Decoded, DecodeError> {
+fn run(
+    schema: &Struct,
+    text: &str,
+    problems: Problems,
+    trusted: bool,
+    omitted: &[Omitted],
+) -> Result<Decoded, DecodeError> {
     let scanner = scan::Scanner::new(text);
-    let mut decoder = decode::Decoder { scanner, trusted, problems, refusals: Refusals::default() };
+    let mut decoder = decode::Decoder { scanner, trusted, omitted, problems, refusals: Refusals::default() };
     let value = decoder.document(schema)?;
     match decoder.refusals.take() {
         Some(error) => Err(error),
