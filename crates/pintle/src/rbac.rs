@@ -44,22 +44,24 @@ pub fn snapshot(registry: &Registry) -> RbacSnapshot {
 }
 
 /// Publishes a new snapshot after each change, until the server ends.
-pub async fn follow(registry: Arc<pintle_endpoints::Api>, rbac: Arc<Rbac>) {
+pub async fn follow(api: Arc<pintle_endpoints::Api>, rbac: Arc<Rbac>) {
     let mut cursors: Vec<_> = ["clusterroles", "roles", "clusterrolebindings", "rolebindings"]
         .iter()
-        .filter_map(|plural| target(&registry.registry, plural))
-        .map(|target| target.cache.cursor(registry.registry.revision()))
+        .filter_map(|plural| target(&api.registry, plural))
+        .map(|target| target.cache.cursor(api.registry.revision()))
         .collect();
     if cursors.is_empty() {
         return;
     }
+    // What was written before the cursors were there, no cursor will tell.
+    rbac.publish(snapshot(&api.registry));
     loop {
         select_all(cursors.iter_mut().map(|cursor| Box::pin(cursor.changed()))).await;
         for cursor in &mut cursors {
             // An expired cursor has missed events, not the state that is read next.
             let _ = cursor.take(usize::MAX);
         }
-        rbac.publish(snapshot(&registry.registry));
+        rbac.publish(snapshot(&api.registry));
     }
 }
 
