@@ -1,6 +1,7 @@
 //! First objects: what a fresh store is given, in one transaction; what a later start adds to an older one.
 
 use pintle_bootstrap::{BootstrapObject, LocalApiService, Settings};
+use pintle_registry::update::{Owners, Update};
 use pintle_registry::{Registry, Status, Target, WriteOptions};
 
 /// Creates what is missing and brings up to date what is reconciled.
@@ -8,18 +9,19 @@ use pintle_registry::{Registry, Status, Target, WriteOptions};
 /// # Errors
 /// An object is refused, or the store fails.
 pub async fn ensure(registry: &Registry, settings: &Settings) -> Result<(), Status> {
-    let mut missing: Vec<(Target, pintle_schema::Value)> = Vec::new();
+    let mut missing = Vec::new();
     for object in pintle_bootstrap::objects(settings) {
         let Some(target) = target(registry, &object) else { continue };
+        let options = WriteOptions { field_manager: object.manager().to_owned(), ..WriteOptions::default() };
         match target.cache.get(&target.key()) {
-            None => missing.push((target, object.value)),
+            None => missing.push((target, object.value, options)),
             Some(stored) => {
                 let existing = registry.decode(&target, &stored)?;
                 let Some(wanted) = object.reconciled(&existing) else { continue };
                 let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
                 let update =
-                    pintle_registry::update::Update { change: &change, part: None, create: false, from_stored: true };
-                registry.update(&target, &update, &WriteOptions::default()).await?;
+                    Update { change: &change, part: None, create: false, from_stored: true, owners: Owners::Tracked };
+                registry.update(&target, &update, &options).await?;
             }
         }
     }

@@ -3,28 +3,32 @@
 //! Everything is checked before a port is bound: a server that started has its store open and its first objects
 //! written.
 
+use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::service::ApiService;
-use crate::{bootstrap, rbac};
+use crate::{bootstrap, rbac, sources};
 use pintle_admission::Chain;
 use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
 use pintle_auth::{Authenticator, Authorizer, Mode};
 use pintle_bootstrap::ServiceRange;
 use pintle_cache::Cache;
+use pintle_controllers::Controllers;
 use pintle_discovery::Catalog;
+use pintle_endpoints::backend::{Backends, Connector};
 use pintle_endpoints::documents::Documents;
 use pintle_endpoints::health::Health;
-use pintle_endpoints::metrics::Metrics;
+use pintle_endpoints::metrics::{Measured, Metrics, Source};
 use pintle_endpoints::router::{Router, RuntimeConfig};
 use pintle_endpoints::{Api, Settings};
-use pintle_http::{ServerConfig, Shutdown, TlsConfig};
+use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_registry::{Allocators, Environment, Registry};
 use pintle_schema::Time;
 use pintle_storage::{Store, StoreError};
 use std::fmt;
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
@@ -73,6 +77,16 @@ pub struct Builder {
     pub client_ca_pem: Option<String>,
     pub tls: Option<Arc<TlsConfig>>,
     pub connections: ServerConfig,
+    /// How kubelets, pods and services are reached; with no certificate of its own when it is not told.
+    pub connector: Option<Box<dyn Connector>>,
+    /// `Backends::kubelet_address_types`.
+    pub kubelet_address_types: Vec<String>,
+    /// How long requests are still taken, while the server says that it is not ready, after it is told to stop.
+    pub shutdown_delay: Duration,
+    /// Metrics beside those of requests and objects.
+    pub metrics: Vec<Source>,
+    /// The controllers that run beside the API: all, acting at once, when nothing else is said.
+    pub controllers: pintle_controllers::Settings,
 }
 
 /// The world outside: the system's clock and random numbers.
@@ -114,6 +128,11 @@ impl Builder {
             client_ca_pem: None,
             tls: None,
             connections: ServerConfig::default(),
+            connector: None,
+            kubelet_address_types: Backends::KUBELET_ADDRESS_TYPES.map(str::to_owned).to_vec(),
+            shutdown_delay: Duration::ZERO,
+            metrics: Vec::new(),
+            controllers: pintle_controllers::Settings::default(),
         }
     }
 
@@ -123,6 +142,10 @@ impl Builder {
     /// The store cannot be opened or written.
     pub async fn start(self, listener: TcpListener) -> Result<Server, StartError> {
         let address = listener.local_addr()?;
+        let connector = match self.connector {
+            Some(connector) => connector,
+            None => Box::new(SocketConnector::new(&ClientTlsMaterial::default(), KUBELET_TIMEOUT).map_err(io::Error::other)?),
+        };
         let gate = self.feature_gate.clone();
         let served: Vec<_> =
             pintle_kinds::all().filter(|resource| self.runtime_config.serves(resource, &|name| gate(name))).collect();
@@ -131,7 +154,14 @@ impl Builder {
         let environment = Box::new(System { feature_gate: self.feature_gate });
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let authorizer = Authorizer::new(self.modes, roles.clone());
-        let admission = Box::new(Chain::new(authorizer.clone()));
+        let metrics = Metrics::default();
+        let chain = Chain::new(authorizer.clone());
+        let admission = Box::new(Measured { inner: chain, steps: metrics.admission.clone() });
+        let handshake_errors = self.connections.handshake_errors.clone();
+        metrics.add_source(move |out| sources::handshake_errors(&handshake_errors, out));
+        metrics.add_source(sources::process);
+        metrics.add_source(sources::rules);
+        self.metrics.into_iter().for_each(|source| metrics.add_source(source));
         let mut registry = Registry::new(cache, self.store.clone(), environment, admission, pintle_kinds::all());
         let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
         registry.allocators = Allocators::new(ranges, self.service_node_ports);
@@ -147,25 +177,42 @@ impl Builder {
         };
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
         roles.publish(rbac::snapshot(&registry));
+        let registry = Arc::new(registry);
         let api = Arc::new(Api {
-            registry,
+            registry: registry.clone(),
             authenticator: self.authenticator,
             authorizer,
             rbac: roles.clone(),
             router: Router::new(served.iter().copied()),
             documents: Documents::new(Catalog::built_in(served)),
             health: Health::default(),
-            metrics: Metrics::default(),
+            metrics,
             settings: self.settings,
+            backends: Backends { connector, kubelet_address_types: self.kubelet_address_types },
         });
-        api.health.set("poststarthook/rbac/bootstrap-roles", true);
+        // They are done, or there would be no server: `ensure` has written all first objects.
+        FIRST_OBJECTS.iter().for_each(|check| api.health.set(check, true));
         let follower = tokio::spawn(rbac::follow(api.clone(), roles));
         let shutdown = Shutdown::new();
         let serving =
             pintle_http::serve(listener, self.tls, ApiService(api.clone()), self.connections, shutdown.clone());
-        Ok(Server { address, api, shutdown, serving: tokio::spawn(serving), follower, store: self.store })
+        let serving = tokio::spawn(serving);
+        let controllers = Controllers::start(registry, &self.controllers);
+        let shutdown_delay = self.shutdown_delay;
+        Ok(Server { address, api, shutdown, serving, follower, controllers, store: self.store, shutdown_delay })
     }
 }
+
+/// Checks of the objects that a start writes, as the reference names them.
+const FIRST_OBJECTS: [&str; 7] = [
+    "poststarthook/start-system-namespaces-controller",
+    "poststarthook/bootstrap-controller",
+    "poststarthook/rbac/bootstrap-roles",
+    "poststarthook/scheduling/bootstrap-system-priority-classes",
+    "poststarthook/priority-and-fairness-config-producer",
+    "poststarthook/start-cluster-authentication-info-controller",
+    "poststarthook/apiservice-registration-controller",
+];
 
 /// A running server.
 pub struct Server {
@@ -174,7 +221,9 @@ pub struct Server {
     shutdown: Shutdown,
     serving: JoinHandle<std::io::Result<()>>,
     follower: JoinHandle<()>,
+    controllers: Controllers,
     store: Arc<dyn Store>,
+    shutdown_delay: Duration,
 }
 
 impl Server {
@@ -193,9 +242,11 @@ impl Server {
     /// The listener failed while the server ran.
     pub async fn stop(self) -> std::io::Result<()> {
         self.api.health.stop();
+        tokio::time::sleep(self.shutdown_delay).await;
         self.shutdown.trigger();
         let outcome = self.serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         self.follower.abort();
+        self.controllers.stop().await;
         let store = self.store;
         let closed = tokio::task::spawn_blocking(move || store.close()).await;
         outcome.and(closed.map_err(std::io::Error::other))

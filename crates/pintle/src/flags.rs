@@ -13,10 +13,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pintle_auth::Mode;
+use pintle_controllers::Controller;
+use pintle_endpoints::backend::Backends;
+use pintle_endpoints::limits;
+use pintle_http::TlsVersion;
 
 pub use gates::FeatureGates;
 use table::{Flag, OWN_FLAGS};
 pub use values::IpRange;
+
+/// Long enough for a client that deletes something and looks at it in its next request, too short to be waited for.
+const CONTROLLERS_SETTLE_TIME: Duration = Duration::from_millis(500);
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -80,21 +87,55 @@ pub struct Config {
     /// `--feature-gates`.
     pub feature_gates: FeatureGates,
     /// `--max-requests-inflight`; 0 is no limit.
-    pub max_requests_inflight: u32,
+    pub max_requests_inflight: i64,
     /// `--max-mutating-requests-inflight`; 0 is no limit.
-    pub max_mutating_requests_inflight: u32,
+    pub max_mutating_requests_inflight: i64,
     /// `--request-timeout`.
     pub request_timeout: Duration,
     /// `--min-request-timeout`: the least time that a watch is kept open.
-    pub min_request_timeout: Duration,
+    pub min_watch_seconds: u64,
     /// `--http2-max-streams-per-connection`; `None` is the server's default.
     pub max_streams_per_connection: Option<u32>,
     /// `--disable-http2-serving`.
     pub disable_http2: bool,
+    /// `--goaway-chance`: the share of HTTP/2 requests after which a client is asked to connect anew.
+    pub goaway_chance: f64,
+    /// `--shutdown-delay-duration`: how long requests are still taken after the server is told to stop.
+    pub shutdown_delay: Duration,
+    /// `--tls-min-version`.
+    pub tls_min_version: TlsVersion,
+    /// `--tls-cipher-suites`; empty for all.
+    pub tls_cipher_suites: Vec<String>,
+    /// `--controllers`, `--controllers-settle-time` and `--event-ttl`.
+    pub controllers: pintle_controllers::Settings,
+    /// How kubelets are reached.
+    pub kubelet: Kubelet,
     /// `--v`.
     pub verbosity: u32,
     /// What the user should be told about the combination of flags.
     pub warnings: Vec<String>,
+}
+
+/// How kubelets are reached: the flags that begin with `--kubelet-`.
+#[derive(Clone, Debug)]
+pub struct Kubelet {
+    pub certificate_authority: Option<PathBuf>,
+    pub client_certificate: Option<PathBuf>,
+    pub client_key: Option<PathBuf>,
+    pub address_types: Vec<String>,
+    pub timeout: Duration,
+}
+
+impl Default for Kubelet {
+    fn default() -> Self {
+        Kubelet {
+            certificate_authority: None,
+            client_certificate: None,
+            client_key: None,
+            address_types: Backends::KUBELET_ADDRESS_TYPES.map(str::to_owned).to_vec(),
+            timeout: pintle::KUBELET_TIMEOUT,
+        }
+    }
 }
 
 /// Why a command line is refused.
@@ -259,6 +300,15 @@ pub(crate) struct Draft {
     min_request_timeout_seconds: Option<u32>,
     max_streams_per_connection: Option<u32>,
     disable_http2: bool,
+    goaway_chance: f64,
+    shutdown_delay: Duration,
+    tls_min_version: TlsVersion,
+    tls_cipher_suites: Vec<String>,
+    controller_items: Vec<String>,
+    controllers: Option<Vec<Controller>>,
+    controllers_settle_time: Option<Duration>,
+    event_ttl: Option<Duration>,
+    kubelet: Kubelet,
     verbosity: u32,
 }
 
@@ -267,6 +317,10 @@ impl Draft {
     fn finish(mut self) -> Result<Config, FlagError> {
         let mut warnings = Vec::new();
         let tls = self.tls_files()?;
+        if self.kubelet.client_certificate.is_some() != self.kubelet.client_key.is_some() {
+            let sentence = "--kubelet-client-certificate and --kubelet-client-key must be given together";
+            return Err(FlagError::Combination(sentence.to_owned()));
+        }
         if self.authorization_modes.is_empty() {
             // kube-apiserver would allow everything; a server that does so unasked is a trap.
             self.authorization_modes = vec![Mode::Node, Mode::Rbac];
@@ -306,12 +360,24 @@ impl Draft {
             service_account_signing_key_file: self.service_account_signing_key_file,
             runtime_config: self.runtime_config,
             feature_gates: self.feature_gates,
-            max_requests_inflight: self.max_requests_inflight.unwrap_or(400),
-            max_mutating_requests_inflight: self.max_mutating_requests_inflight.unwrap_or(200),
-            request_timeout: self.request_timeout.unwrap_or(Duration::from_secs(60)),
-            min_request_timeout: Duration::from_secs(self.min_request_timeout_seconds.unwrap_or(1800).into()),
+            max_requests_inflight: self.max_requests_inflight.map_or(limits::READ_ONLY_REQUESTS_IN_FLIGHT, i64::from),
+            max_mutating_requests_inflight: self
+                .max_mutating_requests_inflight
+                .map_or(limits::MUTATING_REQUESTS_IN_FLIGHT, i64::from),
+            request_timeout: self.request_timeout.unwrap_or(limits::REQUEST_TIMEOUT),
+            min_watch_seconds: self.min_request_timeout_seconds.map_or(limits::MIN_WATCH_SECONDS, u64::from),
             max_streams_per_connection: self.max_streams_per_connection,
             disable_http2: self.disable_http2,
+            goaway_chance: self.goaway_chance,
+            shutdown_delay: self.shutdown_delay,
+            tls_min_version: self.tls_min_version,
+            tls_cipher_suites: self.tls_cipher_suites,
+            controllers: pintle_controllers::Settings {
+                enabled: self.controllers.unwrap_or_else(|| Controller::ALL.to_vec()),
+                settle_time: self.controllers_settle_time.unwrap_or(CONTROLLERS_SETTLE_TIME),
+                event_ttl: self.event_ttl,
+            },
+            kubelet: self.kubelet,
             verbosity: self.verbosity,
             warnings,
         };
@@ -338,6 +404,9 @@ impl Config {
             ("tls-cert-file", cert),
             ("tls-private-key-file", key),
             ("client-ca-file", self.client_ca_file.as_ref()),
+            ("kubelet-certificate-authority", self.kubelet.certificate_authority.as_ref()),
+            ("kubelet-client-certificate", self.kubelet.client_certificate.as_ref()),
+            ("kubelet-client-key", self.kubelet.client_key.as_ref()),
             ("token-auth-file", self.token_auth_file.as_ref()),
             ("service-account-signing-key-file", self.service_account_signing_key_file.as_ref()),
         ];

@@ -6,11 +6,14 @@
 pub mod certs;
 pub mod kubeconfig;
 
+mod backends;
 mod bootstrap;
 mod builder;
 mod rbac;
 mod service;
+mod sources;
 mod test_server;
 
+pub use backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use builder::{Builder, Server, StartError};
 pub use test_server::TestServer;

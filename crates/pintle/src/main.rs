@@ -1,16 +1,17 @@
 //! The command: flags, files and signals around the library.
 
 mod flags;
+mod tools;
 
-use flags::{Command, Config, Storage};
+use flags::{Command, Config, Kubelet, Storage};
 use futures_util::future::select;
-use pintle::{Builder, certs, kubeconfig};
+use pintle::{Builder, SocketConnector, certs, kubeconfig};
 use pintle_auth::Authenticator;
 use pintle_auth::authentication::{ClientCa, TokenFile};
 use pintle_bootstrap::ServiceRange;
 use pintle_endpoints::Settings;
 use pintle_endpoints::router::RuntimeConfig;
-use pintle_http::{ServerConfig, TlsConfig, TlsMaterial};
+use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 use std::error::Error;
 use std::path::Path;
@@ -22,6 +23,9 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
+    if let Some(outcome) = tools::run(&std::env::args().skip(1).collect::<Vec<_>>()) {
+        return outcome;
+    }
     let config = match flags::parse(std::env::args()) {
         Ok(Command::Serve(config)) => config,
         Ok(Command::Help(text)) => {
@@ -104,6 +108,8 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         key_pem: certs.serving_key_pem.clone().into_bytes(),
         client_ca_pem: Some(client_ca.clone()),
         disable_http2: config.disable_http2,
+        min_version: config.tls_min_version,
+        cipher_suites: config.tls_cipher_suites.clone(),
     })?;
     let gates = config.feature_gates.clone();
     let advertised = config.advertise_address.unwrap_or(config.bind_address);
@@ -113,10 +119,10 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.runtime_config = RuntimeConfig(config.runtime_config.clone());
     builder.feature_gate = Arc::new(move |name| gates.enabled(name));
     builder.settings = Settings {
-        max_mutating_in_flight: config.max_mutating_requests_inflight.into(),
-        max_read_only_in_flight: config.max_requests_inflight.into(),
+        max_mutating_in_flight: config.max_mutating_requests_inflight,
+        max_read_only_in_flight: config.max_requests_inflight,
         request_timeout: config.request_timeout,
-        min_request_timeout_seconds: config.min_request_timeout.as_secs(),
+        min_request_timeout_seconds: config.min_watch_seconds,
         server_address: format!("{advertised}:{}", config.secure_port),
     };
     let ranges = config.service_cluster_ip_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
@@ -125,10 +131,28 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.advertise_address = Some(advertised);
     builder.client_ca_pem = Some(String::from_utf8_lossy(&client_ca).into_owned());
     builder.tls = Some(Arc::new(tls));
+    builder.connections.goaway_chance = config.goaway_chance;
+    builder.shutdown_delay = config.shutdown_delay;
+    builder.controllers = config.controllers.clone();
     if let Some(streams) = config.max_streams_per_connection {
-        builder.connections = ServerConfig { max_concurrent_streams: streams, ..ServerConfig::default() };
+        builder.connections.max_concurrent_streams = streams;
     }
+    builder.connector = Some(Box::new(connector(&config.kubelet)?));
+    builder.kubelet_address_types.clone_from(&config.kubelet.address_types);
+    let gates = config.feature_gates.clone();
+    builder.metrics.push(Box::new(move |out| gates.render(out)));
     Ok((builder, certs))
+}
+
+/// How kubelets are reached, with the certificates that the flags name.
+fn connector(kubelet: &Kubelet) -> Result<SocketConnector, Box<dyn Error>> {
+    let ca_pem = kubelet.certificate_authority.as_deref().map(read).transpose()?;
+    let identity = match (&kubelet.client_certificate, &kubelet.client_key) {
+        (Some(cert), Some(key)) => Some((read(cert)?, read(key)?)),
+        _ => None,
+    };
+    let connector = SocketConnector::new(&ClientTlsMaterial { ca_pem, identity }, kubelet.timeout);
+    connector.map_err(|error| format!("kubelets: {error}").into())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Box<dyn Error>> {

@@ -28,6 +28,16 @@ impl BootstrapObject {
         self.value.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Value::as_str).unwrap_or("")
     }
 
+    /// Who owns its fields: the server, or the part of it that keeps the configuration of priority and fairness.
+    pub fn manager(&self) -> &'static str {
+        match self.reconcile {
+            Reconcile::MandatoryFlowControl | Reconcile::SuggestedFlowControl => {
+                "api-priority-and-fairness-config-producer-v1"
+            }
+            _ => "kube-apiserver",
+        }
+    }
+
     /// The stored object as it should be, `None` when it may stay as it is.
     pub fn reconciled(&self, existing: &Value) -> Option<Value> {
         self.reconcile.changed(existing, &self.value)

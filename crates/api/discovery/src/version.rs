@@ -9,6 +9,18 @@ use pintle_types::version::Info;
 /// The Kubernetes release that the server behaves as.
 pub const GIT_VERSION: &str = "v1.36.2";
 
+/// The parts of it that clients compare.
+pub const MAJOR: &str = "1";
+pub const MINOR: &str = "36";
+
+/// What the program was built with.
+pub const COMPILER: &str = "rustc";
+
+/// The system and processor that the program was built for, as clients know them.
+pub fn platform() -> String {
+    format!("{}/{}", std::env::consts::OS, go_architecture(std::env::consts::ARCH))
+}
+
 /// What is known about a build of this program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Build<'a> {
@@ -21,10 +33,9 @@ pub struct Build<'a> {
 /// The build information.
 pub fn version(build: &Build<'_>) -> Document {
     let date = if build.date.is_empty() { "1970-01-01T00:00:00Z" } else { build.date };
-    let platform = format!("{}/{}", std::env::consts::OS, go_architecture(std::env::consts::ARCH));
     let document = value!({
-        "major": "1",
-        "minor": "36",
+        "major": MAJOR,
+        "minor": MINOR,
         "emulationMajor": "1",
         "emulationMinor": "36",
         "minCompatibilityMajor": "1",
@@ -34,8 +45,8 @@ pub fn version(build: &Build<'_>) -> Document {
         "gitTreeState": "",
         "buildDate": date,
         "goVersion": "",
-        "compiler": "rustc",
-        "platform": platform,
+        "compiler": COMPILER,
+        "platform": (platform()),
     });
     Document::new::<Info>("", "", document)
 }

@@ -7,7 +7,7 @@ use crate::negotiation::{Shape, Wanted};
 use crate::represent;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue, WARNING};
-use http::{Response, StatusCode};
+use http::{HeaderMap, Response, StatusCode};
 use pintle_registry::Status;
 
 /// An answer before it is put on the wire.
@@ -17,6 +17,8 @@ pub struct Answer {
     pub body: Body,
     pub warnings: Vec<String>,
     pub headers: Vec<(&'static str, String)>,
+    /// Headers of a backend's answer, passed on beside those that every answer has.
+    pub passed: HeaderMap,
 }
 
 impl Answer {
@@ -27,6 +29,7 @@ impl Answer {
             body: Body::Full(body.into()),
             warnings: Vec::new(),
             headers: Vec::new(),
+            passed: HeaderMap::new(),
         }
     }
 
@@ -36,7 +39,9 @@ impl Answer {
     }
 
     pub fn text(code: u16, text: impl Into<String>) -> Self {
-        Answer::new(code, "text/plain; charset=utf-8", text.into().into_bytes())
+        let mut answer = Answer::new(code, "text/plain; charset=utf-8", text.into().into_bytes());
+        answer.headers.push(("x-content-type-options", "nosniff".to_owned()));
+        answer
     }
 }
 
@@ -77,6 +82,9 @@ pub async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Respo
             headers.insert(name, value);
         }
     }
+    for (name, value) in &answer.passed {
+        headers.append(name, value.clone());
+    }
     for warning in &answer.warnings {
         if let Ok(value) = HeaderValue::try_from(format!("299 - {}", quoted(warning))) {
             headers.append(WARNING, value);
@@ -114,7 +122,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-fn gzip(bytes: &[u8]) -> Bytes {
+pub(crate) fn gzip(bytes: &[u8]) -> Bytes {
     use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(bytes.len() / 8), flate2::Compression::fast());
     // Writing to memory cannot fail.

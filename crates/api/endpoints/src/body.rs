@@ -2,10 +2,12 @@
 //!
 //! Lists are spliced while they are sent: at any time one chunk is in memory, whatever the list's size.
 
+use crate::backend::ByteStream;
+use crate::upgrade::Takeover;
 use bytes::Bytes;
-use futures_util::stream::{BoxStream, StreamExt};
+use futures_util::stream::{BoxStream, Stream, StreamExt};
 use http_body::{Frame, SizeHint};
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -16,6 +18,10 @@ pub enum Body {
     Chunks(BoxStream<'static, Bytes>, Option<u64>),
     /// Ends when the client goes, its time is over, or the server stops.
     Watch(BoxStream<'static, Bytes>),
+    /// What a backend answers, as it comes; breaks off where the backend does.
+    Passed(ByteStream),
+    /// No body but the connection itself, which is handed over once the head is sent.
+    Upgrade(Takeover),
 }
 
 impl Body {
@@ -25,7 +31,23 @@ impl Body {
 
     /// Whether it has no end of its own.
     pub fn is_long_running(&self) -> bool {
-        matches!(self, Body::Watch(_))
+        matches!(self, Body::Watch(_) | Body::Passed(_) | Body::Upgrade(_))
+    }
+
+    /// The same body, which keeps something alive until it has ended or is given up.
+    pub fn holding(self, held: impl Send + 'static) -> Self {
+        match self {
+            Body::Watch(chunks) => Body::Watch(Box::pin(Holding { stream: chunks, _held: held })),
+            Body::Passed(pieces) => Body::Passed(Box::pin(Holding { stream: pieces, _held: held })),
+            Body::Upgrade(takeover) => Body::Upgrade(Box::new(move |connection| {
+                let done = takeover(connection);
+                Box::pin(async move {
+                    done.await;
+                    drop(held);
+                })
+            })),
+            ends => ends,
+        }
     }
 
     /// All bytes of a body that ends.
@@ -39,30 +61,50 @@ impl Body {
                 }
                 all.into()
             }
-            Body::Watch(_) => Bytes::new(),
+            Body::Watch(_) | Body::Passed(_) | Body::Upgrade(_) => Bytes::new(),
         }
+    }
+}
+
+/// A stream and what lives as long as it.
+struct Holding<S, T> {
+    stream: S,
+    _held: T,
+}
+
+// The stream is boxed and moves freely; what is held is never pinned.
+impl<S, T> Unpin for Holding<S, T> {}
+
+impl<S: Stream + Unpin, T> Stream for Holding<S, T> {
+    type Item = S::Item;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<S::Item>> {
+        self.stream.poll_next_unpin(context)
     }
 }
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
             Body::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
             Body::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Body::Chunks(stream, _) | Body::Watch(stream) => {
                 stream.poll_next_unpin(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
             }
+            Body::Passed(stream) => stream.poll_next_unpin(context).map_ok(Frame::data),
+            Body::Upgrade(_) => Poll::Ready(None),
         }
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self, Body::Full(bytes) if bytes.is_empty())
+        match self {
+            Body::Full(bytes) => bytes.is_empty(),
+            Body::Upgrade(_) => true,
+            _ => false,
+        }
     }
 
     fn size_hint(&self) -> SizeHint {

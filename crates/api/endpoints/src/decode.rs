@@ -3,10 +3,10 @@
 //! The errors are the reference's, which tells a body that is no object at all from one of another kind and from one
 //! with a wrong field.
 
-use crate::negotiation::{Format, body_format};
+use crate::negotiation::Format;
 use crate::query::FieldValidation;
 use crate::scheme;
-use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json, protobuf, yaml};
+use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, cbor, json, protobuf, yaml};
 use pintle_registry::{Result, Status};
 use pintle_schema::{Struct, Value};
 
@@ -31,15 +31,14 @@ impl Expected<'_> {
 /// Decodes a body; problems that are only warned of are added to `warnings`.
 ///
 /// # Errors
-/// The media type, the syntax, the kind or a field is wrong.
+/// The syntax, the kind or a field is wrong.
 pub fn body(
     expected: &Expected<'_>,
-    content_type: &str,
+    format: Format,
     bytes: &[u8],
     validation: FieldValidation,
     warnings: &mut Vec<String>,
 ) -> Result<Value> {
-    let format = body_format(content_type)?;
     let strictness = match validation {
         FieldValidation::Ignore => Strictness::Ignore,
         FieldValidation::Warn | FieldValidation::Strict => Strictness::Collect,
@@ -47,6 +46,7 @@ pub fn body(
     let decoded = match format {
         Format::Json => json::decode(expected.schema, bytes, strictness),
         Format::Yaml => yaml::decode(expected.schema, bytes, strictness),
+        Format::Cbor => cbor::decode(expected.schema, bytes, strictness),
         Format::Protobuf => protobuf::decode_envelope(bytes)
             .and_then(|envelope| protobuf::decode(expected.schema, envelope.raw))
             .map(|value| Decoded { value, problems: Vec::new() }),
@@ -85,6 +85,12 @@ fn head(expected: &Expected<'_>, format: Format, bytes: &[u8]) -> Result<Head> {
             let envelope = protobuf::decode_envelope(bytes)
                 .map_err(|error| unrecognized(&format!("{error} ({})", preview(bytes))))?;
             Ok(Head { api_version: envelope.api_version.to_string(), kind: envelope.kind.to_string() })
+        }
+        Format::Cbor => {
+            let head = cbor::type_meta(bytes).map_err(|error| {
+                unrecognized(&format!("unable to determine group/version/kind: {error} ({})", preview(bytes)))
+            })?;
+            Ok(Head { api_version: head.api_version.to_string(), kind: head.kind.to_string() })
         }
         Format::Json | Format::Yaml => {
             let fail = |error: DecodeError| {

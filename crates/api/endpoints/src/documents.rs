@@ -4,7 +4,7 @@
 //! compressed. All have an ETag, so that clients that know them get 304.
 
 use crate::Api;
-use crate::negotiation::{Format, Offer, Wanted, negotiate};
+use crate::negotiation::{Format, GENERAL, Offer, Wanted, negotiate};
 use crate::query::Query;
 use crate::represent;
 use crate::request::Request;
@@ -107,7 +107,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         [""] => return root(api, request, query),
         ["version"] => {
             only_get(request)?;
-            negotiate(accept, request.header(USER_AGENT), query, Offer::JsonDocuments)?;
+            negotiate(accept, request.header(USER_AGENT), query, Offer::JsonDocuments, GENERAL)?;
             let document = pintle_discovery::version::version(&documents.build);
             let wanted = Wanted { pretty: true, ..Wanted::JSON };
             return Ok(Answer::new(
@@ -146,7 +146,7 @@ fn only_get(request: &Request) -> Result<()> {
 }
 
 fn discovery_answer(request: &Request, query: &Query, document: &Document) -> Result<Answer> {
-    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, Offer::Documents)?;
+    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, Offer::Documents, GENERAL)?;
     let bytes = match wanted.format {
         Format::Protobuf => {
             let mut raw = Vec::new();
@@ -162,7 +162,7 @@ fn discovery_answer(request: &Request, query: &Query, document: &Document) -> Re
 
 /// The paths the server knows.
 fn root(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
-    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, Offer::JsonDocuments)?;
+    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, Offer::JsonDocuments, GENERAL)?;
     let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
     for group in api.documents.catalog.groups() {
         if group.name.is_empty() {

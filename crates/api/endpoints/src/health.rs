@@ -1,88 +1,232 @@
 //! `/healthz`, `/livez`, `/readyz` and their checks one by one.
 //!
-//! A check is a name and a flag that the server sets; asking never does work.
+//! A check is a name and a flag that the server sets; asking never does work. Why a check fails is told to nobody:
+//! these paths are open to all.
 
-use crate::Api;
+use crate::answer::Answer;
+use crate::metrics::{Exposition, Family, Kind, Stability};
 use crate::query::Query;
-use crate::serve::Answer;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::sync::RwLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
 
-/// The checks every endpoint has.
-const ALWAYS: [&str; 2] = ["ping", "log"];
+/// The paths, each of which asks for a set of checks.
+pub const ENDPOINTS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
-/// Named checks and whether they pass.
-#[derive(Default)]
-pub struct Health {
-    checks: RwLock<BTreeMap<&'static str, bool>>,
-    stopping: AtomicBool,
+const HEALTHY: Family = Family::new(
+    "kubernetes_healthcheck",
+    Kind::Gauge,
+    Stability::Stable,
+    "Whether a check passed when it was last asked for: 1 if it did, otherwise 0.",
+);
+const HEALTH_CHECKS: Family = Family::new(
+    "kubernetes_healthchecks_total",
+    Kind::Counter,
+    Stability::Stable,
+    "How often a check was asked for, by its outcome.",
+);
+
+/// Which endpoints ask for a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    Everywhere,
+    /// Of a server that is to be sent requests.
+    Readyz,
 }
 
+struct Check {
+    name: &'static str,
+    asked: Asked,
+    passes: AtomicBool,
+    /// By endpoint, how often it failed and passed.
+    outcomes: [[AtomicU64; 2]; ENDPOINTS.len()],
+}
+
+impl Check {
+    fn new(name: &'static str, asked: Asked, passes: bool) -> Self {
+        Check { name, asked, passes: AtomicBool::new(passes), outcomes: Default::default() }
+    }
+
+    fn run(&self, endpoint: usize) -> bool {
+        let passes = self.passes.load(Ordering::Relaxed);
+        if let Some(outcomes) = self.outcomes.get(endpoint) {
+            outcomes[usize::from(passes)].fetch_add(1, Ordering::Relaxed);
+        }
+        passes
+    }
+}
+
+/// The checks, in the order in which they are told.
+pub struct Health {
+    checks: RwLock<Vec<Check>>,
+}
+
+impl Default for Health {
+    fn default() -> Self {
+        let always = ["ping", "log"].map(|name| Check::new(name, Asked::Everywhere, true));
+        let ready = ["informer-sync", SHUTDOWN].map(|name| Check::new(name, Asked::Readyz, true));
+        Health { checks: RwLock::new(always.into_iter().chain(ready).collect()) }
+    }
+}
+
+/// The check that fails from the moment on that the server is told to stop.
+const SHUTDOWN: &str = "shutdown";
+
 impl Health {
-    /// Sets whether a check passes.
-    pub fn set(&self, check: &'static str, passes: bool) {
-        if let Ok(mut checks) = self.checks.write() {
-            checks.insert(check, passes);
+    /// Sets whether a check passes; a new one is asked for everywhere.
+    pub fn set(&self, name: &'static str, passes: bool) {
+        let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        match checks.iter().find(|check| check.name == name) {
+            Some(check) => check.passes.store(passes, Ordering::Relaxed),
+            None => {
+                let last = checks.len().saturating_sub(1);
+                checks.insert(last, Check::new(name, Asked::Everywhere, passes));
+            }
         }
     }
 
     /// From now on the server is not ready.
     pub fn stop(&self) {
-        self.stopping.store(true, Ordering::Relaxed);
+        self.set(SHUTDOWN, false);
     }
 
-    fn checks(&self, endpoint: &str) -> Vec<(&'static str, bool)> {
-        let mut checks: Vec<_> = ALWAYS.iter().map(|name| (*name, true)).collect();
-        if let Ok(own) = self.checks.read() {
-            checks.extend(own.iter().map(|(name, passes)| (*name, *passes)));
+    /// What was asked for and how it went, in the text format of metrics.
+    pub fn metrics(&self) -> String {
+        let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        let asked = || {
+            checks.iter().flat_map(|check| {
+                let by_endpoint = ENDPOINTS.iter().zip(&check.outcomes);
+                by_endpoint.map(move |(endpoint, outcomes)| {
+                    let counts = [0, 1].map(|at| outcomes[at].load(Ordering::Relaxed));
+                    (check, &endpoint[1..], counts)
+                })
+            })
+        };
+        let mut out = Exposition::default();
+        out.family(&HEALTHY);
+        for (check, endpoint, _) in asked().filter(|(.., counts)| counts.iter().any(|count| *count > 0)) {
+            let passes = u8::from(check.passes.load(Ordering::Relaxed));
+            out.sample(HEALTHY.name, &[("name", check.name), ("type", endpoint)], passes);
         }
-        if endpoint == "readyz" {
-            checks.push(("shutdown", !self.stopping.load(Ordering::Relaxed)));
+        out.family(&HEALTH_CHECKS);
+        for (check, endpoint, counts) in asked() {
+            for (status, count) in ["error", "success"].into_iter().zip(counts).filter(|(_, count)| *count > 0) {
+                let labels = [("name", check.name), ("status", status), ("type", endpoint)];
+                out.sample(HEALTH_CHECKS.name, &labels, count);
+            }
         }
-        checks
+        out.into_text()
+    }
+
+    /// One check's answer.
+    fn one(&self, endpoint: usize, name: &str) -> Answer {
+        let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        match checks.iter().find(|check| check.name == name && is_asked(check, endpoint)) {
+            Some(check) if check.passes.load(Ordering::Relaxed) => Answer::text(200, "ok"),
+            Some(check) if check.name == SHUTDOWN => {
+                Answer::text(500, "internal server error: process is shutting down\n")
+            }
+            Some(_) => Answer::text(500, "internal server error: not finished\n"),
+            None => Answer::text(404, "404 page not found\n"),
+        }
+    }
+
+    /// The answer of all checks of an endpoint together.
+    fn all(&self, endpoint: usize, query: &Query) -> Answer {
+        let excluded: BTreeSet<&str> = query.all("exclude").collect();
+        let mut unknown = excluded.clone();
+        let mut report = String::new();
+        let mut failed = false;
+        let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        for check in checks.iter().filter(|check| is_asked(check, endpoint)) {
+            let name = check.name;
+            unknown.remove(name);
+            let _ = if excluded.contains(name) {
+                writeln!(report, "[+]{name} excluded: ok")
+            } else if check.run(endpoint) {
+                writeln!(report, "[+]{name} ok")
+            } else {
+                failed = true;
+                writeln!(report, "[-]{name} failed: reason withheld")
+            };
+        }
+        if !unknown.is_empty() {
+            let names: Vec<String> = unknown.iter().map(|name| format!("{name:?}")).collect();
+            let _ = writeln!(report, "warn: some health checks cannot be excluded: no matches for {}", names.join(","));
+        }
+        let endpoint = &ENDPOINTS[endpoint][1..];
+        match (failed, query.has("verbose")) {
+            (true, _) => Answer::text(500, format!("{report}{endpoint} check failed\n")),
+            (false, true) => Answer::text(200, format!("{report}{endpoint} check passed\n")),
+            (false, false) => Answer::text(200, "ok"),
+        }
     }
 }
 
+fn is_asked(check: &Check, endpoint: usize) -> bool {
+    check.asked == Asked::Everywhere || ENDPOINTS[endpoint] == "/readyz"
+}
+
 /// Answers a health path; `None` when it is none.
-pub fn serve(api: &Api, path: &str, query: &Query) -> Option<Answer> {
-    let rest = path.strip_prefix('/')?;
-    let (endpoint, check) = match rest.split_once('/') {
-        Some((endpoint, check)) => (endpoint, Some(check)),
-        None => (rest, None),
-    };
-    if !matches!(endpoint, "healthz" | "livez" | "readyz") {
-        return None;
+pub fn serve(health: &Health, path: &str, query: &Query) -> Option<Answer> {
+    let endpoint = ENDPOINTS.iter().position(|endpoint| path.starts_with(endpoint))?;
+    let rest = &path[ENDPOINTS[endpoint].len()..];
+    match rest.strip_prefix('/') {
+        None if rest.is_empty() => Some(health.all(endpoint, query)),
+        Some(check) => Some(health.one(endpoint, check)),
+        None => None,
     }
-    let checks = api.health.checks(endpoint);
-    if let Some(wanted) = check {
-        return Some(match checks.iter().find(|(name, _)| *name == wanted) {
-            Some((_, true)) => Answer::text(200, "ok"),
-            Some((_, false)) => Answer::text(500, format!("internal server error: {wanted} failed\n")),
-            None => Answer::text(404, "404 page not found\n"),
-        });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::Body;
+
+    fn ask(health: &Health, path: &str, query: &str) -> (u16, String) {
+        let answer = serve(health, path, &Query::parse(query)).expect("a health path");
+        let Body::Full(text) = answer.body else { panic!("a text") };
+        (answer.code, String::from_utf8_lossy(&text).into_owned())
     }
-    let excluded: Vec<&str> = query.all("exclude").collect();
-    let mut report = String::new();
-    let mut failed = false;
-    for (name, passes) in &checks {
-        let _ = match (excluded.contains(name), passes) {
-            (true, _) => writeln!(report, "[+]{name} excluded: ok"),
-            (false, true) => writeln!(report, "[+]{name} ok"),
-            (false, false) => writeln!(report, "[-]{name} failed: reason withheld"),
-        };
-        failed |= !passes && !excluded.contains(name);
+
+    #[test]
+    fn checks_are_told_together_and_one_by_one() {
+        let health = Health::default();
+        health.set("poststarthook/a", true);
+        let verbose = "[+]ping ok\n[+]log ok\n[+]informer-sync ok\n[+]poststarthook/a ok\n[+]shutdown ok\n";
+        assert_eq!(ask(&health, "/readyz", ""), (200, "ok".to_owned()));
+        assert_eq!(ask(&health, "/readyz", "verbose"), (200, format!("{verbose}readyz check passed\n")));
+        let live = "[+]ping ok\n[+]log excluded: ok\n[+]poststarthook/a ok\n\
+                    warn: some health checks cannot be excluded: no matches for \"etcd\",\"shutdown\"\n\
+                    livez check passed\n";
+        let excluding = "verbose&exclude=shutdown&exclude=log&exclude=etcd&exclude=etcd";
+        assert_eq!(ask(&health, "/livez", excluding), (200, live.to_owned()));
+        assert_eq!(ask(&health, "/livez/poststarthook/a", ""), (200, "ok".to_owned()));
+        for path in ["/livez/shutdown", "/readyz/none", "/healthz/"] {
+            assert_eq!(ask(&health, path, ""), (404, "404 page not found\n".to_owned()), "{path}");
+        }
+        assert!(serve(&health, "/healthzz", &Query::parse("")).is_none());
     }
-    let unknown: Vec<&str> =
-        excluded.iter().filter(|name| checks.iter().all(|(check, _)| check != *name)).copied().collect();
-    if !unknown.is_empty() {
-        let names: Vec<String> = unknown.iter().map(|name| format!("{name:?}")).collect();
-        let _ = writeln!(report, "warn: some health checks cannot be excluded: no matches for {}", names.join(","));
+
+    #[test]
+    fn a_server_that_stops_lives_but_is_not_ready() {
+        let health = Health::default();
+        health.stop();
+        let failed = "[+]ping ok\n[+]log ok\n[+]informer-sync ok\n[-]shutdown failed: reason withheld\n\
+                      readyz check failed\n";
+        assert_eq!(ask(&health, "/readyz", ""), (500, failed.to_owned()));
+        assert_eq!(ask(&health, "/readyz", "exclude=shutdown"), (200, "ok".to_owned()));
+        assert_eq!(ask(&health, "/livez", ""), (200, "ok".to_owned()));
+        let one = "internal server error: process is shutting down\n";
+        assert_eq!(ask(&health, "/readyz/shutdown", ""), (500, one.to_owned()));
+        let metrics = health.metrics();
+        for line in [
+            "kubernetes_healthcheck{name=\"shutdown\",type=\"readyz\"} 0\n",
+            "kubernetes_healthchecks_total{name=\"shutdown\",status=\"error\",type=\"readyz\"} 1\n",
+            "kubernetes_healthchecks_total{name=\"ping\",status=\"success\",type=\"livez\"} 1\n",
+        ] {
+            assert!(metrics.contains(line), "{line} in {metrics}");
+        }
     }
-    Some(match (failed, query.has("verbose")) {
-        (true, _) => Answer::text(500, format!("{report}{endpoint} check failed\n")),
-        (false, true) => Answer::text(200, format!("{report}{endpoint} check passed\n")),
-        (false, false) => Answer::text(200, "ok"),
-    })
 }

@@ -4,12 +4,15 @@
 //! registry's work; here is how requests are spelled and how answers look.
 
 pub mod answer;
+mod apply;
+pub mod backend;
 pub mod body;
 pub mod component;
 pub mod connect;
 pub mod decode;
 pub mod documents;
 pub mod health;
+pub mod limits;
 pub mod metrics;
 pub mod negotiation;
 pub mod query;
@@ -22,15 +25,18 @@ pub mod router;
 pub mod scheme;
 pub mod serve;
 pub mod subresource;
+pub mod upgrade;
 pub mod watch;
+pub mod websocket;
 pub mod write;
 
 pub use body::Body;
-pub use request::{BodyFailure, LazyBody, Request};
+pub use request::{BodyFailure, LazyBody, Request, UnreadBody};
 
 use documents::Documents;
 use health::Health;
 use metrics::Metrics;
+use negotiation::Format;
 use pintle_auth::authorization::rbac::RbacSource;
 use pintle_auth::{Authenticator, Authorizer};
 use pintle_registry::Registry;
@@ -51,13 +57,20 @@ pub struct Settings {
     pub server_address: String,
 }
 
+impl Settings {
+    /// How many requests of a kind are worked on at a time; 0 is no limit.
+    pub fn in_flight_limit(&self, mutating: bool) -> i64 {
+        if mutating { self.max_mutating_in_flight } else { self.max_read_only_in_flight }
+    }
+}
+
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            max_mutating_in_flight: 200,
-            max_read_only_in_flight: 400,
-            request_timeout: Duration::from_secs(60),
-            min_request_timeout_seconds: 1800,
+            max_mutating_in_flight: limits::MUTATING_REQUESTS_IN_FLIGHT,
+            max_read_only_in_flight: limits::READ_ONLY_REQUESTS_IN_FLIGHT,
+            request_timeout: limits::REQUEST_TIMEOUT,
+            min_request_timeout_seconds: limits::MIN_WATCH_SECONDS,
             server_address: "127.0.0.1:6443".into(),
         }
     }
@@ -65,7 +78,7 @@ impl Default for Settings {
 
 /// Everything that answering requests needs.
 pub struct Api {
-    pub registry: Registry,
+    pub registry: Arc<Registry>,
     pub authenticator: Authenticator,
     pub authorizer: Authorizer,
     /// The roles behind the authorizer, for reviews that list rules.
@@ -75,9 +88,18 @@ pub struct Api {
     pub health: Health,
     pub metrics: Metrics,
     pub settings: Settings,
+    pub backends: backend::Backends,
 }
 
 impl Api {
+    /// The forms in which objects are answered and read.
+    pub(crate) fn formats(&self) -> &'static [Format] {
+        match self.registry.environment.feature_enabled("CBORServingAndStorage") {
+            true => negotiation::FORMATS,
+            false => negotiation::GENERAL,
+        }
+    }
+
     /// How long a watch that does not say so is kept open: the minimum and up to as much again.
     pub(crate) fn default_watch_seconds(&self) -> u64 {
         let mut random = [0u8; 2];

@@ -3,24 +3,54 @@
 use crate::query::Query;
 use pintle_registry::{Details, Result, Status};
 
-/// Media types in which objects are answered and read.
-pub const MEDIA_TYPES: [&str; 3] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
-
+/// A form in which objects are answered and read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
     Json,
     Yaml,
     Protobuf,
+    Cbor,
 }
 
+/// All forms, in the order in which they are offered.
+pub const FORMATS: &[Format] = &[Format::Json, Format::Yaml, Format::Protobuf, Format::Cbor];
+
+/// The forms of a server that is not asked for CBOR.
+pub const GENERAL: &[Format] = &[Format::Json, Format::Yaml, Format::Protobuf];
+
 impl Format {
-    pub fn content_type(self) -> &'static str {
-        MEDIA_TYPES[match self {
-            Format::Json => 0,
-            Format::Yaml => 1,
-            Format::Protobuf => 2,
-        }]
+    pub const fn content_type(self) -> &'static str {
+        match self {
+            Format::Json => "application/json",
+            Format::Yaml => "application/yaml",
+            Format::Protobuf => "application/vnd.kubernetes.protobuf",
+            Format::Cbor => "application/cbor",
+        }
     }
+
+    /// The media type by which a watch in this form is asked for; `None` where there is no stream.
+    const fn stream(self) -> Option<&'static str> {
+        match self {
+            Format::Json => Some("application/json;stream=watch"),
+            Format::Yaml => None,
+            Format::Protobuf => Some("application/vnd.kubernetes.protobuf;stream=watch"),
+            Format::Cbor => Some("application/cbor;stream=watch"),
+        }
+    }
+
+    /// The media type of a watch's answer.
+    pub const fn stream_content_type(self) -> &'static str {
+        match self {
+            Format::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+            // One item after the other is another type than one item.
+            Format::Cbor => "application/cbor-seq",
+            Format::Json | Format::Yaml => "application/json",
+        }
+    }
+}
+
+fn media_types(formats: &[Format]) -> Vec<&'static str> {
+    formats.iter().map(|format| format.content_type()).collect()
 }
 
 /// Which object is shown in place of the one asked for.
@@ -33,7 +63,7 @@ pub enum Shape {
 }
 
 /// The form of an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Wanted {
     pub format: Format,
     pub shape: Shape,
@@ -67,128 +97,173 @@ pub enum Offer {
 }
 
 impl Offer {
-    /// The media types that the path is known by.
-    fn available(self) -> &'static [&'static str] {
+    /// The forms among those of the server that the answer itself can have.
+    fn formats(self, served: &'static [Format]) -> &'static [Format] {
         match self {
-            Offer::Objects | Offer::Documents => &MEDIA_TYPES,
-            Offer::JsonDocuments => &MEDIA_TYPES[..1],
-            Offer::Collection | Offer::Watch => &[
-                MEDIA_TYPES[0],
-                MEDIA_TYPES[1],
-                MEDIA_TYPES[2],
-                "application/json;stream=watch",
-                "application/vnd.kubernetes.protobuf;stream=watch",
-            ],
+            Offer::JsonDocuments => &GENERAL[..1],
+            Offer::Documents => GENERAL,
+            _ => served,
         }
     }
 
-    /// The media types that the answer itself can have.
-    fn accepted(self) -> &'static [&'static str] {
-        match self {
-            Offer::Watch => &["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"],
-            Offer::JsonDocuments => &MEDIA_TYPES[..1],
-            _ => &MEDIA_TYPES,
+    /// The media types that the path is known by.
+    fn available(self, served: &'static [Format]) -> Vec<&'static str> {
+        let formats = self.formats(served);
+        let mut types = media_types(formats);
+        if matches!(self, Offer::Collection | Offer::Watch) {
+            types.extend(formats.iter().filter_map(|format| format.stream()));
         }
+        types
+    }
+
+    fn has_shapes(self) -> bool {
+        !matches!(self, Offer::Documents | Offer::JsonDocuments)
     }
 }
 
 /// One clause of an Accept header.
 struct Clause<'a> {
-    media: &'a str,
+    media: (&'a str, &'a str),
     quality: f32,
     parameters: Vec<(&'a str, &'a str)>,
 }
 
-/// Chooses the form of an answer.
+/// Chooses the form of an answer among those that are served.
 ///
 /// # Errors
 /// 406 when nothing the client accepts can be given; the text differs by whether any media type was known at all.
-pub fn negotiate(accept: &str, user_agent: &str, query: &Query, offer: Offer) -> Result<Wanted> {
+pub fn negotiate(
+    accept: &str,
+    user_agent: &str,
+    query: &Query,
+    offer: Offer,
+    served: &'static [Format],
+) -> Result<Wanted> {
     let pretty = pretty(query, user_agent);
     if accept.trim().is_empty() {
         return Ok(Wanted { pretty, ..Wanted::JSON });
     }
-    let mut clauses: Vec<Clause> = accept.split(',').filter_map(clause).collect();
     // The path is found by media types alone; only then is it asked for shapes.
-    let known = |clause: &Clause| clause.media == "*/*" || offer.available().contains(&clause.media);
-    if !clauses.iter().any(known) {
-        return Err(no_representation(offer));
+    let available = offer.available(served);
+    let media = |clause: &str| clause.split(';').next().unwrap_or("").trim().to_owned();
+    if !accept.split(',').map(media).any(|media| media == "*/*" || available.contains(&media.as_str())) {
+        return Err(no_representation(&available));
     }
-    clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality));
-    for clause in &clauses {
-        let Some(format) = format_of(clause.media) else { continue };
-        if format != Format::Json && offer == Offer::JsonDocuments {
-            continue;
+    let formats = offer.formats(served);
+    for clause in by_preference(accept.split(',').filter_map(clause).collect()) {
+        for format in formats.iter().copied().filter(|format| clause.matches(*format)) {
+            let Some(shape) = clause.shape() else { continue };
+            if shape == Shape::Table && !matches!(format, Format::Json | Format::Yaml)
+                || shape != Shape::Object && !offer.has_shapes()
+            {
+                continue;
+            }
+            if offer == Offer::Watch && format.stream().is_none() {
+                let streams: Vec<_> = formats.iter().filter_map(|format| format.stream()).collect();
+                return Err(Status::not_acceptable(&streams));
+            }
+            let has = |key: &str, value: &str| clause.parameter(key) == Some(value);
+            return Ok(Wanted { format, shape, pretty: pretty || has("pretty", "1"), beta: has("v", "v1beta1") });
         }
-        let Some(shape) = shape_of(&clause.parameters) else { continue };
-        if shape == Shape::Table && format == Format::Protobuf
-            || shape != Shape::Object && matches!(offer, Offer::Documents | Offer::JsonDocuments)
-        {
-            continue;
-        }
-        if format == Format::Yaml && offer == Offer::Watch {
-            break;
-        }
-        let has = |key: &str, value: &str| clause.parameters.contains(&(key, value));
-        return Ok(Wanted { format, shape, pretty: pretty || has("pretty", "1"), beta: has("v", "v1beta1") });
     }
-    Err(Status::not_acceptable(offer.accepted()))
+    Err(Status::not_acceptable(&media_types(formats)))
 }
 
-fn no_representation(offer: Offer) -> Status {
-    let message = format!("406: Not Acceptable\n\nAvailable representations: {}", offer.available().join(", "));
+fn no_representation(available: &[&str]) -> Status {
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {}", available.join(", "));
     Status::new(406, "NotAcceptable", message).with_details(Details::default())
 }
 
 fn clause(text: &str) -> Option<Clause<'_>> {
     let mut parts = text.split(';').map(str::trim);
-    let media = parts.next()?;
+    let media = match parts.next()?.split_once('/') {
+        Some((_, subtype)) if subtype.contains('/') => return None,
+        Some((of, subtype)) => (of.trim(), subtype.trim()),
+        None if text.trim().starts_with('*') => ("*", "*"),
+        None => return None,
+    };
     let parameters: Vec<_> = parts.filter_map(|part| part.split_once('=')).map(|(k, v)| (k.trim(), v.trim())).collect();
-    let quality = parameters.iter().find(|(key, _)| *key == "q").and_then(|(_, q)| q.parse().ok()).unwrap_or(1.0);
+    let quality = parameters.iter().find(|(key, _)| *key == "q").map_or(1.0, |(_, q)| q.parse().unwrap_or(0.0));
     Some(Clause { media, quality, parameters })
 }
 
-fn format_of(media: &str) -> Option<Format> {
-    match media {
-        "application/json" | "*/*" | "application/*" => Some(Format::Json),
-        "application/yaml" => Some(Format::Yaml),
-        "application/vnd.kubernetes.protobuf" => Some(Format::Protobuf),
-        _ => None,
+/// More clauses than this are sorted by a true order, in less than quadratic time.
+const FEW_CLAUSES: usize = 12;
+
+/// Sorts clauses as the reference does: by a comparison that is no order, so the steps of sorting count, too.
+fn by_preference(mut clauses: Vec<Clause<'_>>) -> Vec<Clause<'_>> {
+    let before = |a: &Clause<'_>, b: &Clause<'_>| {
+        a.quality > b.quality || a.media.0 != "*" && b.media.0 == "*" || a.media.1 != "*" && b.media.1 == "*"
+    };
+    if clauses.len() > FEW_CLAUSES {
+        clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality));
+        return clauses;
+    }
+    for end in 1..clauses.len() {
+        for at in (1..=end).rev() {
+            if !before(&clauses[at], &clauses[at - 1]) {
+                break;
+            }
+            clauses.swap(at, at - 1);
+        }
+    }
+    clauses
+}
+
+impl Clause<'_> {
+    fn matches(&self, format: Format) -> bool {
+        match self.media {
+            ("*" | "application", "*") => true,
+            ("application", subtype) => format.content_type().strip_prefix("application/") == Some(subtype),
+            _ => false,
+        }
+    }
+
+    /// What a parameter says last; one without a value says nothing.
+    fn parameter(&self, key: &str) -> Option<&str> {
+        let mut values = self.parameters.iter().rev().filter(|(name, value)| *name == key && !value.is_empty());
+        values.next().map(|(_, value)| *value)
+    }
+
+    /// `None` when the parameters ask for something that cannot be given.
+    fn shape(&self) -> Option<Shape> {
+        if self.parameter("stream").is_some_and(|stream| stream != "watch")
+            || self.parameter("sv").is_some_and(|version| version != "v1")
+        {
+            return None;
+        }
+        match (self.parameter("as"), self.parameter("g"), self.parameter("v")) {
+            (None, None, None) => Some(Shape::Object),
+            (Some(kind), Some("meta.k8s.io"), Some("v1" | "v1beta1")) => match kind {
+                "Table" => Some(Shape::Table),
+                "PartialObjectMetadata" => Some(Shape::Partial),
+                "PartialObjectMetadataList" => Some(Shape::PartialList),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }
 
-/// `None` when the parameters ask for something that cannot be given.
-fn shape_of(parameters: &[(&str, &str)]) -> Option<Shape> {
-    let get = |key: &str| parameters.iter().find(|(k, _)| *k == key).map_or("", |(_, value)| value);
-    match (get("as"), get("g"), get("v")) {
-        ("", ..) => Some(Shape::Object),
-        ("Table", "meta.k8s.io", "v1" | "v1beta1") => Some(Shape::Table),
-        ("PartialObjectMetadata", "meta.k8s.io", "v1" | "v1beta1") => Some(Shape::Partial),
-        ("PartialObjectMetadataList", "meta.k8s.io", "v1" | "v1beta1") => Some(Shape::PartialList),
-        _ => None,
-    }
-}
-
-/// Whether JSON is indented: asked for, or a browser or curl is looking.
+/// Whether JSON is indented: asked for, or else a browser or curl is looking.
 pub fn pretty(query: &Query, user_agent: &str) -> bool {
-    if query.has("pretty") {
-        return !query.get("pretty").is_empty() && query.flag("pretty");
+    match query.get("pretty") {
+        "" => ["curl", "Wget", "Mozilla/5.0"].iter().any(|agent| user_agent.starts_with(agent)),
+        asked => matches!(asked, "1" | "t" | "T" | "true" | "True" | "TRUE"),
     }
-    ["curl", "Wget", "Mozilla/"].iter().any(|agent| user_agent.starts_with(agent))
 }
 
-/// The format of a body.
+/// The format of a body, among those that are served.
 ///
 /// # Errors
 /// 415 for media types that objects are not read from.
-pub fn body_format(content_type: &str) -> Result<Format> {
+pub fn body_format(content_type: &str, served: &[Format]) -> Result<Format> {
     let media = content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    match media.as_str() {
-        "" | "application/json" => Ok(Format::Json),
-        "application/yaml" => Ok(Format::Yaml),
-        "application/vnd.kubernetes.protobuf" => Ok(Format::Protobuf),
-        _ => Err(Status::unsupported_media_type(&MEDIA_TYPES)),
+    if media.is_empty() {
+        return Ok(Format::Json);
     }
+    let found = served.iter().copied().find(|format| format.content_type() == media);
+    found.ok_or_else(|| Status::unsupported_media_type(&media_types(served)))
 }
 
 #[cfg(test)]
@@ -206,12 +281,22 @@ mod tests {
             ("application/vnd.kubernetes.protobuf,application/json", Ok((Format::Protobuf, Shape::Object))),
             ("application/json;q=0.5, application/yaml", Ok((Format::Yaml, Shape::Object))),
             ("application/json;as=Foo, application/yaml", Ok((Format::Yaml, Shape::Object))),
+            ("*/*, application/yaml", Ok((Format::Yaml, Shape::Object))),
+            ("application/yaml;q=0.1, */*;q=0.9", Ok((Format::Json, Shape::Object))),
+            ("*/*;q=0.9, application/yaml;q=0.1", Ok((Format::Yaml, Shape::Object))),
+            ("application/*, application/json", Ok((Format::Json, Shape::Object))),
+            ("application/json;stream=watch", Ok((Format::Json, Shape::Object))),
+            ("application/json;sv=v1;pretty=0", Ok((Format::Json, Shape::Object))),
+            ("application/json;stream=events", Err(406)),
+            ("application/json;sv=v2", Err(406)),
+            ("application/json;v=v1", Err(406)),
+            ("application/cbor", Err(406)),
             ("text/html", Err(406)),
             ("application/json;as=Foo", Err(406)),
             ("application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1", Err(406)),
         ];
         for (accept, expected) in rows {
-            let found = negotiate(accept, "", &none, Offer::Objects)
+            let found = negotiate(accept, "", &none, Offer::Objects, GENERAL)
                 .map(|wanted| (wanted.format, wanted.shape))
                 .map_err(|status| status.code);
             assert_eq!(found, expected, "{accept}");
@@ -233,22 +318,56 @@ mod tests {
                 "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ),
             (
+                "application/json;as=Foo",
+                Offer::Watch,
+                "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+            ),
+            (
                 "application/yaml",
                 Offer::Watch,
                 "only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
             ),
         ];
         for (accept, offer, message) in rows {
-            let found = negotiate(accept, "", &Query::default(), offer).map_err(|status| status.message);
+            let found = negotiate(accept, "", &Query::default(), offer, GENERAL).map_err(|status| status.message);
             assert_eq!(found, Err(message.to_owned()), "{accept}");
         }
     }
 
     #[test]
+    fn cbor_is_there_where_it_is_served() {
+        let none = Query::default();
+        let rows = [
+            ("application/cbor", Offer::Objects, Ok(Format::Cbor)),
+            ("application/cbor, application/json", Offer::Watch, Ok(Format::Cbor)),
+            ("application/cbor;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Offer::Objects, Ok(Format::Cbor)),
+            ("application/cbor;as=Table;g=meta.k8s.io;v=v1", Offer::Objects, Err(406)),
+            ("application/cbor", Offer::Documents, Err(406)),
+        ];
+        for (accept, offer, expected) in rows {
+            let found = negotiate(accept, "", &none, offer, FORMATS).map(|wanted| wanted.format);
+            assert_eq!(found.map_err(|status| status.code), expected, "{accept}");
+        }
+        assert_eq!(body_format("application/cbor", FORMATS), Ok(Format::Cbor));
+        let refused = body_format("application/cbor", GENERAL).map_err(|status| status.message);
+        let text = "the body of the request was in an unknown format - accepted media types include: \
+                    application/json, application/yaml, application/vnd.kubernetes.protobuf";
+        assert_eq!(refused, Err(text.to_owned()));
+    }
+
+    #[test]
     fn pretty_is_for_people() {
-        assert!(pretty(&Query::parse("pretty=true"), ""));
-        assert!(!pretty(&Query::parse("pretty"), "curl/8"));
-        assert!(pretty(&Query::default(), "curl/8"));
-        assert!(!pretty(&Query::default(), "kubectl/1.36"));
+        let rows = [
+            ("pretty=true", "", true),
+            ("pretty=yes", "curl/8", false),
+            ("pretty=false", "curl/8", false),
+            ("pretty", "python", false),
+            ("pretty", "curl/8", true),
+            ("", "curl/8", true),
+            ("", "kubectl/1.36", false),
+        ];
+        for (query, agent, expected) in rows {
+            assert_eq!(pretty(&Query::parse(query), agent), expected, "{query} {agent}");
+        }
     }
 }

@@ -59,11 +59,19 @@ impl Query {
     /// # Errors
     /// 400 for what is no number.
     pub fn integer(&self, key: &str) -> Result<Option<i64>> {
-        if !self.has(key) {
-            return Ok(None);
-        }
-        let text = self.get(key);
-        text.parse().map(Some).map_err(|error: std::num::ParseIntError| {
+        self.has(key).then(|| Self::number(self.get(key))).transpose()
+    }
+
+    /// All numbers of a parameter.
+    ///
+    /// # Errors
+    /// 400 for what is no number.
+    pub fn integers(&self, key: &str) -> Result<Vec<i64>> {
+        self.all(key).map(Self::number).collect()
+    }
+
+    fn number(text: &str) -> Result<i64> {
+        text.parse().map_err(|error: std::num::ParseIntError| {
             let why = match error.kind() {
                 std::num::IntErrorKind::PosOverflow | std::num::IntErrorKind::NegOverflow => "value out of range",
                 _ => "invalid syntax",
@@ -130,7 +138,8 @@ fn judged_write(query: &Query, kind: &str, requester: Requester, mut errors: Err
         }
     };
     judged(kind, errors)?;
-    let options = WriteOptions { dry_run, field_manager: field_manager.to_owned(), requester };
+    let field_manager = if field_manager.is_empty() { requester.agent.clone() } else { field_manager.to_owned() };
+    let options = WriteOptions { dry_run, field_manager, requester };
     Ok(WriteQuery { options, field_validation, force: query.optional_flag("force") })
 }
 

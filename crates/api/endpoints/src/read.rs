@@ -1,11 +1,12 @@
 //! Get, list and the start of watches.
 
+use crate::body::Body;
 use crate::negotiation::{Format, Shape, Wanted};
 use crate::query::{Query, list_options};
 use crate::represent::{IncludeObject, Presenter};
 use crate::request::ResourcePath;
 use crate::serve::{Answer, Context};
-use crate::watch;
+use crate::{upgrade, watch, websocket};
 use pintle_registry::{Payload, Result, Selection, Status, Target};
 use pintle_validation::ErrorList;
 
@@ -35,11 +36,20 @@ pub fn list_or_watch(context: &Context, target: Target, path: &ResourcePath, wan
     let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
     let registry = &context.api.registry;
     if query.watch {
-        let content_type = match (wanted.format, wanted.shape) {
-            (Format::Protobuf, _) => "application/vnd.kubernetes.protobuf;stream=watch",
-            _ => "application/json",
-        };
+        let content_type = wanted.format.stream_content_type();
+        if wanted.format == Format::Cbor && upgrade::is_websocket(&context.headers) {
+            // Items that follow each other have no marks to cut messages at.
+            return Err(Status::not_acceptable(&[Format::Json.content_type(), Format::Protobuf.content_type()]));
+        }
         let body = watch::start(&context.api, target, selection, &query, wanted, include_object)?;
+        let body = match body {
+            Body::Watch(events) if upgrade::is_websocket(&context.headers) => {
+                let binary = wanted.format == Format::Protobuf;
+                let framing = if binary { websocket::Framing::Lengths } else { websocket::Framing::Lines };
+                return websocket::watch(&context.headers, events, framing);
+            }
+            body => body,
+        };
         let mut answer = Answer::new(200, content_type, "");
         answer.body = body;
         return Ok(answer);
@@ -48,9 +58,6 @@ pub fn list_or_watch(context: &Context, target: Target, path: &ResourcePath, wan
     let presenter = Presenter { registry, target: &target, wanted, include_object };
     let mut answer = Answer::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;
-    if wanted.shape == Shape::Table && wanted.format == Format::Yaml {
-        answer.content_type = Format::Yaml.content_type().into();
-    }
     Ok(answer)
 }
 

@@ -1,14 +1,13 @@
 //! Delete and deletecollection.
 
-use crate::negotiation::{Format, Shape, Wanted, body_format};
+use crate::negotiation::{Format, Shape, Wanted};
 use crate::query::{delete_options, delete_options_from_body, list_options};
 use crate::read::include_object;
 use crate::represent::{self, Presenter};
 use crate::request::Request;
 use crate::serve::{Answer, Context};
 use crate::write::read_body;
-use http::header::CONTENT_TYPE;
-use pintle_codec::{Strictness, json, protobuf, yaml};
+use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_registry::delete::Deleted;
 use pintle_registry::{DeleteOptions, Page, Result, Selection, Status, Target, status};
 use pintle_schema::{ApiType, Value};
@@ -74,11 +73,12 @@ async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
     if bytes.is_empty() {
         return delete_options(&context.query, context.requester());
     }
-    let format = body_format(context.header(CONTENT_TYPE))?;
+    let format = context.body_format()?;
     let schema = v1::DeleteOptions::schema();
     let decoded: std::result::Result<Value, _> = match format {
         Format::Json => json::decode(schema, &bytes, Strictness::Ignore).map(|decoded| decoded.value),
         Format::Yaml => yaml::decode(schema, &bytes, Strictness::Ignore).map(|decoded| decoded.value),
+        Format::Cbor => cbor::decode(schema, &bytes, Strictness::Ignore).map(|decoded| decoded.value),
         Format::Protobuf => {
             protobuf::decode_envelope(&bytes).and_then(|envelope| protobuf::decode(schema, envelope.raw))
         }

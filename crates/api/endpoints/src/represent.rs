@@ -8,12 +8,12 @@ use crate::negotiation::{Format, Shape, Wanted};
 use bytes::Bytes;
 use futures_util::stream;
 use pintle_cache::{Object, Variant};
-use pintle_codec::{json, protobuf, yaml};
+use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_kinds::columns::{self, Now, Printer};
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Page, Payload, Registry, Result, Status, Target};
 use pintle_schema::{ApiType, Map, Str, Value, canonicalize, value};
-use pintle_types::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
+use pintle_types::meta::v1::{ObjectMeta, PartialObjectMetadata, PartialObjectMetadataList, Table};
 use std::sync::Arc;
 
 /// Bytes of a list sent at a time.
@@ -71,8 +71,8 @@ impl Presenter<'_> {
                 Ok(self.encode_table(meta, true, rows))
             }
             (Shape::Partial, _) => {
-                let object = self.storage_value(payload)?;
-                Ok(encode(&partial(&object, self.wanted), PartialObjectMetadata::schema(), self.wanted))
+                let object = self.partial(&self.storage_value(payload)?);
+                Ok(encode(&object, PartialObjectMetadata::schema(), self.wanted))
             }
             (Shape::PartialList, _) => Err(not_a_list(self.target.resource)),
         }
@@ -245,7 +245,7 @@ impl Presenter<'_> {
             let items = page
                 .items
                 .iter()
-                .map(|object| Ok(partial(&self.storage_value(&Payload::Stored(object.clone()))?, self.wanted)));
+                .map(|object| Ok(self.partial(&self.storage_value(&Payload::Stored(object.clone()))?)));
             let items = items.collect::<Result<Vec<_>>>()?;
             let items = if items.is_empty() { Value::Null } else { Value::List(items) };
             let list = value!({
@@ -266,7 +266,7 @@ impl Presenter<'_> {
         }
         for (at, object) in page.items.iter().enumerate() {
             bytes.push(if at == 0 { b'[' } else { b',' });
-            put_partial(object, &mut bytes);
+            self.put_partial(object, &mut bytes);
         }
         bytes.extend_from_slice(b"]}\n");
         Ok(Body::Full(bytes.into()))
@@ -289,7 +289,7 @@ impl Presenter<'_> {
         }
         let shown = match self.include_object {
             IncludeObject::None => Value::Null,
-            IncludeObject::Metadata => partial(object, self.wanted),
+            IncludeObject::Metadata => self.partial(object),
             IncludeObject::Object => self.served(&Payload::Value(Box::new(object.clone())))?,
         };
         row.push(Str::new_static("object"), shown);
@@ -329,8 +329,8 @@ impl Presenter<'_> {
             bytes.extend_from_slice(b",\"object\":");
             match self.include_object {
                 IncludeObject::None => bytes.extend_from_slice(b"null"),
-                IncludeObject::Metadata if self.wanted.beta => json::encode(&partial(&value, self.wanted), &mut bytes),
-                IncludeObject::Metadata => put_partial(object, &mut bytes),
+                IncludeObject::Metadata if self.wanted.beta => json::encode(&self.partial(&value), &mut bytes),
+                IncludeObject::Metadata => self.put_partial(object, &mut bytes),
                 IncludeObject::Object => bytes.extend_from_slice(&self.stored_json(object)?),
             }
             bytes.push(b'}');
@@ -343,8 +343,45 @@ impl Presenter<'_> {
         encode(&self.table(meta, with_columns, rows), Table::schema(), self.wanted)
     }
 
-    fn finish(&self, value: &Value) -> Bytes {
-        encode(value, (self.target.resource.schema)(), self.wanted)
+    fn finish(&self, list: &Value) -> Bytes {
+        let schema = (self.target.resource.schema)();
+        if self.wanted.format == Format::Cbor {
+            let mut bytes = Vec::new();
+            cbor::encode_list(schema, list, &mut bytes);
+            return bytes.into();
+        }
+        encode(list, schema, self.wanted)
+    }
+
+    /// Annotations that are shown with the whole object only.
+    fn hidden(&self) -> &'static [&'static str] {
+        let storage = self.target.storage;
+        let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        columns::hidden_annotations(group, storage.kind)
+    }
+
+    /// The metadata of an object alone.
+    pub fn partial(&self, object: &Value) -> Value {
+        let mut shown = partial(object, self.wanted);
+        if let Some(metadata) = shown.get_mut("metadata") {
+            hide(metadata, self.hidden());
+        }
+        shown
+    }
+
+    /// Appends the metadata of a stored object alone, spliced from its image.
+    pub fn put_partial(&self, object: &Object, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+        let metadata = object.image.metadata();
+        let names = |hidden: &&str| metadata.windows(hidden.len()).any(|part| part == hidden.as_bytes());
+        match self.hidden().iter().any(names).then(|| json::parse(metadata, Strictness::Ignore)) {
+            Some(Ok(mut decoded)) => {
+                hide(&mut decoded.value, self.hidden());
+                json::encode(&decoded.value, out);
+            }
+            _ => out.extend_from_slice(metadata),
+        }
+        out.push(b'}');
     }
 }
 
@@ -395,6 +432,11 @@ pub fn encode(value: &Value, schema: &pintle_schema::Struct, wanted: Wanted) -> 
             bytes.into()
         }
         Format::Yaml => yaml::encode(value).into_bytes().into(),
+        Format::Cbor => {
+            let mut bytes = Vec::with_capacity(1024);
+            cbor::encode(schema, value, &mut bytes);
+            bytes.into()
+        }
         Format::Protobuf => {
             let mut raw = Vec::with_capacity(1024);
             protobuf::encode(schema, value, &mut raw);
@@ -456,11 +498,15 @@ pub fn partial(object: &Value, wanted: Wanted) -> Value {
     value!({"kind": "PartialObjectMetadata", "apiVersion": (wanted.meta_version()), "metadata": metadata})
 }
 
-/// Appends the metadata of a stored object alone, spliced from its image.
-pub fn put_partial(object: &Object, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
-    out.extend_from_slice(object.image.metadata());
-    out.push(b'}');
+fn hide(metadata: &mut Value, hidden: &[&str]) {
+    let key = ObjectMeta::ANNOTATIONS.name();
+    let Some(annotations) = metadata.get_mut(key).filter(|_| !hidden.is_empty()).and_then(Value::as_map_mut) else {
+        return;
+    };
+    annotations.retain(|name, _| !hidden.contains(&name.as_str()));
+    if annotations.is_empty() {
+        metadata.make_map().remove(key);
+    }
 }
 
 fn list_meta(page: &Page) -> Map {
@@ -493,6 +539,15 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_hidden_leaves_no_trace() {
+        let mut metadata = value!({"name": "a", "annotations": {"x": "1", "y": "2"}});
+        hide(&mut metadata, &["x"]);
+        assert_eq!(metadata, value!({"name": "a", "annotations": {"y": "2"}}));
+        hide(&mut metadata, &["x", "y"]);
+        assert_eq!(metadata, value!({"name": "a"}));
+    }
 
     #[test]
     fn indentation_is_gos() {

@@ -3,13 +3,13 @@
 //! The forms are those of the reference's RequestInfo: `/api/v1/...` and `/apis/<group>/<version>/...` name resources,
 //! everything else is a path. Reading never fails; what leads nowhere is found out when it is looked up.
 
+use crate::backend::ByteStream;
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method};
 use pintle_auth::CertCache;
 use rustls_pki_types::CertificateDer;
 use std::borrow::Cow;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 /// Why a body could not be had.
@@ -20,8 +20,17 @@ pub enum BodyFailure {
     Broken,
 }
 
+/// A body that nobody has read yet.
+pub trait UnreadBody: Send {
+    /// Reads it to its end, up to the limit of bodies.
+    fn whole(self: Box<Self>) -> BoxFuture<'static, Result<Bytes, BodyFailure>>;
+
+    /// Its pieces as they come, without a limit, for who passes them on.
+    fn pieces(self: Box<Self>) -> ByteStream;
+}
+
 /// A body that is read when it is wanted, and not at all when the request is refused before.
-pub type LazyBody = Pin<Box<dyn Future<Output = Result<Bytes, BodyFailure>> + Send>>;
+pub type LazyBody = Box<dyn UnreadBody>;
 
 /// A request, independent of the connection it came over.
 pub struct Request {

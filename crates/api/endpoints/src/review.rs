@@ -8,7 +8,6 @@ use crate::represent;
 use crate::request::{Request, ResourcePath};
 use crate::serve::{Answer, Context};
 use crate::write::read_body;
-use http::header::CONTENT_TYPE;
 use pintle_auth::{Attributes, Credentials, UserInfo};
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Result, Status, metadata};
@@ -48,8 +47,7 @@ pub async fn serve(
         malformed: resource.strategy.malformed,
     };
     let mut warnings = Vec::new();
-    let mut object =
-        decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut warnings)?;
+    let mut object = decode::body(&expected, context.body_format()?, &bytes, query.field_validation, &mut warnings)?;
     if resource.kind == "Binding" {
         let name = metadata::text(&object, "name").to_owned();
         let bound =

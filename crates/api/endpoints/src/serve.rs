@@ -4,17 +4,20 @@ pub use crate::answer::Answer;
 
 use crate::answer::{accepts_gzip, refusal, respond};
 use crate::body::Body;
-use crate::metrics::Labels;
-use crate::negotiation::{Offer, Wanted, negotiate};
+use crate::metrics::{self, DryRun, Labels, Outcome, Series};
+use crate::negotiation::{Format, Offer, Wanted, body_format, negotiate};
 use crate::query::Query;
 use crate::request::{Request, ResourcePath, parse_path, verb};
 use crate::router::Found;
-use crate::{Api, SharedApi, documents, health, read, remove, review, subresource, write};
+use crate::upgrade::take_bearer_protocol;
+use crate::{Api, SharedApi, documents, health, limits, read, remove, review, subresource, write};
 use http::header::{ACCEPT, HeaderValue, USER_AGENT};
 use http::{Method, Response};
 use pintle_auth::{Attributes, Credentials, UserInfo};
 use pintle_kinds::resource::{Resource, Verbs};
-use pintle_registry::{Details, Requester, Status};
+use pintle_registry::{Details, Requester, Status, Target};
+use pintle_schema::field_selector::FieldSelector;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -30,6 +33,7 @@ pub struct Context {
 impl Context {
     pub fn requester(&self) -> Requester {
         Requester {
+            agent: agent_name(self.header(USER_AGENT)),
             name: self.user.name.to_string(),
             uid: self.user.uid.to_string(),
             groups: self.user.groups.iter().map(ToString::to_string).collect(),
@@ -42,6 +46,28 @@ impl Context {
         }
     }
 
+    /// Whether the client may create what its request found missing.
+    ///
+    /// # Errors
+    /// It may not.
+    pub fn may_create(&self, target: &Target) -> Result<(), Status> {
+        decide(
+            &self.api,
+            &Attributes {
+                user: &self.user,
+                verb: "create",
+                is_resource: true,
+                api_group: target.resource.group,
+                api_version: target.resource.version,
+                resource: target.resource.plural,
+                subresource: "",
+                namespace: &target.namespace,
+                name: &target.name,
+                path: "",
+            },
+        )
+    }
+
     pub fn header(&self, name: http::header::HeaderName) -> &str {
         self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
     }
@@ -51,8 +77,30 @@ impl Context {
     /// # Errors
     /// The client accepts nothing that is offered.
     pub fn negotiate(&self, offer: Offer) -> Result<Wanted, Status> {
-        negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer)
+        negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer, self.api.formats())
     }
+
+    /// The form of the body.
+    ///
+    /// # Errors
+    /// 415 for a media type that objects are not read from.
+    pub fn body_format(&self) -> Result<Format, Status> {
+        body_format(self.header(http::header::CONTENT_TYPE), self.api.formats())
+    }
+}
+
+/// The name in a User-Agent: what stands before the first slash, as far as it can be printed and a manager's name may go.
+fn agent_name(agent: &str) -> String {
+    const LONGEST: usize = 128;
+    let first = agent.split('/').next().unwrap_or("");
+    let mut name = String::new();
+    for c in first.chars().filter(|c| !c.is_control()) {
+        if name.len() + c.len_utf8() > LONGEST {
+            break;
+        }
+        name.push(c);
+    }
+    name
 }
 
 /// Answers a request.
@@ -64,38 +112,67 @@ pub async fn serve(api: SharedApi, request: Request) -> Response<Body> {
     let accepts_gzip = accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
     let is_head = request.method == Method::HEAD;
     let pretty = crate::negotiation::pretty(&query, agent);
-    let wanted =
-        negotiate(request.header(ACCEPT), agent, &query, Offer::Objects).unwrap_or(Wanted { pretty, ..Wanted::JSON });
-    let mut labels = None;
-    let (api_for_steps, query_for_steps) = (api.clone(), query.clone());
-    let outcome = steps(api_for_steps, request, query_for_steps, path.as_ref(), &mut labels).await;
+    let wanted = negotiate(request.header(ACCEPT), agent, &query, Offer::Objects, api.formats())
+        .unwrap_or(Wanted { pretty, ..Wanted::JSON });
+    let dry_run = DryRun::of(query.all("dryRun"));
+    let system_client = metrics::system_client(agent);
+    let mut tally = Tally::default();
+    let outcome = steps(api, request, query, path.as_ref(), &mut tally).await;
     let answer = outcome.unwrap_or_else(|status| refusal(&status, wanted));
-    if let Some(labels) = labels {
-        api.metrics.request(labels, answer.code, query.get("dryRun") == "All", started.elapsed());
+    let code = answer.code;
+    let response = respond(answer, accepts_gzip, is_head).await;
+    let Some(series) = tally.answered() else { return response };
+    let size = http_body::Body::size_hint(response.body()).exact();
+    let outcome = Outcome { code, dry_run, system_client, took: started.elapsed(), size };
+    if response.body().is_long_running() {
+        return response.map(|body| body.holding(series.long_running(started, outcome)));
     }
-    respond(answer, accepts_gzip, is_head).await
+    series.answered(&outcome);
+    response
+}
+
+/// Under what a request is counted; one that is dropped before it is answered was aborted.
+#[derive(Default)]
+struct Tally(Option<Arc<Series>>);
+
+impl Tally {
+    fn answered(&mut self) -> Option<Arc<Series>> {
+        self.0.take()
+    }
+}
+
+impl Drop for Tally {
+    fn drop(&mut self) {
+        if let Some(series) = &self.0 {
+            series.aborted();
+        }
+    }
 }
 
 /// authenticate → flow control → authorize → route → act.
 async fn steps(
     api: SharedApi,
-    request: Request,
+    mut request: Request,
     query: Query,
     path: Option<&ResourcePath>,
-    labels: &mut Option<Labels>,
+    tally: &mut Tally,
 ) -> Result<Answer, Status> {
     let action = path.map_or("", |path| verb(&request.method, path, &query));
-    check_timeout(&query, path, action)?;
-    let user = authenticate(&api, &request)?;
-    refuse_impersonation(&request)?;
-    let Some(path) = path else { return outside_resources(api, user, query, request).await };
-    let mutating = !matches!(action, "get" | "list" | "watch");
-    let metered = api.clone();
-    let (_in_flight, count) = metered.metrics.in_flight(mutating);
-    if action != "watch" {
-        check_load(&api, &user, mutating, count)?;
+    let long_running = path.is_some_and(|path| is_long_running(action, &path.subresource));
+    if !long_running {
+        check_timeout(&query)?;
     }
-    authorize(&api, &user, action, path)?;
+    let user = authenticate(&api, &mut request)?;
+    refuse_impersonation(&request)?;
+    let Some(path) = path else { return outside_resources(api, user, query, request, tally).await };
+    let counting = api.clone();
+    let mutating = !matches!(action, "get" | "list" | "watch");
+    let in_flight = (!long_running).then(|| counting.metrics.in_flight(mutating, api.settings.in_flight_limit(mutating)));
+    // The administrator is never turned away.
+    if matches!(in_flight, Some(None)) && !user.in_group(pintle_auth::groups::MASTERS) {
+        return Ok(turn_away(&api, path, action, &query, &request));
+    }
+    authorize(&api, &user, action, path, &query)?;
     if path.malformed {
         return Err(Status::no_such_path());
     }
@@ -104,18 +181,29 @@ async fn steps(
         Found::NoGroup => return Ok(Answer::text(404, "404 page not found\n")),
         Found::NoResource => return Err(Status::no_such_path()),
     };
-    *labels = Some(labels_of(resource, path, action));
+    tally.0 = Some(api.metrics.requests.series(labels_of(resource, path, action, &query, &request)));
     check_scope(resource, path, action)?;
     let context = Context { method: request.method.clone(), headers: request.headers.clone(), api, user, query };
     if path.subresource.is_empty() {
         check_verb(&context.method, resource, path, action)?;
     }
-    let limit = time_limit(&context);
-    let outcome = tokio::time::timeout(limit, act(&context, resource, path, action, request)).await;
-    with_deprecation(resource, outcome.unwrap_or_else(|_| Err(Status::timed_out())))
+    let acting = act(&context, resource, path, action, request);
+    let outcome = match long_running {
+        true => acting.await,
+        false => tokio::time::timeout(time_limit(&context), acting).await.unwrap_or_else(|_| {
+            tally.0.iter().for_each(|series| series.terminated(504));
+            Err(Status::timed_out())
+        }),
+    };
+    with_deprecation(resource, outcome)
 }
 
-/// How long the request may take: what it asks for, at most what the server allows. A watch's stream has its own limit.
+/// Whether a request has no end of its own: limits of time and of requests in flight are not for it.
+fn is_long_running(action: &str, subresource: &str) -> bool {
+    action == "watch" || matches!(subresource, "attach" | "exec" | "proxy" | "log" | "portforward")
+}
+
+/// How long the request may take: what it asks for, at most what the server allows.
 fn time_limit(context: &Context) -> Duration {
     let allowed = context.api.settings.request_timeout;
     let asked = pintle_schema::Duration::parse(context.query.get("timeout")).ok();
@@ -187,14 +275,10 @@ fn with_deprecation(resource: &Resource, outcome: Result<Answer, Status>) -> Res
     }
 }
 
-/// A time limit that cannot be read is refused, unless the request has no end of its own.
-fn check_timeout(query: &Query, path: Option<&ResourcePath>, action: &str) -> Result<(), Status> {
-    let subresource = path.map_or("", |path| path.subresource.as_str());
+/// A time limit that cannot be read is refused.
+fn check_timeout(query: &Query) -> Result<(), Status> {
     let timeout = query.get("timeout");
-    if timeout.is_empty()
-        || action == "watch"
-        || matches!(subresource, "attach" | "exec" | "proxy" | "log" | "portforward")
-    {
+    if timeout.is_empty() {
         return Ok(());
     }
     pintle_schema::Duration::parse(timeout)
@@ -212,24 +296,37 @@ fn check_scope(resource: &Resource, path: &ResourcePath, action: &str) -> Result
     Err(if is_path { Status::method_not_allowed() } else { Status::no_such_path() })
 }
 
-fn authenticate(api: &Api, request: &Request) -> Result<Arc<UserInfo>, Status> {
-    let authorization = request.headers.get(http::header::AUTHORIZATION).map(HeaderValue::as_bytes);
+fn authenticate(api: &Api, request: &mut Request) -> Result<Arc<UserInfo>, Status> {
+    let started = Instant::now();
+    let of_websocket = take_bearer_protocol(&mut request.headers).map_err(|_| Status::unauthorized())?;
+    let authorization = request.headers.get(http::header::AUTHORIZATION).or(of_websocket.as_ref());
+    let authorization = authorization.map(HeaderValue::as_bytes);
     let credentials =
         Credentials { authorization, client_certs: &request.client_certs, cert_cache: request.cert_cache.as_deref() };
-    api.authenticator.authenticate(credentials, SystemTime::now()).map_err(|_| Status::unauthorized())
+    let user = api.authenticator.authenticate(credentials, SystemTime::now());
+    api.metrics.access.authenticated(user.as_ref().ok().map(|user| &*user.name), started.elapsed());
+    user.map_err(|_| Status::unauthorized())
 }
 
-/// Requests beyond the limits are turned away; the administrator's never are.
-fn check_load(api: &Api, user: &UserInfo, mutating: bool, count: i64) -> Result<(), Status> {
-    let limit = if mutating { api.settings.max_mutating_in_flight } else { api.settings.max_read_only_in_flight };
-    if limit <= 0 || count <= limit || user.in_group(pintle_auth::groups::MASTERS) {
-        return Ok(());
+/// What a request beyond the limits is answered.
+fn turn_away(
+    api: &Api,
+    path: &ResourcePath,
+    action: &'static str,
+    query: &Query,
+    request: &Request,
+) -> Answer {
+    if let Found::Resource(resource) = api.router.find(&path.group, &path.version, &path.resource) {
+        let series = api.metrics.requests.series(labels_of(resource, path, action, query, request));
+        let client = metrics::system_client(request.header(USER_AGENT));
+        series.dropped(429, DryRun::of(query.all("dryRun")), client);
     }
-    Err(Status::new(429, "TooManyRequests", "Too many requests, please try again later.")
-        .with_details(Details { retry_after_seconds: 1, ..Details::default() }))
+    let mut answer = Answer::text(429, "Too many requests, please try again later.\n");
+    answer.headers.push(("retry-after", limits::RETRY_AFTER_SECONDS.to_string()));
+    answer
 }
 
-fn authorize(api: &Api, user: &UserInfo, action: &str, path: &ResourcePath) -> Result<(), Status> {
+pub(crate) fn authorize(api: &Api, user: &UserInfo, action: &str, path: &ResourcePath, query: &Query) -> Result<(), Status> {
     let attributes = Attributes {
         user,
         verb: action,
@@ -239,14 +336,28 @@ fn authorize(api: &Api, user: &UserInfo, action: &str, path: &ResourcePath) -> R
         resource: &path.resource,
         subresource: &path.subresource,
         namespace: &path.namespace,
-        name: &path.name,
+        name: &name_asked_for(path, action, query),
         path: "",
     };
     decide(api, &attributes)
 }
 
+/// The object that a request is about: a list or watch may be narrowed down to one by a field selector.
+fn name_asked_for<'a>(path: &'a ResourcePath, action: &str, query: &Query) -> Cow<'a, str> {
+    let selector = query.get("fieldSelector");
+    if !path.name.is_empty() || selector.is_empty() || !matches!(action, "list" | "watch") {
+        return Cow::Borrowed(&path.name);
+    }
+    let selector = FieldSelector::parse(selector).unwrap_or_default();
+    let name = selector.exact_match("metadata.name").unwrap_or("");
+    let is_segment = !matches!(name, "." | "..") && !name.contains(['/', '%']);
+    Cow::Owned(if is_segment { name.to_owned() } else { String::new() })
+}
+
 fn decide(api: &Api, attributes: &Attributes<'_>) -> Result<(), Status> {
+    let started = Instant::now();
     let decision = api.authorizer.authorize(attributes);
+    api.metrics.access.authorized(decision.is_allowed(), started.elapsed());
     if decision.is_allowed() {
         return Ok(());
     }
@@ -265,46 +376,44 @@ async fn outside_resources(
     user: Arc<UserInfo>,
     query: Query,
     request: Request,
+    tally: &mut Tally,
 ) -> Result<Answer, Status> {
     let verb = request.method.as_str().to_ascii_lowercase();
     decide(&api, &Attributes::non_resource(&user, &verb, &request.path))?;
     let path = request.path.as_str();
-    if let Some(answer) = health::serve(&api, path, &query) {
+    if let Some(endpoint) = health::ENDPOINTS.into_iter().find(|endpoint| *endpoint == path) {
+        let labels = Labels { resource: None, subresource: endpoint, verb: "GET", scope: "" };
+        tally.0 = Some(api.metrics.requests.series(labels));
+    }
+    if let Some(answer) = health::serve(&api.health, path, &query) {
         return Ok(answer);
     }
-    if path == "/metrics" {
-        let objects = api.router.resources().filter_map(|resource| {
-            let storage = resource.storage.as_ref()?;
-            let hub = resource.api_version() == storage.api_version;
-            let cache = api.registry.cache.resource(storage.prefix).filter(|_| hub)?;
-            Some((resource.qualified(), cache.state().objects.len()))
-        });
-        let mut objects: Vec<_> = objects.collect();
-        objects.sort();
-        return Ok(Answer::new(
-            200,
-            "text/plain; version=0.0.4; charset=utf-8",
-            api.metrics.render(objects.into_iter()),
-        ));
+    match path {
+        "/metrics" => Ok(Answer::new(200, METRICS_TYPE, metrics::render(&api))),
+        "/metrics/slis" => Ok(Answer::new(200, METRICS_TYPE, api.health.metrics())),
+        _ => documents::serve(&api, &request, &query),
     }
-    documents::serve(&api, &request, &query)
 }
 
-fn labels_of(resource: &'static Resource, path: &ResourcePath, action: &'static str) -> Labels {
+/// The content type of metrics.
+const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+
+fn labels_of(
+    resource: &'static Resource,
+    path: &ResourcePath,
+    action: &'static str,
+    query: &Query,
+    request: &Request,
+) -> Labels {
     let subresource = resource.subresource(&path.subresource).map_or("", |found| found.name);
-    let scope = match (path.name.is_empty(), path.namespace.is_empty()) {
-        (false, _) => "resource",
-        (true, false) => "namespace",
-        (true, true) => "cluster",
+    let named = action == "create" || !name_asked_for(path, action, query).is_empty();
+    let scope = match (named, path.namespace.is_empty()) {
+        (true, _) => "resource",
+        (false, false) => "namespace",
+        (false, true) => "cluster",
     };
-    Labels {
-        verb: action,
-        group: resource.group,
-        version: resource.version,
-        resource: resource.plural,
-        subresource,
-        scope,
-    }
+    let applies = action == "patch" && request.header(http::header::CONTENT_TYPE) == "application/apply-patch+yaml";
+    Labels { resource: Some(resource), subresource, verb: metrics::verb(action, subresource, applies), scope }
 }
 
 fn check_verb(method: &Method, resource: &Resource, path: &ResourcePath, action: &str) -> Result<(), Status> {

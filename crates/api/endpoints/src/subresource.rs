@@ -1,5 +1,6 @@
 //! Subresources: a part of an object, its scale, or an action on it.
 
+use crate::apply::Configuration;
 use crate::connect;
 use crate::decode::{self, Expected};
 use crate::negotiation::{Offer, Shape, Wanted};
@@ -10,7 +11,8 @@ use crate::serve::{Answer, Context};
 use crate::write::{self, Patch, PatchType, read_body};
 use http::header::CONTENT_TYPE;
 use pintle_kinds::resource::{Action, Resource, ScalePaths, Subresource, Verbs};
-use pintle_registry::update::{SubresourcePart, Update};
+use pintle_registry::scale::Scaling;
+use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{Payload, Result, Status, Target, WriteOptions, metadata, status};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_schema::{ApiType, ApiValue, Str, Time, Value, ViewMut, canonicalize, value};
@@ -46,7 +48,7 @@ pub async fn serve(
     let namespace = if resource.namespaced { path.namespace.as_str() } else { "" };
     let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
     if let Action::Connect = subresource.action {
-        return connect::serve(context, &target, subresource);
+        return connect::serve(context, &target, subresource, path, request).await;
     }
     if verb == Verbs::PATCH {
         PatchType::of(context.header(CONTENT_TYPE))?;
@@ -111,7 +113,7 @@ async fn body(context: &Context, subresource: &Subresource, request: Request) ->
     let also: &[&str] = if subresource.kind == "Eviction" { &["policy/v1beta1"] } else { &[] };
     let expected = Expected { group, version, kind: subresource.kind, schema, also, malformed: None };
     let mut warnings = Vec::new();
-    let object = decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut warnings)?;
+    let object = decode::body(&expected, context.body_format()?, &bytes, query.field_validation, &mut warnings)?;
     Ok((object, query.options.dry_run, warnings))
 }
 
@@ -187,20 +189,17 @@ async fn scale(
         None => write_options(&context.query, "UpdateOptions", context.requester())?,
         Some(kind) => patch_options(&context.query, kind == PatchType::Apply, context.requester())?,
     };
-    if patch_type == Some(PatchType::Apply) {
-        return Err(PatchType::unsupported());
-    }
     let bytes = read_body(request.body).await?;
     let warnings = Mutex::new(Vec::new());
     let sent = match patch_type {
+        Some(PatchType::Apply) => Sent::Configuration(Configuration::read(&bytes)?),
         Some(patch_type) => Sent::Patch(Patch::read(patch_type, &bytes, query.field_validation)?),
         None => {
             let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();
             let expected =
                 Expected { group: "autoscaling", version: "v1", kind: "Scale", schema, also: &[], malformed: None };
             let mut found = Vec::new();
-            let object =
-                decode::body(&expected, context.header(CONTENT_TYPE), &bytes, query.field_validation, &mut found)?;
+            let object = decode::body(&expected, context.body_format()?, &bytes, query.field_validation, &mut found)?;
             if let Ok(mut warnings) = warnings.lock() {
                 *warnings = found;
             }
@@ -209,17 +208,37 @@ async fn scale(
     };
     let change = |stored: Option<&Value>| {
         let Some(stored) = stored else { return Err(target.not_found()) };
-        let scale = match &sent {
-            Sent::Scale(scale) => scale.clone(),
-            Sent::Patch(patch) => patch.apply(Scale::schema(), &scale_of(stored, paths), &query, &mut Vec::new())?,
+        let live = scale_of(stored, paths);
+        let patched;
+        let scaling = match &sent {
+            Sent::Scale(scale) => Scaling::To(scale),
+            Sent::Patch(patch) => {
+                patched = patch.apply(Scale::schema(), &live, &query, &mut Vec::new())?;
+                Scaling::To(&patched)
+            }
+            Sent::Configuration(config) => Scaling::Apply(&config.value, query.force == Some(true)),
         };
+        let (scale, managed) = registry.scaled(target, stored, paths.spec_replicas, &live, &scaling, &query.options)?;
+        if let Sent::Configuration(config) = &sent {
+            config.check(query.field_validation)?;
+        }
         check_scale(target, &scale)?;
         let mut object = stored.clone();
+        metadata::clear(&mut object, "managedFields");
+        if let Some(managed) = managed {
+            metadata::set(&mut object, "managedFields", managed);
+        }
         object.set_at(paths.spec_replicas, scale.at(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(0));
         metadata::set(&mut object, "resourceVersion", metadata::text(&scale, "resourceVersion"));
         Ok(object)
     };
-    let update = Update { change: &change, part: None, create: false, from_stored: patch_type.is_some() };
+    let update = Update {
+        change: &change,
+        part: None,
+        create: false,
+        from_stored: patch_type.is_some(),
+        owners: Owners::Settled,
+    };
     let written = registry.update(target, &update, &query.options).await?;
     let mut answer = show(200, &presenter(&written.payload)?, wanted);
     answer.warnings = warnings.into_inner().unwrap_or_default();
@@ -229,6 +248,7 @@ async fn scale(
 enum Sent {
     Scale(Value),
     Patch(Patch),
+    Configuration(Configuration),
 }
 
 fn check_scale(target: &Target, scale: &Value) -> Result<()> {
@@ -306,6 +326,8 @@ pub async fn bind(
         part: Some(SubresourcePart { name: "binding", rules: &BIND }),
         create: false,
         from_stored: true,
+        // A binding is nobody's write to the pod.
+        owners: Owners::Settled,
     };
     let options = WriteOptions { dry_run, requester: context.requester(), ..WriteOptions::default() };
     context.api.registry.update(&target, &update, &options).await?;

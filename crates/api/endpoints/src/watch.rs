@@ -1,7 +1,9 @@
 //! Watches: the initial state if it is wanted, then every change as it happens, until time is over.
 //!
-//! A watcher is a cursor into the resource's history. Frames of stored objects are made once and shared by everybody
-//! who watches in that form; a watcher that waits costs nothing.
+//! A watcher is a cursor into the resource's history, woken by what may concern it. Frames of stored objects are made
+//! once and shared by everybody who watches in that form; a watcher that waits costs nothing.
+//!
+//! Budget of an event that is delivered alone: no copy, one look-up of its frame.
 
 use crate::Api;
 use crate::body::Body;
@@ -9,16 +11,20 @@ use crate::negotiation::{Format, Shape, Wanted};
 use crate::query::ListQuery;
 use crate::represent::{self, IncludeObject, Presenter};
 use bytes::Bytes;
+use futures_util::future::{Either, select};
 use futures_util::stream;
-use pintle_cache::{Cursor, Event, Object, Variant};
+use pintle_cache::{Cursor, Event, Interest, Object, Variant};
 use pintle_codec::json;
+use pintle_kinds::resource::Resource;
 use pintle_registry::{Payload, Result, Selection, Status, Target};
 use pintle_schema::{Map, Str, Value, canonicalize, value};
 use pintle_storage::Revision;
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Bytes of frames sent at a time.
 const CHUNK: usize = 64 << 10;
@@ -31,7 +37,7 @@ const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// How long a streaming list waits for a revision of the future.
 const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Kind {
     Added = 0,
     Modified = 1,
@@ -55,6 +61,8 @@ struct Watch {
     selection: Selection,
     wanted: Wanted,
     include_object: IncludeObject,
+    /// Under which each kind of event is kept in this form.
+    frame_variants: [Variant; 3],
     cursor: Cursor,
     initial: VecDeque<Arc<Object>>,
     /// The bookmark that ends the initial events is still to come.
@@ -63,11 +71,15 @@ struct Watch {
     bookmarked: Revision,
     next_bookmark: Instant,
     deadline: Instant,
+    /// Rings at the next bookmark or the end; kept, as setting a timer for each event would cost more than the event.
+    alarm: Pin<Box<Sleep>>,
     columns_sent: bool,
     failure: Option<Status>,
     wait_for: Option<Revision>,
     ended: bool,
-    gauge: crate::metrics::Gauge,
+    /// When it began, until the initial events are sent.
+    listing_since: Option<Instant>,
+    counters: Arc<crate::metrics::WatchSeries>,
 }
 
 /// Starts a watch.
@@ -109,28 +121,33 @@ pub fn start(
         }
         false => VecDeque::new(),
     };
+    let counters = api.metrics.watches.series(target.resource);
+    counters.begins_with(initial.len());
     let deadline = now + Duration::from_secs(seconds);
     let watch = Watch {
-        cursor: target.cache.cursor(start),
+        cursor: target.cache.cursor_of(start, interest(&target, &selection)),
         initial,
+        frame_variants: [Kind::Added, Kind::Modified, Kind::Deleted].map(|kind| frame_variant(&target, wanted, kind)),
         initial_end: with_state && query.allow_bookmarks,
         bookmarks: query.allow_bookmarks,
         bookmarked: start,
         next_bookmark: (now + BOOKMARK_PERIOD)
             .min(deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(deadline).max(now)),
         deadline,
+        alarm: Box::pin(sleep_until(deadline)),
         columns_sent: false,
         failure: None,
         wait_for,
         ended: false,
-        gauge: api.metrics.watch(target.resource),
+        listing_since: (with_state && query.send_initial_events == Some(true)).then_some(now),
+        counters,
         api: api.clone(),
         target,
         selection,
         wanted,
         include_object,
     };
-    let frames = stream::unfold(watch, |mut watch| async move {
+    let frames = stream::unfold(Box::new(watch), |mut watch| async move {
         let chunk = watch.next().await?;
         Some((chunk, watch))
     });
@@ -151,10 +168,70 @@ fn in_scope(target: &Target, object: &Object) -> bool {
         && (target.name.is_empty() || object.name() == target.name)
 }
 
+/// The narrowest index that finds every event the watch can need.
+fn interest(target: &Target, selection: &Selection) -> Interest {
+    let named = (!target.name.is_empty()).then_some(target.name.as_str()).or_else(|| selection.single_name());
+    let namespace =
+        (!target.namespace.is_empty()).then_some(target.namespace.as_str()).or_else(|| selection.single_namespace());
+    match (named, namespace) {
+        (Some(name), _) if !target.resource.namespaced => Interest::Key(Resource::key(target.storage, "", name).into()),
+        (Some(name), Some(namespace)) => Interest::Key(Resource::key(target.storage, namespace, name).into()),
+        _ => match (selection.single_value(), namespace) {
+            (Some((field, value)), _) => Interest::Field(field, value.into()),
+            (None, Some(namespace)) => Interest::Namespace(namespace.into()),
+            (None, None) => Interest::Everything,
+        },
+    }
+}
+
+/// What an event's frame is kept under, beside the object it is of.
+fn frame_variant(target: &Target, wanted: Wanted, kind: Kind) -> Variant {
+    let mut hasher = DefaultHasher::new();
+    (target.resource.api_version(), target.resource.kind, wanted, kind).hash(&mut hasher);
+    Variant(hasher.finish() as u32)
+}
+
+/// Frames on their way out. One alone is handed on as it is; several are gathered in one buffer.
+#[derive(Default)]
+struct Chunk {
+    alone: Bytes,
+    gathered: Vec<u8>,
+}
+
+impl Chunk {
+    fn len(&self) -> usize {
+        self.alone.len() + self.gathered.len()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn push(&mut self, frame: Bytes) {
+        match self.is_empty() {
+            true => self.alone = frame,
+            false => self.buffer().extend_from_slice(&frame),
+        }
+    }
+
+    /// Where frames are appended to that are made here.
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        self.gathered.extend_from_slice(&std::mem::take(&mut self.alone));
+        &mut self.gathered
+    }
+
+    fn finish(self) -> Bytes {
+        match self.gathered.is_empty() {
+            true => self.alone,
+            false => self.gathered.into(),
+        }
+    }
+}
+
 impl Watch {
     /// The next bytes of the stream; `None` at its end.
     async fn next(&mut self) -> Option<Bytes> {
-        let mut out = Vec::new();
+        let mut out = Chunk::default();
         if self.ended {
             return None;
         }
@@ -164,29 +241,37 @@ impl Watch {
             self.failure = Some(status);
         }
         while let Some(object) = self.initial.pop_front() {
-            self.frame(Kind::Added, &object, None, &mut out);
+            let before = out.len();
+            self.frame(Kind::Added, &object, &mut out);
+            self.counters.event(out.len() - before);
             if out.len() >= CHUNK {
-                return Some(out.into());
+                return Some(out.finish());
             }
         }
         if std::mem::take(&mut self.initial_end) && self.failure.is_none() {
             self.bookmark(self.cursor.revision(), true, &mut out);
+            if let Some(since) = self.listing_since.take() {
+                self.counters.listed(!self.target.namespace.is_empty(), !self.target.name.is_empty(), since.elapsed());
+            }
         }
         loop {
             if let Some(status) = self.failure.take() {
                 self.ended = true;
                 self.error(&status, &mut out);
-                return Some(out.into());
+                return Some(out.finish());
             }
             self.gather(&mut out);
             if !out.is_empty() {
-                return Some(out.into());
+                return Some(out.finish());
             }
             if self.failure.is_some() {
                 continue;
             }
             let alarm = if self.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
-            if tokio::time::timeout_at(alarm, self.cursor.changed()).await.is_ok() {
+            if self.alarm.deadline() != alarm {
+                self.alarm.as_mut().reset(alarm);
+            }
+            if let Either::Left(_) = select(pin!(self.cursor.changed()), self.alarm.as_mut()).await {
                 continue;
             }
             let now = Instant::now();
@@ -195,13 +280,13 @@ impl Watch {
             }
             self.periodic_bookmark(now, &mut out);
             if !out.is_empty() {
-                return Some(out.into());
+                return Some(out.finish());
             }
         }
     }
 
     /// Appends the frames of what has happened since.
-    fn gather(&mut self, out: &mut Vec<u8>) {
+    fn gather(&mut self, out: &mut Chunk) {
         match self.cursor.take(BATCH) {
             Ok(events) => events.iter().for_each(|event| self.event(event, out)),
             Err(expired) => {
@@ -216,7 +301,8 @@ impl Watch {
         let reached = progress.wait_for(|current| *current >= revision);
         if tokio::time::timeout(FRESHNESS_WAIT, reached).await.is_ok() {
             let state = self.target.cache.state();
-            self.cursor = self.target.cache.cursor(self.api.registry.revision().max(state.last));
+            let from = self.api.registry.revision().max(state.last);
+            self.cursor = self.target.cache.cursor_of(from, interest(&self.target, &self.selection));
             self.initial = state
                 .objects
                 .values()
@@ -228,7 +314,7 @@ impl Watch {
         Err(Status::too_large_resource_version(revision.0, self.api.registry.revision().0))
     }
 
-    fn event(&mut self, event: &Arc<Event>, out: &mut Vec<u8>) {
+    fn event(&mut self, event: &Arc<Event>, out: &mut Chunk) {
         let object = &event.object;
         if !in_scope(&self.target, object) {
             return;
@@ -241,19 +327,44 @@ impl Watch {
             (true, false) => Kind::Deleted,
             (false, false) => return,
         };
-        self.gauge.event();
+        let before = out.len();
         match (kind, event.removed, &event.previous) {
             // It left the selection: the watcher sees what it last saw, as of now.
             (Kind::Deleted, false, Some(previous)) => {
                 let image = previous.image.at_revision(event.revision);
                 let last = Object::new(previous.key.clone(), self.target.storage.prefix.len(), event.revision, image);
-                self.frame(kind, &Arc::new(last), None, out);
+                self.frame(kind, &Arc::new(last), out);
             }
-            _ => self.frame(kind, object, Some(event), out),
+            _ => self.shared_frame(kind, object, out),
+        }
+        self.counters.event(out.len() - before);
+    }
+
+    /// Appends an event's frame. But for tables, whose cells tell the time, everybody who watches in this form is sent
+    /// the same one.
+    fn shared_frame(&mut self, kind: Kind, object: &Arc<Object>, out: &mut Chunk) {
+        if self.wanted.shape == Shape::Table {
+            return self.frame(kind, object, out);
+        }
+        let api = self.api.clone();
+        let frame = api.registry.cache.derived.get_or_make(object.id, self.frame_variants[kind as usize], || {
+            let mut frame = Vec::with_capacity(object.image.json().len() + 64);
+            self.put_frame(kind, object, &mut frame)?;
+            Ok(frame.into())
+        });
+        match frame {
+            Ok(frame) => out.push(frame),
+            Err(status) => self.failure = Some(status),
         }
     }
 
-    fn frame(&mut self, kind: Kind, object: &Arc<Object>, event: Option<&Arc<Event>>, out: &mut Vec<u8>) {
+    fn frame(&mut self, kind: Kind, object: &Arc<Object>, out: &mut Chunk) {
+        if let Err(status) = self.put_frame(kind, object, out.buffer()) {
+            self.failure = Some(status);
+        }
+    }
+
+    fn put_frame(&mut self, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
         let api = self.api.clone();
         let presenter = Presenter {
             registry: &api.registry,
@@ -262,48 +373,34 @@ impl Watch {
             include_object: self.include_object,
         };
         let result = match (self.wanted.shape, self.wanted.format) {
+            (Shape::Object | Shape::Partial | Shape::PartialList, Format::Cbor) => presenter
+                .object(&Payload::Stored(object.clone()))
+                .map(|item| pintle_codec::cbor::encode_event(kind.name(), &item, out)),
             (Shape::Object, Format::Protobuf) => presenter.stored_protobuf(object).map(|raw| {
                 let resource = self.target.resource;
                 let mut message = Vec::with_capacity(raw.len() + 64);
                 pintle_codec::protobuf::encode_envelope(&resource.api_version(), resource.kind, &raw, &mut message);
                 put_protobuf_event(kind.name(), &message, out);
             }),
-            (Shape::Object, _) => match event.filter(|_| api.registry.serves_stored_form(&self.target)) {
-                Some(event) => {
-                    let frame = event.frame(kind as usize, || json_frame(kind.name(), object.image.json()));
-                    out.extend_from_slice(&frame);
-                    Ok(())
-                }
-                None => presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out)),
-            },
+            (Shape::Object, _) => presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out)),
             (Shape::Table, _) => self.table_frame(&presenter, kind, object, out),
             (Shape::Partial | Shape::PartialList, Format::Json) if self.wanted.beta => {
-                self.partial_json(kind, object, out)
+                self.partial_json(&presenter, kind, object, out)
+            }
+            (Shape::Partial | Shape::PartialList, Format::Protobuf) => {
+                self.partial_protobuf(&presenter, kind, object, out)
             }
             (Shape::Partial | Shape::PartialList, _) => {
-                let variant = Variant(u32::MAX - kind as u32);
-                let make = || {
-                    let mut json = Vec::new();
-                    represent::put_partial(object, &mut json);
-                    Ok::<_, Status>(json_frame(kind.name(), &json))
-                };
-                match self.wanted.format {
-                    Format::Protobuf => self.partial_protobuf(&presenter, kind, object, out),
-                    _ => api
-                        .registry
-                        .cache
-                        .derived
-                        .get_or_make(object.id, variant, make)
-                        .map(|frame| out.extend_from_slice(&frame)),
-                }
+                let mut json = Vec::new();
+                presenter.put_partial(object, &mut json);
+                put_json_event(kind.name(), &json, out);
+                Ok(())
             }
         };
         if self.wanted.shape == Shape::Table {
             self.columns_sent = true;
         }
-        if let Err(status) = result {
-            self.failure = Some(status);
-        }
+        result
     }
 
     fn table_frame(&self, presenter: &Presenter, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
@@ -329,15 +426,15 @@ impl Watch {
         Ok(())
     }
 
-    fn partial_json(&self, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
-        let value = represent::partial(&self.api.registry.decode(&self.target, object)?, self.wanted);
+    fn partial_json(&self, presenter: &Presenter, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        let value = presenter.partial(&self.api.registry.decode(&self.target, object)?);
         let mut json = Vec::new();
         json::encode(&value, &mut json);
         put_json_event(kind.name(), &json, out);
         Ok(())
     }
 
-    fn periodic_bookmark(&mut self, now: Instant, out: &mut Vec<u8>) {
+    fn periodic_bookmark(&mut self, now: Instant, out: &mut Chunk) {
         let last = self.deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(self.deadline);
         self.next_bookmark = if now >= last { self.deadline } else { (now + BOOKMARK_PERIOD).min(last) };
         // Everything up to the store's revision has been published before it, and gathered by this watch.
@@ -348,7 +445,7 @@ impl Watch {
         }
     }
 
-    fn bookmark(&mut self, revision: Revision, initial_end: bool, out: &mut Vec<u8>) {
+    fn bookmark(&mut self, revision: Revision, initial_end: bool, out: &mut Chunk) {
         self.bookmarked = revision;
         let resource = self.target.resource;
         let (kind, api_version) = match self.wanted.shape {
@@ -366,7 +463,7 @@ impl Watch {
         if self.wanted.shape == Shape::Table {
             object = self.table_bookmark(&object, revision);
         }
-        self.put_value("BOOKMARK", &object, out);
+        self.put_value("BOOKMARK", &object, out.buffer());
     }
 
     fn table_bookmark(&mut self, object: &Value, revision: Revision) -> Value {
@@ -385,23 +482,23 @@ impl Watch {
         table
     }
 
-    fn error(&mut self, status: &Status, out: &mut Vec<u8>) {
-        self.put_value("ERROR", &status.to_value(), out);
+    fn error(&mut self, status: &Status, out: &mut Chunk) {
+        self.put_value("ERROR", &status.to_value(), out.buffer());
     }
 
     fn put_value(&self, kind: &str, object: &Value, out: &mut Vec<u8>) {
         match self.wanted.format {
-            Format::Protobuf => {
+            format @ (Format::Protobuf | Format::Cbor) => {
                 let schema = match (kind, self.wanted.shape) {
                     ("ERROR", _) => <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema(),
                     (_, Shape::Object) => (self.target.resource.schema)(),
                     _ => <pintle_types::meta::v1::PartialObjectMetadata as pintle_schema::ApiType>::schema(),
                 };
-                put_protobuf_event(
-                    kind,
-                    &represent::encode(object, schema, Wanted { format: Format::Protobuf, ..Wanted::JSON }),
-                    out,
-                );
+                let item = represent::encode(object, schema, Wanted { format, ..Wanted::JSON });
+                match format {
+                    Format::Cbor => pintle_codec::cbor::encode_event(kind, &item, out),
+                    _ => put_protobuf_event(kind, &item, out),
+                }
             }
             _ => {
                 let mut json = Vec::new();
@@ -410,12 +507,6 @@ impl Watch {
             }
         }
     }
-}
-
-fn json_frame(kind: &str, object: &[u8]) -> Bytes {
-    let mut frame = Vec::with_capacity(object.len() + 32);
-    put_json_event(kind, object, &mut frame);
-    frame.into()
 }
 
 fn put_json_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {

@@ -1,5 +1,6 @@
 //! Create, update and patch: from a body to the registry and back.
 
+use crate::apply;
 use crate::decode::{self, Expected};
 use crate::negotiation::Wanted;
 use crate::query::{FieldValidation, WriteQuery, patch_options, write_options};
@@ -13,7 +14,7 @@ use http::header::CONTENT_TYPE;
 use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
 use pintle_kinds::resource::Resource;
-use pintle_registry::update::{SubresourcePart, Update};
+use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{Details, Result, Status, Target, Written, metadata};
 use pintle_schema::{Struct, Value, canonicalize};
 use std::borrow::Cow;
@@ -24,7 +25,7 @@ use std::sync::Mutex;
 /// # Errors
 /// 413 when it is too large, 400 when it breaks off.
 pub async fn read_body(body: LazyBody) -> Result<Bytes> {
-    body.await.map_err(|failure| match failure {
+    body.whole().await.map_err(|failure| match failure {
         BodyFailure::TooLarge => Status::body_too_large(),
         BodyFailure::Broken => Status::bad_request("unable to read the request body"),
     })
@@ -61,8 +62,14 @@ pub async fn update(
     let object = decode_object(context, target.resource, &bytes, query.field_validation, &mut warnings)?;
     check_name(target, &object)?;
     check_namespace(target, &object)?;
-    let change = move |_: Option<&Value>| Ok(object.clone());
-    let update = Update { change: &change, part, create: false, from_stored: false };
+    let change = move |stored: Option<&Value>| {
+        match stored {
+            Some(_) => Ok(()),
+            None => context.may_create(target),
+        }
+        .map(|()| object.clone())
+    };
+    let update = Update { change: &change, part, create: false, from_stored: false, owners: Owners::Tracked };
     let written = context.api.registry.update(target, &update, &query.options).await;
     answer(context, target, wanted, written, warnings)
 }
@@ -82,11 +89,11 @@ fn decode_object(
         also: &[],
         malformed: resource.strategy.malformed,
     };
-    decode::body(&expected, context.header(CONTENT_TYPE), bytes, validation, warnings)
+    decode::body(&expected, context.body_format()?, bytes, validation, warnings)
 }
 
 /// The name in a body that replaces an object must be the path's.
-fn check_name(target: &Target, object: &Value) -> Result<()> {
+pub(crate) fn check_name(target: &Target, object: &Value) -> Result<()> {
     match metadata::text(object, "name") {
         "" => Err(Status::bad_request(format!(
             "the name of the object ({} based on URL) was undeterminable: name must be provided",
@@ -100,7 +107,7 @@ fn check_name(target: &Target, object: &Value) -> Result<()> {
     }
 }
 
-fn check_namespace(target: &Target, object: &Value) -> Result<()> {
+pub(crate) fn check_namespace(target: &Target, object: &Value) -> Result<()> {
     let namespace = metadata::text(object, "namespace");
     if !target.resource.namespaced || namespace.is_empty() || namespace == target.namespace {
         return Ok(());
@@ -180,7 +187,7 @@ pub async fn patch(
     let query = patch_options(&context.query, kind == PatchType::Apply, context.requester())?;
     let bytes = read_body(request.body).await?;
     if kind == PatchType::Apply {
-        return Err(not_applied(context, target));
+        return apply::apply(context, target, wanted, &bytes, &query, part).await;
     }
     // What is not there is missed before the patch is looked at.
     target.get()?;
@@ -207,17 +214,9 @@ pub async fn patch(
         check_namespace(target, &object)?;
         Ok(object)
     };
-    let update = Update { change: &change, part, create: false, from_stored: true };
+    let update = Update { change: &change, part, create: false, from_stored: true, owners: Owners::Tracked };
     let written = context.api.registry.update(target, &update, &query.options).await;
     answer(context, target, wanted, written, warnings.into_inner().unwrap_or_default())
-}
-
-/// Applying is not served yet: what is wrong before that is still told.
-fn not_applied(context: &Context, target: &Target) -> Status {
-    match context.api.registry.check_namespace(target, &target.name) {
-        Err(status) if target.get().is_err() => status,
-        _ => PatchType::unsupported(),
-    }
 }
 
 /// A patch that was read.

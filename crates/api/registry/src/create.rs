@@ -4,6 +4,7 @@ use crate::allocation::Reserved;
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create};
 use crate::status::{Cause, Result, Status};
+use crate::update::Owners;
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect, Transaction, Write};
@@ -17,21 +18,40 @@ impl Registry {
     /// # Errors
     /// The object is refused, exists already, or its namespace does not exist.
     pub async fn create(&self, target: &Target, object: Value, options: &WriteOptions) -> Result<Written> {
+        self.create_owned(target, object, options, Owners::Tracked).await
+    }
+
+    /// The same for an object whose owners may be settled already.
+    pub(crate) async fn create_owned(
+        &self,
+        target: &Target,
+        object: Value,
+        options: &WriteOptions,
+        owners: Owners,
+    ) -> Result<Written> {
         if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
             return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
         }
         let mut object = object;
+        let mut warnings = Vec::new();
         let generated =
             metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
         self.complete(target, &mut object);
-        metadata::fill_new(&mut object, self.environment.as_ref());
+        match owners {
+            Owners::Tracked => {
+                metadata::dedup_owners(&mut object, false, &mut warnings);
+                metadata::fill_new(&mut object, self.environment.as_ref());
+                self.track_new(target, &mut object, options);
+            }
+            Owners::Settled => metadata::identify(&mut object, self.environment.as_ref()),
+        }
         for attempt in 1.. {
             let mut candidate = object.clone();
             if generated {
                 let prefix = metadata::text(&object, "generateName");
                 metadata::set(&mut candidate, "name", generate_name(prefix, self.environment.as_ref()));
             }
-            match self.create_once(target, candidate, options).await {
+            match self.create_once(target, candidate, options, warnings.clone()).await {
                 Err(status) if status.reason == "AlreadyExists" && generated && attempt < ATTEMPTS => continue,
                 Ok(None) if attempt < ATTEMPTS => continue,
                 Ok(None) => break,
@@ -46,15 +66,15 @@ impl Registry {
     ///
     /// # Errors
     /// An object is refused or exists, or the store fails.
-    pub async fn create_all(&self, objects: Vec<(Target, Value)>) -> Result<()> {
+    pub async fn create_all(&self, objects: Vec<(Target, Value, WriteOptions)>) -> Result<()> {
         if objects.is_empty() {
             return Ok(());
         }
-        let options = WriteOptions::default();
         let mut writes = Vec::with_capacity(objects.len());
-        for (target, mut object) in objects {
+        for (target, mut object, options) in objects {
             self.complete(&target, &mut object);
             metadata::fill_new(&mut object, self.environment.as_ref());
+            self.track_new(&target, &mut object, &options);
             // These bring the addresses they have, and the objects that stand for them.
             self.prepare_new(&target, &mut object, &options, &mut Vec::new(), None)?;
             let value = Some(self.encode(&target, &object));
@@ -76,6 +96,7 @@ impl Registry {
         self.finish(target, object);
         let request = AdmissionRequest { registry: self, target, subresource: "", old: None, options };
         self.admission.mutate(&request, object, warnings)?;
+        metadata::dedup_owners(object, true, warnings);
         metadata::clear(object, "generation");
         if strategy.generation.is_some() {
             metadata::set(object, "generation", 1);
@@ -94,8 +115,13 @@ impl Registry {
     }
 
     /// `None`: what was allocated was taken meanwhile.
-    async fn create_once(&self, target: &Target, mut object: Value, options: &WriteOptions) -> Result<Option<Written>> {
-        let mut warnings = Vec::new();
+    async fn create_once(
+        &self,
+        target: &Target,
+        mut object: Value,
+        options: &WriteOptions,
+        mut warnings: Vec<String>,
+    ) -> Result<Option<Written>> {
         let mut reserved = Reserved::default();
         self.check_namespace(target, metadata::text(&object, "name"))?;
         if let Err(status) = self.prepare_new(target, &mut object, options, &mut warnings, Some(&mut reserved)) {

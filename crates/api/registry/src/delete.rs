@@ -6,7 +6,7 @@ use crate::{Payload, Registry, Target, commit_failed, metadata};
 use pintle_cache::{Image, Object};
 use pintle_kinds::strategy::GarbageCollection;
 use pintle_schema::{Value, time};
-use pintle_storage::{CommitError, Expect, Transaction, Write};
+use pintle_storage::{CommitError, CommitFuture, Expect, Transaction, Write};
 use std::sync::Arc;
 
 /// How often a delete is tried on a newer object.
@@ -76,6 +76,11 @@ impl Registry {
         Err(Status::modified(target.resource, &target.name))
     }
 
+    /// Removes an object whose time is over, whatever else would hold it, if it is still as given.
+    pub fn expire(&self, object: &Object) -> CommitFuture {
+        self.store.commit(Transaction::one(object.key.clone(), Expect::At(object.revision), None))
+    }
+
     /// Removes an object from the store; the answer is its last state.
     async fn remove(
         &self,
@@ -135,7 +140,7 @@ impl Registry {
         let finalizers = finalizers_after(old, strategy.garbage_collection, options);
         let held = !finalizers.is_empty() || strategy.holds.is_some_and(|holds| holds(old));
         let old_finalizers = metadata::finalizers(old);
-        if finalizers != old_finalizers {
+        if !same_set(&finalizers, &old_finalizers) {
             metadata::set_finalizers(&mut object, finalizers.clone());
         }
         let asked = options.grace_period_seconds.map(|seconds| if seconds < 0 { 1 } else { seconds });
@@ -193,6 +198,11 @@ fn raise_generation(object: &mut Value, old: &Value) {
     if metadata::generation(old) > 0 {
         metadata::set(object, "generation", metadata::generation(old) + 1);
     }
+}
+
+/// The order of finalizers means nothing.
+fn same_set(a: &[String], b: &[&str]) -> bool {
+    a.len() == b.len() && a.iter().all(|name| b.contains(&name.as_str()))
 }
 
 /// The finalizers an object has once its propagation policy is written into them.

@@ -5,19 +5,23 @@
 
 pub mod admission;
 pub mod allocation;
+pub mod apply;
 pub mod create;
 pub mod delete;
 pub mod environment;
+mod field_manager;
 pub mod list;
 pub mod metadata;
 pub mod options;
 pub mod prepare;
+pub mod scale;
 pub mod selection;
 pub mod status;
 pub mod update;
 
 pub use admission::{Admission, AdmissionRequest, AdmitAll};
 pub use allocation::Allocators;
+pub use apply::Applying;
 pub use environment::Environment;
 pub use list::{ListOptions, Page};
 pub use options::{DeleteOptions, Requester, WriteOptions};
@@ -42,6 +46,8 @@ pub struct Registry {
     pub allocators: Allocators,
     /// The resource whose version is the storage version, by storage prefix: it names the selectable fields.
     hubs: HashMap<&'static str, &'static Resource>,
+    /// All versions that are served, by storage prefix.
+    versions: HashMap<&'static str, Vec<&'static Resource>>,
 }
 
 /// The objects a request is about: a resource, and where in it.
@@ -99,15 +105,17 @@ impl Registry {
         resources: impl Iterator<Item = &'static Resource>,
     ) -> Self {
         let mut hubs: HashMap<&'static str, &'static Resource> = HashMap::new();
+        let mut versions: HashMap<&'static str, Vec<&'static Resource>> = HashMap::new();
         for resource in resources {
             if let Some(storage) = &resource.storage {
+                versions.entry(storage.prefix).or_default().push(resource);
                 let hub = hubs.entry(storage.prefix).or_insert(resource);
                 if resource.api_version() == storage.api_version {
                     *hub = resource;
                 }
             }
         }
-        Registry { cache, store, environment, admission, allocators: Allocators::default(), hubs }
+        Registry { cache, store, environment, admission, allocators: Allocators::default(), hubs, versions }
     }
 
     /// The target of a request; `None` when the resource stores nothing.
@@ -115,6 +123,11 @@ impl Registry {
         let storage = resource.storage.as_ref()?;
         let cache = self.cache.resource(storage.prefix)?.clone();
         Some(Target { resource, storage, cache, namespace: namespace.to_owned(), name: name.to_owned() })
+    }
+
+    /// The served versions of a target's resource.
+    pub(crate) fn versions(&self, target: &Target) -> &[&'static Resource] {
+        self.versions.get(target.storage.prefix).map_or(&[], Vec::as_slice)
     }
 
     pub fn hub(&self, storage: &Storage) -> Option<&'static Resource> {

@@ -54,8 +54,50 @@ pub fn fill_new(object: &mut Value, environment: &dyn Environment) {
     for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"] {
         clear(object, field);
     }
+    identify(object, environment);
+}
+
+/// Gives a new object what identifies it.
+pub fn identify(object: &mut Value, environment: &dyn Environment) {
     set(object, "uid", new_uid(environment));
     set(object, "creationTimestamp", now_text(environment));
+}
+
+/// Drops owner references that stand twice, and warns of them.
+pub fn dedup_owners(object: &mut Value, after_admission: bool, warnings: &mut Vec<String>) {
+    let Some(owners) = object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut) else { return };
+    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
+    let mut dropped: Vec<String> = Vec::new();
+    for owner in std::mem::take(owners) {
+        match kept.contains(&owner) {
+            true => dropped.push(owner.str_at(&["uid"]).to_owned()),
+            false => kept.push(owner),
+        }
+    }
+    *owners = kept;
+    if dropped.is_empty() {
+        return;
+    }
+    let when = if after_admission { " after mutating admission happens" } else { "" };
+    warnings.push(format!(
+        ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may \
+         reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+        dropped.join(", ")
+    ));
+}
+
+/// Whether what an update takes over from the stored object was sent as it is stored.
+pub fn same_origin(object: &Value, old: &Value) -> bool {
+    let fields = [
+        "creationTimestamp",
+        "generation",
+        "selfLink",
+        "uid",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "resourceVersion",
+    ];
+    fields.iter().all(|field| object.at(&["metadata", field]) == old.at(&["metadata", field]))
 }
 
 /// What an update may not change is taken from the stored object.

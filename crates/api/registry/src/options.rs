@@ -9,12 +9,15 @@ pub struct Requester {
     pub uid: String,
     pub groups: Vec<String>,
     pub extra: Vec<(String, Vec<String>)>,
+    /// What the client calls itself: the name of a field manager that gives none.
+    pub agent: String,
 }
 
 /// Options of create, update and patch.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
     pub dry_run: bool,
+    /// Who comes to own what is written.
     pub field_manager: String,
     pub requester: Requester,
 }

@@ -6,10 +6,11 @@
 use crate::environment::Environment;
 use crate::status::{Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata};
+use pintle_api_validation::{OUTCOMES, rulebook};
 use pintle_kinds::defaults;
 use pintle_kinds::strategy::{Context, NameRule, Path, Strategy};
 use pintle_schema::{Value, canonicalize, names};
-use pintle_validation::{ErrorList, metadata as rules};
+use pintle_validation::{ErrorList, Operation, Request, metadata as rules};
 
 impl Registry {
     /// A request's object, decoded and of the target's version, as a full object of the storage version.
@@ -55,25 +56,53 @@ fn clear_path(object: &mut Value, path: Path) {
     object.remove_at(path);
 }
 
-/// Judges a new object.
+/// Judges a new object: by its kind's rules, and when they find nothing, by what holds for every name.
 pub(crate) fn validate_create(target: &Target, object: &Value, environment: &dyn Environment) -> Result<()> {
+    judge(target, object, None, "", environment, ErrorList::default())?;
     let mut errors = ErrorList::default();
-    let none = Value::Null;
-    let meta = object.get("metadata").unwrap_or(&none);
-    let rule = &target.resource.strategy.name;
-    let check = |name: &str, prefix: bool| check_name(rule, name, prefix, environment);
+    let meta = object.get("metadata").unwrap_or(&Value::Null);
+    let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
     rules::validate_create(meta, target.resource.namespaced, &check, &mut errors);
     invalid(target, object, errors)
 }
 
-/// Judges an object that replaces a stored one.
-pub(crate) fn validate_update(target: &Target, object: &Value, old: &Value) -> Result<()> {
+/// Judges an object that replaces a stored one, written through a subresource unless that is "".
+pub(crate) fn validate_update(
+    target: &Target,
+    object: &Value,
+    old: &Value,
+    subresource: &str,
+    environment: &dyn Environment,
+) -> Result<()> {
     let mut errors = ErrorList::default();
     let none = Value::Null;
-    let (new, old) = (object.get("metadata").unwrap_or(&none), old.get("metadata").unwrap_or(&none));
-    // The reference judges metadata with the kind and once more for all kinds, so each cause stands twice.
-    rules::validate_update(new, old, &mut errors);
-    rules::validate_update(new, old, &mut errors);
+    let (new_meta, old_meta) = (object.get("metadata").unwrap_or(&none), old.get("metadata").unwrap_or(&none));
+    // The reference judges metadata for all kinds, and once more with the kind, so each cause stands twice.
+    rules::validate_update(new_meta, old_meta, &mut errors);
+    judge(target, object, Some(old), subresource, environment, errors)
+}
+
+fn judge(
+    target: &Target,
+    object: &Value,
+    old: Option<&Value>,
+    subresource: &str,
+    environment: &dyn Environment,
+    mut errors: ErrorList,
+) -> Result<()> {
+    let rule = &target.resource.strategy.name;
+    let enabled = |gate: &str| environment.feature_enabled(gate);
+    let request = Request {
+        operation: if old.is_some() { Operation::Update } else { Operation::Create },
+        subresource,
+        api_version: &target.resource.api_version(),
+        namespaced: target.resource.namespaced,
+        name_check: &|name, prefix| check_name(rule, name, prefix, &enabled),
+        enabled: &enabled,
+    };
+    let verdict = rulebook().judge((target.storage.schema)(), object, old, &request);
+    OUTCOMES.count(&verdict);
+    errors.0.extend(verdict.errors.0);
     invalid(target, object, errors)
 }
 
@@ -87,7 +116,7 @@ pub(crate) fn invalid(target: &Target, object: &Value, errors: ErrorList) -> Res
 }
 
 /// What a kind's rule says of a name, or of the prefix that names are generated from.
-fn check_name(rule: &NameRule, name: &str, prefix: bool, environment: &dyn Environment) -> Vec<String> {
+pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&str) -> bool) -> Vec<String> {
     match rule {
         NameRule::Subdomain => names::dns1123_subdomain(&masked(name, prefix)),
         NameRule::Label => names::dns1123_label(&masked(name, prefix)),
@@ -97,9 +126,7 @@ fn check_name(rule: &NameRule, name: &str, prefix: bool, environment: &dyn Envir
         NameRule::PathSegment => names::path_segment_name(name),
         NameRule::Ip if prefix => Vec::new(),
         NameRule::Ip => names::ip::ip(name),
-        NameRule::Gated(gate, on, off) => {
-            check_name(if environment.feature_enabled(gate) { on } else { off }, name, prefix, environment)
-        }
+        NameRule::Gated(gate, on, off) => check_name(if enabled(gate) { on } else { off }, name, prefix, enabled),
         NameRule::None => Vec::new(),
     }
 }

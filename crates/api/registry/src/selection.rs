@@ -67,7 +67,24 @@ impl Selection {
 
     /// The one name the selection can match, if it says so.
     pub fn single_name(&self) -> Option<&str> {
-        let term = self.fields.iter().find(|term| term.source == Source::Name && term.equal)?;
+        self.single(Source::Name)
+    }
+
+    /// The one namespace the selection can match, if it says so.
+    pub fn single_namespace(&self) -> Option<&str> {
+        self.single(Source::Namespace)
+    }
+
+    /// A field of the images, by its index, and the one value of it the selection can match, if there is such.
+    pub fn single_value(&self) -> Option<(usize, &str)> {
+        self.fields.iter().filter(|term| term.equal).find_map(|term| match term.source {
+            Source::Header(index) => Some((index, &*term.value)),
+            _ => None,
+        })
+    }
+
+    fn single(&self, source: Source) -> Option<&str> {
+        let term = self.fields.iter().find(|term| term.source == source && term.equal)?;
         Some(&term.value)
     }
 }

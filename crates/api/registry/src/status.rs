@@ -4,7 +4,7 @@
 
 use pintle_kinds::resource::Resource;
 use pintle_schema::{Map, Str, Value};
-use pintle_validation::ErrorList;
+use pintle_validation::{ErrorList, ErrorWords};
 
 /// A failed request's answer (a `v1.Status`).
 #[derive(Clone, Debug, PartialEq)]

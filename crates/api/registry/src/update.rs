@@ -4,6 +4,7 @@
 //! faster it is asked again, unless the client named the version it saw.
 
 use crate::allocation::Reserved;
+use crate::field_manager::{MANAGED_FIELDS, same_but_times};
 use crate::prepare::validate_update;
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
@@ -36,6 +37,16 @@ pub struct Update<'a> {
     pub create: bool,
     /// Whether the change was computed from the stored object, as patches are.
     pub from_stored: bool,
+    pub owners: Owners,
+}
+
+/// Who owns the fields that a change sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Owners {
+    /// The writer comes to own what it changes.
+    Tracked,
+    /// The change brings its managed fields with it, as apply does.
+    Settled,
 }
 
 impl Registry {
@@ -114,8 +125,11 @@ impl Registry {
         if !metadata::text(&object, "uid").is_empty() && !update.create {
             return Err(uid_mismatch(target, metadata::text(&object, "uid"), "", options.dry_run));
         }
+        if update.owners == Owners::Settled {
+            self.check_readable(metadata::text(&object, "resourceVersion"))?;
+        }
         metadata::clear(&mut object, "resourceVersion");
-        self.create(target, object, options).await
+        self.create_owned(target, object, options, update.owners).await
     }
 
     /// The new state in canonical form, whether the client named the version it saw, and warnings.
@@ -142,13 +156,30 @@ impl Registry {
         }
         self.check_version(target, &version, old_version)?;
         let unchanged_version = update.from_stored && version == old_version;
+        // Taken before the canonical form, in which an empty list is none.
+        let sent = match update.owners {
+            Owners::Tracked => object.remove_at(&["metadata", MANAGED_FIELDS]),
+            Owners::Settled => None,
+        };
         self.complete(target, &mut object);
-        metadata::carry_over(&mut object, old);
         self.finish(target, &mut object);
         let mut warnings = Vec::new();
+        if !update.from_stored {
+            metadata::dedup_owners(&mut object, false, &mut warnings);
+        }
         let subresource = update.part.map_or("", |part| part.name);
+        if update.owners == Owners::Tracked {
+            self.track_stored(target, subresource, &served, &mut object, sent.as_ref(), options);
+        }
+        let same_origin = metadata::same_origin(&object, old);
+        metadata::carry_over(&mut object, old);
+        self.finish(target, &mut object);
         let request = AdmissionRequest { registry: self, target, subresource, old: Some(old), options };
         self.admission.mutate(&request, &mut object, &mut warnings)?;
+        metadata::dedup_owners(&mut object, true, &mut warnings);
+        if same_origin {
+            keep_times(&mut object, old);
+        }
         let mut context = self.context(options, &mut warnings);
         match update.part {
             None => {
@@ -173,7 +204,8 @@ impl Registry {
         if update.part.is_none() {
             self.count_generation(target, &mut object, old);
         }
-        validate_update(target, &object, old).map_err(|status| status.with_warnings(warnings.clone()))?;
+        validate_update(target, &object, old, subresource, self.environment.as_ref())
+            .map_err(|status| status.with_warnings(warnings.clone()))?;
         self.admission.validate(&request, &object, &mut warnings)?;
         metadata::clear(&mut object, "resourceVersion");
         Ok((object, named_version || update.from_stored && !unchanged_version, warnings))
@@ -196,13 +228,18 @@ impl Registry {
         Err(uid_mismatch(target, uid, stored, dry_run))
     }
 
+    fn check_readable(&self, version: &str) -> Result<()> {
+        match version.is_empty() || version.parse::<u64>().is_ok() {
+            true => Ok(()),
+            false => Err(Status::unexplained(crate::list::unreadable_version(version))),
+        }
+    }
+
     fn check_version(&self, target: &Target, version: &str, stored: &str) -> Result<()> {
         if matches!(version, "" | "0") {
             return Ok(());
         }
-        if version.parse::<u64>().is_err() {
-            return Err(Status::unexplained(crate::list::unreadable_version(version)));
-        }
+        self.check_readable(version)?;
         if version == stored { Ok(()) } else { Err(Status::modified(target.resource, &target.name)) }
     }
 
@@ -212,6 +249,20 @@ impl Registry {
             && metadata::finalizers(object).is_empty()
             && object.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64).unwrap_or(0) == 0
             && !target.resource.strategy.holds.is_some_and(|holds| holds(object))
+    }
+}
+
+/// A write that would change nothing but the times of managed fields changes nothing. What a strategy undoes after this
+/// was a change.
+fn keep_times(object: &mut Value, old: &Value) {
+    let path = &["metadata", MANAGED_FIELDS];
+    if object.at(path) == old.at(path) || !same_but_times(object.at(path), old.at(path)) {
+        return;
+    }
+    let mut candidate = object.clone();
+    metadata::keep_path(&mut candidate, old, path);
+    if candidate == *old {
+        *object = candidate;
     }
 }
 

@@ -78,6 +78,23 @@ fn write_value(out: &mut String, value: &Value, as_string: bool) {
     }
 }
 
+/// What `%#v` prints: the value as a program would spell it.
+pub fn syntax(value: &Value) -> String {
+    let joined = |items: Vec<String>| items.join(", ");
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::String(text) => quoted(text),
+        Value::List(items) => format!("[]interface {{}}{{{}}}", joined(items.iter().map(syntax).collect())),
+        Value::Map(map) => {
+            let mut entries: Vec<_> = map.iter().collect();
+            entries.sort_unstable_by_key(|(key, _)| *key);
+            let entries = entries.into_iter().map(|(key, item)| format!("{}:{}", quoted(key), syntax(item)));
+            format!("map[string]interface {{}}{{{}}}", joined(entries.collect()))
+        }
+        scalar => plain(scalar),
+    }
+}
+
 fn write_list(out: &mut String, items: &[Value], as_string: bool) {
     out.push('[');
     for (at, item) in items.iter().enumerate() {
@@ -89,7 +106,7 @@ fn write_list(out: &mut String, items: &[Value], as_string: bool) {
     out.push(']');
 }
 
-/// The shortest digits that read back the same, with an exponent when it is below -4 or at least 21.
+/// The shortest digits that read back the same, with an exponent when it is below -4 or at least 6.
 fn write_float(out: &mut String, number: f64) {
     let scientific = format!("{number:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else {
@@ -97,7 +114,7 @@ fn write_float(out: &mut String, number: f64) {
         return;
     };
     match exponent.parse::<i32>() {
-        Ok(exponent) if !(-4..21).contains(&exponent) => {
+        Ok(exponent) if !(-4..6).contains(&exponent) => {
             let sign = if exponent < 0 { '-' } else { '+' };
             push(out, format_args!("{digits}e{sign}{:02}", exponent.unsigned_abs()));
         }
@@ -123,6 +140,7 @@ mod tests {
             (value!(5), "5", "%!s(int64=5)"),
             (value!(1.5), "1.5", "%!s(float64=1.5)"),
             (value!(1e21), "1e+21", "%!s(float64=1e+21)"),
+            (value!(1234567.5), "1.2345675e+06", "%!s(float64=1.2345675e+06)"),
             (value!(100000.0), "100000", "%!s(float64=100000)"),
             (value!(0.00001), "1e-05", "%!s(float64=1e-05)"),
             (value!(0.0001), "0.0001", "%!s(float64=0.0001)"),

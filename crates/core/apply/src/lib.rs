@@ -1,14 +1,47 @@
-//! Patches: how a request changes an object that is there.
+//! How a request changes an object that is there: patches, server-side apply, and who owns which fields.
 //!
-//! Each kind of patch is a module with one `apply`. No I/O, no clock; every input gives a value or an error, and the
-//! results are as the patch says, not canonical: the caller decodes them anew under the schema.
+//! No I/O, no clock; every input gives a value or an error, and results are as the patch says, not canonical: the caller
+//! decodes them anew under the schema. Each kind of patch is a module with one `apply`; [`typed`] and [`FieldSet`] are
+//! structured merge and its sets, and stand alone for clients and tools:
+//!
+//! ```
+//! use pintle_apply::typed::{compare, fields_of, merge};
+//! use pintle_schema::{ApiType, value};
+//!
+//! #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+//! struct Spec {
+//!     #[k8s(proto = 1)]
+//!     replicas: Option<i32>,
+//!     #[k8s(proto = 2, list_type = set)]
+//!     finalizers: Vec<String>,
+//! }
+//!
+//! let live = value!({"replicas": 1, "finalizers": ["keep"]});
+//! let config = value!({"finalizers": ["mine"]});
+//! let merged = merge(Spec::schema(), &live, &config)?;
+//! assert_eq!(merged, value!({"replicas": 1, "finalizers": ["keep", "mine"]}));
+//!
+//! let owned = fields_of(Spec::schema(), &config)?;
+//! assert_eq!(owned.to_string(), ".finalizers[=\"mine\"]");
+//! assert_eq!(compare(Spec::schema(), &live, &merged)?.added, owned);
+//! assert_eq!(owned.to_v1(), value!({"f:finalizers": {"v:\"mine\"": {}}}));
+//! # Ok::<(), pintle_apply::typed::TypedErrors>(())
+//! ```
 
 pub mod error;
+pub mod field_set;
+pub mod fields_v1;
 pub mod go_text;
 pub mod json_patch;
+pub mod managed_fields;
 pub mod merge_patch;
+pub mod path_element;
 pub mod strategic;
+pub mod typed;
 #[cfg(test)]
 mod test_random;
 
 pub use error::PatchError;
+pub use field_set::FieldSet;
+pub use fields_v1::FieldsV1Error;
+pub use path_element::{KeyFields, Path, PathElement};

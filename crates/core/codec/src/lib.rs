@@ -1,8 +1,9 @@
-//! How values of the API are written and read: JSON, YAML and Kubernetes' protobuf, driven by schemas.
+//! How values of the API are written and read: JSON, YAML, CBOR and Kubernetes' protobuf, driven by schemas.
 //!
 //! Decoding checks and canonicalizes every scalar and drops what a schema does not know, so that what comes out has
 //! the shape its schema names. No input may panic, recurse without bound or cost more than it is long.
 
+pub mod cbor;
 pub mod error;
 mod gotypes;
 pub mod json;

@@ -9,6 +9,15 @@ pub const TREE_DEPTH: usize = 500;
 /// How deep protobuf messages may nest: they are read by recursion too.
 pub const PROTOBUF_DEPTH: usize = 500;
 
+/// How deep CBOR may nest, as in the reference.
+pub const CBOR_DEPTH: usize = 64;
+
+/// How many items of an array or pairs of a map CBOR may show, as in the reference.
+pub const CBOR_ELEMENTS: u64 = 1024;
+
+/// Seconds since 1970 that a time's text has room for: the years 1 to 9999.
+pub(crate) const WRITABLE_SECONDS: std::ops::Range<i64> = -62_135_596_800..253_402_300_800;
+
 /// How many unknown and duplicate fields are listed, as in the reference.
 pub const STRICT_PROBLEMS: usize = 100;
 

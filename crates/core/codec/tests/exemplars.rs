@@ -2,7 +2,7 @@
 //!
 //! The files are no part of the project; without them these tests pass over nothing.
 
-use pintle_codec::{Strictness, json, protobuf, yaml};
+use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_schema::{ApiType, Struct, Value, canonicalize};
 use std::path::PathBuf;
 
@@ -160,6 +160,29 @@ fn protobuf_tells_what_json_tells() {
                 cut(&out),
                 cut(&bytes)
             ));
+        }
+    }
+    assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn cbor_tells_what_json_tells() {
+    let mut failures = Vec::new();
+    for (name, schema) in KINDS {
+        let Some(text) = exemplar(name, "json") else { continue };
+        let wanted = compact(&text);
+        let value = json::decode(schema(), &text, Strictness::Ignore).expect("valid").value;
+        let mut bytes = Vec::new();
+        cbor::encode(schema(), &value, &mut bytes);
+        match cbor::decode(schema(), &bytes, Strictness::Collect) {
+            Ok(mut decoded) => {
+                if !decoded.problems.is_empty() {
+                    failures.push(format!("{name}: {:?}", decoded.problems));
+                }
+                canonicalize(schema(), &mut decoded.value);
+                check(&format!("{name} from CBOR"), &json::to_string(&decoded.value), &wanted, &mut failures);
+            }
+            Err(error) => failures.push(format!("{name}: {error}")),
         }
     }
     assert!(failures.is_empty(), "{} failures\n{}", failures.len(), failures.join("\n"));

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Chance, Thing};
-use pintle_codec::{Strictness, json, protobuf, yaml};
+use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_schema::{ApiType, Value, canonicalize};
 
 fn things(count: u64) -> impl Iterator<Item = (u64, Value)> {
@@ -51,6 +51,19 @@ fn protobuf_there_and_back_loses_nothing() {
             }
         }
         assert_eq!(json::to_string(&again(decoded)), json::to_string(&value), "seed {seed}");
+    }
+}
+
+#[test]
+fn cbor_there_and_back_loses_nothing() {
+    for (seed, value) in things(400) {
+        let mut bytes = Vec::new();
+        cbor::encode(Thing::schema(), &value, &mut bytes);
+        let decoded = cbor::decode(Thing::schema(), &bytes, Strictness::Collect)
+            .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+        assert_eq!(decoded.problems, [], "seed {seed}");
+        // Keys come out sorted where there is no schema to order them.
+        assert_eq!(sorted(again(decoded.value)), sorted(value), "seed {seed}");
     }
 }
 
@@ -143,20 +156,21 @@ fn mutate(chance: &mut Chance, bytes: &mut Vec<u8>) {
 
 #[test]
 fn no_input_panics() {
-    let seeds: Vec<[Vec<u8>; 3]> = things(40)
+    let seeds: Vec<[Vec<u8>; 4]> = things(40)
         .map(|(_, value)| {
             let mut message = Vec::new();
             protobuf::encode_object("v1", "Thing", Thing::schema(), &value, &mut message);
-            [json::to_vec(&value), yaml::encode(&value).into_bytes(), message]
+            let mut items = Vec::new();
+            cbor::encode(Thing::schema(), &value, &mut items);
+            [json::to_vec(&value), yaml::encode(&value).into_bytes(), items, message]
         })
         .collect();
     let mut chance = Chance::new(7);
     let (mut taken, mut refused) = (0, 0);
-    for round in 0..6000 {
-        let [json, yaml, message] = &seeds[chance.below(seeds.len())];
-        let mut input = [json, yaml, message][round % 3].clone();
+    for round in 0..8000 {
+        let mut input = seeds[chance.below(seeds.len())][round % 4].clone();
         mutate(&mut chance, &mut input);
-        let read = match round % 3 {
+        let read = match round % 4 {
             0 => {
                 let _ = json::type_meta(&input);
                 let _ = json::decode_trusted(Thing::schema(), &input);
@@ -172,6 +186,10 @@ fn no_input_panics() {
             1 => {
                 let _ = yaml::parse(&input, Strictness::Ignore);
                 yaml::decode(Thing::schema(), &input, Strictness::Collect).is_ok()
+            }
+            2 => {
+                let _ = cbor::type_meta(&input);
+                cbor::decode(Thing::schema(), &input, Strictness::Collect).is_ok()
             }
             _ => {
                 let _ = protobuf::decode(Thing::schema(), &input);

@@ -4,6 +4,7 @@
 //! may contain themselves.
 
 use crate::field::{Field, generic};
+use crate::rules;
 use crate::tags::{self, StructTags};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -24,6 +25,7 @@ pub fn api_type(input: &DeriveInput) -> syn::Result<TokenStream> {
     let tags = tags::struct_tags(&input.attrs)?;
     let fields = written.into_iter().map(Field::read).collect::<syn::Result<Vec<_>>>()?;
     check_together(&tags, &fields)?;
+    rules::check_struct(&tags.rules)?;
 
     let name = &input.ident;
     let schema = schema(name, &tags::doc(&input.attrs), &tags, &fields)?;
@@ -82,6 +84,12 @@ fn schema(name: &Ident, doc: &str, tags: &StructTags, fields: &[Field]) -> syn::
     sorted.sort_unstable();
     let by_name = sorted.iter().map(|(_, at)| at);
     let atomic = tags.atomic;
+    for name in &tags.judged_first {
+        if !fields.iter().any(|field| field.json == name.value()) {
+            return Err(syn::Error::new(name.span(), "no field has this name in JSON"));
+        }
+    }
+    let (rules, judged_first) = (rules::emit(&tags.rules), &tags.judged_first);
     let fields = fields.iter().map(field_schema);
     Ok(quote! {
         impl ::pintle_schema::ApiType for #name {
@@ -96,6 +104,8 @@ fn schema(name: &Ident, doc: &str, tags: &StructTags, fields: &[Field]) -> syn::
                     atomic: #atomic,
                     form: Form::#form,
                     preserve_unknown: false,
+                    rules: #rules,
+                    judged_first: &[#(#judged_first),*],
                 };
                 &SCHEMA
             }
@@ -124,14 +134,18 @@ fn field_schema(field: &Field) -> TokenStream {
     };
     let text = |word: &Option<syn::LitStr>| word.as_ref().map(syn::LitStr::value).unwrap_or_default();
     let (strategy, merge_key) = (text(&tags.patch_strategy), text(&tags.patch_merge_key));
-    let is_atomic = |word: &Option<Ident>| word.as_ref().is_some_and(|word| word == "atomic");
-    let atomic = is_atomic(&tags.map_type) || is_atomic(&tags.struct_type);
+    let atomic = match tags.map_type.as_ref().or(tags.struct_type.as_ref()).map(|word| word == "atomic") {
+        Some(atomic) => quote!(Some(#atomic)),
+        None => quote!(None),
+    };
     let gates = &tags.gates;
+    let rules = rules::emit(&tags.rules);
     quote! {
         Field {
             name: Text::Static(#json), proto: #proto, ty: #ty, presence: Presence::#presence, inline: #inline,
             optional: #optional, required: #required, nullable: #nullable, default: #default, doc: Text::Static(#doc),
             patch_strategy: #strategy, patch_merge_key: #merge_key, atomic: #atomic, gates: &[#(#gates),*],
+            rules: #rules,
         }
     }
 }
@@ -160,7 +174,7 @@ fn field_type(field: &Field) -> TokenStream {
     }
 }
 
-fn literal(default: &Expr) -> TokenStream {
+pub fn literal(default: &Expr) -> TokenStream {
     match default {
         Expr::Lit(lit) => match &lit.lit {
             syn::Lit::Bool(value) => quote!(Literal::Bool(#value)),

@@ -2,7 +2,8 @@
 //!
 //! After `Field::read` everything about the field is consistent; emitting needs no further checks.
 
-use crate::tags::{self, FieldTags};
+use crate::rules;
+use crate::tags::{self, FieldTags, camel_case};
 use syn::{Expr, GenericArgument, Ident, PathArguments, Type};
 
 /// What the written type of a field is, as far as the tags care.
@@ -32,11 +33,12 @@ impl<'a> Field<'a> {
     pub fn read(field: &'a syn::Field) -> syn::Result<Self> {
         let ident =
             field.ident.as_ref().ok_or_else(|| syn::Error::new_spanned(field, "fields of an API type have names"))?;
-        let tags = tags::field_tags(&field.attrs)?;
+        let mut tags = tags::field_tags(&field.attrs)?;
         let (pointer, inner) = match generic(&field.ty, "Option") {
             Some(inner) => (true, inner),
             None => (false, &field.ty),
         };
+        settle_publication(&mut tags);
         let json = match (&tags.name, tags.inline) {
             (Some(name), false) => name.value(),
             (None, true) => String::new(),
@@ -84,9 +86,7 @@ impl<'a> Field<'a> {
         {
             return fail(struct_type.span(), "struct_type is for a struct");
         }
-        if tags.optional && tags.required {
-            return fail(self.ident.span(), "a field is optional or required, not both");
-        }
+        rules::check_field(&tags.rules, self.shape, self.ty)?;
         if tags.always && tags.omitzero {
             return fail(self.ident.span(), "a field is always shown or left out when zero, not both");
         }
@@ -123,6 +123,14 @@ impl<'a> Field<'a> {
     }
 }
 
+/// OpenAPI says what the rules say, unless `published` says otherwise.
+fn settle_publication(tags: &mut FieldTags) {
+    if !tags.optional && !tags.required {
+        let has = |name: &str| tags.rules.iter().any(|rule| rule.tag.name == name);
+        (tags.optional, tags.required) = (has("optional"), has("required"));
+    }
+}
+
 /// The argument of a generic type of this name.
 pub fn generic<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     let Type::Path(path) = ty else { return None };
@@ -134,7 +142,7 @@ pub fn generic<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     })
 }
 
-fn shape(ty: &Type) -> Shape {
+pub fn shape(ty: &Type) -> Shape {
     let Type::Path(path) = ty else { return Shape::Other };
     let Some(last) = path.path.segments.last() else { return Shape::Other };
     match last.ident.to_string().as_str() {
@@ -145,23 +153,4 @@ fn shape(ty: &Type) -> Shape {
         "String" => Shape::String,
         _ => Shape::Other,
     }
-}
-
-/// `ready_replicas` as JSON writes it: `readyReplicas`.
-fn camel_case(ident: &Ident) -> String {
-    let text = ident.to_string();
-    let text = text.strip_prefix("r#").unwrap_or(&text);
-    let mut name = String::with_capacity(text.len());
-    let mut upper = false;
-    for c in text.chars() {
-        match c {
-            '_' => upper = true,
-            c if upper => {
-                name.extend(c.to_uppercase());
-                upper = false;
-            }
-            c => name.push(c),
-        }
-    }
-    name
 }

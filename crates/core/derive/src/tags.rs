@@ -2,6 +2,7 @@
 //!
 //! Reading a tag never looks at other tags; what contradicts what is `field`'s matter.
 
+use crate::rules::RuleTag;
 use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
@@ -14,6 +15,8 @@ pub struct StructTags {
     pub atomic: bool,
     pub wrapper: bool,
     pub json_union: Option<LitStr>,
+    pub judged_first: Vec<LitStr>,
+    pub rules: Vec<RuleTag>,
 }
 
 /// A field that once was: its number and name must not be used again.
@@ -42,6 +45,7 @@ pub struct FieldTags {
     pub patch_merge_key: Option<LitStr>,
     pub gates: Vec<LitStr>,
     pub default: Option<Expr>,
+    pub rules: Vec<RuleTag>,
 }
 
 pub fn struct_tags(attributes: &[Attribute]) -> syn::Result<StructTags> {
@@ -52,11 +56,13 @@ pub fn struct_tags(attributes: &[Attribute]) -> syn::Result<StructTags> {
             "struct_type" => tags.atomic = one_of(&meta, &["atomic", "granular"])? == "atomic",
             "wrapper" => tags.wrapper = true,
             "json_union" => tags.json_union = Some(meta.value()?.parse()?),
-            other => {
-                return Err(meta.error(format!(
-                    "unknown tag `{other}` on a struct; known: reserved, struct_type, wrapper, json_union"
-                )));
-            }
+            "judged_first" => tags.judged_first = strings(&meta)?,
+            other => tags.rules.push(rule(&meta, other).unwrap_or_else(|| {
+                Err(meta.error(format!(
+                    "unknown tag `{other}` on a struct; known: reserved, struct_type, wrapper, json_union, judged_first, \
+                     and the tags of validation"
+                )))
+            })?),
         }
         Ok(())
     })?;
@@ -70,8 +76,10 @@ pub fn field_tags(attributes: &[Attribute]) -> syn::Result<FieldTags> {
             "proto" => tags.proto = Some(meta.value()?.parse()?),
             "name" => tags.name = Some(meta.value()?.parse()?),
             "inline" => tags.inline = true,
-            "optional" => tags.optional = true,
-            "required" => tags.required = true,
+            "published" => match one_of(&meta, &["optional", "required"])? == "required" {
+                true => tags.required = true,
+                false => tags.optional = true,
+            },
             "always" => tags.always = true,
             "omitzero" => tags.omitzero = true,
             "nullable" => tags.nullable = true,
@@ -83,11 +91,38 @@ pub fn field_tags(attributes: &[Attribute]) -> syn::Result<FieldTags> {
             "patch_merge_key" => tags.patch_merge_key = Some(meta.value()?.parse()?),
             "gate" => tags.gates.push(meta.value()?.parse()?),
             "default" => tags.default = Some(literal(&meta)?),
-            other => return Err(meta.error(format!("unknown tag `{other}` on a field"))),
+            other => tags.rules.push(
+                rule(&meta, other).unwrap_or_else(|| Err(meta.error(format!("unknown tag `{other}` on a field"))))?,
+            ),
         }
         Ok(())
     })?;
     Ok(tags)
+}
+
+/// A tag of validation; `None` when it is not in the catalogue.
+fn rule(meta: &ParseNestedMeta, name: &str) -> Option<syn::Result<RuleTag>> {
+    let tag = pintle_tags::find(name)?;
+    Some(meta.path.require_ident().and_then(|ident| RuleTag::read(ident, tag, meta.input)))
+}
+
+/// `ready_replicas` as JSON writes it: `readyReplicas`.
+pub fn camel_case(ident: &Ident) -> String {
+    let text = ident.to_string();
+    let text = text.strip_prefix("r#").unwrap_or(&text);
+    let mut name = String::with_capacity(text.len());
+    let mut upper = false;
+    for c in text.chars() {
+        match c {
+            '_' => upper = true,
+            c if upper => {
+                name.extend(c.to_uppercase());
+                upper = false;
+            }
+            c => name.push(c),
+        }
+    }
+    name
 }
 
 /// The text of the doc comments, lines joined as a paragraph.

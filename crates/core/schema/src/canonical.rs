@@ -197,7 +197,7 @@ mod tests {
             doc: Text::Static(""),
             patch_strategy: "",
             patch_merge_key: "",
-            atomic: false,
+            atomic: None,
             gates: &[],
         }
     }

@@ -14,6 +14,7 @@ pub mod int_or_string;
 pub mod label_selector;
 pub mod names;
 pub mod quantity;
+pub mod rules;
 pub mod scalars;
 pub mod schema;
 pub mod time;

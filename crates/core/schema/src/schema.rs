@@ -3,6 +3,7 @@
 //! Built-in types are statics that the derive emits, custom resources are schemas built at run time; everything that
 //! walks an object works on both alike. A schema never changes once it is made, and holds no code about one kind.
 
+use crate::rules::Rule;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -198,6 +199,10 @@ pub struct Struct {
     /// Whether apply treats it as one value.
     pub atomic: bool,
     pub form: Form,
+    /// What validation demands of the whole struct.
+    pub rules: &'static [Rule],
+    /// JSON names of the fields that are judged first, where the order of errors is not that of declaration.
+    pub judged_first: &'static [&'static str],
     /// Fields no schema names are kept instead of reported (custom resources only).
     pub preserve_unknown: bool,
 }
@@ -248,10 +253,12 @@ pub struct Field {
     pub patch_strategy: &'static str,
     /// Strategic merge patch: the key that identifies a list's items.
     pub patch_merge_key: &'static str,
-    /// Apply treats the struct or map in this field as one value.
-    pub atomic: bool,
+    /// Whether apply treats the struct or map in this field as one value; what its type says when not given.
+    pub atomic: Option<bool>,
     /// Feature gates that guard the field.
     pub gates: &'static [&'static str],
+    /// What validation demands of the value.
+    pub rules: &'static [Rule],
 }
 
 impl Field {

@@ -5,28 +5,21 @@
 use pintle_codec::json;
 use pintle_schema::Value;
 use pintle_schema::names::quoted;
+pub use pintle_schema::rules::ErrorKind;
 use std::fmt::Write;
 
-/// What kind of wrong a field is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ErrorKind {
-    Required,
-    Invalid,
-    TypeInvalid,
-    NotSupported,
-    NotFound,
-    Duplicate,
-    Forbidden,
-    TooLong,
-    TooShort,
-    TooMany,
-    TooFew,
-    Internal,
+/// The words of a kind of error.
+pub trait ErrorWords {
+    /// The `reason` of a cause in a Status.
+    fn reason(self) -> &'static str;
+    /// How a message begins.
+    fn text(self) -> &'static str;
+    /// Whether a message shows the bad value.
+    fn shows_value(self) -> bool;
 }
 
-impl ErrorKind {
-    /// The `reason` of a cause in a Status.
-    pub fn reason(self) -> &'static str {
+impl ErrorWords for ErrorKind {
+    fn reason(self) -> &'static str {
         match self {
             ErrorKind::Required => "FieldValueRequired",
             ErrorKind::Invalid => "FieldValueInvalid",
@@ -75,6 +68,18 @@ pub struct FieldError {
     /// The bad value, where the kind shows it.
     pub value: Option<Value>,
     pub detail: String,
+    /// The tag or format that the value fails, "" when none is told. Clients never see it; comparing rules does.
+    pub origin: &'static str,
+    pub(crate) twin: Twin,
+}
+
+/// Whether another rule is there to say the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Twin {
+    #[default]
+    None,
+    Handwritten,
+    Staged(crate::check::Stage),
 }
 
 impl FieldError {
@@ -89,6 +94,13 @@ impl FieldError {
             let _ = write!(body, ": {}", self.detail);
         }
         body
+    }
+
+    /// Whether a rule written another way found the same: the same kind of error at the same field, of the same origin
+    /// where both name one.
+    pub(crate) fn is_twin_of(&self, other: &FieldError) -> bool {
+        let origins = [self.origin, other.origin];
+        self.field == other.field && self.kind == other.kind && (origins.contains(&"") || self.origin == other.origin)
     }
 
     /// `{field}: {body}`.
@@ -118,7 +130,47 @@ impl ErrorList {
     }
 
     pub fn push(&mut self, kind: ErrorKind, field: impl ToString, value: Option<Value>, detail: impl Into<String>) {
-        self.0.push(FieldError { kind, field: field.to_string(), value, detail: detail.into() });
+        self.0.push(FieldError {
+            kind,
+            field: field.to_string(),
+            value,
+            detail: detail.into(),
+            origin: "",
+            twin: Twin::None,
+        });
+    }
+
+    /// Names the origin of the last error.
+    pub fn origin(&mut self, origin: &'static str) {
+        if let Some(last) = self.0.last_mut() {
+            last.origin = origin;
+        }
+    }
+
+    /// One error for each message of a format.
+    pub fn invalid_each<M: Into<String>>(
+        &mut self,
+        field: impl ToString,
+        value: &Value,
+        messages: impl IntoIterator<Item = M>,
+    ) {
+        for message in messages {
+            self.invalid(field.to_string(), value.clone(), message);
+        }
+    }
+
+    pub fn duplicate(&mut self, field: impl ToString, value: impl Into<Value>) {
+        self.push(ErrorKind::Duplicate, field, Some(value.into()), "");
+    }
+
+    pub fn not_found(&mut self, field: impl ToString, value: impl Into<Value>) {
+        self.push(ErrorKind::NotFound, field, Some(value.into()), "");
+    }
+
+    /// More items than may be: the value shown is their number.
+    pub fn too_many(&mut self, field: impl ToString, found: usize, most: usize) {
+        let detail = format!("must have at most {most} {}", if most == 1 { "item" } else { "items" });
+        self.push(ErrorKind::TooMany, field, Some(Value::Int(found as i64)), detail);
     }
 
     pub fn required(&mut self, field: impl ToString, detail: impl Into<String>) {

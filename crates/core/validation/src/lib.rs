@@ -1,10 +1,27 @@
-//! Validation: field errors in the reference's words, and the rules for every object's metadata.
+//! Validation: field errors in the reference's words, the rules of all kinds compiled into plans, and the walk that judges.
 //!
-//! Rules judge values and never change them. They see the object, and on update the stored one; nothing else.
+//! Rules judge values and never change them. They see the object, on update the stored one, and the request.
 
+extern crate self as pintle_validation;
+
+pub mod check;
+pub mod docs;
 pub mod error;
+pub mod formats;
+pub mod hand;
+pub mod kind;
 pub mod metadata;
 pub mod path;
+pub mod plan;
+pub mod request;
+pub mod rulebook;
+mod run;
+mod same;
 
-pub use error::{ErrorKind, ErrorList, FieldError};
+pub use error::{ErrorKind, ErrorList, ErrorWords, FieldError};
+pub use hand::{Hand, Untyped, When};
+pub use kind::{CREATE, Group, KindRules, Step, UPDATE};
 pub use path::FieldPath;
+pub use request::{At, Cx, Operation, Request};
+pub use rulebook::{Rulebook, Verdict};
+pub use same::{same, same_at};

@@ -10,6 +10,7 @@ pub type NameCheck<'a> = &'a dyn Fn(&str, bool) -> Vec<String>;
 
 const TOTAL_ANNOTATION_BYTES: usize = 256 << 10;
 const FIELD_MANAGER_BYTES: usize = 128;
+const SUBRESOURCE_BYTES: usize = 256;
 
 /// Kinds that cannot be owners.
 const BANNED_OWNERS: [(&str, &str); 1] = [("v1", "Event")];
@@ -41,6 +42,7 @@ pub fn validate_create(metadata: &Value, namespaced: bool, name_check: NameCheck
     validate_annotations(metadata.get("annotations"), "metadata.annotations", errors);
     validate_owners(metadata, errors);
     validate_finalizers(metadata, errors);
+    validate_managed_fields(metadata, errors);
 }
 
 /// The rules for an object that replaces a stored one.
@@ -61,6 +63,7 @@ pub fn validate_update(metadata: &Value, old: &Value, errors: &mut ErrorList) {
     validate_labels(metadata.get("labels"), "metadata.labels", errors);
     validate_annotations(metadata.get("annotations"), "metadata.annotations", errors);
     validate_owners(metadata, errors);
+    validate_managed_fields(metadata, errors);
 }
 
 /// Label keys and values.
@@ -72,7 +75,8 @@ pub fn validate_labels(labels: Option<&Value>, field: &str, errors: &mut ErrorLi
     }
 }
 
-fn validate_annotations(annotations: Option<&Value>, field: &str, errors: &mut ErrorList) {
+/// Annotation keys, and the bound of all annotations together.
+pub fn validate_annotations(annotations: Option<&Value>, field: &str, errors: &mut ErrorList) {
     let mut total = 0;
     for (key, value) in annotations.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
         // Annotation keys may be written in capitals; the rule is that of label keys all the same.
@@ -131,6 +135,16 @@ fn validate_finalizers(metadata: &Value, errors: &mut ErrorList) {
     }
 }
 
+/// Finalizers of built-in kinds have a domain, but for those that everybody knows.
+pub fn validate_kube_finalizers(metadata: &Value, errors: &mut ErrorList) {
+    for (at, name) in strings(metadata, "finalizers").into_iter().enumerate() {
+        if !name.contains('/') && !matches!(name, "kubernetes" | "orphan" | "foregroundDeletion") {
+            let detail = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.invalid(format!("metadata.finalizers[{at}]"), name, detail);
+        }
+    }
+}
+
 fn no_new_finalizers(metadata: &Value, old: &Value, errors: &mut ErrorList) {
     let old = strings(old, "finalizers");
     let mut new: Vec<&str> = strings(metadata, "finalizers").into_iter().filter(|name| !old.contains(name)).collect();
@@ -155,6 +169,19 @@ pub fn validate_field_manager(manager: &str, field: &str, errors: &mut ErrorList
     for (at, c) in manager.chars().enumerate() {
         if c.is_control() {
             errors.invalid(field, manager, format!("invalid character U+{:04X} (at position {at})", c as u32));
+        }
+    }
+}
+
+fn validate_managed_fields(metadata: &Value, errors: &mut ErrorList) {
+    let entries = metadata.get("managedFields").and_then(Value::as_list).unwrap_or(&[]);
+    for (at, entry) in entries.iter().enumerate() {
+        let manager = entry.str_at(&["manager"]);
+        if manager.len() > FIELD_MANAGER_BYTES || manager.chars().any(char::is_control) {
+            validate_field_manager(manager, &format!("metadata.managedFields[{at}].manager"), errors);
+        }
+        if entry.str_at(&["subresource"]).len() > SUBRESOURCE_BYTES {
+            errors.too_long(format!("metadata.managedFields[{at}].subresource"), SUBRESOURCE_BYTES);
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! A path is a chain on the stack while rules descend; it becomes text only when there is an error.
 
+use pintle_schema::FieldName;
 use std::fmt;
 
 /// A place in an object.
@@ -13,6 +14,7 @@ pub struct FieldPath<'a> {
 
 #[derive(Clone, Copy, Debug)]
 enum Step<'a> {
+    Root,
     Field(&'a str),
     Index(usize),
     Key(&'a str),
@@ -21,6 +23,14 @@ enum Step<'a> {
 impl<'a> FieldPath<'a> {
     pub const fn new(field: &'a str) -> Self {
         FieldPath { parent: None, step: Step::Field(field) }
+    }
+
+    /// The object itself.
+    pub const ROOT: FieldPath<'static> = FieldPath { parent: None, step: Step::Root };
+
+    /// The field of a struct, by the constant that the derive gives.
+    pub const fn to<S, F>(&'a self, field: FieldName<S, F>) -> FieldPath<'a> {
+        self.child(field.name())
     }
 
     pub const fn child(&'a self, field: &'a str) -> FieldPath<'a> {
@@ -36,17 +46,27 @@ impl<'a> FieldPath<'a> {
     }
 }
 
+impl FieldPath<'_> {
+    /// Writes the path; says whether there was anything to write.
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> Result<bool, fmt::Error> {
+        let begun = match self.parent {
+            Some(parent) => parent.write(f)?,
+            None => false,
+        };
+        match self.step {
+            Step::Root | Step::Field("") => return Ok(begun),
+            Step::Field(field) if begun => write!(f, ".{field}")?,
+            Step::Field(field) => f.write_str(field)?,
+            Step::Index(index) => write!(f, "[{index}]")?,
+            Step::Key(key) => write!(f, "[{key}]")?,
+        }
+        Ok(true)
+    }
+}
+
 impl fmt::Display for FieldPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(parent) = self.parent {
-            parent.fmt(f)?;
-        }
-        match (self.step, self.parent.is_some()) {
-            (Step::Field(field), true) => write!(f, ".{field}"),
-            (Step::Field(field), false) => f.write_str(field),
-            (Step::Index(index), _) => write!(f, "[{index}]"),
-            (Step::Key(key), _) => write!(f, "[{key}]"),
-        }
+        self.write(f).map(drop)
     }
 }
 
@@ -61,5 +81,6 @@ mod tests {
         let first = containers.index(0);
         assert_eq!(first.child("name").to_string(), "spec.containers[0].name");
         assert_eq!(spec.child("nodeSelector").key("a/b").to_string(), "spec.nodeSelector[a/b]");
+        assert_eq!(FieldPath::ROOT.child("data").to_string(), "data");
     }
 }

@@ -2,6 +2,7 @@
 //! Guarantees that only known gates are set, locked ones keep their value, and what a gate needs is on with it.
 //! Must never say what a gate does: the code that a gate guards asks for it by name.
 
+use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
 use std::fmt;
 
 use Stage::{Alpha, Beta, Deprecated, Ga};
@@ -106,6 +107,26 @@ impl FeatureGates {
     pub fn changed(&self) -> impl Iterator<Item = (&'static str, bool)> {
         let values = GATES.iter().zip(&self.enabled);
         values.filter_map(|(gate, value)| (*value != gate.default).then_some((gate.name, *value)))
+    }
+
+    /// Which gates are on, as a metric.
+    pub fn render(&self, out: &mut Exposition) {
+        const ENABLED: Family = Family::new(
+            "kubernetes_feature_enabled",
+            Kind::Gauge,
+            Stability::Beta,
+            "1 for each feature gate that is on.",
+        );
+        out.family(&ENABLED);
+        for (gate, enabled) in GATES.iter().zip(&self.enabled) {
+            let stage = match gate.stage {
+                Alpha => "ALPHA",
+                Beta => "BETA",
+                Ga => "",
+                Deprecated => "DEPRECATED",
+            };
+            out.sample(ENABLED.name, &[("name", gate.name), ("stage", stage)], u8::from(*enabled));
+        }
     }
 
     fn set_stage(&mut self, stage: Stage, value: bool) {

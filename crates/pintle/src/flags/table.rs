@@ -6,6 +6,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use pintle_auth::Mode;
+use pintle_controllers::Controller;
+use pintle_http::TlsVersion;
 
 use super::{Draft, FeatureGates, Storage, values};
 
@@ -91,6 +93,13 @@ fn feature_gates(draft: &mut Draft, value: &str) -> Result<(), String> {
     draft.feature_gate_settings.extend(settings);
     let settings = draft.feature_gate_settings.iter().map(String::as_str);
     draft.feature_gates = FeatureGates::from_settings(settings)?;
+    Ok(())
+}
+
+fn controllers(draft: &mut Draft, value: &str) -> Result<(), String> {
+    draft.controller_items.extend(values::list(value).map(str::to_owned));
+    let items = draft.controller_items.iter().map(String::as_str);
+    draft.controllers = Some(Controller::select(items).map_err(|error| error.to_string())?);
     Ok(())
 }
 
@@ -320,10 +329,121 @@ pub static OWN_FLAGS: &[Flag] = &[
         },
     },
     Flag {
+        name: "controllers",
+        value: "NAME,...",
+        help: "Controllers that run in this process: '*' for all, 'foo' for one, '-foo' for all but one; nothing for none, \
+               as beside a kube-controller-manager (*). They are namespace-controller, garbage-collector-controller and \
+               event-ttl-controller.",
+        apply: controllers,
+    },
+    Flag {
+        name: "controllers-settle-time",
+        value: "DURATION",
+        help: "How long a change is left alone before a controller acts on it (500ms).",
+        apply: |draft, value| values::duration(value).map(|time| draft.controllers_settle_time = Some(time)),
+    },
+    Flag {
+        name: "event-ttl",
+        value: "DURATION",
+        help: "How long events are kept; 0 is for ever (1h).",
+        apply: |draft, value| values::duration(value).map(|ttl| draft.event_ttl = Some(ttl)),
+    },
+    Flag {
+        name: "goaway-chance",
+        value: "CHANCE",
+        help: "Share of HTTP/2 requests after which a client is asked to connect anew, at most 0.02 (0).",
+        apply: |draft, value| {
+            let chance = value.parse().ok().filter(|chance| (0.0..=0.02).contains(chance));
+            draft.goaway_chance = chance.ok_or("must be between 0 and 0.02")?;
+            Ok(())
+        },
+    },
+    Flag {
+        name: "shutdown-delay-duration",
+        value: "DURATION",
+        help: "How long requests are still taken, and /readyz fails, after the server is told to stop (0s).",
+        apply: |draft, value| values::duration(value).map(|delay| draft.shutdown_delay = delay),
+    },
+    Flag {
+        name: "tls-min-version",
+        value: "VERSION",
+        help: "Least version of TLS that is spoken: VersionTLS12 or VersionTLS13 (VersionTLS12).",
+        apply: |draft, value| {
+            draft.tls_min_version = match value {
+                "VersionTLS12" => TlsVersion::Tls12,
+                "VersionTLS13" => TlsVersion::Tls13,
+                "VersionTLS10" | "VersionTLS11" => return Err("is not spoken: the least is VersionTLS12".to_owned()),
+                _ => return Err("must be VersionTLS12 or VersionTLS13".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Flag {
+        name: "tls-cipher-suites",
+        value: "SUITE,...",
+        help: "Cipher suites of TLS 1.2, by their IANA names; those of TLS 1.3 are always on (all that are secure).",
+        apply: |draft, value| {
+            for suite in values::list(value) {
+                if !pintle_http::cipher_suites().any(|known| known == suite) {
+                    return Err(format!(
+                        "{suite} is not one of {}",
+                        pintle_http::cipher_suites().collect::<Vec<_>>().join(", ")
+                    ));
+                }
+                draft.tls_cipher_suites.push(suite.to_owned());
+            }
+            Ok(())
+        },
+    },
+    Flag {
         name: "disable-http2-serving",
         value: "",
         help: "Whether only HTTP/1.1 is spoken (false).",
         apply: |draft, value| values::boolean(value).map(|on| draft.disable_http2 = on),
+    },
+    Flag {
+        name: "kubelet-certificate-authority",
+        value: "FILE",
+        help: "Authorities of kubelets' serving certificates; without it any kubelet is believed.",
+        apply: |draft, value| path(&mut draft.kubelet.certificate_authority, value),
+    },
+    Flag {
+        name: "kubelet-client-certificate",
+        value: "FILE",
+        help: "Certificate in PEM that is shown to kubelets.",
+        apply: |draft, value| path(&mut draft.kubelet.client_certificate, value),
+    },
+    Flag {
+        name: "kubelet-client-key",
+        value: "FILE",
+        help: "Private key of the certificate that is shown to kubelets.",
+        apply: |draft, value| path(&mut draft.kubelet.client_key, value),
+    },
+    Flag {
+        name: "kubelet-preferred-address-types",
+        value: "TYPE,...",
+        help: "Types of a node's addresses to reach its kubelet by, in order (Hostname,InternalDNS,InternalIP,ExternalDNS,\
+               ExternalIP).",
+        apply: |draft, value| {
+            draft.kubelet.address_types = values::list(value).map(str::to_owned).collect();
+            match draft.kubelet.address_types.is_empty() {
+                true => Err("must name a type of address".to_owned()),
+                false => Ok(()),
+            }
+        },
+    },
+    Flag {
+        name: "kubelet-timeout",
+        value: "DURATION",
+        help: "Time for connecting to a kubelet (5s).",
+        apply: |draft, value| {
+            let timeout = values::duration(value)?;
+            if timeout.is_zero() {
+                return Err("must be more than 0".to_owned());
+            }
+            draft.kubelet.timeout = timeout;
+            Ok(())
+        },
     },
     Flag {
         name: "v",

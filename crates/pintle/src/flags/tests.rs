@@ -169,3 +169,23 @@ fn tables_are_disjoint_and_sorted() {
         assert!(!flag.help.is_empty());
     }
 }
+
+#[test]
+fn which_controllers_run() {
+    use Controller::{EventTtl, GarbageCollector, Namespace};
+    let rows: [(&str, &[Controller]); 5] = [
+        ("pintle", &Controller::ALL),
+        ("pintle --controllers=", &[]),
+        ("pintle --controllers=*,-event-ttl", &[Namespace, GarbageCollector]),
+        ("pintle --controllers namespace --controllers event-ttl-controller", &[Namespace, EventTtl]),
+        ("pintle --controllers=-*", &[]),
+    ];
+    for (line, expected) in rows {
+        assert_eq!(run(line).expect(line).controllers.enabled, expected, "{line}");
+    }
+    let config = run("pintle --controllers-settle-time=1s --event-ttl=2h").expect("valid");
+    assert_eq!(config.controllers.settle_time.as_secs(), 1);
+    assert_eq!(config.controllers.event_ttl.map(|ttl| ttl.as_secs()), Some(7200));
+    let error = run("pintle --controllers=*,nobody").expect_err("refused");
+    assert!(error.ends_with("\"nobody\" is not in the list of known controllers"), "{error}");
+}

@@ -8,6 +8,7 @@
 pub mod http;
 pub mod in_process;
 pub mod process;
+pub mod streams;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

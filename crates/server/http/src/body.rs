@@ -8,8 +8,9 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::{Buf, Bytes, BytesMut};
+use futures_core::Stream;
 use http_body::{Body, Frame, SizeHint};
-use http_body_util::BodyExt;
+use http_body_util::{BodyDataStream, BodyExt};
 use pin_project_lite::pin_project;
 
 use crate::connection::Counted;
@@ -124,6 +125,11 @@ where
         }
     }
     Ok(None)
+}
+
+/// The data of a body as it comes; trailers are left out.
+pub fn pieces(body: hyper::body::Incoming) -> impl Stream<Item = std::io::Result<Bytes>> + Send {
+    BodyDataStream::new(body.map_err(std::io::Error::other))
 }
 
 /// Mark for an answer whose body has no end of its own (a watch): put it into the response's extensions and the

@@ -4,14 +4,18 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::Response;
+use hyper::upgrade::OnUpgrade;
 use rustls::pki_types::CertificateDer;
+use tokio::sync::Notify;
 use tokio::time::Instant;
+
+use crate::upgrade::Takeover;
 
 /// What answers requests. Cloned once per request, so it should be an `Arc` or hold one.
 pub trait Service: Clone + Send + Sync + 'static {
@@ -54,11 +58,26 @@ pub(crate) struct Activity {
     start: Instant,
     requests: AtomicUsize,
     last_end_ms: AtomicU64,
+    /// Set by the answer 101, after which no request follows.
+    handed_over: Mutex<Option<(Takeover, OnUpgrade)>>,
+    /// Told when the client is to be asked to connect anew.
+    pub(crate) leave: Notify,
 }
 
 impl Activity {
     pub(crate) fn new() -> Activity {
-        Activity { start: Instant::now(), requests: AtomicUsize::new(0), last_end_ms: AtomicU64::new(0) }
+        Activity {
+            start: Instant::now(),
+            requests: AtomicUsize::new(0),
+            last_end_ms: AtomicU64::new(0),
+            handed_over: Mutex::default(),
+            leave: Notify::new(),
+        }
+    }
+
+    /// What is to happen on the connection now that it speaks HTTP no more.
+    pub(crate) fn handed_over(&self) -> Option<(Takeover, OnUpgrade)> {
+        self.handed_over.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     fn end_request(&self) {
@@ -82,6 +101,17 @@ impl Counted {
     pub(crate) fn new(activity: &Arc<Activity>) -> Counted {
         activity.requests.fetch_add(1, Ordering::Relaxed);
         Counted(Arc::clone(activity))
+    }
+
+    /// Has the client asked to connect anew; what it has sent by then is answered.
+    pub(crate) fn leave_after(&self) {
+        self.0.leave.notify_one();
+    }
+
+    /// Leaves the connection to somebody else once the answer is sent.
+    pub(crate) fn hand_over(&self, takeover: Takeover, upgrade: OnUpgrade) {
+        let mut slot = self.0.handed_over.lock().unwrap_or_else(PoisonError::into_inner);
+        *slot = Some((takeover, upgrade));
     }
 }
 

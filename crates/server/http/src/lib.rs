@@ -1,17 +1,29 @@
-//! Connections of the server: sockets, TLS, HTTP/1.1 and HTTP/2, bounded bodies and graceful shutdown.
+//! Connections of the server, taken and opened: sockets, TLS, HTTP/1.1 and HTTP/2, upgrades, bounded bodies and
+//! graceful shutdown.
 //! Guarantees that every connection, handshake, header block and body has a bound, and that a shutdown ends.
 //! Must never know what a request means: that is the service's matter, reached through one trait.
 
 mod body;
+mod client;
+mod client_tls;
 mod connection;
+mod cork;
+mod dice;
 pub mod limits;
 mod server;
 mod shutdown;
 mod tls;
+mod upgrade;
 
-pub use body::{BodyError, LongRunning, read_body};
+pub use body::{BodyError, LongRunning, pieces, read_body};
+pub use client::{ClientError, Upstream, send};
+pub use client_tls::{ClientTlsMaterial, client_config};
 pub use connection::{Connection, Incoming, Service};
+pub use hyper::body::Incoming as IncomingBody;
+pub use hyper::upgrade::on as on_upgrade;
+pub use rustls::ClientConfig;
 pub use rustls::pki_types::CertificateDer;
 pub use server::{ServerConfig, serve};
 pub use shutdown::Shutdown;
-pub use tls::{TlsConfig, TlsError, TlsMaterial};
+pub use tls::{TlsConfig, TlsError, TlsMaterial, TlsVersion, cipher_suites};
+pub use upgrade::{Takeover, UpgradedConnection};

@@ -30,6 +30,26 @@ pub const MAX_FRAME_BYTES: u32 = 256 * 1024;
 /// Bytes of an answer buffered per HTTP/2 stream while the client's window is closed.
 pub const MAX_SEND_BUFFER_BYTES: usize = 1024 * 1024;
 
+/// Streams of one connection that a client may have cancelled before the server looked at them: a handful happens when
+/// a client gives up many requests at once, more is an attack that costs the server and not the client.
+pub const MAX_PENDING_RESETS: usize = 20;
+
+/// Streams of one connection that the server may have to reset for the client's mistakes before it is closed.
+pub const MAX_LOCAL_RESETS: usize = 1024;
+
+/// Time between pings to an HTTP/2 client: the figure by which Kubernetes' clients look for servers that vanished.
+pub const PING_INTERVAL: Duration = Duration::from_secs(30);
+
+/// Time that it has to answer one; then its watches end and hold nothing any more.
+pub const PING_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Bytes that gather on an HTTP/2 connection before they are written even though more may be coming: four TLS
+/// records, beyond which a larger write saves nothing. One frame may come on top.
+pub const CORKED_BYTES: usize = 64 * 1024;
+
+/// Bytes of that buffer that a connection keeps while it has nothing to write.
+pub const CORKED_BYTES_KEPT: usize = 4 * 1024;
+
 /// Time for a client to complete the TLS handshake: seconds even on bad links, so ten are generous.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 

@@ -6,11 +6,13 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::header::UPGRADE;
+use http::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -21,9 +23,12 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::body::{LongRunning, Tracked};
 use crate::connection::{Activity, Connection, Counted, Incoming, Service};
+use crate::dice::Dice;
+use crate::cork::{Cork, corked};
 use crate::limits;
 use crate::shutdown::{Phase, Shutdown};
 use crate::tls::TlsConfig;
+use crate::upgrade::Takeover;
 
 /// How the server treats connections. The default is kube-apiserver's behaviour.
 #[derive(Clone, Debug)]
@@ -36,6 +41,10 @@ pub struct ServerConfig {
     pub idle_timeout: Duration,
     /// Time that requests in work have to finish after shutdown began.
     pub shutdown_grace: Duration,
+    /// The share of HTTP/2 requests after which a client is asked to connect anew, so that clients spread over servers.
+    pub goaway_chance: f64,
+    /// Where handshakes that failed are counted.
+    pub handshake_errors: Arc<AtomicU64>,
 }
 
 impl Default for ServerConfig {
@@ -45,6 +54,8 @@ impl Default for ServerConfig {
             handshake_timeout: limits::HANDSHAKE_TIMEOUT,
             idle_timeout: limits::IDLE_TIMEOUT,
             shutdown_grace: limits::SHUTDOWN_GRACE,
+            goaway_chance: 0.0,
+            handshake_errors: Arc::default(),
         }
     }
 }
@@ -60,7 +71,8 @@ pub async fn serve<S: Service>(
 ) -> io::Result<()> {
     // Every connection holds a sender: when the last is gone, so are the connections.
     let (alive, mut all_gone) = mpsc::channel::<Infallible>(1);
-    let server = Arc::new(Server { builder: http_builder(&config), tls, service, config, shutdown });
+    let server =
+        Arc::new(Server { builder: http_builder(&config), tls, service, config, shutdown, dice: Dice::default() });
     let mut stop = pin!(server.shutdown.triggered());
     loop {
         let accepted = tokio::select! {
@@ -111,7 +123,11 @@ fn http_builder(config: &ServerConfig) -> Builder<TokioExecutor> {
         .initial_connection_window_size(limits::CONNECTION_WINDOW_BYTES)
         .max_frame_size(limits::MAX_FRAME_BYTES)
         .max_send_buf_size(limits::MAX_SEND_BUFFER_BYTES)
-        .max_header_list_size(limits::MAX_HEADER_BYTES);
+        .max_header_list_size(limits::MAX_HEADER_BYTES)
+        .max_pending_accept_reset_streams(limits::MAX_PENDING_RESETS)
+        .max_local_error_reset_streams(limits::MAX_LOCAL_RESETS)
+        .keep_alive_interval(limits::PING_INTERVAL)
+        .keep_alive_timeout(limits::PING_TIMEOUT);
     builder
 }
 
@@ -122,6 +138,7 @@ struct Server<S> {
     service: S,
     config: ServerConfig,
     shutdown: Shutdown,
+    dice: Dice,
 }
 
 impl<S: Service> Server<S> {
@@ -130,7 +147,7 @@ impl<S: Service> Server<S> {
         tune(&stream);
         let Some(tls) = &self.tls else {
             let connection = self.describe(peer, false, Vec::new());
-            return self.requests(stream, self.builder.clone(), connection).await;
+            return self.requests(stream, None::<Cork<TcpStream>>, self.builder.clone(), connection).await;
         };
         let handshake = timeout(self.config.handshake_timeout, TlsAcceptor::from(tls.current()).accept(stream));
         let mut stop = pin!(self.shutdown.triggered());
@@ -138,19 +155,25 @@ impl<S: Service> Server<S> {
             biased;
             result = handshake => match result {
                 Ok(Ok(stream)) => stream,
-                Ok(Err(_)) | Err(_) => return,
+                Ok(Err(_)) | Err(_) => {
+                    self.config.handshake_errors.fetch_add(1, Ordering::Relaxed);
+                    return;
+                }
             },
             () = &mut stop => return,
         };
         let session = stream.get_ref().1;
-        let builder = match session.alpn_protocol() {
-            Some(b"h2") => self.builder.clone().http2_only(),
-            _ => self.builder.clone().http1_only(),
-        };
+        let is_http2 = session.alpn_protocol() == Some(b"h2");
         let certs = session.peer_certificates().unwrap_or_default();
         let certs = certs.iter().map(|cert| cert.clone().into_owned()).collect();
         let connection = self.describe(peer, true, certs);
-        self.requests(stream, builder, connection).await;
+        let builder = self.builder.clone();
+        if is_http2 {
+            let (stream, cork) = corked(stream);
+            self.requests(stream, Some(cork), builder.http2_only(), connection).await;
+        } else {
+            self.requests(stream, None::<Cork<TcpStream>>, builder.http1_only(), connection).await;
+        }
     }
 
     fn describe(
@@ -163,28 +186,35 @@ impl<S: Service> Server<S> {
     }
 
     /// Answers the requests of a connection until it closes, idles too long or the server stops.
-    async fn requests<I>(&self, stream: I, builder: Builder<TokioExecutor>, connection: Arc<Connection<S::State>>)
-    where
+    async fn requests<I, C>(
+        &self,
+        stream: I,
+        mut cork: Option<Cork<C>>,
+        builder: Builder<TokioExecutor>,
+        connection: Arc<Connection<S::State>>,
+    ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        C: AsyncWrite + Unpin,
     {
         let activity = Arc::new(Activity::new());
         let answer = hyper::service::service_fn(|request| {
             self.answer(request, Arc::clone(&connection), Counted::new(&activity))
         });
-        let mut http = pin!(builder.serve_connection(TokioIo::new(stream), answer));
+        let mut http = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), answer));
         let mut phase = self.shutdown.subscribe();
         phase.mark_changed(); // it may have moved before this connection looked
         let mut idle = pin!(sleep(self.config.idle_timeout));
         loop {
             tokio::select! {
                 biased;
-                _ = http.as_mut() => return,
+                () = drive(cork.as_mut(), http.as_mut()) => break,
                 changed = phase.changed() => match *phase.borrow_and_update() {
                     _ if changed.is_err() => return,
                     Phase::Running => {}
                     Phase::Draining => http.as_mut().graceful_shutdown(),
                     Phase::Aborted => return,
                 },
+                () = activity.leave.notified() => http.as_mut().graceful_shutdown(),
                 () = idle.as_mut() => match activity.idle_at(self.config.idle_timeout) {
                     Some(at) if at <= Instant::now() => {
                         http.as_mut().graceful_shutdown();
@@ -193,6 +223,12 @@ impl<S: Service> Server<S> {
                     Some(at) => idle.set(sleep_until(at)),
                     None => idle.set(sleep(self.config.idle_timeout)),
                 },
+            }
+        }
+        if let Some((takeover, upgraded)) = activity.handed_over() {
+            tokio::select! {
+                () = takeover.run(upgraded) => {}
+                () = self.shutdown.triggered() => {}
             }
         }
     }
@@ -206,15 +242,31 @@ impl<S: Service> Server<S> {
     ) -> impl Future<Output = Result<Response<Tracked<S::Body>>, Infallible>> + Send + use<S> {
         let service = self.service.clone();
         let shutdown = self.shutdown.clone();
+        if request.version() == Version::HTTP_2 && self.dice.falls_within(self.config.goaway_chance) {
+            counted.leave_after();
+        }
         async move {
+            let mut request = request;
+            let upgrade = request.headers().contains_key(UPGRADE).then(|| hyper::upgrade::on(&mut request));
             let (parts, body) = request.into_parts();
             let incoming = Incoming { parts, body, connection };
-            let (parts, body) = service.call(incoming).await.into_parts();
+            let (mut parts, body) = service.call(incoming).await.into_parts();
+            if let (Some(upgrade), Some(takeover)) = (upgrade, parts.extensions.remove::<Takeover>()) {
+                counted.hand_over(takeover, upgrade);
+            }
             let long_running = parts.extensions.get::<LongRunning>().is_some();
             let ends_with = long_running.then_some(shutdown);
             let body = Tracked::new(body, counted, ends_with);
             Ok(Response::from_parts(parts, body))
         }
+    }
+}
+
+/// Polls a connection to its end, past its cork if it has one. How it ended is the peer's business.
+async fn drive<F: Future, C: AsyncWrite + Unpin>(cork: Option<&mut Cork<C>>, connection: Pin<&mut F>) {
+    match cork {
+        Some(cork) => cork.drive(connection).await,
+        None => drop(connection.await),
     }
 }
 

@@ -10,6 +10,7 @@ use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::version::{TLS12, TLS13};
 use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
 
 /// What a TLS configuration is made of, all in PEM.
@@ -23,11 +24,28 @@ pub struct TlsMaterial {
     pub client_ca_pem: Option<Vec<u8>>,
     /// Whether HTTP/2 is kept from being negotiated.
     pub disable_http2: bool,
+    /// The least version that is spoken.
+    pub min_version: TlsVersion,
+    /// Cipher suites of TLS 1.2 by their IANA names; none named, all are on. Those of TLS 1.3 always are.
+    pub cipher_suites: Vec<String>,
+}
+
+/// Versions of TLS that can be the least.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TlsVersion {
+    #[default]
+    Tls12,
+    Tls13,
+}
+
+/// The IANA names of the cipher suites of TLS 1.2 that can be spoken.
+pub fn cipher_suites() -> impl Iterator<Item = &'static str> {
+    ring::ALL_CIPHER_SUITES.iter().filter(|suite| suite.tls13().is_none()).filter_map(|suite| suite.suite().as_str())
 }
 
 /// Why TLS could not be set up.
 #[derive(Debug)]
-pub struct TlsError(String);
+pub struct TlsError(pub(crate) String);
 
 impl fmt::Display for TlsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,11 +80,20 @@ impl TlsConfig {
 
 fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
     let failed = |what: &str, error: &dyn fmt::Display| TlsError(format!("{what}: {error}"));
-    let provider = Arc::new(ring::default_provider());
+    let mut provider = ring::default_provider();
+    let named = |suite: &str| material.cipher_suites.iter().any(|name| name == suite);
+    if !material.cipher_suites.is_empty() {
+        provider.cipher_suites.retain(|suite| suite.tls13().is_some() || suite.suite().as_str().is_some_and(named));
+    }
+    let provider = Arc::new(provider);
+    let versions: &[&rustls::SupportedProtocolVersion] = match material.min_version {
+        TlsVersion::Tls12 => &[&TLS13, &TLS12],
+        TlsVersion::Tls13 => &[&TLS13],
+    };
     let chain = certificates(&material.cert_chain_pem).map_err(|error| failed("serving certificate", &error))?;
     let key = PrivateKeyDer::from_pem_slice(&material.key_pem).map_err(|error| failed("serving key", &error))?;
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(versions)
         .map_err(|error| failed("TLS versions", &error))?;
     let builder = match &material.client_ca_pem {
         Some(pem) => builder.with_client_cert_verifier(Arc::new(
@@ -85,7 +112,7 @@ fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
     Ok(config)
 }
 
-fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certs = CertificateDer::pem_slice_iter(pem)
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| TlsError(error.to_string()))?;

@@ -15,7 +15,9 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full};
-use pintle_http::{BodyError, Incoming, LongRunning, ServerConfig, Service, Shutdown, TlsConfig, read_body, serve};
+use pintle_http::{
+    BodyError, Incoming, LongRunning, ServerConfig, Service, Shutdown, TlsConfig, TlsMaterial, TlsVersion, read_body, serve,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -282,6 +284,47 @@ async fn garbage_costs_only_its_own_connection() {
     let _ = timeout(SOON, stream.read_to_end(&mut answer)).await.expect("closed");
     assert!(!answer.starts_with(b"HTTP/1.1 200"), "2 MiB of headers");
     assert_eq!(client.get("/info").await.0, 200);
+}
+
+#[tokio::test]
+async fn a_client_is_asked_to_connect_anew_by_chance_and_gets_its_answer() {
+    let config = ServerConfig { goaway_chance: 1.0, ..ServerConfig::default() };
+    let server = Running::start(None, config).await;
+    let mut client = Client::plain(server.port, true).await;
+    assert!(client.get("/info").await.1.contains("nth=1"), "what was sent is answered");
+    timeout(SOON, client.closed()).await.expect("the connection ends");
+    // It is a matter of HTTP/2; HTTP/1.1 goes on.
+    let mut client = Client::plain(server.port, false).await;
+    for nth in 1..=3 {
+        assert!(client.get("/info").await.1.contains(&format!("nth={nth}")));
+    }
+}
+
+#[tokio::test]
+async fn versions_and_cipher_suites_of_tls_are_those_allowed() {
+    let pki = Pki::new();
+    let suite = "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384";
+    assert!(pintle_http::cipher_suites().any(|known| known == suite));
+    let rows = [
+        (TlsMaterial { min_version: TlsVersion::Tls13, ..pki.material() }, [false, true]),
+        (TlsMaterial { cipher_suites: vec![suite.to_owned()], ..pki.material() }, [true, true]),
+        (TlsMaterial { cipher_suites: vec!["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384".to_owned()], ..pki.material() }, [false, true]),
+    ];
+    for (at, (material, expected)) in rows.into_iter().enumerate() {
+        let config = ServerConfig::default();
+        let failed = config.handshake_errors.clone();
+        let server = Running::start(Some(TlsConfig::new(&material).expect("usable")), config).await;
+        for (version, good) in [&rustls::version::TLS12, &rustls::version::TLS13].into_iter().zip(expected) {
+            let stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+            let connector = tokio_rustls::TlsConnector::from(pki.client_of(version));
+            let shaken = connector.connect("localhost".try_into().expect("a name"), stream).await;
+            assert_eq!(shaken.is_ok(), good, "{at} {version:?}: {:?}", shaken.err());
+        }
+        let expected = expected.iter().filter(|good| !**good).count();
+        while failed.load(Ordering::Relaxed) < expected as u64 {
+            tokio::task::yield_now().await;
+        }
+    }
 }
 
 #[test]

@@ -5,11 +5,13 @@
 
 pub mod derived;
 pub mod image;
+mod interest;
 pub mod limits;
 pub mod resource;
 
 pub use derived::{Derived, Variant};
 pub use image::Image;
+pub use interest::Interest;
 pub use resource::{Cursor, Event, Expired, Object, ResourceCache, State};
 
 use pintle_storage::{Observer, Record, Revision, Started};

@@ -6,14 +6,13 @@
 //! Budget: a commit costs two path copies of the map and one of the history; a read costs one pointer load.
 
 use crate::image::Image;
+use crate::interest::{Interest, Waiter, Waiters};
 use crate::limits;
 use arc_swap::ArcSwap;
-use bytes::Bytes;
 use imbl::{OrdMap, Vector};
 use pintle_storage::{Key, Revision};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use tokio::sync::watch;
 
 /// An object as of one revision.
 #[derive(Debug)]
@@ -58,17 +57,6 @@ pub struct Event {
     /// The object before the change; `None` when it was created.
     pub previous: Option<Arc<Object>>,
     pub removed: bool,
-    frames: [OnceLock<Bytes>; 3],
-}
-
-impl Event {
-    /// A wire form of the event, made once and shared by all who watch. `slot` is one of `frames` the caller assigns meaning to.
-    pub fn frame(&self, slot: usize, make: impl FnOnce() -> Bytes) -> Bytes {
-        match self.frames.get(slot) {
-            Some(frame) => frame.get_or_init(make).clone(),
-            None => make(),
-        }
-    }
 }
 
 /// How much history a resource keeps.
@@ -165,22 +153,20 @@ impl State {
         low
     }
 
+    fn new_events(&self, after: Revision) -> impl Iterator<Item = &Arc<Event>> {
+        self.events.focus().narrow(self.after(after)..).into_iter()
+    }
+
     fn put(&mut self, object: Arc<Object>, history: bool) {
         let previous = self.objects.insert(object.key.clone(), object.clone());
-        self.push(
-            history,
-            Event { revision: object.revision, object, previous, removed: false, frames: Default::default() },
-        );
+        self.push(history, Event { revision: object.revision, object, previous, removed: false });
     }
 
     fn remove(&mut self, key: &Key, revision: Revision, history: bool) {
         let Some(previous) = self.objects.remove(key) else { return };
         let image = previous.image.at_revision(revision);
         let last = Arc::new(Object::new(key.clone(), previous.prefix.into(), revision, image));
-        self.push(
-            history,
-            Event { revision, object: last, previous: Some(previous), removed: true, frames: Default::default() },
-        );
+        self.push(history, Event { revision, object: last, previous: Some(previous), removed: true });
     }
 
     fn push(&mut self, history: bool, event: Event) {
@@ -230,7 +216,7 @@ pub struct ResourceCache {
     /// `/registry/...`, ending in a slash.
     pub prefix: Box<str>,
     state: ArcSwap<State>,
-    changed: watch::Sender<Revision>,
+    waiters: Waiters,
 }
 
 impl ResourceCache {
@@ -238,7 +224,7 @@ impl ResourceCache {
         ResourceCache {
             prefix: prefix.into(),
             state: ArcSwap::from_pointee(State::new(Bounds::default())),
-            changed: watch::Sender::new(Revision(0)),
+            waiters: Waiters::default(),
         }
     }
 
@@ -254,13 +240,13 @@ impl ResourceCache {
 
     /// A cursor over the events after a revision.
     pub fn cursor(self: &Arc<Self>, after: Revision) -> Cursor {
-        Cursor { changed: self.changed.subscribe(), cache: self.clone(), after }
+        self.cursor_of(after, Interest::Everything)
     }
 
-    pub(crate) fn publish(&self, state: State) {
-        let last = state.last;
-        self.state.store(Arc::new(state));
-        self.changed.send_replace(last);
+    /// A cursor over those events after a revision that concern an interest.
+    pub fn cursor_of(self: &Arc<Self>, after: Revision, interest: Interest) -> Cursor {
+        let (name, waiter) = self.waiters.join(&interest);
+        Cursor { cache: self.clone(), interest, name, waiter, after, behind: true }
     }
 }
 
@@ -268,6 +254,8 @@ impl ResourceCache {
 pub(crate) struct Writer {
     pub cache: Arc<ResourceCache>,
     state: State,
+    /// The revision that was published last.
+    published: Revision,
     dirty: bool,
 }
 
@@ -277,7 +265,7 @@ impl Writer {
     }
 
     pub fn with_bounds(cache: Arc<ResourceCache>, bounds: Bounds) -> Self {
-        Writer { cache, state: State::new(bounds), dirty: false }
+        Writer { cache, state: State::new(bounds), published: Revision(0), dirty: false }
     }
 
     /// Takes a change in; `image` is `None` when the object was removed.
@@ -298,56 +286,82 @@ impl Writer {
     }
 
     pub fn publish(&mut self) {
-        if std::mem::take(&mut self.dirty) {
-            self.state.settle();
-            self.cache.publish(self.state.clone());
+        if !std::mem::take(&mut self.dirty) {
+            return;
         }
+        let new: Vec<_> = self.state.new_events(self.published).cloned().collect();
+        self.state.settle();
+        self.published = self.state.last;
+        self.cache.waiters.announce(&new, || self.cache.state.store(Arc::new(self.state.clone())));
     }
 }
 
-/// A watcher's place in the history: costs nothing while it waits, and ends when the history has moved past it.
+/// A watcher's place in the history: costs nothing while nothing concerns it, and ends when the history has moved past
+/// what does.
 pub struct Cursor {
     cache: Arc<ResourceCache>,
-    changed: watch::Receiver<Revision>,
+    interest: Interest,
+    name: (u64, u64),
+    waiter: Arc<Waiter>,
     after: Revision,
+    /// The last `take` did not come to the end.
+    behind: bool,
 }
 
 impl Cursor {
-    /// Events after the cursor's place, at most `limit` (and always whole revisions); moves past them.
+    /// Events after the cursor's place that concern it, at most `limit` (and always whole revisions); moves past them.
     ///
     /// # Errors
-    /// The history no longer reaches back to the cursor's place.
+    /// The history no longer reaches back to the first event that may concern the cursor.
     pub fn take(&mut self, limit: usize) -> Result<Vec<Arc<Event>>, Expired> {
-        self.changed.mark_unchanged();
         let state = self.cache.state.load();
-        if self.after < state.compacted {
-            return Err(Expired { requested: self.after, oldest: state.compacted });
-        }
         let mut events: Vec<Arc<Event>> = Vec::new();
-        for index in state.after(self.after)..state.events.len() {
-            let Some(event) = state.events.get(index) else { break };
+        self.behind = false;
+        let seen = state.last.max(Revision::EMPTY);
+        let Some(first) = self.waiter.first(seen) else {
+            self.after = self.after.max(state.last);
+            return Ok(events);
+        };
+        // Nothing between the cursor's place and the first concerns it.
+        let from = self.after.max(Revision(first.0 - 1));
+        if from < state.compacted {
+            return Err(Expired { requested: from, oldest: state.compacted });
+        }
+        for event in state.new_events(from) {
             if events.len() >= limit && events.last().is_some_and(|last| last.revision != event.revision) {
+                self.behind = true;
                 break;
             }
-            events.push(event.clone());
+            if self.interest.concerns(event) {
+                events.push(event.clone());
+            }
         }
-        if let Some(last) = events.last() {
-            self.after = last.revision;
+        match events.last() {
+            Some(last) if self.behind => self.after = last.revision,
+            _ => {
+                self.after = self.after.max(state.last);
+                self.waiter.caught_up(seen);
+            }
         }
         Ok(events)
     }
 
-    /// Where the cursor stands: everything up to here has been taken.
+    /// Where the cursor stands: everything up to here that concerns it has been taken.
     pub fn revision(&self) -> Revision {
         self.after
     }
 
-    /// Waits until the resource changes after the last `take`.
+    /// Waits until there may be something to take.
     pub async fn changed(&mut self) {
-        // An error means the cache is gone, and with it the server: the watch ends with its connection.
-        if self.changed.changed().await.is_err() {
-            std::future::pending::<()>().await;
+        if !self.behind {
+            self.waiter.woken().await;
         }
+    }
+}
+
+impl Drop for Cursor {
+    fn drop(&mut self) {
+        self.cache.waiters.leave(self.name);
     }
 }
 

@@ -64,3 +64,9 @@ pub const ENGINE_JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 /// Threads of the engine that write out and merge tables. They sleep unless there is something to do. With one
 /// alone, writing out waits behind merging and memory grows under sustained load.
 pub const ENGINE_WORKERS: usize = 2;
+
+/// Log entries that are handed on together at start: enough that handing over costs nothing.
+pub const REPLAY_BATCH: usize = 128;
+
+/// Batches that may be read ahead of those who take stock of them.
+pub const REPLAY_BATCHES: usize = 4;

@@ -87,8 +87,8 @@ impl Schemas<'_> {
         if field.nullable && self.dialect == Dialect::V3 && names_nothing(&field.ty) {
             push(&mut out, "nullable", true);
         }
-        if field.atomic {
-            push(&mut out, "x-kubernetes-map-type", "atomic");
+        if let Some(atomic) = field.atomic {
+            push(&mut out, "x-kubernetes-map-type", if atomic { "atomic" } else { "granular" });
         }
         if !field.patch_merge_key.is_empty() {
             push(&mut out, "x-kubernetes-patch-merge-key", field.patch_merge_key);

@@ -203,8 +203,9 @@ fn run_time_schema() -> Struct {
         doc: shared(""),
         patch_strategy: "",
         patch_merge_key: "",
-        atomic: false,
+        atomic: None,
         gates: &[],
+        rules: &[],
     };
     let object = |fields: Vec<Field>| Struct {
         name: shared(""),
@@ -215,6 +216,8 @@ fn run_time_schema() -> Struct {
         atomic: false,
         form: Form::Plain,
         preserve_unknown: false,
+        rules: &[],
+        judged_first: &[],
     };
     let spec = object(vec![field("image", Type::String)]);
     let meta = Ref::Static(pintle_types::meta::v1::ObjectMeta::schema);

@@ -75,6 +75,16 @@ pub fn printer(group: &str, kind: &str) -> &'static Printer {
         .unwrap_or(&DEFAULT)
 }
 
+/// Annotations that stand for fields of the reference's own form of a kind, so that neither tables nor metadata alone
+/// show them: they come from that form.
+pub fn hidden_annotations(group: &str, kind: &str) -> &'static [&'static str] {
+    match (group, kind) {
+        ("apps", "DaemonSet") => &["deprecated.daemonset.template.generation"],
+        ("apps", "Deployment") => &["deprecated.deployment.rollback.to"],
+        _ => &[],
+    }
+}
+
 /// Fields that no printer looks at, so that objects need not be decoded whole to be printed.
 pub fn unprinted() -> Vec<(&'static Struct, &'static str)> {
     let pod = PodSpec::schema();

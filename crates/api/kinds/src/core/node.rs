@@ -29,7 +29,8 @@ pub(super) static NODES: Resource = Resource {
 };
 
 static NODE: Strategy = Strategy {
-    create_clears: &[&["status"], &["spec", "configSource"]],
+    // Unlike others, a node may be made with its status.
+    create_clears: &[&["status", "config"], &["spec", "configSource"]],
     update_keeps: STATUS_PATHS,
     normalize: Some(mirror_pod_cidr),
     ..WITH_STATUS

@@ -13,7 +13,7 @@ pub struct StorageVersion {
     #[k8s(inline)]
     pub type_meta: TypeMeta,
     /// Standard object metadata.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub metadata: ObjectMeta,
     /// Always empty.
     #[k8s(proto = 2, optional, always)]
@@ -45,13 +45,13 @@ pub struct StorageVersionStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ServerStorageVersion {
     /// Identity of the reporting server.
-    #[k8s(proto = 1, name = "apiServerID", required)]
+    #[k8s(proto = 1, name = "apiServerID", published = required)]
     pub api_server_id: String,
     /// Version it writes objects in.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub encoding_version: String,
     /// Versions it is able to read from storage.
-    #[k8s(proto = 3, required, list_type = set)]
+    #[k8s(proto = 3, published = required, list_type = set)]
     pub decodable_versions: Vec<String>,
     /// Versions it offers to clients; all of them readable.
     #[k8s(proto = 4, optional, list_type = set)]
@@ -82,10 +82,10 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct StorageVersionCondition {
     /// Aspect described.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub r#type: StorageVersionConditionType,
     /// True, False or Unknown.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub status: ConditionStatus,
     /// Generation the observation belongs to.
     #[k8s(proto = 3, optional)]
@@ -94,10 +94,10 @@ pub struct StorageVersionCondition {
     #[k8s(proto = 4, optional)]
     pub last_transition_time: Time,
     /// One-word cause of the latest change.
-    #[k8s(proto = 5, required, always)]
+    #[k8s(proto = 5, published = required, always)]
     pub reason: String,
     /// Explanation for people.
-    #[k8s(proto = 6, required)]
+    #[k8s(proto = 6, published = required)]
     pub message: String,
 }
 

@@ -18,7 +18,7 @@ pub struct TokenReview {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Token to check.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub spec: TokenReviewSpec,
     /// Answer of the server.
     #[k8s(proto = 3, optional)]
@@ -29,7 +29,7 @@ pub struct TokenReview {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct TokenReviewSpec {
     /// The bearer token, without any prefix.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub token: String,
     /// Audiences of the asking service; those of the API server when empty.
     #[k8s(proto = 2, optional, list_type = atomic)]

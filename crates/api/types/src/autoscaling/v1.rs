@@ -32,7 +32,7 @@ pub struct HorizontalPodAutoscalerSpec {
     #[k8s(proto = 2, optional, default = 1)]
     pub min_replicas: Option<i32>,
     /// Upper limit on replicas; must not lie below the lower limit.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub max_replicas: i32,
     /// Average CPU usage aimed for, in percent of what pods request.
     #[k8s(proto = 4, name = "targetCPUUtilizationPercentage", optional)]
@@ -69,7 +69,7 @@ pub struct HorizontalPodAutoscaler {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Target, limits and metrics to follow.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub spec: HorizontalPodAutoscalerSpec,
     /// Current replica counts and metric readings.
     #[k8s(proto = 3, optional)]

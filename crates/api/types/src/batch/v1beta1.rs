@@ -29,7 +29,7 @@ pub struct CronJob {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Schedule and Job template.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub spec: CronJobSpec,
     /// Last observed state; may lag behind.
     #[k8s(proto = 3, optional)]
@@ -55,7 +55,7 @@ pub struct CronJobList {
 pub struct CronJobSpec {
     /// When to run, in the five-field cron format, such as "*/15 `*` `*` `*` *", or a macro like
     /// "@hourly".
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub schedule: String,
     /// Time zone of the schedule by its tz database name, such as "Europe/Paris"; absent uses the
     /// local zone of the controller.

@@ -225,7 +225,7 @@ pub struct PodCertificateRequest {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Pod identity and key to certify; immutable.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub spec: PodCertificateRequestSpec,
     /// Issued certificate or refusal.
     #[k8s(proto = 3, optional)]
@@ -236,25 +236,25 @@ pub struct PodCertificateRequest {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodCertificateRequestSpec {
     /// Signer that should issue the certificate.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub signer_name: String,
     /// Pod the certificate is for.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub pod_name: String,
     /// UID of that pod.
-    #[k8s(proto = 3, name = "podUID", required, always)]
+    #[k8s(proto = 3, name = "podUID", published = required, always)]
     pub pod_uid: String,
     /// Service account the pod runs as.
-    #[k8s(proto = 4, required, always)]
+    #[k8s(proto = 4, published = required, always)]
     pub service_account_name: String,
     /// UID of that service account.
-    #[k8s(proto = 5, name = "serviceAccountUID", required, always)]
+    #[k8s(proto = 5, name = "serviceAccountUID", published = required, always)]
     pub service_account_uid: String,
     /// Node the pod was assigned to.
-    #[k8s(proto = 6, required, always)]
+    #[k8s(proto = 6, published = required, always)]
     pub node_name: String,
     /// UID of that node.
-    #[k8s(proto = 7, name = "nodeUID", required, always)]
+    #[k8s(proto = 7, name = "nodeUID", published = required, always)]
     pub node_uid: String,
     /// Longest acceptable validity in seconds; signers may issue shorter ones.
     #[k8s(proto = 8, optional, default = 86400)]

@@ -66,13 +66,13 @@ pub struct AnonymousAuthCondition {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct JWTAuthenticator {
     /// Issuer and how its tokens get verified.
-    #[k8s(required, always)]
+    #[k8s(published = required, always)]
     pub issuer: Issuer,
     /// Checks on the claims of a token.
     #[k8s(optional)]
     pub claim_validation_rules: Vec<ClaimValidationRule>,
     /// How claims turn into user attributes.
-    #[k8s(required, always)]
+    #[k8s(published = required, always)]
     pub claim_mappings: ClaimMappings,
     /// Checks on the resulting user.
     #[k8s(optional)]
@@ -83,7 +83,7 @@ pub struct JWTAuthenticator {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Issuer {
     /// Issuer URL; has to equal the iss claim and be unique.
-    #[k8s(required, always)]
+    #[k8s(published = required, always)]
     pub url: String,
     /// Where to fetch the discovery document, if different from the issuer URL.
     #[k8s(name = "discoveryURL", optional)]
@@ -92,7 +92,7 @@ pub struct Issuer {
     #[k8s(optional)]
     pub certificate_authority: String,
     /// Audiences accepted; a token needs one of them.
-    #[k8s(required, always)]
+    #[k8s(published = required, always)]
     pub audiences: Vec<String>,
     /// How audiences are compared; MatchAny when several are listed.
     #[k8s(optional)]
@@ -141,7 +141,7 @@ pub struct ClaimValidationRule {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ClaimMappings {
     /// Where the user name comes from; needed.
-    #[k8s(required, always)]
+    #[k8s(published = required, always)]
     pub username: PrefixedClaimOrExpression,
     /// Where the groups come from.
     #[k8s(optional)]
@@ -183,10 +183,10 @@ pub struct ClaimOrExpression {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ExtraMapping {
     /// Lower-case attribute key with domain, such as example.com/team.
-    #[k8s(required, always)]
+    #[k8s(published = required, always)]
     pub key: String,
     /// CEL expression giving a text or list; empty results are left out.
-    #[k8s(required, always)]
+    #[k8s(published = required, always)]
     pub value_expression: String,
 }
 
@@ -194,7 +194,7 @@ pub struct ExtraMapping {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct UserValidationRule {
     /// CEL expression over `user` that has to yield true.
-    #[k8s(required, always)]
+    #[k8s(published = required, always)]
     pub expression: String,
     /// Error text when the expression fails.
     #[k8s(optional)]

@@ -71,7 +71,7 @@ pub struct LeaseCandidate {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Candidate's versions and liveness.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub spec: LeaseCandidateSpec,
 }
 
@@ -79,7 +79,7 @@ pub struct LeaseCandidate {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LeaseCandidateSpec {
     /// Lease the candidate competes for; cannot change later.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub lease_name: String,
     /// When the coordinator last asked whether the candidate is alive.
     #[k8s(proto = 2, optional)]
@@ -88,13 +88,13 @@ pub struct LeaseCandidateSpec {
     #[k8s(proto = 3, optional)]
     pub renew_time: Option<MicroTime>,
     /// Version of the candidate's program, as semantic version.
-    #[k8s(proto = 4, required, always)]
+    #[k8s(proto = 4, published = required, always)]
     pub binary_version: String,
     /// Version the candidate behaves as; not above its program version.
     #[k8s(proto = 5, optional)]
     pub emulation_version: String,
     /// Election method the candidate wants coordination to use.
-    #[k8s(proto = 6, required)]
+    #[k8s(proto = 6, published = required)]
     pub strategy: CoordinatedLeaseStrategy,
 }
 

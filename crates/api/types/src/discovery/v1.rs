@@ -19,7 +19,7 @@ pub struct EndpointSlice {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Kind of address found in this slice; fixed at creation.
-    #[k8s(proto = 4, required, always)]
+    #[k8s(proto = 4, published = required, always)]
     pub address_type: AddressType,
     /// Backends in this slice, at most 1000.
     #[k8s(proto = 2, optional, always, list_type = atomic)]
@@ -46,7 +46,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Endpoint {
     /// Addresses of this backend, of the type given by the slice.
-    #[k8s(proto = 1, required, always, list_type = set)]
+    #[k8s(proto = 1, published = required, always, list_type = set)]
     pub addresses: Vec<String>,
     /// Whether the backend can currently take traffic.
     #[k8s(proto = 2)]

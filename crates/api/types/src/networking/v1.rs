@@ -90,7 +90,7 @@ pub struct NetworkPolicyPort {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IPBlock {
     /// Address range in CIDR notation, for example 10.1.0.0/16 or fd00::/64.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub cidr: String,
     /// Smaller CIDRs inside the range that stay excluded.
     #[k8s(proto = 2, optional, list_type = atomic)]
@@ -349,10 +349,10 @@ pub struct IngressClassParametersReference {
     #[k8s(proto = 1, optional)]
     pub api_group: Option<String>,
     /// Kind of the settings object.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub kind: String,
     /// Name of the settings object.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub name: String,
     /// Whether the settings object is Cluster scoped or lives in a Namespace.
     #[k8s(proto = 4, optional, always, default = "Cluster")]
@@ -386,7 +386,7 @@ pub struct IPAddress {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Owner of the address.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub spec: IPAddressSpec,
 }
 
@@ -394,7 +394,7 @@ pub struct IPAddress {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IPAddressSpec {
     /// Object the address has been handed out to.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub parent_ref: Option<ParentReference>,
 }
 
@@ -405,13 +405,13 @@ pub struct ParentReference {
     #[k8s(proto = 1, optional)]
     pub group: String,
     /// Resource (plural) of the owning object.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub resource: String,
     /// Namespace of the owning object.
     #[k8s(proto = 3, optional)]
     pub namespace: String,
     /// Name of the owning object.
-    #[k8s(proto = 4, required)]
+    #[k8s(proto = 4, published = required)]
     pub name: String,
 }
 

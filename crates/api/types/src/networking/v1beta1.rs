@@ -210,10 +210,10 @@ pub struct IngressClassParametersReference {
     #[k8s(proto = 1, optional)]
     pub api_group: Option<String>,
     /// Kind of the settings object.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub kind: String,
     /// Name of the settings object.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub name: String,
     /// Whether the settings object is Cluster scoped or lives in a Namespace.
     #[k8s(proto = 4, always)]
@@ -247,7 +247,7 @@ pub struct IPAddress {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Owner of the address.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub spec: IPAddressSpec,
 }
 
@@ -255,7 +255,7 @@ pub struct IPAddress {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IPAddressSpec {
     /// Object the address has been handed out to.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub parent_ref: Option<ParentReference>,
 }
 
@@ -266,13 +266,13 @@ pub struct ParentReference {
     #[k8s(proto = 1, optional)]
     pub group: String,
     /// Resource (plural) of the owning object.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub resource: String,
     /// Namespace of the owning object.
     #[k8s(proto = 3, optional)]
     pub namespace: String,
     /// Name of the owning object.
-    #[k8s(proto = 4, required)]
+    #[k8s(proto = 4, published = required)]
     pub name: String,
 }
 

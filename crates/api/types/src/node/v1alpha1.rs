@@ -19,7 +19,7 @@ pub struct RuntimeClass {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Runtime, overhead and placement settings.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub spec: RuntimeClassSpec,
 }
 
@@ -27,7 +27,7 @@ pub struct RuntimeClass {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct RuntimeClassSpec {
     /// Runtime configuration on the node that runs such pods; immutable.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub runtime_handler: String,
     /// Extra resources used by running a pod with this runtime.
     #[k8s(proto = 2, optional)]

@@ -10,7 +10,7 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PolicyRule {
     /// Actions permitted, such as get, list or create; `*` stands for all.
-    #[k8s(proto = 1, required, always, list_type = atomic)]
+    #[k8s(proto = 1, published = required, always, list_type = atomic)]
     pub verbs: Vec<String>,
     /// API groups of the resources; an empty string is the core group, `*` any.
     #[k8s(proto = 2, optional, list_type = atomic)]
@@ -31,13 +31,13 @@ pub struct PolicyRule {
 #[k8s(struct_type = atomic)]
 pub struct Subject {
     /// Type of subject: User, Group or ServiceAccount.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub kind: String,
     /// API group of the subject; empty for service accounts, rbac.authorization.k8s.io otherwise.
     #[k8s(proto = 2, optional)]
     pub api_group: String,
     /// Name of the user, group or service account.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub name: String,
     /// Namespace of a service account; not allowed for users and groups.
     #[k8s(proto = 4, optional)]
@@ -52,10 +52,10 @@ pub struct RoleRef {
     #[k8s(proto = 1, optional, always, default = "rbac.authorization.k8s.io")]
     pub api_group: String,
     /// Role or ClusterRole.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub kind: String,
     /// Name of the role being granted.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub name: String,
 }
 
@@ -86,7 +86,7 @@ pub struct RoleBinding {
     #[k8s(proto = 2, optional, list_type = atomic)]
     pub subjects: Vec<Subject>,
     /// Role from this namespace, or cluster role, being granted; cannot change later.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub role_ref: RoleRef,
 }
 
@@ -156,7 +156,7 @@ pub struct ClusterRoleBinding {
     #[k8s(proto = 2, optional, list_type = atomic)]
     pub subjects: Vec<Subject>,
     /// Cluster role being granted; cannot change later.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub role_ref: RoleRef,
 }
 

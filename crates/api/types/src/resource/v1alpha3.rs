@@ -18,7 +18,7 @@ pub struct DeviceSelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CELDeviceSelector {
     /// CEL expression over `device`, yielding true for suitable devices.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub expression: String,
 }
 
@@ -26,13 +26,13 @@ pub struct CELDeviceSelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceTaint {
     /// Label key of the taint.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub key: String,
     /// Label value of the taint.
     #[k8s(proto = 2, optional)]
     pub value: String,
     /// What happens to claims that do not tolerate it.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub effect: DeviceTaintEffect,
     /// When the taint appeared; filled in when missing.
     #[k8s(proto = 4, optional)]
@@ -62,7 +62,7 @@ pub struct DeviceTaintRule {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Devices chosen and taint to add.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub spec: DeviceTaintRuleSpec,
     /// What the rule has brought about.
     #[k8s(proto = 3, optional)]
@@ -76,7 +76,7 @@ pub struct DeviceTaintRuleSpec {
     #[k8s(proto = 1, optional)]
     pub device_selector: Option<DeviceTaintSelector>,
     /// Taint that is added.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub taint: DeviceTaint,
 }
 
@@ -132,10 +132,10 @@ pub struct ResourcePoolStatusRequest {
     #[k8s(inline)]
     pub type_meta: TypeMeta,
     /// Standard object metadata.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub metadata: ObjectMeta,
     /// Driver and pools in question; immutable.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub spec: ResourcePoolStatusRequestSpec,
     /// Overview, filled in by a controller.
     #[k8s(proto = 3, optional)]
@@ -146,7 +146,7 @@ pub struct ResourcePoolStatusRequest {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ResourcePoolStatusRequestSpec {
     /// Driver whose pools are examined.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub driver: String,
     /// Only the pool with this name; all pools when unset.
     #[k8s(proto = 2, optional)]
@@ -160,7 +160,7 @@ pub struct ResourcePoolStatusRequestSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ResourcePoolStatusRequestStatus {
     /// Pools matching the request, including those cut off by the limit.
-    #[k8s(proto = 6, required)]
+    #[k8s(proto = 6, published = required)]
     pub pool_count: Option<i32>,
     /// One entry for each pool.
     #[k8s(proto = 2, optional, list_type = atomic)]
@@ -181,13 +181,13 @@ pub struct ResourcePoolStatusRequestStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PoolStatus {
     /// Driver the pool belongs to.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub driver: String,
     /// Name of the pool.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub pool_name: String,
     /// Newest generation of the pool seen.
-    #[k8s(proto = 9, required, always)]
+    #[k8s(proto = 9, published = required, always)]
     pub generation: i64,
     /// Slices that make up the pool.
     #[k8s(proto = 8, optional)]

@@ -16,7 +16,7 @@ pub struct Workload {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Templates of the pod groups.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub spec: WorkloadSpec,
 }
 
@@ -41,7 +41,7 @@ pub struct WorkloadSpec {
     #[k8s(proto = 1, optional)]
     pub controller_ref: Option<TypedLocalObjectReference>,
     /// Templates for the pod groups of the workload; immutable.
-    #[k8s(proto = 2, required, always, list_type = map, list_map_keys("name"))]
+    #[k8s(proto = 2, published = required, always, list_type = map, list_map_keys("name"))]
     pub pod_group_templates: Vec<PodGroupTemplate>,
 }
 
@@ -52,10 +52,10 @@ pub struct TypedLocalObjectReference {
     #[k8s(proto = 1, optional)]
     pub api_group: String,
     /// Kind of the object.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub kind: String,
     /// Name of the object.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub name: String,
 }
 
@@ -63,10 +63,10 @@ pub struct TypedLocalObjectReference {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodGroupTemplate {
     /// Name of the template, unique in the workload.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub name: String,
     /// How pods of such a group get scheduled.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub scheduling_policy: PodGroupSchedulingPolicy,
     /// Placement conditions for the group as one.
     #[k8s(proto = 3, optional, always, gate = "TopologyAwareWorkloadScheduling")]
@@ -112,7 +112,7 @@ pub struct BasicSchedulingPolicy {}
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct GangSchedulingPolicy {
     /// Fewest pods that must fit together before any is placed.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub min_count: i32,
 }
 
@@ -120,7 +120,7 @@ pub struct GangSchedulingPolicy {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodGroupResourceClaim {
     /// Name of the entry, unique in the group.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub name: String,
     /// Existing claim to use; excludes a template.
     #[k8s(proto = 2, optional)]
@@ -151,7 +151,7 @@ pub struct PodGroup {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Scheduling rules of the group.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub spec: PodGroupSpec,
     /// How scheduling the group is going.
     #[k8s(proto = 3, optional)]
@@ -179,7 +179,7 @@ pub struct PodGroupSpec {
     #[k8s(proto = 1, optional, always)]
     pub pod_group_template_ref: Option<PodGroupTemplateReference>,
     /// How pods of the group get scheduled.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub scheduling_policy: PodGroupSchedulingPolicy,
     /// Placement conditions for the group as one.
     #[k8s(proto = 3, optional, gate = "TopologyAwareWorkloadScheduling")]
@@ -236,7 +236,7 @@ pub struct PodGroupStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodGroupResourceClaimStatus {
     /// Entry in the group's list of claims.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub name: String,
     /// Claim made for the entry; unset when none was needed.
     #[k8s(proto = 2, optional)]
@@ -255,10 +255,10 @@ pub struct PodGroupTemplateReference {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct WorkloadPodGroupTemplateReference {
     /// Workload containing the template.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub workload_name: String,
     /// Template within that workload.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub pod_group_template_name: String,
 }
 
@@ -274,6 +274,6 @@ pub struct PodGroupSchedulingConstraints {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct TopologyConstraint {
     /// Node label whose value has to be common to all pods.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub key: String,
 }

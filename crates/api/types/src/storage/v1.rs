@@ -19,7 +19,7 @@ pub struct StorageClass {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Driver that creates volumes of this class.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub provisioner: String,
     /// Driver-specific settings used for creating volumes; immutable.
     #[k8s(proto = 3, optional)]
@@ -76,7 +76,7 @@ pub struct VolumeAttachment {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Volume, node and responsible driver.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub spec: VolumeAttachmentSpec,
     /// How far the attaching has come.
     #[k8s(proto = 3, optional)]
@@ -101,7 +101,7 @@ pub struct VolumeAttachmentList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct VolumeAttachmentSpec {
     /// Driver that performs the attach, as named by itself.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub attacher: String,
     /// Volume to attach.
     #[k8s(proto = 2, always)]

@@ -11,9 +11,6 @@ use pintle_schema::{
     Duration, Field, Form, Map, MicroTime, Presence, Quantity, Str, Struct, Time, Type, Value, base64,
 };
 
-/// The years 1 to 9999.
-const WRITABLE_SECONDS: std::ops::Range<i64> = -62_135_596_800..253_402_300_800;
-
 type Read<T> = Result<T, DecodeError>;
 
 pub(super) fn message(schema: &Struct, bytes: &[u8]) -> Read<Value> {
@@ -329,7 +326,7 @@ fn timestamp(bytes: &[u8]) -> Read<Option<(i64, u32)>> {
         return Ok(None);
     }
     // Years that RFC 3339 cannot write would not be read again.
-    if !WRITABLE_SECONDS.contains(&seconds) || nanos >= 1_000_000_000 {
+    if !limits::WRITABLE_SECONDS.contains(&seconds) || nanos >= 1_000_000_000 {
         return Err(DecodeError::Format("timestamp out of range".to_owned()));
     }
     Ok(Some((seconds, nanos)))

@@ -136,7 +136,7 @@ impl Pki {
             cert_chain_pem: cert.pem().into_bytes(),
             key_pem: key.serialize_pem().into_bytes(),
             client_ca_pem: Some(self.ca.pem().into_bytes()),
-            disable_http2: false,
+            ..TlsMaterial::default()
         }
     }
 
@@ -164,6 +164,15 @@ impl Pki {
         let protocol: &[u8] = if http2 { b"h2" } else { b"http/1.1" };
         config.alpn_protocols = vec![protocol.to_vec()];
         Arc::new(config)
+    }
+
+    /// A client's configuration that speaks one version only.
+    pub fn client_of(&self, version: &'static rustls::SupportedProtocolVersion) -> Arc<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.ca.der().clone()).expect("root");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_protocol_versions(&[version]);
+        Arc::new(builder.expect("a version").with_root_certificates(roots).with_no_client_auth())
     }
 
     fn issue(&self, name: &str) -> (rcgen::Certificate, KeyPair) {

@@ -51,7 +51,7 @@ impl Subject {
                 true => drop(model.remove(&key)),
                 false => drop(model.insert(key.clone(), self.revision)),
             }
-            let image = (!removes).then(|| image_of(&key, self.revision));
+            let image = (!removes).then(|| image_with(&key, self.revision, &format!("node{}", random.below(3))));
             self.writer.apply(&key.as_str().into(), Revision(self.revision), image, true);
         }
         self.writer.publish();
@@ -60,8 +60,12 @@ impl Subject {
 }
 
 fn image_of(key: &str, revision: u64) -> Image {
+    image_with(key, revision, "")
+}
+
+fn image_with(key: &str, revision: u64, field: &str) -> Image {
     let name = key.rsplit('/').next().unwrap_or("");
-    let record = image::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": name}}), &[]);
+    let record = image::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": name}}), &[field]);
     Image::from_record(&record, Revision(revision)).expect("just encoded")
 }
 
@@ -141,6 +145,128 @@ fn a_cursor_sees_every_change_once_and_in_order() {
             assert_eq!(Some(&model), subject.models.last(), "seed {seed}");
         }
     }
+}
+
+/// Whether a cursor that has nothing to take would be woken now.
+fn is_woken(cursor: &mut Cursor) -> bool {
+    use std::future::Future;
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    std::pin::pin!(cursor.changed()).poll(&mut context).is_ready()
+}
+
+fn interests() -> [Interest; 5] {
+    let key = format!("{PREFIX}ns1/n4");
+    [
+        Interest::Everything,
+        Interest::Namespace("ns1".into()),
+        Interest::Key(key.as_str().into()),
+        Interest::Field(0, "node2".into()),
+        Interest::Field(70, "".into()),
+    ]
+}
+
+#[test]
+fn a_cursor_is_woken_by_what_concerns_it_and_sees_all_of_it() {
+    for seed in 1..=20 {
+        let mut random = Random(seed);
+        // A short history, so that an interest that is seldom met outlives most of it.
+        let mut subject = Subject::new(Bounds { events: 30, checkpoint_events: 4, ..Bounds::default() });
+        (0..10).for_each(|_| subject.step(&mut random));
+        let start = Revision(subject.revision);
+        let mut all = subject.cache.cursor(start);
+        let mut cursors = interests().map(|interest| subject.cache.cursor_of(start, interest));
+        for cursor in &mut cursors {
+            assert!(cursor.take(9).expect("retained").is_empty());
+            while is_woken(cursor) {}
+        }
+        for _ in 0..200 {
+            (0..=random.below(2)).for_each(|_| subject.step(&mut random));
+            let happened = all.take(usize::MAX).expect("retained");
+            for cursor in &mut cursors {
+                let concerned: Vec<_> = happened.iter().filter(|event| cursor.interest.concerns(event)).collect();
+                if is_woken(cursor) {
+                    let mut seen = cursor.take(1).expect("retained");
+                    while is_woken(cursor) {
+                        seen.extend(cursor.take(1).expect("retained"));
+                    }
+                    let same = seen.iter().zip(&concerned).all(|(seen, concerned)| Arc::ptr_eq(seen, concerned));
+                    assert!(same && seen.len() == concerned.len(), "seed {seed}, {:?}", cursor.interest);
+                    assert_eq!(cursor.revision(), subject.cache.state().last, "seed {seed}, {:?}", cursor.interest);
+                } else {
+                    assert!(concerned.is_empty(), "seed {seed}, {:?}", cursor.interest);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn only_those_concerned_are_woken() {
+    let mut subject = Subject::new(Bounds::default());
+    let mut cursors = interests().map(|interest| subject.cache.cursor_of(Revision(1), interest));
+    for cursor in &mut cursors {
+        assert!(cursor.take(9).expect("retained").is_empty());
+    }
+    let mut woken = |subject: &mut Subject, key: &str, field: &str| {
+        subject.revision += 1;
+        let key = format!("{PREFIX}{key}");
+        let image = image_with(&key, subject.revision, field);
+        subject.writer.apply(&key.as_str().into(), Revision(subject.revision), Some(image), true);
+        subject.writer.publish();
+        cursors.each_mut().map(|cursor| {
+            let woken = is_woken(cursor);
+            while is_woken(cursor) {}
+            cursor.take(9).expect("retained");
+            woken
+        })
+    };
+    // Fields beyond the indexed ones are looked for in everything.
+    assert_eq!(woken(&mut subject, "ns1/n4", "node2"), [true; 5]);
+    assert_eq!(woken(&mut subject, "ns1/n5", "node1"), [true, true, false, false, true]);
+    assert_eq!(woken(&mut subject, "ns2/n4", "node2"), [true, false, false, true, true]);
+    assert_eq!(woken(&mut subject, "ns2/n4", "node3"), [true, false, false, true, true], "it had the value");
+    assert_eq!(woken(&mut subject, "ns2/n4", "node3"), [true, false, false, false, true]);
+}
+
+/// Watchers come at any moment of a commit: none may lose an event between what it was shown and what it waits for.
+#[test]
+fn nothing_is_lost_between_joining_and_waiting() {
+    const LAST: u64 = 3000;
+    let mut subject = Subject::new(Bounds::default());
+    let cache = subject.cache.clone();
+    std::thread::scope(|scope| {
+        for interest in interests().into_iter().take(4).cycle().take(8) {
+            let cache = cache.clone();
+            scope.spawn(move || {
+                let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+                let mut seen = 0;
+                while seen < LAST {
+                    let shown = cache.state();
+                    let mut cursor = cache.cursor_of(shown.last, interest.clone());
+                    seen = shown.last.0;
+                    for _ in 0..20 {
+                        let events = cursor.take(5).expect("retained");
+                        for event in &events {
+                            // Every commit of this test concerns every watcher.
+                            assert_eq!(event.revision.0, seen.max(1) + 1, "{interest:?}");
+                            seen = event.revision.0;
+                        }
+                        if seen >= LAST {
+                            break;
+                        }
+                        runtime.block_on(cursor.changed());
+                    }
+                }
+            });
+        }
+        while subject.revision < LAST {
+            subject.revision += 1;
+            let key = format!("{PREFIX}ns1/n4");
+            let image = image_with(&key, subject.revision, "node2");
+            subject.writer.apply(&key.as_str().into(), Revision(subject.revision), Some(image), true);
+            subject.writer.publish();
+        }
+    });
 }
 
 #[test]

@@ -4,9 +4,9 @@
 
 use std::fs::File;
 use std::io::Write as _;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -15,7 +15,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, Pers
 use super::format;
 use crate::api::{Key, Observer, Record, Revision, StoreError};
 use crate::committer::{Backend, BackendError, Replayed, Step, positions};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, Position};
 use crate::limits;
 
 /// How long after a failure the disk is left in peace.
@@ -137,7 +137,8 @@ impl Open {
         batch.commit()
     }
 
-    /// Reads the whole log once, in order. Budget: one read and one copy per record.
+    /// Hands on the whole log, in order: one thread reads and checks while this one takes stock. Budget: one read and
+    /// one copy per record.
     fn replay(&self, observer: &mut dyn Observer) -> Result<Replayed, String> {
         let read = |error: fjall::Error| describe(&error);
         let compacted = match self.log.get(format::COMPACTED_KEY).map_err(read)? {
@@ -149,18 +150,50 @@ impl Open {
             None => Vec::new(),
         };
         let mut ledger = Ledger::new(true, compacted);
-        for guard in self.log.range(format::revision_key(Revision(0))..) {
-            let (key, bytes) = guard.into_inner().map_err(read)?;
-            let position = format::decode_position(&key).ok_or("a log entry's position is malformed")?;
-            let wrong = |what: &str| format!("log entry {}/{}: {what}", position.revision, position.ordinal);
-            let entry = format::decode_entry(position, &bytes).map_err(wrong)?;
-            // Copied, since the engine's buffer may be a part of something larger.
-            let value = entry.value.map(Bytes::copy_from_slice);
-            let key = ledger.replay(position, Key::from(entry.key), value.is_none()).map_err(wrong)?;
-            observer.replay(Record { revision: position.revision, key, value }, position.revision > compacted);
-        }
+        let (batches, read_batches) = mpsc::sync_channel(limits::REPLAY_BATCHES);
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| self.read_log(batches));
+            for Logged { position, key, value } in read_batches.into_iter().flatten() {
+                let key = ledger.replay(position, key, value.is_none()).map_err(|what| wrong_entry(position, what))?;
+                observer.replay(Record { revision: position.revision, key, value }, position.revision > compacted);
+            }
+            reader.join().unwrap_or_else(|panic| resume_unwind(panic))
+        })?;
         Ok(Replayed { ledger, marks })
     }
+
+    /// Reads the log in batches, until the end or until nobody wants more.
+    fn read_log(&self, batches: mpsc::SyncSender<Vec<Logged>>) -> Result<(), String> {
+        let mut batch = Vec::with_capacity(limits::REPLAY_BATCH);
+        for guard in self.log.range(format::revision_key(Revision(0))..) {
+            let (key, bytes) = guard.into_inner().map_err(|error| describe(&error))?;
+            let position = format::decode_position(&key).ok_or("a log entry's position is malformed")?;
+            let entry = format::decode_entry(position, &bytes).map_err(|what| wrong_entry(position, what))?;
+            // Copied, since the engine's buffer may be a part of something larger.
+            let value = entry.value.map(Bytes::copy_from_slice);
+            batch.push(Logged { position, key: entry.key.into(), value });
+            if batch.len() == limits::REPLAY_BATCH {
+                let full = std::mem::replace(&mut batch, Vec::with_capacity(limits::REPLAY_BATCH));
+                if batches.send(full).is_err() {
+                    return Ok(()); // The other side has found something wrong, and says so.
+                }
+            }
+        }
+        // Whether the rest is still wanted is the other side's matter.
+        let _ = batches.send(batch);
+        Ok(())
+    }
+}
+
+/// An entry of the log as it was read.
+struct Logged {
+    position: Position,
+    key: Key,
+    value: Option<Bytes>,
+}
+
+fn wrong_entry(position: Position, what: &str) -> String {
+    format!("log entry {}/{}: {what}", position.revision, position.ordinal)
 }
 
 impl Engine {

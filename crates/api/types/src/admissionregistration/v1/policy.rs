@@ -108,7 +108,7 @@ pub struct ValidatingAdmissionPolicyBinding {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Policy, parameters and actions.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub spec: ValidatingAdmissionPolicyBindingSpec,
 }
 
@@ -130,7 +130,7 @@ pub struct ValidatingAdmissionPolicyBindingList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ValidatingAdmissionPolicyBindingSpec {
     /// Policy to enforce; a missing policy makes the binding ineffective.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub policy_name: String,
     /// Parameters given to the policy.
     #[k8s(proto = 2, optional)]
@@ -139,7 +139,7 @@ pub struct ValidatingAdmissionPolicyBindingSpec {
     #[k8s(proto = 3, optional)]
     pub match_resources: Option<MatchResources>,
     /// What follows from a failed check; at least one of Deny, Warn, Audit.
-    #[k8s(proto = 4, required, list_type = set)]
+    #[k8s(proto = 4, published = required, list_type = set)]
     pub validation_actions: Vec<ValidationAction>,
 }
 

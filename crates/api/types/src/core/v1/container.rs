@@ -305,7 +305,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ContainerRestartRule {
     /// What to do on a match: Restart or RestartAllContainers.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub action: ContainerRestartRuleAction,
     /// Exit codes that make the rule match.
     #[k8s(proto = 2, optional)]
@@ -326,7 +326,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ContainerRestartRuleOnExitCodes {
     /// In to match the listed codes, NotIn to match all others.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub operator: ContainerRestartRuleOnExitCodesOperator,
     /// Exit codes to compare with, at most 255 of them.
     #[k8s(proto = 2, optional, list_type = set)]

@@ -276,7 +276,7 @@ pub struct ContainerStatus {
 pub struct ResourceStatus {
     /// Resource concerned: an extended resource name, or claim:name/request for a resource claim of
     /// the pod.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub name: ResourceName,
     /// Health of each single unit, listed by its identifier; meaningful only together with the
     /// node's name.
@@ -368,7 +368,7 @@ pub struct VolumeStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ImageVolumeStatus {
     /// Image reference with digest that was mounted.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub image_ref: String,
 }
 

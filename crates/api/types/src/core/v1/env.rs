@@ -47,13 +47,13 @@ pub struct EnvVarSource {
 #[k8s(struct_type = atomic)]
 pub struct FileKeySelector {
     /// Name of the emptyDir volume that contains the file.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub volume_name: String,
     /// Location of the env file, relative to the root of the volume; it must not contain `..`.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub path: String,
     /// Variable to look up in the file.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub key: String,
     /// When true, a missing file or key simply leaves the variable unset; defaults to false, which
     /// stops the container from starting.

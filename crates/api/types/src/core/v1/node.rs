@@ -409,12 +409,12 @@ pub struct NodeList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct NodeAllocatableResourceClaimStatus {
     /// ResourceClaim the amounts come from, in the same namespace.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub resource_claim_name: String,
     /// Containers of the pod that use the claim.
     #[k8s(proto = 2, optional, list_type = set)]
     pub containers: Vec<String>,
     /// Amounts obtained, by resource.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub resources: BTreeMap<String, Quantity>,
 }

@@ -319,7 +319,7 @@ pub struct PodSchedulingGroup {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct HostAlias {
     /// IP address of the line.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub ip: String,
     /// Names that resolve to the address.
     #[k8s(proto = 2, list_type = atomic)]

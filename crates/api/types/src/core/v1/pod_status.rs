@@ -128,7 +128,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodIP {
     /// The address.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub ip: String,
 }
 
@@ -136,7 +136,7 @@ pub struct PodIP {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct HostIP {
     /// The address.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub ip: String,
 }
 

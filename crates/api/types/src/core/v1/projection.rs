@@ -122,11 +122,11 @@ pub struct ClusterTrustBundleProjection {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodCertificateProjection {
     /// Signer from which the certificate is requested.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub signer_name: String,
     /// Sort of key pair the node generates: ED25519, ECDSAP256, ECDSAP384, ECDSAP521, RSA3072 or
     /// RSA4096.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub key_type: String,
     /// Longest certificate lifetime accepted, in seconds, from 3600 (one hour) to 7862400 (91
     /// days); absent means 86400. Signers may issue shorter ones.

@@ -11,21 +11,21 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Desired state of a ReplicationController.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(reserved(name = "templateRef"))]
+#[k8s(reserved(name = "templateRef"), judged_first("minReadySeconds", "selector", "replicas", "template"))]
 pub struct ReplicationControllerSpec {
     /// Number of pods wanted; absent means 1, while 0 runs none.
-    #[k8s(proto = 1, optional, default = 1)]
+    #[k8s(proto = 1, required, published = optional, default = 1, minimum = 0)]
     pub replicas: Option<i32>,
     /// Seconds a new pod has to stay ready, without a container crashing, before it counts as
     /// available; defaults to 0.
-    #[k8s(proto = 4, optional, default = 0)]
+    #[k8s(proto = 4, optional, default = 0, minimum = 0)]
     pub min_ready_seconds: i32,
     /// Labels that pods must carry to belong to this controller; absent uses the labels of the
     /// template.
     #[k8s(proto = 2, optional, map_type = atomic)]
     pub selector: BTreeMap<String, String>,
     /// Template for pods that have to be added; its restartPolicy has to be "Always".
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, required, published = optional)]
     pub template: Option<PodTemplateSpec>,
 }
 
@@ -33,19 +33,19 @@ pub struct ReplicationControllerSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ReplicationControllerStatus {
     /// Number of pods that exist.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, minimum = 0)]
     pub replicas: i32,
     /// Number of those pods that carry all labels of the template.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, minimum = 0)]
     pub fully_labeled_replicas: i32,
     /// Number of pods that are ready.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, minimum = 0)]
     pub ready_replicas: i32,
     /// Number of pods that have been ready for at least minReadySeconds.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, minimum = 0)]
     pub available_replicas: i32,
     /// Generation of the object the controller has acted upon.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, minimum = 0)]
     pub observed_generation: i64,
     /// Latest observed conditions of the controller.
     #[k8s(

@@ -259,7 +259,7 @@ pub struct NetworkPolicyPort {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IPBlock {
     /// Address range in CIDR notation, for example 10.1.0.0/16 or fd00::/64.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub cidr: String,
     /// Smaller CIDRs inside the range that stay excluded.
     #[k8s(proto = 2, optional, list_type = atomic)]

@@ -108,7 +108,7 @@ pub struct ListMeta {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ShardInfo {
     /// The shard selector the server applied, as it was given in the request.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub selector: String,
 }
 
@@ -277,23 +277,23 @@ string_type! {
 pub struct Condition {
     /// Name of the aspect in CamelCase, unique among the conditions of the object; it may carry a
     /// domain prefix.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub r#type: String,
     /// Whether the aspect holds: "True", "False" or "Unknown".
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub status: ConditionStatus,
     /// Generation of the object this condition was worked out for; a value below
     /// metadata.generation means it is out of date.
     #[k8s(proto = 3, optional)]
     pub observed_generation: i64,
     /// When the status last changed from one value to another.
-    #[k8s(proto = 4, required, always)]
+    #[k8s(proto = 4, published = required, always)]
     pub last_transition_time: Time,
     /// One-word, machine-readable cause of the present status in CamelCase; must not be empty.
-    #[k8s(proto = 5, required, always)]
+    #[k8s(proto = 5, published = required, always)]
     pub reason: String,
     /// Explanation for people to read; may be empty.
-    #[k8s(proto = 6, required, always)]
+    #[k8s(proto = 6, published = required, always)]
     pub message: String,
 }
 

@@ -51,7 +51,7 @@ pub struct DeviceClaim {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceRequest {
     /// Name used to refer to the request, unique in the claim.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub name: String,
     /// The one way in which this request can be met.
     #[k8s(proto = 2, optional)]
@@ -65,7 +65,7 @@ pub struct DeviceRequest {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ExactDeviceRequest {
     /// Device class the devices must belong to.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub device_class_name: String,
     /// Conditions a device has to meet, all of them.
     #[k8s(proto = 2, optional, list_type = atomic)]
@@ -91,10 +91,10 @@ pub struct ExactDeviceRequest {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceSubRequest {
     /// Name of the alternative; referred to as request/alternative.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub name: String,
     /// Device class the devices must belong to.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub device_class_name: String,
     /// Conditions a device has to meet, all of them.
     #[k8s(proto = 3, optional, list_type = atomic)]
@@ -136,7 +136,7 @@ pub struct DeviceSelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CELDeviceSelector {
     /// CEL expression over `device`, yielding true for suitable devices.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub expression: String,
 }
 
@@ -177,10 +177,10 @@ pub struct DeviceConfiguration {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct OpaqueDeviceConfiguration {
     /// Driver the settings are meant for.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub driver: String,
     /// Driver-defined data, usually carrying its own apiVersion and kind; up to 10 KiB.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub parameters: RawExtension,
 }
 

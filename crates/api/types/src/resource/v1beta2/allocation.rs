@@ -45,13 +45,13 @@ pub struct ResourceClaimConsumerReference {
     #[k8s(proto = 1, optional)]
     pub api_group: String,
     /// Resource (plural) of the user, such as pods.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub resource: String,
     /// Name of the user.
-    #[k8s(proto = 4, required, always)]
+    #[k8s(proto = 4, published = required, always)]
     pub name: String,
     /// UID of the user.
-    #[k8s(proto = 5, required, always)]
+    #[k8s(proto = 5, published = required, always)]
     pub uid: String,
 }
 
@@ -85,16 +85,16 @@ pub struct DeviceAllocationResult {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceRequestAllocationResult {
     /// Request it answers, or request/alternative.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub request: String,
     /// Driver responsible for the device.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub driver: String,
     /// Pool the device comes from.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub pool: String,
     /// Name of the device in that pool.
-    #[k8s(proto = 4, required, always)]
+    #[k8s(proto = 4, published = required, always)]
     pub device: String,
     /// Whether it was received with administrative access.
     #[k8s(proto = 5, optional, gate = "DRAAdminAccess")]
@@ -120,7 +120,7 @@ pub struct DeviceRequestAllocationResult {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceAllocationConfiguration {
     /// Whether the settings come from the class or the claim.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub source: AllocationConfigSource,
     /// Requests the settings are for; empty means all in the claim.
     #[k8s(proto = 2, optional, list_type = atomic)]
@@ -145,13 +145,13 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct AllocatedDeviceStatus {
     /// Driver responsible for the device.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub driver: String,
     /// Pool the device comes from.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub pool: String,
     /// Name of the device in that pool.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub device: String,
     /// Identifies the share when the device is given to several claims.
     #[k8s(proto = 7, name = "shareID", optional, gate = "DRAConsumableCapacity")]

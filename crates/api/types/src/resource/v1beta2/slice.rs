@@ -19,7 +19,7 @@ pub struct ResourceSlice {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Pool, reachable nodes and devices.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub spec: ResourceSliceSpec,
 }
 
@@ -27,10 +27,10 @@ pub struct ResourceSlice {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ResourceSliceSpec {
     /// Driver that publishes the slice, as DNS name; cannot change later.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub driver: String,
     /// Pool this slice is part of.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub pool: ResourcePool,
     /// Only this node can use the devices; cannot change later.
     #[k8s(proto = 3, optional)]
@@ -56,10 +56,10 @@ pub struct ResourceSliceSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CounterSet {
     /// Name of the set, unique within its pool.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub name: String,
     /// Budgets by name; up to 32.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub counters: BTreeMap<String, Counter>,
 }
 
@@ -67,13 +67,13 @@ pub struct CounterSet {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ResourcePool {
     /// Name of the pool, often that of a node.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub name: String,
     /// Rises with every change of the pool; older slices are ignored.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub generation: i64,
     /// How many slices make the pool complete in this generation.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub resource_slice_count: i64,
 }
 
@@ -81,7 +81,7 @@ pub struct ResourcePool {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Device {
     /// Name of the device, unique in its pool; a DNS label.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub name: String,
     /// Properties to select by, such as model or driver version.
     #[k8s(proto = 2, optional)]
@@ -136,10 +136,10 @@ pub struct NodeAllocatableResourceMapping {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceCounterConsumption {
     /// Name of the set drawn from.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub counter_set: String,
     /// Amounts taken, by counter name.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub counters: BTreeMap<String, Counter>,
 }
 
@@ -147,7 +147,7 @@ pub struct DeviceCounterConsumption {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceCapacity {
     /// Total amount available.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub value: Quantity,
     /// Which portions may be requested; only for devices that can be shared.
     #[k8s(proto = 2, optional, gate = "DRAConsumableCapacity")]
@@ -158,7 +158,7 @@ pub struct DeviceCapacity {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Counter {
     /// How much there is or is taken.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub value: Quantity,
 }
 
@@ -180,7 +180,7 @@ pub struct CapacityRequestPolicy {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CapacityRequestPolicyRange {
     /// Smallest portion.
-    #[k8s(proto = 1, required)]
+    #[k8s(proto = 1, published = required)]
     pub min: Option<Quantity>,
     /// Largest portion; no limit but the capacity when unset.
     #[k8s(proto = 2, optional)]
@@ -229,13 +229,13 @@ pub struct DeviceAttribute {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceTaint {
     /// Label key of the taint.
-    #[k8s(proto = 1, required, always)]
+    #[k8s(proto = 1, published = required, always)]
     pub key: String,
     /// Label value of the taint.
     #[k8s(proto = 2, optional)]
     pub value: String,
     /// What happens to claims that do not tolerate it.
-    #[k8s(proto = 3, required, always)]
+    #[k8s(proto = 3, published = required, always)]
     pub effect: DeviceTaintEffect,
     /// When the taint appeared; filled in when missing.
     #[k8s(proto = 4, optional)]
@@ -265,7 +265,7 @@ pub struct DeviceTaintRule {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Devices chosen and taint to add.
-    #[k8s(proto = 2, required, always)]
+    #[k8s(proto = 2, published = required, always)]
     pub spec: DeviceTaintRuleSpec,
     /// What the rule has brought about.
     #[k8s(proto = 3, optional)]
@@ -279,7 +279,7 @@ pub struct DeviceTaintRuleSpec {
     #[k8s(proto = 1, optional)]
     pub device_selector: Option<DeviceTaintSelector>,
     /// Taint that is added.
-    #[k8s(proto = 2, required)]
+    #[k8s(proto = 2, published = required)]
     pub taint: DeviceTaint,
 }
 

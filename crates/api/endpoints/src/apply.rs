@@ -1,0 +1,104 @@
+//! Server-side apply: from a body to the registry and back.
+//!
+//! A configuration is read as YAML without a schema; what it means is the registry's to say.
+
+use crate::negotiation::Wanted;
+use crate::query::{FieldValidation, WriteQuery};
+use crate::serve::{Answer, Context};
+use crate::write::{answer, check_name, check_namespace};
+use pintle_codec::{Strictness, yaml};
+use pintle_registry::update::{Owners, SubresourcePart, Update};
+use pintle_registry::{Applying, Result, Status, Target, metadata};
+use pintle_schema::{Value, canonicalize};
+use std::borrow::Cow;
+
+/// Applies a configuration to an object, or to the part of it that a subresource writes.
+///
+/// # Errors
+/// The configuration cannot be read or applied, or its result is refused.
+pub async fn apply(
+    context: &Context,
+    target: &Target,
+    wanted: Wanted,
+    bytes: &[u8],
+    query: &WriteQuery,
+    part: Option<SubresourcePart<'_>>,
+) -> Result<Answer> {
+    if part.is_some() {
+        target.get()?;
+    }
+    let config = Configuration::read(bytes)?;
+    let subresource = part.map_or("", |part| part.name);
+    let applying = Applying { config: &config.value, force: query.force == Some(true), subresource };
+    let registry = &context.api.registry;
+    let converted = !registry.serves_stored_form(target);
+    let change = |stored: Option<&Value>| {
+        let mut live = stored.map(Cow::Borrowed);
+        match &mut live {
+            Some(live) if converted => canonicalize((target.resource.schema)(), live.to_mut()),
+            Some(_) => {}
+            None => context.may_create(target)?,
+        }
+        let object = registry.apply(target, live.as_deref(), &applying, &query.options)?;
+        config.check(query.field_validation)?;
+        let uid = metadata::text(&object, "uid");
+        if stored.is_none() && !uid.is_empty() {
+            let why =
+                format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+            return Err(Status::conflict(target.resource, &target.name, &why));
+        }
+        check_namespace(target, &object)?;
+        check_name(target, &object)?;
+        Ok(object)
+    };
+    let update = Update { change: &change, part, create: true, from_stored: true, owners: Owners::Settled };
+    let written = registry.update(target, &update, &query.options).await;
+    answer(context, target, wanted, written, config.warnings(query.field_validation))
+}
+
+/// What is applied, as it was read.
+pub struct Configuration {
+    pub value: Value,
+    problems: Vec<String>,
+}
+
+impl Configuration {
+    /// Reads the first document.
+    ///
+    /// # Errors
+    /// It is not YAML, or no map.
+    pub fn read(bytes: &[u8]) -> Result<Self> {
+        let refuse = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
+        let decoded = yaml::parse(bytes, Strictness::Collect)
+            .map_err(|error| refuse(format!("error converting YAML to JSON: {error}")))?;
+        let value = match decoded.value {
+            Value::Null => Value::map(),
+            Value::Map(map) => Value::Map(map),
+            other => {
+                let kind = other.json_kind();
+                let why = format!("json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}");
+                return Err(refuse(format!("error unmarshaling JSON: while decoding JSON: {why}")));
+            }
+        };
+        let problems = decoded.problems.iter().map(|problem| format!("error converting YAML to JSON: {problem}"));
+        Ok(Configuration { value, problems: problems.collect() })
+    }
+
+    /// Refuses keys that stand twice, if the request asks for that.
+    ///
+    /// # Errors
+    /// There are some.
+    pub fn check(&self, validation: FieldValidation) -> Result<()> {
+        match self.problems.as_slice() {
+            [first, ..] if validation == FieldValidation::Strict => {
+                Err(Status::bad_request(format!("error strict decoding YAML: {first}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What is told of keys that stand twice.
+    pub fn warnings(self, validation: FieldValidation) -> Vec<String> {
+        if validation == FieldValidation::Warn { self.problems } else { Vec::new() }
+    }
+}

@@ -1,0 +1,93 @@
+//! Backends: kubelets, pods and services, and the `Connector` that reaches them.
+//!
+//! Here is what is asked of a connection and what comes back. Must never open one: that is the work of whoever
+//! implements the `Connector`.
+
+use crate::upgrade::Upgraded;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
+use std::fmt;
+use std::io;
+use std::net::IpAddr;
+
+/// A body on its way through: read as fast as the other side takes it.
+pub type ByteStream = BoxStream<'static, io::Result<Bytes>>;
+
+/// What a TLS connection to a backend relies on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trust {
+    /// The kubelets' authority; this server shows its certificate.
+    Kubelet,
+    /// Any certificate, but this server shows its own: a user asked to read a log from whoever answers.
+    UnverifiedKubelet,
+    /// Any certificate, and none is shown: pods and services are anybody's.
+    Unverified,
+}
+
+/// Where a request goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    pub tls: bool,
+    /// A name or an address, IPv6 without brackets.
+    pub host: String,
+    pub port: u16,
+    pub trust: Trust,
+}
+
+impl Destination {
+    /// `host:port`, as it stands in a URL.
+    pub fn authority(&self) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]:{}", self.host, self.port),
+            false => format!("{}:{}", self.host, self.port),
+        }
+    }
+}
+
+/// Why a backend gave no answer: a sentence for the client.
+#[derive(Debug)]
+pub struct Unreachable(pub String);
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A backend's answer.
+pub struct Exchange {
+    pub response: http::response::Parts,
+    pub body: ByteStream,
+    /// The connection, when the answer is 101.
+    pub upgraded: BoxFuture<'static, io::Result<Upgraded>>,
+}
+
+/// Sends requests to backends.
+pub trait Connector: Send + Sync {
+    /// Sends a request and waits for the head of the answer. Dropping the answer's parts ends the connection.
+    fn send(&self, to: Destination, request: http::Request<ByteStream>)
+    -> BoxFuture<'_, Result<Exchange, Unreachable>>;
+}
+
+/// What the flags say about kubelets, and the way to them.
+pub struct Backends {
+    pub connector: Box<dyn Connector>,
+    /// Types of nodes' addresses, the preferred first.
+    pub kubelet_address_types: Vec<String>,
+}
+
+impl Backends {
+    /// The reference's order of address types.
+    pub const KUBELET_ADDRESS_TYPES: [&str; 5] = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
+}
+
+/// Whether an address can be somebody else's on the network: not this machine's own, nor one of its links'.
+pub fn is_global_unicast(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            !(v4.is_unspecified() || v4.is_loopback() || v4.is_multicast() || v4.is_link_local() || v4.is_broadcast())
+        }
+        IpAddr::V6(v6) => !(v6.is_unspecified() || v6.is_loopback() || v6.is_multicast() || v6.is_unicast_link_local()),
+    }
+}

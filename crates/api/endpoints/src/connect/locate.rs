@@ -1,0 +1,349 @@
+//! Where requests go: the kubelet of a node, the port of a pod, an endpoint of a service.
+//!
+//! Guarantees that nobody is connected to what the cluster does not hold to be a node, a pod or an endpoint that is
+//! one. Must never resolve names: that is the connector's work.
+
+use crate::backend::{Destination, Trust, is_global_unicast};
+use crate::serve::Context;
+use pintle_registry::{ListOptions, Result, Selection, Status, Target};
+use pintle_schema::{Value, View};
+use pintle_types::core::v1::{
+    Container, ContainerPort, DaemonEndpoint, EphemeralContainer, EphemeralContainerCommon, Node, NodeAddress,
+    NodeDaemonEndpoints, NodeStatus, ObjectReference, Pod, PodIP, PodSpec, PodStatus, Service, ServicePort,
+    ServiceSpec,
+};
+use pintle_types::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
+use pintle_types::meta::v1::ObjectMeta;
+
+/// The kubelet's port where a node does not tell it.
+const KUBELET_PORT: u16 = 10_250;
+
+/// Where a request is passed on to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    pub to: Destination,
+    /// Percent-encoded; empty for the root without its slash.
+    pub path: String,
+    /// Without the question mark.
+    pub query: String,
+}
+
+impl Location {
+    fn new(tls: bool, host: &str, port: u16, trust: Trust) -> Location {
+        let to = Destination { tls, host: host.to_owned(), port, trust };
+        Location { to, path: String::new(), query: String::new() }
+    }
+
+    /// Path and query, as a request line has them.
+    pub fn target(&self) -> String {
+        let path = if self.path.is_empty() { "/" } else { &self.path };
+        if self.query.is_empty() { path.to_owned() } else { format!("{path}?{}", self.query) }
+    }
+}
+
+/// Parameters sorted and encoded, as the reference sends them.
+pub fn encode_query(mut parameters: Vec<(&'static str, String)>) -> String {
+    parameters.sort_by_key(|(name, _)| *name);
+    let pairs = parameters.iter().map(|(name, value)| format!("{name}={}", percent_encode(value, b"-_.~", true)));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+/// Encodes all but letters, digits and the bytes to keep.
+pub fn percent_encode(text: &str, keep: &[u8], plus_for_space: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b' ' if plus_for_space => out.push('+'),
+            byte if byte.is_ascii_alphanumeric() || keep.contains(&byte) => out.push(char::from(byte)),
+            byte => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+/// A stored object of the target's resource.
+///
+/// # Errors
+/// There is none of that name.
+pub fn object(context: &Context, target: &Target, name: &str) -> Result<Value> {
+    let target = Target { name: name.to_owned(), ..target.clone() };
+    let stored = target.get()?;
+    context.api.registry.decode(&target, &stored)
+}
+
+fn collection(context: &Context, group: &str, plural: &str, namespace: &str) -> Result<Target> {
+    let resource = pintle_kinds::find(group, "v1", plural).ok_or_else(Status::no_such_path)?;
+    context.api.registry.target(resource, namespace, "").ok_or_else(Status::no_such_path)
+}
+
+/// The node that a pod is on; empty before it is scheduled.
+pub fn node_of(pod: &Value) -> &str {
+    View::<Pod>::new(pod).field(Pod::SPEC).field(PodSpec::NODE_NAME).as_str()
+}
+
+/// The container that is meant: one of the pod's, or its only one.
+///
+/// # Errors
+/// 400 when none is named and there are several, or there is none of that name.
+pub fn container(pod: &Value, wanted: &str) -> Result<String> {
+    let pod = View::<Pod>::new(pod);
+    let name = pod.field(Pod::METADATA).field(ObjectMeta::NAME).as_str();
+    let spec = pod.field(Pod::SPEC);
+    let containers: Vec<&str> =
+        spec.field(PodSpec::CONTAINERS).iter().map(|c| c.field(Container::NAME).as_str()).collect();
+    let init = spec.field(PodSpec::INIT_CONTAINERS).iter().map(|c| c.field(Container::NAME).as_str());
+    let ephemeral = spec.field(PodSpec::EPHEMERAL_CONTAINERS).iter().map(|c| {
+        c.field(EphemeralContainer::EPHEMERAL_CONTAINER_COMMON).field(EphemeralContainerCommon::NAME).as_str()
+    });
+    let all: Vec<&str> = init.chain(containers.iter().copied()).chain(ephemeral).collect();
+    match (wanted, &containers[..]) {
+        ("", [only]) => Ok((*only).to_owned()),
+        ("", []) => Err(Status::bad_request(format!("a container name must be specified for pod {name}"))),
+        ("", _) => Err(Status::bad_request(format!(
+            "a container name must be specified for pod {name}, choose one of: [{}]",
+            all.join(" ")
+        ))),
+        _ if all.contains(&wanted) => Ok(wanted.to_owned()),
+        _ => Err(Status::bad_request(format!("container {wanted} is not valid for pod {name}"))),
+    }
+}
+
+/// The kubelet of a pod's node. The reference names a missing node as if it were a pod.
+///
+/// # Errors
+/// There is no such node, or it tells no address.
+pub fn kubelet(context: &Context, node: &str) -> Result<Location> {
+    let nodes = collection(context, "", "nodes", "")?;
+    let node =
+        object(context, &nodes, node).map_err(|status| match (status.code, pintle_kinds::find("", "v1", "pods")) {
+            (404, Some(pods)) => Status::not_found(pods, node),
+            _ => status,
+        })?;
+    kubelet_of(context, &node)
+}
+
+fn kubelet_of(context: &Context, node: &Value) -> Result<Location> {
+    let node = View::<Node>::new(node);
+    let status = node.field(Node::STATUS);
+    let addresses = status.field(NodeStatus::ADDRESSES);
+    let labels = node.field(Node::METADATA).field(ObjectMeta::LABELS).get();
+    let hostname = labels.get("kubernetes.io/hostname").map(String::as_str).filter(|name| !name.is_empty());
+    let host = context.api.backends.kubelet_address_types.iter().find_map(|wanted| {
+        let mut of_type = addresses
+            .iter()
+            .filter(|address| address.field(NodeAddress::TYPE).value().as_str() == Some(wanted.as_str()));
+        let address = of_type.next().map(|address| address.field(NodeAddress::ADDRESS).as_str());
+        address.or_else(|| hostname.filter(|_| wanted == "Hostname"))
+    });
+    let Some(host) = host else {
+        let known = addresses.iter().map(|address| {
+            let kind = address.field(NodeAddress::TYPE).value().as_str().unwrap_or("");
+            format!("{{{kind} {}}}", address.field(NodeAddress::ADDRESS).as_str())
+        });
+        let known = known.collect::<Vec<_>>().join(" ");
+        return Err(Status::unexplained(format!("no preferred addresses found; known addresses: [{known}]")));
+    };
+    let endpoint = status.field(NodeStatus::DAEMON_ENDPOINTS).field(NodeDaemonEndpoints::KUBELET_ENDPOINT);
+    let port = u16::try_from(endpoint.field(DaemonEndpoint::PORT).get()).ok().filter(|port| *port > 0);
+    Ok(Location::new(true, host, port.unwrap_or(KUBELET_PORT), Trust::Kubelet))
+}
+
+/// An id of a proxy: `[scheme:]name[:port]`.
+#[derive(Debug, PartialEq, Eq)]
+struct Id<'a> {
+    tls: bool,
+    name: &'a str,
+    port: &'a str,
+}
+
+impl<'a> Id<'a> {
+    fn split(kind: &str, id: &'a str) -> Result<Id<'a>> {
+        let (scheme, name, port) = match id.split(':').collect::<Vec<_>>()[..] {
+            [name] => ("", name, ""),
+            [name, port] => ("", name, port),
+            [scheme, name, port] => (scheme, name, port),
+            _ => ("?", "", ""),
+        };
+        match matches!(scheme, "" | "http" | "https") && !name.is_empty() {
+            true => Ok(Id { tls: scheme == "https", name, port }),
+            false => Err(Status::bad_request(format!("invalid {kind} request {id:?}"))),
+        }
+    }
+
+    /// Its port as a number, or the scheme's.
+    fn number(&self) -> Result<u16> {
+        match self.port {
+            "" => Ok(if self.tls { 443 } else { 80 }),
+            port => port.parse().map_err(|_| {
+                let why = format!("error trying to reach service: dial tcp: lookup tcp/{port}: unknown port");
+                Status::new(503, "ServiceUnavailable", why)
+            }),
+        }
+    }
+}
+
+fn address_not_allowed() -> Status {
+    Status::bad_request("address not allowed")
+}
+
+/// A port of a pod; the first that its containers tell, where none is named.
+///
+/// # Errors
+/// There is no such pod, or it has no address that may be connected to.
+pub fn pod(context: &Context, target: &Target) -> Result<Location> {
+    let mut id = Id::split("pod", &target.name)?;
+    let pod = object(context, target, id.name)?;
+    let pod = View::<Pod>::new(&pod);
+    let containers = pod.field(Pod::SPEC).field(PodSpec::CONTAINERS);
+    let first = containers.iter().find_map(|container| {
+        container.field(Container::PORTS).iter().next().map(|port| port.field(ContainerPort::CONTAINER_PORT).get())
+    });
+    let first = first.map(|port| port.to_string()).unwrap_or_default();
+    if id.port.is_empty() {
+        id.port = &first;
+    }
+    let address = pod_addresses(pod).next().unwrap_or("");
+    if !address.parse().is_ok_and(is_global_unicast) {
+        return Err(address_not_allowed());
+    }
+    Ok(Location::new(id.tls, address, id.number()?, Trust::Unverified))
+}
+
+/// The addresses of a pod, its first one first.
+fn pod_addresses(pod: View<'_, Pod>) -> impl Iterator<Item = &str> {
+    let status = pod.field(Pod::STATUS);
+    let single = status.field(PodStatus::POD_IP).as_str();
+    let all = status.field(PodStatus::POD_IPS);
+    let single = (all.iter().len() == 0 && !single.is_empty()).then_some(single);
+    all.iter().map(|address| address.field(PodIP::IP).as_str()).chain(single)
+}
+
+/// A node's kubelet, or another port of the node.
+///
+/// # Errors
+/// There is no such node, or it has no address that may be connected to.
+pub fn node(context: &Context, target: &Target) -> Result<Location> {
+    let id = Id::split("node", &target.name)?;
+    let node = object(context, target, id.name)?;
+    let mut location = kubelet_of(context, &node)?;
+    if id.port.is_empty() || id.port == location.to.port.to_string() {
+        return Ok(location);
+    }
+    if location.to.host.parse().is_ok_and(|address| !is_global_unicast(address)) {
+        return Err(address_not_allowed());
+    }
+    location.to = Destination { tls: id.tls, port: id.number()?, trust: Trust::Unverified, ..location.to };
+    Ok(location)
+}
+
+/// An endpoint of a service that is ready, at the port named by number or name.
+///
+/// # Errors
+/// There is no such service or port, or nothing is behind it.
+pub fn service(context: &Context, target: &Target) -> Result<Location> {
+    let id = Id::split("service", &target.name)?;
+    let unavailable = |message| Status::new(503, "ServiceUnavailable", message);
+    let mut port_name = id.port.to_owned();
+    if let Ok(number) = id.port.parse::<i64>() {
+        let service = object(context, target, id.name)?;
+        let ports = View::<Service>::new(&service).field(Service::SPEC).field(ServiceSpec::PORTS);
+        let port = ports.iter().find(|port| i64::from(port.field(ServicePort::PORT).get()) == number);
+        let port =
+            port.ok_or_else(|| unavailable(format!("no service port {number} found for service {:?}", id.name)))?;
+        port_name = port.field(ServicePort::NAME).get();
+    }
+    let slices = slices(context, target, id.name)?;
+    if slices.is_empty() {
+        return Err(Status::not_found(target.resource, id.name));
+    }
+    let found = from_random(context, &slices).find_map(|slice| {
+        let slice = View::<EndpointSlice>::new(slice);
+        let mut ports = slice.field(EndpointSlice::PORTS).iter();
+        let port = ports.find(|port| port.field(EndpointPort::NAME).get().unwrap_or_default() == port_name)?;
+        let port = u16::try_from(port.field(EndpointPort::PORT).get()?).ok()?;
+        let endpoints: Vec<_> = slice.field(EndpointSlice::ENDPOINTS).iter().collect();
+        let endpoint = from_random(context, &endpoints).find_map(|endpoint| address(context, target, *endpoint))?;
+        Some(Location::new(id.tls, &endpoint, port, Trust::Unverified))
+    });
+    found.ok_or_else(|| unavailable(format!("no endpoints available for service {:?}", target.name)))
+}
+
+fn slices(context: &Context, target: &Target, service: &str) -> Result<Vec<Value>> {
+    let slices = collection(context, "discovery.k8s.io", "endpointslices", &target.namespace)?;
+    let labels = format!("kubernetes.io/service-name={service}");
+    let Ok(selection) = Selection::parse(slices.resource, slices.resource, &labels, "") else {
+        // A name that is no label's value has no slices.
+        return Ok(Vec::new());
+    };
+    let page = context.api.registry.list(&slices, &selection, &ListOptions::default())?;
+    page.items.iter().map(|item| context.api.registry.decode(&slices, item)).collect()
+}
+
+/// All items, beginning anywhere.
+fn from_random<'a, T>(context: &Context, items: &'a [T]) -> impl Iterator<Item = &'a T> {
+    let mut random = [0; 4];
+    context.api.registry.environment.random(&mut random);
+    let start = u32::from_le_bytes(random) as usize % items.len().max(1);
+    items.iter().cycle().skip(start).take(items.len())
+}
+
+/// The address of an endpoint that is ready and is the pod's that it says it is: others could be anybody's.
+fn address(context: &Context, target: &Target, endpoint: View<'_, Endpoint>) -> Option<String> {
+    let conditions = endpoint.field(Endpoint::CONDITIONS);
+    let ready = conditions.field(EndpointConditions::READY).get().unwrap_or(true);
+    let reference = endpoint.field(Endpoint::TARGET_REF).some().filter(|_| ready)?;
+    if reference.field(ObjectReference::NAMESPACE).as_str() != target.namespace {
+        return None;
+    }
+    let address = endpoint.field(Endpoint::ADDRESSES).iter().next()?.get();
+    let pods = collection(context, "", "pods", &target.namespace).ok()?;
+    let pod = object(context, &pods, reference.field(ObjectReference::NAME).as_str()).ok()?;
+    pod_addresses(View::new(&pod)).any(|known| known == address).then_some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn ids_name_scheme_and_port() {
+        let rows = [
+            ("s", Some((false, "s", ""))),
+            ("s:80", Some((false, "s", "80"))),
+            ("https:s:web", Some((true, "s", "web"))),
+            ("ftp:s:80", None),
+            (":80", None),
+            ("a:b:c:d", None),
+        ];
+        for (id, expected) in rows {
+            let found = Id::split("pod", id).ok().map(|id| (id.tls, id.name, id.port));
+            assert_eq!(found, expected, "{id}");
+        }
+    }
+
+    #[test]
+    fn containers_must_be_the_pods() {
+        let pod = |names: &[&str]| {
+            let containers = names.iter().map(|name| value!({"name": (*name)})).collect();
+            value!({"metadata": {"name": "p"}, "spec": {"containers": (Value::List(containers)), "initContainers": [{"name": "i"}]}})
+        };
+        let rows = [
+            (pod(&["a"]), "", Ok("a")),
+            (pod(&["a"]), "i", Ok("i")),
+            (pod(&["a"]), "x", Err("container x is not valid for pod p")),
+            (pod(&["a", "b"]), "", Err("a container name must be specified for pod p, choose one of: [i a b]")),
+            (pod(&[]), "", Err("a container name must be specified for pod p")),
+        ];
+        for (pod, wanted, expected) in rows {
+            let found = container(&pod, wanted).map_err(|status| status.message);
+            assert_eq!(found, expected.map(str::to_owned).map_err(str::to_owned), "{wanted}");
+        }
+    }
+
+    #[test]
+    fn queries_are_sorted_and_encoded() {
+        let parameters = vec![("output", "1".to_owned()), ("command", "a b&ü".to_owned()), ("command", "c".to_owned())];
+        assert_eq!(encode_query(parameters), "command=a+b%26%C3%BC&command=c&output=1");
+    }
+}

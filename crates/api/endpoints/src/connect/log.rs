@@ -1,0 +1,169 @@
+//! The log of a container: its options judged, then read from the kubelet as it comes.
+//!
+//! Guarantees that a log is never held whole. Must never take a kubelet's failure for a log's text.
+
+use super::locate::{self, Location, encode_query};
+use crate::backend::{ByteStream, Exchange, Trust};
+use crate::body::Body;
+use crate::query::Query;
+use crate::serve::{Answer, Context};
+use crate::{upgrade, websocket};
+use futures_util::{StreamExt, TryStreamExt, future};
+use pintle_registry::{Details, Result, Status, Target};
+use pintle_schema::Time;
+use pintle_validation::ErrorList;
+
+/// How much of a kubelet's refusal is told to the client.
+const MAX_REFUSAL_BYTES: usize = 50_000;
+const SPLIT_STREAMS: &str = "PodLogsQuerySplitStreams";
+
+/// Answers with a container's log.
+///
+/// # Errors
+/// The options are wrong, or the kubelet does not give the log.
+pub async fn serve(context: &Context, target: &Target) -> Result<Answer> {
+    let options = Options::read(context, &target.name)?;
+    let pod = locate::object(context, target, &target.name)?;
+    let container = locate::container(&pod, context.query.get("container"))?;
+    let node = locate::node_of(&pod);
+    if node.is_empty() {
+        // Nothing was ever said.
+        return Ok(Answer::new(204, "", ""));
+    }
+    let mut location = locate::kubelet(context, node)?;
+    if options.insecure {
+        location.to.trust = Trust::UnverifiedKubelet;
+    }
+    location.path = format!("/containerLogs/{}/{}/{container}", target.namespace, target.name);
+    location.query = encode_query(options.parameters);
+    let exchange = ask(context, location).await?;
+    let code = exchange.response.status.as_u16();
+    if !(200..=206).contains(&code) {
+        return Err(refusal(code, &text(exchange.body).await?, &target.name));
+    }
+    if upgrade::is_websocket(&context.headers) {
+        let pieces = exchange.body.map(std::result::Result::ok).take_while(|piece| future::ready(piece.is_some()));
+        return websocket::bytes(&context.headers, pieces.filter_map(future::ready).boxed());
+    }
+    let mut answer = Answer::new(200, "text/plain", "");
+    answer.body = Body::Passed(exchange.body);
+    Ok(answer)
+}
+
+async fn ask(context: &Context, location: Location) -> Result<Exchange> {
+    let url = format!("https://{}{}", location.to.authority(), location.target());
+    let request = http::Request::get(location.target())
+        .header(http::header::HOST, location.to.authority())
+        .body::<ByteStream>(Box::pin(futures_util::stream::empty()))
+        .map_err(Status::internal)?;
+    let sent = context.api.backends.connector.send(location.to, request).await;
+    sent.map_err(|error| Status::unexplained(format!("Get {url:?}: {error}")))
+}
+
+/// The beginning of a body, as text.
+async fn text(mut body: ByteStream) -> Result<String> {
+    let mut bytes = Vec::new();
+    while let Some(piece) = body.try_next().await.map_err(Status::internal)? {
+        bytes.extend_from_slice(&piece);
+        if bytes.len() >= MAX_REFUSAL_BYTES {
+            bytes.truncate(MAX_REFUSAL_BYTES);
+            break;
+        }
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A kubelet's refusal in the words that the reference has for codes.
+fn refusal(code: u16, text: &str, pod: &str) -> Status {
+    let (reason, message) = match code {
+        400 => return Status::bad_request(text),
+        500 => return Status::internal(text),
+        401 => ("Unauthorized", "the server has asked for the client to provide credentials".to_owned()),
+        403 => ("Forbidden", text.to_owned()),
+        404 => ("NotFound", "the server could not find the requested resource".to_owned()),
+        405 => ("MethodNotAllowed", "the server does not allow this method on the requested resource".to_owned()),
+        429 => {
+            ("TooManyRequests", "the server has received too many requests and has asked us to try again later".into())
+        }
+        503 => ("ServiceUnavailable", "the server is currently unable to handle the request".to_owned()),
+        504 => (
+            "Timeout",
+            "the server was unable to return a response in the time allotted, but may still be processing the request"
+                .to_owned(),
+        ),
+        501.. => {
+            ("InternalError", format!("an error on the server ({text:?}) has prevented the request from succeeding"))
+        }
+        _ => ("", format!("the server responded with the status code {code} but did not return more information")),
+    };
+    Status::new(code, reason, format!("{message} ( pods/log {pod})")).with_details(Details {
+        name: pod.to_owned(),
+        kind: "pods/log".to_owned(),
+        ..Details::default()
+    })
+}
+
+/// PodLogOptions, as the kubelet is given them.
+struct Options {
+    parameters: Vec<(&'static str, String)>,
+    insecure: bool,
+}
+
+impl Options {
+    fn read(context: &Context, pod: &str) -> Result<Options> {
+        let query = &context.query;
+        let split = context.api.registry.environment.feature_enabled(SPLIT_STREAMS);
+        let since_time = since_time(query)?;
+        check(query, since_time.is_some(), split, pod)?;
+        let flags = ["follow", "previous", "timestamps"].into_iter().filter(|name| query.flag(name));
+        let numbers = ["sinceSeconds", "tailLines", "limitBytes"].into_iter();
+        let mut parameters: Vec<_> = flags.map(|name| (name, "true".to_owned())).collect();
+        for name in numbers {
+            parameters.extend(query.integer(name)?.map(|number| (name, number.to_string())));
+        }
+        parameters.extend(since_time.map(|time| ("sinceTime", time.to_rfc3339())));
+        if split {
+            parameters.push(("stream", stream(query).to_owned()));
+        }
+        Ok(Options { parameters, insecure: query.flag("insecureSkipTLSVerifyBackend") })
+    }
+}
+
+fn stream(query: &Query) -> &str {
+    if query.has("stream") { query.get("stream") } else { "All" }
+}
+
+fn since_time(query: &Query) -> Result<Option<Time>> {
+    match query.get("sinceTime") {
+        "" | "null" => Ok(None),
+        text => Time::parse(text).map(Some).map_err(|error| Status::bad_request(error.to_string())),
+    }
+}
+
+fn check(query: &Query, since_time: bool, split: bool, pod: &str) -> Result<()> {
+    let mut errors = ErrorList::default();
+    let (tail, since, limit) =
+        (query.integer("tailLines")?, query.integer("sinceSeconds")?, query.integer("limitBytes")?);
+    if let Some(lines) = tail.filter(|lines| *lines < 0) {
+        errors.invalid("tailLines", lines, "must be greater than or equal to 0");
+    }
+    if let Some(bytes) = limit.filter(|bytes| *bytes < 1) {
+        errors.invalid("limitBytes", bytes, "must be greater than 0");
+    }
+    match since {
+        Some(_) if since_time => errors.forbidden("", "at most one of `sinceTime` or `sinceSeconds` may be specified"),
+        Some(seconds) if seconds < 1 => errors.invalid("sinceSeconds", seconds, "must be greater than 0"),
+        _ => {}
+    }
+    if split {
+        match stream(query) {
+            "All" => {}
+            "Stdout" | "Stderr" if tail.is_some() => {
+                errors.forbidden("tailLines", "`tailLines` and specific `stream` are mutually exclusive for now");
+            }
+            "Stdout" | "Stderr" => {}
+            other => errors.not_supported("stream", other, &["All", "Stderr", "Stdout"]),
+        }
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Status::invalid("", "PodLogOptions", pod, &errors)) }
+}

@@ -1,0 +1,109 @@
+//! Streams to a kubelet or a backend: log, exec, attach, portforward and proxy.
+//!
+//! A request is judged, its backend located, and then it is passed on. Must never know how a connection is made.
+
+mod locate;
+mod log;
+mod proxy;
+mod rewrite;
+
+use crate::request::{Request, ResourcePath, decode};
+use crate::serve::{self, Answer, Context};
+use locate::{Location, encode_query, percent_encode};
+use pintle_kinds::resource::Subresource;
+use pintle_registry::{Result, Status, Target};
+
+/// Answers a request for a stream.
+///
+/// # Errors
+/// The options are wrong, or there is nothing to connect to.
+pub async fn serve(
+    context: &Context,
+    target: &Target,
+    subresource: &Subresource,
+    path: &ResourcePath,
+    request: Request,
+) -> Result<Answer> {
+    let mut location = match (target.resource.kind, subresource.name) {
+        ("Pod", "log") => return log::serve(context, target).await,
+        ("Pod", "proxy") => locate::pod(context, target)?,
+        ("Pod", name) => {
+            let location = stream(context, target, name, path)?;
+            return proxy::upgrade(context, location, request).await;
+        }
+        ("Service", _) => locate::service(context, target)?,
+        _ => locate::node(context, target)?,
+    };
+    location.path = inner_path(&path.rest, request.path.ends_with('/'));
+    location.query = request.query.clone();
+    let asked = request.path.strip_suffix('/').unwrap_or(&request.path);
+    let prefix = asked.strip_suffix(path.rest.as_str()).unwrap_or(asked).trim_end_matches('/').to_owned();
+    proxy::pass(context, location, prefix, request).await
+}
+
+/// The kubelet's side of exec, attach or portforward.
+fn stream(context: &Context, target: &Target, name: &str, path: &ResourcePath) -> Result<Location> {
+    let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
+    if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
+        // A WebSocket begins with a GET, but what it does in a container is no reading.
+        serve::authorize(&context.api, &context.user, "create", path, &context.query)?;
+    }
+    let query = &context.query;
+    let ports = query.integers("ports")?;
+    let pod = locate::object(context, target, &target.name)?;
+    let container = match name {
+        "portforward" => String::new(),
+        _ => format!("/{}", locate::container(&pod, query.get("container"))?),
+    };
+    let node = locate::node_of(&pod);
+    if node.is_empty() {
+        return Err(Status::bad_request(format!("pod {} does not have a host assigned", target.name)));
+    }
+    let mut location = locate::kubelet(context, node)?;
+    let kubelets_name = if name == "portforward" { "portForward" } else { name };
+    location.path = format!("/{kubelets_name}/{}/{}{container}", target.namespace, target.name);
+    location.query = encode_query(match name {
+        "portforward" if ports.is_empty() => Vec::new(),
+        "portforward" => vec![("port", ports.iter().map(i64::to_string).collect::<Vec<_>>().join(","))],
+        _ => {
+            let flags = [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")];
+            let flags = flags.into_iter().filter(|(name, _)| query.flag(name));
+            let command = query.all("command").filter(|_| name == "exec");
+            let command = command.map(|word| ("command", word.to_owned()));
+            flags.map(|(_, name)| (name, "1".to_owned())).chain(command).collect()
+        }
+    });
+    Ok(location)
+}
+
+/// The path behind `proxy`, cleaned, and encoded as the reference encodes paths.
+fn inner_path(rest: &str, ends_with_slash: bool) -> String {
+    if rest.is_empty() {
+        return if ends_with_slash { "/".to_owned() } else { String::new() };
+    }
+    let mut path = rewrite::join("", &decode(rest));
+    if ends_with_slash && !path.ends_with('/') {
+        path.push('/');
+    }
+    percent_encode(&path, b"-_.~$&+,/:;=@", false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_behind_a_proxy_are_cleaned() {
+        let rows = [
+            ("", false, ""),
+            ("", true, "/"),
+            ("a/b", false, "/a/b"),
+            ("a/b", true, "/a/b/"),
+            ("a//../b%20c%3F", false, "/b%20c%3F"),
+            ("../../x", false, "/x"),
+        ];
+        for (rest, slash, expected) in rows {
+            assert_eq!(inner_path(rest, slash), expected, "{rest}");
+        }
+    }
+}

@@ -1,0 +1,21 @@
+//! Every bound of requests' meaning, with its reason; values are kube-apiserver's where it has one.
+//! Guarantees that what the flags do not set is set here.
+//! Must never hold limits of connections and bodies: those are the server ring's.
+
+use std::time::Duration;
+
+/// Mutating requests in work at a time: kube-apiserver's 200. Each holds a decoded object and waits for the disk.
+pub const MUTATING_REQUESTS_IN_FLIGHT: i64 = 200;
+
+/// Reading requests in work at a time: kube-apiserver's 400.
+pub const READ_ONLY_REQUESTS_IN_FLIGHT: i64 = 400;
+
+/// After how many seconds a client that was turned away may come again: kube-apiserver's 1.
+pub const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// The longest time for a request that has an end of its own: kube-apiserver's minute.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// The least time that a watch without a timeout is kept open: kube-apiserver's half an hour; up to as much again is
+/// added at random, so that clients do not come back all at once.
+pub const MIN_WATCH_SECONDS: u64 = 1800;

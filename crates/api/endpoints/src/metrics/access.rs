@@ -1,0 +1,147 @@
+//! Metrics of authentication and authorization.
+//! Guarantees that users are counted under a handful of names, whatever they are called.
+//! Must never show who somebody is: a user's own name is no label.
+
+use super::exposition::{Exposition, Family, Kind, Stability};
+use super::instrument::{Histogram, Layout};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A thousandth of a second, and fourteen times its double.
+static DURATIONS: Layout = Layout::seconds(&[
+    0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384,
+]);
+
+const AUTHENTICATION_ATTEMPTS: Family =
+    Family::new("authentication_attempts", Kind::Counter, Stability::Alpha, "Attempts to authenticate by result.");
+const AUTHENTICATION_DURATION: Family = Family::new(
+    "authentication_duration_seconds",
+    Kind::Histogram,
+    Stability::Alpha,
+    "Time that authenticating took by result.",
+);
+const USER_REQUESTS: Family = Family::new(
+    "authenticated_user_requests",
+    Kind::Counter,
+    Stability::Alpha,
+    "Authenticated requests by the kind of their user.",
+);
+const AUTHORIZATION_ATTEMPTS: Family = Family::new(
+    "authorization_attempts_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Requests that were judged, by result.",
+);
+const AUTHORIZATION_DURATION: Family = Family::new(
+    "authorization_duration_seconds",
+    Kind::Histogram,
+    Stability::Alpha,
+    "Time that judging a request took by result.",
+);
+
+/// Attempts of one kind: how many and how long, by result.
+struct Attempts {
+    results: [&'static str; 2],
+    durations: [Histogram; 2],
+}
+
+impl Attempts {
+    fn new(results: [&'static str; 2]) -> Self {
+        Attempts { results, durations: std::array::from_fn(|_| Histogram::new(&DURATIONS)) }
+    }
+
+    fn made(&self, good: bool, took: Duration) {
+        self.durations[usize::from(!good)].observe_duration(took);
+    }
+
+    fn render(&self, count: &Family, duration: &Family, out: &mut Exposition) {
+        let made = || self.results.into_iter().zip(&self.durations).filter(|(_, durations)| !durations.is_empty());
+        out.family(count);
+        for (result, durations) in made() {
+            out.sample(count.name, &[("result", result)], durations.buckets().map(|(_, n)| n).sum::<u64>());
+        }
+        out.family(duration);
+        for (result, durations) in made() {
+            out.histogram(duration.name, &[("result", result)], durations);
+        }
+    }
+}
+
+/// Names that are shown as they are, and the two that stand for all others.
+const USERS: [&str; 7] =
+    ["admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default", "email_id", "other"];
+
+/// The counters.
+pub struct Access {
+    authentication: Attempts,
+    authorization: Attempts,
+    users: [AtomicU64; USERS.len()],
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Access {
+            authentication: Attempts::new(["success", "failure"]),
+            authorization: Attempts::new(["allowed", "no-opinion"]),
+            users: Default::default(),
+        }
+    }
+}
+
+impl Access {
+    /// Counts an attempt to authenticate: as whom, if it succeeded.
+    pub fn authenticated(&self, user: Option<&str>, took: Duration) {
+        self.authentication.made(user.is_some(), took);
+        if let Some(name) = user {
+            let other = if name.contains('@') { USERS.len() - 2 } else { USERS.len() - 1 };
+            let at = USERS[..USERS.len() - 2].iter().position(|known| *known == name).unwrap_or(other);
+            self.users[at].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a request that was judged.
+    pub fn authorized(&self, allowed: bool, took: Duration) {
+        self.authorization.made(allowed, took);
+    }
+
+    pub(super) fn render(&self, out: &mut Exposition) {
+        self.authentication.render(&AUTHENTICATION_ATTEMPTS, &AUTHENTICATION_DURATION, out);
+        out.family(&USER_REQUESTS);
+        for (name, count) in USERS.iter().zip(&self.users) {
+            let count = count.load(Ordering::Relaxed);
+            if count > 0 {
+                out.sample(USER_REQUESTS.name, &[("username", name)], count);
+            }
+        }
+        self.authorization.render(&AUTHORIZATION_ATTEMPTS, &AUTHORIZATION_DURATION, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn users_are_counted_without_their_names() {
+        let access = Access::default();
+        for user in [Some("admin"), Some("jane@example.com"), Some("jane"), Some("joe"), None] {
+            access.authenticated(user, Duration::from_millis(3));
+        }
+        access.authorized(false, Duration::ZERO);
+        let mut out = Exposition::default();
+        access.render(&mut out);
+        let text = out.into_text();
+        for line in [
+            "authentication_attempts{result=\"success\"} 4\n",
+            "authentication_attempts{result=\"failure\"} 1\n",
+            "authentication_duration_seconds_bucket{result=\"success\",le=\"0.004\"} 4\n",
+            "authenticated_user_requests{username=\"admin\"} 1\n",
+            "authenticated_user_requests{username=\"email_id\"} 1\n",
+            "authenticated_user_requests{username=\"other\"} 2\n",
+            "authorization_attempts_total{result=\"no-opinion\"} 1\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        assert!(!text.contains("jane"), "{text}");
+    }
+}

@@ -1,0 +1,138 @@
+//! The text format of Prometheus: families, samples and histograms, written in the order of the calls.
+//! Guarantees that label values are escaped and that numbers are spelled as the reference spells them.
+//! Must never hold a metric: what it writes it is given.
+
+use super::instrument::Histogram;
+use std::fmt::{self, Display, Write};
+
+/// What a metric promises to those who scrape it, as its help text begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stability {
+    Alpha,
+    Beta,
+    Stable,
+}
+
+/// The kinds of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+/// What all samples of one name have in common.
+#[derive(Clone, Copy, Debug)]
+pub struct Family {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub stability: Stability,
+    pub help: &'static str,
+}
+
+impl Family {
+    pub const fn new(name: &'static str, kind: Kind, stability: Stability, help: &'static str) -> Self {
+        Family { name, kind, stability, help }
+    }
+}
+
+/// A label and its value. Samples name their labels in alphabetical order, as scrapers see them from the reference.
+pub type Label<'a> = (&'a str, &'a str);
+
+/// Text in the making.
+#[derive(Default)]
+pub struct Exposition(String);
+
+impl Exposition {
+    /// Begins a family; its samples follow.
+    pub fn family(&mut self, family: &Family) {
+        let stability = match family.stability {
+            Stability::Alpha => "ALPHA",
+            Stability::Beta => "BETA",
+            Stability::Stable => "STABLE",
+        };
+        let kind = match family.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        };
+        let Family { name, help, .. } = family;
+        let _ = writeln!(self.0, "# HELP {name} [{stability}] {help}\n# TYPE {name} {kind}");
+    }
+
+    /// One value.
+    pub fn sample(&mut self, name: &str, labels: &[Label<'_>], value: impl Display) {
+        self.line(name, "", labels, None, value);
+    }
+
+    /// A family of one sample without labels.
+    pub fn single(&mut self, family: &Family, value: impl Display) {
+        self.family(family);
+        self.sample(family.name, &[], value);
+    }
+
+    /// The lines of a histogram.
+    pub fn histogram(&mut self, name: &str, labels: &[Label<'_>], histogram: &Histogram) {
+        let mut count = 0;
+        for (bound, observed) in histogram.buckets() {
+            count += observed;
+            self.line(name, "_bucket", labels, Some(bound), count);
+        }
+        self.line(name, "_sum", labels, None, Number(histogram.sum()));
+        self.line(name, "_count", labels, None, count);
+    }
+
+    /// All of it.
+    pub fn into_text(self) -> String {
+        self.0
+    }
+
+    fn line(&mut self, name: &str, suffix: &str, labels: &[Label<'_>], bound: Option<f64>, value: impl Display) {
+        let text = &mut self.0;
+        text.push_str(name);
+        text.push_str(suffix);
+        let mut separator = '{';
+        for (label, value) in labels {
+            text.push(separator);
+            separator = ',';
+            let _ = write!(text, "{label}=\"");
+            for c in value.chars() {
+                match c {
+                    '\\' => text.push_str("\\\\"),
+                    '"' => text.push_str("\\\""),
+                    '\n' => text.push_str("\\n"),
+                    c => text.push(c),
+                }
+            }
+            text.push('"');
+        }
+        if let Some(bound) = bound {
+            let _ = write!(text, "{separator}le=\"{}\"", Number(bound));
+            separator = ',';
+        }
+        if separator == ',' {
+            text.push('}');
+        }
+        let _ = writeln!(text, " {value}");
+    }
+}
+
+/// A number as Go's shortest form has it: an exponent from a million on.
+pub struct Number(pub f64);
+
+impl Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.0;
+        if number.is_infinite() {
+            return f.write_str(if number > 0.0 { "+Inf" } else { "-Inf" });
+        }
+        let scientific = format!("{number:e}");
+        let Some((digits, exponent)) = scientific.split_once('e') else { return f.write_str(&scientific) };
+        let exponent: i32 = exponent.parse().unwrap_or(0);
+        if !(-4..6).contains(&exponent) {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            return write!(f, "{digits}e{sign}{:02}", exponent.abs());
+        }
+        write!(f, "{number}")
+    }
+}

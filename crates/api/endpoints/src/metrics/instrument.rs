@@ -1,0 +1,130 @@
+//! What is counted with: histograms, and series found by a key.
+//! Guarantees that observing is a few relaxed additions: no lock that another observer holds, no text, no allocation.
+//! Must never know what it measures.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+/// The form of a histogram: upper bounds of its buckets, and how finely its sum is kept.
+#[derive(Debug)]
+pub struct Layout {
+    bounds: &'static [f64],
+    /// Steps of the sum in one unit of what is observed.
+    steps: f64,
+}
+
+impl Layout {
+    /// For durations in seconds; the sum is exact to the nanosecond.
+    pub const fn seconds(bounds: &'static [f64]) -> Self {
+        Layout { bounds, steps: 1e9 }
+    }
+
+    /// For sizes in bytes.
+    pub const fn bytes(bounds: &'static [f64]) -> Self {
+        Layout { bounds, steps: 1.0 }
+    }
+}
+
+/// How often values fell between which bounds.
+pub struct Histogram {
+    layout: &'static Layout,
+    /// One for each bound, and one for what is above all.
+    buckets: Box<[AtomicU64]>,
+    sum: AtomicU64,
+}
+
+impl Histogram {
+    pub fn new(layout: &'static Layout) -> Self {
+        let buckets = (0..=layout.bounds.len()).map(|_| AtomicU64::new(0)).collect();
+        Histogram { layout, buckets, sum: AtomicU64::new(0) }
+    }
+
+    pub fn observe(&self, value: f64) {
+        let at = self.layout.bounds.partition_point(|bound| *bound < value);
+        if let Some(bucket) = self.buckets.get(at) {
+            bucket.fetch_add(1, Ordering::Relaxed);
+        }
+        // Saturates: neither a negative nor an absurd value can wrap the sum.
+        self.sum.fetch_add((value * self.layout.steps) as u64, Ordering::Relaxed);
+    }
+
+    pub fn observe_duration(&self, took: Duration) {
+        self.observe(took.as_secs_f64());
+    }
+
+    /// Each bucket's upper bound and how many values it holds, the last one without bound.
+    pub fn buckets(&self) -> impl Iterator<Item = (f64, u64)> {
+        let bounds = self.layout.bounds.iter().copied().chain([f64::INFINITY]);
+        bounds.zip(self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)))
+    }
+
+    pub fn sum(&self) -> f64 {
+        self.sum.load(Ordering::Relaxed) as f64 / self.layout.steps
+    }
+
+    /// Whether anything was observed.
+    pub fn is_empty(&self) -> bool {
+        self.buckets.iter().all(|bucket| bucket.load(Ordering::Relaxed) == 0)
+    }
+}
+
+/// Series by key: found under a shared lock, made under an exclusive one. Keys must be of a bounded set.
+pub struct Keyed<K, V>(RwLock<HashMap<K, Arc<V>>>);
+
+impl<K, V> Default for Keyed<K, V> {
+    fn default() -> Self {
+        Keyed(RwLock::new(HashMap::new()))
+    }
+}
+
+impl<K: Hash + Ord + Clone, V> Keyed<K, V> {
+    /// The series of a key, made when it is new.
+    pub fn get(&self, key: &K, make: impl FnOnce() -> V) -> Arc<V> {
+        if let Some(found) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+            return found.clone();
+        }
+        let mut series = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        series.entry(key.clone()).or_insert_with(|| Arc::new(make())).clone()
+    }
+
+    /// All series in the order of their keys.
+    pub fn sorted(&self) -> Vec<(K, Arc<V>)> {
+        let series = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<_> = series.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        all.sort_by(|(a, _), (b, _)| a.cmp(b));
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_falls_into_the_first_bucket_that_holds_it() {
+        static LAYOUT: Layout = Layout::seconds(&[0.1, 1.0]);
+        let histogram = Histogram::new(&LAYOUT);
+        assert!(histogram.is_empty());
+        for value in [0.05, 0.1, 0.5, 7.0] {
+            histogram.observe(value);
+        }
+        let found: Vec<_> = histogram.buckets().collect();
+        assert_eq!(found, [(0.1, 2), (1.0, 1), (f64::INFINITY, 1)]);
+        assert!((histogram.sum() - 7.65).abs() < 1e-6, "{}", histogram.sum());
+        histogram.observe(-1.0);
+        assert!((histogram.sum() - 7.65).abs() < 1e-6, "a clock that went back adds nothing");
+    }
+
+    #[test]
+    fn a_key_has_one_series() {
+        let keyed: Keyed<&str, AtomicU64> = Keyed::default();
+        keyed.get(&"b", AtomicU64::default).fetch_add(1, Ordering::Relaxed);
+        keyed.get(&"a", AtomicU64::default);
+        keyed.get(&"b", || panic!("it is there")).fetch_add(1, Ordering::Relaxed);
+        let found: Vec<_> = keyed.sorted().iter().map(|(key, count)| (*key, count.load(Ordering::Relaxed))).collect();
+        assert_eq!(found, [("a", 0), ("b", 2)]);
+    }
+}

@@ -1,0 +1,487 @@
+//! Metrics of requests: how many, how long, how large, how many in work.
+//! Guarantees that a request costs one look-up and a few additions, and that no client can make up new series.
+//! Must never be given a label that a client chose: labels are what the server knows resources and verbs by.
+
+use super::exposition::{Exposition, Family, Kind, Label, Stability};
+use super::instrument::{Histogram, Keyed, Layout};
+use pintle_kinds::resource::Resource;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+static DURATIONS: Layout = Layout::seconds(&[
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0,
+    45.0, 60.0,
+]);
+static SLI_DURATIONS: Layout = Layout::seconds(&[
+    0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+]);
+static SIZES: Layout = Layout::bytes(&[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]);
+
+const TOTAL: Family = Family::new(
+    "apiserver_request_total",
+    Kind::Counter,
+    Stability::Stable,
+    "Answered requests by verb, dry run, resource, scope, component, client of the system and code.",
+);
+const DURATION: Family = Family::new(
+    "apiserver_request_duration_seconds",
+    Kind::Histogram,
+    Stability::Stable,
+    "Time from a request's arrival to its answer by verb, dry run, resource, scope and component.",
+);
+const SLI_DURATION: Family = Family::new(
+    "apiserver_request_sli_duration_seconds",
+    Kind::Histogram,
+    Stability::Alpha,
+    "Time to answer that the server itself is answerable for; dry runs are not counted.",
+);
+const RESPONSE_SIZES: Family = Family::new(
+    "apiserver_response_sizes",
+    Kind::Histogram,
+    Stability::Stable,
+    "Bytes of the answers to gets and lists.",
+);
+const LONG_RUNNING: Family = Family::new(
+    "apiserver_longrunning_requests",
+    Kind::Gauge,
+    Stability::Stable,
+    "Requests without an end of their own that are open now.",
+);
+const TERMINATIONS: Family = Family::new(
+    "apiserver_request_terminations_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Requests that were given up or turned away to protect the server.",
+);
+const ABORTS: Family = Family::new(
+    "apiserver_request_aborts_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Requests whose work was dropped before there was an answer.",
+);
+const DEPRECATED: Family = Family::new(
+    "apiserver_requested_deprecated_apis",
+    Kind::Gauge,
+    Stability::Stable,
+    "1 for each deprecated resource that was asked for, with the release that removes it.",
+);
+
+/// Whom a request is counted under.
+#[derive(Clone, Copy)]
+pub struct Labels {
+    /// `None` for a path that names no resource.
+    pub resource: Option<&'static Resource>,
+    /// The subresource, or the path.
+    pub subresource: &'static str,
+    /// In capitals, as [`verb`] makes them.
+    pub verb: &'static str,
+    pub scope: &'static str,
+}
+
+impl Labels {
+    fn parts(&self) -> [&'static str; 6] {
+        let (group, version, plural) = self.resource.map_or(("", "", ""), |r| (r.group, r.version, r.plural));
+        [group, version, plural, self.subresource, self.verb, self.scope]
+    }
+}
+
+impl PartialEq for Labels {
+    fn eq(&self, other: &Self) -> bool {
+        self.parts() == other.parts()
+    }
+}
+
+impl Eq for Labels {}
+
+impl PartialOrd for Labels {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Labels {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.parts().cmp(&other.parts())
+    }
+}
+
+impl std::hash::Hash for Labels {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        // Equal labels have equal texts; where those stand in memory does not count.
+        self.parts().hash(state);
+    }
+}
+
+/// The verb that requests are counted under: that of HTTP, but for what it does not tell apart.
+pub fn verb(action: &str, subresource: &str, applies: bool) -> &'static str {
+    match action {
+        _ if matches!(subresource, "log" | "exec" | "portforward" | "attach" | "proxy") => "CONNECT",
+        "get" => "GET",
+        "list" => "LIST",
+        "watch" => "WATCH",
+        "create" => "POST",
+        "update" => "PUT",
+        "patch" if applies => "APPLY",
+        "patch" => "PATCH",
+        "delete" | "deletecollection" => "DELETE",
+        _ => "other",
+    }
+}
+
+/// What the `dryRun` parameter of a request is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DryRun {
+    #[default]
+    No = 0,
+    All = 1,
+    Invalid = 2,
+}
+
+impl DryRun {
+    const LABELS: [&str; 3] = ["", "All", "invalid"];
+
+    /// As its values say.
+    pub fn of<'a>(values: impl IntoIterator<Item = &'a str>) -> Self {
+        values.into_iter().fold(DryRun::No, |found, value| match (found, value) {
+            (DryRun::Invalid, _) => DryRun::Invalid,
+            (_, "All") => DryRun::All,
+            _ => DryRun::Invalid,
+        })
+    }
+}
+
+/// The component that a User-Agent names, if it is one of the system's own.
+pub fn system_client(user_agent: &str) -> &'static str {
+    const CLIENTS: [&str; 4] =
+        ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "cluster-policy-controller"];
+    let name = user_agent.split_once('/').map_or("", |(name, _)| name);
+    CLIENTS.into_iter().find(|client| *client == name).unwrap_or("")
+}
+
+/// What one answer adds to its series.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outcome {
+    pub code: u16,
+    pub dry_run: DryRun,
+    pub system_client: &'static str,
+    pub took: Duration,
+    /// Bytes of the answer, where they are known.
+    pub size: Option<u64>,
+}
+
+/// The counters of requests with the same labels.
+pub struct Series {
+    labels: Labels,
+    /// By code, dry run and client: a handful, so that a walk finds them.
+    totals: RwLock<Vec<(Total, AtomicU64)>>,
+    /// By dry run.
+    durations: [OnceLock<Histogram>; 3],
+    sli: Histogram,
+    sizes: OnceLock<Histogram>,
+    open: AtomicI64,
+    was_long_running: AtomicBool,
+    /// By code: 429 and 504.
+    terminations: [AtomicU64; 2],
+    aborts: AtomicU64,
+}
+
+type Total = (u16, DryRun, &'static str);
+
+const TERMINATION_CODES: [u16; 2] = [429, 504];
+
+impl Series {
+    fn new(labels: Labels) -> Self {
+        Series {
+            labels,
+            totals: RwLock::default(),
+            durations: Default::default(),
+            sli: Histogram::new(&SLI_DURATIONS),
+            sizes: OnceLock::new(),
+            open: AtomicI64::new(0),
+            was_long_running: AtomicBool::new(false),
+            terminations: Default::default(),
+            aborts: AtomicU64::new(0),
+        }
+    }
+
+    /// Counts an answer. Budget: a shared lock, a short walk and five additions.
+    pub fn answered(&self, outcome: &Outcome) {
+        self.total((outcome.code, outcome.dry_run, outcome.system_client));
+        if let Some(durations) = self.durations.get(outcome.dry_run as usize) {
+            durations.get_or_init(|| Histogram::new(&DURATIONS)).observe_duration(outcome.took);
+        }
+        if outcome.dry_run == DryRun::No {
+            self.sli.observe_duration(outcome.took);
+        }
+        if let (Some(size), "GET" | "LIST") = (outcome.size, self.labels.verb) {
+            self.sizes.get_or_init(|| Histogram::new(&SIZES)).observe(size as f64);
+        }
+    }
+
+    /// Counts a request that was given up or turned away with this code.
+    pub fn terminated(&self, code: u16) {
+        if let Some(at) = TERMINATION_CODES.iter().position(|known| *known == code) {
+            self.terminations[at].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a request that was turned away before it was worked on.
+    pub fn dropped(&self, code: u16, dry_run: DryRun, system_client: &'static str) {
+        self.total((code, dry_run, system_client));
+        self.terminated(code);
+    }
+
+    /// Counts a request whose work was dropped.
+    pub fn aborted(&self) {
+        self.aborts.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a request without an end of its own, from now until what is returned is dropped: then it is answered.
+    pub fn long_running(self: &Arc<Self>, started: Instant, outcome: Outcome) -> LongRunning {
+        self.was_long_running.store(true, Ordering::Relaxed);
+        self.open.fetch_add(1, Ordering::Relaxed);
+        LongRunning { series: self.clone(), started, outcome }
+    }
+
+    fn total(&self, total: Total) {
+        let add = |totals: &[(Total, AtomicU64)]| {
+            let found = totals.iter().find(|(key, _)| *key == total);
+            found.map(|(_, count)| count.fetch_add(1, Ordering::Relaxed))
+        };
+        if add(&self.totals.read().unwrap_or_else(PoisonError::into_inner)).is_none() {
+            let mut totals = self.totals.write().unwrap_or_else(PoisonError::into_inner);
+            if add(&totals).is_none() {
+                totals.push((total, AtomicU64::new(1)));
+            }
+        }
+    }
+}
+
+/// An open request without an end of its own.
+pub struct LongRunning {
+    series: Arc<Series>,
+    started: Instant,
+    outcome: Outcome,
+}
+
+impl Drop for LongRunning {
+    fn drop(&mut self) {
+        self.series.open.fetch_sub(1, Ordering::Relaxed);
+        self.series.answered(&Outcome { took: self.started.elapsed(), ..self.outcome });
+    }
+}
+
+/// All series of requests.
+#[derive(Default)]
+pub struct Requests {
+    series: Keyed<Labels, Series>,
+}
+
+impl Requests {
+    /// The series of a request.
+    pub fn series(&self, labels: Labels) -> Arc<Series> {
+        self.series.get(&labels, || Series::new(labels))
+    }
+
+    pub(super) fn render(&self, out: &mut Exposition) {
+        let all: Vec<_> = self.series.sorted().into_iter().map(|(_, series)| series).collect();
+        render_totals(&all, out);
+        out.family(&DURATION);
+        for series in &all {
+            for (dry_run, durations) in DryRun::LABELS.into_iter().zip(&series.durations) {
+                let Some(durations) = durations.get() else { continue };
+                let mut labels = series_labels(series).to_vec();
+                labels.insert(1, ("dry_run", dry_run));
+                out.histogram(DURATION.name, &labels, durations);
+            }
+        }
+        out.family(&SLI_DURATION);
+        for series in all.iter().filter(|series| !series.sli.is_empty()) {
+            out.histogram(SLI_DURATION.name, &series_labels(series), &series.sli);
+        }
+        out.family(&RESPONSE_SIZES);
+        for series in &all {
+            if let Some(sizes) = series.sizes.get() {
+                out.histogram(RESPONSE_SIZES.name, &series_labels(series), sizes);
+            }
+        }
+        out.family(&LONG_RUNNING);
+        for series in all.iter().filter(|series| series.was_long_running.load(Ordering::Relaxed)) {
+            out.sample(LONG_RUNNING.name, &series_labels(series), series.open.load(Ordering::Relaxed));
+        }
+        render_endings(&all, out);
+        render_deprecated(&all, out);
+    }
+}
+
+fn series_labels(series: &Series) -> [Label<'static>; 7] {
+    let [group, version, resource, subresource, verb, scope] = series.labels.parts();
+    // The reference has no component for paths.
+    let component = if series.labels.resource.is_some() { "apiserver" } else { "" };
+    [
+        ("component", component),
+        ("group", group),
+        ("resource", resource),
+        ("scope", scope),
+        ("subresource", subresource),
+        ("verb", verb),
+        ("version", version),
+    ]
+}
+
+fn render_totals(all: &[Arc<Series>], out: &mut Exposition) {
+    out.family(&TOTAL);
+    for series in all {
+        let [component, group, resource, scope, subresource, verb, version] = series_labels(series);
+        for ((code, dry_run, client), count) in series.totals.read().unwrap_or_else(PoisonError::into_inner).iter() {
+            let code = code.to_string();
+            let dry_run = ("dry_run", DryRun::LABELS[*dry_run as usize]);
+            let client = ("system_client", *client);
+            let labels =
+                [("code", &*code), component, dry_run, group, resource, scope, subresource, client, verb, version];
+            out.sample(TOTAL.name, &labels, count.load(Ordering::Relaxed));
+        }
+    }
+}
+
+fn render_endings(all: &[Arc<Series>], out: &mut Exposition) {
+    out.family(&TERMINATIONS);
+    for series in all {
+        for (code, count) in TERMINATION_CODES.iter().zip(&series.terminations) {
+            let count = count.load(Ordering::Relaxed);
+            if count > 0 {
+                let code = code.to_string();
+                let labels: Vec<Label<'_>> = [("code", &*code)].into_iter().chain(series_labels(series)).collect();
+                out.sample(TERMINATIONS.name, &labels, count);
+            }
+        }
+    }
+    out.family(&ABORTS);
+    for series in all {
+        let count = series.aborts.load(Ordering::Relaxed);
+        if count > 0 {
+            out.sample(ABORTS.name, &series_labels(series)[1..], count);
+        }
+    }
+}
+
+fn render_deprecated(all: &[Arc<Series>], out: &mut Exposition) {
+    out.family(&DEPRECATED);
+    let mut told = Vec::new();
+    for series in all {
+        let Some(resource) = series.labels.resource.filter(|resource| !resource.deprecation.is_empty()) else {
+            continue;
+        };
+        let subresource = series.labels.subresource;
+        let labels = [
+            ("group", resource.group),
+            ("removed_release", removed_release(resource.deprecation)),
+            ("resource", resource.plural),
+            ("subresource", subresource),
+            ("version", resource.version),
+        ];
+        if !told.contains(&labels) {
+            out.sample(DEPRECATED.name, &labels, 1);
+            told.push(labels);
+        }
+    }
+}
+
+/// The release that a deprecation warning says removes a version, if it says one.
+fn removed_release(warning: &str) -> &str {
+    let release = warning.split_once("unavailable in v").map_or("", |(_, rest)| rest);
+    release.split(|c: char| c != '.' && !c.is_ascii_digit()).next().unwrap_or("")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rendered(requests: &Requests) -> String {
+        let mut out = Exposition::default();
+        requests.render(&mut out);
+        out.into_text()
+    }
+
+    fn pods(verb: &'static str) -> Labels {
+        let resource = pintle_kinds::all().find(|resource| resource.plural == "pods");
+        Labels { resource, subresource: "", verb, scope: "namespace" }
+    }
+
+    #[test]
+    fn requests_are_counted_by_their_labels() {
+        let requests = Requests::default();
+        let series = requests.series(pods("LIST"));
+        let outcome =
+            Outcome { code: 200, took: Duration::from_millis(7), size: Some(2_000_000), ..Outcome::default() };
+        series.answered(&outcome);
+        series.answered(&Outcome { code: 404, system_client: "kube-scheduler", size: None, ..outcome });
+        series.answered(&Outcome { code: 200, dry_run: DryRun::All, ..outcome });
+        let text = rendered(&requests);
+        for line in [
+            "apiserver_request_total{code=\"200\",component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"pods\",\
+             scope=\"namespace\",subresource=\"\",system_client=\"\",verb=\"LIST\",version=\"v1\"} 1\n",
+            "dry_run=\"All\",group=\"\",resource=\"pods\",scope=\"namespace\",subresource=\"\",system_client=\"\"",
+            "system_client=\"kube-scheduler\",verb=\"LIST\",version=\"v1\"} 1\n",
+            "apiserver_request_duration_seconds_bucket{component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"pods\",\
+             scope=\"namespace\",subresource=\"\",verb=\"LIST\",version=\"v1\",le=\"0.005\"} 0\n",
+            "version=\"v1\",le=\"0.025\"} 2\n",
+            "apiserver_request_sli_duration_seconds_count{component=\"apiserver\",group=\"\",resource=\"pods\",\
+             scope=\"namespace\",subresource=\"\",verb=\"LIST\",version=\"v1\"} 2\n",
+            "verb=\"LIST\",version=\"v1\",le=\"1e+06\"} 0\n",
+            "verb=\"LIST\",version=\"v1\",le=\"1e+07\"} 2\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_long_request_is_open_and_then_answered() {
+        let requests = Requests::default();
+        let open =
+            requests.series(pods("WATCH")).long_running(Instant::now(), Outcome { code: 200, ..Outcome::default() });
+        let gauge = |text: &str| {
+            let line = text.lines().find(|line| line.starts_with("apiserver_longrunning_requests{"));
+            line.and_then(|line| line.rsplit(' ').next()).map(str::to_owned)
+        };
+        let text = rendered(&requests);
+        assert_eq!(gauge(&text).as_deref(), Some("1"));
+        assert!(!text.contains("apiserver_request_total{"), "it has not ended: {text}");
+        drop(open);
+        let text = rendered(&requests);
+        assert_eq!(gauge(&text).as_deref(), Some("0"));
+        assert!(text.contains("apiserver_request_total{code=\"200\""), "{text}");
+    }
+
+    #[test]
+    fn labels_of_requests() {
+        let rows = [
+            ("create", "", false, "POST"),
+            ("deletecollection", "", false, "DELETE"),
+            ("patch", "status", true, "APPLY"),
+            ("patch", "", false, "PATCH"),
+            ("get", "log", false, "CONNECT"),
+            ("brew", "", false, "other"),
+        ];
+        for (action, subresource, applies, expected) in rows {
+            assert_eq!(verb(action, subresource, applies), expected, "{action} {subresource}");
+        }
+        for (values, expected) in [
+            (vec![], DryRun::No),
+            (vec!["All"], DryRun::All),
+            (vec!["All", "All"], DryRun::All),
+            (vec!["all"], DryRun::Invalid),
+            (vec!["All", ""], DryRun::Invalid),
+        ] {
+            assert_eq!(DryRun::of(values.iter().copied()), expected, "{values:?}");
+        }
+        for (agent, expected) in
+            [("kube-scheduler/v1.36.2 (linux/amd64)", "kube-scheduler"), ("kube-scheduler", ""), ("kubectl/v1.36", "")]
+        {
+            assert_eq!(system_client(agent), expected, "{agent}");
+        }
+        assert_eq!(removed_release("x y is deprecated in v1.22+, unavailable in v1.25+; use z"), "1.25");
+        assert_eq!(removed_release("v1 ComponentStatus is deprecated in v1.19+"), "");
+    }
+}

@@ -1,0 +1,115 @@
+//! Metrics of watches: events sent, their sizes, and how long it takes to send a whole collection.
+//! Guarantees that an event costs three additions.
+//! Must never count what is not sent.
+
+use super::exposition::{Exposition, Family, Kind, Label, Stability};
+use super::instrument::{Histogram, Keyed, Layout};
+use pintle_kinds::resource::Resource;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+static SIZES: Layout = Layout::bytes(&[1024.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32_768.0, 65_536.0, 131_072.0]);
+static DURATIONS: Layout = Layout::seconds(&[
+    0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
+    90.0, 120.0, 180.0, 300.0,
+]);
+
+const EVENTS: Family =
+    Family::new("apiserver_watch_events_total", Kind::Counter, Stability::Beta, "Events sent to watchers.");
+const EVENT_SIZES: Family = Family::new(
+    "apiserver_watch_events_sizes",
+    Kind::Histogram,
+    Stability::Beta,
+    "Bytes of the events sent to watchers.",
+);
+const LIST_DURATION: Family = Family::new(
+    "apiserver_watch_list_duration_seconds",
+    Kind::Histogram,
+    Stability::Beta,
+    "Time until a watch that begins with the whole collection has sent it.",
+);
+const INIT_EVENTS: Family = Family::new(
+    "apiserver_init_events_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Events that watches began with, before they followed changes.",
+);
+
+/// The counters of a resource's watches, in one version.
+pub struct WatchSeries {
+    events: AtomicU64,
+    sizes: Histogram,
+    init_events: AtomicU64,
+    /// By scope: cluster, namespace, resource.
+    lists: [Histogram; 3],
+}
+
+const SCOPES: [&str; 3] = ["cluster", "namespace", "resource"];
+
+impl WatchSeries {
+    fn new() -> Self {
+        WatchSeries {
+            events: AtomicU64::new(0),
+            sizes: Histogram::new(&SIZES),
+            init_events: AtomicU64::new(0),
+            lists: std::array::from_fn(|_| Histogram::new(&DURATIONS)),
+        }
+    }
+
+    /// Counts an event of so many bytes.
+    pub fn event(&self, bytes: usize) {
+        self.events.fetch_add(1, Ordering::Relaxed);
+        self.sizes.observe(bytes as f64);
+    }
+
+    /// Counts the events that a watch begins with.
+    pub fn begins_with(&self, events: usize) {
+        self.init_events.fetch_add(events as u64, Ordering::Relaxed);
+    }
+
+    /// Counts a collection that has been sent as a whole.
+    pub fn listed(&self, has_namespace: bool, has_name: bool, took: Duration) {
+        let scope = if has_name { 2 } else { usize::from(has_namespace) };
+        self.lists[scope].observe_duration(took);
+    }
+}
+
+/// All series of watches, by group, resource and version.
+#[derive(Default)]
+pub struct Watches {
+    series: Keyed<[&'static str; 3], WatchSeries>,
+}
+
+impl Watches {
+    /// The series of a resource.
+    pub fn series(&self, resource: &'static Resource) -> Arc<WatchSeries> {
+        self.series.get(&[resource.group, resource.plural, resource.version], WatchSeries::new)
+    }
+
+    pub(super) fn render(&self, out: &mut Exposition) {
+        let all = self.series.sorted();
+        let labels = |[group, resource, version]: [&'static str; 3]| -> [Label<'static>; 3] {
+            [("group", group), ("resource", resource), ("version", version)]
+        };
+        out.family(&EVENTS);
+        for (key, series) in &all {
+            out.sample(EVENTS.name, &labels(*key), series.events.load(Ordering::Relaxed));
+        }
+        out.family(&EVENT_SIZES);
+        for (key, series) in &all {
+            out.histogram(EVENT_SIZES.name, &labels(*key), &series.sizes);
+        }
+        out.family(&INIT_EVENTS);
+        for (key, series) in &all {
+            out.sample(INIT_EVENTS.name, &labels(*key)[..2], series.init_events.load(Ordering::Relaxed));
+        }
+        out.family(&LIST_DURATION);
+        for (key, series) in &all {
+            let [group, resource, version] = labels(*key);
+            for (scope, durations) in SCOPES.into_iter().zip(&series.lists).filter(|(_, found)| !found.is_empty()) {
+                out.histogram(LIST_DURATION.name, &[group, resource, ("scope", scope), version], durations);
+            }
+        }
+    }
+}

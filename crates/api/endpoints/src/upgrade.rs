@@ -1,0 +1,113 @@
+//! Upgrades: what a connection is handed over for, how a client asks for it, and tokens that come with a WebSocket.
+//!
+//! Guarantees that a client's credential never travels on to a backend. Must never read or write a socket: a takeover
+//! is given one by whoever holds the connection.
+
+use data_encoding::BASE64URL_NOPAD;
+use futures_util::future::BoxFuture;
+use http::HeaderMap;
+use http::header::{CONNECTION, HeaderName, HeaderValue, SEC_WEBSOCKET_PROTOCOL, UPGRADE};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// A connection in both directions, whatever carries it.
+pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
+
+/// A connection that no longer speaks HTTP.
+pub type Upgraded = Box<dyn Duplex>;
+
+/// What happens on a connection once the answer 101 is sent. It ends when the returned future does, or is dropped.
+pub type Takeover = Box<dyn FnOnce(Upgraded) -> BoxFuture<'static, ()> + Send>;
+
+const BEARER_PROTOCOL: &str = "base64url.bearer.authorization.k8s.io.";
+
+/// Whether a client asks for another protocol on its connection.
+pub fn is_upgrade(headers: &HeaderMap) -> bool {
+    headers.contains_key(UPGRADE) && tokens(headers, &CONNECTION).any(|token| token.eq_ignore_ascii_case("upgrade"))
+}
+
+/// Whether it asks for a WebSocket.
+pub fn is_websocket(headers: &HeaderMap) -> bool {
+    is_upgrade(headers) && tokens(headers, &UPGRADE).any(|token| token.eq_ignore_ascii_case("websocket"))
+}
+
+/// The comma-separated items of all headers of a name.
+pub fn tokens<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> + use<'a> {
+    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim).filter(|token| !token.is_empty())
+}
+
+/// A bearer token given as a WebSocket protocol is none, or stands alone.
+#[derive(Debug, PartialEq, Eq)]
+pub struct InvalidToken;
+
+/// Takes the bearer token out of a WebSocket's protocols, which is where browsers can put it, as an `Authorization`
+/// value. The token is no protocol: it is not answered, so another one must be there.
+///
+/// # Errors
+/// The token is not base64url, there are several, or no other protocol is offered.
+pub fn take_bearer_protocol(headers: &mut HeaderMap) -> Result<Option<HeaderValue>, InvalidToken> {
+    if !is_websocket(headers) {
+        return Ok(None);
+    }
+    let offered = tokens(headers, &SEC_WEBSOCKET_PROTOCOL);
+    let (tokens, others): (Vec<&str>, Vec<&str>) = offered.partition(|name| name.starts_with(BEARER_PROTOCOL));
+    let token = match tokens[..] {
+        [] => return Ok(None),
+        [token] if !others.is_empty() => token.trim_start_matches(BEARER_PROTOCOL),
+        _ => return Err(InvalidToken),
+    };
+    let token = BASE64URL_NOPAD.decode(token.as_bytes()).map_err(|_| InvalidToken)?;
+    let value = HeaderValue::from_bytes(&[&b"Bearer "[..], &token].concat()).map_err(|_| InvalidToken)?;
+    let others = HeaderValue::try_from(others.join(",")).map_err(|_| InvalidToken)?;
+    headers.insert(SEC_WEBSOCKET_PROTOCOL, others);
+    Ok(Some(value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asking(protocols: &'static str) -> HeaderMap {
+        HeaderMap::from_iter([
+            (CONNECTION, HeaderValue::from_static("keep-alive, Upgrade")),
+            (UPGRADE, HeaderValue::from_static("WebSocket")),
+            (SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(protocols)),
+        ])
+    }
+
+    #[test]
+    fn a_token_is_taken_out_of_the_protocols() {
+        // (offered, token, what is left of the offer)
+        let rows: [(&'static str, Result<Option<&str>, InvalidToken>, &str); 5] = [
+            ("v5.channel.k8s.io", Ok(None), "v5.channel.k8s.io"),
+            ("base64url.bearer.authorization.k8s.io.YWRtaW4, a, b", Ok(Some("Bearer admin")), "a,b"),
+            ("base64url.bearer.authorization.k8s.io.YWRtaW4", Err(InvalidToken), ""),
+            ("base64url.bearer.authorization.k8s.io.!, a", Err(InvalidToken), ""),
+            (
+                "base64url.bearer.authorization.k8s.io.YQ,base64url.bearer.authorization.k8s.io.YQ,a",
+                Err(InvalidToken),
+                "",
+            ),
+        ];
+        for (offered, expected, left) in rows {
+            let mut headers = asking(offered);
+            let taken = take_bearer_protocol(&mut headers);
+            assert_eq!(taken, expected.map(|token| token.map(HeaderValue::from_static)), "{offered}");
+            if taken.is_ok() {
+                assert_eq!(headers[SEC_WEBSOCKET_PROTOCOL], left);
+            }
+        }
+    }
+
+    #[test]
+    fn only_an_upgrade_of_a_connection_counts() {
+        assert!(is_websocket(&asking("")));
+        let mut headers = asking("");
+        headers.insert(UPGRADE, HeaderValue::from_static("SPDY/3.1"));
+        assert!(is_upgrade(&headers) && !is_websocket(&headers));
+        headers.insert(CONNECTION, HeaderValue::from_static("keep-alive"));
+        assert!(!is_upgrade(&headers));
+    }
+}

@@ -1,0 +1,166 @@
+//! Server-side apply: a configuration merged into an object, or made one.
+//!
+//! The result is an object of the target's version, as if a client had sent it, with its owners settled; what follows is
+//! an update like any other.
+
+use crate::field_manager::{KindVersions, MANAGED_FIELDS, decode_stored};
+use crate::status::{Cause, Details, Result, Status};
+use crate::{Registry, Target, WriteOptions, metadata};
+use pintle_apply::managed_fields::{Applied, Conflicts, Error, Managed, Versions, Write, last_applied};
+use pintle_codec::{Strictness, json};
+use pintle_schema::{Struct, Value};
+
+/// What is applied, and how.
+pub struct Applying<'a> {
+    pub config: &'a Value,
+    pub force: bool,
+    pub subresource: &'a str,
+}
+
+impl Registry {
+    /// The object that a configuration makes of a live one (`None`: there is none). `live` is canonical.
+    ///
+    /// # Errors
+    /// The configuration is no object of the kind, or others own what it would change.
+    pub fn apply(
+        &self,
+        target: &Target,
+        live: Option<&Value>,
+        applying: &Applying<'_>,
+        options: &WriteOptions,
+    ) -> Result<Value> {
+        let versions = KindVersions::new(self, target, applying.subresource);
+        let resource = target.resource;
+        let place = Place {
+            group: resource.group,
+            version: resource.version,
+            kind: resource.kind,
+            schema: (resource.schema)(),
+        };
+        let empty = self.empty(target);
+        let stored = live.and_then(|live| live.at(&["metadata", MANAGED_FIELDS]));
+        let managed = decode_stored(stored).map_err(undecodable)?;
+        let (mut object, managed) =
+            self.apply_in(&versions, &place, live.unwrap_or(&empty), &empty, managed, applying, options)?;
+        let _ = object.remove_at(&["metadata", MANAGED_FIELDS]);
+        if let Some(entries) = managed.encode() {
+            metadata::set(&mut object, MANAGED_FIELDS, entries);
+        }
+        Ok(object)
+    }
+
+    /// The same with the managers apart, for whatever has versions.
+    ///
+    /// # Errors
+    /// Those of `apply`.
+    pub(crate) fn apply_in(
+        &self,
+        versions: &dyn Versions,
+        place: &Place,
+        live: &Value,
+        empty: &Value,
+        managed: Managed,
+        applying: &Applying<'_>,
+        options: &WriteOptions,
+    ) -> Result<(Value, Managed)> {
+        let config = applying.config;
+        place.check_type(config)?;
+        if config.at(&["metadata", MANAGED_FIELDS]).is_some_and(|entries| !entries.is_null()) {
+            return Err(Status::bad_request("metadata.managedFields must be nil"));
+        }
+        let write = Write {
+            versions,
+            api_version: &place.api_version(),
+            subresource: applying.subresource,
+            manager: &options.field_manager,
+            now: &metadata::now_text(self.environment.as_ref()),
+        };
+        let Applied { object, managed } =
+            write.apply(live, config, empty, managed, applying.force).map_err(|error| failed(place, config, error))?;
+        let mut object = match object {
+            None => live.clone(),
+            Some(merged) => {
+                json::conform(place.schema, merged.clone(), Strictness::Ignore)
+                    .map_err(|error| {
+                        let subject = place.subject(&merged);
+                        let kind = place.gvk();
+                        let why = format!("unable to convert unstructured object to {kind}: {error}");
+                        Status::unexplained(format!(
+                            "failed to convert new object ({subject}) to proper version: {why}"
+                        ))
+                    })?
+                    .value
+            }
+        };
+        if last_applied::is_kept(&options.field_manager, &object) {
+            let mut text = json::to_string(&last_applied::recorded(config));
+            text.push('\n');
+            last_applied::record(&mut object, text);
+        }
+        Ok((object, managed))
+    }
+}
+
+/// The type of what is applied.
+pub(crate) struct Place {
+    pub group: &'static str,
+    pub version: &'static str,
+    pub kind: &'static str,
+    pub schema: &'static Struct,
+}
+
+impl Place {
+    fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
+    }
+
+    fn gvk(&self) -> String {
+        format!("{}/{}, Kind={}", self.group, self.version, self.kind)
+    }
+
+    /// An object's place and type, as messages name it.
+    fn subject(&self, object: &Value) -> String {
+        let (namespace, name) = (metadata::text(object, "namespace"), metadata::text(object, "name"));
+        format!("{namespace}/{name}; {}", self.gvk())
+    }
+
+    /// Only objects of this very type can be applied.
+    fn check_type(&self, config: &Value) -> Result<()> {
+        let (api_version, kind) = (config.str_at(&["apiVersion"]), config.str_at(&["kind"]));
+        if api_version == self.api_version() && kind == self.kind {
+            return Ok(());
+        }
+        let found = match api_version.split('/').collect::<Vec<_>>()[..] {
+            [""] => format!("/, Kind={kind}"),
+            [version] => format!("/{version}, Kind={kind}"),
+            [group, version] => format!("{group}/{version}, Kind={kind}"),
+            _ => "/, Kind=".to_owned(),
+        };
+        Err(Status::bad_request(format!("invalid object type: {found}")))
+    }
+}
+
+fn failed(place: &Place, config: &Value, error: Error) -> Status {
+    match error {
+        Error::Conflicts(conflicts) => conflicting(&conflicts),
+        Error::Configuration(error) => {
+            Status::unexplained(format!("failed to create typed patch object ({}): {error}", place.subject(config)))
+        }
+        Error::InvalidEntry => undecodable(pintle_apply::managed_fields::InvalidEntry),
+        error => Status::unexplained(error.to_string()),
+    }
+}
+
+fn undecodable(error: pintle_apply::managed_fields::InvalidEntry) -> Status {
+    Status::unexplained(format!("failed to decode managed fields: {error}"))
+}
+
+fn conflicting(conflicts: &Conflicts) -> Status {
+    let causes = conflicts.0.iter().map(|conflict| Cause {
+        reason: "FieldManagerConflict".into(),
+        message: conflict.cause(),
+        field: conflict.field(),
+    });
+    Status::new(409, "Conflict", conflicts.to_string())
+        .with_details(Details { causes: causes.collect(), ..Details::default() })
+}

@@ -1,0 +1,204 @@
+//! Field managers of a resource: who owns which field after a write, kept in `metadata.managedFields`.
+//!
+//! The upkeep itself is the apply crate's; here it is told of kinds, their versions and what a strategy resets. It must not
+//! refuse a write: only applying can, see `apply`.
+
+use crate::{Registry, Target, WriteOptions, metadata, set_type};
+use pintle_apply::managed_fields::{Ignored, InvalidEntry, Managed, Versions, Write, is_reset};
+use pintle_apply::{FieldSet, PathElement};
+use pintle_kinds::resource::{Action, Resource};
+use pintle_kinds::strategy::Path;
+use pintle_schema::{Struct, Value, canonicalize};
+use std::borrow::Cow;
+
+/// The versions of a resource that are served, as the upkeep of managed fields sees them.
+pub(crate) struct KindVersions(Vec<Version>);
+
+struct Version {
+    api_version: String,
+    resource: &'static Resource,
+    ignored: Ignored,
+}
+
+impl KindVersions {
+    /// The versions of a target's resource, for writes to a subresource ("" for the object itself).
+    pub(crate) fn new(registry: &Registry, target: &Target, subresource: &str) -> Self {
+        let version = |resource: &&'static Resource| Version {
+            api_version: resource.api_version(),
+            resource,
+            ignored: ignored(resource, subresource),
+        };
+        KindVersions(registry.versions(target).iter().map(version).collect())
+    }
+
+    fn find(&self, api_version: &str) -> Option<&Version> {
+        self.0.iter().find(|version| version.api_version == api_version)
+    }
+}
+
+/// What writes to a subresource reset.
+fn ignored(resource: &Resource, subresource: &str) -> Ignored {
+    let paths = match resource.subresource(subresource).map(|found| found.action) {
+        Some(Action::Part(part)) => part.reset_fields,
+        _ => resource.strategy.reset_fields,
+    };
+    if paths.is_empty() { Ignored::Nothing } else { Ignored::All(set_of(paths)) }
+}
+
+fn set_of(paths: &[Path]) -> FieldSet {
+    let mut set = FieldSet::new();
+    for path in paths {
+        let path: Vec<PathElement> = path.iter().map(|field| PathElement::field(*field)).collect();
+        set.insert(&path);
+    }
+    set
+}
+
+impl Versions for KindVersions {
+    fn schema(&self, api_version: &str) -> Option<&Struct> {
+        self.find(api_version).map(|version| (version.resource.schema)())
+    }
+
+    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Cow<'v, Value> {
+        let (Some(from), Some(to)) = (self.find(from), self.find(to)) else { return Cow::Borrowed(object) };
+        let convert = |version: &Version| version.resource.storage.as_ref().and_then(|storage| storage.convert);
+        let (up, down) = (convert(from), convert(to));
+        if from.api_version == to.api_version || up.is_none() && down.is_none() {
+            return Cow::Borrowed(object);
+        }
+        let mut object = object.clone();
+        if let Some(up) = up {
+            (up.to_storage)(&mut object);
+        }
+        if let Some(down) = down {
+            (down.from_storage)(&mut object);
+        }
+        set_type(&mut object, &to.api_version, to.resource.kind);
+        canonicalize((to.resource.schema)(), &mut object);
+        Cow::Owned(object)
+    }
+
+    fn ignored(&self, api_version: &str) -> &Ignored {
+        self.find(api_version).map_or(&Ignored::Nothing, |version| &version.ignored)
+    }
+}
+
+impl Registry {
+    /// Writes the owners of a new object's fields into it. The object is complete and of the storage version.
+    pub(crate) fn track_new(&self, target: &Target, object: &mut Value, options: &WriteOptions) {
+        self.finish(target, object);
+        metadata::clear(object, MANAGED_FIELDS);
+        self.track(target, "", None, object, Managed::default(), options);
+    }
+
+    /// Writes the owners of an object's fields after an update into it. `live` is as the target's version shows it, the new
+    /// object complete, of the storage version and without the entries `sent` with it. What cannot be tracked loses its owners.
+    pub(crate) fn track_stored(
+        &self,
+        target: &Target,
+        subresource: &str,
+        live: &Value,
+        object: &mut Value,
+        sent: Option<&Value>,
+        options: &WriteOptions,
+    ) {
+        let stored = live.at(&["metadata", MANAGED_FIELDS]);
+        let managed = match subresource {
+            "" => sent_or_stored(sent, stored),
+            // Managers are the whole object's.
+            _ => decode(stored),
+        };
+        self.track(target, subresource, Some(live), object, managed, options);
+    }
+
+    fn track(
+        &self,
+        target: &Target,
+        subresource: &str,
+        live: Option<&Value>,
+        object: &mut Value,
+        managed: Managed,
+        options: &WriteOptions,
+    ) {
+        let versions = KindVersions::new(self, target, subresource);
+        let api_version = target.resource.api_version();
+        let write = Write {
+            versions: &versions,
+            api_version: &api_version,
+            subresource,
+            manager: &options.field_manager,
+            now: &metadata::now_text(self.environment.as_ref()),
+        };
+        let served = self.in_served_form(target, object);
+        let tracked = match live {
+            Some(live) => write.update(&self.canonical(target, live), &served, managed, false),
+            None => write.update(&self.empty(target), &served, managed, true),
+        };
+        if let Some(entries) = tracked.ok().and_then(Managed::encode) {
+            metadata::set(object, MANAGED_FIELDS, entries);
+        }
+    }
+
+    /// A canonical object of the storage version as the target's has it.
+    fn in_served_form<'v>(&self, target: &Target, object: &'v Value) -> Cow<'v, Value> {
+        let Some(convert) = &target.storage.convert else { return Cow::Borrowed(object) };
+        let mut object = object.clone();
+        (convert.from_storage)(&mut object);
+        canonicalize((target.resource.schema)(), &mut object);
+        Cow::Owned(object)
+    }
+
+    /// Conversion leaves fields behind that the version does not have.
+    fn canonical<'v>(&self, target: &Target, served: &'v Value) -> Cow<'v, Value> {
+        let mut served = Cow::Borrowed(served);
+        if target.storage.convert.is_some() {
+            canonicalize((target.resource.schema)(), served.to_mut());
+        }
+        served
+    }
+
+    /// An object of the target's version in which nothing is set.
+    pub(crate) fn empty(&self, target: &Target) -> Value {
+        let mut empty = Value::map();
+        canonicalize((target.resource.schema)(), &mut empty);
+        empty
+    }
+}
+
+pub(crate) const MANAGED_FIELDS: &str = "managedFields";
+
+/// The managers that a request sends with the whole object, if it sends good ones; it may also ask that there be none.
+fn sent_or_stored(sent: Option<&Value>, stored: Option<&Value>) -> Managed {
+    if sent == stored {
+        return decode(stored);
+    }
+    if is_reset(sent) {
+        return Managed::default();
+    }
+    let sent = sent.and_then(Value::as_list).unwrap_or(&[]);
+    match Managed::decode_untrusted(sent) {
+        Ok(managed) if !managed.is_empty() => managed,
+        _ => decode(stored),
+    }
+}
+
+fn decode(entries: Option<&Value>) -> Managed {
+    decode_stored(entries).unwrap_or_default()
+}
+
+/// The managers of a stored object.
+pub(crate) fn decode_stored(entries: Option<&Value>) -> Result<Managed, InvalidEntry> {
+    Managed::decode(entries.and_then(Value::as_list).unwrap_or(&[]))
+}
+
+/// Whether two lists of managers differ in nothing but times.
+pub(crate) fn same_but_times(a: Option<&Value>, b: Option<&Value>) -> bool {
+    let (Some(a), Some(b)) = (a.and_then(Value::as_list), b.and_then(Value::as_list)) else { return false };
+    let same = |a: &Value, b: &Value| {
+        let (Some(a), Some(b)) = (a.as_map(), b.as_map()) else { return a == b };
+        let fields = |map: &pintle_schema::Map| map.iter().filter(|(key, _)| *key != "time").count();
+        fields(a) == fields(b)
+            && a.iter().filter(|(key, _)| *key != "time").all(|(key, value)| b.get(key) == Some(value))
+    };
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+}

@@ -1,0 +1,88 @@
+//! Owners of fields for writes to an object's scale.
+//!
+//! A scale is an object of its own to whoever writes it; who owns its replicas owns those of the object. See the apply
+//! crate for the mapping.
+
+use crate::apply::Place;
+use crate::field_manager::{MANAGED_FIELDS, decode_stored};
+use crate::status::{Result, Status};
+use crate::{Applying, Registry, Target, WriteOptions, metadata};
+use pintle_apply::managed_fields::scale::{Mapping, SCALE_VERSION};
+use pintle_apply::managed_fields::{Ignored, Managed, Versions, Write};
+use pintle_schema::{ApiType, Struct, Value, canonicalize};
+use pintle_types::autoscaling::v1::Scale;
+use std::borrow::Cow;
+
+/// How a scale is written.
+pub enum Scaling<'a> {
+    /// It becomes this.
+    To(&'a Value),
+    /// This is applied to it.
+    Apply(&'a Value, bool),
+}
+
+/// A scale has one version.
+struct ScaleVersions;
+
+impl Versions for ScaleVersions {
+    fn schema(&self, api_version: &str) -> Option<&Struct> {
+        (api_version == SCALE_VERSION).then(Scale::schema)
+    }
+
+    fn convert<'v>(&self, object: &'v Value, _: &str, _: &str) -> Cow<'v, Value> {
+        Cow::Borrowed(object)
+    }
+
+    fn ignored(&self, _: &str) -> &Ignored {
+        &Ignored::Nothing
+    }
+}
+
+impl Registry {
+    /// The scale after a write, canonical, and the object's managed fields then. `live` is the object's scale.
+    ///
+    /// # Errors
+    /// What is applied is no scale, or others own the replicas.
+    pub fn scaled(
+        &self,
+        target: &Target,
+        object: &Value,
+        replicas: &[&str],
+        live: &Value,
+        scaling: &Scaling<'_>,
+        options: &WriteOptions,
+    ) -> Result<(Value, Option<Value>)> {
+        let versions: Vec<String> = self.versions(target).iter().map(|version| version.api_version()).collect();
+        let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+        let mapping = Mapping { versions: &versions, replicas, api_version: &target.resource.api_version() };
+        let malformed = |_| Status::internal("the managed fields of the object cannot be read");
+        let parent = decode_stored(object.at(&["metadata", MANAGED_FIELDS])).map_err(malformed)?;
+        let managed = mapping.to_scale(&parent).map_err(malformed)?;
+        let (mut scale, managed) = match scaling {
+            Scaling::To(scale) => {
+                let mut scale = (*scale).clone();
+                metadata::clear(&mut scale, MANAGED_FIELDS);
+                canonicalize(Scale::schema(), &mut scale);
+                let write = Write {
+                    versions: &ScaleVersions,
+                    api_version: SCALE_VERSION,
+                    subresource: "scale",
+                    manager: &options.field_manager,
+                    now: &metadata::now_text(self.environment.as_ref()),
+                };
+                let managed = write.update(live, &scale, managed, false).unwrap_or_default();
+                (scale, managed)
+            }
+            Scaling::Apply(config, force) => {
+                let place = Place { group: "autoscaling", version: "v1", kind: "Scale", schema: Scale::schema() };
+                let mut empty = Value::map();
+                canonicalize(place.schema, &mut empty);
+                let applying = Applying { config, force: *force, subresource: "scale" };
+                self.apply_in(&ScaleVersions, &place, live, &empty, managed, &applying, options)?
+            }
+        };
+        canonicalize(Scale::schema(), &mut scale);
+        let managed = mapping.to_parent(parent, managed).map_err(malformed)?;
+        Ok((scale, Managed::encode(managed)))
+    }
+}

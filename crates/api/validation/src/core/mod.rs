@@ -1,0 +1,31 @@
+//! Rules of the core group that tags cannot say.
+//!
+//! One file for each kind or family of types; this one is the table.
+
+pub mod config_map;
+pub mod pod_template;
+pub mod replication_controller;
+
+use pintle_schema::ApiType;
+use pintle_types::core::v1::{ConfigMap, PodTemplateSpec, ReplicationControllerSpec, ReplicationControllerStatus};
+use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+
+/// The group's kinds whose steps are not the usual ones, and its rules.
+pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+
+static KINDS: &[KindRules] = &[KindRules {
+    update: &[Step::MetadataUpdate, step!(ConfigMap, config_map::keeps_immutable), Step::Metadata, Step::Rules],
+    ..KindRules::of(ConfigMap::schema)
+}];
+
+static RULES: &[Hand] = &[
+    at_field!(ConfigMap::DATA, config_map::data),
+    at_field!(ConfigMap::BINARY_DATA, config_map::binary_data),
+    at_type!(ConfigMap, config_map::size, AFTER),
+    at_type!(PodTemplateSpec, pod_template::metadata),
+    at_type!(PodTemplateSpec, pod_template::no_ephemeral_containers, AFTER),
+    at_field!(ReplicationControllerSpec::SELECTOR, crate::shared::non_empty_selector),
+    at_field!(ReplicationControllerSpec::TEMPLATE, replication_controller::labels_match, ALWAYS),
+    at_field!(ReplicationControllerSpec::TEMPLATE, replication_controller::restarts, AFTER),
+    at_type!(ReplicationControllerStatus, replication_controller::counts, AFTER),
+];

@@ -1,0 +1,109 @@
+//! Managed fields: who set which field of an object, and what a write makes of that.
+//!
+//! A write is an update, which takes what it changes, or an apply, which asks first. Nothing here does I/O, reads a clock
+//! or knows a kind; objects come and go as values in the version of the request.
+
+mod apply;
+mod cap;
+mod conflict;
+mod entry;
+pub mod last_applied;
+pub mod scale;
+#[cfg(test)]
+mod tests;
+mod update;
+mod versions;
+
+pub use apply::Applied;
+pub use conflict::{Conflict, Conflicts};
+pub use entry::{Entry, InvalidEntry, Managed, Manager, Operation};
+pub use versions::{Ignored, Versions};
+
+use crate::PathElement;
+use crate::field_set::FieldSet;
+use crate::typed::TypedErrors;
+use pintle_schema::Value;
+use std::fmt;
+use std::sync::OnceLock;
+
+/// A write: who, in which version, when.
+pub struct Write<'a> {
+    pub versions: &'a dyn Versions,
+    /// The version of the request.
+    pub api_version: &'a str,
+    /// "" for the object itself.
+    pub subresource: &'a str,
+    /// The manager's name; "" when it did not give one.
+    pub manager: &'a str,
+    /// RFC 3339.
+    pub now: &'a str,
+}
+
+/// Why owners could not be told.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Error {
+    /// Others own what would be changed.
+    Conflicts(Conflicts),
+    /// What is applied is none of the schema.
+    Configuration(TypedErrors),
+    /// An object is none of the schema.
+    Object(TypedErrors),
+    InvalidEntry,
+    /// The version of the request has no schema.
+    NoSuchVersion,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Conflicts(conflicts) => conflicts.fmt(f),
+            Error::Configuration(error) | Error::Object(error) => error.fmt(f),
+            Error::InvalidEntry => InvalidEntry.fmt(f),
+            Error::NoSuchVersion => f.write_str("no such version"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<TypedErrors> for Error {
+    fn from(error: TypedErrors) -> Self {
+        Error::Object(error)
+    }
+}
+
+/// Whether `metadata.managedFields`, as a request has it, asks that nothing be tracked any more.
+pub fn is_reset(managed_fields: Option<&Value>) -> bool {
+    match managed_fields.and_then(Value::as_list) {
+        Some([]) => true,
+        Some([only]) => only.as_map().is_some_and(|entry| entry.values().all(Value::is_zero)),
+        _ => false,
+    }
+}
+
+/// Nobody owns what identifies an object or only the server sets.
+fn strip_meta(fields: FieldSet) -> FieldSet {
+    static UNOWNED: OnceLock<FieldSet> = OnceLock::new();
+    let unowned = UNOWNED.get_or_init(|| {
+        let mut set = FieldSet::new();
+        for field in ["apiVersion", "kind", "metadata"] {
+            set.insert(&[PathElement::field(field)]);
+        }
+        let metadata = [
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "selfLink",
+            "uid",
+            "clusterName",
+            "generation",
+            "managedFields",
+            "resourceVersion",
+        ];
+        for field in metadata {
+            set.insert(&[PathElement::field("metadata"), PathElement::field(field)]);
+        }
+        set
+    });
+    fields.difference(unowned)
+}

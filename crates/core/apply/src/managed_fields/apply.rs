@@ -1,0 +1,151 @@
+//! Apply: a configuration merged into an object, and who owns what then.
+//!
+//! What the manager applied before and applies no more is removed, unless somebody else owns it.
+
+use super::entry::{Entry, Managed, Manager, Operation};
+use super::{Error, Write, last_applied, strip_meta};
+use crate::field_set::FieldSet;
+use crate::typed::{self, Duplicates};
+use pintle_schema::{Str, Value};
+use std::borrow::Cow;
+
+/// The owner of what an object had before anybody was tracked.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// What apply made of an object.
+#[derive(Debug)]
+pub struct Applied {
+    /// The merged object, to be decoded and defaulted; `None` when it is the live one.
+    pub object: Option<Value>,
+    pub managed: Managed,
+}
+
+impl Write<'_> {
+    /// Applies a configuration to an object; `empty` is the object of its version that nothing was set in.
+    ///
+    /// # Errors
+    /// The configuration is none of the schema, or others own what it would change.
+    pub fn apply(
+        &self,
+        live: &Value,
+        config: &Value,
+        empty: &Value,
+        managed: Managed,
+        force: bool,
+    ) -> Result<Applied, Error> {
+        let first = self.apply_once(live, config, empty, managed.clone(), force);
+        match first {
+            Err(Error::Conflicts(conflicts)) if self.manager == last_applied::KUBECTL => {
+                let Some(allowed) = self.applied_by_client(live) else { return Err(Error::Conflicts(conflicts)) };
+                let left = conflicts.without(&allowed);
+                if !left.0.is_empty() {
+                    return Err(Error::Conflicts(left));
+                }
+                self.apply_once(live, config, empty, managed, true)
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn apply_once(
+        &self,
+        live: &Value,
+        config: &Value,
+        empty: &Value,
+        mut managed: Managed,
+        force: bool,
+    ) -> Result<Applied, Error> {
+        if managed.is_empty() {
+            managed = self.track(empty, live, managed, BEFORE_FIRST_APPLY)?;
+        }
+        let schema = self.versions.schema(self.api_version).ok_or(Error::NoSuchVersion)?;
+        typed::validate(schema, config, Duplicates::Refused).map_err(Error::Configuration)?;
+        let mut managed = self.reconcile(managed)?;
+        let applier = Manager::new(self.manager, Operation::Apply, self.api_version, self.subresource);
+        let merged = typed::merge(schema, live, config)?;
+        let last = managed.get(&applier).cloned();
+        let fields = self.versions.ignored(self.api_version).strip(typed::fields_of(schema, config)?);
+        let time = last.as_ref().and_then(|last| last.time.clone());
+        managed.put(Entry { time, ..Entry::new(applier.clone(), self.api_version, fields) });
+        let merged = match last {
+            Some(last) if !last.is_empty() => self.prune(merged, &mut managed, last)?,
+            _ => merged,
+        };
+        self.settle(live, &merged, &mut managed, Some(&applier), force)?;
+        let changed = !same(live, &merged);
+        if let Some(entry) = managed.get_mut(&applier) {
+            let fields = strip_meta(entry.fields()?.clone());
+            entry.set_fields(fields);
+            if changed {
+                entry.time = Some(Str::new(self.now));
+            }
+            if entry.is_empty() {
+                managed.remove(&applier);
+            }
+        }
+        Ok(Applied { object: changed.then_some(merged), managed })
+    }
+
+    /// Removes what was applied before, but for what is applied now or owned by somebody.
+    fn prune(&self, merged: Value, managed: &mut Managed, mut last: Entry) -> Result<Value, Error> {
+        let version = last.api_version.clone();
+        let Some(schema) = self.versions.schema(&version) else { return Ok(merged) };
+        let merged = self.versions.convert(&merged, self.api_version, &version).into_owned();
+        let last = typed::ensure_named_fields_are_members(schema, last.fields()?);
+        let pruned = typed::remove_items(schema, merged.clone(), &last);
+        let pruned = self.add_back_owned(&merged, pruned, &version, managed)?;
+        // What is left out by removing an owned parent, and was never applied, comes back.
+        let members = |value: &Value| -> Result<FieldSet, Error> {
+            Ok(typed::ensure_named_fields_are_members(schema, &typed::fields_of(schema, value)?))
+        };
+        let gone = members(&merged)?.difference(&members(&pruned)?).intersection(&last);
+        let pruned = typed::remove_items(schema, merged, &gone);
+        Ok(self.versions.convert(&pruned, &version, self.api_version).into_owned())
+    }
+
+    fn add_back_owned(
+        &self,
+        merged: &Value,
+        pruned: Value,
+        version: &Str,
+        managed: &mut Managed,
+    ) -> Result<Value, Error> {
+        let mut owned: Vec<(Str, FieldSet)> = vec![(version.clone(), FieldSet::new())];
+        for entry in managed.entries_mut() {
+            let entry_version = entry.api_version.clone();
+            let fields = entry.fields()?;
+            match owned.iter_mut().find(|(version, _)| *version == entry_version) {
+                Some((_, set)) => *set = set.union(fields),
+                None => owned.push((entry_version, fields.clone())),
+            }
+        }
+        // The version pruned first: it lacks nothing that conversion needs.
+        let mut pruned = pruned;
+        for (at, owned) in owned.into_iter().filter(|(_, owned)| !owned.is_empty()) {
+            let Some(schema) = self.versions.schema(&at) else { continue };
+            let merged = self.versions.convert(merged, version, &at);
+            let converted = self.versions.convert(&pruned, version, &at);
+            let members = |set: &FieldSet| typed::ensure_named_fields_are_members(schema, set);
+            let kept = members(&typed::fields_of(schema, &converted)?).union(&members(&owned));
+            let gone = members(&typed::fields_of(schema, &merged)?).difference(&kept);
+            let removed = typed::remove_items(schema, merged.into_owned(), &gone);
+            pruned = match self.versions.convert(&removed, &at, version) {
+                Cow::Owned(pruned) => pruned,
+                Cow::Borrowed(_) => removed,
+            };
+        }
+        Ok(pruned)
+    }
+}
+
+/// Whether two objects are the same, in whatever order their fields stand.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Map(a), Value::Map(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| same(value, other)))
+        }
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => *a as f64 == *b,
+        (a, b) => a == b,
+    }
+}

@@ -1,0 +1,56 @@
+//! The bound on updaters: the oldest beyond ten are folded into one entry for each version.
+//!
+//! Appliers do not count and are never folded.
+
+use super::entry::{Entry, InvalidEntry, Managed, Manager, Operation};
+use crate::field_set::FieldSet;
+use pintle_schema::Str;
+
+/// How many updaters an object keeps apart, as in the reference.
+const MOST_UPDATERS: usize = 10;
+
+/// Who owns what older updaters owned.
+const FOLDED: &str = "ancient-changes";
+
+/// Folds the oldest updaters while there are too many. The first of each version stands alone until another of its version comes.
+pub(super) fn fold_oldest(managed: &mut Managed) -> Result<(), InvalidEntry> {
+    let updaters = managed.entries().iter().filter(|entry| !entry.applied());
+    let mut oldest: Vec<(i64, Manager)> = updaters.map(|entry| (entry.seconds(), entry.manager.clone())).collect();
+    if oldest.len() <= MOST_UPDATERS {
+        return Ok(());
+    }
+    oldest.sort_by(|(a, one), (b, other)| a.cmp(b).then_with(|| one.order(other)));
+    let mut excess = oldest.len() - MOST_UPDATERS;
+    let mut firsts: Vec<Manager> = Vec::new();
+    for (_, manager) in oldest {
+        if excess == 0 {
+            break;
+        }
+        let Some(version) = managed.get(&manager).map(|entry| entry.api_version.clone()) else { continue };
+        let Some(first) = firsts.iter().find(|first| first.api_version == version) else {
+            firsts.push(manager);
+            continue;
+        };
+        let bucket = Manager::new(FOLDED, Operation::Update, &version, "");
+        if managed.get(&bucket).is_none() {
+            let entry = managed.remove(first).map_or_else(
+                || Entry::new(bucket.clone(), &version, FieldSet::new()),
+                |entry| Entry { manager: bucket.clone(), ..entry },
+            );
+            managed.put(entry);
+        }
+        // When the bucket itself is the one to be folded, it is there once and stays.
+        let Some(mut folded) = managed.remove(&manager) else { continue };
+        excess -= 1;
+        let time: Option<Str> = folded.time.clone();
+        let fields = folded.fields()?.clone();
+        if let Some(entry) = managed.get_mut(&bucket) {
+            let union = entry.fields()?.union(&fields);
+            entry.set_fields(union);
+            entry.time = time;
+        } else {
+            managed.put(Entry { manager: bucket, ..folded });
+        }
+    }
+    Ok(())
+}

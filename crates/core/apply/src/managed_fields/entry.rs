@@ -1,0 +1,270 @@
+//! `Entry` and `Managed`: the managers of an object and what each owns, read from and written to `metadata.managedFields`.
+//!
+//! Sets are parsed only when somebody asks for them; an entry that no write touches goes back as it came. Nothing here
+//! may decide about ownership.
+
+use crate::field_set::FieldSet;
+use pintle_schema::{Map, Str, Value, time::Time};
+use std::cmp::Ordering;
+
+/// How a manager writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Operation {
+    Apply,
+    Update,
+}
+
+impl Operation {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Operation::Apply => "Apply",
+            Operation::Update => "Update",
+        }
+    }
+}
+
+/// Who owns fields. An applier is the same in all versions, an updater is another one in each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manager {
+    pub name: Str,
+    pub operation: Operation,
+    /// "" for appliers.
+    pub api_version: Str,
+    pub subresource: Str,
+}
+
+impl Manager {
+    /// The manager that writes in a version.
+    pub fn new(name: &str, operation: Operation, api_version: &str, subresource: &str) -> Self {
+        Manager {
+            name: Str::new(name),
+            operation,
+            api_version: Str::new(if operation == Operation::Apply { "" } else { api_version }),
+            subresource: Str::new(subresource),
+        }
+    }
+
+    /// The order in which managers of the same age are folded, and conflicts are told: that of their JSON.
+    pub fn order(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+
+    fn key(&self) -> String {
+        let mut key = String::from("{");
+        let parts = [
+            ("manager", self.name.as_str()),
+            ("operation", self.operation.as_str()),
+            ("apiVersion", self.api_version.as_str()),
+            ("subresource", self.subresource.as_str()),
+        ];
+        for (name, text) in parts.into_iter().filter(|(_, text)| !text.is_empty()) {
+            if key.len() > 1 {
+                key.push(',');
+            }
+            key.push_str(&format!("\"{name}\":{text:?}"));
+        }
+        key.push('}');
+        key
+    }
+}
+
+/// Fields owned, parsed or as they are stored.
+#[derive(Clone, Debug)]
+pub(super) enum Fields {
+    Encoded(Value),
+    Set(FieldSet),
+}
+
+/// What one manager owns, in the version that it wrote.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub manager: Manager,
+    pub api_version: Str,
+    /// RFC 3339, when it is known.
+    pub time: Option<Str>,
+    pub(super) fields: Fields,
+}
+
+/// An entry that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidEntry;
+
+impl std::fmt::Display for InvalidEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("an entry of metadata.managedFields is malformed")
+    }
+}
+
+impl std::error::Error for InvalidEntry {}
+
+impl Entry {
+    pub fn new(manager: Manager, api_version: &str, fields: FieldSet) -> Self {
+        Entry { manager, api_version: Str::new(api_version), time: None, fields: Fields::Set(fields) }
+    }
+
+    fn decode(entry: &Value) -> Result<Self, InvalidEntry> {
+        let text = |key| entry.get(key).and_then(Value::as_str).unwrap_or("");
+        let operation = match text("operation") {
+            "Apply" => Operation::Apply,
+            "Update" => Operation::Update,
+            _ => return Err(InvalidEntry),
+        };
+        let api_version = text("apiVersion");
+        if api_version.is_empty() || text("fieldsType") != "FieldsV1" {
+            return Err(InvalidEntry);
+        }
+        let time = entry.get("time").and_then(Value::as_str).map(Str::new);
+        Ok(Entry {
+            manager: Manager::new(text("manager"), operation, api_version, text("subresource")),
+            api_version: Str::new(api_version),
+            time,
+            fields: Fields::Encoded(entry.get("fieldsV1").cloned().unwrap_or_default()),
+        })
+    }
+
+    /// The fields, parsed now if they were not before.
+    ///
+    /// # Errors
+    /// They are no `FieldsV1`.
+    pub fn fields(&mut self) -> Result<&FieldSet, InvalidEntry> {
+        if let Fields::Encoded(encoded) = &self.fields {
+            let set = match encoded {
+                Value::Null => FieldSet::new(),
+                encoded => FieldSet::from_v1(encoded).map_err(|_| InvalidEntry)?,
+            };
+            self.fields = Fields::Set(set);
+        }
+        match &self.fields {
+            Fields::Set(set) => Ok(set),
+            Fields::Encoded(_) => Err(InvalidEntry),
+        }
+    }
+
+    pub fn set_fields(&mut self, fields: FieldSet) {
+        self.fields = Fields::Set(fields);
+    }
+
+    /// Whether the fields were parsed.
+    pub(super) fn is_parsed(&self) -> bool {
+        matches!(self.fields, Fields::Set(_))
+    }
+
+    /// Whether nothing is owned.
+    pub fn is_empty(&self) -> bool {
+        match &self.fields {
+            Fields::Set(set) => set.is_empty(),
+            Fields::Encoded(encoded) => encoded.is_zero(),
+        }
+    }
+
+    pub fn applied(&self) -> bool {
+        self.manager.operation == Operation::Apply
+    }
+
+    /// Seconds since 1970 of the last change; 0 when it is not known.
+    pub(super) fn seconds(&self) -> i64 {
+        self.time.as_deref().and_then(|time| Time::parse(time).ok()).map_or(0, |time| time.seconds)
+    }
+
+    fn encode(self) -> Value {
+        let mut map = Map::with_capacity(7);
+        let mut put = |key, value: Value| map.push(Str::new_static(key), value);
+        if !self.manager.name.is_empty() {
+            put("manager", self.manager.name.into());
+        }
+        put("operation", self.manager.operation.as_str().into());
+        put("apiVersion", self.api_version.into());
+        if let Some(time) = self.time {
+            put("time", time.into());
+        }
+        put("fieldsType", "FieldsV1".into());
+        let fields = match self.fields {
+            Fields::Set(set) => set.to_v1(),
+            Fields::Encoded(Value::Null) => Value::map(),
+            Fields::Encoded(encoded) => encoded,
+        };
+        put("fieldsV1", fields);
+        if !self.manager.subresource.is_empty() {
+            put("subresource", self.manager.subresource.into());
+        }
+        Value::Map(map)
+    }
+}
+
+/// The managers of an object: each at most once.
+#[derive(Clone, Debug, Default)]
+pub struct Managed {
+    entries: Vec<Entry>,
+}
+
+impl Managed {
+    /// Reads the entries of an object that was stored, whose sets are taken to be well formed until they are looked at.
+    ///
+    /// # Errors
+    /// An entry is malformed.
+    pub fn decode(entries: &[Value]) -> Result<Self, InvalidEntry> {
+        let mut managed = Managed::default();
+        for entry in entries {
+            managed.put(Entry::decode(entry)?);
+        }
+        Ok(managed)
+    }
+
+    /// Reads the entries of a request, sets and all.
+    ///
+    /// # Errors
+    /// An entry is malformed.
+    pub fn decode_untrusted(entries: &[Value]) -> Result<Self, InvalidEntry> {
+        let mut managed = Managed::decode(entries)?;
+        managed.entries.iter_mut().try_for_each(|entry| entry.fields().map(drop))?;
+        Ok(managed)
+    }
+
+    /// The entries as `metadata.managedFields` has them, sorted; `None` when there are none.
+    pub fn encode(mut self) -> Option<Value> {
+        if self.entries.is_empty() {
+            return None;
+        }
+        self.entries.sort_by(|a, b| {
+            let rest = |entry: &Entry| (entry.manager.operation, entry.seconds());
+            let names = |entry: &Entry| {
+                (entry.manager.name.clone(), entry.api_version.clone(), entry.manager.subresource.clone())
+            };
+            rest(a).cmp(&rest(b)).then_with(|| names(a).cmp(&names(b)))
+        });
+        Some(Value::List(self.entries.into_iter().map(Entry::encode).collect()))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(super) fn entries_mut(&mut self) -> &mut Vec<Entry> {
+        &mut self.entries
+    }
+
+    pub fn get(&self, manager: &Manager) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.manager == *manager)
+    }
+
+    pub fn get_mut(&mut self, manager: &Manager) -> Option<&mut Entry> {
+        self.entries.iter_mut().find(|entry| entry.manager == *manager)
+    }
+
+    /// Adds an entry, in the place of the manager's former one.
+    pub fn put(&mut self, entry: Entry) {
+        match self.get_mut(&entry.manager) {
+            Some(former) => *former = entry,
+            None => self.entries.push(entry),
+        }
+    }
+
+    pub fn remove(&mut self, manager: &Manager) -> Option<Entry> {
+        let at = self.entries.iter().position(|entry| entry.manager == *manager)?;
+        Some(self.entries.remove(at))
+    }
+}

@@ -1,0 +1,91 @@
+//! The scale of an object is an object of its own to those who write it: its managers are those of the replicas, told of
+//! the fields of `Scale`, and go back into the object's.
+//!
+//! It knows where replicas stand, and nothing else of either kind.
+
+use super::entry::{Entry, InvalidEntry, Managed, Manager};
+use crate::PathElement;
+use crate::field_set::FieldSet;
+use pintle_schema::Str;
+
+/// The version of `Scale`.
+pub const SCALE_VERSION: &str = "autoscaling/v1";
+
+/// Where the replicas of an object stand, in each of its versions.
+pub struct Mapping<'a> {
+    pub versions: &'a [&'a str],
+    pub replicas: &'a [&'a str],
+    /// The version of the request's path, in which what comes back is owned.
+    pub api_version: &'a str,
+}
+
+impl Mapping<'_> {
+    fn knows(&self, version: &str) -> bool {
+        self.versions.contains(&version)
+    }
+
+    fn path(&self) -> Vec<PathElement> {
+        self.replicas.iter().map(|field| PathElement::field(*field)).collect()
+    }
+
+    /// The managers of the scale: those of the object's replicas.
+    ///
+    /// # Errors
+    /// A set is malformed.
+    pub fn to_scale(&self, parent: &Managed) -> Result<Managed, InvalidEntry> {
+        let path = self.path();
+        let mut scale = Managed::default();
+        for mut entry in parent.entries().iter().filter(|entry| self.knows(&entry.api_version)).cloned() {
+            if !entry.fields()?.contains(&path) {
+                continue;
+            }
+            entry.set_fields(set_of(&scale_path()));
+            entry.api_version = Str::new_static(SCALE_VERSION);
+            // Updaters are others in another version.
+            let Manager { name, operation, subresource, .. } = &entry.manager;
+            entry.manager = Manager::new(name, *operation, SCALE_VERSION, subresource);
+            scale.put(entry);
+        }
+        Ok(scale)
+    }
+
+    /// The managers of the object after its scale was written.
+    ///
+    /// # Errors
+    /// A set is malformed.
+    pub fn to_parent(&self, parent: Managed, mut scale: Managed) -> Result<Managed, InvalidEntry> {
+        let path = self.path();
+        let mut merged = Managed::default();
+        for mut entry in parent.entries().iter().filter(|entry| self.knows(&entry.api_version)).cloned() {
+            if entry.fields()?.contains(&path) {
+                // An updater of the object is none of its scale's, even if it has the same name.
+                if scale.remove(&entry.manager).is_none() {
+                    let left = entry.fields()?.difference(&set_of(&path));
+                    if left.is_empty() {
+                        continue;
+                    }
+                    entry.set_fields(left);
+                }
+            }
+            merged.put(entry);
+        }
+        for mut entry in std::mem::take(scale.entries_mut()) {
+            if !entry.fields()?.contains(&scale_path()) {
+                continue;
+            }
+            // Without a time, as in the reference: it asks for that of the object's entry, which there is none of.
+            merged.put(Entry::new(entry.manager, self.api_version, set_of(&path)));
+        }
+        Ok(merged)
+    }
+}
+
+fn scale_path() -> [PathElement; 2] {
+    [PathElement::field("spec"), PathElement::field("replicas")]
+}
+
+fn set_of(path: &[PathElement]) -> FieldSet {
+    let mut set = FieldSet::new();
+    set.insert(path);
+    set
+}

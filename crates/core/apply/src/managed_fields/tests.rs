@@ -1,0 +1,287 @@
+//! What becomes of owners, write by write.
+
+use super::scale::Mapping;
+use super::*;
+use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Meta {
+    #[k8s(proto = 1)]
+    name: String,
+    #[k8s(proto = 2)]
+    annotations: BTreeMap<String, String>,
+}
+
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Thing {
+    #[k8s(proto = 1)]
+    kind: String,
+    #[k8s(proto = 2)]
+    api_version: String,
+    #[k8s(proto = 3)]
+    metadata: Meta,
+    #[k8s(proto = 4)]
+    data: BTreeMap<String, String>,
+    #[k8s(proto = 5)]
+    status: Option<String>,
+}
+
+/// The same with another name for the data.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Other {
+    #[k8s(proto = 1)]
+    kind: String,
+    #[k8s(proto = 2)]
+    api_version: String,
+    #[k8s(proto = 3)]
+    metadata: Meta,
+    #[k8s(proto = 4)]
+    values: BTreeMap<String, String>,
+}
+
+struct Kinds(Ignored);
+
+impl Versions for Kinds {
+    fn schema(&self, api_version: &str) -> Option<&Struct> {
+        match api_version {
+            "v1" => Some(Thing::schema()),
+            "v2" => Some(Other::schema()),
+            _ => None,
+        }
+    }
+
+    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Cow<'v, Value> {
+        if from == to {
+            return Cow::Borrowed(object);
+        }
+        let mut object = object.clone();
+        let (old, new) = if to == "v2" { ("data", "values") } else { ("values", "data") };
+        if let Some(data) = object.remove_at(&[old]) {
+            object.set_at(&[new], data);
+        }
+        object.set_at(&["apiVersion"], to);
+        Cow::Owned(object)
+    }
+
+    fn ignored(&self, _: &str) -> &Ignored {
+        &self.0
+    }
+}
+
+fn time(second: u32) -> String {
+    format!("2026-01-01T00:00:{second:02}Z")
+}
+
+/// An object and who owns what, written by several.
+struct World {
+    kinds: Kinds,
+    object: Value,
+    managed: Managed,
+    second: u32,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut object = Value::map();
+        canonicalize(Thing::schema(), &mut object);
+        World { kinds: Kinds(Ignored::Nothing), object, managed: Managed::default(), second: 0 }
+    }
+
+    fn created(by: &str, data: Value) -> Self {
+        let mut world = World::new();
+        world.update_as(by, data, true);
+        world
+    }
+
+    fn write<R>(&mut self, manager: &str, act: impl FnOnce(&Write<'_>, &Value, Managed) -> R) -> R {
+        self.second += 1;
+        let now = time(self.second);
+        let write = Write { versions: &self.kinds, api_version: "v1", subresource: "", manager, now: &now };
+        act(&write, &self.object, self.managed.clone())
+    }
+
+    fn update_as(&mut self, manager: &str, data: Value, created: bool) {
+        let mut new = value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}, "data": data});
+        canonicalize(Thing::schema(), &mut new);
+        self.managed =
+            self.write(manager, |write, live, managed| write.update(live, &new, managed, created)).expect("tracked");
+        self.object = new;
+    }
+
+    fn update(&mut self, manager: &str, data: Value) {
+        self.update_as(manager, data, false);
+    }
+
+    fn apply(&mut self, manager: &str, data: Value, force: bool) -> Result<(), String> {
+        let config = value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}, "data": data});
+        let mut empty = Value::map();
+        canonicalize(Thing::schema(), &mut empty);
+        let applied = self
+            .write(manager, |write, live, managed| write.apply(live, &config, &empty, managed, force))
+            .map_err(|error| error.to_string())?;
+        self.managed = applied.managed;
+        if let Some(mut object) = applied.object {
+            canonicalize(Thing::schema(), &mut object);
+            self.object = object;
+        }
+        Ok(())
+    }
+
+    /// `manager operation second fields`, one for each entry.
+    fn owners(&self) -> Vec<String> {
+        let entries = self.managed.clone().encode().unwrap_or_default();
+        let show = |entry: &Value| {
+            let fields = FieldSet::from_v1(entry.get("fieldsV1").expect("fields")).expect("well formed");
+            let paths: Vec<String> = fields.paths().iter().map(|path| crate::Path(path).to_string()).collect();
+            let text = |key| entry.str_at(&[key]);
+            let second = text("time").get(17..19).unwrap_or("-");
+            format!("{} {} {second} {}", text("manager"), text("operation"), paths.join(" "))
+        };
+        entries.as_list().unwrap_or(&[]).iter().map(show).collect()
+    }
+
+    fn data(&self) -> Value {
+        self.object.get("data").cloned().unwrap_or_default()
+    }
+}
+
+#[test]
+fn a_writer_owns_what_it_changes() {
+    let mut world = World::created("u", value!({"a": "1", "b": "1"}));
+    assert_eq!(world.owners(), ["u Update 01 .data .data.a .data.b"]);
+    world.update("v", value!({"a": "2", "b": "1", "c": "1"}));
+    assert_eq!(world.owners(), ["u Update 01 .data .data.b", "v Update 02 .data.a .data.c"]);
+    world.update("w", value!({"a": "2", "b": "1", "c": "1"}));
+    assert_eq!(world.owners().len(), 2, "who changes nothing owns nothing");
+    world.update("v", value!({"c": "1"}));
+    assert_eq!(world.owners(), ["u Update 01 .data", "v Update 02 .data.c"], "what is gone is nobody's");
+}
+
+#[test]
+fn applying_asks_first() {
+    let mut world = World::created("u", value!({"a": "1", "b": "1"}));
+    let refusal = world.apply("x", value!({"a": "2"}), false).expect_err("owned");
+    assert_eq!(refusal, "Apply failed with 1 conflict: conflict with \"u\" using v1: .data.a");
+    world.apply("x", value!({"a": "1"}), false).expect("the same value is shared");
+    assert_eq!(world.owners(), ["x Apply - .data.a", "u Update 01 .data .data.a .data.b"]);
+    world.apply("y", value!({"a": "2"}), true).expect("forced");
+    assert_eq!(world.owners(), ["y Apply 04 .data.a", "u Update 01 .data .data.b"]);
+    let refusal = world.apply("x", value!({"a": "3", "b": "2"}), false).expect_err("owned by two");
+    assert_eq!(
+        refusal,
+        "Apply failed with 2 conflicts: conflicts with \"u\" using v1:\n- .data.b\nconflicts with \"y\":\n- .data.a"
+    );
+}
+
+#[test]
+fn what_is_applied_no_more_goes_unless_another_owns_it() {
+    let mut world = World::new();
+    world.apply("x", value!({"a": "1", "b": "1"}), false).expect("new");
+    world.apply("y", value!({"b": "1", "c": "1"}), false).expect("shared");
+    world.apply("x", value!({"d": "1"}), false).expect("its own");
+    assert_eq!(world.data(), value!({"b": "1", "c": "1", "d": "1"}));
+    world.apply("y", value!({}), false).expect("its own");
+    assert_eq!(world.data(), value!({"d": "1"}));
+    let before = (world.object.clone(), world.owners());
+    world.apply("x", value!({"d": "1"}), false).expect("again");
+    assert_eq!((world.object.clone(), world.owners()), before);
+}
+
+#[test]
+fn who_was_not_tracked_owns_what_was_before() {
+    let mut world = World::new();
+    world.object.set_at(&["data"], value!({"a": "1"}));
+    world.update("u", value!({"a": "2"}));
+    assert!(world.owners().is_empty());
+    let refusal = world.apply("x", value!({"a": "1"}), false).expect_err("owned");
+    assert!(refusal.contains("conflict with \"before-first-apply\" using v1: .data.a"), "{refusal}");
+}
+
+#[test]
+fn kubectl_takes_over_what_it_applied_from_its_side() {
+    let mut world = World::created("kubectl-client-side-apply", value!({"a": "1", "b": "1"}));
+    let applied = r#"{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a"},"data":{"a":"1"}}"#;
+    world.object.set_at(&["metadata", "annotations", last_applied::ANNOTATION], applied);
+    assert!(world.apply("other", value!({"a": "2"}), false).is_err());
+    world.apply("kubectl", value!({"a": "2"}), false).expect("its own");
+    let refusal = world.apply("kubectl", value!({"a": "2", "b": "2"}), false).expect_err("never applied");
+    assert!(refusal.ends_with(".data.b"), "{refusal}");
+}
+
+#[test]
+fn the_oldest_updaters_are_folded() {
+    let mut world = World::created("u00", value!({"k00": "1"}));
+    for at in 1..13 {
+        let mut data = world.data();
+        data.set_at(&[&format!("k{at:02}")], "1");
+        world.update(&format!("u{at:02}"), data);
+    }
+    let owners = world.owners();
+    assert_eq!(owners.len(), 10);
+    assert_eq!(owners[0], "ancient-changes Update 04 .data .data.k00 .data.k01 .data.k02 .data.k03");
+    assert_eq!(owners[9], "u12 Update 13 .data.k12");
+}
+
+#[test]
+fn managers_of_other_versions_are_asked_in_theirs() {
+    let mut world = World::created("u", value!({"a": "1"}));
+    let moved = value!([{"manager": "u", "operation": "Update", "apiVersion": "v2", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:values": {"f:a": {}}}},
+        {"manager": "gone", "operation": "Update", "apiVersion": "v0", "fieldsType": "FieldsV1", "fieldsV1": {"f:x": {}}}]);
+    world.managed = Managed::decode_untrusted(moved.as_list().expect("a list")).expect("well formed");
+    let refusal = world.apply("x", value!({"a": "2"}), false).expect_err("owned");
+    assert_eq!(
+        refusal,
+        "Apply failed with 1 conflict: conflict with \"u\" using v2: .data.a".replace(".data", ".values")
+    );
+    world.apply("x", value!({"a": "2"}), true).expect("forced");
+    assert_eq!(world.owners(), ["x Apply 03 .data.a"]);
+}
+
+#[test]
+fn what_a_strategy_resets_is_never_owned() {
+    let mut world = World::new();
+    let mut reset = FieldSet::new();
+    reset.insert(&[PathElement::field("data")]);
+    world.kinds = Kinds(Ignored::All(reset));
+    world.update_as("u", value!({"a": "1"}), true);
+    assert!(world.owners().is_empty());
+}
+
+#[test]
+fn entries_that_cannot_be_read() {
+    let good = value!({"manager": "a", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": {"f:x": {}}});
+    let rows = [
+        ("operation", Value::from("apply")),
+        ("apiVersion", Value::from("")),
+        ("fieldsType", Value::from("FieldsV2")),
+        ("fieldsV1", value!({"f:x": {"k:[": {}}})),
+    ];
+    assert!(Managed::decode_untrusted(std::slice::from_ref(&good)).is_ok());
+    for (key, wrong) in rows {
+        let mut entry = good.clone();
+        entry.set_at(&[key], wrong);
+        assert!(Managed::decode_untrusted(&[entry]).is_err(), "{key}");
+    }
+    assert!(is_reset(Some(&value!([]))) && is_reset(Some(&value!([{}]))));
+    assert!(!is_reset(None) && !is_reset(Some(&value!([{}, {}]))));
+}
+
+#[test]
+fn a_scale_takes_replicas_from_who_owns_them() {
+    let entries = value!([{"manager": "a", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {"f:replicas": {}, "f:paused": {}}}}]);
+    let parent = Managed::decode(entries.as_list().expect("a list")).expect("well formed");
+    let mapping = Mapping { versions: &["apps/v1"], replicas: &["spec", "replicas"], api_version: "apps/v1" };
+    let scale = mapping.to_scale(&parent).expect("well formed");
+    assert_eq!(scale.entries().len(), 1);
+    let kept = mapping.to_parent(parent.clone(), scale).expect("well formed");
+    assert_eq!(kept.encode(), Some(entries));
+    let taken = mapping.to_parent(parent, Managed::default()).expect("well formed").encode().expect("one");
+    assert_eq!(
+        taken.as_list().map(|list| list[0].get("fieldsV1").cloned()),
+        Some(Some(value!({"f:spec": {"f:paused": {}}})))
+    );
+}

@@ -1,0 +1,142 @@
+//! Who owns what after a write: the steps that updates and applies share, and the whole of updates.
+//!
+//! Objects are compared once for each version that a manager wrote. A set that no change touches is not even parsed.
+
+use super::cap::fold_oldest;
+use super::conflict::{Conflict, Conflicts};
+use super::entry::{Entry, InvalidEntry, Managed, Manager, Operation};
+use super::{Error, Write, strip_meta};
+use crate::field_set::FieldSet;
+use crate::typed::{self, Comparison};
+use pintle_schema::{Str, Value};
+
+impl Write<'_> {
+    /// The managers of an object after an update: the writer owns what it added or changed, and what is not there any more
+    /// nobody owns. Objects that are not tracked stay so; a new one (`created`) is tracked.
+    ///
+    /// # Errors
+    /// The objects or the managers cannot be read.
+    pub fn update(&self, live: &Value, new: &Value, managed: Managed, created: bool) -> Result<Managed, Error> {
+        if managed.is_empty() && !created {
+            return Ok(managed);
+        }
+        self.track(live, new, managed, self.manager)
+    }
+
+    /// The same whether or not the object was tracked, in the name of a manager.
+    pub(super) fn track(&self, live: &Value, new: &Value, managed: Managed, manager: &str) -> Result<Managed, Error> {
+        let name = if manager.is_empty() { "unknown" } else { manager };
+        let writer = Manager::new(name, Operation::Update, self.api_version, self.subresource);
+        let mut managed = self.reconcile(managed)?;
+        let changes = self.settle(live, new, &mut managed, None, true)?;
+        let ignored = self.versions.ignored(self.api_version);
+        let taken = strip_meta(ignored.strip(changes.modified.union(&changes.added).difference(&changes.removed)));
+        if !taken.is_empty() {
+            let mut entry = match managed.remove(&writer) {
+                Some(mut former) => {
+                    let union = taken.union(former.fields()?);
+                    former.set_fields(union);
+                    former
+                }
+                None => Entry::new(writer, self.api_version, taken),
+            };
+            entry.api_version = Str::new(self.api_version);
+            entry.time = Some(Str::new(self.now));
+            managed.put(entry);
+        }
+        fold_oldest(&mut managed)?;
+        Ok(managed)
+    }
+
+    /// Leaves out managers of versions that are gone, and brings sets that were parsed into the form of the schema as it is now.
+    pub(super) fn reconcile(&self, mut managed: Managed) -> Result<Managed, Error> {
+        managed.entries_mut().retain(|entry| self.versions.schema(&entry.api_version).is_some());
+        for entry in managed.entries_mut().iter_mut().filter(|entry| entry.is_parsed()) {
+            self.reconcile_entry(entry)?;
+        }
+        Ok(managed)
+    }
+
+    fn reconcile_entry(&self, entry: &mut Entry) -> Result<(), Error> {
+        let Some(schema) = self.versions.schema(&entry.api_version) else { return Ok(()) };
+        if let Some(fields) = typed::reconcile_with_schema(schema, entry.fields()?) {
+            entry.set_fields(fields);
+        }
+        Ok(())
+    }
+
+    /// Takes from all managers but one what a write changed or removed. Returns the changes in the writer's version.
+    ///
+    /// # Errors
+    /// Without `force`, others own what was changed.
+    pub(super) fn settle(
+        &self,
+        live: &Value,
+        new: &Value,
+        managed: &mut Managed,
+        writer: Option<&Manager>,
+        force: bool,
+    ) -> Result<Comparison, Error> {
+        let own = self.compare(live, new, self.api_version)?;
+        let mut compared: Vec<(Str, Comparison)> =
+            vec![(Str::new(self.api_version), self.versions.ignored(self.api_version).strip_changes(own.clone()))];
+        let mut conflicts = Conflicts::default();
+        let mut lost: Vec<(usize, FieldSet)> = Vec::new();
+        for (at, entry) in managed.entries_mut().iter_mut().enumerate() {
+            if writer == Some(&entry.manager) {
+                continue;
+            }
+            let known = compared.iter().position(|(version, _)| *version == entry.api_version);
+            let known = match known {
+                Some(known) => known,
+                None => {
+                    let changes = self.compare(live, new, &entry.api_version)?;
+                    let changes = self.versions.ignored(&entry.api_version).strip_changes(changes);
+                    compared.push((entry.api_version.clone(), changes));
+                    compared.len() - 1
+                }
+            };
+            let changes = &compared[known].1;
+            if changes.is_same() || entry.is_empty() {
+                continue;
+            }
+            if !entry.is_parsed() {
+                self.reconcile_entry(entry)?;
+            }
+            let written = changes.modified.union(&changes.added);
+            let fields = entry.fields()?;
+            let contested = fields.intersection(&written);
+            let left = fields.difference(&contested).difference(&changes.removed);
+            if left != *fields {
+                lost.push((at, left));
+            }
+            if !contested.is_empty() {
+                conflicts.0.extend(
+                    contested.paths().into_iter().map(|path| Conflict { manager: entry.manager.clone(), path }),
+                );
+            }
+        }
+        if !force && !conflicts.0.is_empty() {
+            conflicts.0.sort_by(|a, b| a.manager.order(&b.manager));
+            return Err(Error::Conflicts(conflicts));
+        }
+        for (at, left) in lost {
+            managed.entries_mut()[at].set_fields(left);
+        }
+        managed.entries_mut().retain(|entry| !entry.is_empty());
+        Ok(own)
+    }
+
+    fn compare(&self, live: &Value, new: &Value, api_version: &str) -> Result<Comparison, Error> {
+        let schema = self.versions.schema(api_version).ok_or(Error::NoSuchVersion)?;
+        let live = self.versions.convert(live, self.api_version, api_version);
+        let new = self.versions.convert(new, self.api_version, api_version);
+        Ok(typed::compare(schema, &live, &new)?)
+    }
+}
+
+impl From<InvalidEntry> for Error {
+    fn from(_: InvalidEntry) -> Self {
+        Error::InvalidEntry
+    }
+}

@@ -1,0 +1,48 @@
+//! `Versions`: what the upkeep of managed fields must be told about a kind: its versions and how they convert.
+//!
+//! Whoever knows kinds implements it; nothing here knows any.
+
+use crate::field_set::FieldSet;
+use crate::typed::Comparison;
+use pintle_schema::{Struct, Value};
+use std::borrow::Cow;
+
+/// The versions of a kind.
+pub trait Versions {
+    /// The schema of a version; `None` when there is no such version any more.
+    fn schema(&self, api_version: &str) -> Option<&Struct>;
+
+    /// An object in another version. Both have a schema.
+    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Cow<'v, Value>;
+
+    /// The fields of a version that nobody comes to own through this request.
+    fn ignored(&self, api_version: &str) -> &Ignored;
+}
+
+/// Fields whose owners are not tracked.
+#[derive(Clone, Debug)]
+pub enum Ignored {
+    Nothing,
+    /// These and all below them.
+    All(FieldSet),
+}
+
+impl Ignored {
+    /// The fields of a set that are tracked.
+    pub fn strip(&self, fields: FieldSet) -> FieldSet {
+        match self {
+            Ignored::Nothing => fields,
+            Ignored::All(ignored) if fields.is_empty() || ignored.is_empty() => fields,
+            Ignored::All(ignored) => fields.recursive_difference(ignored),
+        }
+    }
+
+    /// The changes of tracked fields.
+    pub fn strip_changes(&self, changes: Comparison) -> Comparison {
+        Comparison {
+            added: self.strip(changes.added),
+            modified: self.strip(changes.modified),
+            removed: self.strip(changes.removed),
+        }
+    }
+}

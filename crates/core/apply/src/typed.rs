@@ -1,0 +1,26 @@
+//! Objects under a schema: which fields they have, how two differ, and their structured merge.
+//!
+//! Every walk takes a [`Node`], the type of the root: mostly a struct's schema, or [`Node::DEDUCED`] for objects that
+//! nothing is known of. Walks read values as they are and never change their input; what they make is not canonical.
+
+mod compare;
+mod element;
+mod error;
+mod fields;
+mod lookup;
+mod merge;
+mod node;
+mod reconcile;
+mod remove;
+#[cfg(test)]
+mod tests;
+mod validate;
+
+pub use compare::{Comparison, compare};
+pub use error::{TypedError, TypedErrors};
+pub use fields::fields_of;
+pub use merge::merge;
+pub use node::Node;
+pub use reconcile::{ensure_named_fields_are_members, reconcile_with_schema};
+pub use remove::{extract_items, remove_items};
+pub use validate::{Duplicates, validate};

@@ -1,0 +1,57 @@
+//! Items of associative lists and sets, and the path elements that tell them apart.
+//!
+//! The texts are the reference's, for they reach clients.
+
+use super::node::{Chosen, KeyNames, ListMode, ListNode, Node, key_default};
+use crate::go_text::quoted;
+use crate::path_element::PathElement;
+use pintle_schema::Value;
+
+/// The element that names an item of a list that is not atomic.
+pub(super) fn of_item(list: &ListNode<'_>, item: &Value) -> Result<PathElement, String> {
+    match list.kind {
+        ListMode::Atomic => Err("invalid indexing of non-associative list".to_owned()),
+        ListMode::Set => of_set_item(item).map_err(str::to_owned),
+        ListMode::Keyed(keys) => of_keyed_item(list.elem, keys, item),
+    }
+}
+
+fn of_set_item(item: &Value) -> Result<PathElement, &'static str> {
+    match item {
+        Value::Map(_) => Err("associative list without keys has an element that's a map type"),
+        Value::List(_) => Err("not supported: associative list with lists as elements"),
+        Value::Null => Err("associative list without keys has an element that's an explicit null"),
+        scalar => Ok(PathElement::Value(scalar.clone())),
+    }
+}
+
+fn of_keyed_item(elem: Node<'_>, keys: KeyNames<'_>, item: &Value) -> Result<PathElement, String> {
+    let map = match item {
+        Value::Map(map) => map,
+        Value::Null => return Err("associative list with keys may not have a null element".to_owned()),
+        _ => return Err("associative list with keys may not have non-map elements".to_owned()),
+    };
+    let mut fields = Vec::with_capacity(keys.len());
+    for name in (0..keys.len()).map_while(|at| keys.get(at)) {
+        let value = match map.get(&name) {
+            Some(value) => Some(value.clone()),
+            None => match elem.atom().choose(item) {
+                Chosen::Map(declared) => declared.field(&name).and_then(key_default),
+                _ => {
+                    let why = "associative list may not have non-map types";
+                    return Err(format!("couldn't find default value for {name}: {why}"));
+                }
+            },
+        };
+        // A key that is left out is left out of the element too: that is an item of its own.
+        fields.extend(value.map(|value| (name, value)));
+    }
+    if fields.is_empty() {
+        let names: Vec<String> = (0..keys.len()).map_while(|at| keys.get(at)).map(|name| quoted(&name)).collect();
+        return Err(format!(
+            "associative list with keys has an element that omits all key fields [{}] (and doesn't have default values for any key fields)",
+            names.join(" ")
+        ));
+    }
+    Ok(PathElement::key(fields))
+}

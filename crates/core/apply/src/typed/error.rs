@@ -1,0 +1,52 @@
+//! `TypedErrors`: why a value does not fit its schema, in the reference's words.
+//!
+//! Paths are relative to the root that the walk began at; nothing here names the object.
+
+use std::fmt;
+
+/// One field that does not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TypedError {
+    /// The path as conflicts show it, empty for the root.
+    pub path: String,
+    pub message: String,
+}
+
+/// All that a walk found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TypedErrors(pub Vec<TypedError>);
+
+impl TypedErrors {
+    pub(super) fn push(&mut self, path: impl fmt::Display, message: impl Into<String>) {
+        self.0.push(TypedError { path: path.to_string(), message: message.into() });
+    }
+
+    /// An error unless nothing was found.
+    pub(super) fn checked(self) -> Result<(), TypedErrors> {
+        if self.0.is_empty() { Ok(()) } else { Err(self) }
+    }
+}
+
+impl fmt::Display for TypedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.path.as_str() {
+            "" => f.write_str(&self.message),
+            path => write!(f, "{path}: {}", self.message),
+        }
+    }
+}
+
+impl fmt::Display for TypedErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [only] => only.fmt(f),
+            several => {
+                f.write_str("errors:")?;
+                several.iter().try_for_each(|error| write!(f, "\n  {error}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for TypedError {}
+impl std::error::Error for TypedErrors {}

@@ -1,0 +1,64 @@
+//! `fields_of`: the set of fields that an object has.
+//!
+//! Built level by level, so that no path is ever walked from the root. Allocates what the set keeps and little more.
+
+use super::element;
+use super::error::TypedErrors;
+use super::node::{Chosen, ListMode, ListNode, MapNode, Node};
+use crate::field_set::{Entry, FieldSet};
+use crate::path_element::PathElement;
+use pintle_schema::{Map, Value};
+
+/// The fields that an object has: leaves, empty and null values, list items, and keys that no schema names.
+///
+/// # Errors
+/// The object has fields that its schema does not declare.
+pub fn fields_of<'s>(schema: impl Into<Node<'s>>, value: &Value) -> Result<FieldSet, TypedErrors> {
+    let mut errors = TypedErrors::default();
+    let (_, fields) = walk(schema.into(), value, &mut errors);
+    errors.checked()?;
+    Ok(fields)
+}
+
+/// Whether the value is a leaf, and the fields below it.
+fn walk(node: Node<'_>, value: &Value, errors: &mut TypedErrors) -> (bool, FieldSet) {
+    match node.atom().choose(value) {
+        Chosen::Scalar(_) => (true, FieldSet::new()),
+        Chosen::Map(MapNode { atomic: true, .. }) | Chosen::List(ListNode { kind: ListMode::Atomic, .. }) => {
+            (true, FieldSet::new())
+        }
+        Chosen::Map(map) => (false, value.as_map().map(|value| of_map(&map, value, errors)).unwrap_or_default()),
+        Chosen::List(list) => (false, value.as_list().map(|items| of_list(&list, items, errors)).unwrap_or_default()),
+        Chosen::None => {
+            errors.push("", "schema error: invalid atom: inlined");
+            (false, FieldSet::new())
+        }
+    }
+}
+
+fn of_map(map: &MapNode<'_>, value: &Map, errors: &mut TypedErrors) -> FieldSet {
+    let mut entries = Vec::with_capacity(value.len());
+    for (key, item) in value.iter() {
+        let (node, is_declared) = map.child(key);
+        let (is_leaf, children) = walk(node, item, errors);
+        let is_empty = match item {
+            Value::Null => true,
+            Value::Map(map) => map.is_empty(),
+            _ => false,
+        };
+        let is_member = is_leaf || is_empty || !is_declared;
+        entries.push(Entry { element: PathElement::Field(key.clone()), is_member, children });
+    }
+    FieldSet::from_entries(entries)
+}
+
+/// Items that are there more than once are members without what they hold.
+fn of_list(list: &ListNode<'_>, items: &[Value], errors: &mut TypedErrors) -> FieldSet {
+    let mut entries: Vec<Entry> = Vec::with_capacity(items.len());
+    for item in items {
+        let Ok(element) = element::of_item(list, item) else { continue };
+        let (_, children) = walk(list.elem, item, errors);
+        entries.push(Entry { element, is_member: true, children });
+    }
+    FieldSet::from_items(entries)
+}

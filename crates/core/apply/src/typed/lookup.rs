@@ -1,0 +1,46 @@
+//! `Lookup`: the keys of a map, found without scanning it when it is large.
+//!
+//! Structs have few keys; maps of the API may have as many as fit a request, in any order.
+
+use pintle_schema::{Map, Str, Value};
+
+/// Up to here scanning is as fast as anything.
+const FEW: usize = 16;
+
+pub(super) struct Lookup<'a> {
+    entries: &'a [(Str, Value)],
+    /// The entries sorted by key, when they are many.
+    sorted: Vec<&'a (Str, Value)>,
+}
+
+impl<'a> Lookup<'a> {
+    pub fn new(map: Option<&'a Map>) -> Self {
+        let entries = map.map(Map::entries).unwrap_or_default();
+        let mut sorted = Vec::new();
+        if entries.len() > FEW {
+            sorted.extend(entries);
+            sorted.sort_by(|(a, _), (b, _)| a.cmp(b));
+        }
+        Lookup { entries, sorted }
+    }
+
+    pub fn entries(&self) -> &'a [(Str, Value)] {
+        self.entries
+    }
+
+    /// The value of a key. `near` is where it is expected: canonical objects have their keys in one order, so that
+    /// mostly a key stands behind the one that was found before.
+    pub fn get(&self, near: &mut usize, key: &str) -> Option<&'a Value> {
+        if let Some((_, value)) = self.entries.get(*near).filter(|(other, _)| other == key) {
+            *near += 1;
+            return Some(value);
+        }
+        if !self.sorted.is_empty() {
+            let at = self.sorted.binary_search_by(|(other, _)| other.as_str().cmp(key)).ok()?;
+            return Some(&self.sorted[at].1);
+        }
+        let at = self.entries.iter().position(|(other, _)| other == key)?;
+        *near = at + 1;
+        Some(&self.entries[at].1)
+    }
+}

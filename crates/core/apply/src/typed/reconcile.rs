@@ -1,0 +1,70 @@
+//! Field sets held against a schema: named fields made members, and sets kept from before a schema changed.
+//!
+//! Values play no part here. A set that needs no change costs a walk and no allocation.
+
+use super::node::{Chosen, ListMode, ListNode, MapNode, Node};
+use crate::field_set::{Entry, FieldSet};
+use crate::path_element::PathElement;
+use pintle_schema::Value;
+
+/// The set with every declared field that it has paths below made a member.
+pub fn ensure_named_fields_are_members<'s>(schema: impl Into<Node<'s>>, set: &FieldSet) -> FieldSet {
+    named(schema.into(), set)
+}
+
+fn named(node: Node<'_>, set: &FieldSet) -> FieldSet {
+    let atom = node.atom();
+    let entry = |entry: &Entry| {
+        let (node, is_declared) = match (&entry.element, &atom.map, &atom.list) {
+            (PathElement::Field(name), Some(map), _) => map.child(name),
+            (PathElement::Key(_), _, Some(list)) => (list.elem, false),
+            _ => (Node::Undeclared, false),
+        };
+        Entry {
+            element: entry.element.clone(),
+            is_member: entry.is_member || is_declared,
+            children: named(node, &entry.children),
+        }
+    };
+    FieldSet::from_entries(set.entries().iter().map(entry).collect())
+}
+
+/// Makes a set of what a schema has since declared atomic: who owned parts of such a value now owns the value. `None`
+/// when nothing changes. What became granular stays as it was owned.
+pub fn reconcile_with_schema<'s>(schema: impl Into<Node<'s>>, set: &FieldSet) -> Option<FieldSet> {
+    reconcile(schema.into(), set)
+}
+
+fn reconcile(node: Node<'_>, set: &FieldSet) -> Option<FieldSet> {
+    // Without a value at hand, a place that takes several forms counts as a map.
+    let form = node.atom().choose(&Value::Null);
+    let below = |element: &PathElement| match &form {
+        Chosen::Map(map) if !map.is_deduced() => match element {
+            PathElement::Field(name) => map.child(name).0,
+            _ => map.elem,
+        },
+        Chosen::List(list) => list.elem,
+        _ => Node::Undeclared,
+    };
+    let mut changed: Option<Vec<Entry>> = None;
+    for (at, entry) in set.entries().iter().enumerate().filter(|(_, entry)| !entry.children.is_empty()) {
+        let node = below(&entry.element);
+        let (is_member, children) = match is_atomic(node) {
+            true => (true, Some(FieldSet::new())),
+            false => (entry.is_member, reconcile(node, &entry.children)),
+        };
+        if let Some(children) = children {
+            let entries = changed.get_or_insert_with(|| set.entries().to_vec());
+            entries[at] = Entry { element: entry.element.clone(), is_member, children };
+        }
+    }
+    changed.map(FieldSet::from_entries)
+}
+
+fn is_atomic(node: Node<'_>) -> bool {
+    match node.atom().choose(&Value::Null) {
+        Chosen::Map(map @ MapNode { atomic: true, .. }) => !map.is_deduced(),
+        Chosen::List(ListNode { kind: ListMode::Atomic, .. }) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,96 @@
+//! `remove_items` and `extract_items`: an object without some of its fields, and with only these.
+//!
+//! Where nothing is left of a list or map, null is left: whoever stores the object decodes it anew.
+
+use super::element;
+use super::fields::fields_of;
+use super::node::{Chosen, ListMode, ListNode, MapNode, Node};
+use crate::field_set::{Entry, FieldSet};
+use crate::path_element::PathElement;
+use pintle_schema::{Map, Value};
+
+/// The object without the fields of a set, nor what is below them. What an atomic list or map holds stays or goes as
+/// one.
+pub fn remove_items<'s>(schema: impl Into<Node<'s>>, value: Value, items: &FieldSet) -> Value {
+    remove(schema.into(), value, items)
+}
+
+/// Only the fields of a set, with what is below them when nothing below is in the set. Keys of list items are kept.
+pub fn extract_items<'s>(schema: impl Into<Node<'s>>, value: &Value, items: &FieldSet) -> Value {
+    let schema = schema.into();
+    let Ok(present) = fields_of(schema, value) else { return extract(schema, value, items) };
+    let mut with_keys = items.clone();
+    items.for_each(|path| {
+        if !present.contains(path) {
+            return;
+        }
+        for (at, element) in path.iter().enumerate() {
+            let PathElement::Key(keys) = element else { continue };
+            for (name, _) in keys {
+                let mut key_path = path[..=at].to_vec();
+                key_path.push(PathElement::Field(name.clone()));
+                with_keys.insert(&key_path);
+            }
+        }
+    });
+    extract(schema, value, &with_keys)
+}
+
+fn remove(node: Node<'_>, value: Value, items: &FieldSet) -> Value {
+    match (node.atom().choose(&value), value) {
+        (Chosen::Map(map), Value::Map(entries)) if !map.atomic => {
+            let mut kept = Map::with_capacity(entries.len());
+            for (key, value) in entries {
+                let value = match items.field(&key) {
+                    None => value,
+                    Some(entry) if entry.is_member => continue,
+                    Some(entry) => remove(map.child(&key).0, value, &entry.children),
+                };
+                kept.push(key, value);
+            }
+            if kept.is_empty() { Value::Null } else { Value::Map(kept) }
+        }
+        (Chosen::List(list), Value::List(values)) if !matches!(list.kind, ListMode::Atomic) => {
+            let keep =
+                |value: Value| match element::of_item(&list, &value).ok().and_then(|element| items.entry(&element)) {
+                    None => Some(value),
+                    Some(entry) if entry.is_member => None,
+                    Some(entry) => Some(remove(list.elem, value, &entry.children)),
+                };
+            let kept: Vec<Value> = values.into_iter().filter_map(keep).collect();
+            if kept.is_empty() { Value::Null } else { Value::List(kept) }
+        }
+        (Chosen::Scalar(_), value) => value,
+        _ => Value::Null,
+    }
+}
+
+fn extract(node: Node<'_>, value: &Value, items: &FieldSet) -> Value {
+    match (node.atom().choose(value), value) {
+        (Chosen::Map(MapNode { atomic: true, .. }), Value::Map(_)) => value.clone(),
+        (Chosen::List(ListNode { kind: ListMode::Atomic, .. }), Value::List(_)) => value.clone(),
+        (Chosen::Map(map), Value::Map(entries)) if !entries.is_empty() => {
+            let mut kept = Map::new();
+            for (key, value) in entries.iter() {
+                let Some(entry) = items.field(key) else { continue };
+                kept.push(key.clone(), extract_entry(map.child(key).0, value, entry));
+            }
+            if kept.is_empty() { Value::Null } else { Value::Map(kept) }
+        }
+        (Chosen::List(list), Value::List(values)) if !values.is_empty() => {
+            let keep = |value| {
+                let entry = items.entry(&element::of_item(&list, value).ok()?)?;
+                Some(extract_entry(list.elem, value, entry))
+            };
+            let kept: Vec<Value> = values.iter().filter_map(keep).collect();
+            if kept.is_empty() { Value::Null } else { Value::List(kept) }
+        }
+        (Chosen::Scalar(_), _) | (_, Value::Map(_) | Value::List(_)) => value.clone(),
+        _ => Value::Null,
+    }
+}
+
+/// A member that nothing in the set lies below is taken whole.
+fn extract_entry(node: Node<'_>, value: &Value, entry: &Entry) -> Value {
+    if entry.children.is_empty() { value.clone() } else { extract(node, value, &entry.children) }
+}

@@ -1,0 +1,296 @@
+//! Field sets and structured merge hold their laws, on thousands of seeded random schemas and objects.
+//!
+//! Sets are checked against a plain set of paths. A failure prints what it was about; seeds are fixed.
+
+use pintle_apply::typed::{Comparison, Duplicates, compare, fields_of, merge, remove_items, validate};
+use pintle_apply::{FieldSet, Path, PathElement};
+use pintle_schema::{Field, Form, Keys, List, ListKind, MapType, Presence, Ref, Slice, Str, Struct, Text, Type, Value};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+type Model = BTreeSet<Vec<PathElement>>;
+
+struct Random(u64);
+
+impl Random {
+    /// A number below `limit` (xorshift64*).
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % limit.max(1)
+    }
+
+    fn element(&mut self) -> PathElement {
+        let number = self.below(3) as i64;
+        match self.below(6) {
+            0 => PathElement::Index(number),
+            1 => PathElement::Value(Value::Int(number)),
+            2 => PathElement::key(vec![
+                (Str::new_static("k"), Value::Int(number)),
+                (Str::new_static("a"), Value::from("x")),
+            ]),
+            _ => PathElement::field(["a", "b", "c"][number as usize]),
+        }
+    }
+
+    fn paths(&mut self) -> Model {
+        (0..self.below(8)).map(|_| (0..=self.below(3)).map(|_| self.element()).collect()).collect()
+    }
+
+    fn field_type(&mut self, depth: usize) -> (Type, Option<bool>) {
+        let composite = if depth == 0 { 0 } else { self.below(8) };
+        let list = |elem, kind| Type::List(Ref::Shared(Arc::new(List { elem, kind, declared: true })));
+        match composite {
+            3 => (list(Type::String, ListKind::Set), None),
+            4 => (list(Type::Int32, ListKind::Atomic), None),
+            5 => {
+                let keys = Keys::Shared(Arc::new([Arc::from("key")]));
+                (list(Type::Struct(Ref::Shared(Arc::new(self.schema(depth - 1, true)))), ListKind::Map(keys)), None)
+            }
+            6 => {
+                let (elem, _) = self.field_type(depth - 1);
+                let atomic = [None, Some(true), Some(false)][self.below(3)];
+                (Type::Map(Ref::Shared(Arc::new(MapType { elem }))), atomic)
+            }
+            7 => {
+                let atomic = [None, Some(true), Some(false)][self.below(3)];
+                (Type::Struct(Ref::Shared(Arc::new(self.schema(depth - 1, false)))), atomic)
+            }
+            _ => ([Type::String, Type::Int32, Type::Json, Type::RawExtension][self.below(4)].clone(), None),
+        }
+    }
+
+    fn schema(&mut self, depth: usize, keyed: bool) -> Struct {
+        let names = ["a", "b", "c", "d", "key"];
+        let mut fields = Vec::new();
+        for (at, name) in names.into_iter().enumerate() {
+            let is_key = at == 4;
+            if is_key && !keyed {
+                continue;
+            }
+            let (ty, atomic) = if is_key { (Type::String, None) } else { self.field_type(depth) };
+            fields.push(field(name, ty, atomic, if is_key { Presence::Always } else { Presence::Pointer }));
+        }
+        let by_name = (0..fields.len() as u16).collect();
+        let atomic = self.below(8) == 0 && !keyed;
+        Struct {
+            name: Text::Static("Random"),
+            module: Text::Static(""),
+            doc: Text::Static(""),
+            fields: Slice::Shared(fields.into()),
+            by_name: Slice::Shared(by_name),
+            atomic,
+            form: Form::Plain,
+            rules: &[],
+            judged_first: &[],
+            preserve_unknown: false,
+        }
+    }
+
+    fn value(&mut self, ty: &Type) -> Value {
+        match ty {
+            Type::String => Value::from(["x", "y", "z"][self.below(3)]),
+            Type::Int32 => Value::Int(self.below(3) as i64),
+            Type::Struct(schema) => self.object(schema),
+            Type::Map(map) => {
+                let keys = ["p", "q", "r"];
+                Value::Map(
+                    (0..self.below(4)).map(|_| (Str::new_static(keys[self.below(3)]), self.value(&map.elem))).collect(),
+                )
+            }
+            Type::List(list) => {
+                let mut items: Vec<Value> = Vec::new();
+                for _ in 0..self.below(4) {
+                    let item = self.value(&list.elem);
+                    let is_new = items.iter().all(|other| match &list.kind {
+                        ListKind::Map(_) => other.get("key") != item.get("key"),
+                        _ => *other != item,
+                    });
+                    if is_new {
+                        items.push(item);
+                    }
+                }
+                Value::List(items)
+            }
+            _ => match self.below(3) {
+                0 => Value::Int(self.below(2) as i64),
+                1 => Value::List(vec![Value::Int(self.below(2) as i64)]),
+                _ => Value::Map([(Str::new_static("u"), Value::Int(self.below(2) as i64))].into_iter().collect()),
+            },
+        }
+    }
+
+    fn object(&mut self, schema: &Struct) -> Value {
+        let mut entries = Vec::new();
+        for field in schema.fields.iter() {
+            if field.presence == Presence::Always || self.below(2) == 0 {
+                entries.push((field.name.to_key(), self.value(&field.ty)));
+            }
+        }
+        Value::Map(entries.into_iter().collect())
+    }
+}
+
+fn field(name: &'static str, ty: Type, atomic: Option<bool>, presence: Presence) -> Field {
+    Field {
+        name: Text::Static(name),
+        proto: 0,
+        ty,
+        presence,
+        inline: false,
+        optional: true,
+        required: false,
+        nullable: false,
+        default: None,
+        doc: Text::Static(""),
+        patch_strategy: "",
+        patch_merge_key: "",
+        atomic,
+        gates: &[],
+        rules: &[],
+    }
+}
+
+fn members(set: &FieldSet) -> Model {
+    set.paths().into_iter().collect()
+}
+
+fn is_below(path: &[PathElement], parents: &Model) -> bool {
+    (1..path.len()).any(|len| parents.contains(&path[..len]))
+}
+
+#[test]
+fn sets_are_what_plain_sets_of_paths_are() {
+    let mut random = Random(7);
+    for _ in 0..4000 {
+        let (a, b) = (random.paths(), random.paths());
+        let (left, right): (FieldSet, FieldSet) = (a.iter().collect(), b.iter().collect());
+        assert_eq!(members(&left), a);
+        assert_eq!(left.len(), a.len());
+        assert_eq!(left == right, a == b);
+        assert!(b.iter().all(|path| left.contains(path) == a.contains(path)), "{left} has {right}");
+        assert_eq!(members(&left.union(&right)), &a | &b, "{left} or {right}");
+        assert_eq!(members(&left.intersection(&right)), &a & &b, "{left} and {right}");
+        assert_eq!(members(&left.difference(&right)), &a - &b, "{left} without {right}");
+        let apart: Model = (&a - &b).into_iter().filter(|path| !is_below(path, &b)).collect();
+        assert_eq!(members(&left.recursive_difference(&right)), apart, "{left} without all of {right}");
+        let has_below = |path: &Vec<_>| a.iter().any(|other| other.len() > path.len() && other.starts_with(path));
+        let leaves: Model = a.iter().filter(|path| !has_below(path)).cloned().collect();
+        assert_eq!(members(&left.leaves()), leaves, "leaves of {left}");
+        // However a set came about, equal sets are equal trees.
+        let rebuilt: FieldSet = members(&left.union(&right)).iter().rev().collect();
+        assert_eq!(left.union(&right), rebuilt);
+    }
+}
+
+#[test]
+fn what_is_stored_reads_back_to_the_same_set() {
+    let mut random = Random(11);
+    for _ in 0..4000 {
+        let set: FieldSet = random.paths().iter().collect();
+        let mut text = Vec::new();
+        set.write_v1(&mut text);
+        assert_eq!(FieldSet::from_v1_bytes(&text).as_ref(), Ok(&set), "{set}");
+        assert_eq!(FieldSet::from_v1(&set.to_v1()).as_ref(), Ok(&set), "{set}");
+        assert_eq!(pintle_codec::json::to_vec(&set.to_v1()), text, "{set}");
+    }
+}
+
+/// What texts of field sets are made of.
+const NOISE: &[u8] = br#"{}[]":,.fkvi01\x"#;
+
+#[test]
+fn any_text_reads_as_a_set_or_an_error() {
+    let mut random = Random(23);
+    for _ in 0..20_000 {
+        let set: FieldSet = random.paths().iter().collect();
+        let mut text = Vec::new();
+        set.write_v1(&mut text);
+        for _ in 0..=random.below(3) {
+            let at = random.below(text.len());
+            text[at] = NOISE[random.below(NOISE.len())];
+        }
+        let Ok(read) = FieldSet::from_v1_bytes(&text) else { continue };
+        let mut again = Vec::new();
+        read.write_v1(&mut again);
+        assert_eq!(FieldSet::from_v1_bytes(&again), Ok(read), "{}", String::from_utf8_lossy(&text));
+    }
+}
+
+/// Runs a law over random schemas, with three random objects of each.
+fn for_objects(seed: u64, law: impl Fn(&Struct, [&Value; 3])) {
+    let mut random = Random(seed);
+    for _ in 0..600 {
+        let schema = random.schema(3, false);
+        for _ in 0..5 {
+            let objects = [random.object(&schema), random.object(&schema), random.object(&schema)];
+            law(&schema, objects.each_ref());
+        }
+    }
+}
+
+fn fields(schema: &Struct, value: &Value) -> FieldSet {
+    fields_of(schema, value).unwrap_or_else(|errors| panic!("{value:?}: {errors}"))
+}
+
+fn compared(schema: &Struct, old: &Value, new: &Value) -> Comparison {
+    compare(schema, old, new).unwrap_or_else(|errors| panic!("{old:?} {new:?}: {errors}"))
+}
+
+fn merged(schema: &Struct, live: &Value, config: &Value) -> Value {
+    merge(schema, live, config).unwrap_or_else(|errors| panic!("{live:?} {config:?}: {errors}"))
+}
+
+#[test]
+fn comparing_names_every_field_that_changed() {
+    for_objects(13, |schema, [old, new, _]| {
+        assert_eq!(validate(schema, new, Duplicates::Refused), Ok(()));
+        assert!(compared(schema, old, &old.clone()).is_same());
+        let (forth, back) = (compared(schema, old, new), compared(schema, new, old));
+        assert_eq!((&forth.added, &forth.modified, &forth.removed), (&back.removed, &back.modified, &back.added));
+        let before = fields(schema, old);
+        let changed = forth.added.union(&forth.modified);
+        fields(schema, new).for_each(|path| {
+            let was_more = before.paths().iter().any(|other| other.starts_with(path));
+            assert!(was_more || changed.contains(path), "{} of {old:?} {new:?}", Path(path));
+        });
+        let known = fields(schema, old).union(&fields(schema, new));
+        forth.modified.for_each(|path| {
+            assert!(known.paths().iter().any(|other| other.starts_with(path)), "{} of {old:?} {new:?}", Path(path));
+        });
+    });
+}
+
+#[test]
+fn merging_keeps_what_is_applied_and_is_done_once() {
+    for_objects(17, |schema, [live, config, more]| {
+        let once = merged(schema, live, config);
+        assert_eq!(merged(schema, &once, config), once, "{live:?} {config:?}");
+        let kept = compared(schema, config, &once);
+        assert!(kept.modified.is_empty() && kept.removed.is_empty(), "{live:?} {config:?}");
+        let changes = compared(schema, live, &once);
+        let replaced = members(&changes.modified);
+        changes.removed.for_each(|path| assert!(is_below(path, &replaced), "{} of {live:?} {config:?}", Path(path)));
+        let (left, right) = (merged(schema, &once, more), merged(schema, live, &merged(schema, config, more)));
+        assert!(compared(schema, &left, &right).is_same(), "{live:?} {config:?} {more:?}");
+    });
+}
+
+#[test]
+fn removed_fields_are_gone_and_others_stay() {
+    for_objects(19, |schema, [object, other, _]| {
+        let (mine, theirs) = (fields(schema, object), fields(schema, other));
+        let rest = fields(schema, &remove_items(schema, object.clone(), &theirs));
+        assert!(rest.intersection(&theirs).is_empty(), "{object:?} without {theirs}");
+        let gone = members(&theirs);
+        mine.leaves().for_each(|path| {
+            assert_eq!(
+                rest.contains(path),
+                !gone.contains(path) && !is_below(path, &gone),
+                "{} of {object:?} without {theirs}",
+                Path(path)
+            );
+        });
+    });
+}

@@ -1,0 +1,114 @@
+//! Writing items.
+//!
+//! The schema is asked for what JSON does not tell apart: bytes from texts, and whole floats from integers.
+
+use super::half;
+use super::item::{ARRAY, AS_BASE64, BYTES, FALSE, MAP, NEGATIVE, NULL, PRIMITIVE, TAG, TRUE, UNSIGNED, put_head};
+use pintle_schema::{Form, Map, Struct, Type, Value, base64};
+
+pub(super) fn structure(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
+    match (schema.form, value) {
+        (Form::Plain, Value::Map(map)) => {
+            entries(map, out, |key, item, out| put(schema.field(key).map(|field| &field.ty), item, out));
+        }
+        (Form::Wrapper, value) => put(schema.fields.first().map(|field| &field.ty), value, out),
+        (_, value) => {
+            let field = schema.fields.iter().find(|field| match value {
+                Value::Map(_) => field.ty.as_struct().is_some(),
+                Value::List(_) => matches!(field.ty, Type::List(_)),
+                _ => false,
+            });
+            put(field.map(|field| &field.ty), value, out);
+        }
+    }
+}
+
+pub(super) fn list_object(schema: &Struct, list: &Value, out: &mut Vec<u8>) {
+    let Value::Map(map) = list else { return put(None, list, out) };
+    entries(map, out, |key, value, out| match value {
+        Value::List(items) if key == "items" => {
+            put_head(ARRAY, items.len() as u64, out);
+            items.iter().for_each(|item| structure(schema, item, out));
+        }
+        value => put(None, value, out),
+    });
+}
+
+/// The shorter key stands first.
+pub(super) fn event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
+    put_head(MAP, 2, out);
+    text("type", out);
+    text(kind, out);
+    text("object", out);
+    out.extend_from_slice(object);
+}
+
+fn put(ty: Option<&Type>, value: &Value, out: &mut Vec<u8>) {
+    match (ty, value) {
+        (_, Value::Null) => put_head(PRIMITIVE, NULL, out),
+        (_, Value::Bool(value)) => put_head(PRIMITIVE, if *value { TRUE } else { FALSE }, out),
+        (Some(Type::Float64), Value::Int(int)) => float(*int as f64, out),
+        (_, Value::Int(int)) => match u64::try_from(*int) {
+            Ok(int) => put_head(UNSIGNED, int, out),
+            Err(_) => put_head(NEGATIVE, !*int as u64, out),
+        },
+        (_, Value::Float(value)) => float(*value, out),
+        (Some(Type::Bytes), Value::String(text)) => {
+            let bytes = base64::decode(text).unwrap_or_default();
+            put_head(TAG, AS_BASE64, out);
+            put_head(BYTES, bytes.len() as u64, out);
+            out.extend_from_slice(&bytes);
+        }
+        (_, Value::String(value)) => text(value, out),
+        (Some(Type::Struct(schema)), value) => structure(schema, value, out),
+        (ty, Value::List(items)) => {
+            let item = match ty {
+                Some(Type::List(list)) => Some(&list.elem),
+                _ => None,
+            };
+            put_head(ARRAY, items.len() as u64, out);
+            items.iter().for_each(|value| put(item, value, out));
+        }
+        (ty, Value::Map(map)) => {
+            let item = match ty {
+                Some(Type::Map(map)) => Some(&map.elem),
+                _ => None,
+            };
+            entries(map, out, |_, value, out| put(item, value, out));
+        }
+    }
+}
+
+/// Writes a map, keys in the order of their encoded bytes: by length first.
+fn entries(map: &Map, out: &mut Vec<u8>, mut put: impl FnMut(&str, &Value, &mut Vec<u8>)) {
+    put_head(MAP, map.len() as u64, out);
+    let mut sorted: Vec<_> = map.iter().collect();
+    sorted.sort_by(|(a, _), (b, _)| (a.len(), a.as_bytes()).cmp(&(b.len(), b.as_bytes())));
+    for (key, value) in sorted {
+        text(key, out);
+        put(key, value, out);
+    }
+}
+
+fn text(text: &str, out: &mut Vec<u8>) {
+    put_head(BYTES, text.len() as u64, out);
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// The shortest float that is the same number; nothing that decodes is anything else.
+fn float(float: f64, out: &mut Vec<u8>) {
+    const HALF: u8 = PRIMITIVE << 5 | 25;
+    if !float.is_finite() {
+        return put_head(PRIMITIVE, NULL, out);
+    }
+    if let Some(half) = half::from_f64(float) {
+        out.push(HALF);
+        out.extend_from_slice(&half.to_be_bytes());
+    } else if f64::from(float as f32) == float {
+        out.push(HALF + 1);
+        out.extend_from_slice(&(float as f32).to_be_bytes());
+    } else {
+        out.push(HALF + 2);
+        out.extend_from_slice(&float.to_be_bytes());
+    }
+}

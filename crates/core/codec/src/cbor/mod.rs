@@ -1,0 +1,73 @@
+//! CBOR as the reference writes and reads it: the JSON form of an object in another encoding.
+//!
+//! Texts are byte strings; bytes, which JSON shows as base64, are byte strings under the tag that says so. What is written
+//! depends on the value alone: the shortest heads and floats, keys in the order of RFC 8949, 4.2.1.
+
+mod decode;
+mod encode;
+mod half;
+mod item;
+#[cfg(test)]
+mod tests;
+
+use crate::error::DecodeError;
+use crate::json::TypeMeta;
+use crate::{Decoded, Strictness, json};
+use pintle_schema::{Str, Struct, Value};
+
+/// The head of tag 55799, which every encoded object starts with.
+pub const SELF_DESCRIBED: &[u8; 3] = &[0xd9, 0xd9, 0xf7];
+
+/// Appends a canonical object.
+pub fn encode(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
+    out.extend_from_slice(SELF_DESCRIBED);
+    encode::structure(schema, value, out);
+}
+
+/// Appends a list whose items are of a schema.
+pub fn encode_list(item: &Struct, list: &Value, out: &mut Vec<u8>) {
+    out.extend_from_slice(SELF_DESCRIBED);
+    encode::list_object(item, list, out);
+}
+
+/// Appends the event of a watch around an encoded object.
+pub fn encode_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(SELF_DESCRIBED);
+    encode::event(kind, object, out);
+}
+
+/// Reads an object under its schema. Keys that stand twice are refused outright.
+///
+/// # Errors
+/// The input is not CBOR, breaks a limit, or a value has not the type or format of its field.
+pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
+    json::conform_json(schema, parse(bytes)?, strictness)
+}
+
+/// Reads any CBOR as the tree that its JSON would be.
+///
+/// # Errors
+/// The input is not CBOR, breaks a limit, or holds what JSON has no form for.
+pub fn parse(bytes: &[u8]) -> Result<Value, DecodeError> {
+    decode::document(bytes)
+}
+
+/// What an object says it is.
+///
+/// # Errors
+/// The input cannot be read, is no map, or one of the two is no text.
+pub fn type_meta(bytes: &[u8]) -> Result<TypeMeta, DecodeError> {
+    let value = parse(bytes)?;
+    let wrong = |what: &str, place: &str| {
+        DecodeError::WrongType(format!("cbor: cannot unmarshal {what} into Go {place}"))
+    };
+    if value.as_map().is_none() && !value.is_null() {
+        return Err(wrong(item::kind(&value), "value of type v1.TypeMeta"));
+    }
+    let text = |key: &str| match value.get(key) {
+        None | Some(Value::Null) => Ok(Str::default()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(other) => Err(wrong(item::kind(other), &format!("struct field v1.TypeMeta.{key} of type string"))),
+    };
+    Ok(TypeMeta { api_version: text("apiVersion")?, kind: text("kind")? })
+}

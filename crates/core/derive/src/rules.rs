@@ -1,0 +1,313 @@
+//! Validation tags: read by the catalogue, held against the place they stand in, and written as static rules.
+//!
+//! Nothing here knows a tag by name but for the spelling of payloads; what a tag is stands in `pintle_tags`.
+
+use crate::field::{Shape, generic, shape};
+use crate::tags::camel_case;
+use pintle_tags::{Payload, Place, Tag};
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+use syn::punctuated::Punctuated;
+use syn::{Expr, Ident, LitInt, LitStr, Path, Token, Type, parenthesized};
+
+/// A tag as it was written.
+pub struct RuleTag {
+    pub tag: &'static Tag,
+    span: Span,
+    payload: TokenStream,
+    inner: Vec<RuleTag>,
+    /// Bounds that contradict each other are found by their numbers.
+    number: Option<i64>,
+}
+
+impl RuleTag {
+    /// Reads what follows the tag's name.
+    pub fn read(name: &Ident, tag: &'static Tag, input: ParseStream) -> syn::Result<Self> {
+        let fail = |text: String| syn::Error::new(name.span(), text);
+        let wrong = || fail(format!("`{}` is written `{}`", tag.name, tag.example));
+        let mut number = None;
+        let payload = match tag.payload {
+            Payload::None => quote!(),
+            Payload::Int | Payload::Size => {
+                input.parse::<Token![=]>().map_err(|_| wrong())?;
+                let negative = input.parse::<Option<Token![-]>>()?.is_some();
+                let digits: LitInt = input.parse().map_err(|_| wrong())?;
+                let value = digits.base10_parse::<i64>()?;
+                if negative && tag.payload == Payload::Size {
+                    return Err(syn::Error::new(digits.span(), format!("`{}` cannot be negative", tag.name)));
+                }
+                number = Some(if negative { -value } else { value });
+                if negative { quote!(-#digits) } else { quote!(#digits) }
+            }
+            Payload::Text => {
+                input.parse::<Token![=]>().map_err(|_| wrong())?;
+                let text: LitStr = input.parse().map_err(|_| wrong())?;
+                quote!(#text)
+            }
+            Payload::Detail | Payload::OptionalText => {
+                let text = match input.parse::<Option<Token![=]>>()? {
+                    Some(_) => input.parse::<LitStr>().map_err(|_| wrong())?.value(),
+                    None => String::new(),
+                };
+                quote!(#text)
+            }
+            Payload::Texts => {
+                let texts: Vec<LitStr> = match input.peek(syn::token::Paren) {
+                    true => in_brackets(input)?,
+                    false => Vec::new(),
+                };
+                quote!(&[#(#texts),*])
+            }
+            Payload::Changes => {
+                let words: Vec<Ident> = if input.peek(syn::token::Paren) { in_brackets(input)? } else { Vec::new() };
+                if words.is_empty() {
+                    return Err(wrong());
+                }
+                let changes = words.iter().map(change).collect::<syn::Result<Vec<_>>>()?;
+                quote!(&[#(#changes),*])
+            }
+            Payload::Literal => {
+                input.parse::<Token![=]>().map_err(|_| wrong())?;
+                let value: Expr = input.parse().map_err(|_| wrong())?;
+                crate::emit::literal(&value)
+            }
+            Payload::Member => member(input, tag)?,
+            Payload::Pairs => {
+                let pairs: Vec<Pair> = if input.peek(syn::token::Paren) { in_brackets(input)? } else { Vec::new() };
+                if pairs.is_empty() {
+                    return Err(wrong());
+                }
+                let pairs = pairs.iter().map(|Pair(key, value)| {
+                    let key = camel_case(key);
+                    quote!((#key, #value))
+                });
+                quote!(&[#(#pairs),*])
+            }
+            Payload::Field => {
+                let Word(name) = one_in_brackets(input, &wrong)?;
+                let name = camel_case(&name);
+                quote!(#name)
+            }
+            Payload::Gate => {
+                let gate = one_in_brackets::<Ident>(input, &wrong)?.to_string();
+                quote!(#gate)
+            }
+            Payload::Since => {
+                let since: LitStr = one_in_brackets(input, &wrong)?;
+                quote!(#since)
+            }
+            Payload::Path => {
+                input.parse::<Token![=]>().map_err(|_| wrong())?;
+                let path: Path = input.parse().map_err(|_| wrong())?;
+                quote!(#path)
+            }
+            Payload::External => external(input, &wrong)?,
+        };
+        let inner = if tag.chained { chain(input, &wrong)? } else { Vec::new() };
+        Ok(RuleTag { tag, span: name.span(), payload, inner, number })
+    }
+
+    /// Holds the tag against the type it stands on; `None` when the type is another struct's.
+    fn check(&self, place: Option<Place>, ty: Option<&Type>) -> syn::Result<()> {
+        let tag = self.tag;
+        if let Some(place) = place
+            && !tag.places.meets(place)
+        {
+            let text = format!("`{}` is for {}, and this is {}", tag.name, tag.places.words(), place.words());
+            return Err(syn::Error::new(self.span, text));
+        }
+        let inner = match tag.name {
+            "each_key" => (Some(Place::STRING), None),
+            "each_val" | "item" => {
+                let elem = ty.and_then(|ty| generic(ty, "Vec").or_else(|| generic(ty, "BTreeMap")));
+                (elem.and_then(place_of), elem)
+            }
+            "subfield" => (None, None),
+            _ => (place, ty),
+        };
+        check_all(&self.inner, inner.0, inner.1)
+    }
+
+    fn emit(&self) -> TokenStream {
+        let variant = Ident::new(self.tag.variant, self.span);
+        let inner = emit(&self.inner);
+        match (self.payload.is_empty(), self.tag.chained) {
+            (true, false) => quote!(::pintle_schema::rules::Rule::#variant),
+            (false, false) => {
+                let payload = &self.payload;
+                quote!(::pintle_schema::rules::Rule::#variant(#payload))
+            }
+            (true, true) => quote!(::pintle_schema::rules::Rule::#variant(#inner)),
+            (false, true) => {
+                let payload = &self.payload;
+                quote!(::pintle_schema::rules::Rule::#variant(#payload, #inner))
+            }
+        }
+    }
+}
+
+/// A list of rules as an expression.
+pub fn emit(rules: &[RuleTag]) -> TokenStream {
+    let rules = rules.iter().map(RuleTag::emit);
+    quote!(&[#(#rules),*])
+}
+
+/// Holds the rules of a field against its type and against each other.
+pub fn check_field(rules: &[RuleTag], shape: Shape, ty: &Type) -> syn::Result<()> {
+    check_all(rules, place(shape), Some(generic(ty, "Option").unwrap_or(ty)))
+}
+
+/// Holds the rules of a struct against each other.
+pub fn check_struct(rules: &[RuleTag]) -> syn::Result<()> {
+    check_all(rules, Some(Place::STRUCT), None)
+}
+
+fn check_all(rules: &[RuleTag], place: Option<Place>, ty: Option<&Type>) -> syn::Result<()> {
+    for (at, rule) in rules.iter().enumerate() {
+        rule.check(place, ty)?;
+        for before in &rules[..at] {
+            if rule.tag.excludes.contains(&before.tag.name) {
+                let text = format!("`{}` contradicts `{}`: one of them must go", rule.tag.name, before.tag.name);
+                return Err(syn::Error::new(rule.span, text));
+            }
+            let bounds = [("minimum", "maximum"), ("min_length", "max_length"), ("min_items", "max_items")];
+            for (low, high) in bounds {
+                let (low, high) = match (before.tag.name, rule.tag.name) {
+                    (b, r) if b == low && r == high => (before.number, rule.number),
+                    (b, r) if b == high && r == low => (rule.number, before.number),
+                    _ => continue,
+                };
+                if low > high {
+                    let text = format!("`{}` contradicts `{}`: no value meets both", rule.tag.name, before.tag.name);
+                    return Err(syn::Error::new(rule.span, text));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn place_of(ty: &Type) -> Option<Place> {
+    place(shape(generic(ty, "Option").unwrap_or(ty)))
+}
+
+fn place(shape: Shape) -> Option<Place> {
+    Some(match shape {
+        Shape::List => Place::LIST,
+        Shape::Map => Place::MAP,
+        Shape::Bool => Place::BOOL,
+        Shape::Int => Place::INT,
+        Shape::String => Place::STRING,
+        // A struct, or a string or list under a name of its own: known when rules are compiled.
+        Shape::Other => return None,
+    })
+}
+
+/// A name, which may be a keyword of Rust.
+struct Word(Ident);
+
+impl syn::parse::Parse for Word {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        Ident::parse_any(input).map(Word)
+    }
+}
+
+struct Pair(Ident, LitStr);
+
+impl syn::parse::Parse for Pair {
+    fn parse(input: ParseStream) -> syn::Result<Self> {
+        let key = Ident::parse_any(input)?;
+        input.parse::<Token![=]>()?;
+        Ok(Pair(key, input.parse()?))
+    }
+}
+
+fn in_brackets<T: syn::parse::Parse>(input: ParseStream) -> syn::Result<Vec<T>> {
+    let content;
+    parenthesized!(content in input);
+    Ok(Punctuated::<T, Token![,]>::parse_terminated(&content)?.into_iter().collect())
+}
+
+fn one_in_brackets<T: syn::parse::Parse>(input: ParseStream, wrong: &dyn Fn() -> syn::Error) -> syn::Result<T> {
+    if !input.peek(syn::token::Paren) {
+        return Err(wrong());
+    }
+    let content;
+    parenthesized!(content in input);
+    let one = content.parse().map_err(|_| wrong())?;
+    if content.is_empty() { Ok(one) } else { Err(wrong()) }
+}
+
+fn chain(input: ParseStream, wrong: &dyn Fn() -> syn::Error) -> syn::Result<Vec<RuleTag>> {
+    if !input.peek(syn::token::Paren) {
+        return Err(wrong());
+    }
+    let content;
+    parenthesized!(content in input);
+    let read = |input: ParseStream| {
+        let name = Ident::parse_any(input)?;
+        let tag = pintle_tags::find(&name.to_string()).ok_or_else(|| unknown(&name))?;
+        RuleTag::read(&name, tag, input)
+    };
+    let rules: Vec<RuleTag> =
+        Punctuated::<RuleTag, Token![,]>::parse_terminated_with(&content, read)?.into_iter().collect();
+    if rules.is_empty() { Err(wrong()) } else { Ok(rules) }
+}
+
+/// The error for a name that no tag has, with the nearest one that there is.
+fn unknown(name: &Ident) -> syn::Error {
+    let names: Vec<&str> = pintle_tags::CATALOGUE.iter().map(|tag| tag.name).collect();
+    syn::Error::new(name.span(), format!("unknown rule `{name}`; known: {}", names.join(", ")))
+}
+
+fn change(word: &Ident) -> syn::Result<TokenStream> {
+    match word.to_string().as_str() {
+        "no_set" => Ok(quote!(::pintle_schema::rules::Change::NoSet)),
+        "no_unset" => Ok(quote!(::pintle_schema::rules::Change::NoUnset)),
+        "no_modify" => Ok(quote!(::pintle_schema::rules::Change::NoModify)),
+        _ => Err(syn::Error::new(word.span(), format!("`{word}` is not one of no_set, no_unset, no_modify"))),
+    }
+}
+
+fn member(input: ParseStream, tag: &Tag) -> syn::Result<TokenStream> {
+    let (mut union, mut value) = (String::new(), String::new());
+    if input.peek(syn::token::Paren) {
+        for Pair(key, text) in in_brackets::<Pair>(input)? {
+            match key.to_string().as_str() {
+                "union" => union = text.value(),
+                "value" => value = text.value(),
+                _ => {
+                    let text = format!("unknown word `{key}` in `{}`; written `{}`", tag.name, tag.example);
+                    return Err(syn::Error::new(key.span(), text));
+                }
+            }
+        }
+    }
+    Ok(quote!(::pintle_schema::rules::Member { union: #union, value: #value }))
+}
+
+fn external(input: ParseStream, wrong: &dyn Fn() -> syn::Error) -> syn::Result<TokenStream> {
+    if !input.peek(syn::token::Paren) {
+        return Err(wrong());
+    }
+    let content;
+    parenthesized!(content in input);
+    let path: Path = content.parse().map_err(|_| wrong())?;
+    let payload = match content.parse::<Option<Token![,]>>()? {
+        Some(_) if content.peek(LitStr) => {
+            let texts: Vec<LitStr> = Punctuated::<LitStr, Token![,]>::parse_terminated(&content)?.into_iter().collect();
+            match texts.as_slice() {
+                [text] => quote!(::pintle_schema::rules::Payload::Text(#text)),
+                texts => quote!(::pintle_schema::rules::Payload::Texts(&[#(#texts),*])),
+            }
+        }
+        Some(_) if !content.is_empty() => {
+            let number: Expr = content.parse()?;
+            quote!(::pintle_schema::rules::Payload::Int(#number))
+        }
+        _ => quote!(::pintle_schema::rules::Payload::None),
+    };
+    Ok(quote!(&#path, #payload))
+}

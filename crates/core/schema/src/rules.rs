@@ -1,0 +1,139 @@
+//! `Rule`: what a tag says of the values that a field may have, as static data.
+//!
+//! The derive writes these beside the fields; the validation engine compiles and runs them, the publishers show them.
+//! Rules are data: a thousand types with rules must cost no code.
+
+use crate::schema::{Literal, Type};
+use crate::value::Value;
+
+/// What kind of wrong a field is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ErrorKind {
+    Required,
+    Invalid,
+    TypeInvalid,
+    NotSupported,
+    NotFound,
+    Duplicate,
+    Forbidden,
+    TooLong,
+    TooShort,
+    TooMany,
+    TooFew,
+    Internal,
+}
+
+/// One rule, as one tag states it. Rules of a field hold in the order in which they are written.
+#[derive(Clone, Copy)]
+pub enum Rule {
+    /// Absent or zero is fine, and ends the judging of the field.
+    Optional,
+    /// Absent or zero is an error with this detail.
+    Required(&'static str),
+    /// Anything but absent or zero is an error with this detail.
+    Forbidden(&'static str),
+    /// Updates must not change the value.
+    Immutable,
+    /// What updates must not do.
+    Update(&'static [Change]),
+    Minimum(i64),
+    Maximum(i64),
+    /// In characters.
+    MinLength(u32),
+    /// In characters.
+    MaxLength(u32),
+    MaxBytes(u32),
+    MinItems(u32),
+    MaxItems(u32),
+    /// The name of a format.
+    Format(&'static str),
+    Pattern(&'static str),
+    /// The values that are allowed; those of the field's type when none is named.
+    Enum(&'static [&'static str]),
+    NotEqual(Literal),
+    /// Items of a list are distinct in these keys, or as a whole when none is named.
+    Unique(&'static [&'static str]),
+    /// Of the members of a union exactly one is set.
+    UnionMember(Member),
+    /// The field names the member of the union that is set.
+    UnionDiscriminator(&'static str),
+    /// Of the members at most one is set.
+    ZeroOrOneOf(Member),
+    /// The field chooses, by its value, what holds for fields tagged with `member`.
+    Discriminator(&'static str),
+    /// Holds while the discriminator has the value; with another value the field is forbidden unless it has rules of its own for that.
+    Member(Member, &'static [Rule]),
+    /// The item of an associative list with these keys.
+    Item(&'static [(&'static str, &'static str)], &'static [Rule]),
+    EachKey(&'static [Rule]),
+    EachVal(&'static [Rule]),
+    Subfield(&'static str, &'static [Rule]),
+    IfEnabled(&'static str, &'static [Rule]),
+    IfDisabled(&'static str, &'static [Rule]),
+    /// In the shadow since this version: run and compared, never answered.
+    Alpha(&'static str, &'static [Rule]),
+    /// Answered since this version, unless switched off.
+    Beta(&'static str, &'static [Rule]),
+    /// The rules of the field's own type do not hold here.
+    Opaque,
+    /// A function beside the type.
+    Custom(Judge),
+    /// A validator from outside, with its payload.
+    External(&'static Validator, Payload),
+}
+
+/// A change of a value that an update may be forbidden to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    NoSet,
+    NoUnset,
+    NoModify,
+}
+
+/// A member of a union, or of a set of fields of which one is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Which union of the struct; "" for the only one.
+    pub union: &'static str,
+    /// The discriminator's value for it; "" for the field's name with a capital.
+    pub value: &'static str,
+}
+
+/// What a validator from outside is given besides the value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Payload {
+    None,
+    Int(i64),
+    Text(&'static str),
+    Texts(&'static [&'static str]),
+}
+
+/// A value being judged, and on update the one it replaces. An unchanged value is never judged.
+#[derive(Clone, Copy)]
+pub struct Judged<'a> {
+    pub value: &'a Value,
+    pub old: Option<&'a Value>,
+    pub payload: Payload,
+}
+
+/// What a function found wrong with a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    pub kind: ErrorKind,
+    pub detail: String,
+}
+
+/// Judges a value; an empty list (which allocates nothing) says that it is right.
+pub type Judge = fn(Judged<'_>) -> Vec<Fault>;
+
+/// A validator that is not built in: one static of this type is all that it takes.
+pub struct Validator {
+    /// The origin that its errors name.
+    pub name: &'static str,
+    pub doc: &'static str,
+    /// Whether it can judge values of a type, told when rules are compiled; the text says what would be right.
+    pub accepts: fn(&Type, &Payload) -> Result<(), String>,
+    pub judge: Judge,
+    /// What OpenAPI shows of it: a key and a value.
+    pub published: fn(&Payload) -> Option<(&'static str, Value)>,
+}

@@ -1,0 +1,17 @@
+//! The tag `alpha`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "alpha",
+    variant: "Alpha",
+    places: Place::ANY,
+    payload: Payload::Since,
+    chained: true,
+    excludes: &["beta"],
+    origin: "",
+    published: "",
+    upstream: "+k8s:alpha",
+    example: "alpha(\"1.36\")(required)",
+    doc: "What follows runs in the shadow: its verdict is compared with the handwritten rule's and counted, not answered.",
+};

@@ -1,0 +1,17 @@
+//! The tag `custom`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "custom",
+    variant: "Custom",
+    places: Place::ANY,
+    payload: Payload::Path,
+    chained: false,
+    excludes: &[],
+    origin: "",
+    published: "",
+    upstream: "+k8s:customUnique",
+    example: "custom = path::to::function",
+    doc: "A function judges the value: `fn(Judged<'_>) -> Vec<Fault>`.",
+};

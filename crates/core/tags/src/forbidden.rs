@@ -1,0 +1,17 @@
+//! The tag `forbidden`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "forbidden",
+    variant: "Forbidden",
+    places: Place::ANY,
+    payload: Payload::Detail,
+    chained: false,
+    excludes: &["optional", "required"],
+    origin: "",
+    published: "",
+    upstream: "+k8s:forbidden",
+    example: "forbidden or forbidden = \"why\"",
+    doc: "The value must be absent or zero. A text given is the error's detail.",
+};

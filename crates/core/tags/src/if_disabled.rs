@@ -1,0 +1,17 @@
+//! The tag `if_disabled`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "if_disabled",
+    variant: "IfDisabled",
+    places: Place::ANY,
+    payload: Payload::Gate,
+    chained: true,
+    excludes: &[],
+    origin: "",
+    published: "",
+    upstream: "+k8s:ifDisabled",
+    example: "if_disabled(Gate)(required)",
+    doc: "What follows holds while a feature gate is off.",
+};

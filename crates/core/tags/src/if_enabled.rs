@@ -1,0 +1,17 @@
+//! The tag `if_enabled`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "if_enabled",
+    variant: "IfEnabled",
+    places: Place::ANY,
+    payload: Payload::Gate,
+    chained: true,
+    excludes: &[],
+    origin: "",
+    published: "",
+    upstream: "+k8s:ifEnabled",
+    example: "if_enabled(Gate)(required)",
+    doc: "What follows holds while a feature gate is on.",
+};

@@ -1,0 +1,17 @@
+//! The tag `max_length`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "max_length",
+    variant: "MaxLength",
+    places: Place::STRING,
+    payload: Payload::Size,
+    chained: false,
+    excludes: &[],
+    origin: "maxLength",
+    published: "maxLength",
+    upstream: "+k8s:maxLength",
+    example: "max_length = 63",
+    doc: "The text must not have more characters.",
+};

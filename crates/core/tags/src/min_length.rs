@@ -1,0 +1,17 @@
+//! The tag `min_length`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "min_length",
+    variant: "MinLength",
+    places: Place::STRING,
+    payload: Payload::Size,
+    chained: false,
+    excludes: &[],
+    origin: "minLength",
+    published: "minLength",
+    upstream: "+k8s:minLength",
+    example: "min_length = 63",
+    doc: "The text must not have fewer characters.",
+};

@@ -1,0 +1,17 @@
+//! The tag `opaque_type`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "opaque_type",
+    variant: "Opaque",
+    places: Place::ANY,
+    payload: Payload::None,
+    chained: false,
+    excludes: &[],
+    origin: "",
+    published: "",
+    upstream: "+k8s:opaqueType",
+    example: "opaque_type",
+    doc: "The rules that the field's type has of its own do not hold here.",
+};

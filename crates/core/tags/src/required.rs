@@ -1,0 +1,17 @@
+//! The tag `required`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "required",
+    variant: "Required",
+    places: Place::ANY,
+    payload: Payload::Detail,
+    chained: false,
+    excludes: &["optional", "forbidden"],
+    origin: "",
+    published: "required",
+    upstream: "+k8s:required",
+    example: "required or required = \"why\"",
+    doc: "The value must be there and not be zero. A text given is the error's detail.",
+};

@@ -1,0 +1,17 @@
+//! The tag `rule`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "rule",
+    variant: "External",
+    places: Place::ANY,
+    payload: Payload::External,
+    chained: false,
+    excludes: &[],
+    origin: "",
+    published: "",
+    upstream: "",
+    example: "rule(path::VALIDATOR) or rule(path::VALIDATOR, 5)",
+    doc: "A validator of one's own: the path of a `static Validator`, and its payload.",
+};

@@ -1,0 +1,17 @@
+//! The tag `subfield`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "subfield",
+    variant: "Subfield",
+    places: Place::STRUCT,
+    payload: Payload::Field,
+    chained: true,
+    excludes: &[],
+    origin: "",
+    published: "properties",
+    upstream: "+k8s:subfield",
+    example: "subfield(name)(required)",
+    doc: "What follows holds for a field of the struct, here and not wherever the struct is used.",
+};

@@ -1,0 +1,417 @@
+//! `Check`: one rule made ready to run on a value, and the judging of values that have no parts.
+//!
+//! A check is compiled once; running it on a right value allocates nothing.
+
+use crate::error::{ErrorKind, ErrorList};
+use crate::formats::{self, Format};
+use crate::path::FieldPath;
+use pintle_schema::rules::{Change, Judge, Judged, Payload, Rule, Validator};
+use pintle_schema::{Keys, List, ListKind, Literal, Struct, Type, Value};
+
+/// How the items of a list are told to be the same in the old list.
+#[derive(Clone)]
+pub enum Correlation {
+    None,
+    Whole,
+    Keys(Box<[Box<str>]>),
+}
+
+impl Correlation {
+    pub fn of(list: &List) -> Self {
+        match &list.kind {
+            ListKind::Atomic => Correlation::None,
+            ListKind::Set => Correlation::Whole,
+            ListKind::Map(keys) => Correlation::Keys(keys_of(keys)),
+        }
+    }
+}
+
+pub fn keys_of(keys: &Keys) -> Box<[Box<str>]> {
+    keys.iter().map(Into::into).collect()
+}
+
+/// A rule, ready to run.
+pub enum Check {
+    Optional,
+    Required(&'static str),
+    Forbidden(&'static str),
+    Immutable,
+    Update(&'static [Change]),
+    Minimum(i64),
+    Maximum(i64),
+    MinLength(usize),
+    MaxLength(usize),
+    MaxBytes(usize),
+    MinItems(usize),
+    MaxItems(usize),
+    Format(&'static Format),
+    Pattern(regex_lite::Regex, &'static str),
+    Enum(Box<[&'static str]>),
+    NotEqual(Literal),
+    /// Distinct items; no key: as a whole.
+    Unique(Box<[Box<str>]>),
+    Item(&'static [(&'static str, &'static str)], Checks, Correlation),
+    EachKey(Checks),
+    EachVal(Checks, Correlation),
+    Subfield(&'static str, Checks),
+    Gate(&'static str, bool, Checks),
+    Shadow(Stage, Checks),
+    Function(Judge, Payload, &'static str),
+}
+
+/// Rules of one value, and whether the value may be absent (a pointer).
+pub struct Checks {
+    pub pointer: bool,
+    pub list: Box<[Check]>,
+}
+
+/// What keeps a rule from being answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    Alpha,
+    Beta,
+}
+
+/// Why a rule cannot stand where it does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misplaced(pub String);
+
+/// Compiles the rules of a value. Those that belong to a struct as a whole are left to the plan.
+pub fn compile(rules: &[Rule], ty: &Type, pointer: bool, problems: &mut Vec<Misplaced>) -> Checks {
+    let list = rules.iter().filter_map(|rule| check(rule, ty, pointer, problems)).collect();
+    Checks { pointer, list }
+}
+
+fn check(rule: &Rule, ty: &Type, pointer: bool, problems: &mut Vec<Misplaced>) -> Option<Check> {
+    let mut wrong = |tag: &str, right: &str| {
+        problems.push(Misplaced(format!("`{tag}` is for {right}")));
+        None
+    };
+    let size = |size: &u32| usize::try_from(*size).unwrap_or(usize::MAX);
+    Some(match rule {
+        Rule::Optional => Check::Optional,
+        Rule::Required(detail) => Check::Required(detail),
+        Rule::Forbidden(detail) => Check::Forbidden(detail),
+        Rule::Immutable => Check::Immutable,
+        Rule::Update(changes) => Check::Update(changes),
+        Rule::Minimum(_) | Rule::Maximum(_) if !matches!(ty, Type::Int32 | Type::Int64 | Type::IntOrString) => {
+            return wrong("minimum and maximum", "an integer");
+        }
+        Rule::Minimum(least) => Check::Minimum(*least),
+        Rule::Maximum(most) => Check::Maximum(*most),
+        Rule::MinLength(_) | Rule::MaxLength(_) | Rule::MaxBytes(_) | Rule::Pattern(_)
+            if !matches!(ty, Type::String | Type::Enum(_) | Type::Any | Type::IntOrString | Type::Bytes) =>
+        {
+            return wrong("min_length, max_length, max_bytes and pattern", "a string");
+        }
+        Rule::MinLength(least) => Check::MinLength(size(least)),
+        Rule::MaxLength(most) => Check::MaxLength(size(most)),
+        Rule::MaxBytes(most) => Check::MaxBytes(size(most)),
+        Rule::MinItems(_) | Rule::MaxItems(_) if !matches!(ty, Type::List(_) | Type::Map(_)) => {
+            return wrong("min_items and max_items", "a list or a map");
+        }
+        Rule::MinItems(least) => Check::MinItems(size(least)),
+        Rule::MaxItems(most) => Check::MaxItems(size(most)),
+        Rule::Format(name) => match formats::find(name) {
+            Some(format) => Check::Format(format),
+            None => return wrong("format", "one of the formats that are listed"),
+        },
+        Rule::Pattern(pattern) => match regex_lite::Regex::new(&format!("^(?:{pattern})$")) {
+            Ok(regex) => Check::Pattern(regex, pattern),
+            Err(error) => {
+                problems.push(Misplaced(format!("`pattern` is not a regular expression: {error}")));
+                return None;
+            }
+        },
+        Rule::Enum(values) => {
+            let mut values: Vec<&'static str> = match (values.is_empty(), ty) {
+                (false, _) => values.to_vec(),
+                (true, Type::Enum(of)) => of.values.iter().map(|value| value.value).collect(),
+                (true, _) => return wrong("enum without values", "a type that has named values"),
+            };
+            values.sort_unstable();
+            Check::Enum(values.into())
+        }
+        Rule::NotEqual(other) => Check::NotEqual(*other),
+        Rule::Unique(keys) => match ty {
+            Type::List(list) => match (&list.kind, keys.is_empty()) {
+                (ListKind::Map(keys), true) => Check::Unique(keys_of(keys)),
+                _ => Check::Unique(keys.iter().map(|key| (*key).into()).collect()),
+            },
+            _ => return wrong("unique", "a list"),
+        },
+        Rule::Item(keys, inner) => match ty {
+            Type::List(list) => Check::Item(keys, compile(inner, &list.elem, false, problems), Correlation::of(list)),
+            _ => return wrong("item", "a list"),
+        },
+        Rule::EachKey(inner) => match ty {
+            Type::Map(_) => Check::EachKey(compile(inner, &Type::String, false, problems)),
+            _ => return wrong("each_key", "a map"),
+        },
+        Rule::EachVal(inner) => match ty {
+            Type::List(list) => Check::EachVal(compile(inner, &list.elem, false, problems), Correlation::of(list)),
+            Type::Map(map) => Check::EachVal(compile(inner, &map.elem, false, problems), Correlation::None),
+            _ => return wrong("each_val", "a list or a map"),
+        },
+        Rule::Subfield(name, inner) => match ty.as_struct().and_then(|schema: &Struct| schema.field(name)) {
+            Some(field) => Check::Subfield(name, compile(inner, &field.ty, is_pointer(field), problems)),
+            None => return wrong("subfield", &format!("a struct with a field {name:?}")),
+        },
+        Rule::IfEnabled(gate, inner) => Check::Gate(gate, true, compile(inner, ty, pointer, problems)),
+        Rule::IfDisabled(gate, inner) => Check::Gate(gate, false, compile(inner, ty, pointer, problems)),
+        Rule::Alpha(_, inner) => Check::Shadow(Stage::Alpha, compile(inner, ty, pointer, problems)),
+        Rule::Beta(_, inner) => Check::Shadow(Stage::Beta, compile(inner, ty, pointer, problems)),
+        Rule::Custom(judge) => Check::Function(*judge, Payload::None, ""),
+        Rule::External(validator, payload) => {
+            let Validator { name, accepts, judge, .. } = *validator;
+            if let Err(right) = accepts(ty, payload) {
+                problems.push(Misplaced(format!("`{name}`: {right}")));
+                return None;
+            }
+            Check::Function(*judge, *payload, name)
+        }
+        // The struct's, or no check at all.
+        Rule::UnionMember(_)
+        | Rule::UnionDiscriminator(_)
+        | Rule::ZeroOrOneOf(_)
+        | Rule::Discriminator(_)
+        | Rule::Member(..)
+        | Rule::Opaque => return None,
+    })
+}
+
+/// Whether null and zero are two things for a field.
+pub fn is_pointer(field: &pintle_schema::Field) -> bool {
+    use pintle_schema::Presence::{Pointer, PointerAlways};
+    matches!(field.presence, Pointer | PointerAlways)
+}
+
+/// Whether a value counts as there: set, and not zero unless it is behind a pointer.
+pub fn is_set(value: &Value, pointer: bool) -> bool {
+    if pointer { !value.is_null() } else { !value.is_zero() }
+}
+
+/// Judges a value that the check needs to look at alone. True ends the judging of the value.
+pub fn leaf(
+    check: &Check,
+    pointer: bool,
+    value: &Value,
+    old: Option<&Value>,
+    path: &FieldPath<'_>,
+    errors: &mut ErrorList,
+) -> bool {
+    let set = is_set(value, pointer);
+    match check {
+        Check::Optional => return !set,
+        Check::Required(detail) => {
+            if !set {
+                errors.required(path, *detail);
+            }
+            return !set;
+        }
+        Check::Forbidden(detail) => {
+            if set {
+                errors.forbidden(path, *detail);
+            }
+            return true;
+        }
+        Check::Immutable => {
+            if old.is_some() {
+                errors.immutable(path, value.clone());
+                errors.origin("immutable");
+                return true;
+            }
+        }
+        Check::Update(changes) => return update(changes, pointer, value, old, path, errors),
+        _ if pointer && !set => {}
+        Check::Minimum(least) => {
+            if let Some(number) = number(value).filter(|number| number < least) {
+                errors.invalid(path, number, format!("must be greater than or equal to {least}"));
+                errors.origin("minimum");
+            }
+        }
+        Check::Maximum(most) => {
+            if let Some(number) = number(value).filter(|number| number > most) {
+                errors.invalid(path, number, format!("must be less than or equal to {most}"));
+                errors.origin("maximum");
+            }
+        }
+        Check::MinLength(least) => {
+            if text(value).chars().count() < *least {
+                let detail = format!("must be at least {}", counted(*least, "character"));
+                errors.push(ErrorKind::TooShort, path, Some(value.clone()), detail);
+                errors.origin("minLength");
+            }
+        }
+        Check::MaxLength(most) => {
+            // Characters are never more than bytes.
+            if text(value).len() > *most && text(value).chars().count() > *most {
+                let detail = format!("may not be more than {}", counted(*most, "character"));
+                errors.push(ErrorKind::TooLong, path, None, detail);
+                errors.origin("maxLength");
+            }
+        }
+        Check::MaxBytes(most) => {
+            if text(value).len() > *most {
+                errors.too_long(path, *most);
+                errors.origin("maxBytes");
+            }
+        }
+        Check::MinItems(least) => {
+            if count(value) < *least {
+                let detail = format!("must have at least {}", counted(*least, "item"));
+                errors.push(ErrorKind::TooFew, path, Some(Value::Int(count(value) as i64)), detail);
+                errors.origin("minItems");
+            }
+        }
+        Check::MaxItems(most) => {
+            if count(value) > *most {
+                errors.too_many(path, count(value), *most);
+                errors.origin("maxItems");
+                return true;
+            }
+        }
+        Check::Format(format) => {
+            for message in (format.judge)(value) {
+                errors.invalid(path, shown(value), message);
+                errors.origin(format.origin);
+            }
+        }
+        Check::Pattern(regex, pattern) => {
+            if !regex.is_match(text(value)) {
+                errors.invalid(path, shown(value), format!("must match the regular expression {pattern:?}"));
+                errors.origin("pattern");
+            }
+        }
+        Check::Enum(values) => {
+            if !values.contains(&text(value)) {
+                errors.not_supported(path, shown(value), values);
+            }
+        }
+        Check::NotEqual(other) => not_equal(other, value, path, errors),
+        Check::Unique(keys) => unique(keys, value, path, errors),
+        Check::Function(judge, payload, origin) => {
+            for fault in judge(Judged { value, old, payload: *payload }) {
+                errors.push(fault.kind, path, Some(value.clone()), fault.detail);
+                errors.origin(origin);
+            }
+        }
+        Check::Item(..)
+        | Check::EachKey(_)
+        | Check::EachVal(..)
+        | Check::Subfield(..)
+        | Check::Gate(..)
+        | Check::Shadow(..) => {}
+    }
+    false
+}
+
+/// A value as messages show it: an absent string is an empty one.
+fn shown(value: &Value) -> Value {
+    if value.is_null() { Value::from("") } else { value.clone() }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn number(value: &Value) -> Option<i64> {
+    match value {
+        Value::Null => Some(0),
+        value => value.as_i64(),
+    }
+}
+
+fn count(value: &Value) -> usize {
+    match value {
+        Value::List(items) => items.len(),
+        Value::Map(map) => map.len(),
+        _ => 0,
+    }
+}
+
+fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn update(
+    changes: &[Change],
+    pointer: bool,
+    value: &Value,
+    old: Option<&Value>,
+    path: &FieldPath<'_>,
+    errors: &mut ErrorList,
+) -> bool {
+    let Some(old) = old else { return false };
+    let (was, is) = (is_set(old, pointer), is_set(value, pointer));
+    let (change, detail) = match (was, is) {
+        (false, true) => (Change::NoSet, "field cannot be set once created"),
+        (true, false) => (Change::NoUnset, "field cannot be cleared once set"),
+        (true, true) => (Change::NoModify, "field cannot be modified once set"),
+        (false, false) => return false,
+    };
+    let forbidden = changes.contains(&change);
+    if forbidden {
+        errors.invalid(path, Value::Null, detail);
+        errors.origin("update");
+    }
+    forbidden
+}
+
+fn not_equal(other: &Literal, value: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    let (equal, shown) = match other {
+        Literal::Bool(other) => (value.as_bool().unwrap_or_default() == *other, other.to_string()),
+        Literal::Int(other) => (number(value) == Some(*other), other.to_string()),
+        Literal::String(other) => (text(value) == *other, pintle_schema::names::quoted(other)),
+        Literal::Empty => (value.is_zero(), "{}".to_owned()),
+    };
+    if equal {
+        errors.invalid(path, value.clone(), format!("must not be equal to {shown}"));
+        errors.origin("neq");
+    }
+}
+
+/// Beyond this many items, a set of hashes is cheaper than comparing each with each.
+const FEW: usize = 16;
+
+fn unique(keys: &[Box<str>], value: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    let items = value.as_list().unwrap_or(&[]);
+    let alike = |a: &Value, b: &Value| match keys {
+        [] => crate::same(a, b),
+        keys => keys.iter().all(|key| crate::same(at(a, key), at(b, key))),
+    };
+    let mut seen = std::collections::HashSet::new();
+    for (index, item) in items.iter().enumerate() {
+        let again = match items.len() <= FEW {
+            true => items[..index].iter().any(|before| alike(before, item)),
+            false => !seen.insert(key_text(keys, item)),
+        };
+        if again {
+            let shown = match keys {
+                [] => item.clone(),
+                keys => keys
+                    .iter()
+                    .map(|key| (pintle_schema::Str::new(key), at(item, key).clone()))
+                    .collect::<pintle_schema::Map>()
+                    .into(),
+            };
+            errors.duplicate(path.index(index), shown);
+        }
+    }
+}
+
+pub fn key_text(keys: &[Box<str>], item: &Value) -> String {
+    use std::fmt::Write;
+    let mut text = String::new();
+    match keys {
+        [] => _ = write!(text, "{item:?}"),
+        keys => keys.iter().for_each(|key| _ = write!(text, "{:?}/", at(item, key))),
+    }
+    text
+}
+
+static NULL: Value = Value::Null;
+
+pub fn at<'a>(value: &'a Value, field: &str) -> &'a Value {
+    value.get(field).unwrap_or(&NULL)
+}

@@ -1,0 +1,194 @@
+//! The reference of tags and formats, and a kind's effective rules as a tree, made from what the engine runs.
+
+use crate::formats::FORMATS;
+use crate::hand::Hand;
+use pintle_schema::rules::{Member, Payload, Rule};
+use pintle_schema::{Literal, Struct, Type};
+use pintle_tags::CATALOGUE;
+use std::collections::HashMap;
+use std::fmt::Write;
+
+/// The reference of all tags, in Markdown.
+pub fn reference() -> String {
+    let mut out = String::from(
+        "# Validation tags\n\nEvery tag that says what a value may be, as written in `#[k8s(...)]` on a field (or, where it \
+         says so, on a struct).\nMade from the catalogue that the compiler and the engine read; `pintle rules` prints it.\n",
+    );
+    for tag in CATALOGUE {
+        let _ = write!(
+            out,
+            "\n## `{}`\n\n{}\n\n- For: {}.\n- Written: `{}`\n",
+            tag.name,
+            tag.doc,
+            tag.places.words(),
+            tag.example
+        );
+        if !tag.excludes.is_empty() {
+            let others = tag.excludes.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+            let _ = writeln!(out, "- Not together with: {others}.");
+        }
+        for (what, text) in
+            [("Origin of errors", tag.origin), ("In OpenAPI", tag.published), ("In Kubernetes", tag.upstream)]
+        {
+            if !text.is_empty() {
+                let _ = writeln!(out, "- {what}: `{text}`.");
+            }
+        }
+    }
+    out.push_str("\n## Formats\n\n");
+    for format in FORMATS {
+        let _ = writeln!(out, "- `{}`: {}", format.name, format.doc);
+    }
+    out
+}
+
+/// How deep a tree of rules goes: types may contain themselves.
+const DEPTH: usize = 12;
+
+/// A kind's rules as a tree: a line for each field that has some, handwritten rules by name.
+pub fn tree(schema: &Struct, hand: &HashMap<usize, Vec<&'static Hand>>) -> String {
+    let mut tree = Tree { hand, out: String::new(), above: Vec::new() };
+    tree.line(0, &schema.name, &tree.of_struct(schema));
+    tree.fields(schema, 1);
+    tree.out
+}
+
+struct Tree<'a> {
+    hand: &'a HashMap<usize, Vec<&'static Hand>>,
+    out: String,
+    above: Vec<usize>,
+}
+
+impl Tree<'_> {
+    fn line(&mut self, depth: usize, name: &str, rules: &[String]) {
+        let _ = writeln!(
+            self.out,
+            "{:width$}{name}{}{}",
+            "",
+            if rules.is_empty() { "" } else { ": " },
+            rules.join(", "),
+            width = depth * 2
+        );
+    }
+
+    fn hands(&self, schema: &Struct, field: &str) -> impl Iterator<Item = String> {
+        let all = self.hand.get(&crate::plan::key(schema)).into_iter().flatten();
+        all.filter(move |hand| hand.field == field).map(|hand| format!("<{}>", hand.name))
+    }
+
+    fn of_struct(&self, schema: &Struct) -> Vec<String> {
+        schema.rules.iter().map(show).chain(self.hands(schema, "")).collect()
+    }
+
+    /// Writes the fields that have rules, or something with rules inside.
+    fn fields(&mut self, schema: &Struct, depth: usize) {
+        let key = crate::plan::key(schema);
+        if depth > DEPTH || self.above.contains(&key) {
+            return;
+        }
+        self.above.push(key);
+        for field in schema.fields.iter() {
+            let (ty, marks) = innermost(&field.ty);
+            let inside = ty.as_struct();
+            if field.inline {
+                inside.into_iter().for_each(|inside| self.fields(inside, depth));
+                continue;
+            }
+            let mut rules: Vec<String> = field.rules.iter().map(show).collect();
+            rules.extend(self.hands(schema, &field.name));
+            if let Some(inside) = inside {
+                rules.extend(self.of_struct(inside));
+            }
+            let start = self.out.len();
+            self.line(depth, &format!("{}{marks}", field.name.as_str()), &rules);
+            let before = self.out.len();
+            if let Some(inside) = inside.filter(|_| !field.rules.iter().any(|rule| matches!(rule, Rule::Opaque))) {
+                self.fields(inside, depth + 1);
+            }
+            if self.out.len() == before && rules.iter().all(|rule| rule == "optional") {
+                self.out.truncate(start);
+            }
+        }
+        self.above.pop();
+    }
+}
+
+fn innermost(ty: &Type) -> (&Type, String) {
+    match ty {
+        Type::List(list) => {
+            let (ty, marks) = innermost(&list.elem);
+            (ty, format!("[]{marks}"))
+        }
+        Type::Map(map) => {
+            let (ty, marks) = innermost(&map.elem);
+            (ty, format!("{{}}{marks}"))
+        }
+        ty => (ty, String::new()),
+    }
+}
+
+/// A rule as its tag is written.
+pub fn show(rule: &Rule) -> String {
+    let detail = |name: &str, text: &str| if text.is_empty() { name.to_owned() } else { format!("{name} = {text:?}") };
+    let chain =
+        |name: String, inner: &[Rule]| format!("{name}({})", inner.iter().map(show).collect::<Vec<_>>().join(", "));
+    let texts = |name: &str, texts: &[&str]| match texts {
+        [] => name.to_owned(),
+        texts => format!("{name}({})", texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", ")),
+    };
+    match rule {
+        Rule::Optional => "optional".to_owned(),
+        Rule::Required(text) => detail("required", text),
+        Rule::Forbidden(text) => detail("forbidden", text),
+        Rule::Immutable => "immutable".to_owned(),
+        Rule::Update(changes) => format!("update({changes:?})"),
+        Rule::Minimum(number) => format!("minimum = {number}"),
+        Rule::Maximum(number) => format!("maximum = {number}"),
+        Rule::MinLength(number) => format!("min_length = {number}"),
+        Rule::MaxLength(number) => format!("max_length = {number}"),
+        Rule::MaxBytes(number) => format!("max_bytes = {number}"),
+        Rule::MinItems(number) => format!("min_items = {number}"),
+        Rule::MaxItems(number) => format!("max_items = {number}"),
+        Rule::Format(name) => format!("format = {name:?}"),
+        Rule::Pattern(pattern) => format!("pattern = {pattern:?}"),
+        Rule::Enum(values) => texts("enum", values),
+        Rule::NotEqual(Literal::Bool(value)) => format!("neq = {value}"),
+        Rule::NotEqual(Literal::Int(value)) => format!("neq = {value}"),
+        Rule::NotEqual(Literal::String(value)) => format!("neq = {value:?}"),
+        Rule::NotEqual(Literal::Empty) => "neq = {}".to_owned(),
+        Rule::Unique(keys) => texts("unique", keys),
+        Rule::UnionMember(member) => of_member("union_member", member),
+        Rule::UnionDiscriminator(union) => detail("union_discriminator", union),
+        Rule::ZeroOrOneOf(member) => of_member("zero_or_one_of", member),
+        Rule::Discriminator(union) => detail("discriminator", union),
+        Rule::Member(member, inner) => chain(of_member("member", member), inner),
+        Rule::Item(keys, inner) => {
+            let keys = keys.iter().map(|(key, value)| format!("{key} = {value:?}")).collect::<Vec<_>>().join(", ");
+            chain(format!("item({keys})"), inner)
+        }
+        Rule::EachKey(inner) => chain("each_key".to_owned(), inner),
+        Rule::EachVal(inner) => chain("each_val".to_owned(), inner),
+        Rule::Subfield(name, inner) => chain(format!("subfield({name})"), inner),
+        Rule::IfEnabled(gate, inner) => chain(format!("if_enabled({gate})"), inner),
+        Rule::IfDisabled(gate, inner) => chain(format!("if_disabled({gate})"), inner),
+        Rule::Alpha(since, inner) => chain(format!("alpha({since:?})"), inner),
+        Rule::Beta(since, inner) => chain(format!("beta({since:?})"), inner),
+        Rule::Opaque => "opaque_type".to_owned(),
+        Rule::Custom(_) => "custom".to_owned(),
+        Rule::External(validator, payload) => match payload {
+            Payload::None => validator.name.to_owned(),
+            Payload::Int(number) => format!("{} = {number}", validator.name),
+            Payload::Text(text) => format!("{} = {text:?}", validator.name),
+            Payload::Texts(list) => texts(validator.name, list),
+        },
+    }
+}
+
+fn of_member(name: &str, member: &Member) -> String {
+    match (member.union, member.value) {
+        ("", "") => name.to_owned(),
+        ("", value) => format!("{name}(value = {value:?})"),
+        (union, "") => format!("{name}(union = {union:?})"),
+        (union, value) => format!("{name}(union = {union:?}, value = {value:?})"),
+    }
+}

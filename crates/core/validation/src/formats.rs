@@ -1,0 +1,82 @@
+//! The formats that the tag `format` names: one table from a name to a function and its documentation.
+
+use pintle_schema::{Value, names};
+
+/// The messages for a value that does not have the format.
+type Messages = Vec<String>;
+
+/// A format of strings or numbers.
+pub struct Format {
+    pub name: &'static str,
+    /// The origin that errors name.
+    pub origin: &'static str,
+    pub doc: &'static str,
+    pub judge: fn(&Value) -> Messages,
+}
+
+macro_rules! texts {
+    ($name:literal, $doc:literal, $judge:expr) => {
+        Format {
+            name: $name,
+            origin: concat!("format=", $name),
+            doc: $doc,
+            judge: |value| $judge(value.as_str().unwrap_or_default()).into_iter().map(Into::into).collect(),
+        }
+    };
+}
+
+/// A number in a range, with the reference's message; nothing is allocated for one that is.
+fn in_range(value: &Value, low: i64, high: i64) -> Messages {
+    match value.as_i64().unwrap_or_default() {
+        number if (low..=high).contains(&number) => Vec::new(),
+        _ => vec![format!("must be between {low} and {high}, inclusive")],
+    }
+}
+
+/// All formats.
+pub static FORMATS: &[Format] = &[
+    texts!("k8s-short-name", "A DNS label in lower case, limits worded in bytes.", names::short_name),
+    texts!("k8s-long-name", "A DNS name in lower case, limits worded in bytes.", names::long_name),
+    texts!("k8s-long-name-caseless", "A DNS name in either case.", names::dns1123_subdomain_caseless),
+    texts!("k8s-label-key", "The key of a label, with a prefix or without.", names::label_key),
+    texts!("k8s-prefixed-label-key", "The key of a label, with a prefix.", names::prefixed_label_key),
+    texts!("k8s-label-value", "The value of a label.", names::label_value),
+    texts!("k8s-path-segment-name", "What can stand between two slashes of a path.", names::path_segment_name),
+    texts!("k8s-uuid", "A UUID in lower case.", names::uuid),
+    texts!("dns1123-label", "A DNS label in lower case.", names::dns1123_label),
+    texts!("dns1123-subdomain", "A DNS name in lower case.", names::dns1123_subdomain),
+    texts!("dns1035-label", "A DNS label that begins with a letter.", names::dns1035_label),
+    texts!("c-identifier", "A name as C has them.", names::c_identifier),
+    texts!("config-map-key", "The key of a ConfigMap's or Secret's data.", names::config_map_key),
+    texts!("env-var-name", "The name of an environment variable.", names::env_var_name),
+    texts!("http-header-name", "The name of an HTTP header.", names::http_header_name),
+    texts!("port-name", "The name of a port.", names::port_name),
+    texts!("ip", "An IP address in canonical form.", names::ip::ip),
+    texts!("cidr", "A range of IP addresses in canonical form.", names::ip::cidr),
+    Format {
+        name: "port",
+        origin: "format=port",
+        doc: "The number of a port.",
+        judge: |value| in_range(value, 1, 65535),
+    },
+    Format {
+        name: "user-id",
+        origin: "format=user-id",
+        doc: "The number of a user or group.",
+        judge: |value| in_range(value, 0, i32::MAX.into()),
+    },
+    Format {
+        name: "file-mode",
+        origin: "format=file-mode",
+        doc: "Permission bits of a file.",
+        judge: |value| match value.as_i64().unwrap_or_default() {
+            0..=0o777 => Vec::new(),
+            _ => vec!["must be a number between 0 and 0777 (octal), both inclusive".to_owned()],
+        },
+    },
+];
+
+/// The format of a name.
+pub fn find(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}

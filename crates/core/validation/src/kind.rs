@@ -1,0 +1,60 @@
+//! `KindRules`: what is judged of a kind, step by step, where the order is not the usual one.
+
+use crate::hand::{Hand, Untyped};
+use crate::request::{At, Cx};
+use pintle_schema::Struct;
+
+/// One step of judging an object. Errors stand in the order of the steps.
+#[derive(Clone, Copy)]
+pub enum Step {
+    /// The rules for metadata that hold for a new object.
+    Metadata,
+    /// The rules for metadata against the stored object's.
+    MetadataUpdate,
+    /// As `Metadata` and `MetadataUpdate`, for kinds whose finalizers need no domain.
+    PlainMetadata,
+    PlainMetadataUpdate,
+    /// All rules of the kind: tags and handwritten ones.
+    Rules,
+    /// The rules of one field of the kind, by JSON name.
+    Field(&'static str),
+    /// A rule that has its place here alone.
+    Rule(fn(&Untyped<'_>, &mut Cx<'_>)),
+}
+
+/// A kind's steps. A kind without an entry has the usual ones.
+pub struct KindRules {
+    pub of: fn() -> &'static Struct,
+    pub create: &'static [Step],
+    pub update: &'static [Step],
+    /// By subresource; those that are not listed have the usual steps of an update.
+    pub parts: &'static [(&'static str, &'static [Step])],
+}
+
+/// The steps that most kinds have.
+pub const CREATE: &[Step] = &[Step::Metadata, Step::Rules];
+pub const UPDATE: &[Step] = &[Step::MetadataUpdate, Step::Rules];
+
+impl KindRules {
+    /// The usual steps; change what differs with `..KindRules::of(schema)`.
+    pub const fn of(of: fn() -> &'static Struct) -> Self {
+        KindRules { of, create: CREATE, update: UPDATE, parts: &[] }
+    }
+}
+
+/// The rules of an API group: one table for the kinds, one for the handwritten rules.
+pub struct Group {
+    pub kinds: &'static [KindRules],
+    pub hand: &'static [Hand],
+}
+
+/// A typed rule as a step: `step!(ConfigMap, immutable)`.
+#[macro_export]
+macro_rules! step {
+    ($of:ident, $rule:expr) => {
+        $crate::Step::Rule(|value, cx| $rule(value.typed::<$of>(), cx))
+    };
+}
+
+/// A rule on a whole object of a kind.
+pub type ObjectRule<T> = fn(At<'_, T>, &mut Cx<'_>);

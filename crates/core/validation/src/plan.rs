@@ -1,0 +1,324 @@
+//! `Plan`: the rules of a kind, compiled once from its schema and from the handwritten tables.
+//!
+//! One entry for each struct type, so that types may contain themselves. What has no rules is left out, so that
+//! judging an object visits only what is judged.
+
+use crate::check::{Check, Checks, Correlation, Misplaced, Stage, compile, is_pointer};
+use crate::hand::{Hand, When};
+use pintle_schema::rules::{Member, Rule};
+use pintle_schema::{Field, Struct, Text, Type};
+use std::collections::HashMap;
+
+/// The handwritten rules of all groups, by the type they are registered at.
+pub type HandRules = HashMap<usize, Vec<&'static Hand>>;
+
+/// What a type is known by: where its schema is.
+pub fn key(schema: &Struct) -> usize {
+    std::ptr::from_ref(schema).addr()
+}
+
+/// The compiled rules of a kind.
+pub struct Plan {
+    pub structs: Vec<StructPlan>,
+    pub root: usize,
+    /// Rules that cannot stand where they do, by `Type.field`.
+    pub problems: Vec<(String, Misplaced)>,
+}
+
+/// The rules of a struct type.
+#[derive(Default)]
+pub struct StructPlan {
+    pub name: String,
+    pub before: Vec<&'static Hand>,
+    pub checks: Option<Checks>,
+    pub fields: Vec<FieldPlan>,
+    pub unions: Vec<Union>,
+    pub after: Vec<&'static Hand>,
+    /// Whether anything here or below is judged at all.
+    pub active: bool,
+    /// Whether anything here or below is judged even when nothing changed.
+    pub always: bool,
+}
+
+/// The rules of a field.
+pub struct FieldPlan {
+    pub name: Text,
+    pub node: Node,
+    pub choice: Option<Choice>,
+}
+
+/// The rules of a value in its place.
+pub struct Node {
+    pub checks: Checks,
+    pub before: Vec<&'static Hand>,
+    pub inner: Inner,
+    pub after: Vec<&'static Hand>,
+    pub always: bool,
+}
+
+/// What is inside a value.
+pub enum Inner {
+    Nothing,
+    Struct(usize),
+    /// The fields of an inlined struct, which stand among the owner's.
+    Inlined(usize),
+    List(Box<Node>, Correlation),
+    Map(Checks, Box<Node>),
+}
+
+/// A set of fields of which one, or at most one, is set.
+pub struct Union {
+    pub discriminator: Option<Text>,
+    pub exactly_one: bool,
+    pub members: Vec<UnionMember>,
+    pub stage: Option<Stage>,
+}
+
+pub struct UnionMember {
+    pub name: Text,
+    /// The discriminator's value.
+    pub value: String,
+    pub pointer: bool,
+}
+
+/// What holds for a field depends on another.
+pub struct Choice {
+    pub discriminator: Text,
+    pub cases: Vec<(String, Checks)>,
+}
+
+impl Plan {
+    /// Compiles the rules of a kind.
+    pub fn new(schema: &Struct, hand: &HandRules) -> Self {
+        let mut compiler = Compiler { hand, structs: Vec::new(), places: HashMap::new(), problems: Vec::new() };
+        let root = compiler.of(schema);
+        let mut plan = Plan { structs: compiler.structs, root, problems: compiler.problems };
+        plan.prune();
+        plan
+    }
+
+    /// Marks what is judged at all, then drops the rest. Types contain each other, so marks are spread until they settle.
+    fn prune(&mut self) {
+        loop {
+            let marks: Vec<(bool, bool)> = self.structs.iter().map(|plan| (plan.active, plan.always)).collect();
+            for plan in &mut self.structs {
+                let hands = || plan.before.iter().chain(&plan.after);
+                let own = plan.checks.is_some() || !plan.unions.is_empty() || hands().next().is_some();
+                let always = hands().any(|hand| hand.when.has(When::ALWAYS));
+                for field in &mut plan.fields {
+                    field.node.always = field.node.is_always(&marks);
+                }
+                plan.active |=
+                    own || plan.fields.iter().any(|field| field.choice.is_some() || field.node.is_active(&marks));
+                plan.always |= always || plan.fields.iter().any(|field| field.node.always);
+            }
+            if self.structs.iter().map(|plan| (plan.active, plan.always)).eq(marks.iter().copied()) {
+                self.structs.iter_mut().for_each(|plan| {
+                    plan.fields.retain(|field| field.choice.is_some() || field.node.is_active(&marks));
+                });
+                return;
+            }
+        }
+    }
+
+    /// The index of the plan of a type inside the kind.
+    pub fn field(&self, name: &str) -> Option<&FieldPlan> {
+        self.structs[self.root].fields.iter().find(|field| &*field.name == name)
+    }
+}
+
+impl Node {
+    fn is_active(&self, marks: &[(bool, bool)]) -> bool {
+        let own = self.checks.list.iter().any(|check| !matches!(check, Check::Optional));
+        own || !self.before.is_empty()
+            || !self.after.is_empty()
+            || match &self.inner {
+                Inner::Nothing => false,
+                Inner::Struct(at) | Inner::Inlined(at) => marks[*at].0,
+                Inner::List(node, _) => node.is_active(marks),
+                Inner::Map(keys, node) => !keys.list.is_empty() || node.is_active(marks),
+            }
+    }
+
+    fn is_always(&self, marks: &[(bool, bool)]) -> bool {
+        self.before.iter().chain(&self.after).any(|hand| hand.when.has(When::ALWAYS))
+            || match &self.inner {
+                Inner::Nothing => false,
+                Inner::Struct(at) | Inner::Inlined(at) => marks[*at].1,
+                Inner::List(node, _) | Inner::Map(_, node) => node.is_always(marks),
+            }
+    }
+}
+
+struct Compiler<'a> {
+    hand: &'a HandRules,
+    structs: Vec<StructPlan>,
+    places: HashMap<usize, usize>,
+    problems: Vec<(String, Misplaced)>,
+}
+
+impl Compiler<'_> {
+    fn of(&mut self, schema: &Struct) -> usize {
+        if let Some(at) = self.places.get(&key(schema)) {
+            return *at;
+        }
+        let at = self.structs.len();
+        self.places.insert(key(schema), at);
+        self.structs.push(StructPlan::default());
+        let (before, after) = self.hands(schema, "");
+        let ordered = in_order(schema);
+        let fields = ordered.iter().map(|field| self.field(schema, field)).collect();
+        let mut problems = Vec::new();
+        let ty = Type::Any;
+        let checks = (!schema.rules.is_empty()).then(|| compile(schema.rules, &ty, false, &mut problems));
+        self.told(&schema.name, problems);
+        let unions = self.unions(schema);
+        self.structs[at] = StructPlan {
+            name: schema.name.to_string(),
+            before,
+            checks,
+            fields,
+            unions,
+            after,
+            active: false,
+            always: false,
+        };
+        at
+    }
+
+    fn told(&mut self, place: &str, problems: Vec<Misplaced>) {
+        self.problems.extend(problems.into_iter().map(|problem| (place.to_owned(), problem)));
+    }
+
+    fn hands(&self, schema: &Struct, field: &str) -> (Vec<&'static Hand>, Vec<&'static Hand>) {
+        let all = self.hand.get(&key(schema)).into_iter().flatten();
+        all.filter(|hand| hand.field == field).partition(|hand| !hand.when.has(When::AFTER))
+    }
+
+    fn field(&mut self, owner: &Struct, field: &Field) -> FieldPlan {
+        let place = format!("{}.{}", owner.name.as_str(), field.name.as_str());
+        let mut node = self.node(&place, &field.ty, field.rules, is_pointer(field));
+        if field.inline {
+            if let Inner::Struct(at) = node.inner {
+                node.inner = Inner::Inlined(at);
+            }
+        } else {
+            (node.before, node.after) = self.hands(owner, &field.name);
+        }
+        FieldPlan { name: field.name.clone(), node, choice: self.choice(owner, field, &place) }
+    }
+
+    /// The rules of a value: those of its items join what the items have of their own.
+    fn node(&mut self, place: &str, ty: &Type, rules: &[Rule], pointer: bool) -> Node {
+        let opaque = rules.iter().any(|rule| matches!(rule, Rule::Opaque));
+        let (mut own, mut values, mut keys): (Vec<Rule>, Vec<Rule>, Vec<Rule>) = Default::default();
+        for rule in rules {
+            match (rule, ty) {
+                (Rule::EachVal(inner), Type::List(_) | Type::Map(_)) => values.extend(*inner),
+                (Rule::EachKey(inner), Type::Map(_)) => keys.extend(*inner),
+                _ => own.push(*rule),
+            }
+        }
+        if opaque {
+            values.push(Rule::Opaque);
+        }
+        let mut problems = Vec::new();
+        let checks = compile(&own, ty, pointer, &mut problems);
+        let keys = compile(&keys, &Type::String, false, &mut problems);
+        self.told(place, problems);
+        let inner = match ty {
+            Type::Struct(schema) if !opaque => Inner::Struct(self.of(schema)),
+            Type::List(list) => {
+                Inner::List(Box::new(self.node(place, &list.elem, &values, false)), Correlation::of(list))
+            }
+            Type::Map(map) => Inner::Map(keys, Box::new(self.node(place, &map.elem, &values, false))),
+            _ => Inner::Nothing,
+        };
+        Node { checks, before: Vec::new(), inner, after: Vec::new(), always: false }
+    }
+
+    fn choice(&mut self, owner: &Struct, field: &Field, place: &str) -> Option<Choice> {
+        let mut problems = Vec::new();
+        let mut choice: Option<Choice> = None;
+        for rule in field.rules {
+            let Rule::Member(member, inner) = rule else { continue };
+            let discriminator = owner.fields.iter().find(|other| {
+                other.rules.iter().any(|rule| matches!(rule, Rule::Discriminator(union) if *union == member.union))
+            });
+            let Some(discriminator) = discriminator else {
+                problems.push(Misplaced("`member` needs a field tagged `discriminator` beside it".to_owned()));
+                continue;
+            };
+            let checks = compile(inner, &field.ty, is_pointer(field), &mut problems);
+            let case = (member_value(member, field), checks);
+            match &mut choice {
+                Some(choice) => choice.cases.push(case),
+                None => choice = Some(Choice { discriminator: discriminator.name.clone(), cases: vec![case] }),
+            }
+        }
+        self.told(place, problems);
+        choice
+    }
+
+    fn unions(&mut self, schema: &Struct) -> Vec<Union> {
+        let mut unions: Vec<(&str, Union)> = Vec::new();
+        for field in schema.fields.iter() {
+            for rule in field.rules {
+                each_union_rule(rule, None, &mut |rule, stage| {
+                    let (name, exactly_one) = match rule {
+                        Rule::UnionMember(member) => (member.union, true),
+                        Rule::UnionDiscriminator(union) => (*union, true),
+                        Rule::ZeroOrOneOf(member) => (member.union, false),
+                        _ => return,
+                    };
+                    let known =
+                        unions.iter().position(|(union, known)| *union == name && known.exactly_one == exactly_one);
+                    let at = known.unwrap_or_else(|| {
+                        unions.push((name, Union { discriminator: None, exactly_one, members: Vec::new(), stage }));
+                        unions.len() - 1
+                    });
+                    let union = &mut unions[at].1;
+                    match rule {
+                        Rule::UnionMember(member) | Rule::ZeroOrOneOf(member) => union.members.push(UnionMember {
+                            name: field.name.clone(),
+                            value: member_value(member, field),
+                            pointer: is_pointer(field),
+                        }),
+                        _ => union.discriminator = Some(field.name.clone()),
+                    }
+                });
+            }
+        }
+        for (_, union) in &unions {
+            if union.members.is_empty() {
+                let text = "`union_discriminator` needs fields tagged `union_member` beside it".to_owned();
+                self.told(&schema.name, vec![Misplaced(text)]);
+            }
+        }
+        unions.into_iter().map(|(_, union)| union).collect()
+    }
+}
+
+fn each_union_rule(rule: &'static Rule, stage: Option<Stage>, visit: &mut dyn FnMut(&'static Rule, Option<Stage>)) {
+    match rule {
+        Rule::Alpha(_, inner) => inner.iter().for_each(|rule| each_union_rule(rule, Some(Stage::Alpha), visit)),
+        Rule::Beta(_, inner) => inner.iter().for_each(|rule| each_union_rule(rule, Some(Stage::Beta), visit)),
+        rule => visit(rule, stage),
+    }
+}
+
+/// The discriminator's value for a member: the one given, or the field's name with a capital.
+fn member_value(member: &Member, field: &Field) -> String {
+    if !member.value.is_empty() {
+        return member.value.to_owned();
+    }
+    let mut chars = field.name.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// The fields in the order in which they are judged.
+fn in_order(schema: &Struct) -> Vec<&Field> {
+    let first = schema.judged_first.iter().filter_map(|name| schema.fields.iter().find(|field| &*field.name == *name));
+    let rest = schema.fields.iter().filter(|field| !schema.judged_first.contains(&&*field.name));
+    first.chain(rest).collect()
+}

@@ -1,0 +1,176 @@
+//! What a rule may know besides the value: the request, and the errors found so far.
+//!
+//! A rule judges; through this it reports, and it never sees anything that can change while it runs.
+
+use crate::check::Stage;
+use crate::error::{ErrorList, FieldError, Twin};
+use crate::metadata::NameCheck;
+use crate::path::FieldPath;
+use pintle_schema::{FieldName, Value, View};
+use std::any::Any;
+
+/// What is done to the object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Create,
+    Update,
+}
+
+/// A request whose object is judged.
+pub struct Request<'a> {
+    pub operation: Operation,
+    /// "" for the object itself.
+    pub subresource: &'a str,
+    /// The `group/version` that the client speaks.
+    pub api_version: &'a str,
+    pub namespaced: bool,
+    /// The kind's rule for names.
+    pub name_check: NameCheck<'a>,
+    /// Whether a feature gate is on.
+    pub enabled: &'a dyn Fn(&str) -> bool,
+}
+
+/// A value with its place in the object, and on update the value it replaces (where the two can be told to be the same thing).
+pub struct At<'r, T> {
+    pub new: View<'r, T>,
+    pub old: Option<View<'r, T>>,
+    pub path: &'r FieldPath<'r>,
+}
+
+impl<T> Clone for At<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for At<'_, T> {}
+
+impl<'r, T> At<'r, T> {
+    /// Whether the value is an update's, and has not changed.
+    pub fn unchanged(&self) -> bool {
+        self.old.is_some_and(|old| crate::same(self.new.value(), old.value()))
+    }
+
+    /// Visits a field.
+    pub fn field<F, R>(self, field: FieldName<T, F>, visit: impl FnOnce(At<'_, F>) -> R) -> R {
+        let path = self.path.to(field);
+        visit(At { new: self.new.field(field), old: self.old.map(|old| old.field(field)), path: &path })
+    }
+}
+
+impl<T> At<'_, Vec<T>> {
+    /// Visits the items, each without an old one: lists that know their items by key are correlated by `each_by`.
+    pub fn each(self, mut visit: impl FnMut(At<'_, T>)) {
+        for (index, new) in self.new.iter().enumerate() {
+            let path = self.path.index(index);
+            visit(At { new, old: None, path: &path });
+        }
+    }
+
+    /// Visits the items, each with the old one that has the same key.
+    pub fn each_by(self, key: &str, mut visit: impl FnMut(At<'_, T>)) {
+        for (index, new) in self.new.iter().enumerate() {
+            let path = self.path.index(index);
+            let old = self.old.and_then(|old| old.iter().find(|old| old.value().get(key) == new.value().get(key)));
+            visit(At { new, old, path: &path });
+        }
+    }
+}
+
+impl<'r, T> At<'r, Option<T>> {
+    /// The value behind the pointer, if there is one.
+    pub fn some(self) -> Option<At<'r, T>> {
+        Some(At { new: self.new.some()?, old: self.old.and_then(View::some), path: self.path })
+    }
+}
+
+/// What rules share while one object is judged.
+pub struct Cx<'a> {
+    pub errors: ErrorList,
+    pub request: &'a Request<'a>,
+    root: &'a Value,
+    old_root: Option<&'a Value>,
+    notes: Vec<Box<dyn Any>>,
+}
+
+impl<'a> Cx<'a> {
+    pub fn new(request: &'a Request<'a>, root: &'a Value, old_root: Option<&'a Value>) -> Self {
+        Cx { errors: ErrorList::default(), request, root, old_root, notes: Vec::new() }
+    }
+
+    /// Whether a feature gate is on.
+    pub fn enabled(&self, gate: &str) -> bool {
+        (self.request.enabled)(gate)
+    }
+
+    pub fn is_create(&self) -> bool {
+        self.request.operation == Operation::Create
+    }
+
+    /// The whole object. The caller says what kind it is.
+    pub fn root<T>(&self) -> View<'a, T> {
+        View::new(self.root)
+    }
+
+    /// The whole stored object, on update.
+    pub fn old_root<T>(&self) -> Option<View<'a, T>> {
+        self.old_root.map(View::new)
+    }
+
+    /// Leaves something for rules that run later, such as what the stored object already used.
+    pub fn leave<T: Any>(&mut self, note: T) {
+        self.notes.push(Box::new(note));
+    }
+
+    /// Whether rules that are not answered run all the same, to be compared.
+    pub(crate) fn compares(&self) -> bool {
+        self.enabled("DeclarativeValidation")
+    }
+
+    /// Whether tags of stage beta are answered.
+    pub(crate) fn beta(&self) -> bool {
+        self.enabled("DeclarativeValidationBeta") || self.enabled("DeclarativeValidationTakeover")
+    }
+
+    /// Marks the errors from an index on as those of a handwritten rule that tags say, too.
+    pub(crate) fn cover(&mut self, from: usize) {
+        self.errors.0[from..].iter_mut().for_each(|error| error.twin = Twin::Handwritten);
+    }
+
+    /// Marks the errors from an index on as those of a stage.
+    pub(crate) fn shade(&mut self, from: usize, stage: Stage) {
+        self.errors.0[from..].iter_mut().for_each(|error| error.twin = Twin::Staged(stage));
+    }
+
+    /// The errors to be answered, and those of which tags and handwritten rules disagree.
+    pub(crate) fn settle(mut self) -> (ErrorList, Vec<FieldError>) {
+        if self.errors.0.iter().all(|error| error.twin == Twin::None) {
+            return (self.errors, Vec::new());
+        }
+        let beta = self.beta();
+        let is_staged = |error: &FieldError| matches!(error.twin, Twin::Staged(_));
+        let twins = |error: &FieldError, staged: bool| {
+            let others = self.errors.0.iter().filter(|other| other.twin != Twin::None && is_staged(other) == staged);
+            others.filter(|other| other.is_twin_of(error)).count()
+        };
+        let disagrees = |error: &&FieldError| error.twin != Twin::None && twins(error, true) != twins(error, false);
+        let mismatches = self.errors.0.iter().filter(disagrees).cloned().collect();
+        let answered = |error: &FieldError| match error.twin {
+            Twin::None => true,
+            Twin::Staged(stage) => stage == Stage::Beta && beta,
+            Twin::Handwritten => {
+                let mut others = self.errors.0.iter();
+                !(beta && others.any(|other| other.twin == Twin::Staged(Stage::Beta) && other.is_twin_of(error)))
+            }
+        };
+        let keep: Vec<bool> = self.errors.0.iter().map(answered).collect();
+        let mut keep = keep.into_iter();
+        self.errors.0.retain(|_| keep.next().unwrap_or(true));
+        (self.errors, mismatches)
+    }
+
+    /// What an earlier rule left.
+    pub fn left<T: Any>(&self) -> Option<&T> {
+        self.notes.iter().rev().find_map(|note| note.downcast_ref())
+    }
+}

@@ -1,0 +1,115 @@
+//! `Rulebook`: all rules of all kinds, compiled when a kind is first judged, and the one way to judge an object.
+//!
+//! A rule that panics is caught: it is told as an internal error, and counted by the caller.
+
+use crate::error::{ErrorKind, ErrorList, FieldError};
+use crate::hand::Untyped;
+use crate::kind::{CREATE, Group, KindRules, Step, UPDATE};
+use crate::metadata;
+use crate::path::FieldPath;
+use crate::plan::{HandRules, Plan, key};
+use crate::request::{Cx, Operation, Request};
+use crate::run::Run;
+use pintle_schema::{Struct, Value};
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// The rules of all groups.
+pub struct Rulebook {
+    hand: HandRules,
+    kinds: HashMap<usize, &'static KindRules>,
+    plans: RwLock<HashMap<usize, Arc<Plan>>>,
+}
+
+/// What judging an object found.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    pub errors: ErrorList,
+    /// Where tags and handwritten rules that should say the same do not.
+    pub mismatches: Vec<FieldError>,
+    /// A rule panicked.
+    pub panicked: bool,
+}
+
+impl Rulebook {
+    pub fn new(groups: &[&'static Group]) -> Self {
+        let mut hand = HandRules::new();
+        let mut kinds: HashMap<usize, &'static KindRules> = HashMap::new();
+        for group in groups {
+            for rule in group.hand {
+                hand.entry(key((rule.of)())).or_default().push(rule);
+            }
+            kinds.extend(group.kinds.iter().map(|kind| (key((kind.of)()), kind)));
+        }
+        Rulebook { hand, kinds, plans: RwLock::default() }
+    }
+
+    /// The compiled rules of a kind.
+    pub fn plan(&self, schema: &'static Struct) -> Arc<Plan> {
+        let key = key(schema);
+        if let Some(plan) = self.plans.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return plan.clone();
+        }
+        let plan = Arc::new(Plan::new(schema, &self.hand));
+        self.plans.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(plan).clone()
+    }
+
+    /// A kind's effective rules as a tree of text.
+    pub fn tree(&self, schema: &Struct) -> String {
+        crate::docs::tree(schema, &self.hand)
+    }
+
+    /// Judges a canonical object of a kind, given under its storage version.
+    pub fn judge(
+        &self,
+        schema: &'static Struct,
+        object: &Value,
+        old: Option<&Value>,
+        request: &Request<'_>,
+    ) -> Verdict {
+        let plan = self.plan(schema);
+        let mut cx = Cx::new(request, object, old);
+        let steps = self.steps(schema, request);
+        let outcome =
+            catch_unwind(AssertUnwindSafe(|| steps.iter().for_each(|step| run(step, &plan, &mut cx, object, old))));
+        let panicked = outcome.is_err();
+        if panicked {
+            cx.errors.push(ErrorKind::Internal, "", None, "a validation rule failed to run");
+        }
+        let (errors, mismatches) = cx.settle();
+        Verdict { errors, mismatches, panicked }
+    }
+
+    fn steps(&self, schema: &'static Struct, request: &Request<'_>) -> &'static [Step] {
+        let kind = self.kinds.get(&key(schema));
+        match request.operation {
+            Operation::Create => kind.map_or(CREATE, |kind| kind.create),
+            Operation::Update if request.subresource.is_empty() => kind.map_or(UPDATE, |kind| kind.update),
+            Operation::Update => {
+                let mut parts = kind.into_iter().flat_map(|kind| kind.parts);
+                parts.find(|(name, _)| *name == request.subresource).map_or(UPDATE, |(_, steps)| steps)
+            }
+        }
+    }
+}
+
+fn run(step: &Step, plan: &Plan, cx: &mut Cx<'_>, object: &Value, old: Option<&Value>) {
+    let null = Value::Null;
+    let meta = object.get("metadata").unwrap_or(&null);
+    match step {
+        Step::Metadata | Step::PlainMetadata => {
+            metadata::validate_create(meta, cx.request.namespaced, cx.request.name_check, &mut cx.errors);
+        }
+        Step::MetadataUpdate | Step::PlainMetadataUpdate => {
+            let old = old.and_then(|old| old.get("metadata")).unwrap_or(&null);
+            metadata::validate_update(meta, old, &mut cx.errors);
+        }
+        Step::Rules => Run { plan, cx }.object(object, old),
+        Step::Field(name) => Run { plan, cx }.field_of_object(name, object, old),
+        Step::Rule(rule) => rule(&Untyped { value: object, old, path: &FieldPath::ROOT }, cx),
+    }
+    if matches!(step, Step::Metadata | Step::MetadataUpdate) {
+        metadata::validate_kube_finalizers(meta, &mut cx.errors);
+    }
+}

@@ -1,0 +1,339 @@
+//! Judging: one walk over the object along its plan, the old object alongside.
+//!
+//! A value that the update left as it was is passed over, with all that is inside, unless a rule there looks at other
+//! places. For an object without errors the walk allocates nothing.
+
+use crate::check::{self, Check, Checks, Correlation, Stage, at, is_set};
+use crate::error::ErrorKind;
+use crate::hand::{Hand, Untyped, When};
+use crate::path::FieldPath;
+use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
+use crate::request::Cx;
+use crate::same::same;
+use pintle_schema::{Map, Value};
+use std::collections::HashMap;
+
+static NULL: Value = Value::Null;
+
+/// A value, the one it replaces, and where they are.
+#[derive(Clone, Copy)]
+struct Spot<'r> {
+    value: &'r Value,
+    old: Option<&'r Value>,
+    path: &'r FieldPath<'r>,
+    /// Nothing changed: only rules that always run are run.
+    unchanged: bool,
+}
+
+impl<'r> Spot<'r> {
+    fn untyped(&self) -> Untyped<'r> {
+        Untyped { value: self.value, old: self.old, path: self.path }
+    }
+}
+
+pub struct Run<'p, 'c, 'a> {
+    pub plan: &'p Plan,
+    pub cx: &'c mut Cx<'a>,
+}
+
+impl Run<'_, '_, '_> {
+    /// Judges the whole object.
+    pub fn object(&mut self, value: &Value, old: Option<&Value>) {
+        let unchanged = old.is_some_and(|old| same(value, old));
+        self.of(self.plan.root, Spot { value, old, path: &FieldPath::ROOT, unchanged });
+    }
+
+    /// Judges one field of the object.
+    pub fn field_of_object(&mut self, name: &str, value: &Value, old: Option<&Value>) {
+        let Some(field) = self.plan.field(name) else { return };
+        self.field(field, value, Spot { value, old, path: &FieldPath::ROOT, unchanged: false });
+    }
+
+    fn of(&mut self, index: usize, spot: Spot<'_>) {
+        let Some(plan) = self.plan.structs.get(index) else { return };
+        if !plan.active || spot.unchanged && !plan.always {
+            return;
+        }
+        self.hands(&plan.before, spot);
+        if let Some(checks) = plan.checks.as_ref().filter(|_| !spot.unchanged) {
+            self.checks(checks, spot);
+        }
+        self.fields(plan, spot);
+        if !spot.unchanged {
+            plan.unions.iter().for_each(|union| self.union(union, spot));
+        }
+        self.hands(&plan.after, spot);
+    }
+
+    fn fields(&mut self, plan: &StructPlan, spot: Spot<'_>) {
+        // Canonical values have their fields in the schema's order, so the next one mostly is right behind the last.
+        let entries = spot.value.as_map().map_or(&[][..], Map::entries);
+        let mut next = 0;
+        for field in &plan.fields {
+            if matches!(field.node.inner, Inner::Inlined(_)) {
+                self.field(field, spot.value, spot);
+                continue;
+            }
+            let after = entries.iter().skip(next).position(|(key, _)| field.name.is(key)).map(|at| at + next);
+            let found = after.or_else(|| entries.iter().take(next).position(|(key, _)| field.name.is(key)));
+            next = found.map_or(next, |at| at + 1);
+            let value = found.and_then(|at| entries.get(at)).map_or(&NULL, |(_, value)| value);
+            self.field_value(field, value, spot);
+        }
+    }
+
+    fn field(&mut self, field: &FieldPlan, owner: &Value, spot: Spot<'_>) {
+        match field.node.inner {
+            Inner::Inlined(inlined) => self.of(inlined, spot),
+            _ => self.field_value(field, at(owner, &field.name), spot),
+        }
+    }
+
+    fn field_value(&mut self, field: &FieldPlan, value: &Value, owner: Spot<'_>) {
+        let old = owner.old.map(|old| at(old, &field.name));
+        let path = owner.path.child(&field.name);
+        let spot = Spot { value, old, path: &path, unchanged: owner.unchanged };
+        if let Some(choice) = field.choice.as_ref().filter(|_| !owner.unchanged) {
+            self.choice(choice, field.node.checks.pointer, owner, spot);
+        }
+        self.node(&field.node, spot);
+    }
+
+    fn node(&mut self, node: &Node, mut spot: Spot<'_>) {
+        spot.unchanged = spot.unchanged || spot.old.is_some_and(|old| same(spot.value, old));
+        if spot.unchanged && !node.always {
+            return;
+        }
+        let stopped = !spot.unchanged && self.checks(&node.checks, spot);
+        self.hands(&node.before, spot);
+        if !stopped && !(node.checks.pointer && spot.value.is_null()) {
+            self.inner(&node.inner, spot);
+        }
+        self.hands(&node.after, spot);
+    }
+
+    fn inner(&mut self, inner: &Inner, spot: Spot<'_>) {
+        match inner {
+            Inner::Nothing => {}
+            Inner::Struct(index) | Inner::Inlined(index) => self.of(*index, spot),
+            Inner::List(node, correlation) => {
+                self.items(correlation, spot, |run, item| run.node(node, item));
+            }
+            Inner::Map(keys, node) => {
+                if !spot.unchanged {
+                    self.keys(keys, spot);
+                }
+                self.values(spot, |run, item| run.node(node, item));
+            }
+        }
+    }
+
+    /// Runs rules on a value; true when one of them ended it.
+    fn checks(&mut self, checks: &Checks, spot: Spot<'_>) -> bool {
+        for check in &checks.list {
+            let stop = match check {
+                Check::Gate(gate, on, inner) => self.cx.enabled(gate) == *on && self.checks(inner, spot),
+                Check::Shadow(stage, inner) => self.shadow(*stage, |run| run.checks(inner, spot)),
+                Check::Subfield(name, inner) => {
+                    let path = spot.path.child(name);
+                    let old = spot.old.map(|old| at(old, name));
+                    self.changed(inner, Spot { value: at(spot.value, name), old, path: &path, unchanged: false });
+                    false
+                }
+                Check::EachVal(inner, correlation) => {
+                    match spot.value {
+                        Value::Map(_) => self.values(spot, |run, item| run.changed(inner, item)),
+                        _ => self.items(correlation, spot, |run, item| run.changed(inner, item)),
+                    }
+                    false
+                }
+                Check::EachKey(inner) => {
+                    self.keys(inner, spot);
+                    false
+                }
+                Check::Item(keys, inner, correlation) => {
+                    self.items(correlation, spot, |run, item| {
+                        if keys.iter().all(|(key, value)| item.value.str_at(&[key]) == *value) {
+                            run.changed(inner, item);
+                        }
+                    });
+                    false
+                }
+                leaf => check::leaf(leaf, checks.pointer, spot.value, spot.old, spot.path, &mut self.cx.errors),
+            };
+            if stop {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Runs rules on a part of a value, if that part changed.
+    fn changed(&mut self, checks: &Checks, spot: Spot<'_>) {
+        if !spot.old.is_some_and(|old| same(spot.value, old)) {
+            self.checks(checks, spot);
+        }
+    }
+
+    fn keys(&mut self, checks: &Checks, spot: Spot<'_>) {
+        if checks.list.is_empty() {
+            return;
+        }
+        for (key, _) in spot.value.as_map().into_iter().flat_map(Map::iter) {
+            if spot.old.is_some_and(|old| old.get(key).is_some()) {
+                continue;
+            }
+            // A static or short key is copied without allocating.
+            let value = Value::String(key.clone());
+            self.checks(checks, Spot { value: &value, old: None, path: spot.path, unchanged: false });
+        }
+    }
+
+    fn values(&mut self, spot: Spot<'_>, mut visit: impl FnMut(&mut Self, Spot<'_>)) {
+        for (key, value) in spot.value.as_map().into_iter().flat_map(Map::iter) {
+            let path = spot.path.key(key);
+            let old = spot.old.and_then(|old| old.get(key));
+            visit(self, Spot { value, old, path: &path, unchanged: spot.unchanged });
+        }
+    }
+
+    fn items(&mut self, correlation: &Correlation, spot: Spot<'_>, mut visit: impl FnMut(&mut Self, Spot<'_>)) {
+        let items = spot.value.as_list().unwrap_or(&[]);
+        let mut finder = Finder::new(correlation, spot.old.and_then(Value::as_list).unwrap_or(&[]));
+        for (index, value) in items.iter().enumerate() {
+            let path = spot.path.index(index);
+            let old = if spot.unchanged { Some(value) } else { finder.find(index, value) };
+            visit(self, Spot { value, old, path: &path, unchanged: spot.unchanged });
+        }
+    }
+
+    fn hands(&mut self, hands: &[&'static Hand], spot: Spot<'_>) {
+        for hand in hands {
+            if spot.unchanged && !hand.when.has(When::ALWAYS) || !hand.when.runs_on(self.cx.request) {
+                continue;
+            }
+            let from = self.cx.errors.0.len();
+            (hand.run)(&spot.untyped(), self.cx);
+            if hand.when.has(When::COVERED) {
+                self.cx.cover(from);
+            }
+        }
+    }
+
+    /// Runs rules of a stage: answered when the stage is, compared otherwise. True when they end the judging of the value.
+    fn shadow(&mut self, stage: Stage, run: impl FnOnce(&mut Self) -> bool) -> bool {
+        if !self.cx.compares() {
+            return false;
+        }
+        let from = self.cx.errors.0.len();
+        let stopped = run(self);
+        self.cx.shade(from, stage);
+        stopped && stage == Stage::Beta && self.cx.beta()
+    }
+
+    fn choice(&mut self, choice: &Choice, pointer: bool, owner: Spot<'_>, spot: Spot<'_>) {
+        let chosen = at(owner.value, &choice.discriminator);
+        let chosen = chosen.as_str().map(str::to_owned).or_else(|| chosen.as_i64().map(|n| n.to_string()));
+        let chosen = chosen.unwrap_or_default();
+        match choice.cases.iter().find(|(value, _)| *value == chosen) {
+            Some((_, checks)) => self.changed(checks, spot),
+            None if is_set(spot.value, pointer) => self.cx.errors.forbidden(spot.path, ""),
+            None => {}
+        }
+    }
+
+    fn union(&mut self, union: &Union, spot: Spot<'_>) {
+        match union.stage {
+            Some(stage) => {
+                _ = self.shadow(stage, |run| {
+                    run.judge_union(union, spot);
+                    false
+                })
+            }
+            None => self.judge_union(union, spot),
+        }
+    }
+
+    fn judge_union(&mut self, union: &Union, spot: Spot<'_>) {
+        let set = |value: &Value, at: usize| {
+            union.members.get(at).is_some_and(|member| is_set(value.get(&member.name).unwrap_or(&NULL), member.pointer))
+        };
+        let chosen = union.discriminator.as_ref().map(|name| spot.value.str_at(&[name]));
+        if let Some(old) = spot.old {
+            let as_before = (0..union.members.len()).all(|member| set(spot.value, member) == set(old, member));
+            if as_before && union.discriminator.as_ref().is_none_or(|name| chosen == Some(old.str_at(&[name]))) {
+                return;
+            }
+        }
+        if let (Some(discriminator), Some(chosen)) = (&union.discriminator, chosen) {
+            for (index, member) in union.members.iter().enumerate() {
+                let detail = match (set(spot.value, index), member.value == chosen) {
+                    (true, false) => "may only be specified when",
+                    (false, true) => "must be specified when",
+                    _ => continue,
+                };
+                let detail = format!("{detail} `{}` is {:?}", discriminator.as_str(), member.value);
+                self.cx.errors.invalid(spot.path.child(&member.name), "", detail);
+                self.cx.errors.origin("union");
+            }
+            return;
+        }
+        let names = |all: bool, quote: &str| {
+            let members = union.members.iter().enumerate().filter(|(index, _)| all || set(spot.value, *index));
+            members.map(|(_, member)| format!("{quote}{}{quote}", member.name.as_str())).collect::<Vec<_>>().join(", ")
+        };
+        let (value, demand) =
+            match ((0..union.members.len()).filter(|at| set(spot.value, *at)).count(), union.exactly_one) {
+                (0, true) => (String::new(), "must specify one of"),
+                (0 | 1, _) => return,
+                (_, true) => (format!("{{{}}}", names(false, "")), "must specify exactly one of"),
+                (_, false) => (format!("{{{}}}", names(false, "")), "must specify at most one of"),
+            };
+        self.cx.errors.push(
+            ErrorKind::Invalid,
+            spot.path,
+            Some(value.into()),
+            format!("{demand}: {}", names(true, "`")),
+        );
+        self.cx.errors.origin(if union.exactly_one { "union" } else { "zeroOrOneOf" });
+    }
+}
+
+/// Beyond this many items, an index by key is cheaper than looking for each.
+const FEW: usize = 16;
+
+/// Finds the old items that new ones stand for.
+struct Finder<'a> {
+    correlation: &'a Correlation,
+    old: &'a [Value],
+    index: Option<HashMap<String, usize>>,
+}
+
+impl<'a> Finder<'a> {
+    fn new(correlation: &'a Correlation, old: &'a [Value]) -> Self {
+        Finder { correlation, old, index: None }
+    }
+
+    fn find(&mut self, index: usize, item: &Value) -> Option<&'a Value> {
+        let keys: &[Box<str>] = match self.correlation {
+            Correlation::None => return None,
+            Correlation::Whole => &[],
+            Correlation::Keys(keys) => keys,
+        };
+        let is = |old: &&Value| match keys {
+            [] => *old == item,
+            keys => keys.iter().all(|key| at(old, key) == at(item, key)),
+        };
+        if let Some(old) = self.old.get(index).filter(is) {
+            return Some(old);
+        }
+        if self.old.len() <= FEW {
+            return self.old.iter().find(is);
+        }
+        let old = self.old;
+        let places = self.index.get_or_insert_with(|| {
+            old.iter().enumerate().rev().map(|(index, item)| (check::key_text(keys, item), index)).collect()
+        });
+        places.get(&check::key_text(keys, item)).and_then(|at| old.get(*at))
+    }
+}

@@ -1,0 +1,52 @@
+//! Whether two values mean the same to an update: what is the same is not judged again.
+
+use pintle_schema::Value;
+
+/// Whether two canonical values mean the same: an empty list or map is an absent one.
+pub fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Map(a), Value::Map(b)) => {
+            let (a, b) = (a.entries(), b.entries());
+            // Canonical values have their keys in one order; entries differ only in those left out.
+            if a.len() == b.len() {
+                return a.iter().zip(b).all(|((x, v), (y, w))| x == y && same(v, w))
+                    || a.iter().zip(b).any(|((x, _), (y, _))| x != y) && same_entries(a, b);
+            }
+            same_entries(a, b)
+        }
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (Value::Null, Value::List(_) | Value::Map(_)) => b.is_zero(),
+        (Value::List(_) | Value::Map(_), Value::Null) => a.is_zero(),
+        (a, b) => a == b,
+    }
+}
+
+/// Whether a field of two objects means the same.
+pub fn same_at(a: &Value, b: &Value, field: &str) -> bool {
+    same(a.get(field).unwrap_or(&Value::Null), b.get(field).unwrap_or(&Value::Null))
+}
+
+type Entry = (pintle_schema::Str, Value);
+
+fn same_entries(a: &[Entry], b: &[Entry]) -> bool {
+    let find = |entries: &[Entry], key: &str| entries.iter().position(|(k, _)| k == key);
+    a.iter().all(|(key, value)| match find(b, key) {
+        Some(at) => same(value, &b[at].1),
+        None => same(value, &Value::Null),
+    }) && b.iter().all(|(key, value)| find(a, key).is_some() || same(value, &Value::Null))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same;
+    use pintle_schema::value;
+
+    #[test]
+    fn what_is_empty_is_absent() {
+        assert!(same(&value!({"a": 1, "b": []}), &value!({"a": 1})));
+        assert!(same(&value!({"a": 1, "b": {}}), &value!({"b": null, "a": 1})));
+        assert!(!same(&value!({"a": 1, "b": [1]}), &value!({"a": 1})));
+        assert!(!same(&value!({"a": {"b": 1}}), &value!({"a": {"b": 2}})));
+        assert!(!same(&value!([1, 2]), &value!([2, 1])));
+    }
+}

@@ -1,0 +1,76 @@
+//! The `Connector` of the running server: requests to kubelets, pods and services over sockets of its own.
+//! Guarantees that a kubelet is shown this server's certificate and nobody else is, and that what users point at is
+//! never this machine itself. Must never decide where a request goes.
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use pintle_endpoints::backend::{ByteStream, Connector, Destination, Exchange, Trust, Unreachable, is_global_unicast};
+use pintle_endpoints::upgrade::Upgraded;
+use pintle_http::{ClientConfig, ClientTlsMaterial, TlsError, UpgradedConnection, Upstream, client_config};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How the server connects to others.
+pub struct SocketConnector {
+    kubelet: Arc<ClientConfig>,
+    unverified_kubelet: Arc<ClientConfig>,
+    unverified: Arc<ClientConfig>,
+    kubelet_timeout: Duration,
+}
+
+/// Time for connecting to pods and services, as in the reference.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time for connecting to kubelets where no flag says another.
+pub const KUBELET_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl SocketConnector {
+    /// A connector that talks to kubelets as the material says. Without an authority any kubelet is believed, as the
+    /// reference does.
+    ///
+    /// # Errors
+    /// The material is unusable.
+    pub fn new(material: &ClientTlsMaterial, kubelet_timeout: Duration) -> Result<SocketConnector, TlsError> {
+        let unverified = ClientTlsMaterial { ca_pem: None, ..material.clone() };
+        Ok(SocketConnector {
+            kubelet: client_config(material)?,
+            unverified_kubelet: client_config(&unverified)?,
+            unverified: client_config(&ClientTlsMaterial::default())?,
+            kubelet_timeout,
+        })
+    }
+
+    async fn send(&self, to: Destination, request: http::Request<ByteStream>) -> Result<Exchange, Unreachable> {
+        let tls = match to.trust {
+            Trust::Kubelet => &self.kubelet,
+            Trust::UnverifiedKubelet => &self.unverified_kubelet,
+            Trust::Unverified => &self.unverified,
+        };
+        let of_users = to.trust == Trust::Unverified;
+        let upstream = Upstream {
+            host: &to.host,
+            port: to.port,
+            tls: to.tls.then(|| tls.clone()),
+            connect_timeout: if of_users { CONNECT_TIMEOUT } else { self.kubelet_timeout },
+            allowed: if of_users { is_global_unicast } else { |_| true },
+        };
+        let mut response =
+            pintle_http::send(upstream, request).await.map_err(|error| Unreachable(error.to_string()))?;
+        let upgrade = pintle_http::on_upgrade(&mut response);
+        let upgraded = async move {
+            let upgraded = upgrade.await.map_err(std::io::Error::other)?;
+            Ok(Box::new(UpgradedConnection::new(upgraded)) as Upgraded)
+        };
+        let (parts, body) = response.into_parts();
+        Ok(Exchange { response: parts, body: Box::pin(pintle_http::pieces(body)), upgraded: upgraded.boxed() })
+    }
+}
+
+impl Connector for SocketConnector {
+    fn send(
+        &self,
+        to: Destination,
+        request: http::Request<ByteStream>,
+    ) -> BoxFuture<'_, Result<Exchange, Unreachable>> {
+        SocketConnector::send(self, to, request).boxed()
+    }
+}

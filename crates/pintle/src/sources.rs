@@ -1,0 +1,161 @@
+//! Metrics of the process and its connections.
+//! Guarantees that a figure that the system does not give is left out.
+//! Must never be asked but by a scrape: it reads files of the system.
+
+use pintle_api_validation::OUTCOMES;
+use pintle_discovery::version;
+use pintle_endpoints::metrics::exposition::Number;
+use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
+use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const HANDSHAKE_ERRORS: Family = Family::new(
+    "apiserver_tls_handshake_errors_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Connections that ended before they were encrypted.",
+);
+const MISMATCHES: [Family; 2] = mismatch_families();
+const PANICS: [Family; 2] = panic_families();
+const BUILD: Family = Family::new(
+    "kubernetes_build_info",
+    Kind::Gauge,
+    Stability::Alpha,
+    "1, labelled with the Kubernetes release that the server behaves as, and its build.",
+);
+const CPU: Family = process_family("process_cpu_seconds_total", Kind::Counter, "Seconds of processor time.");
+const MAX_FDS: Family = process_family("process_max_fds", Kind::Gauge, "How many files can be open.");
+const OPEN_FDS: Family = process_family("process_open_fds", Kind::Gauge, "How many files are open.");
+const RESIDENT: Family = process_family("process_resident_memory_bytes", Kind::Gauge, "Bytes of memory in use.");
+const VIRTUAL: Family = process_family("process_virtual_memory_bytes", Kind::Gauge, "Bytes of address space in use.");
+const START: Family = process_family("process_start_time_seconds", Kind::Gauge, "When the process began, since 1970.");
+
+const fn process_family(name: &'static str, kind: Kind, help: &'static str) -> Family {
+    Family::new(name, kind, Stability::Alpha, help)
+}
+
+/// How many handshakes failed.
+pub fn handshake_errors(count: &AtomicU64, out: &mut Exposition) {
+    out.single(&HANDSHAKE_ERRORS, count.load(Ordering::Relaxed));
+}
+
+/// Names of one count: the enhancement proposal's, and the release's.
+const fn mismatch_families() -> [Family; 2] {
+    const HELP: &str = "Errors that declared and handwritten rules did not agree on.";
+    [
+        Family::new("declarative_validation_mismatch_total", Kind::Counter, Stability::Beta, HELP),
+        Family::new(
+            "apiserver_validation_declarative_validation_mismatch_total",
+            Kind::Counter,
+            Stability::Beta,
+            HELP,
+        ),
+    ]
+}
+
+const fn panic_families() -> [Family; 2] {
+    const HELP: &str = "Rules that failed to run.";
+    [
+        Family::new("declarative_validation_panic_total", Kind::Counter, Stability::Beta, HELP),
+        Family::new("apiserver_validation_declarative_validation_panic_total", Kind::Counter, Stability::Beta, HELP),
+    ]
+}
+
+/// What became of validation rules.
+pub fn rules(out: &mut Exposition) {
+    MISMATCHES.iter().for_each(|family| out.single(family, OUTCOMES.mismatches()));
+    PANICS.iter().for_each(|family| out.single(family, OUTCOMES.panics()));
+}
+
+/// What the build and the system say of this process.
+pub fn process(out: &mut Exposition) {
+    out.family(&BUILD);
+    let platform = version::platform();
+    let labels = [
+        ("build_date", ""),
+        ("compiler", version::COMPILER),
+        ("git_commit", ""),
+        ("git_tree_state", ""),
+        ("git_version", version::GIT_VERSION),
+        ("go_version", ""),
+        ("major", version::MAJOR),
+        ("minor", version::MINOR),
+        ("platform", &*platform),
+    ];
+    out.sample(BUILD.name, &labels, 1);
+    if let Some(stat) = Stat::read() {
+        out.single(&CPU, Number(stat.cpu_seconds));
+        out.single(&RESIDENT, stat.resident_pages * PAGE_BYTES);
+        out.single(&VIRTUAL, stat.virtual_bytes);
+        if let Some(boot) = boot_seconds() {
+            out.single(&START, Number(boot + stat.start_seconds));
+        }
+    }
+    if let Ok(open) = fs::read_dir("/proc/self/fd") {
+        // The directory that is being read is one of them.
+        out.single(&OPEN_FDS, open.count().saturating_sub(1));
+    }
+    if let Some(max) = max_open_files() {
+        out.single(&MAX_FDS, max);
+    }
+}
+
+/// Ticks per second in which Linux tells processor time to programs, whatever the kernel's own.
+const TICKS: f64 = 100.0;
+/// Bytes of a page. Where pages are larger, memory is told too small; nothing decides by it.
+const PAGE_BYTES: u64 = 4096;
+
+struct Stat {
+    cpu_seconds: f64,
+    start_seconds: f64,
+    virtual_bytes: u64,
+    resident_pages: u64,
+}
+
+impl Stat {
+    fn read() -> Option<Stat> {
+        Self::parse(&fs::read_to_string("/proc/self/stat").ok()?)
+    }
+
+    /// The fields are counted from 1, the second one is the program's name in parentheses.
+    fn parse(text: &str) -> Option<Stat> {
+        let (_, rest) = text.rsplit_once(") ")?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+        Some(Stat {
+            cpu_seconds: (field(14)? + field(15)?) as f64 / TICKS,
+            start_seconds: field(22)? as f64 / TICKS,
+            virtual_bytes: field(23)?,
+            resident_pages: field(24)?,
+        })
+    }
+}
+
+/// When the machine began, in seconds since 1970.
+fn boot_seconds() -> Option<f64> {
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let uptime: f64 = uptime.split_whitespace().next()?.parse().ok()?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    Some(now.as_secs_f64() - uptime)
+}
+
+fn max_open_files() -> Option<u64> {
+    let limits = fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_systems_figures_are_read_whatever_the_programs_name() {
+        let text = "7 (a) (b) S 1 7 7 0 -1 4194560 1 2 3 4 150 50 0 0 20 0 3 0 12345 1000 25 18446744073709551615";
+        let stat = Stat::parse(text).expect("figures");
+        assert!((stat.cpu_seconds - 2.0).abs() < 1e-9 && (stat.start_seconds - 123.45).abs() < 1e-9);
+        assert_eq!((stat.virtual_bytes, stat.resident_pages), (1000, 25));
+        assert!(Stat::parse("7 (a) S 1").is_none());
+    }
+}

@@ -1,0 +1,120 @@
+//! Where in a YAML text a field is: good enough to point at, found by indentation.
+//!
+//! Flow style and anchors are not followed: what cannot be found is the line of the nearest field above it.
+
+/// One document of a file.
+pub struct Document<'a> {
+    pub text: &'a str,
+    /// The line it begins at, counted from 1.
+    pub first_line: usize,
+}
+
+/// The documents of a file that have anything in them.
+pub fn documents(text: &str) -> Vec<Document<'_>> {
+    let mut documents = Vec::new();
+    let (mut start, mut first_line, mut at) = (0, 1, 0);
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        if line.trim_end() == "---" {
+            documents.push(Document { text: &text[start..at], first_line });
+            (start, first_line) = (at + line.len(), number + 2);
+        }
+        at += line.len();
+    }
+    documents.push(Document { text: &text[start..], first_line });
+    documents
+        .retain(|document| document.text.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with('#')));
+    documents
+}
+
+/// A step of a field's path: a name or key, or the place in a list.
+enum Step<'a> {
+    Name(&'a str),
+    Index(usize),
+}
+
+fn steps(path: &str) -> Vec<Step<'_>> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    while !rest.is_empty() {
+        rest = rest.strip_prefix('.').unwrap_or(rest);
+        let (step, after) = match rest.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+            Some((inner, after)) => (inner.parse().map_or(Step::Name(inner), Step::Index), after),
+            None => {
+                let end = rest.find(['.', '[']).unwrap_or(rest.len()).max(1).min(rest.len());
+                (Step::Name(&rest[..end]), &rest[end..])
+            }
+        };
+        steps.push(step);
+        rest = after;
+    }
+    steps
+}
+
+impl Document<'_> {
+    /// The line of a field, or of the nearest one above it that the text has.
+    pub fn line_of(&self, path: &str) -> usize {
+        let lines: Vec<&str> = self.text.lines().collect();
+        // What is looked at: the lines of the value found so far, and how far its entries are indented.
+        let (mut from, mut to, mut found) = (0, lines.len(), 0);
+        for step in steps(path) {
+            let Some(indent) = (from..to).find_map(|at| indent_of(lines[at])) else { break };
+            let entries: Vec<usize> = (from..to).filter(|at| indent_of(lines[*at]) == Some(indent)).collect();
+            let entry = match step {
+                Step::Name(name) => entries.iter().position(|at| is_key(lines[*at].trim_start(), name)),
+                Step::Index(index) => {
+                    let items = entries.iter().enumerate().filter(|(_, at)| lines[**at].trim_start().starts_with('-'));
+                    items.map(|(entry, _)| entry).nth(index)
+                }
+            };
+            let Some(entry) = entry else { break };
+            found = entries[entry];
+            to = entries.get(entry + 1).copied().unwrap_or(to);
+            from = match step {
+                Step::Name(_) => found + 1,
+                Step::Index(_) => found,
+            };
+            if matches!(step, Step::Index(_)) {
+                // `- name: x`: the item's first entry stands on the line of its dash.
+                return self.inside_item(&lines, found, to, path).unwrap_or(found) + self.first_line;
+            }
+        }
+        found + self.first_line
+    }
+
+    /// The line of what the path's last name says, among the lines of a list's item.
+    fn inside_item(&self, lines: &[&str], from: usize, to: usize, path: &str) -> Option<usize> {
+        let name = steps(path).into_iter().rev().find_map(|step| match step {
+            Step::Name(name) => Some(name),
+            Step::Index(_) => None,
+        })?;
+        (from..to).find(|at| is_key(lines[*at].trim_start().trim_start_matches("- "), name))
+    }
+}
+
+fn indent_of(line: &str) -> Option<usize> {
+    let text = line.trim_start();
+    (!text.is_empty() && !text.starts_with('#')).then(|| line.len() - text.len())
+}
+
+fn is_key(line: &str, name: &str) -> bool {
+    let quoted = line.trim_start_matches(['"', '\'']);
+    quoted.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::documents;
+
+    #[test]
+    fn lines_are_found() {
+        let text = "# a\n---\nkind: Pod\nspec:\n  containers:\n  - name: a\n    image: b\n  - name: c\n    ports:\n    - containerPort: 0\n---\n";
+        let all = documents(text);
+        assert_eq!(all.len(), 1);
+        let line = |path: &str| all[0].line_of(path);
+        assert_eq!(line("spec"), 4);
+        assert_eq!(line("spec.containers[0].image"), 7);
+        assert_eq!(line("spec.containers[1].name"), 8);
+        assert_eq!(line("spec.containers[1].ports[0].containerPort"), 10);
+        assert_eq!(line("spec.absent"), 4);
+    }
+}

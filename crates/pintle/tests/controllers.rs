@@ -1,0 +1,149 @@
+//! The controllers of a whole server: in this process, acting at once; and in the real binary, across restarts.
+//! Guarantees that what clients wait for comes about without another process, and that `--controllers=` keeps it from
+//! coming about. Must never count on how soon a controller acts.
+
+mod common;
+
+use common::http::{Client, JSON};
+use common::in_process::InProcess;
+use common::process::{Installation, Process, start};
+use common::wait_for;
+use serde_json::{Value, json};
+use std::process::Command;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn create(client: &mut Client, path: &str, metadata: Value) -> String {
+    let created = client.post(path, &json!({ "metadata": metadata })).expect("an answer").expect(201);
+    created["metadata"]["uid"].as_str().expect("a uid").to_owned()
+}
+
+/// A config map and one that it owns.
+fn family(client: &mut Client) {
+    let uid = create(client, CONFIG_MAPS, json!({"name": "owner"}));
+    let owner =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid, "blockOwnerDeletion": true});
+    create(client, CONFIG_MAPS, json!({"name": "child", "ownerReferences": [owner]}));
+}
+
+fn exists(client: &mut Client, path: &str) -> bool {
+    match client.get(path).expect("an answer").status {
+        200 => true,
+        404 => false,
+        status => panic!("{path}: {status}"),
+    }
+}
+
+fn wait_until_gone(client: &mut Client, path: &str) {
+    wait_for(&format!("{path} to be gone"), || (!exists(client, path)).then_some(()));
+}
+
+fn delete(client: &mut Client, path: &str, options: Value) -> Value {
+    client.send("DELETE", path, JSON, options.to_string().as_bytes()).expect("an answer").expect(200)
+}
+
+fn child() -> String {
+    format!("{CONFIG_MAPS}/child")
+}
+
+fn owner() -> String {
+    format!("{CONFIG_MAPS}/owner")
+}
+
+#[test]
+fn propagation_policies_are_carried_out() {
+    for policy in ["Background", "Foreground"] {
+        let server = InProcess::start();
+        let mut client = server.client();
+        family(&mut client);
+        delete(&mut client, &owner(), json!({ "propagationPolicy": policy }));
+        wait_until_gone(&mut client, &child());
+        wait_until_gone(&mut client, &owner());
+    }
+    let server = InProcess::start();
+    let mut client = server.client();
+    family(&mut client);
+    delete(&mut client, &owner(), json!({"propagationPolicy": "Orphan"}));
+    wait_until_gone(&mut client, &owner());
+    let child = client.get(&child()).expect("an answer").expect(200);
+    assert_eq!(child["metadata"].get("ownerReferences"), None);
+}
+
+#[test]
+fn a_namespace_goes_with_everything_in_it() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    create(&mut client, "/api/v1/namespaces", json!({"name": "shop"}));
+    create(&mut client, "/api/v1/namespaces/shop/configmaps", json!({"name": "a"}));
+    create(&mut client, "/api/v1/namespaces/shop/secrets", json!({"name": "b"}));
+    let deleted = client.delete("/api/v1/namespaces/shop").expect("an answer").expect(200);
+    assert_eq!(deleted["status"]["phase"], "Terminating");
+    wait_until_gone(&mut client, "/api/v1/namespaces/shop");
+    create(&mut client, "/api/v1/namespaces", json!({"name": "shop"}));
+    for path in ["/api/v1/namespaces/shop/configmaps/a", "/api/v1/namespaces/shop/secrets/b"] {
+        assert!(!exists(&mut client, path), "{path}");
+    }
+}
+
+fn serve(installation: &Installation, controllers: &str) -> Process {
+    let command = |port| {
+        let mut command = installation.command(port);
+        command.arg(format!("--controllers={controllers}"));
+        command
+    };
+    start(command, &installation.path("certs"))
+}
+
+#[test]
+fn without_controllers_things_stay_and_with_them_they_go_on() {
+    let installation = Installation::new();
+    let mut process = serve(&installation, "");
+    let mut client = process.endpoint().client();
+    family(&mut client);
+    create(&mut client, "/api/v1/namespaces", json!({"name": "shop"}));
+    create(&mut client, "/api/v1/namespaces/shop/configmaps", json!({"name": "a"}));
+    create(&mut client, CONFIG_MAPS, json!({"name": "held", "finalizers": ["foregroundDeletion"]}));
+    delete(&mut client, &owner(), json!({}));
+    client.delete("/api/v1/namespaces/shop").expect("an answer").expect(200);
+    delete(&mut client, &format!("{CONFIG_MAPS}/held"), json!({}));
+    process.kill();
+    // Nothing has happened before the second start either: there was nobody to do it.
+    let mut process = serve(&installation, "-namespace,event-ttl");
+    let mut client = process.endpoint().client();
+    for path in [child(), "/api/v1/namespaces/shop/configmaps/a".to_owned(), format!("{CONFIG_MAPS}/held")] {
+        assert!(exists(&mut client, &path), "{path}");
+    }
+    process.kill();
+    let process = serve(&installation, "*");
+    let mut client = process.endpoint().client();
+    wait_until_gone(&mut client, &child());
+    wait_until_gone(&mut client, "/api/v1/namespaces/shop");
+    wait_until_gone(&mut client, &format!("{CONFIG_MAPS}/held"));
+}
+
+#[test]
+fn kubectl_waits_for_a_namespace_to_go() {
+    let kubectl = |installation: &Installation, line: &str| {
+        let mut command = Command::new("kubectl");
+        command.args(line.split(' ')).env("KUBECONFIG", installation.kubeconfig());
+        command.env("HOME", installation.scratch.path()).output()
+    };
+    let installation = Installation::new();
+    if !kubectl(&installation, "version --client").is_ok_and(|output| output.status.success()) {
+        assert!(std::env::var_os("CI").is_none(), "no kubectl on PATH");
+        println!("SKIPPED: no kubectl on PATH");
+        return;
+    }
+    let process = installation.start();
+    for line in [
+        "create namespace shop",
+        "-n shop create configmap a",
+        "-n shop create deployment web --image=example.com/web",
+        "delete namespace shop --wait=true --timeout=50s",
+    ] {
+        let output = kubectl(&installation, line).expect("kubectl runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {line}: {said}{}", process.errors());
+    }
+    assert!(!exists(&mut process.endpoint().client(), "/api/v1/namespaces/shop"));
+}

@@ -1,0 +1,208 @@
+//! Bounds on requests, and what the server tells of itself: requests in flight, timeouts, health, metrics, a slow end.
+//! Guarantees that a client that is turned away is told when to come again, and that the counters say so.
+//! Must never hold a server up for longer than a test needs: whoever waits, waits for a condition.
+
+mod common;
+
+use common::http::{Client, Endpoint, JSON, Watch};
+use common::wait_for;
+use pintle::{Builder, Server};
+use pintle_storage::MemoryStore;
+use serde_json::json;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+struct Limited {
+    server: Option<Server>,
+    runtime: Runtime,
+    endpoint: Endpoint,
+}
+
+impl Limited {
+    fn start(change: impl FnOnce(&mut Builder)) -> Limited {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let mut builder = Builder::new(Arc::new(MemoryStore::new()));
+        change(&mut builder);
+        let server = runtime.block_on(async {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
+            builder.start(listener).await.expect("a server")
+        });
+        let endpoint = Endpoint { address: server.address(), tls: None, token: None };
+        Limited { server: Some(server), runtime, endpoint }
+    }
+
+    fn client(&self) -> Client {
+        self.endpoint.client()
+    }
+
+    /// A create whose body does not come: it is being worked on for as long as this lives.
+    fn hold(&self) -> TcpStream {
+        let mut stream = TcpStream::connect(self.endpoint.address).expect("a connection");
+        let head =
+            format!("POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nContent-Type: {JSON}\r\nContent-Length: 100\r\n\r\n{{");
+        stream.write_all(head.as_bytes()).expect("sent");
+        stream
+    }
+
+    fn metrics(&self) -> String {
+        self.client().get("/metrics").expect("an answer").text()
+    }
+
+    fn wait_for_metric(&self, line: &str) {
+        wait_for(line, || self.metrics().lines().any(|found| found == line).then_some(()));
+    }
+}
+
+impl Drop for Limited {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            // A test that failed has said why already.
+            let _ = self.runtime.block_on(server.stop());
+        }
+    }
+}
+
+#[test]
+fn too_many_requests_are_turned_away_and_may_come_again() {
+    let server = Limited::start(|builder| {
+        builder.settings.max_mutating_in_flight = 1;
+        builder.settings.max_read_only_in_flight = 1;
+    });
+    let held = server.hold();
+    server.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 1");
+    let mut client = server.client();
+    let refused = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer");
+    assert_eq!((refused.status, refused.text().as_str()), (429, "Too many requests, please try again later.\n"));
+    let header = |name: &str| refused.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.as_str());
+    assert_eq!(header("retry-after"), Some("1"));
+    // Reads have a limit of their own, and what has no end of its own has none.
+    client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    let open: Vec<Watch> =
+        (0..3).map(|_| server.client().watch(&format!("{CONFIG_MAPS}?watch=true")).expect("a watch")).collect();
+    client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    let labels = "component=\"apiserver\",group=\"\",resource=\"configmaps\",scope";
+    server.wait_for_metric(&format!(
+        "apiserver_longrunning_requests{{{labels}=\"namespace\",subresource=\"\",verb=\"WATCH\",version=\"v1\"}} 3"
+    ));
+    server.wait_for_metric(&format!(
+        "apiserver_request_terminations_total{{code=\"429\",{labels}=\"resource\",subresource=\"\",verb=\"POST\",version=\"v1\"}} 1"
+    ));
+    drop(open);
+    drop(held);
+    // Who gave up is no longer in the way, and was not answered.
+    server.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 0");
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+}
+
+#[test]
+fn a_request_that_takes_too_long_is_given_up() {
+    let server = Limited::start(|builder| builder.settings.request_timeout = Duration::from_millis(50));
+    let mut held = server.hold();
+    let mut answer = [0; 512];
+    let read = held.read(&mut answer).expect("an answer");
+    let answer = String::from_utf8_lossy(&answer[..read]);
+    assert!(answer.starts_with("HTTP/1.1 504"), "{answer}");
+    assert!(answer.contains("\"reason\":\"Timeout\""), "{answer}");
+    server.wait_for_metric(
+        "apiserver_request_terminations_total{code=\"504\",component=\"apiserver\",group=\"\",resource=\"configmaps\",\
+         scope=\"resource\",subresource=\"\",verb=\"POST\",version=\"v1\"} 1",
+    );
+    let mut client = server.client();
+    for (timeout, status) in [("soon", 400), ("1", 400), ("10s", 200), ("-1s", 200), ("0", 200)] {
+        let answer = client.get(&format!("{CONFIG_MAPS}?timeout={timeout}")).expect("an answer");
+        assert_eq!(answer.status, status, "{timeout}: {}", answer.text());
+    }
+}
+
+#[test]
+fn metrics_count_what_was_asked_and_are_well_formed() {
+    let server = Limited::start(|_| {});
+    let mut client = server.client();
+    let object = json!({"metadata": {"name": "a"}});
+    client.post(&format!("{CONFIG_MAPS}?dryRun=All"), &object).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+    client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    client.get(&format!("{CONFIG_MAPS}/b")).expect("an answer").expect(404);
+    let mut watch =
+        client.watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion=0&timeoutSeconds=1")).expect("a watch");
+    let mut events = 0;
+    while watch.next().expect("an end in good order").is_some() {
+        events += 1;
+    }
+    let mut client = server.client();
+    client.get("/readyz").expect("an answer").expect_text("ok");
+    let labels = |scope: &str, verb: &str| {
+        format!(
+            "group=\"\",resource=\"configmaps\",scope=\"{scope}\",subresource=\"\",system_client=\"\",verb=\"{verb}\",version=\"v1\""
+        )
+    };
+    for (code, dry_run, scope, verb) in [
+        (201, "All", "resource", "POST"),
+        (201, "", "resource", "POST"),
+        (200, "", "namespace", "LIST"),
+        (404, "", "resource", "GET"),
+        (200, "", "namespace", "WATCH"),
+    ] {
+        server.wait_for_metric(&format!(
+            "apiserver_request_total{{code=\"{code}\",component=\"apiserver\",dry_run=\"{dry_run}\",{}}} 1",
+            labels(scope, verb)
+        ));
+    }
+    let text = server.metrics();
+    for line in [
+        format!("apiserver_watch_events_total{{group=\"\",resource=\"configmaps\",version=\"v1\"}} {events}"),
+        format!("apiserver_watch_events_sizes_count{{group=\"\",resource=\"configmaps\",version=\"v1\"}} {events}"),
+        "apiserver_resource_objects{group=\"\",resource=\"services\"} 1".to_owned(),
+        "apiserver_storage_objects{resource=\"services\"} 1".to_owned(),
+    ] {
+        assert!(text.lines().any(|found| *found == line), "{line} in {text}");
+    }
+    let mut families = std::collections::BTreeSet::new();
+    for line in text.lines() {
+        if let Some(family) = line.strip_prefix("# TYPE ") {
+            assert!(families.insert(family.to_owned()), "{family} is there once");
+        } else if !line.starts_with('#') {
+            let (name, value) = line.rsplit_once(' ').expect("a sample");
+            assert!(value.parse::<f64>().is_ok(), "{line}");
+            let name = name.split('{').next().unwrap_or_default();
+            let known = |family: &String| {
+                let (family, kind) = family.split_once(' ').expect("a name and a kind");
+                let rest = name.strip_prefix(family);
+                rest.is_some_and(|rest| {
+                    rest.is_empty() || kind == "histogram" && ["_bucket", "_sum", "_count"].contains(&rest)
+                })
+            };
+            assert!(families.iter().any(known), "{line} belongs to a family");
+        }
+    }
+    let slis = server.client().get("/metrics/slis").expect("an answer").text();
+    assert!(slis.contains("kubernetes_healthcheck{name=\"ping\",type=\"readyz\"} 1\n"), "{slis}");
+}
+
+#[test]
+fn a_server_that_is_to_stop_is_not_ready_but_answers_for_a_while() {
+    let mut limited = Limited::start(|builder| builder.shutdown_delay = Duration::from_secs(2));
+    let mut client = limited.client();
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?watch=true")).expect("a watch");
+    let server = limited.server.take().expect("it runs");
+    let stopping = limited.runtime.spawn(server.stop());
+    let mut client = limited.client();
+    wait_for("readyz to fail", || (client.get("/readyz").expect("an answer").status == 500).then_some(()));
+    client.get("/livez").expect("an answer").expect_text("ok");
+    let readyz = client.get("/readyz").expect("an answer").text();
+    assert!(
+        readyz.contains("[-]shutdown failed: reason withheld\n") && readyz.ends_with("readyz check failed\n"),
+        "{readyz}"
+    );
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "late"}})).expect("an answer").expect(201);
+    while watch.next().expect("an end in good order").is_some() {}
+    limited.runtime.block_on(stopping).expect("no panic").expect("an end in good order");
+    assert!(TcpStream::connect(limited.endpoint.address).is_err(), "nobody listens");
+}

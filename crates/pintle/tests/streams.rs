@@ -1,0 +1,365 @@
+//! Streams through the server: logs, exec, attach, port forwarding and proxies against a kubelet of the test's own, and
+//! watches over WebSockets.
+
+mod common;
+
+use common::http::{Client, Endpoint};
+use common::streams::{Backend, Redirected, rest_of_head, upgrade_request};
+use pintle::{Builder, Server, SocketConnector};
+use pintle_auth::Authenticator;
+use pintle_auth::authentication::TokenFile;
+use pintle_http::ClientTlsMaterial;
+use pintle_storage::MemoryStore;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tungstenite::client::IntoClientRequest;
+use tungstenite::{Message, WebSocket};
+
+const POD_ADDRESS: &str = "10.1.2.3";
+
+/// A server with a node, whose kubelet the backend plays, and a pod on it with an address.
+struct World {
+    server: Option<Server>,
+    runtime: Runtime,
+    endpoint: Endpoint,
+}
+
+impl World {
+    fn start(port: u16) -> World {
+        World::start_with(port, |_| {})
+    }
+
+    fn start_with(port: u16, prepare: impl FnOnce(&mut Builder)) -> World {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let mut builder = Builder::new(Arc::new(MemoryStore::new()));
+        builder.connector = Some(Box::new(Redirected { from: POD_ADDRESS, port, inner: connector(None) }));
+        prepare(&mut builder);
+        let server = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+            builder.start(listener).await.expect("a server")
+        });
+        let endpoint = Endpoint { address: server.address(), tls: None, token: None };
+        let world = World { server: Some(server), runtime, endpoint };
+        world.create("/api/v1/nodes", &json!({
+            "kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"},
+            "status": {
+                "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+            },
+        }));
+        world.create("/api/v1/namespaces/default/serviceaccounts", &json!({"metadata": {"name": "default"}}));
+        world.create("/api/v1/namespaces/default/pods", &json!({
+            "kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"},
+            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]},
+        }));
+        let status = json!({"status": {"podIP": POD_ADDRESS, "podIPs": [{"ip": POD_ADDRESS}]}});
+        let path = "/api/v1/namespaces/default/pods/p/status";
+        let patched = world.client().send("PATCH", path, common::http::MERGE_PATCH, status.to_string().as_bytes());
+        patched.expect("an answer").expect(200);
+        world
+    }
+
+    fn client(&self) -> Client {
+        self.endpoint.client()
+    }
+
+    fn create(&self, path: &str, object: &Value) {
+        let answer = self.client().post(path, object).expect("an answer");
+        assert!([201, 409].contains(&answer.status), "{path}: {}", answer.text());
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.endpoint.address).expect("a connection");
+        stream.set_read_timeout(Some(common::DEADLINE)).expect("a deadline");
+        stream
+    }
+
+    /// A WebSocket on a path.
+    fn websocket(&self, path: &str, headers: &[(&'static str, &str)]) -> Result<WebSocket<TcpStream>, u16> {
+        let mut request = format!("ws://{}{path}", self.endpoint.address).into_client_request().expect("a request");
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().expect("a header"));
+        }
+        match tungstenite::client(request, self.connect()) {
+            Ok((socket, _)) => Ok(socket),
+            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
+                Err(response.status().as_u16())
+            }
+            Err(error) => panic!("no handshake: {error}"),
+        }
+    }
+
+    fn stop(&mut self) {
+        if let Some(server) = self.server.take() {
+            self.runtime.block_on(server.stop()).expect("an orderly end");
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let (Some(server), false) = (self.server.take(), std::thread::panicking()) {
+            let _ = self.runtime.block_on(server.stop());
+        }
+    }
+}
+
+fn connector(ca_pem: Option<Vec<u8>>) -> SocketConnector {
+    let material = ClientTlsMaterial { ca_pem, identity: None };
+    SocketConnector::new(&material, Duration::from_secs(5)).expect("a connector")
+}
+
+#[test]
+fn logs_flow_while_they_are_written() {
+    let (release, released) = mpsc::channel::<()>();
+    let released = Mutex::new(released);
+    let kubelet = Backend::tls(move |request, stream| {
+        assert_eq!(request.target, "/containerLogs/default/p/c?follow=true&tailLines=5&timestamps=true");
+        stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nfirst\n\r\n").expect("sent");
+        stream.flush().expect("sent");
+        let _ = released.lock().expect("one reader").recv();
+        stream.write_all(b"7\r\nsecond\n\r\n0\r\n\r\n").expect("sent");
+        stream.flush().expect("sent");
+    });
+    let world = World::start(kubelet.port());
+    let mut stream = world.connect();
+    let path = "/api/v1/namespaces/default/pods/p/log?timestamps=1&follow=true&tailLines=5&pretty=true";
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\n\r\n").expect("sent");
+    let mut stream = BufReader::new(stream);
+    let head = rest_of_head(&mut stream);
+    assert!(head.starts_with("HTTP/1.1 200") && head.contains("content-type: text/plain\r\n"), "{head}");
+    let mut lines = (&mut stream).lines().map(|line| line.expect("a line"));
+    assert_eq!(lines.find(|line| line == "first").as_deref(), Some("first"));
+    release.send(()).expect("the kubelet waits");
+    assert_eq!(lines.find(|line| line == "second").as_deref(), Some("second"));
+}
+
+#[test]
+fn a_kubelets_refusal_is_told_as_the_reference_tells_it() {
+    let kubelet = Backend::tls(|_, stream| {
+        stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nnone").expect("sent");
+    });
+    let world = World::start(kubelet.port());
+    let answer = world.client().get("/api/v1/namespaces/default/pods/p/log").expect("an answer").expect(404);
+    assert_eq!(answer["message"], "the server could not find the requested resource ( pods/log p)");
+    assert_eq!(answer["reason"], "NotFound");
+}
+
+#[test]
+fn nobody_at_home() {
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr()).expect("a port").port();
+    let world = World::start(port);
+    let base = "/api/v1/namespaces/default/pods/p";
+    let refused = format!("dial tcp 127.0.0.1:{port}: connect: connection refused");
+    let log = world.client().get(&format!("{base}/log")).expect("an answer").expect(500);
+    assert_eq!(log["message"], format!("Get \"https://127.0.0.1:{port}/containerLogs/default/p/c\": {refused}"));
+    let proxied = world.client().get(&format!("{base}/proxy/")).expect("an answer").expect(503);
+    assert_eq!(proxied["message"], format!("error trying to reach service: {refused}"));
+    let plain = world.client().send("POST", &format!("{base}/exec?command=ls"), "", b"").expect("an answer").expect(400);
+    assert_eq!(plain["message"], "Upgrade request required");
+    let mut stream = world.connect();
+    stream.write_all(upgrade_request(&format!("{base}/exec?command=ls"), "SPDY/3.1").as_bytes()).expect("sent");
+    let mut stream = BufReader::new(stream);
+    assert!(rest_of_head(&mut stream).starts_with("HTTP/1.1 500"));
+    let mut body = String::new();
+    stream.read_line(&mut body).expect("a Status");
+    assert!(body.contains(&format!("error dialing backend: {refused}")), "{body}");
+}
+
+#[test]
+fn an_upgraded_connection_is_passed_through_byte_for_byte() {
+    let kubelet = Backend::tls(|request, stream| {
+        assert_eq!(request.target, "/exec/default/p/c?command=echo&command=a+b&error=1&output=1");
+        assert_eq!(request.header("upgrade"), "SPDY/3.1");
+        assert_eq!(request.header("authorization"), "", "a client's token is not for kubelets");
+        stream.write_all(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\nhello").expect("sent");
+        stream.flush().expect("sent");
+        let mut bytes = [0; 4];
+        stream.read_exact(&mut bytes).expect("four bytes");
+        bytes.reverse();
+        stream.write_all(&bytes).expect("sent");
+        stream.flush().expect("sent");
+    });
+    let world = World::start(kubelet.port());
+    let path = "/api/v1/namespaces/default/pods/p/exec?command=echo&command=a%20b&stdout=1&stderr=true&stdin=0";
+    let mut stream = world.connect();
+    stream.write_all(upgrade_request(path, "SPDY/3.1").as_bytes()).expect("sent");
+    let mut stream = BufReader::new(stream);
+    let head = rest_of_head(&mut stream);
+    assert!(head.starts_with("HTTP/1.1 101") && head.contains("upgrade: SPDY/3.1\r\n"), "{head}");
+    let mut hello = [0; 5];
+    stream.read_exact(&mut hello).expect("a greeting");
+    assert_eq!(&hello, b"hello");
+    stream.get_mut().write_all(b"\0abc").expect("sent");
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).expect("the end");
+    assert_eq!(rest, b"cba\0");
+}
+
+#[test]
+fn websockets_reach_the_kubelet() {
+    let kubelet = Backend::tls(|request, stream| {
+        assert_eq!(request.target, "/portForward/default/p?port=80%2C81");
+        assert_eq!(request.header("sec-websocket-protocol"), "v5.channel.k8s.io");
+        let mut socket = request.accept_websocket(stream, "v5.channel.k8s.io");
+        while let Ok(message) = socket.read() {
+            if message.is_binary() {
+                socket.send(message).expect("sent");
+            }
+        }
+    });
+    let world = World::start(kubelet.port());
+    let path = "/api/v1/namespaces/default/pods/p/portforward?ports=80&ports=81";
+    let mut socket = world.websocket(path, &[("sec-websocket-protocol", "v5.channel.k8s.io")]).expect("a WebSocket");
+    let bytes: Vec<u8> = (0..100_000u32).map(|n| n as u8).collect();
+    socket.send(Message::binary(bytes.clone())).expect("sent");
+    assert_eq!(socket.read().expect("the echo").into_data(), bytes);
+    socket.close(None).expect("closed");
+    while socket.read().is_ok() {}
+}
+
+#[test]
+fn a_shutdown_ends_streams() {
+    let kubelet = Backend::tls(|_, stream| {
+        stream.write_all(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n").expect("sent");
+        stream.flush().expect("sent");
+        // Until the server goes.
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    let mut world = World::start(kubelet.port());
+    let mut stream = world.connect();
+    stream.write_all(upgrade_request("/api/v1/namespaces/default/pods/p/attach?stdin=1", "SPDY/3.1").as_bytes()).expect("sent");
+    let mut stream = BufReader::new(stream);
+    assert!(rest_of_head(&mut stream).starts_with("HTTP/1.1 101"));
+    world.stop();
+    assert_eq!(stream.read_to_end(&mut Vec::new()).expect("an end"), 0);
+}
+
+#[test]
+fn pods_and_services_are_proxied() {
+    let backend = Backend::plain(|request, stream| {
+        let (headers, body) = match request.path() {
+            "/page" => ("Content-Type: text/html; charset=utf-8\r\n", "<a href=\"/next\">next</a>".to_owned()),
+            "/moved" => ("Location: /there?x=1\r\nAccess-Control-Allow-Origin: *\r\n", String::new()),
+            _ => {
+                let length: usize = request.header("content-length").parse().unwrap_or(0);
+                let mut body = vec![0; length];
+                stream.read_exact(&mut body).expect("the body");
+                let forwarded = request.header("x-forwarded-uri");
+                ("", format!("{} {} {} {length}", request.method, request.target, forwarded))
+            }
+        };
+        let code = if request.path() == "/moved" { "302 Found" } else { "200 OK" };
+        write!(stream, "HTTP/1.1 {code}\r\n{headers}Content-Length: {}\r\n\r\n{body}", body.len()).expect("sent");
+    });
+    let world = World::start(backend.port());
+    world.create("/api/v1/namespaces/default/services", &json!({
+        "metadata": {"name": "s"}, "spec": {"ports": [{"name": "web", "port": 8080, "targetPort": 80}]},
+    }));
+    let slice = |address: &str, name: &str| json!({
+        "metadata": {"name": name, "labels": {"kubernetes.io/service-name": "s"}},
+        "addressType": "IPv4",
+        "ports": [{"name": "web", "port": 80}],
+        "endpoints": [{
+            "addresses": [address],
+            "targetRef": {"kind": "Pod", "namespace": "default", "name": "p"},
+        }],
+    });
+    let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+    world.create(slices, &slice("10.9.9.9", "not-the-pods"));
+    let service = "/api/v1/namespaces/default/services/s:web/proxy";
+    let none = world.client().get(service).expect("an answer").expect(503);
+    assert_eq!(none["message"], "no endpoints available for service \"s:web\"");
+    world.create(slices, &slice(POD_ADDRESS, "the-pods"));
+
+    for base in ["/api/v1/namespaces/default/pods/p/proxy", service, "/api/v1/namespaces/default/services/s:8080/proxy"] {
+        let mut client = world.client();
+        let answer = client.get(&format!("{base}/a/?q=%20")).expect("an answer");
+        answer.expect_text(&format!("GET /a/?q=%20 {base}/a/ 0"));
+        // Larger than objects may be: it is not held.
+        let body = vec![b'x'; 5 << 20];
+        let answer = world.client().send("POST", &format!("{base}/x%2Fy"), "text/plain", &body).expect("an answer");
+        answer.expect_text(&format!("POST /x/y {base}/x/y {}", body.len()));
+        let page = world.client().get(&format!("{base}/page")).expect("an answer");
+        page.expect_text(&format!("<a href=\"{base}/next\">next</a>"));
+        let moved = world.client().get(&format!("{base}/moved")).expect("an answer");
+        let header = |name: &str| moved.headers.iter().find(|(found, _)| found == name).map(|(_, value)| value.clone());
+        assert_eq!((moved.status, header("location")), (302, Some(format!("{base}/there?x=1"))));
+        assert_eq!(header("access-control-allow-origin"), None);
+        let root = world.client().get(&format!("{base}?x=1")).expect("an answer");
+        assert_eq!(root.status, 301);
+        assert!(root.headers.contains(&("location".to_owned(), format!("{base}/?x=1"))), "{:?}", root.headers);
+    }
+}
+
+#[test]
+fn a_kubelet_must_be_who_it_should_be() {
+    let kubelet = Backend::tls(|request, stream| {
+        assert!(request.target.starts_with("/containerLogs/"));
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi").expect("sent");
+    });
+    let other = Backend::tls(|_, _| {});
+    let log = "/api/v1/namespaces/default/pods/p/log";
+    for (authority, expected) in [(kubelet.certificate(), 200), (other.certificate(), 500)] {
+        let world = World::start_with(kubelet.port(), |builder| {
+            builder.connector = Some(Box::new(connector(Some(authority.into_bytes()))));
+        });
+        let answer = world.client().get(log).expect("an answer");
+        assert_eq!(answer.status, expected, "{}", answer.text());
+        let unverified = world.client().get(&format!("{log}?insecureSkipTLSVerifyBackend=true")).expect("an answer");
+        unverified.expect_text("hi");
+    }
+}
+
+#[test]
+fn watches_over_websockets() {
+    let world = World::start(1);
+    let path = "/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0&fieldSelector=metadata.name%3Dw";
+    let mut json = world.websocket(path, &[]).expect("a WebSocket");
+    let protobuf = "application/vnd.kubernetes.protobuf;stream=watch";
+    let headers = [("accept", protobuf), ("sec-websocket-protocol", "base64.binary.k8s.io")];
+    let mut binary = world.websocket(path, &headers).expect("a WebSocket");
+    // What clients say is ignored, pings are answered.
+    json.send(Message::text("anybody there?")).expect("sent");
+    json.send(Message::Ping("x".into())).expect("sent");
+    assert_eq!(json.read().expect("an answer"), Message::Pong("x".into()));
+    for name in ["w", "other"] {
+        world.create("/api/v1/namespaces/default/configmaps", &json!({"metadata": {"name": name}}));
+    }
+    world.client().delete("/api/v1/namespaces/default/configmaps/w").expect("an answer").expect(200);
+    for kind in ["ADDED", "DELETED"] {
+        let Message::Text(text) = json.read().expect("an event") else { panic!("JSON is text") };
+        let event: Value = serde_json::from_str(&text).expect("an event");
+        assert_eq!((&event["type"], &event["object"]["metadata"]["name"]), (&json!(kind), &json!("w")));
+        let Message::Binary(bytes) = binary.read().expect("an event") else { panic!("protobuf is binary") };
+        assert_eq!(bytes[..2 + kind.len()], [&[0x0a, kind.len() as u8], kind.as_bytes()].concat(), "{bytes:?}");
+    }
+    json.close(None).expect("closed");
+    while json.read().is_ok() {}
+}
+
+#[test]
+fn a_websocket_may_bring_its_token_as_a_protocol() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let mut builder = Builder::new(Arc::new(MemoryStore::new()));
+    builder.authenticator = Authenticator::new(false);
+    builder.authenticator.token_file = Some(TokenFile::parse("secret,admin,1").expect("a token"));
+    let server = runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+        builder.start(listener).await.expect("a server")
+    });
+    let endpoint = Endpoint { address: server.address(), tls: None, token: None };
+    let world = World { server: Some(server), runtime, endpoint };
+    let path = "/api/v1/configmaps?watch=true";
+    let offer = |protocols: &str| world.websocket(path, &[("sec-websocket-protocol", protocols)]).map(drop);
+    assert_eq!(world.websocket(path, &[]).map(drop), Err(401));
+    assert_eq!(offer("base64url.bearer.authorization.k8s.io.c2VjcmV0,base64.binary.k8s.io"), Ok(()));
+    assert_eq!(offer("base64url.bearer.authorization.k8s.io.d3Jvbmc,base64.binary.k8s.io"), Err(401));
+    assert_eq!(offer("base64url.bearer.authorization.k8s.io.c2VjcmV0"), Err(401));
+}

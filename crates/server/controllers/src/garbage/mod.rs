@@ -1,0 +1,291 @@
+//! Garbage collection by owner references: background, foreground and orphaning, as kube-controller-manager does it.
+//! Guarantees that an object is deleted only when none of its owners is there as referred to, and that an owner waits for
+//! what it has to wait for. Must never decide from what it has not seen: dependents are counted only once every change
+//! up to their owner's is known.
+
+mod graph;
+mod references;
+mod report;
+
+use crate::feed::Observer;
+use crate::queue::{Outcome, Queue};
+use crate::requests::{AT_A_TIME, Requests, retry_on_failure};
+use crate::world::{KindId, Place, World, has_finalizer, metadata, waits_for};
+use futures_util::StreamExt;
+use futures_util::stream;
+use graph::Graph;
+use pintle_cache::{Event, Object, State};
+use pintle_registry::options::Propagation;
+use pintle_registry::{DeleteOptions, Result, Target};
+use pintle_schema::{Value, ViewMut};
+use pintle_types::meta::v1::{ObjectMeta, OwnerReference};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// The wait for changes that are written and not yet seen.
+const NOT_SEEN_YET: Duration = Duration::from_millis(10);
+
+pub struct GarbageCollector {
+    world: Arc<World>,
+    graph: Mutex<Graph>,
+    queue: Queue<Place>,
+    settle: Duration,
+}
+
+impl GarbageCollector {
+    pub fn new(world: Arc<World>, settle: Duration) -> Self {
+        GarbageCollector { world, graph: Mutex::default(), queue: Queue::new(), settle }
+    }
+
+    /// Works on what is due, until it is dropped. Any number of these may run.
+    pub async fn work(&self) {
+        loop {
+            let place = self.queue.next().await;
+            let outcome = self.check(&place).await;
+            self.queue.finish(place, outcome);
+        }
+    }
+
+    fn graph(&self) -> MutexGuard<'_, Graph> {
+        // Nothing that holds the lock can leave the graph half changed.
+        self.graph.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn requests(&self) -> Requests<'_> {
+        Requests { world: &self.world, account: "generic-garbage-collector" }
+    }
+
+    fn soon(&self, place: Place) {
+        self.queue.add(place, self.settle);
+    }
+
+    /// Decides what becomes of an object.
+    async fn check(&self, place: &Place) -> Outcome {
+        let (Some(kind), Some(object)) = (self.world.kind(place.kind), self.world.object(place)) else {
+            return Outcome::Done;
+        };
+        let target = kind.at(&object);
+        let metadata = metadata(&object);
+        if object.image.terminating {
+            let orphans = has_finalizer(&metadata, ORPHAN);
+            if !orphans && !has_finalizer(&metadata, FOREGROUND) {
+                return Outcome::Done;
+            }
+            if object.revision > self.world.observed() {
+                return Outcome::After(NOT_SEEN_YET);
+            }
+            return match orphans {
+                true => self.orphan(&target, &object).await,
+                false => self.foreground(place, &target, &object).await,
+            };
+        }
+        let references = references::of(&metadata);
+        if references.is_empty() {
+            return Outcome::Done;
+        }
+        self.judge(&target, &object, &metadata, references).await
+    }
+
+    /// An object that may have lost its owners.
+    async fn judge(
+        &self,
+        target: &Target,
+        object: &Object,
+        metadata: &Value,
+        references: Vec<OwnerReference>,
+    ) -> Outcome {
+        let owners = references::judge(&self.world, &self.graph, object, references);
+        for owner in &owners.misplaced {
+            report::misplaced(&self.requests(), target, object, owner).await;
+        }
+        if owners.undecided {
+            return Outcome::Done;
+        }
+        let uid = object.image.uid();
+        if owners.solid > 0 {
+            let lost = [owners.dangling, owners.waiting].concat();
+            return match lost.is_empty() {
+                true => Outcome::Done,
+                false => retry_on_failure(&self.release(target, uid, &lost).await),
+            };
+        }
+        let propagation = if !owners.waiting.is_empty() && self.graph().has_dependents(uid) {
+            let keeps_owners = references::block(metadata);
+            if keeps_owners && self.may_be_in_a_circle(uid) {
+                // The two would wait for each other. The object has changed then; it is deleted as it will be.
+                return match self.change_references(target, uid, unblock).await {
+                    Ok(()) => Outcome::After(Duration::ZERO),
+                    Err(_) => Outcome::Retry,
+                };
+            }
+            Propagation::Foreground
+        } else if has_finalizer(metadata, ORPHAN) {
+            Propagation::Orphan
+        } else if has_finalizer(metadata, FOREGROUND) {
+            Propagation::Foreground
+        } else {
+            Propagation::Background
+        };
+        let requests = self.requests();
+        let options = DeleteOptions {
+            uid: Some(uid.to_owned()),
+            // Owners may have been added since.
+            resource_version: Some(object.revision.0.to_string()),
+            ..requests.delete_options(propagation)
+        };
+        retry_on_failure(&requests.delete(target, &options).await)
+    }
+
+    /// Whether one of an object's dependents itself waits for its dependents.
+    fn may_be_in_a_circle(&self, uid: &str) -> bool {
+        let dependents = self.graph().dependents(uid);
+        let waits = |place: &Place| self.world.object(place).is_some_and(|object| waits_for(&object, FOREGROUND));
+        dependents.iter().any(waits)
+    }
+
+    /// Lets an owner go once its dependents no longer name it.
+    async fn orphan(&self, target: &Target, owner: &Object) -> Outcome {
+        let uid = owner.image.uid();
+        let lost = [uid.to_owned()];
+        let dependents = self.graph().dependents(uid);
+        let releases = dependents.into_iter().filter_map(|place| {
+            let dependent = self.world.object(&place)?;
+            let target = self.world.kind(place.kind)?.at(&dependent);
+            let lost = &lost;
+            Some(async move { self.release(&target, dependent.image.uid(), lost).await })
+        });
+        let releases: Vec<_> = releases.collect();
+        let outcomes: Vec<Result<()>> = stream::iter(releases).buffer_unordered(AT_A_TIME).collect().await;
+        match outcomes.iter().all(Result::is_ok) {
+            true => self.finish(target, uid, ORPHAN).await,
+            false => Outcome::Retry,
+        }
+    }
+
+    /// Lets an owner go once no dependent keeps it; until then each change of a dependent brings it here again.
+    async fn foreground(&self, place: &Place, target: &Target, owner: &Object) -> Outcome {
+        let uid = owner.image.uid();
+        let (begins, dependents) = {
+            let mut graph = self.graph();
+            (graph.set_foreground(uid, place), graph.dependents(uid))
+        };
+        let keeps = |place: &Place| {
+            let dependent = self.world.object(place);
+            dependent.is_some_and(|dependent| references::blocks(&metadata(&dependent), uid))
+        };
+        if dependents.iter().any(keeps) {
+            if begins {
+                dependents.into_iter().for_each(|dependent| self.queue.add(dependent, Duration::ZERO));
+            }
+            return Outcome::Done;
+        }
+        self.finish(target, uid, FOREGROUND).await
+    }
+
+    /// Takes references to lost owners out of an object.
+    async fn release(&self, target: &Target, uid: &str, lost: &[String]) -> Result<()> {
+        self.change_references(target, uid, |references| references.retain(|owner| !lost.contains(&owner.uid))).await
+    }
+
+    async fn change_references(
+        &self,
+        target: &Target,
+        uid: &str,
+        change: impl Fn(&mut Vec<OwnerReference>) + Send + Sync,
+    ) -> Result<()> {
+        let change = |metadata: ViewMut<'_, ObjectMeta>| {
+            let mut references = metadata.view().field(ObjectMeta::OWNER_REFERENCES).get();
+            change(&mut references);
+            set_list(metadata.field(ObjectMeta::OWNER_REFERENCES), references);
+        };
+        self.requests().change_metadata(target, uid, change).await
+    }
+
+    /// Takes a finalizer off: the collector's part is done.
+    async fn finish(&self, target: &Target, uid: &str, finalizer: &str) -> Outcome {
+        let change = |metadata: ViewMut<'_, ObjectMeta>| {
+            let mut finalizers = metadata.view().field(ObjectMeta::FINALIZERS).get();
+            finalizers.retain(|name| name != finalizer);
+            set_list(metadata.field(ObjectMeta::FINALIZERS), finalizers);
+        };
+        retry_on_failure(&self.requests().change_metadata(target, uid, change).await)
+    }
+}
+
+fn unblock(references: &mut Vec<OwnerReference>) {
+    references.iter_mut().for_each(|reference| reference.block_owner_deletion = Some(false));
+}
+
+fn set_list<T: pintle_schema::ApiValue>(field: ViewMut<'_, Vec<T>>, items: Vec<T>) {
+    match items.is_empty() {
+        true => field.clear(),
+        false => field.set(items),
+    }
+}
+
+impl Observer for GarbageCollector {
+    /// Two passes over image headers: who names owners, and which of these are there.
+    fn list(&self, states: &[Arc<State>]) {
+        let mut graph = Graph::default();
+        for (id, (_, state)) in
+            (0..).zip(self.world.kinds.iter().zip(states)).filter(|(_, (kind, _))| kind.is_collected())
+        {
+            for object in state.objects.values() {
+                let place = || Place { kind: id, key: object.key.clone() };
+                if object.image.owners().next().is_some() {
+                    graph.insert(&place(), object.image.owners());
+                }
+                if object.image.terminating {
+                    self.soon(place());
+                }
+            }
+        }
+        let objects = states.iter().flat_map(|state| state.objects.values());
+        let owners = objects.filter(|object| graph.has_dependents(object.image.uid()));
+        let there: HashMap<&str, &str> = owners.map(|owner| (owner.image.uid(), owner.namespace())).collect();
+        let mut gone = Vec::new();
+        for (uid, dependents) in graph.owners() {
+            // An owner without a namespace may have dependents in any.
+            let fits = |place: &Place| match there.get(uid) {
+                None => false,
+                Some(&"") => true,
+                Some(namespace) => self.world.object(place).is_none_or(|object| object.namespace() == *namespace),
+            };
+            dependents.iter().filter(|place| !fits(place)).for_each(|place| self.soon(place.clone()));
+            gone.extend((!there.contains_key(uid)).then(|| uid.to_owned()));
+        }
+        gone.iter().for_each(|uid| graph.set_gone(uid));
+        *self.graph() = graph;
+    }
+
+    fn observe(&self, kind: KindId, event: &Event) {
+        if !self.world.kind(kind).is_some_and(|kind| kind.is_collected()) {
+            return;
+        }
+        let place = || Place { kind, key: event.object.key.clone() };
+        let before = || event.previous.iter().flat_map(|object| object.image.owners());
+        let after =
+            || Some(&event.object).filter(|_| !event.removed).into_iter().flat_map(|object| object.image.owners());
+        let mut graph = self.graph();
+        // An owner that waits for its dependents may wait no longer.
+        before().filter_map(|uid| graph.foreground(uid)).for_each(|owner| self.soon(owner.clone()));
+        if before().ne(after()) {
+            graph.remove(&place(), before());
+            graph.insert(&place(), after());
+            if after().next().is_some() {
+                self.soon(place());
+            }
+        }
+        let uid = event.object.image.uid();
+        if event.removed {
+            graph.set_gone(uid);
+            graph.dependents(uid).into_iter().for_each(|dependent| self.soon(dependent));
+        } else if event.object.image.terminating {
+            self.soon(place());
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Owner references judged: which owners are there, which are gone, which wait for their dependents.
+//! Guarantees that an owner counts as gone only when no object of its kind, name and uid is where it would have to be.
+//! Must never write.
+
+use super::FOREGROUND;
+use super::graph::Graph;
+use crate::world::{Kind, World, waits_for};
+use pintle_cache::Object;
+use pintle_kinds::resource::Resource;
+use pintle_schema::{Value, View};
+use pintle_types::meta::v1::{ObjectMeta, OwnerReference};
+use std::sync::{Mutex, PoisonError};
+
+/// The owners of an object, by how they are.
+#[derive(Debug, Default)]
+pub struct Owners {
+    /// How many are there and stay.
+    pub solid: usize,
+    /// The uids of those that are gone.
+    pub dangling: Vec<String>,
+    /// The uids of those that are being deleted and wait for their dependents.
+    pub waiting: Vec<String>,
+    /// References into another namespace, where the uid is found.
+    pub misplaced: Vec<OwnerReference>,
+    /// A reference cannot be judged: its kind is unknown, or cannot own this object. Nothing may be concluded.
+    pub undecided: bool,
+}
+
+pub fn of(metadata: &Value) -> Vec<OwnerReference> {
+    View::<ObjectMeta>::new(metadata).field(ObjectMeta::OWNER_REFERENCES).get()
+}
+
+/// Whether an object keeps an owner that is deleted in the foreground.
+pub fn blocks(metadata: &Value, uid: &str) -> bool {
+    of(metadata).iter().any(|owner| owner.uid == uid && owner.block_owner_deletion == Some(true))
+}
+
+/// Whether an object keeps any owner that is deleted in the foreground.
+pub fn block(metadata: &Value) -> bool {
+    of(metadata).iter().any(|owner| owner.block_owner_deletion == Some(true))
+}
+
+/// Looks every owner up.
+pub fn judge(world: &World, graph: &Mutex<Graph>, object: &Object, references: Vec<OwnerReference>) -> Owners {
+    let graph = || graph.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut owners = Owners::default();
+    for reference in references {
+        let namespaced_only = object.namespace().is_empty();
+        let kind = world.named(&reference.api_version, &reference.kind);
+        if kind.is_some_and(|kind| kind.resource.namespaced && namespaced_only) {
+            // Such a reference can never be right, and tells nothing of what its owner wanted.
+            owners.undecided = true;
+            owners.misplaced.extend(kind.filter(|kind| exists(kind, &reference.uid)).map(|_| reference));
+            continue;
+        }
+        let Some(kind) = kind else {
+            owners.undecided = true;
+            continue;
+        };
+        if graph().is_gone(&reference.uid) {
+            owners.dangling.push(reference.uid);
+            continue;
+        }
+        let namespace = if kind.resource.namespaced { object.namespace() } else { "" };
+        let key = Resource::key(kind.target.storage, namespace, &reference.name);
+        match kind.target.cache.get(&key).filter(|owner| owner.image.uid() == reference.uid) {
+            Some(owner) if waits_for(&owner, FOREGROUND) => owners.waiting.push(reference.uid),
+            Some(_) => owners.solid += 1,
+            None => {
+                owners.dangling.push(reference.uid.clone());
+                if exists(kind, &reference.uid) {
+                    owners.misplaced.extend(kind.resource.namespaced.then_some(reference));
+                } else {
+                    // Uids do not come back: nobody has to look for this one again.
+                    graph().set_gone(&reference.uid);
+                }
+            }
+        }
+    }
+    owners
+}
+
+/// Whether an object of a kind has a uid: walks every object of the kind.
+fn exists(kind: &Kind, uid: &str) -> bool {
+    kind.target.cache.state().objects.values().any(|object| object.image.uid() == uid)
+}

@@ -1,0 +1,99 @@
+//! The controllers that a server on its own needs: namespace deletion, garbage collection, expiry of events.
+//! Guarantees that they go on where they stopped after a restart: all they know they read from the objects.
+//! Must never be needed: beside a kube-controller-manager they are off.
+//!
+//! One task shows them every change from the cache; workers take what is due and make requests within the process.
+
+mod expiry;
+mod feed;
+mod garbage;
+mod names;
+mod namespaces;
+mod queue;
+mod requests;
+#[cfg(test)]
+mod tests;
+mod world;
+
+pub use names::{Controller, UnknownController};
+
+use expiry::Expiry;
+use feed::Observer;
+use garbage::GarbageCollector;
+use namespaces::NamespaceController;
+use pintle_registry::Registry;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use world::World;
+
+/// How many namespaces are emptied at a time.
+const NAMESPACE_WORKERS: usize = 8;
+/// How many objects the garbage collector judges at a time: enough for their writes to share a sync.
+const GARBAGE_WORKERS: usize = 32;
+/// What part of the settle time changes gather before they are looked at.
+const BATCHES_PER_SETTLE_TIME: u32 = 5;
+
+/// Which controllers run, and how.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub enabled: Vec<Controller>,
+    /// How long a change is left alone before a controller acts on it: who deletes and looks at once sees the object
+    /// as the delete left it, and what comes together is done together.
+    pub settle_time: Duration,
+    /// How long events live; `None` for the time that their kind says, zero for ever.
+    pub event_ttl: Option<Duration>,
+}
+
+impl Default for Settings {
+    /// All of them, acting at once.
+    fn default() -> Self {
+        Settings { enabled: Controller::ALL.to_vec(), settle_time: Duration::ZERO, event_ttl: None }
+    }
+}
+
+/// Running controllers. They end when this is dropped.
+pub struct Controllers {
+    tasks: JoinSet<()>,
+}
+
+impl Controllers {
+    /// Starts the controllers, which begin with what is there. To be called within a runtime.
+    pub fn start(registry: Arc<Registry>, settings: &Settings) -> Controllers {
+        let mut tasks = JoinSet::new();
+        let world = Arc::new(World::new(registry));
+        let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
+        let on = |controller| settings.enabled.contains(&controller);
+        let namespaces =
+            on(Controller::Namespace).then(|| NamespaceController::new(world.clone(), settings.settle_time));
+        if let Some(controller) = namespaces.flatten().map(Arc::new) {
+            observers.push(controller.clone());
+            for _ in 0..NAMESPACE_WORKERS {
+                let controller = controller.clone();
+                tasks.spawn(async move { controller.work().await });
+            }
+        }
+        if on(Controller::GarbageCollector) {
+            let controller = Arc::new(GarbageCollector::new(world.clone(), settings.settle_time));
+            observers.push(controller.clone());
+            for _ in 0..GARBAGE_WORKERS {
+                let controller = controller.clone();
+                tasks.spawn(async move { controller.work().await });
+            }
+        }
+        if on(Controller::EventTtl) {
+            let controller = Arc::new(Expiry::new(world.clone(), settings.event_ttl));
+            observers.push(controller.clone());
+            tasks.spawn(async move { controller.work().await });
+        }
+        if !observers.is_empty() {
+            tasks.spawn(feed::run(world, observers, settings.settle_time / BATCHES_PER_SETTLE_TIME));
+        }
+        Controllers { tasks }
+    }
+
+    /// Ends them, and waits until the last has ended.
+    pub async fn stop(mut self) {
+        self.tasks.shutdown().await;
+    }
+}

@@ -1,0 +1,141 @@
+//! Namespace deletion: a namespace that is being deleted is emptied, then let go.
+//! Guarantees that the `kubernetes` finalizer goes only after everything in the namespace has gone.
+//! Must never look at a namespace that is not being deleted.
+
+mod conditions;
+mod content;
+
+use crate::feed::Observer;
+use crate::queue::{Outcome, Queue};
+use crate::requests::{Requests, retry_on_failure};
+use crate::world::{KindId, Place, World};
+use pintle_cache::{Event, Object, State};
+use pintle_schema::{Time, Value, View, ViewMut};
+use pintle_types::core::v1::{FinalizerName, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus};
+use pintle_types::meta::v1::ObjectMeta;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub struct NamespaceController {
+    world: Arc<World>,
+    /// Which kind namespaces are.
+    namespaces: KindId,
+    queue: Queue<Place>,
+    /// The namespaces being deleted, by name.
+    terminating: Mutex<HashSet<String>>,
+    settle: Duration,
+}
+
+impl NamespaceController {
+    /// `None` when there are no namespaces.
+    pub fn new(world: Arc<World>, settle: Duration) -> Option<Self> {
+        let is_namespaces =
+            |kind: &crate::world::Kind| (kind.resource.group, kind.resource.plural) == ("", "namespaces");
+        let namespaces = KindId::try_from(world.kinds.iter().position(is_namespaces)?).ok()?;
+        Some(NamespaceController { world, namespaces, queue: Queue::new(), terminating: Mutex::default(), settle })
+    }
+
+    /// Works on what is due, until it is dropped. Any number of these may run.
+    pub async fn work(&self) {
+        loop {
+            let place = self.queue.next().await;
+            let outcome = self.sync(&place).await;
+            self.queue.finish(place, outcome);
+        }
+    }
+
+    fn terminating(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.terminating.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn requests(&self) -> Requests<'_> {
+        Requests { world: &self.world, account: "namespace-controller" }
+    }
+
+    /// Goes one step towards the end of a namespace.
+    async fn sync(&self, place: &Place) -> Outcome {
+        let (Some(kind), Some(stored)) = (self.world.kind(place.kind), self.world.object(place)) else {
+            return Outcome::Done;
+        };
+        let Ok(namespace) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
+        let view = View::<Namespace>::new(&namespace);
+        let Some(deleted) = view.field(Namespace::METADATA).field(ObjectMeta::DELETION_TIMESTAMP).get() else {
+            return Outcome::Done;
+        };
+        if view.field(Namespace::SPEC).field(NamespaceSpec::FINALIZERS).iter().len() == 0 {
+            return Outcome::Done;
+        }
+        let now = self.world.registry.environment.now_unix();
+        let emptied = self.empty(stored.name(), now.saturating_sub(deleted.seconds)).await;
+        let target = kind.at(&stored);
+        let uid = stored.image.uid();
+        let requests = self.requests();
+        let tell = |object: &mut Value| {
+            if is(object, uid) {
+                let mut status = ViewMut::<Namespace>::new(object).field(Namespace::STATUS);
+                status.by_ref().field(NamespaceStatus::PHASE).set(NamespacePhase::TERMINATING);
+                conditions::write(status, &emptied, Time::from_seconds(now));
+            }
+        };
+        let told = requests.change(&target, "status", tell).await;
+        if !emptied.failures.is_empty() || told.is_err() {
+            return Outcome::Retry;
+        }
+        if emptied.estimate_seconds > 0 {
+            let seconds = u64::try_from(emptied.estimate_seconds / 2 + 1).unwrap_or(1);
+            return Outcome::After(Duration::from_secs(seconds));
+        }
+        let finalize = |object: &mut Value| {
+            if is(object, uid) {
+                let finalizers =
+                    ViewMut::<Namespace>::new(object).field(Namespace::SPEC).field(NamespaceSpec::FINALIZERS);
+                let mut names = finalizers.view().get();
+                names.retain(|name| *name != FinalizerName::KUBERNETES);
+                finalizers.set(names);
+            }
+        };
+        retry_on_failure(&requests.change(&target, "finalize", finalize).await)
+    }
+
+    fn add(&self, namespace: &Object) {
+        self.queue.add(Place { kind: self.namespaces, key: namespace.key.clone() }, self.settle);
+    }
+}
+
+/// Whether it is still the same namespace.
+fn is(namespace: &Value, uid: &str) -> bool {
+    let metadata = View::<Namespace>::new(namespace).field(Namespace::METADATA);
+    metadata.field(ObjectMeta::UID).as_str() == uid
+}
+
+impl Observer for NamespaceController {
+    fn list(&self, states: &[Arc<State>]) {
+        let Some(state) = states.get(usize::from(self.namespaces)) else { return };
+        let gone = state.objects.values().filter(|namespace| namespace.image.terminating);
+        let mut terminating = self.terminating();
+        terminating.clear();
+        for namespace in gone {
+            terminating.insert(namespace.name().to_owned());
+            self.add(namespace);
+        }
+    }
+
+    fn observe(&self, kind: KindId, event: &Event) {
+        let mut terminating = self.terminating();
+        if kind == self.namespaces {
+            if event.removed {
+                terminating.remove(event.object.name());
+            } else if event.object.image.terminating {
+                terminating.insert(event.object.name().to_owned());
+                self.add(&event.object);
+            }
+        } else if terminating.contains(event.object.namespace()) {
+            // What was in the way may have gone.
+            let namespaces = self.world.kind(self.namespaces);
+            let key = namespaces.map(|kind| format!("{}{}", kind.target.storage.prefix, event.object.namespace()));
+            let place = key.map(|key| Place { kind: self.namespaces, key: key.into() });
+            place.into_iter().for_each(|place| self.queue.add(place, self.settle));
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! A line of keys that become due: each is worked on by one worker at a time, however often it is added.
+//! Guarantees that a key added while it is worked on is worked on again, and that failures come back ever later.
+//! Must never hold its lock across an await.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+/// The wait after a first failure; it doubles with each further one.
+const FIRST_RETRY: Duration = Duration::from_millis(10);
+/// The longest wait: as long as kube-controller-manager's for namespaces.
+const LAST_RETRY: Duration = Duration::from_secs(60);
+
+/// How work on a key ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Nothing more to do until something changes.
+    Done,
+    /// To be looked at again after a while.
+    After(Duration),
+    /// It failed.
+    Retry,
+}
+
+pub struct Queue<K> {
+    line: Mutex<Line<K>>,
+    /// The first key in line has changed.
+    changed: Notify,
+    /// Held by the one worker that waits for the next key, so that the others need no timers.
+    turn: tokio::sync::Mutex<()>,
+}
+
+struct Line<K> {
+    due: BTreeSet<(Instant, K)>,
+    times: HashMap<K, Instant>,
+    /// The keys in work, and when to look at each again.
+    running: HashMap<K, Option<Instant>>,
+    failures: HashMap<K, u32>,
+}
+
+impl<K: Clone + Ord + Hash> Queue<K> {
+    pub fn new() -> Self {
+        let line =
+            Line { due: BTreeSet::new(), times: HashMap::new(), running: HashMap::new(), failures: HashMap::new() };
+        Queue { line: Mutex::new(line), changed: Notify::new(), turn: tokio::sync::Mutex::new(()) }
+    }
+
+    fn line(&self) -> MutexGuard<'_, Line<K>> {
+        // Nothing that holds the lock can leave the line half changed.
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a key in line, due after a delay; if it waits already, the earlier time counts.
+    pub fn add(&self, key: K, delay: Duration) {
+        self.line().add(key, Instant::now() + delay);
+        self.changed.notify_one();
+    }
+
+    /// Waits for a key to become due and takes it. Every key taken must be finished.
+    pub async fn next(&self) -> K {
+        let _turn = self.turn.lock().await;
+        loop {
+            let first = {
+                let mut line = self.line();
+                match line.due.first() {
+                    Some((at, _)) if *at <= Instant::now() => match line.take() {
+                        Some(key) => return key,
+                        None => continue,
+                    },
+                    first => first.map(|(at, _)| *at),
+                }
+            };
+            match first {
+                // Whichever comes first; a timeout only means that a key is due.
+                Some(at) => drop(tokio::time::timeout_at(at, self.changed.notified()).await),
+                None => self.changed.notified().await,
+            }
+        }
+    }
+
+    /// Ends the work on a key.
+    pub fn finish(&self, key: K, outcome: Outcome) {
+        let mut line = self.line();
+        let again = line.running.remove(&key).flatten();
+        let now = Instant::now();
+        let next = match outcome {
+            Outcome::Retry => {
+                let failures = line.failures.entry(key.clone()).or_insert(0);
+                let wait = FIRST_RETRY.saturating_mul(1 << (*failures).min(16)).min(LAST_RETRY);
+                *failures = failures.saturating_add(1);
+                Some(now + wait)
+            }
+            outcome => {
+                line.failures.remove(&key);
+                match outcome {
+                    Outcome::After(wait) => Some(now + wait),
+                    _ => None,
+                }
+            }
+        };
+        if let Some(at) = again.into_iter().chain(next).min() {
+            line.add(key, at);
+            drop(line);
+            self.changed.notify_one();
+        }
+    }
+}
+
+impl<K: Clone + Ord + Hash> Line<K> {
+    fn add(&mut self, key: K, at: Instant) {
+        if let Some(again) = self.running.get_mut(&key) {
+            *again = Some(again.map_or(at, |before| before.min(at)));
+            return;
+        }
+        match self.times.get(&key) {
+            Some(before) if *before <= at => return,
+            Some(before) => drop(self.due.remove(&(*before, key.clone()))),
+            None => {}
+        }
+        self.times.insert(key.clone(), at);
+        self.due.insert((at, key));
+    }
+
+    fn take(&mut self) -> Option<K> {
+        let (_, key) = self.due.pop_first()?;
+        self.times.remove(&key);
+        self.running.insert(key.clone(), None);
+        Some(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn keys_come_when_they_are_due_and_once() {
+        let queue = Queue::new();
+        let start = Instant::now();
+        queue.add("late", ms(300));
+        queue.add("early", ms(200));
+        queue.add("late", ms(500));
+        queue.add("early", ms(100));
+        assert_eq!((queue.next().await, start.elapsed().as_millis()), ("early", 100));
+        assert_eq!((queue.next().await, start.elapsed().as_millis()), ("late", 300));
+        assert!(tokio::time::timeout(ms(1000), queue.next()).await.is_err(), "nothing is left");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_key_in_work_waits_for_its_end() {
+        let queue = Queue::new();
+        queue.add("a", ms(0));
+        let key = queue.next().await;
+        queue.add("a", ms(5));
+        assert!(tokio::time::timeout(ms(1000), queue.next()).await.is_err(), "it is in work");
+        queue.finish(key, Outcome::Done);
+        assert_eq!(queue.next().await, "a");
+        queue.finish("a", Outcome::Done);
+        assert!(tokio::time::timeout(ms(1000), queue.next()).await.is_err(), "nothing is left");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_come_back_ever_later() {
+        let queue = Queue::new();
+        queue.add("a", ms(0));
+        let mut waits = Vec::new();
+        for _ in 0..16 {
+            let start = Instant::now();
+            let key = queue.next().await;
+            waits.push(start.elapsed().as_millis());
+            queue.finish(key, Outcome::Retry);
+        }
+        assert_eq!(&waits[..5], [0, 10, 20, 40, 80]);
+        assert_eq!(waits.last(), Some(&60_000));
+        let key = queue.next().await;
+        queue.finish(key, Outcome::After(ms(7)));
+        let start = Instant::now();
+        let key = queue.next().await;
+        assert_eq!(start.elapsed().as_millis(), 7);
+        queue.finish(key, Outcome::Retry);
+        let start = Instant::now();
+        queue.next().await;
+        assert_eq!(start.elapsed().as_millis(), 10, "a success forgives");
+    }
+}

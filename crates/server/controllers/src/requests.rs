@@ -1,0 +1,115 @@
+//! What controllers ask of the registry: requests like any other, under a name of their own, without a socket.
+//! Guarantees that admission and field ownership see who asks. Must never ask for anything that a client could not.
+
+use crate::queue::Outcome;
+use crate::world::World;
+use pintle_kinds::resource::{Action, Resource};
+use pintle_registry::options::Propagation;
+use pintle_registry::update::{Owners, SubresourcePart, Update};
+use pintle_registry::{DeleteOptions, Requester, Result, Status, Target, WriteOptions};
+use pintle_schema::{Value, ViewMut};
+use pintle_types::meta::v1::ObjectMeta;
+
+/// Writes in work at a time: enough to share a sync, few enough to leave room for clients.
+pub const AT_A_TIME: usize = 32;
+
+const FIELD_MANAGER: &str = "kube-controller-manager";
+
+/// Makes requests as a controller's service account.
+pub struct Requests<'a> {
+    pub world: &'a World,
+    /// The name of the account in the namespace `kube-system`.
+    pub account: &'static str,
+}
+
+impl Requests<'_> {
+    fn requester(&self) -> Requester {
+        let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"];
+        Requester {
+            name: format!("system:serviceaccount:kube-system:{}", self.account),
+            groups: groups.map(str::to_owned).to_vec(),
+            ..Requester::default()
+        }
+    }
+
+    pub fn write_options(&self) -> WriteOptions {
+        WriteOptions { field_manager: FIELD_MANAGER.to_owned(), requester: self.requester(), ..WriteOptions::default() }
+    }
+
+    /// The options of a delete that says what becomes of dependents.
+    pub fn delete_options(&self, propagation: Propagation) -> DeleteOptions {
+        DeleteOptions { propagation: Some(propagation), requester: self.requester(), ..DeleteOptions::default() }
+    }
+
+    /// Changes an object, or the part of it that a subresource writes. An object that is gone is as good as changed.
+    ///
+    /// # Errors
+    /// The change is refused, or the object keeps changing.
+    pub async fn change(
+        &self,
+        target: &Target,
+        subresource: &str,
+        change: impl Fn(&mut Value) + Send + Sync,
+    ) -> Result<()> {
+        let change = |stored: Option<&Value>| {
+            let mut object = stored.ok_or_else(|| target.not_found())?.clone();
+            change(&mut object);
+            Ok(object)
+        };
+        let update = Update {
+            change: &change,
+            part: part(target.resource, subresource),
+            create: false,
+            from_stored: true,
+            owners: Owners::Tracked,
+        };
+        gone_is_fine(self.world.registry.update(target, &update, &self.write_options()).await.map(drop))
+    }
+
+    /// Changes the metadata of the object with this uid.
+    ///
+    /// # Errors
+    /// Those of `change`.
+    pub async fn change_metadata(
+        &self,
+        target: &Target,
+        uid: &str,
+        change: impl Fn(ViewMut<'_, ObjectMeta>) + Send + Sync,
+    ) -> Result<()> {
+        let change = |object: &mut Value| {
+            let metadata = ViewMut::<ObjectMeta>::new(object.map_entry("metadata"));
+            if metadata.view().field(ObjectMeta::UID).as_str() == uid {
+                change(metadata);
+            }
+        };
+        self.change(target, "", change).await
+    }
+
+    /// Deletes an object. One that is gone is as good as deleted.
+    ///
+    /// # Errors
+    /// The delete is refused, or a precondition does not hold.
+    pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<()> {
+        gone_is_fine(self.world.registry.delete(target, options).await.map(drop))
+    }
+}
+
+fn part(resource: &'static Resource, subresource: &str) -> Option<SubresourcePart<'static>> {
+    let found = resource.subresource(subresource)?;
+    match found.action {
+        Action::Part(rules) => Some(SubresourcePart { name: found.name, rules }),
+        _ => None,
+    }
+}
+
+fn gone_is_fine(outcome: Result<()>) -> Result<()> {
+    match outcome {
+        Err(Status { code: 404, .. }) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// What follows from a request: nothing, or another try.
+pub fn retry_on_failure(outcome: &Result<()>) -> Outcome {
+    if outcome.is_ok() { Outcome::Done } else { Outcome::Retry }
+}

@@ -1,0 +1,334 @@
+//! The controllers over a registry in memory: what each does, seen in the cache, with a clock that the test sets.
+//! Guarantees that nothing waits for real time but for work to be done. Must never need a socket.
+
+use crate::expiry::Expiry;
+use crate::feed::Observer;
+use crate::world::World;
+use crate::{Controller, Controllers, Settings};
+use pintle_cache::{Cache, Object};
+use pintle_registry::options::Propagation;
+use pintle_registry::{AdmitAll, DeleteOptions, Environment, Registry, Target, WriteOptions};
+use pintle_schema::{Value, value};
+use pintle_storage::{MemoryStore, Revision, Store};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Time that the test sets; random numbers that do not repeat.
+struct Simulated {
+    now: Arc<AtomicI64>,
+    random: AtomicU64,
+}
+
+impl Environment for Simulated {
+    fn now_unix(&self) -> i64 {
+        self.now.load(Ordering::SeqCst)
+    }
+
+    fn random(&self, buffer: &mut [u8]) {
+        let next = self.random.fetch_add(1, Ordering::SeqCst).to_be_bytes();
+        buffer.iter_mut().rev().zip(next.iter().rev().cycle()).for_each(|(byte, digit)| *byte = *digit);
+    }
+
+    fn feature_enabled(&self, _: &str) -> bool {
+        false
+    }
+}
+
+struct Fixture {
+    registry: Arc<Registry>,
+    now: Arc<AtomicI64>,
+}
+
+impl Fixture {
+    async fn new() -> Fixture {
+        let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
+        let store = Arc::new(MemoryStore::new());
+        store.start(Box::new(cache.feeder())).expect("a fresh store starts");
+        let now = Arc::new(AtomicI64::new(1_000_000));
+        let environment = Box::new(Simulated { now: now.clone(), random: AtomicU64::new(1) });
+        let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::all());
+        let fixture = Fixture { registry: Arc::new(registry), now };
+        for name in ["default", "other"] {
+            fixture.create("", "namespaces", "", value!({"metadata": {"name": name}})).await;
+        }
+        fixture
+    }
+
+    fn target(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Target {
+        let resource = pintle_kinds::find(group, "v1", plural).expect("a resource");
+        self.registry.target(resource, namespace, name).expect("stored")
+    }
+
+    async fn create(&self, group: &str, plural: &str, namespace: &str, object: Value) -> String {
+        let target = self.target(group, plural, namespace, "");
+        let name = object.str_at(&["metadata", "name"]).to_owned();
+        let created = self.registry.create(&target, object, &WriteOptions::default()).await;
+        created.map(drop).expect("created");
+        self.get(&Target { name, ..target }).expect("stored").image.uid().to_owned()
+    }
+
+    /// A config map in the namespace `default` that these own.
+    async fn owned(&self, name: &str, owners: &[(&str, &str)], finalizers: &[&str]) -> String {
+        self.owned_in("default", name, owners, finalizers).await
+    }
+
+    async fn owned_in(&self, namespace: &str, name: &str, owners: &[(&str, &str)], finalizers: &[&str]) -> String {
+        let reference = |(name, uid): &(&str, &str)| value!({"apiVersion": "v1", "kind": "ConfigMap", "name": (*name), "uid": (*uid), "blockOwnerDeletion": true});
+        let owners = Value::List(owners.iter().map(reference).collect());
+        let finalizers = Value::List(finalizers.iter().map(|name| Value::from(*name)).collect());
+        let object = value!({"metadata": {"name": name, "ownerReferences": owners, "finalizers": finalizers}});
+        self.create("", "configmaps", namespace, object).await
+    }
+
+    fn map(&self, name: &str) -> Option<Arc<Object>> {
+        self.get(&self.target("", "configmaps", "default", name))
+    }
+
+    fn get(&self, target: &Target) -> Option<Arc<Object>> {
+        target.cache.get(&target.key())
+    }
+
+    async fn delete(&self, name: &str, propagation: Propagation) {
+        self.delete_with(name, DeleteOptions { propagation: Some(propagation), ..DeleteOptions::default() }).await;
+    }
+
+    async fn delete_with(&self, name: &str, options: DeleteOptions) {
+        let target = self.target("", "configmaps", "default", name);
+        self.registry.delete(&target, &options).await.map(drop).expect("deleted");
+    }
+
+    fn start(&self) -> Controllers {
+        Controllers::start(self.registry.clone(), &Settings::default())
+    }
+
+    /// Waits until something holds; the deadline is reached by a failure only.
+    async fn until(&self, what: &str, holds: impl Fn() -> bool) {
+        let wait = async {
+            while !holds() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), wait).await.unwrap_or_else(|_| panic!("still waiting: {what}"));
+    }
+
+    async fn gone(&self, names: &[&str]) {
+        self.until(&format!("{names:?} gone"), || names.iter().all(|name| self.map(name).is_none())).await;
+    }
+
+    /// Gives the controllers the time to do what they should not: a fresh dependent of a missing owner is last in line.
+    async fn quiet(&self) {
+        self.owned("probe", &[("never", "never")], &[]).await;
+        self.gone(&["probe"]).await;
+    }
+}
+
+#[tokio::test]
+async fn dependents_go_with_their_last_owner() {
+    let fixture = Fixture::new().await;
+    let (a, b) = (fixture.owned("a", &[], &[]).await, fixture.owned("b", &[], &[]).await);
+    let child = fixture.owned("child", &[("a", &a)], &[]).await;
+    fixture.owned("grandchild", &[("child", &child)], &[]).await;
+    fixture.owned("shared", &[("a", &a), ("b", &b)], &[]).await;
+    let _controllers = fixture.start();
+    fixture.quiet().await;
+    assert!(fixture.map("child").is_some(), "its owner is there");
+    fixture.delete("a", Propagation::Background).await;
+    fixture.gone(&["child", "grandchild"]).await;
+    let owners = || fixture.map("shared").map_or(0, |object| object.image.owners().count());
+    fixture.until("the lost owner is forgotten", || owners() == 1).await;
+    fixture.delete("b", Propagation::Background).await;
+    fixture.gone(&["shared"]).await;
+}
+
+#[tokio::test]
+async fn a_dry_run_changes_nothing() {
+    let fixture = Fixture::new().await;
+    let a = fixture.owned("a", &[], &[]).await;
+    fixture.owned("child", &[("a", &a)], &[]).await;
+    let _controllers = fixture.start();
+    let propagation = Some(Propagation::Foreground);
+    fixture.delete_with("a", DeleteOptions { dry_run: true, propagation, ..DeleteOptions::default() }).await;
+    fixture.quiet().await;
+    assert!(fixture.map("a").is_some_and(|object| !object.image.terminating) && fixture.map("child").is_some());
+}
+
+#[tokio::test]
+async fn foreground_deletion_waits_for_dependents() {
+    let fixture = Fixture::new().await;
+    let a = fixture.owned("a", &[], &[]).await;
+    fixture.owned("held", &[("a", &a)], &["example.com/hold"]).await;
+    fixture.owned("free", &[("a", &a)], &[]).await;
+    let _controllers = fixture.start();
+    fixture.delete("a", Propagation::Foreground).await;
+    fixture.gone(&["free"]).await;
+    fixture.quiet().await;
+    assert!(fixture.map("held").is_some_and(|object| object.image.terminating));
+    assert!(fixture.map("a").is_some(), "a dependent is still there");
+    let target = fixture.target("", "configmaps", "default", "held");
+    let requests = crate::requests::Requests { world: &World::new(fixture.registry.clone()), account: "test" };
+    let release = |object: &mut Value| drop(object.remove_at(&["metadata", "finalizers"]));
+    requests.change(&target, "", release).await.expect("changed");
+    fixture.gone(&["held", "a"]).await;
+}
+
+#[tokio::test]
+async fn circles_are_broken() {
+    let fixture = Fixture::new().await;
+    let a = fixture.owned("a", &[("b", "to be set")], &[]).await;
+    let b = fixture.owned("b", &[("a", &a)], &[]).await;
+    let target = fixture.target("", "configmaps", "default", "a");
+    let world = World::new(fixture.registry.clone());
+    let requests = crate::requests::Requests { world: &world, account: "test" };
+    let close = |object: &mut Value| {
+        let owner = value!({"apiVersion": "v1", "kind": "ConfigMap", "name": "b", "uid": (b.as_str()), "blockOwnerDeletion": true});
+        object.set_at(&["metadata", "ownerReferences"], Value::List(vec![owner]));
+    };
+    requests.change(&target, "", close).await.expect("changed");
+    let _controllers = fixture.start();
+    fixture.quiet().await;
+    assert!(fixture.map("a").is_some() && fixture.map("b").is_some());
+    fixture.delete("a", Propagation::Foreground).await;
+    fixture.gone(&["a", "b"]).await;
+}
+
+#[tokio::test]
+async fn orphans_stay_and_forget_their_owner() {
+    let fixture = Fixture::new().await;
+    let a = fixture.owned("a", &[], &[]).await;
+    fixture.owned("child", &[("a", &a)], &[]).await;
+    let _controllers = fixture.start();
+    fixture.delete("a", Propagation::Orphan).await;
+    fixture.gone(&["a"]).await;
+    fixture.quiet().await;
+    assert_eq!(fixture.map("child").map(|object| object.image.owners().count()), Some(0));
+}
+
+#[tokio::test]
+async fn what_happened_before_the_start_counts() {
+    let fixture = Fixture::new().await;
+    let (a, b) = (fixture.owned("a", &[], &[]).await, fixture.owned("b", &[], &[]).await);
+    fixture.owned("child", &[("a", &a)], &[]).await;
+    fixture.owned("free", &[("b", &b)], &[]).await;
+    fixture.delete("a", Propagation::Background).await;
+    fixture.delete("b", Propagation::Orphan).await;
+    let _controllers = fixture.start();
+    fixture.gone(&["child", "b"]).await;
+    assert_eq!(fixture.map("free").map(|object| object.image.owners().count()), Some(0));
+}
+
+#[tokio::test]
+async fn owners_are_where_they_can_be() {
+    let fixture = Fixture::new().await;
+    let elsewhere = fixture.owned_in("other", "elsewhere", &[], &[]).await;
+    let a = fixture.owned("a", &[], &[]).await;
+    let _controllers = fixture.start();
+    // The owner is in another namespace; the uid is another object's; the kind is unknown.
+    fixture.owned("misplaced", &[("elsewhere", &elsewhere)], &[]).await;
+    fixture.owned("mistaken", &[("a", "no uid of it")], &[]).await;
+    let unknown = value!([{"apiVersion": "example.com/v1", "kind": "Foo", "name": "a", "uid": "u"}]);
+    let object = value!({"metadata": {"name": "unknown", "ownerReferences": unknown}});
+    fixture.create("", "configmaps", "default", object).await;
+    // A namespace cannot be owned by what is in one.
+    let owner = value!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": (a.as_str())}]);
+    let object = value!({"metadata": {"name": "owned", "ownerReferences": owner}});
+    fixture.create("", "namespaces", "", object).await;
+    fixture.gone(&["misplaced", "mistaken"]).await;
+    fixture.quiet().await;
+    assert!(fixture.map("unknown").is_some());
+    assert!(fixture.get(&fixture.target("", "namespaces", "", "owned")).is_some());
+    let events = fixture.target("", "events", "", "");
+    let state = events.cache.state();
+    let mut messages: Vec<_> = state
+        .objects
+        .values()
+        .map(|object| {
+            let event = fixture.registry.decode(&events, object).expect("an event");
+            assert_eq!(event.str_at(&["reason"]), "OwnerRefInvalidNamespace");
+            (event.str_at(&["involvedObject", "name"]).to_owned(), event.str_at(&["message"]).to_owned())
+        })
+        .collect();
+    messages.sort();
+    let text = |name: &str, uid: &str, namespace: &str| {
+        format!(
+            "ownerRef [v1/ConfigMap, namespace: {namespace}, name: {name}, uid: {uid}] does not exist in namespace \
+             \"{namespace}\""
+        )
+    };
+    assert_eq!(
+        messages,
+        [("misplaced".to_owned(), text("elsewhere", &elsewhere, "default")), ("owned".to_owned(), text("a", &a, "")),]
+    );
+}
+
+#[tokio::test]
+async fn a_namespace_is_emptied_and_goes() {
+    let fixture = Fixture::new().await;
+    fixture.owned_in("other", "free", &[], &[]).await;
+    fixture.owned_in("other", "held", &[], &["example.com/hold"]).await;
+    fixture.owned("bystander", &[], &[]).await;
+    let namespace = fixture.target("", "namespaces", "", "other");
+    fixture.registry.delete(&namespace, &DeleteOptions::default()).await.map(drop).expect("deleted");
+    let _controllers = fixture.start();
+    let condition = |wanted: &str| {
+        let stored = fixture.get(&namespace)?;
+        let object = fixture.registry.decode(&namespace, &stored).ok()?;
+        let conditions = object.at(&["status", "conditions"])?.as_list()?;
+        let found = conditions.iter().find(|condition| condition.str_at(&["type"]) == wanted)?;
+        Some((found.str_at(&["status"]).to_owned(), found.str_at(&["message"]).to_owned()))
+    };
+    let remaining = "Some resources are remaining: configmaps. has 1 resource instances";
+    fixture
+        .until("the rest is told", || {
+            condition("NamespaceContentRemaining") == Some(("True".to_owned(), remaining.to_owned()))
+        })
+        .await;
+    let finalizers = "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances";
+    assert_eq!(condition("NamespaceFinalizersRemaining"), Some(("True".to_owned(), finalizers.to_owned())));
+    let held = fixture.target("", "configmaps", "other", "held");
+    let world = World::new(fixture.registry.clone());
+    let requests = crate::requests::Requests { world: &world, account: "test" };
+    let release = |object: &mut Value| drop(object.remove_at(&["metadata", "finalizers"]));
+    requests.change(&held, "", release).await.expect("changed");
+    fixture.until("the namespace is gone", || fixture.get(&namespace).is_none()).await;
+    assert!(fixture.map("bystander").is_some());
+}
+
+#[tokio::test]
+async fn only_what_is_enabled_runs() {
+    let fixture = Fixture::new().await;
+    let settings = Settings { enabled: vec![Controller::GarbageCollector], ..Settings::default() };
+    let _controllers = Controllers::start(fixture.registry.clone(), &settings);
+    let namespace = fixture.target("", "namespaces", "", "other");
+    fixture.registry.delete(&namespace, &DeleteOptions::default()).await.map(drop).expect("deleted");
+    fixture.quiet().await;
+    assert!(fixture.get(&namespace).is_some());
+}
+
+/// Expiry step by step: shown the state, then asked at chosen times what has expired.
+#[tokio::test]
+async fn events_live_their_time_after_their_last_change() {
+    let fixture = Fixture::new().await;
+    let event = |name: &str| value!({"metadata": {"name": name}, "involvedObject": {"namespace": "default", "kind": "Pod", "name": "p"}});
+    fixture.create("", "events", "default", event("old")).await;
+    fixture.owned("no-event", &[], &[]).await;
+    let world = Arc::new(World::new(fixture.registry.clone()));
+    let expiry = Expiry::new(world.clone(), Some(Duration::from_secs(100)));
+    let states: Vec<_> = world.kinds.iter().map(|kind| kind.target.cache.state()).collect();
+    expiry.list(&states);
+    let events = fixture.target("", "events", "default", "");
+    let after: Revision = events.cache.state().last;
+    let mut cursor = events.cache.cursor(after);
+    fixture.now.fetch_add(60, Ordering::SeqCst);
+    fixture.create("", "events", "default", event("new")).await;
+    let kind = (0..).zip(&world.kinds).find(|(_, kind)| kind.resource.plural == "events").map(|(id, _)| id);
+    for change in cursor.take(10).expect("history") {
+        expiry.observe(kind.expect("events are stored"), &change);
+    }
+    let names =
+        || -> Vec<String> { events.cache.state().objects.values().map(|object| object.name().to_owned()).collect() };
+    assert_eq!(expiry.expire(1_000_100).await, 0, "a hundred seconds are not over");
+    assert_eq!((expiry.expire(1_000_101).await, names()), (1, vec!["new".to_owned()]));
+    assert_eq!(expiry.expire(1_000_160).await, 0);
+    assert_eq!((expiry.expire(1_000_161).await, names().len()), (1, 0));
+}

@@ -1,0 +1,142 @@
+//! Connections that the server opens itself: to kubelets, pods and services, HTTP/1.1 with or without TLS.
+//! Guarantees that connecting has an end, that bodies flow only as fast as they are taken, and that an answer that is
+//! dropped takes its connection with it. Must never send a request twice.
+
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_core::Stream;
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::StreamBody;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+use crate::limits;
+
+/// Where to connect to.
+pub struct Upstream<'a> {
+    /// A name or an address, IPv6 without brackets.
+    pub host: &'a str,
+    /// Its port.
+    pub port: u16,
+    /// How TLS is spoken, if it is.
+    pub tls: Option<Arc<ClientConfig>>,
+    /// How long connecting to an address may take, and how long the TLS handshake.
+    pub connect_timeout: Duration,
+    /// Which addresses may be connected to; a name that leads to others leads nowhere.
+    pub allowed: fn(IpAddr) -> bool,
+}
+
+/// Why there is no answer; worded as Go's dialer does, because clients see it.
+#[derive(Debug)]
+pub enum ClientError {
+    /// The name has no address.
+    Lookup(String),
+    /// No connection to this address, with the reason.
+    Dial(SocketAddr, String),
+    /// The addresses of the name may not be connected to.
+    NotAllowed,
+    /// The peer is not who it should be, or speaks no TLS.
+    Tls(io::Error),
+    /// The peer closed the connection or broke the protocol.
+    Broken(hyper::Error),
+}
+
+impl fmt::Display for ClientError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClientError::Lookup(host) => write!(f, "dial tcp: lookup {host}: no such host"),
+            ClientError::Dial(address, reason) => write!(f, "dial tcp {address}: {reason}"),
+            ClientError::NotAllowed => f.write_str("address not allowed"),
+            ClientError::Tls(error) => write!(f, "tls: {error}"),
+            ClientError::Broken(error) if error.is_incomplete_message() => f.write_str("EOF"),
+            ClientError::Broken(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ClientError {}
+
+/// Sends a request over a new connection and waits for the head of the answer.
+///
+/// The request's URI is its path; the `Host` header is the caller's. An answer 101 can be upgraded.
+///
+/// # Errors
+/// Nobody answered.
+pub async fn send<S>(to: Upstream<'_>, request: Request<S>) -> Result<Response<Incoming>, ClientError>
+where
+    S: Stream<Item = io::Result<Bytes>> + Send + 'static,
+{
+    let stream = dial(&to).await?;
+    let Some(tls) = to.tls else { return exchange(stream, request).await };
+    let name = ServerName::try_from(to.host.to_owned()).map_err(|error| ClientError::Tls(io::Error::other(error)))?;
+    let handshake = TlsConnector::from(tls).connect(name, stream);
+    let stream = timeout(to.connect_timeout, handshake).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+    exchange(stream.map_err(ClientError::Tls)?, request).await
+}
+
+/// Tries the addresses of a host one after the other; the last one's failure counts.
+async fn dial(to: &Upstream<'_>) -> Result<TcpStream, ClientError> {
+    let no_host = || ClientError::Lookup(to.host.to_owned());
+    let addresses = lookup_host((to.host, to.port)).await.map_err(|_| no_host())?;
+    let mut failure = no_host();
+    for address in addresses {
+        if !(to.allowed)(address.ip()) {
+            failure = ClientError::NotAllowed;
+            continue;
+        }
+        let reason = match timeout(to.connect_timeout, TcpStream::connect(address)).await {
+            Ok(Ok(stream)) => {
+                // A socket that refuses works without.
+                let _ = stream.set_nodelay(true);
+                return Ok(stream);
+            }
+            Ok(Err(error)) => format!("connect: {}", error.kind()),
+            Err(_) => "i/o timeout".to_owned(),
+        };
+        failure = ClientError::Dial(address, reason);
+    }
+    Err(failure)
+}
+
+async fn exchange<I, S>(stream: I, request: Request<S>) -> Result<Response<Incoming>, ClientError>
+where
+    I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    S: Stream<Item = io::Result<Bytes>> + Send + 'static,
+{
+    let mut builder = http1::Builder::new();
+    builder.max_buf_size(limits::MAX_HEADER_BYTES as usize);
+    let request = request.map(|pieces| StreamBody::new(Frames(Box::pin(pieces))));
+    let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(ClientError::Broken)?;
+    // Ends with the answer's body, with the upgraded connection, or when either is dropped.
+    tokio::spawn(connection.with_upgrades());
+    sender.send_request(request).await.map_err(ClientError::Broken)
+}
+
+/// Pieces as the frames of a body.
+struct Frames<S>(Pin<Box<S>>);
+
+impl<S: Stream<Item = io::Result<Bytes>>> Stream for Frames<S> {
+    type Item = io::Result<Frame<Bytes>>;
+
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Self::Item>> {
+        self.0.as_mut().poll_next(cx).map(|piece| piece.map(|piece| piece.map(Frame::data)))
+    }
+}

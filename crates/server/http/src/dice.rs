@@ -1,0 +1,44 @@
+//! `Dice`: chance for what need not be unpredictable.
+//! Guarantees that a throw is one addition and a few shifts, and that processes throw differently.
+//! Must never be used for a secret or an identity.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(crate) struct Dice(AtomicU64);
+
+impl Default for Dice {
+    fn default() -> Self {
+        // The standard library seeds its hashers from the system.
+        Dice(AtomicU64::new(RandomState::new().hash_one(0)))
+    }
+}
+
+impl Dice {
+    /// Whether this throw is among the given share of all throws.
+    pub(crate) fn falls_within(&self, share: f64) -> bool {
+        share > 0.0 && self.throw() < share
+    }
+
+    /// A number from 0 up to 1: a counter with a large odd step, its bits mixed (SplitMix64).
+    fn throw(&self) -> f64 {
+        const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+        let mut bits = self.0.fetch_add(STEP, Ordering::Relaxed);
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (bits ^ (bits >> 31)) as f64 / u64::MAX as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn throws_fall_as_often_as_they_should() {
+        let dice = Dice(AtomicU64::new(7));
+        let fallen = (0..100_000).filter(|_| dice.falls_within(0.02)).count();
+        assert!((1_800..2_200).contains(&fallen), "{fallen}");
+        assert!((0..1000).all(|_| !dice.falls_within(0.0)));
+    }
+}

@@ -1,0 +1,36 @@
+//! Handing a connection over: what follows an answer 101.
+//! Guarantees that a connection handed over still ends with the server's shutdown, as it stays in its own task.
+//! Must never read from or write to a connection before the answer is sent.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper_util::rt::TokioIo;
+
+/// A connection that no longer speaks HTTP.
+pub type UpgradedConnection = TokioIo<Upgraded>;
+
+type Run = Box<dyn FnOnce(UpgradedConnection) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
+
+/// What is to happen on a connection after an answer 101: put it into the response's extensions.
+#[derive(Clone)]
+pub struct Takeover(Arc<Mutex<Option<Run>>>);
+
+impl Takeover {
+    /// Runs `run` with the connection once the answer is sent. It is dropped, wherever it is, when the server stops.
+    pub fn new(
+        run: impl FnOnce(UpgradedConnection) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + 'static,
+    ) -> Takeover {
+        Takeover(Arc::new(Mutex::new(Some(Box::new(run)))))
+    }
+
+    /// Runs it; nothing happens when the client went away first, or the second time.
+    pub(crate) async fn run(self, connection: OnUpgrade) {
+        let run = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let (Some(run), Ok(upgraded)) = (run, connection.await) {
+            run(TokioIo::new(upgraded)).await;
+        }
+    }
+}

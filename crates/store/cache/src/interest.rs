@@ -1,0 +1,182 @@
+//! Who waits for what: watchers are found by the namespace, key or field value they watch, so that a commit wakes only
+//! those concerned.
+//!
+//! The index is a persistent map behind a pointer: the writer reads it without a lock, watchers come and go by
+//! replacing it. Waking too often is allowed (fingerprints may collide); an event that concerns a watcher never passes
+//! it by.
+
+use crate::resource::{Event, Object};
+use arc_swap::ArcSwap;
+use imbl::OrdMap;
+use pintle_storage::{Key, Revision};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+use tokio::sync::Notify;
+
+/// The events of a resource that a watcher can need. What it selects beyond that is its own matter.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Interest {
+    Everything,
+    Namespace(Box<str>),
+    /// One object, by its storage key.
+    Key(Key),
+    /// The objects whose selectable field with this index has this value, and those that had it until the event.
+    Field(usize, Box<str>),
+}
+
+impl Interest {
+    pub(crate) fn concerns(&self, event: &Event) -> bool {
+        let object = &event.object;
+        match self {
+            Interest::Everything => true,
+            Interest::Namespace(namespace) => object.namespace() == &**namespace,
+            Interest::Key(key) => object.key == *key,
+            Interest::Field(index, value) => {
+                let has = |object: &Arc<Object>| value_of(object, *index) == &**value;
+                has(object) || event.previous.as_ref().is_some_and(has)
+            }
+        }
+    }
+
+    fn fingerprint(&self) -> u64 {
+        match self {
+            Interest::Everything => EVERYTHING,
+            Interest::Namespace(namespace) => fingerprint(NAMESPACE, namespace),
+            Interest::Key(key) => fingerprint(KEY, key),
+            Interest::Field(index, value) if *index < FIELDS => fingerprint(FIELD + index, value),
+            Interest::Field(..) => EVERYTHING,
+        }
+    }
+}
+
+fn value_of(object: &Object, field: usize) -> &str {
+    object.image.field(field).unwrap_or("")
+}
+
+const EVERYTHING: u64 = 0;
+const NAMESPACE: usize = 0;
+const KEY: usize = 1;
+const FIELD: usize = 2;
+
+/// Fields that are indexed: as many as a word has bits, and more than any resource selects by.
+const FIELDS: usize = 64;
+
+fn fingerprint(kind: usize, text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (kind, text).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// A watcher as the writer sees it.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    /// The first revision that may concern the watcher and that it has not caught up with; 0 when there is none.
+    first: AtomicU64,
+    /// The last revision that concerned it.
+    last: AtomicU64,
+    woken: Notify,
+}
+
+impl Waiter {
+    /// Noted before the state that shows the event is published: who sees the state sees the note.
+    fn note(&self, first: Revision, last: Revision) {
+        self.last.fetch_max(last.0, Ordering::SeqCst);
+        // A failure says that there is an earlier one.
+        let _ = self.first.compare_exchange(0, first.0, Ordering::SeqCst, Ordering::SeqCst);
+    }
+
+    /// The first revision up to and with `seen` that may concern the watcher. Ask after the state was loaded.
+    pub fn first(&self, seen: Revision) -> Option<Revision> {
+        let first = self.first.load(Ordering::SeqCst);
+        (first != 0 && first <= seen.0).then_some(Revision(first))
+    }
+
+    /// Everything up to and with `seen` has been taken. Called by the watcher alone.
+    pub fn caught_up(&self, seen: Revision) {
+        self.first.store(0, Ordering::SeqCst);
+        // What was noted meanwhile found a first that has just been cleared.
+        if self.last.load(Ordering::SeqCst) > seen.0 {
+            let _ = self.first.compare_exchange(0, seen.0 + 1, Ordering::SeqCst, Ordering::SeqCst);
+        }
+    }
+
+    pub async fn woken(&self) {
+        self.woken.notified().await;
+    }
+}
+
+type Index = OrdMap<(u64, u64), Arc<Waiter>>;
+
+/// The watchers of a resource.
+#[derive(Default)]
+pub(crate) struct Waiters {
+    index: ArcSwap<Index>,
+    next: AtomicU64,
+    /// Of each indexed field, whether anybody ever waited for a value of it.
+    fields: AtomicU64,
+}
+
+impl Waiters {
+    /// A new waiter, whom any revision may concern until it has caught up, and its name for `leave`.
+    pub fn join(&self, interest: &Interest) -> ((u64, u64), Arc<Waiter>) {
+        let any = Revision::EMPTY.0;
+        let waiter = Arc::new(Waiter { first: any.into(), last: any.into(), woken: Notify::new() });
+        let name = (interest.fingerprint(), self.next.fetch_add(1, Ordering::Relaxed));
+        if let Interest::Field(index @ 0..FIELDS, _) = interest {
+            self.fields.fetch_or(1 << index, Ordering::SeqCst);
+        }
+        self.index.rcu(|index| index.update(name, waiter.clone()));
+        // Either the writer finds the waiter after it has published, or the waiter loads what was published.
+        fence(Ordering::SeqCst);
+        (name, waiter)
+    }
+
+    pub fn leave(&self, name: (u64, u64)) {
+        self.index.rcu(|index| index.without(&name));
+    }
+
+    /// Tells whoever these events concern, around `publish`, which makes them visible.
+    pub fn announce(&self, events: &[Arc<Event>], publish: impl FnOnce()) {
+        let before = self.index.load();
+        let mut concerned = self.note(&before, events);
+        publish();
+        fence(Ordering::SeqCst);
+        let now = self.index.load();
+        if !Arc::ptr_eq(&before, &now) {
+            // Some came in between and may have loaded the old state.
+            concerned = self.note(&now, events);
+        }
+        concerned.into_iter().for_each(|waiter| waiter.woken.notify_one());
+    }
+
+    /// Notes the events with those they concern, and lists these; some more than once.
+    fn note<'a>(&self, index: &'a Index, events: &[Arc<Event>]) -> Vec<&'a Waiter> {
+        let mut concerned = Vec::new();
+        let (Some(first), Some(last), false) = (events.first(), events.last(), index.is_empty()) else {
+            return concerned;
+        };
+        let mut note = |fingerprint: u64, first: &Event, last: &Event| {
+            for (_, waiter) in index.range((fingerprint, 0)..=(fingerprint, u64::MAX)) {
+                waiter.note(first.revision, last.revision);
+                concerned.push(&**waiter);
+            }
+        };
+        note(EVERYTHING, first, last);
+        let fields = self.fields.load(Ordering::SeqCst);
+        for event in events {
+            let object = &event.object;
+            note(fingerprint(NAMESPACE, object.namespace()), event, event);
+            note(fingerprint(KEY, &object.key), event, event);
+            for at in (0..FIELDS).filter(|at| fields & 1 << at != 0) {
+                let value = value_of(object, at);
+                let previous = event.previous.as_ref().map(|previous| value_of(previous, at));
+                let previous = previous.filter(|previous| *previous != value);
+                for value in previous.into_iter().chain([value]) {
+                    note(fingerprint(FIELD + at, value), event, event);
+                }
+            }
+        }
+        concerned
+    }
+}

@@ -1,0 +1,66 @@
+//! A validator that Pintle does not have, in a crate that is none of Pintle's: one static, and a tag that names it.
+//!
+//! `rule(path, payload)` puts it beside a field. It is compiled, ratcheted, documented and published as built-in ones are.
+
+use pintle_schema::rules::{ErrorKind, Fault, Judged, Payload, Validator};
+use pintle_schema::{ApiType, Type, Value};
+
+/// A number must be a multiple of the payload.
+pub static MULTIPLE_OF: Validator = Validator {
+    name: "multipleOf",
+    doc: "The number must be a multiple of the one given.",
+    accepts: |ty, payload| match (ty, payload) {
+        (Type::Int32 | Type::Int64, Payload::Int(1..)) => Ok(()),
+        (Type::Int32 | Type::Int64, _) => Err("write `rule(MULTIPLE_OF, 5)` with a positive number".to_owned()),
+        _ => Err("for an integer".to_owned()),
+    },
+    judge: |Judged { value, payload, .. }| match (value.as_i64(), payload) {
+        (Some(number), Payload::Int(of)) if number % of != 0 => {
+            vec![Fault { kind: ErrorKind::Invalid, detail: format!("must be a multiple of {of}") }]
+        }
+        _ => Vec::new(),
+    },
+    published: |payload| match payload {
+        Payload::Int(of) => Some(("multipleOf", Value::Int(*of))),
+        _ => None,
+    },
+};
+
+/// Eggs to be delivered.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct Eggs {
+    /// How many; they come in boxes of six.
+    #[k8s(proto = 1, required, minimum = 6, rule(MULTIPLE_OF, 6))]
+    pub count: i32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+    use pintle_validation::{Group, KindRules, Operation, Request, Rulebook, Step};
+
+    static GROUP: Group = Group {
+        kinds: &[KindRules { of: Eggs::schema, create: &[Step::Rules], update: &[Step::Rules], parts: &[] }],
+        hand: &[],
+    };
+
+    #[test]
+    fn eggs_come_in_boxes() {
+        let request = Request {
+            operation: Operation::Create,
+            subresource: "",
+            api_version: "example.org/v1",
+            namespaced: true,
+            name_check: &|_, _| Vec::new(),
+            enabled: &|_| false,
+        };
+        let book = Rulebook::new(&[&GROUP]);
+        let lines = |count: i64| -> Vec<String> {
+            let verdict = book.judge(Eggs::schema(), &value!({"count": count}), None, &request);
+            verdict.errors.0.iter().map(|error| error.line()).collect()
+        };
+        assert!(lines(12).is_empty());
+        assert_eq!(lines(13), ["count: Invalid value: 13: must be a multiple of 6"]);
+    }
+}
