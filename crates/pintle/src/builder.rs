@@ -144,7 +144,9 @@ impl Builder {
         let address = listener.local_addr()?;
         let connector = match self.connector {
             Some(connector) => connector,
-            None => Box::new(SocketConnector::new(&ClientTlsMaterial::default(), KUBELET_TIMEOUT).map_err(io::Error::other)?),
+            None => Box::new(
+                SocketConnector::new(&ClientTlsMaterial::default(), KUBELET_TIMEOUT).map_err(io::Error::other)?,
+            ),
         };
         let gate = self.feature_gate.clone();
         let served: Vec<_> =

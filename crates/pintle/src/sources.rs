@@ -45,12 +45,7 @@ const fn mismatch_families() -> [Family; 2] {
     const HELP: &str = "Errors that declared and handwritten rules did not agree on.";
     [
         Family::new("declarative_validation_mismatch_total", Kind::Counter, Stability::Beta, HELP),
-        Family::new(
-            "apiserver_validation_declarative_validation_mismatch_total",
-            Kind::Counter,
-            Stability::Beta,
-            HELP,
-        ),
+        Family::new("apiserver_validation_declarative_validation_mismatch_total", Kind::Counter, Stability::Beta, HELP),
     ]
 }
 

@@ -167,7 +167,8 @@ async fn steps(
     let Some(path) = path else { return outside_resources(api, user, query, request, tally).await };
     let counting = api.clone();
     let mutating = !matches!(action, "get" | "list" | "watch");
-    let in_flight = (!long_running).then(|| counting.metrics.in_flight(mutating, api.settings.in_flight_limit(mutating)));
+    let in_flight =
+        (!long_running).then(|| counting.metrics.in_flight(mutating, api.settings.in_flight_limit(mutating)));
     // The administrator is never turned away.
     if matches!(in_flight, Some(None)) && !user.in_group(pintle_auth::groups::MASTERS) {
         return Ok(turn_away(&api, path, action, &query, &request));
@@ -309,13 +310,7 @@ fn authenticate(api: &Api, request: &mut Request) -> Result<Arc<UserInfo>, Statu
 }
 
 /// What a request beyond the limits is answered.
-fn turn_away(
-    api: &Api,
-    path: &ResourcePath,
-    action: &'static str,
-    query: &Query,
-    request: &Request,
-) -> Answer {
+fn turn_away(api: &Api, path: &ResourcePath, action: &'static str, query: &Query, request: &Request) -> Answer {
     if let Found::Resource(resource) = api.router.find(&path.group, &path.version, &path.resource) {
         let series = api.metrics.requests.series(labels_of(resource, path, action, query, request));
         let client = metrics::system_client(request.header(USER_AGENT));
@@ -326,7 +321,13 @@ fn turn_away(
     answer
 }
 
-pub(crate) fn authorize(api: &Api, user: &UserInfo, action: &str, path: &ResourcePath, query: &Query) -> Result<(), Status> {
+pub(crate) fn authorize(
+    api: &Api,
+    user: &UserInfo,
+    action: &str,
+    path: &ResourcePath,
+    query: &Query,
+) -> Result<(), Status> {
     let attributes = Attributes {
         user,
         verb: action,

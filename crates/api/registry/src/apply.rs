@@ -40,8 +40,8 @@ impl Registry {
         let empty = self.empty(target);
         let stored = live.and_then(|live| live.at(&["metadata", MANAGED_FIELDS]));
         let managed = decode_stored(stored).map_err(undecodable)?;
-        let (mut object, managed) =
-            self.apply_in(&versions, &place, live.unwrap_or(&empty), &empty, managed, applying, options)?;
+        let live = Live { object: live.unwrap_or(&empty), empty: &empty, managed };
+        let (mut object, managed) = self.apply_in(&versions, &place, live, applying, options)?;
         let _ = object.remove_at(&["metadata", MANAGED_FIELDS]);
         if let Some(entries) = managed.encode() {
             metadata::set(&mut object, MANAGED_FIELDS, entries);
@@ -57,9 +57,7 @@ impl Registry {
         &self,
         versions: &dyn Versions,
         place: &Place,
-        live: &Value,
-        empty: &Value,
-        managed: Managed,
+        live: Live<'_>,
         applying: &Applying<'_>,
         options: &WriteOptions,
     ) -> Result<(Value, Managed)> {
@@ -75,10 +73,11 @@ impl Registry {
             manager: &options.field_manager,
             now: &metadata::now_text(self.environment.as_ref()),
         };
-        let Applied { object, managed } =
-            write.apply(live, config, empty, managed, applying.force).map_err(|error| failed(place, config, error))?;
+        let Applied { object, managed } = write
+            .apply(live.object, config, live.empty, live.managed, applying.force)
+            .map_err(|error| failed(place, config, error))?;
         let mut object = match object {
-            None => live.clone(),
+            None => live.object.clone(),
             Some(merged) => {
                 json::conform(place.schema, merged.clone(), Strictness::Ignore)
                     .map_err(|error| {
@@ -99,6 +98,14 @@ impl Registry {
         }
         Ok((object, managed))
     }
+}
+
+/// What a configuration is applied to.
+pub(crate) struct Live<'a> {
+    pub object: &'a Value,
+    /// An object of its type in which nothing is set.
+    pub empty: &'a Value,
+    pub managed: Managed,
 }
 
 /// The type of what is applied.

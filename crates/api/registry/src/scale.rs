@@ -3,7 +3,7 @@
 //! A scale is an object of its own to whoever writes it; who owns its replicas owns those of the object. See the apply
 //! crate for the mapping.
 
-use crate::apply::Place;
+use crate::apply::{Live, Place};
 use crate::field_manager::{MANAGED_FIELDS, decode_stored};
 use crate::status::{Result, Status};
 use crate::{Applying, Registry, Target, WriteOptions, metadata};
@@ -78,7 +78,10 @@ impl Registry {
                 let mut empty = Value::map();
                 canonicalize(place.schema, &mut empty);
                 let applying = Applying { config, force: *force, subresource: "scale" };
-                self.apply_in(&ScaleVersions, &place, live, &empty, managed, &applying, options)?
+                {
+                    let live = Live { object: live, empty: &empty, managed };
+                    self.apply_in(&ScaleVersions, &place, live, &applying, options)?
+                }
             }
         };
         canonicalize(Scale::schema(), &mut scale);

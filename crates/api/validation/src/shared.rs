@@ -2,10 +2,11 @@
 //!
 //! Each function judges one value at one path; none knows the kind it is used for.
 
-use pintle_schema::View;
-use pintle_types::meta::v1::ObjectMeta;
+use pintle_schema::{FieldName, Value, View, names};
+use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
 use pintle_validation::{At, Cx, FieldPath};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::Hash;
 
 /// A plain selector that must choose something.
 pub fn non_empty_selector(selector: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
@@ -46,5 +47,108 @@ pub fn labels(labels: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
 pub fn immutable<T>(field: At<'_, T>, cx: &mut Cx<'_>) {
     if field.old.is_some() && !field.unchanged() {
         cx.errors.immutable(field.path, field.new.value().clone());
+    }
+}
+
+/// The gate of addresses and blocks that must be written in one way only.
+pub const STRICT_ADDRESSES: &str = "StrictIPCIDRValidation";
+
+/// An address in an old field. Says whether it is one.
+pub fn legacy_ip(address: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+    let messages = names::ip::ip_legacy(address, cx.enabled(STRICT_ADDRESSES));
+    invalid_each(address, messages, path, cx)
+}
+
+/// A block of addresses in an old field. Says whether it is one.
+pub fn legacy_cidr(block: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+    let messages = names::ip::cidr_legacy(block, cx.enabled(STRICT_ADDRESSES));
+    invalid_each(block, messages, path, cx)
+}
+
+/// One error for each message of a check of a text. Says whether there was none.
+pub fn invalid_each(text: &str, messages: Vec<String>, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+    let is_right = messages.is_empty();
+    for message in messages {
+        cx.errors.invalid(path, text, message);
+    }
+    is_right
+}
+
+/// A DNS name at which something outside is reached: never an address.
+pub fn dns_name_of_host(host: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    invalid_each(host, names::dns1123_subdomain(host), path, cx);
+    if names::ip::parse_ip_sloppy(host).is_some() {
+        cx.errors.invalid(path, host, "must be a DNS name, not an IP address");
+    }
+}
+
+/// Beyond this many items, remembering is cheaper than comparing each with each.
+const FEW: usize = 16;
+
+/// Tells of the items of a list whether an earlier one has the same key; for few items it remembers nothing.
+pub struct Repeats<K, F> {
+    key: F,
+    seen: Option<HashSet<K>>,
+}
+
+impl<K: Eq + Hash, F: Fn(usize) -> K> Repeats<K, F> {
+    /// For a list of a length, with the key of an item. Items must be asked for once each, in their order.
+    pub fn new(items: usize, key: F) -> Self {
+        Repeats { key, seen: (items > FEW).then(HashSet::new) }
+    }
+
+    pub fn is_repeated(&mut self, at: usize) -> bool {
+        let key = (self.key)(at);
+        match &mut self.seen {
+            Some(seen) => !seen.insert(key),
+            None => (0..at).any(|earlier| (self.key)(earlier) == key),
+        }
+    }
+}
+
+/// The items of a list.
+pub fn items<'a, T>(list: View<'a, Vec<T>>) -> &'a [Value] {
+    list.value().as_list().unwrap_or_default()
+}
+
+/// A text in an item of a list.
+pub fn text_in<'a, S, F>(items: &'a [Value], at: usize, field: FieldName<S, F>) -> &'a str {
+    items.get(at).map_or("", |item| item.str_at(&[field.name()]))
+}
+
+/// A selector by labels, whose values must be such that labels can have them.
+pub fn label_selector(selector: At<'_, LabelSelector>, cx: &mut Cx<'_>) {
+    type Requirement = LabelSelectorRequirement;
+    selector.field(LabelSelector::MATCH_LABELS, |wanted| labels(wanted, cx));
+    selector.field(LabelSelector::MATCH_EXPRESSIONS, |expressions| {
+        expressions.each(|expression| {
+            let path = expression.path;
+            let values = items(expression.new.field(Requirement::VALUES));
+            match (expression.new.field(Requirement::OPERATOR).value().as_str().unwrap_or_default(), values.is_empty()) {
+                ("In" | "NotIn", true) => {
+                    let detail = "must be specified when `operator` is 'In' or 'NotIn'";
+                    cx.errors.required(path.to(Requirement::VALUES), detail);
+                }
+                ("Exists" | "DoesNotExist", false) => {
+                    let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                    cx.errors.forbidden(path.to(Requirement::VALUES), detail);
+                }
+                ("In" | "NotIn" | "Exists" | "DoesNotExist", _) => {}
+                (other, _) => cx.errors.invalid(path.to(Requirement::OPERATOR), other, "not a valid selector operator"),
+            }
+            let key = expression.new.field(Requirement::KEY).as_str();
+            invalid_each(key, names::label_key(key), &path.to(Requirement::KEY), cx);
+            for (at, value) in values.iter().enumerate() {
+                let value = value.as_str().unwrap_or_default();
+                invalid_each(value, names::label_value(value), &path.to(Requirement::VALUES).index(at), cx);
+            }
+        });
+    });
+}
+
+/// A selector by labels, where there is one.
+pub fn optional_label_selector(selector: At<'_, Option<LabelSelector>>, cx: &mut Cx<'_>) {
+    if let Some(selector) = selector.some() {
+        label_selector(selector, cx);
     }
 }

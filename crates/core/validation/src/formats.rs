@@ -33,6 +33,10 @@ fn in_range(value: &Value, low: i64, high: i64) -> Messages {
     }
 }
 
+fn path_no_backsteps(path: &str) -> Option<&'static str> {
+    path.split('/').any(|part| part == "..").then_some("must not contain '..'")
+}
+
 /// All formats.
 pub static FORMATS: &[Format] = &[
     texts!("k8s-short-name", "A DNS label in lower case, limits worded in bytes.", names::short_name),
@@ -60,6 +64,15 @@ pub static FORMATS: &[Format] = &[
         judge: |value| in_range(value, 1, 65535),
     },
     Format {
+        name: "port-or-name",
+        origin: "format=port-or-name",
+        doc: "The number or the name of a port.",
+        judge: |value| match value.as_str() {
+            Some(name) => names::port_name(name),
+            None => in_range(value, 1, 65535),
+        },
+    },
+    Format {
         name: "user-id",
         origin: "format=user-id",
         doc: "The number of a user or group.",
@@ -74,7 +87,68 @@ pub static FORMATS: &[Format] = &[
             _ => vec!["must be a number between 0 and 0777 (octal), both inclusive".to_owned()],
         },
     },
+    texts!("relaxed-env-var-name", "The name of an environment variable, printable ASCII.", names::relaxed_env_var_name),
+    texts!("path-no-backsteps", "A path that never goes up.", path_no_backsteps),
+    texts!("legacy-ip", "An IP address in any form that was ever right.", |text| names::ip::ip_legacy(text, false)),
+    texts!("strict-legacy-ip", "An IP address without leading zeros.", |text| names::ip::ip_legacy(text, true)),
+    Format {
+        name: "positive",
+        origin: "minimum",
+        doc: "A number greater than zero.",
+        judge: |value| match value.as_i64().unwrap_or_default() {
+            1.. => Vec::new(),
+            _ => vec!["must be greater than zero".to_owned()],
+        },
+    },
+    Format {
+        name: "positive-int32",
+        origin: "format=positive-int32",
+        doc: "A number greater than zero that 32 bits hold.",
+        judge: |value| in_range(value, 1, i32::MAX.into()),
+    },
+    Format {
+        name: "weight",
+        origin: "format=weight",
+        doc: "A share from 1 to 100.",
+        judge: |value| match value.as_i64().unwrap_or_default() {
+            1..=100 => Vec::new(),
+            _ => vec!["must be in the range 1-100".to_owned()],
+        },
+    },
+    Format {
+        name: "int-or-percent",
+        origin: "",
+        doc: "A number that is not negative, or a percentage.",
+        judge: |value| match value {
+            Value::String(text) => names::percent(text),
+            _ if value.as_i64().unwrap_or_default() < 0 => vec!["must be greater than or equal to 0".to_owned()],
+            _ => Vec::new(),
+        },
+    },
+    Format {
+        name: "at-most-100-percent",
+        origin: "",
+        doc: "A number, or a percentage that is not more than all.",
+        judge: |value| match value.as_str().and_then(percentage) {
+            Some(101..) => vec!["must not be greater than 100%".to_owned()],
+            _ => Vec::new(),
+        },
+    },
+    Format {
+        name: "zero-or-more",
+        origin: "minimum",
+        doc: "A number that is not negative, worded in letters.",
+        judge: |value| match value.as_i64().unwrap_or_default() {
+            0.. => Vec::new(),
+            _ => vec!["must be greater than or equal to zero".to_owned()],
+        },
+    },
 ];
+
+/// The number of a percentage.
+pub fn percentage(text: &str) -> Option<i64> {
+    text.strip_suffix('%').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
+}
 
 /// The format of a name.
 pub fn find(name: &str) -> Option<&'static Format> {

@@ -106,7 +106,8 @@ impl Run<'_, '_, '_> {
         }
         let stopped = !spot.unchanged && self.checks(&node.checks, spot);
         self.hands(&node.before, spot);
-        if !stopped && !(node.checks.pointer && spot.value.is_null()) {
+        let absent = node.checks.pointer && spot.value.is_null();
+        if !stopped && !absent {
             self.inner(&node.inner, spot);
         }
         self.hands(&node.after, spot);

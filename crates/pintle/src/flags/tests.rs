@@ -56,7 +56,7 @@ fn the_usual_command_line() {
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
-    let rows: [(&str, Check); 9] = [
+    let rows: [(&str, Check); 11] = [
         ("pintle --allow_privileged --v 3", |c| c.verbosity == 3),
         ("pintle -v=4", |c| c.verbosity == 4),
         ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),
@@ -72,7 +72,13 @@ fn forms_of_flags() {
             !c.feature_gates.enabled("WatchList") && c.feature_gates.enabled("WatchListClient")
         }),
         ("pintle --request-timeout=1m30s --min-request-timeout=5", |c| {
-            c.request_timeout.as_secs() == 90 && c.min_request_timeout.as_secs() == 5
+            c.request_timeout.as_secs() == 90 && c.min_watch_seconds == 5
+        }),
+        ("pintle --goaway-chance=0.02 --shutdown-delay-duration=5s --max-requests-inflight=0", |c| {
+            c.goaway_chance == 0.02 && c.shutdown_delay.as_secs() == 5 && c.max_requests_inflight == 0
+        }),
+        ("pintle --tls-min-version VersionTLS13 --tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", |c| {
+            c.tls_min_version == TlsVersion::Tls13 && c.tls_cipher_suites == ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]
         }),
         ("pintle --version=false --http2-max-streams-per-connection=0", |c| c.max_streams_per_connection.is_none()),
     ];
@@ -96,6 +102,14 @@ fn refusals_name_the_flag() {
         (
             "pintle --allow-privileged=false",
             "invalid argument \"false\" for \"--allow-privileged\" flag: privileged containers cannot be forbidden yet",
+        ),
+        (
+            "pintle --goaway-chance=0.03",
+            "invalid argument \"0.03\" for \"--goaway-chance\" flag: must be between 0 and 0.02",
+        ),
+        (
+            "pintle --tls-min-version=VersionTLS11",
+            "invalid argument \"VersionTLS11\" for \"--tls-min-version\" flag: is not spoken: the least is VersionTLS12",
         ),
         ("pintle --", "unknown flag: --"),
         ("pintle --secure-port 0", "invalid argument \"0\" for \"--secure-port\" flag: must be between 1 and 65535"),

@@ -23,8 +23,8 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::body::{LongRunning, Tracked};
 use crate::connection::{Activity, Connection, Counted, Incoming, Service};
-use crate::dice::Dice;
 use crate::cork::{Cork, corked};
+use crate::dice::Dice;
 use crate::limits;
 use crate::shutdown::{Phase, Shutdown};
 use crate::tls::TlsConfig;

@@ -16,7 +16,8 @@ use http::{Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full};
 use pintle_http::{
-    BodyError, Incoming, LongRunning, ServerConfig, Service, Shutdown, TlsConfig, TlsMaterial, TlsVersion, read_body, serve,
+    BodyError, Incoming, LongRunning, ServerConfig, Service, Shutdown, TlsConfig, TlsMaterial, TlsVersion, read_body,
+    serve,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -308,7 +309,10 @@ async fn versions_and_cipher_suites_of_tls_are_those_allowed() {
     let rows = [
         (TlsMaterial { min_version: TlsVersion::Tls13, ..pki.material() }, [false, true]),
         (TlsMaterial { cipher_suites: vec![suite.to_owned()], ..pki.material() }, [true, true]),
-        (TlsMaterial { cipher_suites: vec!["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384".to_owned()], ..pki.material() }, [false, true]),
+        (
+            TlsMaterial { cipher_suites: vec!["TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384".to_owned()], ..pki.material() },
+            [false, true],
+        ),
     ];
     for (at, (material, expected)) in rows.into_iter().enumerate() {
         let config = ServerConfig::default();

@@ -26,15 +26,22 @@ pub struct HorizontalPodAutoscaler {
 
 /// What to scale, between which limits and by which metrics.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("minReplicas", "maxReplicas"))]
 pub struct HorizontalPodAutoscalerSpec {
     /// Workload whose scale subresource is adjusted.
     #[k8s(proto = 1, always)]
     pub scale_target_ref: CrossVersionObjectReference,
     /// Lower limit on replicas, 1 by default; 0 needs an object or external metric.
-    #[k8s(proto = 2, optional, default = 1)]
+    #[k8s(
+        proto = 2,
+        optional,
+        default = 1,
+        if_disabled(HPAScaleToZero)(minimum = 1),
+        if_enabled(HPAScaleToZero)(minimum = 0)
+    )]
     pub min_replicas: Option<i32>,
     /// Upper limit on replicas; must not lie below the lower limit.
-    #[k8s(proto = 3, published = required, always)]
+    #[k8s(proto = 3, always, required = "must be set and greater than 0", minimum = 1)]
     pub max_replicas: i32,
     /// Signals to follow; the one asking for most replicas wins.
     #[k8s(proto = 4, optional, list_type = atomic)]
@@ -48,10 +55,10 @@ pub struct HorizontalPodAutoscalerSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CrossVersionObjectReference {
     /// Kind of the object.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, format = "k8s-path-segment-name")]
     pub kind: String,
     /// Name of the object.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required, format = "k8s-path-segment-name")]
     pub name: String,
     /// API group and version of the object.
     #[k8s(proto = 3, optional)]
@@ -60,6 +67,7 @@ pub struct CrossVersionObjectReference {
 
 /// One signal for scaling; the field matching its type is filled.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("type", "object", "external", "pods"))]
 pub struct MetricSpec {
     /// Where the signal comes from.
     #[k8s(proto = 1, always)]
@@ -108,13 +116,13 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct HPAScalingRules {
     /// Period of past recommendations taken into account to avoid flapping, 0 to 3600.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "zero-or-more", maximum = 3600)]
     pub stabilization_window_seconds: Option<i32>,
     /// Which policy counts when several apply; Max when unset.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, enum("Disabled", "Max", "Min"))]
     pub select_policy: Option<ScalingPolicySelect>,
     /// Speed limits for this direction; at least one is needed.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, list_type = atomic, required = "must specify at least one Policy", published = optional)]
     pub policies: Vec<HPAScalingPolicy>,
     /// Relative deviation from the target that triggers no change; 10% unless set.
     #[k8s(proto = 4, optional, gate = "HPAConfigurableTolerance")]
@@ -135,13 +143,13 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct HPAScalingPolicy {
     /// Whether the value counts pods or percent.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, enum("Percent", "Pods"))]
     pub r#type: HPAScalingPolicyType,
     /// Largest change permitted during the period; above zero.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, format = "positive")]
     pub value: i32,
     /// Length of the period in seconds, 1 to 1800.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, format = "positive", maximum = 1800)]
     pub period_seconds: i32,
 }
 
@@ -163,6 +171,7 @@ string_type! {
 
 /// Metric of a single object together with the level aimed for.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("describedObject", "metric"))]
 pub struct ObjectMetricSource {
     /// Object that the metric describes.
     #[k8s(proto = 1, always)]
@@ -190,7 +199,7 @@ pub struct PodsMetricSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ResourceMetricSource {
     /// Resource to watch, such as cpu or memory.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required = "must specify a resource name")]
     pub name: ResourceName,
     /// Usage aimed for.
     #[k8s(proto = 2, always)]
@@ -199,15 +208,16 @@ pub struct ResourceMetricSource {
 
 /// Container resource usage together with the level aimed for.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("name", "container"))]
 pub struct ContainerResourceMetricSource {
     /// Resource to watch, such as cpu or memory.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required = "must specify a resource name")]
     pub name: ResourceName,
     /// Usage aimed for.
     #[k8s(proto = 2, always)]
     pub target: MetricTarget,
     /// Container in the pods whose usage counts.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, required = "must specify a container", format = "dns1123-label")]
     pub container: String,
 }
 
@@ -226,10 +236,10 @@ pub struct ExternalMetricSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct MetricIdentifier {
     /// Name of the metric.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required = "must specify a metric name", format = "k8s-path-segment-name")]
     pub name: String,
     /// Narrows the metric to series with matching labels.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, opaque_type)]
     pub selector: Option<LabelSelector>,
 }
 
@@ -272,13 +282,13 @@ pub struct HorizontalPodAutoscalerStatus {
     #[k8s(proto = 2, optional)]
     pub last_scale_time: Option<Time>,
     /// Replicas seen at the last evaluation.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, minimum = 0)]
     pub current_replicas: i32,
     /// Replicas wanted by the last evaluation.
-    #[k8s(proto = 4, always)]
+    #[k8s(proto = 4, always, minimum = 0)]
     pub desired_replicas: i32,
     /// Last readings of the followed metrics.
-    #[k8s(proto = 5, optional, always, list_type = atomic)]
+    #[k8s(proto = 5, optional, always, list_type = atomic, opaque_type)]
     pub current_metrics: Vec<MetricStatus>,
     /// Whether the autoscaler works and what limits it.
     #[k8s(

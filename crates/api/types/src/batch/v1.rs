@@ -161,18 +161,20 @@ pub struct SuccessPolicyRule {
 
 /// Desired state of a Job.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(reserved(name = "failedPodsLimit"))]
+#[k8s(reserved(name = "failedPodsLimit"), judged_first(
+    "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished", "template"
+))]
 pub struct JobSpec {
     /// Largest number of pods to run at a time; defaults to 1, and 0 pauses the Job.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, minimum = 0)]
     pub parallelism: Option<i32>,
     /// Number of successful pods needed; required for indexed Jobs. When absent, success of any one
     /// pod completes the Job.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, minimum = 0)]
     pub completions: Option<i32>,
     /// Seconds the Job may be active before it is failed and its pods are stopped; absent means no
     /// limit. Suspending and resuming restarts the clock.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, minimum = 0)]
     pub active_deadline_seconds: Option<i64>,
     /// Rules for handling failed pods; absent counts every failure toward the backoff limit. Needs
     /// the pods' restartPolicy to be "Never".
@@ -183,7 +185,7 @@ pub struct JobSpec {
     pub success_policy: Option<SuccessPolicy>,
     /// Number of pod failures tolerated before the whole Job fails; defaults to 6, or to no
     /// practical limit when backoffLimitPerIndex is set.
-    #[k8s(proto = 7, optional)]
+    #[k8s(proto = 7, optional, minimum = 0)]
     pub backoff_limit: Option<i32>,
     /// Number of failures tolerated for each index of an indexed Job before that index fails for
     /// good; cannot be changed.
@@ -206,7 +208,7 @@ pub struct JobSpec {
     pub template: PodTemplateSpec,
     /// Seconds after finishing until the Job may be removed automatically; 0 means right away,
     /// absent means never.
-    #[k8s(proto = 8, optional)]
+    #[k8s(proto = 8, optional, minimum = 0)]
     pub ttl_seconds_after_finished: Option<i32>,
     /// How completions are counted: "NonIndexed" (the default) or "Indexed".
     #[k8s(proto = 9, optional)]
@@ -227,6 +229,7 @@ pub struct JobSpec {
 
 /// Observed state of a Job.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("active", "succeeded", "failed", "ready", "terminating"))]
 pub struct JobStatus {
     /// Latest observed conditions; a Job is finished once "Complete" or "Failed" is True.
     #[k8s(proto = 1, optional, list_type = atomic, patch_strategy = "merge", patch_merge_key = "type")]
@@ -238,16 +241,16 @@ pub struct JobStatus {
     #[k8s(proto = 3, optional)]
     pub completion_time: Option<Time>,
     /// Number of pods that are pending or running and not being deleted.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, minimum = 0)]
     pub active: i32,
     /// Number of pods that ended successfully.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, minimum = 0)]
     pub succeeded: i32,
     /// Number of pods that ended in failure.
-    #[k8s(proto = 6, optional)]
+    #[k8s(proto = 6, optional, minimum = 0)]
     pub failed: i32,
     /// Number of pods being deleted that have not ended yet; absent when not tracked.
-    #[k8s(proto = 11, optional)]
+    #[k8s(proto = 11, optional, minimum = 0)]
     pub terminating: Option<i32>,
     /// Indexes that succeeded in an indexed Job, as numbers and ranges such as "1,3-5".
     #[k8s(proto = 7, optional)]
@@ -259,7 +262,7 @@ pub struct JobStatus {
     #[k8s(proto = 8, optional)]
     pub uncounted_terminated_pods: Option<UncountedTerminatedPods>,
     /// Number of active pods that are ready.
-    #[k8s(proto = 9)]
+    #[k8s(proto = 9, minimum = 0)]
     pub ready: Option<i32>,
 }
 
@@ -357,21 +360,22 @@ pub struct CronJobList {
 
 /// Desired state of a CronJob.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("schedule", "startingDeadlineSeconds", "timeZone"))]
 pub struct CronJobSpec {
     /// When to run, in the five-field cron format, such as "*/15 `*` `*` `*` *", or a macro like
     /// "@hourly".
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, always, required)]
     pub schedule: String,
     /// Time zone of the schedule by its tz database name, such as "Europe/Paris"; absent uses the
     /// local zone of the controller.
     #[k8s(proto = 8, optional)]
     pub time_zone: Option<String>,
     /// Seconds a run may start late; runs missed by more are skipped. Absent sets no deadline.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, minimum = 0)]
     pub starting_deadline_seconds: Option<i64>,
     /// What happens when a run is due while the last one is still active: "Allow" (the default),
     /// "Forbid" or "Replace".
-    #[k8s(proto = 3, optional, default = "Allow")]
+    #[k8s(proto = 3, optional, default = "Allow", enum)]
     pub concurrency_policy: ConcurrencyPolicy,
     /// True starts no further runs and leaves active ones alone; defaults to false.
     #[k8s(proto = 4, optional, default = false)]
@@ -380,10 +384,10 @@ pub struct CronJobSpec {
     #[k8s(proto = 5, always)]
     pub job_template: JobTemplateSpec,
     /// Number of successful finished Jobs to keep; defaults to 3.
-    #[k8s(proto = 6, optional, default = 3)]
+    #[k8s(proto = 6, optional, default = 3, minimum = 0)]
     pub successful_jobs_history_limit: Option<i32>,
     /// Number of failed finished Jobs to keep; defaults to 1.
-    #[k8s(proto = 7, optional, default = 1)]
+    #[k8s(proto = 7, optional, default = 1, minimum = 0)]
     pub failed_jobs_history_limit: Option<i32>,
 }
 

@@ -28,6 +28,7 @@ pub struct CertificateSigningRequest {
 
 /// Certificate request plus the identity of its author.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("request", "usages"))]
 pub struct CertificateSigningRequestSpec {
     /// PKCS#10 request in a PEM `CERTIFICATE REQUEST` block.
     #[k8s(proto = 1, always)]
@@ -39,7 +40,7 @@ pub struct CertificateSigningRequestSpec {
     #[k8s(proto = 8, optional)]
     pub expiration_seconds: Option<i32>,
     /// Purposes the certificate's key should be good for.
-    #[k8s(proto = 5, list_type = atomic)]
+    #[k8s(proto = 5, list_type = atomic, required, published = optional, unique, each_val(enum))]
     pub usages: Vec<KeyUsage>,
     /// User that made the request; filled in by the server.
     #[k8s(proto = 2, optional)]

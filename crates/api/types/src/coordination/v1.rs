@@ -44,7 +44,7 @@ pub struct LeaseSpec {
     #[k8s(proto = 4, optional)]
     pub renew_time: Option<MicroTime>,
     /// How many times the holder has changed.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, minimum = 0)]
     pub lease_transitions: Option<i32>,
     /// Election method when the leader is chosen by coordinated election.
     #[k8s(proto = 6, optional, gate = "CoordinatedLeaderElection")]

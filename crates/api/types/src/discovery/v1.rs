@@ -11,6 +11,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Portion of the network endpoints that implement a service.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("addressType", "ports", "endpoints"))]
 pub struct EndpointSlice {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -19,13 +20,13 @@ pub struct EndpointSlice {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Kind of address found in this slice; fixed at creation.
-    #[k8s(proto = 4, published = required, always)]
+    #[k8s(proto = 4, required, always, enum)]
     pub address_type: AddressType,
     /// Backends in this slice, at most 1000.
-    #[k8s(proto = 2, optional, always, list_type = atomic)]
+    #[k8s(proto = 2, optional, always, list_type = atomic, max_items = 1000)]
     pub endpoints: Vec<Endpoint>,
     /// Ports offered by each endpoint listed here; at most 100.
-    #[k8s(proto = 3, optional, always, list_type = atomic)]
+    #[k8s(proto = 3, optional, always, list_type = atomic, max_items = 20_000)]
     pub ports: Vec<EndpointPort>,
 }
 
@@ -44,24 +45,25 @@ string_type! {
 
 /// One logical backend of a service.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("addresses", "nodeName", "deprecatedTopology", "hostname", "hints"))]
 pub struct Endpoint {
     /// Addresses of this backend, of the type given by the slice.
-    #[k8s(proto = 1, published = required, always, list_type = set)]
+    #[k8s(proto = 1, required = "must contain at least 1 address", always, list_type = set, max_items = 100)]
     pub addresses: Vec<String>,
     /// Whether the backend can currently take traffic.
     #[k8s(proto = 2)]
     pub conditions: EndpointConditions,
     /// DNS label distinguishing this backend from others of the service.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "dns1123-label")]
     pub hostname: Option<String>,
     /// Object, usually a pod, behind the endpoint.
     #[k8s(proto = 4, optional)]
     pub target_ref: Option<ObjectReference>,
     /// Leftover topology labels from the beta version; read-only in practice.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, max_items = 16)]
     pub deprecated_topology: BTreeMap<String, String>,
     /// Node on which the backend runs.
-    #[k8s(proto = 6, optional)]
+    #[k8s(proto = 6, optional, format = "dns1123-subdomain")]
     pub node_name: Option<String>,
     /// Zone in which the backend runs.
     #[k8s(proto = 7, optional)]
@@ -89,10 +91,10 @@ pub struct EndpointConditions {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct EndpointHints {
     /// Zones whose clients should use this endpoint.
-    #[k8s(proto = 1, list_type = atomic)]
+    #[k8s(proto = 1, list_type = atomic, max_items = 8)]
     pub for_zones: Vec<ForZone>,
     /// Nodes whose clients should use this endpoint.
-    #[k8s(proto = 2, list_type = atomic)]
+    #[k8s(proto = 2, list_type = atomic, max_items = 8)]
     pub for_nodes: Vec<ForNode>,
 }
 
@@ -100,7 +102,7 @@ pub struct EndpointHints {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ForZone {
     /// Zone name.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "k8s-label-value")]
     pub name: String,
 }
 
@@ -108,7 +110,7 @@ pub struct ForZone {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ForNode {
     /// Node name.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "dns1123-subdomain")]
     pub name: String,
 }
 
@@ -120,13 +122,13 @@ pub struct EndpointPort {
     #[k8s(proto = 1, default = "")]
     pub name: Option<String>,
     /// Transport protocol: TCP, UDP or SCTP; TCP when unset.
-    #[k8s(proto = 2, default = "TCP")]
+    #[k8s(proto = 2, required, published = optional, default = "TCP", enum)]
     pub protocol: Option<Protocol>,
     /// Port number; how an unset value is read depends on the consumer.
     #[k8s(proto = 3)]
     pub port: Option<i32>,
     /// Hint about the application protocol spoken, such as https or kubernetes.io/h2c.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, format = "k8s-label-key")]
     pub app_protocol: Option<String>,
 }
 

@@ -90,7 +90,7 @@ pub struct NetworkPolicyPort {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IPBlock {
     /// Address range in CIDR notation, for example 10.1.0.0/16 or fd00::/64.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, required, always)]
     pub cidr: String,
     /// Smaller CIDRs inside the range that stay excluded.
     #[k8s(proto = 2, optional, list_type = atomic)]
@@ -158,9 +158,10 @@ pub struct IngressList {
 
 /// Routing rules, fallback backend and TLS settings of an ingress.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("defaultBackend", "rules", "tls", "ingressClassName"))]
 pub struct IngressSpec {
     /// Name of the IngressClass whose controller should implement this ingress.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, format = "dns1123-subdomain")]
     pub ingress_class_name: Option<String>,
     /// Where requests go when none of the rules match them.
     #[k8s(proto = 1, optional)]
@@ -180,7 +181,7 @@ pub struct IngressTLS {
     #[k8s(proto = 1, optional, list_type = atomic)]
     pub hosts: Vec<String>,
     /// Secret in this namespace containing the TLS key and certificate.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "dns1123-subdomain")]
     pub secret_name: String,
 }
 
@@ -251,7 +252,7 @@ pub struct IngressRuleValue {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct HTTPIngressRuleValue {
     /// Paths and the backend each is sent to.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(proto = 1, required, always, list_type = atomic)]
     pub paths: Vec<HTTPIngressPath>,
 }
 
@@ -270,12 +271,13 @@ string_type! {
 
 /// A path and the backend that serves matching requests.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("pathType", "path", "backend"))]
 pub struct HTTPIngressPath {
     /// Request path to match; has to begin with a slash for most path types.
     #[k8s(proto = 1, optional)]
     pub path: String,
     /// Way the path is compared: Exact, Prefix or ImplementationSpecific.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, required = "pathType must be specified", always, enum)]
     pub path_type: Option<PathType>,
     /// Destination for requests with a matching path.
     #[k8s(proto = 2, always)]
@@ -335,7 +337,7 @@ pub struct IngressClass {
 pub struct IngressClassSpec {
     /// Domain-prefixed path identifying the responsible controller, such as example.com/ingress;
     /// immutable.
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, max_bytes = 250)]
     pub controller: String,
     /// Object carrying extra controller settings for this class.
     #[k8s(proto = 2, optional)]
@@ -346,16 +348,16 @@ pub struct IngressClassSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IngressClassParametersReference {
     /// API group of the settings object; the core group when unset.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "dns1123-subdomain")]
     pub api_group: Option<String>,
     /// Kind of the settings object.
-    #[k8s(proto = 2, published = required, always)]
+    #[k8s(proto = 2, required, always, format = "k8s-path-segment-name")]
     pub kind: String,
     /// Name of the settings object.
-    #[k8s(proto = 3, published = required, always)]
+    #[k8s(proto = 3, required, always, format = "k8s-path-segment-name")]
     pub name: String,
     /// Whether the settings object is Cluster scoped or lives in a Namespace.
-    #[k8s(proto = 4, optional, always, default = "Cluster")]
+    #[k8s(proto = 4, required, published = optional, always, default = "Cluster", enum("Cluster", "Namespace"))]
     pub scope: Option<String>,
     /// Namespace of the settings object; only with scope Namespace, where it is needed.
     #[k8s(proto = 5, optional)]
@@ -394,24 +396,25 @@ pub struct IPAddress {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IPAddressSpec {
     /// Object the address has been handed out to.
-    #[k8s(proto = 1, published = required)]
+    #[k8s(proto = 1, required)]
     pub parent_ref: Option<ParentReference>,
 }
 
 /// Points at the object an address belongs to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("group", "resource", "name", "namespace"))]
 pub struct ParentReference {
     /// API group of the owning object.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "dns1123-subdomain")]
     pub group: String,
     /// Resource (plural) of the owning object.
-    #[k8s(proto = 2, published = required)]
+    #[k8s(proto = 2, required, format = "k8s-path-segment-name")]
     pub resource: String,
     /// Namespace of the owning object.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "k8s-path-segment-name")]
     pub namespace: String,
     /// Name of the owning object.
-    #[k8s(proto = 4, published = required)]
+    #[k8s(proto = 4, required, format = "k8s-path-segment-name")]
     pub name: String,
 }
 

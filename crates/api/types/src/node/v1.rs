@@ -19,7 +19,7 @@ pub struct RuntimeClass {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Runtime configuration on the node that runs such pods; immutable.
-    #[k8s(proto = 2, published = required, always)]
+    #[k8s(proto = 2, required, always, format = "dns1123-label")]
     pub handler: String,
     /// Extra resources used by running a pod with this runtime.
     #[k8s(proto = 3, optional)]

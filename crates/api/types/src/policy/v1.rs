@@ -10,18 +10,19 @@ use crate::meta::v1::{Condition, DeleteOptions, LabelSelector, ListMeta, ObjectM
 
 /// Pods guarded by a budget and how many of them may be down.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("minAvailable", "maxUnavailable"))]
 pub struct PodDisruptionBudgetSpec {
     /// Count or percentage of selected pods that must survive every eviction.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "int-or-percent", format = "at-most-100-percent")]
     pub min_available: Option<IntOrString>,
     /// Picks the pods guarded by this budget; an empty selector takes the whole namespace.
     #[k8s(proto = 2, optional, patch_strategy = "replace")]
     pub selector: Option<LabelSelector>,
     /// Count or percentage of selected pods allowed to be down; excludes minAvailable.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "int-or-percent", format = "at-most-100-percent")]
     pub max_unavailable: Option<IntOrString>,
     /// When running pods that are not ready may be evicted.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, enum)]
     pub unhealthy_pod_eviction_policy: Option<UnhealthyPodEvictionPolicyType>,
 }
 
@@ -38,6 +39,7 @@ string_type! {
 
 /// Current counts behind the decisions of a disruption budget.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("conditions"))]
 pub struct PodDisruptionBudgetStatus {
     /// Generation of the budget these figures were computed from.
     #[k8s(proto = 1, optional)]
@@ -46,16 +48,16 @@ pub struct PodDisruptionBudgetStatus {
     #[k8s(proto = 2, optional)]
     pub disrupted_pods: BTreeMap<String, Time>,
     /// How many more pods could be evicted right now.
-    #[k8s(proto = 3, optional, always)]
+    #[k8s(proto = 3, optional, always, minimum = 0)]
     pub disruptions_allowed: i32,
     /// Guarded pods that are healthy at the moment.
-    #[k8s(proto = 4, optional, always)]
+    #[k8s(proto = 4, optional, always, minimum = 0)]
     pub current_healthy: i32,
     /// Healthy pods the budget demands at least.
-    #[k8s(proto = 5, optional, always)]
+    #[k8s(proto = 5, optional, always, minimum = 0)]
     pub desired_healthy: i32,
     /// Total pods the budget takes into account.
-    #[k8s(proto = 6, optional, always)]
+    #[k8s(proto = 6, optional, always, minimum = 0)]
     pub expected_pods: i32,
     /// Latest observations, including whether disruption is currently permitted.
     #[k8s(

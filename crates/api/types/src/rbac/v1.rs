@@ -10,7 +10,7 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PolicyRule {
     /// Actions permitted, such as get, list or create; `*` stands for all.
-    #[k8s(proto = 1, published = required, always, list_type = atomic)]
+    #[k8s(proto = 1, always, list_type = atomic, required = "verbs must contain at least one value")]
     pub verbs: Vec<String>,
     /// API groups of the resources; an empty string is the core group, `*` any.
     #[k8s(proto = 2, optional, list_type = atomic)]
@@ -28,7 +28,7 @@ pub struct PolicyRule {
 
 /// User, group or service account that receives the permissions of a role.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(struct_type = atomic)]
+#[k8s(struct_type = atomic, judged_first("name"))]
 pub struct Subject {
     /// Type of subject: User, Group or ServiceAccount.
     #[k8s(proto = 1, published = required, always)]
@@ -37,7 +37,7 @@ pub struct Subject {
     #[k8s(proto = 2, optional)]
     pub api_group: String,
     /// Name of the user, group or service account.
-    #[k8s(proto = 3, published = required, always)]
+    #[k8s(proto = 3, always, required)]
     pub name: String,
     /// Namespace of a service account; not allowed for users and groups.
     #[k8s(proto = 4, optional)]
@@ -49,13 +49,19 @@ pub struct Subject {
 #[k8s(struct_type = atomic)]
 pub struct RoleRef {
     /// API group of the role, rbac.authorization.k8s.io.
-    #[k8s(proto = 1, optional, always, default = "rbac.authorization.k8s.io")]
+    #[k8s(
+        proto = 1,
+        optional,
+        always,
+        default = "rbac.authorization.k8s.io",
+        enum("rbac.authorization.k8s.io")
+    )]
     pub api_group: String,
     /// Role or ClusterRole.
     #[k8s(proto = 2, published = required, always)]
     pub kind: String,
     /// Name of the role being granted.
-    #[k8s(proto = 3, published = required, always)]
+    #[k8s(proto = 3, always, required, format = "k8s-path-segment-name")]
     pub name: String,
 }
 
@@ -139,7 +145,12 @@ pub struct ClusterRole {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct AggregationRule {
     /// Label selectors; a cluster role matching any of them contributes its rules.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(
+        proto = 1,
+        required = "at least one clusterRoleSelector required if aggregationRule is non-nil",
+        published = optional,
+        list_type = atomic
+    )]
     pub cluster_role_selectors: Vec<LabelSelector>,
 }
 

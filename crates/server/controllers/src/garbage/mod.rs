@@ -117,7 +117,7 @@ impl GarbageCollector {
             let keeps_owners = references::block(metadata);
             if keeps_owners && self.may_be_in_a_circle(uid) {
                 // The two would wait for each other. The object has changed then; it is deleted as it will be.
-                return match self.change_references(target, uid, unblock).await {
+                return match self.change_references(target, uid, |references| unblock(references)).await {
                     Ok(()) => Outcome::After(Duration::ZERO),
                     Err(_) => Outcome::Retry,
                 };
@@ -216,7 +216,7 @@ impl GarbageCollector {
     }
 }
 
-fn unblock(references: &mut Vec<OwnerReference>) {
+fn unblock(references: &mut [OwnerReference]) {
     references.iter_mut().for_each(|reference| reference.block_owner_deletion = Some(false));
 }
 

@@ -9,6 +9,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 /// An unchangeable snapshot of state that a controller keeps, chiefly to update and roll back
 /// DaemonSets and StatefulSets.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("revision"))]
 pub struct ControllerRevision {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -18,10 +19,10 @@ pub struct ControllerRevision {
     pub metadata: ObjectMeta,
     /// The saved state in a form only the owning controller understands; it cannot be changed after
     /// creation.
-    #[k8s(proto = 2)]
+    #[k8s(proto = 2, immutable)]
     pub data: RawExtension,
     /// Number that orders the snapshots of one owner; higher is newer.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, minimum = 0)]
     pub revision: i64,
 }
 

@@ -34,16 +34,17 @@ string_type! {
 pub struct RollingUpdateDaemonSet {
     /// Nodes that may be without a working pod during the update, as a number or a percentage of
     /// wanted pods rounded up; defaults to 1. Cannot be 0 when maxSurge is 0.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "int-or-percent", format = "at-most-100-percent")]
     pub max_unavailable: Option<IntOrString>,
     /// Nodes that may run the old and the new pod side by side during the update, as a number or a
     /// percentage rounded up; defaults to 0. Cannot be 0 when maxUnavailable is 0.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "int-or-percent", format = "at-most-100-percent")]
     pub max_surge: Option<IntOrString>,
 }
 
 /// Desired state of a DaemonSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("selector", "template", "minReadySeconds"))]
 pub struct DaemonSetSpec {
     /// Chooses the pods that belong to this DaemonSet; it must match the labels in the template and
     /// cannot be changed later.
@@ -58,10 +59,10 @@ pub struct DaemonSetSpec {
     pub update_strategy: DaemonSetUpdateStrategy,
     /// Seconds a new pod has to stay ready, without a container crashing, before it counts as
     /// available; defaults to 0.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, minimum = 0)]
     pub min_ready_seconds: i32,
     /// Number of older revisions kept for rolling back; defaults to 10.
-    #[k8s(proto = 6, optional, default = 10)]
+    #[k8s(proto = 6, optional, default = 10, minimum = 0)]
     pub revision_history_limit: Option<i32>,
 }
 
@@ -69,31 +70,31 @@ pub struct DaemonSetSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DaemonSetStatus {
     /// Number of nodes that should run the pod and do run at least one.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, minimum = 0)]
     pub current_number_scheduled: i32,
     /// Number of nodes that run the pod although they should not.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, minimum = 0)]
     pub number_misscheduled: i32,
     /// Number of nodes that should run the pod.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, minimum = 0)]
     pub desired_number_scheduled: i32,
     /// Number of nodes that should run the pod and have a ready one.
-    #[k8s(proto = 4, always)]
+    #[k8s(proto = 4, always, minimum = 0)]
     pub number_ready: i32,
     /// Generation of the DaemonSet the controller has acted upon.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, minimum = 0)]
     pub observed_generation: i64,
     /// Number of nodes that run a pod made from the current template.
-    #[k8s(proto = 6, optional)]
+    #[k8s(proto = 6, optional, minimum = 0)]
     pub updated_number_scheduled: i32,
     /// Number of nodes whose pod has been ready for at least minReadySeconds.
-    #[k8s(proto = 7, optional)]
+    #[k8s(proto = 7, optional, minimum = 0)]
     pub number_available: i32,
     /// Number of nodes that should run the pod but have none available.
-    #[k8s(proto = 8, optional)]
+    #[k8s(proto = 8, optional, minimum = 0)]
     pub number_unavailable: i32,
     /// Number of name clashes met when naming revisions; used to pick new names.
-    #[k8s(proto = 9, optional)]
+    #[k8s(proto = 9, optional, minimum = 0)]
     pub collision_count: Option<i32>,
     /// Latest observed conditions of the DaemonSet.
     #[k8s(

@@ -28,11 +28,11 @@ pub struct Deployment {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeploymentSpec {
     /// Number of pods wanted; absent means 1, while 0 runs none.
-    #[k8s(proto = 1, optional, default = 1)]
+    #[k8s(proto = 1, optional, default = 1, minimum = 0)]
     pub replicas: Option<i32>,
     /// Chooses the pods that belong to this Deployment; it must match the labels in the template
     /// and cannot be changed later.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub selector: Option<LabelSelector>,
     /// Template for the pods; any change to it starts a rollout. Its restartPolicy has to be
     /// "Always".
@@ -43,17 +43,17 @@ pub struct DeploymentSpec {
     pub strategy: DeploymentStrategy,
     /// Seconds a new pod has to stay ready, without a container crashing, before it counts as
     /// available; defaults to 0.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, minimum = 0)]
     pub min_ready_seconds: i32,
     /// Number of old ReplicaSets kept for rolling back; defaults to 10.
-    #[k8s(proto = 6, optional, default = 10)]
+    #[k8s(proto = 6, optional, default = 10, minimum = 0)]
     pub revision_history_limit: Option<i32>,
     /// When true, template changes do not start a rollout until this is set to false again.
     #[k8s(proto = 7, optional)]
     pub paused: bool,
     /// Seconds a rollout may go without progress before it is reported as failed in the Progressing
     /// condition; defaults to 600. Time spent paused does not count.
-    #[k8s(proto = 9, default = 600)]
+    #[k8s(proto = 9, default = 600, minimum = 0)]
     pub progress_deadline_seconds: Option<i32>,
 }
 
@@ -84,11 +84,11 @@ string_type! {
 pub struct RollingUpdateDeployment {
     /// Pods that may be missing during the update, as a number or a percentage of the replicas
     /// rounded down; defaults to 25%. Cannot be 0 when maxSurge is 0.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "int-or-percent", format = "at-most-100-percent")]
     pub max_unavailable: Option<IntOrString>,
     /// Pods that may run in excess of the replicas during the update, as a number or a percentage
     /// rounded up; defaults to 25%. Cannot be 0 when maxUnavailable is 0.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "int-or-percent")]
     pub max_surge: Option<IntOrString>,
 }
 
@@ -96,31 +96,31 @@ pub struct RollingUpdateDeployment {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeploymentStatus {
     /// Generation of the Deployment the controller has acted upon.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, minimum = 0)]
     pub observed_generation: i64,
     /// Number of pods of this Deployment that are not terminating.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, minimum = 0)]
     pub replicas: i32,
     /// Number of pods running the current template.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, minimum = 0)]
     pub updated_replicas: i32,
     /// Number of pods that are ready.
-    #[k8s(proto = 7, optional)]
+    #[k8s(proto = 7, optional, minimum = 0)]
     pub ready_replicas: i32,
     /// Number of pods that have been ready for at least minReadySeconds.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, minimum = 0)]
     pub available_replicas: i32,
     /// Number of pods still lacking for full capacity: not yet available, or not yet created.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, minimum = 0)]
     pub unavailable_replicas: i32,
     /// Number of pods being shut down; absent when the controller does not report it.
-    #[k8s(proto = 9, optional)]
+    #[k8s(proto = 9, optional, minimum = 0)]
     pub terminating_replicas: Option<i32>,
     /// Latest observed conditions of the Deployment.
     #[k8s(proto = 6, list_type = map, list_map_keys("type"), patch_strategy = "merge", patch_merge_key = "type")]
     pub conditions: Vec<DeploymentCondition>,
     /// Number of name clashes met when naming ReplicaSets; used to pick new names.
-    #[k8s(proto = 8, optional)]
+    #[k8s(proto = 8, optional, minimum = 0)]
     pub collision_count: Option<i32>,
 }
 

@@ -42,15 +42,15 @@ pub struct ReplicaSetList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ReplicaSetSpec {
     /// Number of pods wanted; absent means 1, while 0 runs none.
-    #[k8s(proto = 1, optional, default = 1)]
+    #[k8s(proto = 1, optional, default = 1, minimum = 0)]
     pub replicas: Option<i32>,
     /// Seconds a new pod has to stay ready, without a container crashing, before it counts as
     /// available; defaults to 0.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, minimum = 0)]
     pub min_ready_seconds: i32,
     /// Chooses the pods that belong to this ReplicaSet; it must match the labels in the template
     /// and cannot be changed later.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub selector: Option<LabelSelector>,
     /// Template for pods that have to be added; changing it leaves existing pods alone.
     #[k8s(proto = 3, optional)]
@@ -59,24 +59,25 @@ pub struct ReplicaSetSpec {
 
 /// Observed state of a ReplicaSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"))]
 pub struct ReplicaSetStatus {
     /// Number of pods of this ReplicaSet that are not terminating.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, minimum = 0)]
     pub replicas: i32,
     /// Number of those pods that carry all labels of the template.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, minimum = 0)]
     pub fully_labeled_replicas: i32,
     /// Number of pods that are ready.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, minimum = 0)]
     pub ready_replicas: i32,
     /// Number of pods that have been ready for at least minReadySeconds.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, minimum = 0)]
     pub available_replicas: i32,
     /// Number of pods being shut down; absent when the controller does not report it.
-    #[k8s(proto = 7, optional)]
+    #[k8s(proto = 7, optional, minimum = 0)]
     pub terminating_replicas: Option<i32>,
     /// Generation of the ReplicaSet the controller has acted upon.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, minimum = 0)]
     pub observed_generation: i64,
     /// Latest observed conditions of the ReplicaSet.
     #[k8s(

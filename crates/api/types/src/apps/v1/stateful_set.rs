@@ -61,11 +61,17 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct RollingUpdateStatefulSetStrategy {
     /// Only pods with an ordinal at or above this number are updated; the default 0 updates all.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, minimum = 0)]
     pub partition: Option<i32>,
     /// Pods that may be unavailable during the update, as a number or a percentage of the replicas
     /// rounded up. Must not be 0; defaults to 1.
-    #[k8s(proto = 2, optional, gate = "MaxUnavailableStatefulSet")]
+    #[k8s(
+        proto = 2,
+        optional,
+        gate = "MaxUnavailableStatefulSet",
+        format = "int-or-percent",
+        format = "at-most-100-percent"
+    )]
     pub max_unavailable: Option<IntOrString>,
 }
 
@@ -96,19 +102,29 @@ pub struct StatefulSetPersistentVolumeClaimRetentionPolicy {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct StatefulSetOrdinals {
     /// Number of the first pod; ordinals run upwards from here. Absent means 0.
-    #[k8s(proto = 1, optional, always)]
+    #[k8s(proto = 1, optional, always, minimum = 0)]
     pub start: i32,
 }
 
 /// Desired state of a StatefulSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first(
+    "podManagementPolicy",
+    "updateStrategy",
+    "persistentVolumeClaimRetentionPolicy",
+    "volumeClaimTemplates",
+    "replicas",
+    "minReadySeconds",
+    "ordinals",
+    "serviceName"
+))]
 pub struct StatefulSetSpec {
     /// Number of pods wanted; absent means 1.
-    #[k8s(proto = 1, optional, default = 1)]
+    #[k8s(proto = 1, optional, default = 1, minimum = 0)]
     pub replicas: Option<i32>,
     /// Chooses the pods that belong to this StatefulSet; it must match the labels in the template
     /// and cannot be changed later.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub selector: Option<LabelSelector>,
     /// Template for the pods; every pod is named after the StatefulSet and its ordinal.
     #[k8s(proto = 3, always)]
@@ -118,7 +134,7 @@ pub struct StatefulSetSpec {
     #[k8s(proto = 4, optional, list_type = atomic)]
     pub volume_claim_templates: Vec<PersistentVolumeClaim>,
     /// Headless service, which must exist beforehand, that gives the pods their DNS names.
-    #[k8s(proto = 5, optional, always)]
+    #[k8s(proto = 5, optional, always, format = "dns1123-label")]
     pub service_name: String,
     /// Order of creating and removing pods while scaling: "OrderedReady" (the default) or
     /// "Parallel".
@@ -132,7 +148,7 @@ pub struct StatefulSetSpec {
     pub revision_history_limit: Option<i32>,
     /// Seconds a new pod has to stay ready, without a container crashing, before it counts as
     /// available; defaults to 0.
-    #[k8s(proto = 9, optional)]
+    #[k8s(proto = 9, optional, minimum = 0)]
     pub min_ready_seconds: i32,
     /// When claims made from volumeClaimTemplates are removed; absent keeps them always.
     #[k8s(proto = 10, optional)]
@@ -144,21 +160,22 @@ pub struct StatefulSetSpec {
 
 /// Observed state of a StatefulSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"))]
 pub struct StatefulSetStatus {
     /// Generation of the StatefulSet the controller has acted upon.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, minimum = 0)]
     pub observed_generation: i64,
     /// Number of pods the controller has created.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, minimum = 0)]
     pub replicas: i32,
     /// Number of those pods that are ready.
-    #[k8s(proto = 3)]
+    #[k8s(proto = 3, minimum = 0)]
     pub ready_replicas: i32,
     /// Number of pods made from the revision named in currentRevision.
-    #[k8s(proto = 4)]
+    #[k8s(proto = 4, minimum = 0)]
     pub current_replicas: i32,
     /// Number of pods made from the revision named in updateRevision.
-    #[k8s(proto = 5)]
+    #[k8s(proto = 5, minimum = 0)]
     pub updated_replicas: i32,
     /// Revision that pods not yet updated are running.
     #[k8s(proto = 6)]
@@ -167,7 +184,7 @@ pub struct StatefulSetStatus {
     #[k8s(proto = 7)]
     pub update_revision: String,
     /// Number of name clashes met when naming revisions; used to pick new names.
-    #[k8s(proto = 9, optional)]
+    #[k8s(proto = 9, optional, minimum = 0)]
     pub collision_count: Option<i32>,
     /// Latest observed conditions of the StatefulSet.
     #[k8s(
@@ -180,7 +197,7 @@ pub struct StatefulSetStatus {
     )]
     pub conditions: Vec<StatefulSetCondition>,
     /// Number of pods that have been ready for at least minReadySeconds.
-    #[k8s(proto = 11, optional, always)]
+    #[k8s(proto = 11, optional, always, minimum = 0)]
     pub available_replicas: i32,
 }
 

@@ -8,19 +8,20 @@ use super::{EnvFromSource, EnvVar, Lifecycle, Probe, Protocol, ResourceList, Res
 
 /// A network port on which a container listens.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("name", "containerPort", "hostPort"))]
 pub struct ContainerPort {
     /// Name by which services can refer to the port, at most 15 characters; unique within the pod.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "port-name")]
     pub name: String,
     /// Port of the node to forward to the container, 1 to 65535. Absent means none; with host
     /// networking it equals containerPort.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "port")]
     pub host_port: i32,
     /// Port number inside the pod's network, 1 to 65535.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, required, format = "port")]
     pub container_port: i32,
     /// Transport protocol, TCP, UDP or SCTP; defaults to TCP.
-    #[k8s(proto = 4, optional, default = "TCP")]
+    #[k8s(proto = 4, optional, enum, default = "TCP")]
     pub protocol: Protocol,
     /// Node address on which the host port is opened; absent means all addresses.
     #[k8s(proto = 5, name = "hostIP", optional)]
@@ -168,13 +169,14 @@ pub struct ResourceClaim {
 
 /// One application container of a pod.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("name", "image", "terminationMessagePolicy", "ports", "env", "envFrom", "volumeMounts", "volumeDevices", "imagePullPolicy", "resources", "resizePolicy", "securityContext"))]
 pub struct Container {
     /// Name of the container, a DNS label unique within the pod; it cannot be changed.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, format = "dns1123-label")]
     pub name: String,
     /// Reference of the image to run, such as registry.example.com/app:1.2; workload templates may
     /// leave it to be filled in later.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, required, published = optional)]
     pub image: String,
     /// Program to run, replacing the image's entrypoint, without a shell; $(NAME) is expanded, $$
     /// escapes. Absent means the image's entrypoint.
@@ -272,7 +274,7 @@ pub struct Container {
     pub termination_message_policy: TerminationMessagePolicy,
     /// When to pull the image. Defaults to Always for the tag `latest` or a missing tag, otherwise
     /// to IfNotPresent.
-    #[k8s(proto = 14, optional)]
+    #[k8s(proto = 14, optional, enum)]
     pub image_pull_policy: PullPolicy,
     /// Security settings of this container; they win over those of the pod.
     #[k8s(proto = 15, optional)]
@@ -346,12 +348,13 @@ string_type! {
 /// The settings an ephemeral container shares with a regular one; some are present only to be
 /// refused.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("name", "image", "terminationMessagePolicy", "ports", "env", "envFrom", "volumeMounts", "volumeDevices", "imagePullPolicy", "resources", "resizePolicy", "securityContext"))]
 pub struct EphemeralContainerCommon {
     /// Name of the container, unique among all containers of the pod.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, format = "dns1123-label")]
     pub name: String,
     /// Image to run.
-    #[k8s(proto = 2)]
+    #[k8s(proto = 2, required, published = optional)]
     pub image: String,
     /// Program and leading arguments, replacing the image's entry point. $(NAME) is replaced by the
     /// variable's value, $$(NAME) stays literal.
@@ -442,7 +445,7 @@ pub struct EphemeralContainerCommon {
     pub termination_message_policy: TerminationMessagePolicy,
     /// When the image is pulled: "Always", "IfNotPresent" or "Never". Defaults to "Always" for the
     /// tag "latest", otherwise to "IfNotPresent".
-    #[k8s(proto = 14, optional)]
+    #[k8s(proto = 14, optional, enum)]
     pub image_pull_policy: PullPolicy,
     /// Security settings of the container, which take precedence over those of the pod.
     #[k8s(proto = 15, optional)]

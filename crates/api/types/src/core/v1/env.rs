@@ -10,7 +10,7 @@ use super::LocalObjectReference;
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct EnvVar {
     /// Name of the variable; any printable ASCII characters except `=`.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, if_enabled(RelaxedEnvironmentVariableValidation)(format = "relaxed-env-var-name"), if_disabled(RelaxedEnvironmentVariableValidation)(format = "env-var-name"))]
     pub name: String,
     /// Literal value, in which $(NAME) is replaced by earlier variables and $$ yields a single $.
     /// Absent means an empty string.
@@ -44,16 +44,16 @@ pub struct EnvVarSource {
 
 /// Picks one variable out of an env file stored on a volume of the pod.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(struct_type = atomic)]
+#[k8s(struct_type = atomic, judged_first("key", "volumeName", "path"))]
 pub struct FileKeySelector {
     /// Name of the emptyDir volume that contains the file.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, required, format = "dns1123-label", always)]
     pub volume_name: String,
     /// Location of the env file, relative to the root of the volume; it must not contain `..`.
-    #[k8s(proto = 2, published = required, always)]
+    #[k8s(proto = 2, required, format = "path-no-backsteps", always)]
     pub path: String,
     /// Variable to look up in the file.
-    #[k8s(proto = 3, published = required, always)]
+    #[k8s(proto = 3, required, format = "relaxed-env-var-name", always)]
     pub key: String,
     /// When true, a missing file or key simply leaves the variable unset; defaults to false, which
     /// stops the container from starting.
@@ -98,7 +98,7 @@ pub struct ConfigMapKeySelector {
     #[k8s(inline, proto = 1)]
     pub local_object_reference: LocalObjectReference,
     /// Key whose value is taken.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required, format = "config-map-key")]
     pub key: String,
     /// When true, a missing ConfigMap or key is tolerated; otherwise the container cannot start.
     #[k8s(proto = 3, optional)]
@@ -113,7 +113,7 @@ pub struct SecretKeySelector {
     #[k8s(inline, proto = 1)]
     pub local_object_reference: LocalObjectReference,
     /// Key whose value is taken.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required, format = "config-map-key")]
     pub key: String,
     /// When true, a missing Secret or key is tolerated; otherwise the container cannot start.
     #[k8s(proto = 3, optional)]
@@ -124,7 +124,7 @@ pub struct SecretKeySelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct EnvFromSource {
     /// Text put in front of each key to form the variable name; absent means none.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, if_enabled(RelaxedEnvironmentVariableValidation)(format = "relaxed-env-var-name"), if_disabled(RelaxedEnvironmentVariableValidation)(format = "env-var-name"))]
     pub prefix: String,
     /// Imports the entries of this ConfigMap.
     #[k8s(proto = 2, optional)]

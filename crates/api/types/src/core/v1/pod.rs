@@ -55,13 +55,47 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodReadinessGate {
     /// Type of the pod condition that has to be "True".
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "k8s-label-key")]
     pub condition_type: PodConditionType,
 }
 
 /// Desired state of a pod: what to run, where and with which rights.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(reserved(proto = 42, name = "workloadRef"))]
+#[k8s(
+    reserved(proto = 42, name = "workloadRef"),
+    judged_first(
+        "volumes",
+        "resourceClaims",
+        "containers",
+        "initContainers",
+        "ephemeralContainers",
+        "resources",
+        "restartPolicy",
+        "dnsPolicy",
+        "nodeSelector",
+        "securityContext",
+        "imagePullSecrets",
+        "affinity",
+        "dnsConfig",
+        "readinessGates",
+        "schedulingGates",
+        "topologySpreadConstraints",
+        "hostnameOverride",
+        "serviceAccountName",
+        "nodeName",
+        "activeDeadlineSeconds",
+        "hostname",
+        "subdomain",
+        "tolerations",
+        "hostAliases",
+        "priorityClassName",
+        "runtimeClassName",
+        "preemptionPolicy",
+        "overhead",
+        "os",
+        "schedulingGroup"
+    )
+)]
 pub struct PodSpec {
     /// Volumes that containers of the pod may mount.
     #[k8s(
@@ -82,6 +116,7 @@ pub struct PodSpec {
     #[k8s(
         proto = 2,
         always,
+        required,
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
@@ -109,7 +144,7 @@ pub struct PodSpec {
     pub termination_grace_period_seconds: Option<i64>,
     /// Seconds after its start at which the pod is stopped and marked as failed; absent means no
     /// limit. Must be positive.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, format = "positive-int32")]
     pub active_deadline_seconds: Option<i64>,
     /// How name lookup is set up: "ClusterFirst" (the default), "ClusterFirstWithHostNet",
     /// "Default" or "None".
@@ -119,7 +154,7 @@ pub struct PodSpec {
     #[k8s(proto = 7, optional, map_type = atomic)]
     pub node_selector: BTreeMap<String, String>,
     /// ServiceAccount under which the pod acts; "default" is filled in when absent.
-    #[k8s(proto = 8, optional)]
+    #[k8s(proto = 8, optional, format = "dns1123-subdomain")]
     pub service_account_name: String,
     /// Older name of serviceAccountName, kept for compatibility and always equal to it.
     #[k8s(proto = 9, optional)]
@@ -130,7 +165,7 @@ pub struct PodSpec {
     pub automount_service_account_token: Option<bool>,
     /// Node the pod has been assigned to; empty until a scheduler picks one. Setting it yourself
     /// skips scheduling.
-    #[k8s(proto = 10, optional)]
+    #[k8s(proto = 10, optional, format = "dns1123-subdomain")]
     pub node_name: String,
     /// When true, the pod uses the network of its node, and container ports have to be free there.
     #[k8s(proto = 11, optional)]
@@ -159,12 +194,12 @@ pub struct PodSpec {
     )]
     pub image_pull_secrets: Vec<LocalObjectReference>,
     /// Host name inside the pod; absent uses the pod's name.
-    #[k8s(proto = 16, optional)]
+    #[k8s(proto = 16, optional, format = "dns1123-label")]
     pub hostname: String,
     /// When set, the pod's fully qualified name becomes
     /// `"<hostname>``.<subdomain>``.<namespace>.svc``.<cluster domain>"`. It usually names a
     /// headless service.
-    #[k8s(proto = 17, optional)]
+    #[k8s(proto = 17, optional, format = "dns1123-label")]
     pub subdomain: String,
     /// Rules and preferences that attract the pod to, or keep it away from, nodes and other pods.
     #[k8s(proto = 18, optional)]
@@ -180,7 +215,7 @@ pub struct PodSpec {
     pub host_aliases: Vec<HostAlias>,
     /// PriorityClass that gives the pod its priority; absent uses the cluster's default class, or
     /// priority 0 if there is none.
-    #[k8s(proto = 24, optional)]
+    #[k8s(proto = 24, optional, format = "dns1123-subdomain")]
     pub priority_class_name: String,
     /// Numeric priority, worked out by the server from priorityClassName; higher is more important.
     #[k8s(proto = 25, optional)]
@@ -193,7 +228,7 @@ pub struct PodSpec {
     #[k8s(proto = 28, optional, list_type = atomic)]
     pub readiness_gates: Vec<PodReadinessGate>,
     /// RuntimeClass that decides how the pod's containers are run; absent uses the default runtime.
-    #[k8s(proto = 29, optional)]
+    #[k8s(proto = 29, optional, format = "dns1123-subdomain")]
     pub runtime_class_name: Option<String>,
     /// Whether environment variables describing the services of the namespace are added; defaults
     /// to true.
@@ -319,10 +354,10 @@ pub struct PodSchedulingGroup {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct HostAlias {
     /// IP address of the line.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, published = required, always, if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"), if_disabled(StrictIPCIDRValidation)(format = "legacy-ip"))]
     pub ip: String,
     /// Names that resolve to the address.
-    #[k8s(proto = 2, list_type = atomic)]
+    #[k8s(proto = 2, list_type = atomic, each_val(format = "dns1123-subdomain"))]
     pub hostnames: Vec<String>,
 }
 
@@ -331,7 +366,7 @@ pub struct HostAlias {
 pub struct PodDNSConfig {
     /// IP addresses of name servers, appended to the ones from the policy without repeats. At most
     /// 3.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, optional, list_type = atomic, each_val(if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"), if_disabled(StrictIPCIDRValidation)(format = "legacy-ip")))]
     pub nameservers: Vec<String>,
     /// Search domains, appended to the ones from the policy without repeats.
     #[k8s(proto = 2, optional, list_type = atomic)]

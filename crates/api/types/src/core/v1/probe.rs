@@ -96,20 +96,20 @@ pub struct Probe {
     #[k8s(inline, proto = 1)]
     pub probe_handler: ProbeHandler,
     /// Seconds to wait after the container has started before the first check; absent means 0.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, minimum = 0)]
     pub initial_delay_seconds: i32,
     /// Seconds after which an unanswered check counts as failed; defaults to 1.
-    #[k8s(proto = 3, optional, default = 1)]
+    #[k8s(proto = 3, optional, minimum = 0, default = 1)]
     pub timeout_seconds: i32,
     /// Seconds between two checks; defaults to 10.
-    #[k8s(proto = 4, optional, default = 10)]
+    #[k8s(proto = 4, optional, minimum = 0, default = 10)]
     pub period_seconds: i32,
     /// Successes in a row needed after a failure to count as healthy; defaults to 1, the only value
     /// for liveness and startup.
-    #[k8s(proto = 5, optional, default = 1)]
+    #[k8s(proto = 5, optional, minimum = 0, default = 1)]
     pub success_threshold: i32,
     /// Failures in a row after which the container counts as unhealthy; defaults to 3.
-    #[k8s(proto = 6, optional, default = 3)]
+    #[k8s(proto = 6, optional, minimum = 0, default = 3)]
     pub failure_threshold: i32,
     /// Seconds a container may take to stop after this probe failed, at least 1; absent means the
     /// pod's value. Not for readiness probes.

@@ -11,7 +11,7 @@ use crate::meta::v1::LabelSelector;
 #[k8s(struct_type = atomic)]
 pub struct NodeSelector {
     /// Terms of which a node has to satisfy at least one; the list may not be empty.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(proto = 1, always, required = "must have at least one node selector term", list_type = atomic)]
     pub node_selector_terms: Vec<NodeSelectorTerm>,
 }
 
@@ -124,7 +124,7 @@ pub struct PodAntiAffinity {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct WeightedPodAffinityTerm {
     /// Points the term is worth when rating a node, from 1 to 100.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "weight")]
     pub weight: i32,
     /// Which pods are meant, and within which topology domain.
     #[k8s(proto = 2, always)]
@@ -175,7 +175,7 @@ pub struct NodeAffinity {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PreferredSchedulingTerm {
     /// Points a matching node gains, from 1 to 100.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "weight")]
     pub weight: i32,
     /// Node selector term the weight goes with.
     #[k8s(proto = 2, always)]
@@ -276,29 +276,29 @@ string_type! {
 pub struct TopologySpreadConstraint {
     /// Largest permitted difference between the number of matching pods in a domain and the lowest
     /// number in any domain. Must be positive.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "positive")]
     pub max_skew: i32,
     /// Node label whose values form the domains, such as "topology.kubernetes.io/zone".
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required = "can not be empty")]
     pub topology_key: String,
     /// What to do if the rule cannot be met: "DoNotSchedule" makes the pod wait, "ScheduleAnyway"
     /// only prefers better nodes.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, enum)]
     pub when_unsatisfiable: UnsatisfiableConstraintAction,
     /// Chooses the pods of the namespace that are counted.
     #[k8s(proto = 4, optional)]
     pub label_selector: Option<LabelSelector>,
     /// Number of eligible domains below which the lowest count is taken as 0; allowed only with
     /// "DoNotSchedule". Absent means 1.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, format = "positive")]
     pub min_domains: Option<i32>,
     /// "Honor" (the default) counts only nodes that fit the pod's node selector and affinity,
     /// "Ignore" counts all.
-    #[k8s(proto = 6, optional)]
+    #[k8s(proto = 6, optional, enum)]
     pub node_affinity_policy: Option<NodeInclusionPolicy>,
     /// "Honor" counts only nodes whose taints the pod tolerates, "Ignore" (the default) disregards
     /// taints.
-    #[k8s(proto = 7, optional)]
+    #[k8s(proto = 7, optional, enum)]
     pub node_taints_policy: Option<NodeInclusionPolicy>,
     /// Label keys whose values are taken from the incoming pod and added to labelSelector, so that
     /// for example only pods of one revision count.

@@ -52,6 +52,7 @@ string_type! {
 
 /// Security settings for all containers of a pod; most can be overridden per container.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("fsGroup", "runAsUser", "runAsGroup", "supplementalGroups", "sysctls", "fsGroupChangePolicy", "seccompProfile", "windowsOptions", "appArmorProfile"))]
 pub struct PodSecurityContext {
     /// SELinux label for the containers; absent lets the runtime choose one per container. Not for
     /// Windows.
@@ -61,24 +62,24 @@ pub struct PodSecurityContext {
     #[k8s(proto = 8, optional)]
     pub windows_options: Option<WindowsSecurityContextOptions>,
     /// Numeric user the processes start as; absent uses the user set in the image. Not for Windows.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "user-id")]
     pub run_as_user: Option<i64>,
     /// Numeric primary group of the processes; absent leaves it to the runtime. Not for Windows.
-    #[k8s(proto = 6, optional)]
+    #[k8s(proto = 6, optional, format = "user-id")]
     pub run_as_group: Option<i64>,
     /// When true, containers that would run as user 0 are refused at start.
     #[k8s(proto = 3, optional)]
     pub run_as_non_root: Option<bool>,
     /// Numeric groups the first process of each container gets in addition to its primary group.
     /// Not for Windows.
-    #[k8s(proto = 4, optional, list_type = atomic)]
+    #[k8s(proto = 4, optional, each_val(format = "user-id"), list_type = atomic)]
     pub supplemental_groups: Vec<i64>,
     /// Where additional groups come from: "Merge" (the default) or "Strict". Not for Windows.
-    #[k8s(proto = 12, optional, gate = "SupplementalGroupsPolicy")]
+    #[k8s(proto = 12, optional, enum, gate = "SupplementalGroupsPolicy")]
     pub supplemental_groups_policy: Option<SupplementalGroupsPolicy>,
     /// Numeric group that owns the files of volumes supporting this and that all containers join;
     /// absent leaves volumes unchanged. Not for Windows.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, format = "user-id")]
     pub fs_group: Option<i64>,
     /// Kernel parameters set within the pod's namespaces; nodes may refuse those they do not allow.
     /// Not for Windows.
@@ -86,7 +87,7 @@ pub struct PodSecurityContext {
     pub sysctls: Vec<Sysctl>,
     /// When file ownership is adjusted for fsGroup: "OnRootMismatch" or "Always" (the default). Not
     /// for Windows.
-    #[k8s(proto = 9, optional)]
+    #[k8s(proto = 9, optional, enum)]
     pub fs_group_change_policy: Option<PodFSGroupChangePolicy>,
     /// System call filter for the containers. Not for Windows.
     #[k8s(proto = 10, optional)]
@@ -96,7 +97,7 @@ pub struct PodSecurityContext {
     pub app_armor_profile: Option<AppArmorProfile>,
     /// How SELinux labels reach volumes: "Recursive" or "MountOption" (the default where the node
     /// supports it). Not for Windows.
-    #[k8s(proto = 13, optional, gate = "SELinuxChangePolicy")]
+    #[k8s(proto = 13, optional, if_enabled(SELinuxMount)(enum), if_disabled(SELinuxMount)(enum("Recursive")), gate = "SELinuxChangePolicy")]
     pub se_linux_change_policy: Option<PodSELinuxChangePolicy>,
 }
 
@@ -104,7 +105,7 @@ pub struct PodSecurityContext {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct SeccompProfile {
     /// Kind of profile: "Localhost", "RuntimeDefault" or "Unconfined".
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required = "type is required when seccompProfile is set", enum)]
     pub r#type: SeccompProfileType,
     /// Profile file on the node, relative to the kubelet's seccomp directory; required for
     /// "Localhost" and forbidden otherwise.
@@ -129,7 +130,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct AppArmorProfile {
     /// Kind of profile: "Localhost", "RuntimeDefault" or "Unconfined".
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required = "type is required when appArmorProfile is set", enum)]
     pub r#type: AppArmorProfileType,
     /// Name of a profile loaded on the node; required for "Localhost" and forbidden otherwise.
     #[k8s(proto = 2, optional)]
@@ -151,6 +152,7 @@ string_type! {
 
 /// Security settings of one container; where also set for the pod, these take precedence.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("runAsUser", "runAsGroup", "procMount", "seccompProfile", "windowsOptions", "appArmorProfile"))]
 pub struct SecurityContext {
     /// Linux capabilities to add or drop; absent uses the runtime's default set. Not for Windows.
     #[k8s(proto = 1, optional)]
@@ -167,11 +169,11 @@ pub struct SecurityContext {
     pub windows_options: Option<WindowsSecurityContextOptions>,
     /// Numeric user the process starts as; absent uses the pod's setting or else the image's. Not
     /// for Windows.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, format = "user-id")]
     pub run_as_user: Option<i64>,
     /// Numeric primary group of the process; absent uses the pod's setting or leaves it to the
     /// runtime. Not for Windows.
-    #[k8s(proto = 8, optional)]
+    #[k8s(proto = 8, optional, format = "user-id")]
     pub run_as_group: Option<i64>,
     /// When true, the container is refused at start if it would run as user 0; absent uses the
     /// pod's setting.
@@ -186,7 +188,7 @@ pub struct SecurityContext {
     pub allow_privilege_escalation: Option<bool>,
     /// How /proc is mounted: "Default" hides some paths, "Unmasked" shows all and needs hostUsers
     /// to be false. Not for Windows.
-    #[k8s(proto = 9, optional)]
+    #[k8s(proto = 9, optional, enum)]
     pub proc_mount: Option<ProcMountType>,
     /// System call filter of the container; absent uses the pod's. Not for Windows.
     #[k8s(proto = 11, optional)]
@@ -228,7 +230,7 @@ pub struct SELinuxOptions {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct WindowsSecurityContextOptions {
     /// Name of the GMSA credential spec object to use.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "dns1123-subdomain")]
     pub gmsa_credential_spec_name: Option<String>,
     /// Contents of the GMSA credential spec, usually filled in by an admission webhook from
     /// gmsaCredentialSpecName.
@@ -247,7 +249,7 @@ pub struct WindowsSecurityContextOptions {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Sysctl {
     /// Name of the parameter, such as "net.core.somaxconn".
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub name: String,
     /// Value to set.
     #[k8s(proto = 2, always)]

@@ -148,6 +148,15 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 16, name = "topologyKeys"))]
 #[k8s(reserved(proto = 15, name = "ipFamily"))]
+#[k8s(judged_first(
+    "ports",
+    "selector",
+    "sessionAffinity",
+    "sessionAffinityConfig",
+    "clusterIPs",
+    "externalIPs",
+    "type"
+))]
 pub struct ServiceSpec {
     /// Ports the service offers; required unless the service is headless or an ExternalName.
     #[k8s(
@@ -171,14 +180,14 @@ pub struct ServiceSpec {
     pub cluster_ips: Vec<String>,
     /// How the service can be reached: "ClusterIP" (the default), "NodePort", "LoadBalancer" or
     /// "ExternalName".
-    #[k8s(proto = 4, optional, default = "ClusterIP")]
+    #[k8s(proto = 4, required, published = optional, default = "ClusterIP", enum)]
     pub r#type: ServiceType,
     /// Further addresses at which nodes accept traffic for the service. Routing these to the nodes
     /// is up to you.
     #[k8s(proto = 5, name = "externalIPs", optional, list_type = atomic)]
     pub external_ips: Vec<String>,
     /// "ClientIP" keeps sending a client to the same pod, "None" (the default) does not.
-    #[k8s(proto = 7, optional, default = "None")]
+    #[k8s(proto = 7, required, published = optional, default = "None", enum)]
     pub session_affinity: ServiceAffinity,
     /// Deprecated wish for a certain load balancer address, which providers may ignore.
     #[k8s(proto = 8, name = "loadBalancerIP", optional)]
@@ -222,7 +231,7 @@ pub struct ServiceSpec {
     #[k8s(proto = 21, optional)]
     pub load_balancer_class: Option<String>,
     /// Where traffic from within the cluster may go: "Cluster" (the default) or "Local".
-    #[k8s(proto = 22, optional)]
+    #[k8s(proto = 22, optional, enum)]
     pub internal_traffic_policy: Option<ServiceInternalTrafficPolicy>,
     /// Preference for endpoints near the client: "PreferSameZone", "PreferSameNode" or the older
     /// "PreferClose". Absent sets no preference.
@@ -232,23 +241,24 @@ pub struct ServiceSpec {
 
 /// One port a service offers.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("name", "port", "protocol", "targetPort", "appProtocol"))]
 pub struct ServicePort {
     /// Name of the port, unique within the service; may be left out only if it is the sole port.
     #[k8s(proto = 1, optional)]
     pub name: String,
     /// Transport protocol: "TCP" (the default), "UDP" or "SCTP".
-    #[k8s(proto = 2, optional, default = "TCP")]
+    #[k8s(proto = 2, required, published = optional, default = "TCP", enum)]
     pub protocol: Protocol,
     /// Hint on the application protocol: a registered service name such as "https", or a
     /// domain-prefixed name such as "kubernetes.io/h2c".
-    #[k8s(proto = 6, optional)]
+    #[k8s(proto = 6, optional, format = "k8s-label-key")]
     pub app_protocol: Option<String>,
     /// Port number clients connect to, from 1 to 65535.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, format = "port")]
     pub port: i32,
     /// Port of the pods, as a number or the name of a container port; absent uses the same number
     /// as port.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, published = optional, format = "port-or-name")]
     pub target_port: IntOrString,
     /// Port opened on each node for types "NodePort" and "LoadBalancer"; absent has a free one
     /// assigned.
@@ -321,13 +331,18 @@ pub struct EndpointSubset {
 #[k8s(struct_type = atomic)]
 pub struct EndpointAddress {
     /// IP address; loopback, link-local and link-local multicast addresses are refused.
-    #[k8s(proto = 1, always)]
+    #[k8s(
+        proto = 1,
+        always,
+        if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"),
+        if_disabled(StrictIPCIDRValidation)(format = "legacy-ip")
+    )]
     pub ip: String,
     /// Host name of the endpoint within the service's domain.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "dns1123-label")]
     pub hostname: String,
     /// Node that hosts the endpoint, where known.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, format = "dns1123-subdomain")]
     pub node_name: Option<String>,
     /// Object behind the address, usually a pod.
     #[k8s(proto = 2, optional)]
@@ -340,16 +355,16 @@ pub struct EndpointAddress {
 pub struct EndpointPort {
     /// Name of the port, matching that of the service port; may be empty only if there is a single
     /// port.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "dns1123-label")]
     pub name: String,
     /// Port number.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, format = "port")]
     pub port: i32,
     /// Transport protocol: "TCP" (the default), "UDP" or "SCTP".
-    #[k8s(proto = 3, optional, default = "TCP")]
+    #[k8s(proto = 3, required, published = optional, default = "TCP", enum)]
     pub protocol: Protocol,
     /// Hint on the application protocol, as in the service port.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, format = "k8s-label-key")]
     pub app_protocol: Option<String>,
 }
 

@@ -1,0 +1,245 @@
+//! Rules of Node: taints, resources, addresses of pods, and what an update may change.
+
+use crate::shared::{Repeats, invalid_each, items, legacy_cidr};
+use pintle_schema::names::{self, ip};
+use pintle_schema::{Map, Quantity, Value, View};
+use pintle_types::core::v1::{
+    ConfigMapNodeConfigSource, Node, NodeConfigSource, NodeConfigStatus, NodeSpec, NodeStatus, NodeSwapStatus,
+    NodeSystemInfo, Taint,
+};
+use pintle_validation::{At, Cx, ErrorKind, FieldPath};
+
+const CIDRS_STAY: &str = "node updates may not change podCIDR except from \"\" to valid";
+const PROVIDER_STAYS: &str = "node updates may not change providerID except from \"\" to valid";
+const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/// What holds for every node that is written as a whole.
+pub fn node(node: At<'_, Node>, cx: &mut Cx<'_>) {
+    taints(node, cx);
+    resources(node, cx);
+    let info = node.new.field(Node::STATUS).field(NodeStatus::NODE_INFO);
+    if let Some(swap) = info.field(NodeSystemInfo::SWAP).some()
+        && let Some(capacity) = swap.field(NodeSwapStatus::CAPACITY).some().map(View::get).filter(|bytes| *bytes <= 0)
+    {
+        // The reference puts it beside the node's labels.
+        let path = node.path.to(Node::METADATA);
+        let path = path.child("nodeSwapStatus");
+        cx.errors.invalid(path.to(NodeSwapStatus::CAPACITY), capacity, "must be greater than zero");
+    }
+    declared_features(node, cx);
+    node.field(Node::SPEC, |spec| pod_cidrs(spec, cx));
+}
+
+/// What an update, of the status too, may leave.
+pub fn update(node: At<'_, Node>, cx: &mut Cx<'_>) {
+    let Some(old) = node.old else { return };
+    resources(node, cx);
+    declared_features(node, cx);
+    addresses(node, cx);
+    let old = old.field(Node::SPEC);
+    node.field(Node::SPEC, |spec| {
+        let (cidrs, before) = (items(spec.new.field(NodeSpec::POD_CIDRS)), items(old.field(NodeSpec::POD_CIDRS)));
+        if !before.is_empty() {
+            let changed = if cidrs.len() == before.len() {
+                cidrs.iter().zip(before).filter(|(new, old)| new != old).count()
+            } else {
+                1
+            };
+            (0..changed).for_each(|_| cx.errors.forbidden(spec.path.to(NodeSpec::POD_CIDRS), CIDRS_STAY));
+        }
+        let provider = old.field(NodeSpec::PROVIDER_ID).as_str();
+        if !provider.is_empty() && provider != spec.new.field(NodeSpec::PROVIDER_ID).as_str() {
+            cx.errors.forbidden(spec.path.to(NodeSpec::PROVIDER_ID), PROVIDER_STAYS);
+        }
+        spec.field(NodeSpec::CONFIG_SOURCE, |source| config_source(source, false, cx));
+    });
+    node.field(Node::STATUS, |status| {
+        status.field(NodeStatus::CONFIG, |config| {
+            let Some(config) = config.some() else { return };
+            config.field(NodeConfigStatus::ASSIGNED, |source| config_source(source, true, cx));
+            config.field(NodeConfigStatus::ACTIVE, |source| config_source(source, true, cx));
+            config.field(NodeConfigStatus::LAST_KNOWN_GOOD, |source| config_source(source, true, cx));
+        });
+    });
+    taints(node, cx);
+    node.field(Node::SPEC, |spec| {
+        if spec.new.field(NodeSpec::EXTERNAL_ID).as_str() != old.field(NodeSpec::EXTERNAL_ID).as_str() {
+            cx.errors.forbidden(spec.path.to(NodeSpec::EXTERNAL_ID), "may not be updated");
+        }
+    });
+}
+
+/// A node has a taint of an effect once for each key. The reference tells them beside the labels.
+fn taints(node: At<'_, Node>, cx: &mut Cx<'_>) {
+    let taints = items(node.new.field(Node::SPEC).field(NodeSpec::TAINTS));
+    let text = |at: usize, field: &str| taints.get(at).map_or("", |taint| taint.str_at(&[field]));
+    let identity = |at| (text(at, Taint::KEY.name()), text(at, Taint::EFFECT.name()));
+    let mut repeats = Repeats::new(taints.len(), identity);
+    let metadata = node.path.to(Node::METADATA);
+    let list = metadata.to(NodeSpec::TAINTS);
+    for (at, taint) in taints.iter().enumerate() {
+        let path = list.index(at);
+        let (key, effect) = identity(at);
+        invalid_each(key, names::label_key(key), &path.to(Taint::KEY), cx);
+        let value = text(at, Taint::VALUE.name());
+        let messages = names::label_value(value);
+        if !messages.is_empty() {
+            cx.errors.invalid(path.to(Taint::VALUE), value, messages.join(";"));
+        }
+        match effect {
+            "" => cx.errors.required(path.to(Taint::EFFECT), ""),
+            effect if !EFFECTS.contains(&effect) => {
+                cx.errors.not_supported(path.to(Taint::EFFECT), effect, &EFFECTS);
+            }
+            _ => {}
+        }
+        if repeats.is_repeated(at) {
+            cx.errors.push(ErrorKind::Duplicate, path, Some(taint.clone()), "taints must be unique");
+        }
+    }
+}
+
+fn resources(node: At<'_, Node>, cx: &mut Cx<'_>) {
+    let status = node.new.field(Node::STATUS);
+    let root = node.path.to(Node::STATUS);
+    for field in [NodeStatus::CAPACITY, NodeStatus::ALLOCATABLE] {
+        let path = root.to(field);
+        for (name, amount) in status.field(field).value().as_map().into_iter().flat_map(Map::iter) {
+            resource_amount(name, amount, &path.child(name), cx);
+        }
+    }
+}
+
+/// How much there is of a resource: never less than nothing, and whole where the resource cannot be divided.
+pub fn resource_amount(name: &str, amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let Some(quantity) = amount.as_str().and_then(|text| Quantity::parse(text).ok()) else { return };
+    if quantity.signum() < 0 {
+        cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
+    }
+    if is_whole(name) && quantity.milli_value() % 1000 != 0 {
+        cx.errors.invalid(path, amount.clone(), "must be an integer");
+    }
+}
+
+fn is_whole(resource: &str) -> bool {
+    const COUNTED: [&str; 9] = [
+        "pods",
+        "resourcequotas",
+        "services",
+        "replicationcontrollers",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
+    ];
+    COUNTED.contains(&resource) || is_extended(resource)
+}
+
+/// Whether a resource is one that somebody outside defined.
+fn is_extended(resource: &str) -> bool {
+    let is_native = !resource.contains('/') || resource.contains("kubernetes.io/");
+    !is_native && !resource.starts_with("requests.") && names::label_key(&format!("requests.{resource}")).is_empty()
+}
+
+/// Features are named each once, in the order of the alphabet.
+fn declared_features(node: At<'_, Node>, cx: &mut Cx<'_>) {
+    let features = items(node.new.field(Node::STATUS).field(NodeStatus::DECLARED_FEATURES));
+    let status = node.path.to(Node::STATUS);
+    let path = status.to(NodeStatus::DECLARED_FEATURES);
+    for (at, feature) in features.iter().enumerate() {
+        let name = feature.as_str().unwrap_or_default();
+        if !is_feature_name(name) {
+            let detail = format!("invalid feature name {}", names::quoted(name));
+            cx.errors.invalid(path.index(at), name, detail);
+        }
+        match features.get(at + 1).and_then(Value::as_str) {
+            Some(next) if next == name => cx.errors.duplicate(path.index(at), name),
+            Some(next) if next < name => {
+                cx.errors.invalid(path.index(at), name, "list must be sorted alphabetically");
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_feature_name(name: &str) -> bool {
+    let is_part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphabetic()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    name.starts_with(|c: char| c.is_ascii_uppercase()) && name.split('/').all(is_part)
+}
+
+/// Pods get addresses of at most one block per family.
+fn pod_cidrs(spec: At<'_, NodeSpec>, cx: &mut Cx<'_>) {
+    let cidrs = items(spec.new.field(NodeSpec::POD_CIDRS));
+    let path = spec.path.to(NodeSpec::POD_CIDRS);
+    let text = |cidr: &Value| cidr.as_str().map(str::to_owned).unwrap_or_default();
+    for (at, cidr) in cidrs.iter().enumerate() {
+        legacy_cidr(&text(cidr), &path.index(at), cx);
+    }
+    if cidrs.len() < 2 {
+        return;
+    }
+    let wrong = cidrs.iter().position(|cidr| ip::parse_cidr_sloppy(&text(cidr)).is_none());
+    if let Some(at) = wrong {
+        let cidr = cidrs.get(at).map(text).unwrap_or_default();
+        let detail = format!(
+            "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{at}]: <nil> (invalid CIDR address: {cidr})"
+        );
+        cx.errors.push(ErrorKind::Internal, path, None, detail);
+    }
+    let is_v4 = |cidr: &Value| ip::parse_cidr_sloppy(&text(cidr)).map(|cidr| cidr.address.is_ipv4());
+    let has = |v4| cidrs.iter().any(|cidr| is_v4(cidr) == Some(v4));
+    if wrong.is_some() || cidrs.len() > 2 || !(has(true) && has(false)) {
+        let all = spec.new.field(NodeSpec::POD_CIDRS).value().clone();
+        cx.errors.invalid(path, all, "may specify no more than one CIDR for each IP family");
+    }
+}
+
+fn addresses(node: At<'_, Node>, cx: &mut Cx<'_>) {
+    let addresses = items(node.new.field(Node::STATUS).field(NodeStatus::ADDRESSES));
+    let text = |at: usize, field: &str| addresses.get(at).map_or("", |address| address.str_at(&[field]));
+    let mut repeats = Repeats::new(addresses.len(), |at| (text(at, "type"), text(at, "address")));
+    let status = node.path.to(Node::STATUS);
+    for (at, address) in addresses.iter().enumerate() {
+        if repeats.is_repeated(at) {
+            cx.errors.duplicate(status.to(NodeStatus::ADDRESSES).index(at), address.clone());
+        }
+    }
+}
+
+/// Where a node's configuration comes from. The status tells of which object exactly, the spec never does.
+fn config_source(source: At<'_, Option<NodeConfigSource>>, is_status: bool, cx: &mut Cx<'_>) {
+    type Source = ConfigMapNodeConfigSource;
+    let Some(source) = source.some() else { return };
+    let map = source.field(NodeConfigSource::CONFIG_MAP, |map| {
+        let Some(map) = map.some() else { return false };
+        let text = |field| map.new.field(field).as_str();
+        for field in [Source::UID, Source::RESOURCE_VERSION] {
+            match (is_status, text(field).is_empty()) {
+                (true, true) => cx.errors.required(map.path.to(field), ""),
+                (false, false) => {
+                    cx.errors.forbidden(map.path.to(field), format!("{} must not be set in spec", field.name()));
+                }
+                _ => {}
+            }
+        }
+        let checks: [(_, fn(&str) -> Vec<String>); 3] = [
+            (Source::NAMESPACE, names::dns1123_label),
+            (Source::NAME, names::dns1123_subdomain),
+            (Source::KUBELET_CONFIG_KEY, names::config_map_key),
+        ];
+        for (field, check) in checks {
+            match text(field) {
+                "" => cx.errors.required(map.path.to(field), ""),
+                text => _ = invalid_each(text, check(text), &map.path.to(field), cx),
+            }
+        }
+        true
+    });
+    if !map {
+        let detail = "exactly one reference subfield must be non-nil";
+        cx.errors.invalid(source.path, source.new.value().clone(), detail);
+    }
+}

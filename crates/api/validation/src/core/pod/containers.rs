@@ -1,0 +1,333 @@
+//! Rules of containers: names, ports, restarts, and what each of the three lists allows.
+
+use super::handlers::{self, Handlers};
+use super::{env, text};
+use pintle_schema::{Value, View};
+use pintle_types::core::v1::{
+    Container, ContainerPort, ContainerResizePolicy, ContainerRestartRule, ContainerRestartRuleOnExitCodes,
+    EphemeralContainer, Lifecycle, PodSpec, Probe, TerminationMessagePolicy, VolumeMount,
+};
+use pintle_validation::{At, Cx, FieldPath, same};
+
+type Containers<'a> = View<'a, Vec<Container>>;
+
+/// The fields that hold containers, in the order in which the reference visits them.
+const LISTS: [&str; 3] =
+    [PodSpec::INIT_CONTAINERS.name(), PodSpec::CONTAINERS.name(), PodSpec::EPHEMERAL_CONTAINERS.name()];
+
+const SIDECARS_ONLY: &str = "may not be set for init containers without restartPolicy=Always";
+const NOT_EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
+const MAX_RULES: usize = 20;
+const MAX_EXIT_CODES: usize = 255;
+
+/// The containers of a field; ephemeral ones have the same fields as others.
+fn list<'a>(spec: View<'a, PodSpec>, field: &str) -> Containers<'a> {
+    static NONE: Value = Value::Null;
+    View::new(spec.value().get(field).unwrap_or(&NONE))
+}
+
+/// Visits all containers of a pod.
+pub fn each(spec: At<'_, PodSpec>, mut visit: impl FnMut(View<'_, Container>, &FieldPath<'_>)) {
+    for field in LISTS {
+        let path = spec.path.child(field);
+        for (index, container) in list(spec.new, field).iter().enumerate() {
+            visit(container, &path.index(index));
+        }
+    }
+}
+
+/// Whether a container has a name.
+pub fn has(spec: View<'_, PodSpec>, name: &str) -> bool {
+    LISTS.iter().any(|field| names(list(spec, field)).any(|other| other == name))
+}
+
+fn names<'a>(containers: Containers<'a>) -> impl Iterator<Item = &'a str> {
+    containers.iter().map(|container| text(container.field(Container::NAME)))
+}
+
+/// Whether an init container keeps running beside the regular ones.
+pub fn is_sidecar(container: View<'_, Container>) -> bool {
+    text(container.field(Container::RESTART_POLICY)) == "Always"
+}
+
+/// Names and host ports of regular containers stand once.
+pub fn regular(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
+    for (index, container) in containers.new.iter().enumerate() {
+        let path = containers.path.index(index);
+        repeated_name(names(containers.new).take(index), container, &path, cx);
+        restart_policy(container, &path, cx);
+    }
+    let mut seen = Vec::new();
+    for (index, container) in containers.new.iter().enumerate() {
+        host_ports(container, &containers.path.index(index), &mut seen, cx);
+    }
+}
+
+fn repeated_name<'a>(
+    mut others: impl Iterator<Item = &'a str>,
+    container: View<'_, Container>,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    let name = text(container.field(Container::NAME));
+    if others.any(|other| other == name) {
+        cx.errors.duplicate(path.to(Container::NAME), name);
+    }
+}
+
+fn host_ports(container: View<'_, Container>, path: &FieldPath<'_>, seen: &mut Vec<String>, cx: &mut Cx<'_>) {
+    let path = path.to(Container::PORTS);
+    for (index, port) in container.field(Container::PORTS).iter().enumerate() {
+        let number = port.field(ContainerPort::HOST_PORT).get();
+        if number == 0 {
+            continue;
+        }
+        let protocol = text(port.field(ContainerPort::PROTOCOL));
+        let place = format!("{protocol}/{}/{number}", port.field(ContainerPort::HOST_IP).as_str());
+        if seen.contains(&place) {
+            cx.errors.duplicate(path.index(index).to(ContainerPort::HOST_PORT), place);
+        } else {
+            seen.push(place);
+        }
+    }
+}
+
+/// What init containers may have depends on whether they are sidecars.
+pub fn init(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
+    for (index, container) in containers.new.iter().enumerate() {
+        let path = containers.path.index(index);
+        restart_policy(container, &path, cx);
+        repeated_name(names(containers.new).take(index), container, &path, cx);
+        // The reference judges each init container as a list of its own, at the place of the first.
+        host_ports(container, &containers.path.index(0), &mut Vec::new(), cx);
+        if is_sidecar(container) {
+            continue;
+        }
+        let mut sidecars_only = |set: bool, field: &str| {
+            if set {
+                cx.errors.forbidden(path.child(field), SIDECARS_ONLY);
+            }
+        };
+        sidecars_only(container.field(Container::LIFECYCLE).is_set(), Container::LIFECYCLE.name());
+        sidecars_only(container.field(Container::LIVENESS_PROBE).is_set(), Container::LIVENESS_PROBE.name());
+        sidecars_only(container.field(Container::READINESS_PROBE).is_set(), Container::READINESS_PROBE.name());
+        sidecars_only(container.field(Container::STARTUP_PROBE).is_set(), Container::STARTUP_PROBE.name());
+        let old = containers.old.is_some_and(|old| old.iter().any(|old| !is_sidecar(old) && restarts_on_resize(old)));
+        for (index, policy) in container.field(Container::RESIZE_POLICY).iter().enumerate() {
+            let restart = text(policy.field(ContainerResizePolicy::RESTART_POLICY));
+            if restart == "RestartContainer" && !old {
+                let path = path.to(Container::RESIZE_POLICY);
+                let path = path.index(index);
+                let detail = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+                cx.errors.invalid(path.to(ContainerResizePolicy::RESTART_POLICY), restart, detail);
+            }
+        }
+    }
+}
+
+pub fn restarts_on_resize(container: View<'_, Container>) -> bool {
+    let mut policies = container.field(Container::RESIZE_POLICY).iter();
+    policies.any(|policy| text(policy.field(ContainerResizePolicy::RESTART_POLICY)) == "RestartContainer")
+}
+
+/// A container's own restart policy and its rules.
+fn restart_policy(container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let policy = container.field(Container::RESTART_POLICY);
+    let rules = container.field(Container::RESTART_POLICY_RULES);
+    if !policy.is_set() && rules.iter().len() > 0 {
+        let detail = "must specify restartPolicy when restart rules are used";
+        cx.errors.required(path.to(Container::RESTART_POLICY), detail);
+    }
+    if policy.is_set() && !matches!(text(policy), "Always" | "Never" | "OnFailure") {
+        let supported = &["Always", "Never", "OnFailure"];
+        cx.errors.not_supported(path.to(Container::RESTART_POLICY), text(policy), supported);
+    }
+    let path = path.to(Container::RESTART_POLICY_RULES);
+    if rules.iter().len() > MAX_RULES {
+        cx.errors.too_many(path, rules.iter().len(), MAX_RULES);
+    }
+    let all = cx.enabled("RestartAllContainersOnContainerExits");
+    for (index, rule) in rules.iter().enumerate() {
+        let path = path.index(index);
+        let action = text(rule.field(ContainerRestartRule::ACTION));
+        if action != "Restart" && !(all && action == "RestartAllContainers") {
+            let supported: &[&str] = if all { &["Restart", "RestartAllContainers"] } else { &["Restart"] };
+            cx.errors.not_supported(path.to(ContainerRestartRule::ACTION), action, supported);
+        }
+        let path = path.to(ContainerRestartRule::EXIT_CODES);
+        let Some(codes) = rule.field(ContainerRestartRule::EXIT_CODES).some() else {
+            cx.errors.required(path, "must be specified");
+            continue;
+        };
+        let operator = text(codes.field(ContainerRestartRuleOnExitCodes::OPERATOR));
+        if !matches!(operator, "In" | "NotIn") {
+            let path = path.to(ContainerRestartRuleOnExitCodes::OPERATOR);
+            cx.errors.not_supported(path, operator, &["In", "NotIn"]);
+        }
+        let values = codes.field(ContainerRestartRuleOnExitCodes::VALUES).iter().len();
+        if values > MAX_EXIT_CODES {
+            cx.errors.too_many(path.to(ContainerRestartRuleOnExitCodes::VALUES), values, MAX_EXIT_CODES);
+        }
+    }
+}
+
+/// Ephemeral containers have no ports, probes, hooks or resources of their own.
+pub fn ephemeral(containers: At<'_, Vec<EphemeralContainer>>, cx: &mut Cx<'_>) {
+    let forbidden = [
+        Container::PORTS.name(),
+        Container::RESOURCES.name(),
+        Container::RESIZE_POLICY.name(),
+        Container::RESTART_POLICY.name(),
+        Container::RESTART_POLICY_RULES.name(),
+        Container::LIVENESS_PROBE.name(),
+        Container::READINESS_PROBE.name(),
+        Container::STARTUP_PROBE.name(),
+        Container::LIFECYCLE.name(),
+    ];
+    for (index, container) in containers.new.iter().enumerate() {
+        let path = containers.path.index(index);
+        for field in forbidden {
+            let value = container.value().get(field);
+            // Pointers count when they are there, even to nothing.
+            let pointer = field.ends_with("Probe") || matches!(field, "lifecycle" | "restartPolicy");
+            if value.is_some_and(|value| if pointer { !value.is_null() } else { !same(value, &Value::Null) }) {
+                cx.errors.forbidden(path.child(field), NOT_EPHEMERAL);
+            }
+        }
+        let container = View::<Container>::new(container.value());
+        let path = path.to(Container::VOLUME_MOUNTS);
+        for (index, mount) in container.field(Container::VOLUME_MOUNTS).iter().enumerate() {
+            let path = path.index(index);
+            for field in [VolumeMount::SUB_PATH, VolumeMount::SUB_PATH_EXPR] {
+                if !mount.field(field).as_str().is_empty() {
+                    cx.errors.forbidden(path.to(field), NOT_EPHEMERAL);
+                }
+            }
+        }
+    }
+}
+
+/// Where a container's last words are read from.
+pub fn termination_message_policy(policy: At<'_, TerminationMessagePolicy>, cx: &mut Cx<'_>) {
+    let supported = &["File", "FallbackToLogsOnError"];
+    let policy_name = text(policy.new);
+    if policy_name.is_empty() {
+        cx.errors.required(policy.path, "");
+    } else if !supported.contains(&policy_name) {
+        cx.errors.not_supported(policy.path, policy_name, supported);
+    }
+}
+
+/// Names of ports stand once.
+pub fn ports(ports: At<'_, Vec<ContainerPort>>, cx: &mut Cx<'_>) {
+    for (index, port) in ports.new.iter().enumerate() {
+        let name = port.field(ContainerPort::NAME).as_str();
+        let mut others = ports.new.iter().take(index).map(|other| other.field(ContainerPort::NAME).as_str());
+        if !name.is_empty() && others.any(|other| other == name) && pintle_schema::names::port_name(name).is_empty() {
+            cx.errors.duplicate(ports.path.index(index).to(ContainerPort::NAME), name);
+        }
+    }
+}
+
+/// What containers may have in this pod: names across lists, hooks, probes, resizing.
+pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+    let init = spec.new.field(PodSpec::INIT_CONTAINERS);
+    let regular = spec.new.field(PodSpec::CONTAINERS);
+    let ephemeral = list(spec.new, PodSpec::EPHEMERAL_CONTAINERS.name());
+    for (field, containers) in [(PodSpec::CONTAINERS.name(), regular), (PodSpec::INIT_CONTAINERS.name(), init)] {
+        let path = spec.path.child(field);
+        for (index, container) in containers.iter().enumerate() {
+            let path = path.index(index);
+            resize_policy(spec.new, container, &path, cx);
+            if field == PodSpec::INIT_CONTAINERS.name() {
+                repeated_name(names(regular), container, &path, cx);
+                if !is_sidecar(container) {
+                    continue;
+                }
+            }
+            hooks_and_probes(spec.new, container, &path, cx);
+        }
+    }
+    let path = spec.path.to(PodSpec::EPHEMERAL_CONTAINERS);
+    for (index, container) in ephemeral.iter().enumerate() {
+        let path = path.index(index);
+        resize_policy(spec.new, container, &path, cx);
+        repeated_name(
+            names(regular).chain(names(init)).chain(names(ephemeral).take(index)),
+            container,
+            &path,
+            cx,
+        );
+        let target = View::<EphemeralContainer>::new(container.value()).field(EphemeralContainer::TARGET_CONTAINER_NAME);
+        let target = target.as_str();
+        if !target.is_empty() && !names(regular).chain(names(init)).any(|name| name == target) {
+            cx.errors.not_found(path.to(EphemeralContainer::TARGET_CONTAINER_NAME), target);
+        }
+    }
+}
+
+fn resize_policy(spec: View<'_, PodSpec>, container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let policies = container.field(Container::RESIZE_POLICY);
+    let path = path.to(Container::RESIZE_POLICY);
+    let resource = |policy: View<'_, ContainerResizePolicy>| policy.value().str_at(&["resourceName"]).to_owned();
+    for (index, policy) in policies.iter().enumerate() {
+        let name = resource(policy);
+        if policies.iter().take(index).any(|other| resource(other) == name) {
+            cx.errors.duplicate(path.index(index), name.as_str());
+        }
+        one_of(&name, &["cpu", "memory"], &path, cx);
+        let restart = text(policy.field(ContainerResizePolicy::RESTART_POLICY));
+        one_of(restart, &["NotRequired", "RestartContainer"], &path, cx);
+        if text(spec.field(PodSpec::RESTART_POLICY)) == "Never" && restart != "NotRequired" {
+            let detail = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
+            cx.errors.invalid(path, restart, detail);
+        }
+    }
+}
+
+/// A text that must be there and be one of a few.
+pub fn one_of(value: &str, supported: &[&str], path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if value.is_empty() {
+        cx.errors.required(path, "");
+    } else if !supported.contains(&value) {
+        cx.errors.not_supported(path, value, supported);
+    }
+}
+
+fn hooks_and_probes(spec: View<'_, PodSpec>, container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let grace = spec.field(PodSpec::TERMINATION_GRACE_PERIOD_SECONDS).get();
+    if let Some(lifecycle) = container.field(Container::LIFECYCLE).some() {
+        let path = path.to(Container::LIFECYCLE);
+        for hook in [Lifecycle::POST_START, Lifecycle::PRE_STOP] {
+            if let Some(handler) = lifecycle.field(hook).some() {
+                handlers::one_handler(Handlers::of_hook(handler), grace, &path.to(hook), cx);
+            }
+        }
+        if let Some(signal) = lifecycle.field(Lifecycle::STOP_SIGNAL).some() {
+            handlers::stop_signal(spec, text(signal), &path.to(Lifecycle::STOP_SIGNAL), cx);
+        }
+    }
+    for field in [Container::LIVENESS_PROBE, Container::READINESS_PROBE, Container::STARTUP_PROBE] {
+        let Some(probe) = container.field(field).some() else { continue };
+        let path = path.to(field);
+        handlers::one_handler(Handlers::of_probe(probe), grace, &path, cx);
+        let seconds = probe.field(Probe::TERMINATION_GRACE_PERIOD_SECONDS).get();
+        if let Some(seconds) = seconds.filter(|seconds| *seconds <= 0) {
+            cx.errors.invalid(path.to(Probe::TERMINATION_GRACE_PERIOD_SECONDS), seconds, "must be greater than 0");
+        }
+        let successes = probe.field(Probe::SUCCESS_THRESHOLD).get();
+        if field.name() == Container::READINESS_PROBE.name() {
+            if let Some(seconds) = seconds {
+                let detail = "must not be set for readinessProbes";
+                cx.errors.invalid(path.to(Probe::TERMINATION_GRACE_PERIOD_SECONDS), seconds, detail);
+            }
+        } else if successes != 1 {
+            cx.errors.invalid(path.to(Probe::SUCCESS_THRESHOLD), successes, "must be 1");
+        }
+    }
+}
+
+/// Whether a container is one that `env` files may be read for; all are.
+pub fn with_env(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+    each(spec, |container, path| env::file_keys(spec.new, container, path, cx));
+}

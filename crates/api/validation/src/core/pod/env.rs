@@ -1,0 +1,237 @@
+//! Rules of environment variables and of the places their values come from.
+
+use super::{containers, text};
+use pintle_schema::{Quantity, Value, View, names};
+use pintle_types::core::v1::{
+    ConfigMapEnvSource, ConfigMapKeySelector, Container, EnvFromSource, EnvVar, EnvVarSource, FileKeySelector,
+    LocalObjectReference, ObjectFieldSelector, PodSpec, ResourceFieldSelector, SecretEnvSource, SecretKeySelector,
+    Volume, VolumeSource,
+};
+use pintle_validation::{At, Cx, FieldPath};
+
+/// Fields of a pod that a variable can be taken from.
+const POD_FIELDS: &[&str] = &[
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+
+/// Fields of a pod that can be told to its containers at all.
+const TOLD_FIELDS: &[&str] = &[
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.serviceAccountName",
+    "spec.schedulerName",
+    "status.phase",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+];
+
+const RESOURCES: &[&str] = &[
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+];
+
+const UNITS: &[&str] = &["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
+
+/// A variable has a value or one source, and that one right.
+pub fn value_from(var: At<'_, EnvVar>, cx: &mut Cx<'_>) {
+    let Some(source) = var.new.field(EnvVar::VALUE_FROM).some() else { return };
+    let path = var.path.to(EnvVar::VALUE_FROM);
+    if let Some(field) = source.field(EnvVarSource::FIELD_REF).some() {
+        object_field(field, POD_FIELDS, &path.to(EnvVarSource::FIELD_REF), cx);
+    }
+    if let Some(field) = source.field(EnvVarSource::RESOURCE_FIELD_REF).some() {
+        resource_field(field, &path.to(EnvVarSource::RESOURCE_FIELD_REF), cx);
+    }
+    let files = cx.enabled("EnvFiles");
+    let sources = [
+        source.field(EnvVarSource::FIELD_REF).is_set(),
+        source.field(EnvVarSource::RESOURCE_FIELD_REF).is_set(),
+        source.field(EnvVarSource::CONFIG_MAP_KEY_REF).is_set(),
+        source.field(EnvVarSource::SECRET_KEY_REF).is_set(),
+        source.field(EnvVarSource::FILE_KEY_REF).is_set(),
+    ];
+    let detail = match sources.into_iter().filter(|set| *set).count() {
+        0 if files => {
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+        }
+        0 => "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
+        _ if !var.new.field(EnvVar::VALUE).as_str().is_empty() => "may not be specified when `value` is not empty",
+        1 => return,
+        _ => "may not have more than one field specified at a time",
+    };
+    cx.errors.invalid(path, "", detail);
+}
+
+/// A reference to a field of the pod.
+pub fn object_field(
+    field: View<'_, ObjectFieldSelector>,
+    supported: &[&str],
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    let version = field.field(ObjectFieldSelector::API_VERSION).as_str();
+    let label = field.field(ObjectFieldSelector::FIELD_PATH).as_str();
+    let label_path = path.to(ObjectFieldSelector::FIELD_PATH);
+    if version.is_empty() {
+        return cx.errors.required(path.to(ObjectFieldSelector::API_VERSION), "");
+    }
+    if label.is_empty() {
+        return cx.errors.required(label_path, "");
+    }
+    let subscripted = label.strip_suffix("']").and_then(|label| label.split_once("['"));
+    let subscripted = subscripted.filter(|(field, _)| !field.is_empty());
+    let wrong = match subscripted {
+        _ if version != "v1" => format!("unsupported pod version: {version}"),
+        Some(("metadata.annotations" | "metadata.labels", _)) => String::new(),
+        Some((field, _)) => format!("field label does not support subscript: {field}"),
+        None if label == "spec.host" || TOLD_FIELDS.contains(&label) => String::new(),
+        None => format!("field label not supported: {label}"),
+    };
+    if !wrong.is_empty() {
+        return cx.errors.invalid(label_path, label, format!("error converting fieldPath: {wrong}"));
+    }
+    match subscripted {
+        Some(("metadata.annotations", key)) => {
+            let key = key.to_lowercase();
+            cx.errors.invalid_each(path, &Value::from(key.as_str()), names::label_key(&key));
+        }
+        Some((_, key)) => cx.errors.invalid_each(path, &Value::from(key), names::label_key(key)),
+        None => {
+            let label = if label == "spec.host" { "spec.nodeName" } else { label };
+            if !supported.contains(&label) {
+                cx.errors.not_supported(label_path, label, supported);
+            }
+        }
+    }
+}
+
+/// A reference to a container's resource.
+pub fn resource_field(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let resource = field.field(ResourceFieldSelector::RESOURCE).as_str();
+    let huge_pages = resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-");
+    if resource.is_empty() {
+        cx.errors.required(path.to(ResourceFieldSelector::RESOURCE), "");
+    } else if !RESOURCES.contains(&resource) && !huge_pages {
+        cx.errors.not_supported(path.to(ResourceFieldSelector::RESOURCE), resource, RESOURCES);
+    }
+    let divisor: Quantity = field.field(ResourceFieldSelector::DIVISOR).get();
+    if divisor.is_zero() {
+        return;
+    }
+    let (units, kind): (&[&str], _) = match resource.split_once('.').map_or("", |(_, name)| name) {
+        "cpu" => (&["1m", "1"], "cpu"),
+        "memory" => (UNITS, "memory"),
+        "ephemeral-storage" => (UNITS, "local ephemeral storage"),
+        _ if huge_pages => (UNITS, "hugepages"),
+        _ => return,
+    };
+    if !units.contains(&divisor.as_str()) {
+        let detail = match kind {
+            "cpu" => "only divisor's values 1m and 1 are supported with the cpu resource".to_owned(),
+            kind => format!("only divisor's values {} are supported with the {kind} resource", units.join(", ")),
+        };
+        cx.errors.invalid(path.to(ResourceFieldSelector::DIVISOR), resource, detail);
+    }
+}
+
+/// Whole ConfigMaps and Secrets as variables.
+pub fn sources(sources: At<'_, Vec<EnvFromSource>>, cx: &mut Cx<'_>) {
+    for source in sources.new.iter() {
+        let set = [
+            source.field(EnvFromSource::CONFIG_MAP_REF).is_set(),
+            source.field(EnvFromSource::SECRET_REF).is_set(),
+        ];
+        let detail = match set {
+            [false, false] => "must specify one of: `configMapRef` or `secretRef`",
+            [true, true] => "may not have more than one field specified at a time",
+            _ => continue,
+        };
+        cx.errors.invalid(sources.path, "", detail);
+    }
+}
+
+/// The name of a ConfigMap of which one key is taken.
+pub fn config_map_key_name(selector: At<'_, ConfigMapKeySelector>, cx: &mut Cx<'_>) {
+    key_owner(selector.new.field(ConfigMapKeySelector::LOCAL_OBJECT_REFERENCE), selector.path, cx);
+}
+
+/// The name of a Secret of which one key is taken.
+pub fn secret_key_name(selector: At<'_, SecretKeySelector>, cx: &mut Cx<'_>) {
+    key_owner(selector.new.field(SecretKeySelector::LOCAL_OBJECT_REFERENCE), selector.path, cx);
+}
+
+fn key_owner(reference: View<'_, LocalObjectReference>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let name = reference.field(LocalObjectReference::NAME).as_str();
+    let messages = names::dns1123_subdomain(name);
+    cx.errors.invalid_each(path.to(LocalObjectReference::NAME), &Value::from(name), messages);
+}
+
+/// The name of a ConfigMap taken as a whole.
+pub fn config_map_name(source: At<'_, ConfigMapEnvSource>, cx: &mut Cx<'_>) {
+    whole(source.new.field(ConfigMapEnvSource::LOCAL_OBJECT_REFERENCE), source.path, cx);
+}
+
+/// The name of a Secret taken as a whole.
+pub fn secret_name(source: At<'_, SecretEnvSource>, cx: &mut Cx<'_>) {
+    whole(source.new.field(SecretEnvSource::LOCAL_OBJECT_REFERENCE), source.path, cx);
+}
+
+fn whole(reference: View<'_, LocalObjectReference>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let name = reference.field(LocalObjectReference::NAME).as_str();
+    if name.is_empty() {
+        return cx.errors.required(path.to(LocalObjectReference::NAME), "");
+    }
+    // As the beginning of a name: it may end with a hyphen.
+    let begun = match name.strip_suffix('-') {
+        Some(begun) if name.len() > 1 => format!("{begun}a"),
+        _ => name.to_owned(),
+    };
+    let messages = names::dns1123_subdomain(&begun);
+    cx.errors.invalid_each(path.to(LocalObjectReference::NAME), &Value::from(name), messages);
+}
+
+/// Files with variables stand on empty volumes of the pod.
+pub fn file_key_volumes(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+    containers::with_env(spec, cx);
+}
+
+/// The files that one container takes variables from.
+pub fn file_keys(spec: View<'_, PodSpec>, container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    for (index, var) in container.field(Container::ENV).iter().enumerate() {
+        let source = var.field(EnvVar::VALUE_FROM).or_zero().field(EnvVarSource::FILE_KEY_REF);
+        let Some(source) = source.some() else { continue };
+        let name = text(source.field(FileKeySelector::VOLUME_NAME));
+        let path = path.to(Container::ENV);
+        let path = path.index(index);
+        let path = path.to(EnvVar::VALUE_FROM);
+        let path = path.to(EnvVarSource::FILE_KEY_REF);
+        let path = path.to(FileKeySelector::VOLUME_NAME);
+        let mut volumes = spec.field(PodSpec::VOLUMES).iter();
+        match volumes.find(|volume| volume.field(Volume::NAME).as_str() == name) {
+            None => cx.errors.not_found(path, name),
+            Some(volume) if !volume.field(Volume::VOLUME_SOURCE).field(VolumeSource::EMPTY_DIR).is_set() => {
+                cx.errors.invalid(path, name, "referenced volume must be of type emptyDir");
+            }
+            Some(_) => {}
+        }
+    }
+}

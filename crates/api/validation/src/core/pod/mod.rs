@@ -1,0 +1,140 @@
+//! Rules of pods and of all that a pod's spec holds, volumes excepted, wherever a spec is used.
+//!
+//! What one field can be judged by is a tag; here stands what needs several places, or words of its own.
+
+mod annotations;
+mod containers;
+mod env;
+mod handlers;
+mod mounts;
+mod platform;
+mod resize;
+mod resources;
+mod scheduling;
+mod security;
+mod spec;
+mod status;
+mod update;
+
+use pintle_schema::{ApiType, View};
+use pintle_types::core::v1::{
+    Binding, Container, ConfigMapEnvSource, ConfigMapKeySelector, EnvVar, EphemeralContainerCommon, NodeSelector, Pod,
+    PodAffinityTerm, PodDNSConfig, PodOS, PodSchedulingGroup, PodSpec, PodTemplateSpec, PreferredSchedulingTerm,
+    SeccompProfile, AppArmorProfile, SecretEnvSource, SecretKeySelector, SecurityContext, Toleration,
+    TopologySpreadConstraint, WindowsSecurityContextOptions, PodResourceClaim,
+};
+use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+
+/// The steps of Pod, and the rules of a pod's parts.
+pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+
+static KINDS: &[KindRules] = &[KindRules {
+    create: &[
+        Step::Metadata,
+        step!(Pod, annotations::of_pod),
+        Step::Rules,
+        step!(Pod, spec::only_for_pods),
+        step!(Pod, spec::created),
+        step!(Pod, annotations::fit_fields),
+    ],
+    update: &[
+        Step::MetadataUpdate,
+        Step::Metadata,
+        step!(Pod, annotations::of_pod),
+        Step::Rules,
+        step!(Pod, spec::only_for_pods),
+        step!(Pod, annotations::keep),
+        step!(Pod, update::mutable_fields),
+    ],
+    parts: &[
+        ("status", &[Step::MetadataUpdate, step!(Pod, annotations::keep), Step::Rules, step!(Pod, status::changes)]),
+        (
+            "ephemeralcontainers",
+            &[
+                Step::MetadataUpdate,
+                Step::Metadata,
+                step!(Pod, annotations::of_pod),
+                Step::Rules,
+                step!(Pod, spec::only_for_pods),
+                step!(Pod, annotations::keep),
+                step!(Pod, update::ephemeral_containers),
+            ],
+        ),
+        (
+            "resize",
+            &[
+                Step::MetadataUpdate,
+                Step::Metadata,
+                step!(Pod, annotations::of_pod),
+                Step::Rules,
+                step!(Pod, spec::only_for_pods),
+                step!(Pod, resize::mutable_resources),
+            ],
+        ),
+    ],
+    ..KindRules::of(Pod::schema)
+}];
+
+static RULES: &[Hand] = &[
+    at_type!(Binding, update::binding),
+    at_field!(PodSpec::RESOURCE_CLAIMS, spec::resource_claims),
+    at_type!(PodResourceClaim, spec::resource_claim, AFTER),
+    at_field!(PodSpec::CONTAINERS, containers::regular, AFTER),
+    at_field!(PodSpec::INIT_CONTAINERS, containers::init, AFTER),
+    at_field!(PodSpec::EPHEMERAL_CONTAINERS, containers::ephemeral, AFTER),
+    at_field!(PodSpec::RESTART_POLICY, spec::restart_policy),
+    at_field!(PodSpec::DNS_POLICY, spec::dns_policy),
+    at_field!(PodSpec::NODE_SELECTOR, crate::shared::labels),
+    at_field!(PodSpec::SCHEDULING_GATES, spec::scheduling_gates),
+    at_field!(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS, scheduling::distinct_constraints, AFTER),
+    at_field!(PodSpec::PREEMPTION_POLICY, spec::preemption_policy),
+    at_field!(PodSpec::OVERHEAD, resources::overhead),
+    at_type!(PodOS, spec::os),
+    at_type!(PodDNSConfig, spec::dns_config, AFTER),
+    at_type!(PodSchedulingGroup, spec::scheduling_group),
+    at_type!(PodSpec, mounts::fit_volumes, AFTER),
+    at_type!(PodSpec, containers::fit_pod, AFTER),
+    at_type!(PodSpec, resources::fit_pod, AFTER),
+    at_type!(PodSpec, spec::host_network_ports, AFTER),
+    at_type!(PodSpec, security::fits_pod, AFTER),
+    at_type!(PodSpec, spec::dns_config_for_policy, AFTER),
+    at_type!(PodSpec, platform::host_process, AFTER),
+    at_type!(PodSpec, platform::user_namespace, AFTER),
+    at_type!(PodSpec, spec::host_name, AFTER),
+    at_type!(PodSpec, platform::operating_system, AFTER),
+    at_type!(PodSpec, env::file_key_volumes, AFTER),
+    at_field!(Container::TERMINATION_MESSAGE_POLICY, containers::termination_message_policy),
+    at_field!(Container::PORTS, containers::ports, AFTER),
+    at_field!(Container::ENV_FROM, env::sources),
+    at_field!(Container::RESOURCES, resources::of_container),
+    at_field!(EphemeralContainerCommon::TERMINATION_MESSAGE_POLICY, containers::termination_message_policy),
+    at_field!(EphemeralContainerCommon::PORTS, containers::ports, AFTER),
+    at_field!(EphemeralContainerCommon::ENV_FROM, env::sources),
+    at_field!(EphemeralContainerCommon::RESOURCES, resources::of_container),
+    at_type!(EnvVar, env::value_from, AFTER),
+    at_type!(ConfigMapKeySelector, env::config_map_key_name),
+    at_type!(SecretKeySelector, env::secret_key_name),
+    at_type!(ConfigMapEnvSource, env::config_map_name),
+    at_type!(SecretEnvSource, env::secret_name),
+    at_type!(SecurityContext, security::privileges, AFTER),
+    at_type!(SeccompProfile, security::seccomp, AFTER),
+    at_type!(AppArmorProfile, security::app_armor),
+    at_type!(WindowsSecurityContextOptions, security::windows, AFTER),
+    at_field!(NodeSelector::NODE_SELECTOR_TERMS, scheduling::node_selector_terms),
+    at_field!(PreferredSchedulingTerm::PREFERENCE, scheduling::preference),
+    at_type!(PodAffinityTerm, scheduling::pod_affinity_term),
+    at_type!(Toleration, scheduling::toleration),
+    at_type!(TopologySpreadConstraint, scheduling::spread, AFTER),
+    at_type!(PodTemplateSpec, annotations::of_template),
+    at_type!(PodTemplateSpec, annotations::template_fits_fields, AFTER),
+];
+
+/// A value's text, whatever its type is called; "" when there is none.
+fn text<'a, T>(view: View<'a, T>) -> &'a str {
+    view.value().as_str().unwrap_or_default()
+}
+
+/// A flag behind a pointer that is there and true.
+fn is_true(flag: View<'_, Option<bool>>) -> bool {
+    flag.get() == Some(true)
+}

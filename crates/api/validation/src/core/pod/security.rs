@@ -1,0 +1,239 @@
+//! Rules of security contexts: rights, profiles, kernel parameters, Windows users.
+
+use super::mounts::descending_path;
+use super::{containers, is_true, text};
+use pintle_schema::{Map, Value, View, names};
+use pintle_types::core::v1::{
+    AppArmorProfile, Capabilities, Container, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl,
+    WindowsSecurityContextOptions,
+};
+use pintle_validation::{At, Cx, FieldPath, ErrorKind};
+
+const MAX_GMSA_SPEC: usize = 64 << 10;
+const MAX_USER_DOMAIN: usize = 256;
+const MAX_USER: usize = 104;
+const MAX_APP_ARMOR_PROFILE: usize = 4095;
+
+/// Rights that exclude each other.
+pub fn privileges(context: At<'_, SecurityContext>, cx: &mut Cx<'_>) {
+    if context.new.field(SecurityContext::ALLOW_PRIVILEGE_ESCALATION).get() != Some(false) {
+        return;
+    }
+    if is_true(context.new.field(SecurityContext::PRIVILEGED)) {
+        let detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
+        cx.errors.invalid(context.path, shown(context.new), detail);
+    }
+    let added = context.new.field(SecurityContext::CAPABILITIES).or_zero().field(Capabilities::ADD);
+    if added.iter().any(|capability| capability.as_str() == "CAP_SYS_ADMIN") {
+        let detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN";
+        cx.errors.invalid(context.path, shown(context.new), detail);
+    }
+}
+
+/// A security context as the reference's messages show it: by the names of its own types.
+fn shown(context: View<'_, SecurityContext>) -> Value {
+    let fields = [
+        ("Capabilities", "capabilities"),
+        ("Privileged", "privileged"),
+        ("SELinuxOptions", "seLinuxOptions"),
+        ("WindowsOptions", "windowsOptions"),
+        ("RunAsUser", "runAsUser"),
+        ("RunAsGroup", "runAsGroup"),
+        ("RunAsNonRoot", "runAsNonRoot"),
+        ("ReadOnlyRootFilesystem", "readOnlyRootFilesystem"),
+        ("AllowPrivilegeEscalation", "allowPrivilegeEscalation"),
+        ("ProcMount", "procMount"),
+        ("SeccompProfile", "seccompProfile"),
+        ("AppArmorProfile", "appArmorProfile"),
+    ];
+    let entry = |(name, field): (&'static str, &str)| {
+        (pintle_schema::Str::new_static(name), capitalized(context.value().get(field).unwrap_or(&Value::Null)))
+    };
+    Value::Map(Map::from_entries(fields.into_iter().map(entry).collect()))
+}
+
+/// A value with all its keys capitalized.
+pub fn capitalized(value: &Value) -> Value {
+    match value {
+        Value::Map(map) => {
+            let entries = map.iter().map(|(key, value)| {
+                let mut letters = key.chars();
+                let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+                let name: String = first.into_iter().chain(letters).collect();
+                (name.into(), capitalized(value))
+            });
+            Value::Map(Map::from_entries(entries.collect()))
+        }
+        Value::List(items) => Value::List(items.iter().map(capitalized).collect()),
+        other => other.clone(),
+    }
+}
+
+/// A seccomp profile of the node, and none with other types.
+pub fn seccomp(profile: At<'_, SeccompProfile>, cx: &mut Cx<'_>) {
+    let kind = text(profile.new.field(SeccompProfile::TYPE));
+    let local = profile.new.field(SeccompProfile::LOCALHOST_PROFILE);
+    let path = profile.path.to(SeccompProfile::LOCALHOST_PROFILE);
+    match (kind, local.some()) {
+        ("Localhost", None) => cx.errors.required(path, "must be set when seccomp type is Localhost"),
+        ("Localhost", Some(local)) => descending_path(local.as_str(), &path, cx),
+        (_, Some(local)) => {
+            let shown = pintle_schema::value!({"Type": kind, "LocalhostProfile": (local.as_str())});
+            cx.errors.invalid(path, shown, "can only be set when seccomp type is Localhost");
+        }
+        (_, None) => {}
+    }
+}
+
+/// An AppArmor profile of the node, and none with other types.
+pub fn app_armor(profile: At<'_, AppArmorProfile>, cx: &mut Cx<'_>) {
+    let local = profile.new.field(AppArmorProfile::LOCALHOST_PROFILE).some();
+    let path = profile.path.to(AppArmorProfile::LOCALHOST_PROFILE);
+    let unset = "must be set when AppArmor type is Localhost";
+    match (text(profile.new.field(AppArmorProfile::TYPE)), local.map(View::as_str)) {
+        ("Localhost", None) => cx.errors.required(path, unset),
+        ("Localhost", Some(local)) => {
+            if local.trim() != local {
+                cx.errors.invalid(path, local, "must not be padded with whitespace");
+            } else if local.is_empty() {
+                cx.errors.required(path, unset);
+            }
+            if local.len() > MAX_APP_ARMOR_PROFILE {
+                cx.errors.too_long(path, MAX_APP_ARMOR_PROFILE);
+            }
+        }
+        ("RuntimeDefault" | "Unconfined", Some(local)) => {
+            cx.errors.invalid(path, local, "can only be set when AppArmor type is Localhost");
+        }
+        _ => {}
+    }
+}
+
+/// The credentials and the user of Windows containers.
+pub fn windows(options: At<'_, WindowsSecurityContextOptions>, cx: &mut Cx<'_>) {
+    if let Some(spec) = options.new.field(WindowsSecurityContextOptions::GMSA_CREDENTIAL_SPEC).some() {
+        let path = options.path.to(WindowsSecurityContextOptions::GMSA_CREDENTIAL_SPEC);
+        if spec.as_str().is_empty() {
+            cx.errors.invalid(path, "", "gmsaCredentialSpec cannot be an empty string");
+        } else if spec.as_str().len() > MAX_GMSA_SPEC {
+            cx.errors.invalid(path, spec.as_str(), "gmsaCredentialSpec size must be under 64 KiB");
+        }
+    }
+    if let Some(user) = options.new.field(WindowsSecurityContextOptions::RUN_AS_USER_NAME).some() {
+        windows_user(user.as_str(), &options.path.to(WindowsSecurityContextOptions::RUN_AS_USER_NAME), cx);
+    }
+}
+
+fn windows_user(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let mut wrong = |detail: &str| cx.errors.invalid(path, name, format!("runAsUserName{detail}"));
+    if name.is_empty() {
+        return wrong(" cannot be an empty string");
+    }
+    if name.chars().any(char::is_control) {
+        return wrong(" cannot contain control characters");
+    }
+    let (domain, user) = match name.split_once('\\') {
+        Some((_, user)) if user.contains('\\') => return wrong(" cannot contain more than one backslash"),
+        Some((domain, user)) => (Some(domain), user),
+        None => (None, name),
+    };
+    if let Some(domain) = domain {
+        if domain.len() >= MAX_USER_DOMAIN {
+            wrong("'s Domain length must be under 256 characters");
+        }
+        if !is_net_bios_name(domain) && !is_windows_domain(domain) {
+            wrong("'s Domain doesn't match the NetBios nor the DNS format");
+        }
+    }
+    if user.is_empty() {
+        wrong("'s User cannot be empty");
+    } else if user.len() > MAX_USER {
+        wrong("'s User length must not be longer than 104 characters");
+    }
+    if !user.is_empty() && user.chars().all(|letter| matches!(letter, '.' | ' ')) {
+        wrong("'s User cannot contain only periods or spaces");
+    }
+    if user.contains(|letter: char| "\"/\\:;|=,+*?<>@[]".contains(letter)) {
+        wrong("'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]");
+    }
+}
+
+fn is_net_bios_name(domain: &str) -> bool {
+    (1..=15).contains(&domain.chars().count())
+        && !domain.starts_with('.')
+        && !domain.contains(|letter: char| "\\/:*?\"<>|".contains(letter))
+}
+
+fn is_windows_domain(domain: &str) -> bool {
+    domain.split('.').all(|label| {
+        let is_edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+        label.len() <= 63
+            && is_edge(label.as_bytes().first())
+            && is_edge(label.as_bytes().last())
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    })
+}
+
+/// What security contexts may ask for in this pod.
+pub fn fits_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+    let shares_users = spec.new.field(PodSpec::HOST_USERS).get() != Some(false);
+    containers::each(spec, |container, path| {
+        let context = container.field(Container::SECURITY_CONTEXT).or_zero();
+        if shares_users && text(context.field(SecurityContext::PROC_MOUNT)) == "Unmasked" {
+            let path = path.to(Container::SECURITY_CONTEXT);
+            let detail = "`hostUsers` must be false to use `Unmasked`";
+            cx.errors.invalid(path.to(SecurityContext::PROC_MOUNT), "Unmasked", detail);
+        }
+    });
+    let Some(context) = spec.new.field(PodSpec::SECURITY_CONTEXT).some() else { return };
+    let path = spec.path.to(PodSpec::SECURITY_CONTEXT);
+    if is_true(spec.new.field(PodSpec::SHARE_PROCESS_NAMESPACE)) && spec.new.field(PodSpec::HOST_PID).get() {
+        let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
+        cx.errors.invalid(path.to(PodSpec::SHARE_PROCESS_NAMESPACE), true, detail);
+    }
+    sysctls(spec.new, context, &path.to(PodSecurityContext::SYSCTLS), cx);
+}
+
+/// Names of kernel parameters use dots or slashes; this has them in one form.
+fn normal_sysctl(name: &str) -> String {
+    match name.find(['.', '/']).and_then(|at| name.as_bytes().get(at)) {
+        Some(b'/') => {
+            name.chars().map(|letter| match letter { '/' => '.', '.' => '/', other => other }).collect()
+        }
+        _ => name.to_owned(),
+    }
+}
+
+fn sysctls(
+    spec: View<'_, PodSpec>,
+    context: View<'_, PodSecurityContext>,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    let mut seen: Vec<String> = Vec::new();
+    for (index, sysctl) in context.field(PodSecurityContext::SYSCTLS).iter().enumerate() {
+        let name = sysctl.field(Sysctl::NAME).as_str();
+        let path = path.index(index);
+        let path = path.to(Sysctl::NAME);
+        let normal = normal_sysctl(name);
+        if name.is_empty() {
+            continue;
+        }
+        if !names::is_sysctl_name(name) {
+            let detail = "must have at most 253 characters and match regex \
+                          ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
+            cx.errors.invalid(path, name, detail);
+        } else if seen.contains(&normal) {
+            cx.errors.push(ErrorKind::Duplicate, path, Some(name.into()), "");
+        } else {
+            seen.push(normal.clone());
+        }
+        let is_ipc = normal == "kernel.sem"
+            || ["kernel.shm", "kernel.msg", "fs.mqueue."].iter().any(|prefix| normal.starts_with(prefix));
+        if spec.field(PodSpec::HOST_NETWORK).get() && normal.starts_with("net.") {
+            cx.errors.invalid(path, name, "may not be specified when 'hostNetwork' is true");
+        } else if spec.field(PodSpec::HOST_IPC).get() && is_ipc {
+            cx.errors.invalid(path, name, "may not be specified when 'hostIPC' is true");
+        }
+    }
+}

@@ -1,0 +1,472 @@
+//! Rules of Service: its ports, what its type allows, how it is reached, and what its load balancer may report.
+
+use crate::shared::{
+    Repeats, STRICT_ADDRESSES, dns_name_of_host, invalid_each, items, labels, legacy_cidr, legacy_ip, text_in,
+};
+use pintle_schema::names::{self, ip};
+use pintle_schema::{Value, View};
+use pintle_types::core::v1::{
+    ClientIPConfig, IPFamilyPolicy, LoadBalancerIngress, LoadBalancerStatus, Service, ServiceExternalTrafficPolicy,
+    ServicePort, ServiceSpec, ServiceStatus, ServiceType, SessionAffinityConfig,
+};
+use pintle_types::meta::v1::ObjectMeta;
+use pintle_validation::{At, Cx, FieldPath};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// The address of services that have none.
+const NONE: &str = "None";
+
+const ONLY_FOR_LOAD_BALANCERS: &str = "may only be used when `type` is 'LoadBalancer'";
+const NOT_FOR_ALIASES: &str = "may not be set for ExternalName services";
+
+const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
+const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
+
+/// Whether a service is of a type.
+pub fn is(spec: View<'_, ServiceSpec>, kind: &ServiceType) -> bool {
+    spec.field(ServiceSpec::TYPE).value().as_str() == Some(kind.as_str())
+}
+
+/// Whether a service has no address because it asked for none.
+pub fn is_headless(spec: View<'_, ServiceSpec>) -> bool {
+    matches!(items(spec.field(ServiceSpec::CLUSTER_IPS)), [only] if only.as_str() == Some(NONE))
+}
+
+fn spec_of<'a>(cx: &Cx<'a>) -> View<'a, ServiceSpec> {
+    cx.root::<Service>().field(Service::SPEC)
+}
+
+fn annotation<'a>(service: View<'a, Service>, key: &str) -> Option<&'a str> {
+    service.field(Service::METADATA).field(ObjectMeta::ANNOTATIONS).value().get(key)?.as_str()
+}
+
+/// The two names of one annotation must not say different things.
+pub fn topology_mode(service: At<'_, Service>, cx: &mut Cx<'_>) {
+    let (mode, hints) = (annotation(service.new, TOPOLOGY_MODE), annotation(service.new, TOPOLOGY_HINTS));
+    if let (Some(mode), Some(hints)) = (mode, hints)
+        && mode != hints
+    {
+        let detail = format!("must match annotations[{TOPOLOGY_HINTS}] when both are specified");
+        let metadata = service.path.to(Service::METADATA);
+        cx.errors.invalid(metadata.to(ObjectMeta::ANNOTATIONS).key(TOPOLOGY_MODE), mode, detail);
+    }
+}
+
+/// What a service of each type must have and must not have.
+pub fn fits_type(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+    let is_alias = is(spec.new, &ServiceType::EXTERNAL_NAME);
+    let headless = is_headless(spec.new);
+    if items(spec.new.field(ServiceSpec::PORTS)).is_empty() && !headless && !is_alias {
+        cx.errors.required(spec.path.to(ServiceSpec::PORTS), "");
+    }
+    for kind in [&ServiceType::LOAD_BALANCER, &ServiceType::NODE_PORT] {
+        if headless && is(spec.new, kind) {
+            let detail = format!("may not be set to 'None' for {} services", kind.as_str());
+            cx.errors.invalid(spec.path.to(ServiceSpec::CLUSTER_IPS).index(0), NONE, detail);
+        }
+    }
+    if is_alias {
+        alias(spec, cx);
+    }
+}
+
+fn alias(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+    if !spec.new.field(ServiceSpec::CLUSTER_IPS).value().is_zero() {
+        cx.errors.forbidden(spec.path.to(ServiceSpec::CLUSTER_IPS), NOT_FOR_ALIASES);
+    }
+    if !spec.new.field(ServiceSpec::IP_FAMILIES).value().is_zero() {
+        cx.errors.forbidden(spec.path.to(ServiceSpec::IP_FAMILIES), NOT_FOR_ALIASES);
+    }
+    if spec.new.field(ServiceSpec::IP_FAMILY_POLICY).is_set() {
+        cx.errors.forbidden(spec.path.to(ServiceSpec::IP_FAMILY_POLICY), NOT_FOR_ALIASES);
+    }
+    let path = spec.path.to(ServiceSpec::EXTERNAL_NAME);
+    let name = spec.new.field(ServiceSpec::EXTERNAL_NAME).as_str();
+    match name.strip_suffix('.').unwrap_or(name) {
+        "" => cx.errors.required(path, ""),
+        name => _ = invalid_each(name, names::dns1123_subdomain(name), &path, cx),
+    }
+}
+
+/// Ports have names to tell them apart when there are several.
+pub fn port_names(ports: At<'_, Vec<ServicePort>>, cx: &mut Cx<'_>) {
+    let list = items(ports.new);
+    let mut repeats = Repeats::new(list.len(), |at| text_in(list, at, ServicePort::NAME));
+    for at in 0..list.len() {
+        let name = text_in(list, at, ServicePort::NAME);
+        let path = ports.path.index(at);
+        let path = path.to(ServicePort::NAME);
+        let repeated = repeats.is_repeated(at);
+        if name.is_empty() {
+            if list.len() > 1 {
+                cx.errors.required(path, "");
+            }
+            continue;
+        }
+        invalid_each(name, names::dns1123_label(name), &path, cx);
+        if repeated {
+            cx.errors.duplicate(path, name);
+        }
+    }
+}
+
+/// The selector's keys and values are those of labels.
+pub fn selector(selector: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
+    labels(selector, cx);
+}
+
+/// How long a client stays at its pod is said when clients stay, and only then.
+pub fn session_affinity(config: At<'_, Option<SessionAffinityConfig>>, cx: &mut Cx<'_>) {
+    let detail = "when session affinity type is ClientIP";
+    match spec_of(cx).field(ServiceSpec::SESSION_AFFINITY).value().as_str() {
+        Some("ClientIP") => {}
+        Some("None") if config.new.is_set() => {
+            return cx.errors.forbidden(config.path, "must not be set when session affinity is None");
+        }
+        _ => return,
+    }
+    let Some(config) = config.some() else { return cx.errors.required(config.path, detail) };
+    config.field(SessionAffinityConfig::CLIENT_IP, |client| {
+        let Some(client) = client.some() else { return cx.errors.required(client.path, detail) };
+        client.field(ClientIPConfig::TIMEOUT_SECONDS, |seconds| match seconds.some() {
+            None => cx.errors.required(seconds.path, detail),
+            Some(seconds) if !(1..=86_400).contains(&seconds.new.get()) => {
+                cx.errors.invalid(seconds.path, seconds.new.get(), "must be greater than 0 and less than 86400");
+            }
+            Some(_) => {}
+        });
+    });
+}
+
+fn family_of(address: &str) -> Option<&'static str> {
+    ip::parse_ip_sloppy(address).map(|address| if address.is_ipv4() { "IPv4" } else { "IPv6" })
+}
+
+/// Addresses, their families and the policy for families fit each other.
+pub fn cluster_ips(ips: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+    let spec = spec_of(cx);
+    if is(spec, &ServiceType::EXTERNAL_NAME) {
+        return;
+    }
+    let list = items(ips.new);
+    let all = || ips.new.value().clone();
+    match (spec.field(ServiceSpec::CLUSTER_IP).as_str(), list.first().map(|ip| ip.as_str().unwrap_or_default())) {
+        ("", None) => {}
+        (_, None) => cx.errors.required(ips.path, ""),
+        ("", Some(_)) => cx.errors.invalid(ips.path, all(), "must be empty when `clusterIP` is not specified"),
+        (single, Some(first)) if single != first => {
+            cx.errors.invalid(ips.path, all(), "first value must match `clusterIP`");
+        }
+        _ => {}
+    }
+    families(spec, cx);
+    let old = ips.old.map(items).unwrap_or_default();
+    let mut valid = true;
+    for (at, ip) in list.iter().enumerate() {
+        let text = ip.as_str().unwrap_or_default();
+        if at == 0 && text == NONE {
+            if list.len() > 1 {
+                valid = false;
+                cx.errors.invalid(ips.path, all(), "'None' must be the first and only value");
+            }
+        } else if !old.contains(ip) {
+            valid &= legacy_ip(text, &ips.path.index(at), cx);
+        }
+    }
+    if list.len() > 2 {
+        cx.errors.invalid(ips.path, all(), "may only hold up to 2 values");
+    }
+    if valid {
+        address_families(ips, spec, cx);
+    }
+}
+
+fn families(spec: View<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+    let root = FieldPath::new(Service::SPEC.name());
+    let families = items(spec.field(ServiceSpec::IP_FAMILIES));
+    let path = root.to(ServiceSpec::IP_FAMILIES);
+    for (at, family) in families.iter().enumerate() {
+        let text = family.as_str().unwrap_or_default();
+        if !matches!(text, "IPv4" | "IPv6") {
+            cx.errors.not_supported(path.index(at), text, &["IPv4", "IPv6"]);
+        }
+        if families.iter().take(at).any(|earlier| earlier == family) {
+            cx.errors.duplicate(path.index(at), text);
+        }
+    }
+    if let Some(policy) = spec.field(ServiceSpec::IP_FAMILY_POLICY).value().as_str()
+        && !matches!(policy, "SingleStack" | "PreferDualStack" | "RequireDualStack")
+    {
+        let known = ["PreferDualStack", "RequireDualStack", "SingleStack"];
+        cx.errors.not_supported(root.to(ServiceSpec::IP_FAMILY_POLICY), policy, &known);
+    }
+}
+
+/// For addresses that are right each by itself.
+fn address_families(ips: At<'_, Vec<String>>, spec: View<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+    let list = items(ips.new);
+    let has = |family| list.iter().any(|ip| ip.as_str().and_then(family_of) == Some(family));
+    if list.len() > 1 && !(has("IPv4") && has("IPv6")) {
+        let detail = "may specify no more than one IP for each IP family";
+        cx.errors.invalid(ips.path, ips.new.value().clone(), detail);
+    }
+    if is_headless(spec) {
+        return;
+    }
+    for (at, (ip, wanted)) in list.iter().zip(items(spec.field(ServiceSpec::IP_FAMILIES))).enumerate() {
+        let (ip, wanted) = (ip.as_str().unwrap_or_default(), wanted.as_str().unwrap_or_default());
+        if matches!(wanted, "IPv4" | "IPv6") && family_of(ip) != Some(wanted) {
+            let detail = format!("expected an {wanted} value as indicated by `ipFamilies[{at}]`");
+            cx.errors.invalid(ips.path.index(at), ip, detail);
+        }
+    }
+}
+
+/// Addresses from outside can be reached from outside.
+pub fn external_ips(ips: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+    let old = ips.old.map(items).unwrap_or_default();
+    for (at, ip) in items(ips.new).iter().enumerate() {
+        let text = ip.as_str().unwrap_or_default();
+        let path = ips.path.index(at);
+        if old.contains(ip) || legacy_ip(text, &path, cx) {
+            invalid_each(text, ip::endpoint_ip(text), &path, cx);
+        }
+    }
+}
+
+/// What lets traffic in: node ports, load balancers and the policies for both.
+pub fn exposure(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+    node_ports(spec, cx);
+    source_ranges(spec, cx);
+    let balanced = is(spec.new, &ServiceType::LOAD_BALANCER);
+    match (balanced, spec.new.field(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS).is_set()) {
+        (false, true) => {
+            let path = spec.path.to(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS);
+            cx.errors.forbidden(path, ONLY_FOR_LOAD_BALANCERS);
+        }
+        // The reference's path of this error begins at the field.
+        (true, false) => cx.errors.required(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS.name(), ""),
+        _ => {}
+    }
+    spec.field(ServiceSpec::LOAD_BALANCER_CLASS, |class| load_balancer_class(class, balanced, cx));
+    traffic_policies(spec, cx);
+    if let Some(distribution) = spec.new.field(ServiceSpec::TRAFFIC_DISTRIBUTION).value().as_str()
+        && !matches!(distribution, "PreferClose" | "PreferSameZone" | "PreferSameNode")
+    {
+        let known = ["PreferClose", "PreferSameZone", "PreferSameNode"];
+        cx.errors.not_supported(spec.path.to(ServiceSpec::TRAFFIC_DISTRIBUTION), distribution, &known);
+    }
+}
+
+fn node_ports(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+    let ports = items(spec.new.field(ServiceSpec::PORTS));
+    let number = |at: usize, field: &str| -> i64 {
+        ports.get(at).and_then(|port| port.get(field)).and_then(Value::as_i64).unwrap_or_default()
+    };
+    let node_port = |at: usize| number(at, ServicePort::NODE_PORT.name());
+    let protocol = |at: usize| text_in(ports, at, ServicePort::PROTOCOL);
+    let path = spec.path.to(ServiceSpec::PORTS);
+    let internal = is(spec.new, &ServiceType::CLUSTER_IP);
+    for at in (0..ports.len()).filter(|at| internal && node_port(*at) != 0) {
+        let detail = "may not be used when `type` is 'ClusterIP'";
+        cx.errors.forbidden(path.index(at).to(ServicePort::NODE_PORT), detail);
+    }
+    let mut taken = Repeats::new(ports.len(), |at| (protocol(at), node_port(at)));
+    for at in 0..ports.len() {
+        if taken.is_repeated(at) && node_port(at) != 0 {
+            cx.errors.duplicate(path.index(at).to(ServicePort::NODE_PORT), node_port(at));
+        }
+    }
+    let mut served = Repeats::new(ports.len(), |at| (protocol(at), number(at, ServicePort::PORT.name())));
+    for (at, port) in ports.iter().enumerate() {
+        if served.is_repeated(at) {
+            cx.errors.duplicate(path.index(at), port.clone());
+        }
+    }
+}
+
+fn source_ranges(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+    let balanced = is(spec.new, &ServiceType::LOAD_BALANCER);
+    let ranges = items(spec.new.field(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES));
+    if !ranges.is_empty() {
+        // The reference's path has this capital.
+        let path = spec.path.child("LoadBalancerSourceRanges");
+        if !balanced {
+            cx.errors.forbidden(path, ONLY_FOR_LOAD_BALANCERS);
+        }
+        let old = spec.old.map(|old| items(old.field(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES))).unwrap_or_default();
+        for (at, range) in ranges.iter().enumerate().filter(|(_, range)| !old.contains(range)) {
+            legacy_cidr(range.as_str().unwrap_or_default().trim(), &path.index(at), cx);
+        }
+        return;
+    }
+    let Some(annotated) = annotation(cx.root(), SOURCE_RANGES) else { return };
+    let metadata = FieldPath::new(Service::METADATA.name());
+    let annotations = metadata.to(ObjectMeta::ANNOTATIONS);
+    let path = annotations.key(SOURCE_RANGES);
+    if !balanced {
+        cx.errors.forbidden(path, ONLY_FOR_LOAD_BALANCERS);
+    }
+    let is_new = cx.old_root::<Service>().is_none_or(|old| annotation(old, SOURCE_RANGES) != Some(annotated));
+    if is_new && !annotated.trim().is_empty() {
+        annotated.split(',').for_each(|range| _ = legacy_cidr(range.trim(), &path, cx));
+    }
+}
+
+/// Only load balancers are of a class.
+pub fn load_balancer_class(class: At<'_, Option<String>>, balanced: bool, cx: &mut Cx<'_>) {
+    match class.new.some() {
+        Some(class_name) if balanced => {
+            let name = class_name.as_str();
+            invalid_each(name, names::label_key(name), class.path, cx);
+        }
+        Some(_) => cx.errors.forbidden(class.path, ONLY_FOR_LOAD_BALANCERS),
+        None => {}
+    }
+}
+
+/// Whether a load balancer has to ask nodes if they have endpoints.
+pub fn needs_health_check(spec: View<'_, ServiceSpec>) -> bool {
+    let policy = spec.field(ServiceSpec::EXTERNAL_TRAFFIC_POLICY).value().as_str();
+    is(spec, &ServiceType::LOAD_BALANCER) && policy == Some(ServiceExternalTrafficPolicy::LOCAL.as_str())
+}
+
+fn traffic_policies(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+    let view = spec.new;
+    let exposed = is(view, &ServiceType::LOAD_BALANCER)
+        || is(view, &ServiceType::NODE_PORT)
+        || is(view, &ServiceType::CLUSTER_IP) && !view.field(ServiceSpec::EXTERNAL_IPS).value().is_zero();
+    let path = spec.path.to(ServiceSpec::EXTERNAL_TRAFFIC_POLICY);
+    match (exposed, view.field(ServiceSpec::EXTERNAL_TRAFFIC_POLICY).value().as_str().unwrap_or_default()) {
+        (true, "") => cx.errors.required(path, ""),
+        (false, "") | (true, "Cluster" | "Local") => {}
+        (true, other) => cx.errors.not_supported(path, other, &["Cluster", "Local"]),
+        (false, other) => cx.errors.invalid(path, other, "may only be set for externally-accessible services"),
+    }
+    let path = spec.path.to(ServiceSpec::HEALTH_CHECK_NODE_PORT);
+    match (needs_health_check(view), i64::from(view.field(ServiceSpec::HEALTH_CHECK_NODE_PORT).get())) {
+        (false, 0) => {}
+        (false, port) => {
+            let detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+            cx.errors.invalid(path, port, detail);
+        }
+        (true, 0) => cx.errors.required(path, ""),
+        (true, port) => names::port_number(port).into_iter().for_each(|text| cx.errors.invalid(path, port, text)),
+    }
+    let routed = [&ServiceType::NODE_PORT, &ServiceType::LOAD_BALANCER, &ServiceType::CLUSTER_IP];
+    if !view.field(ServiceSpec::INTERNAL_TRAFFIC_POLICY).is_set() && routed.iter().any(|kind| is(view, kind)) {
+        cx.errors.required(spec.path.to(ServiceSpec::INTERNAL_TRAFFIC_POLICY), "");
+    }
+}
+
+/// What an update may not do to addresses, families, the load balancer's class and the port of health checks.
+pub fn keeps(service: At<'_, Service>, cx: &mut Cx<'_>) {
+    service.field(Service::SPEC, |spec| {
+        let Some(old) = spec.old else { return };
+        keeps_addresses(spec, old, cx);
+        keeps_families(spec, old, cx);
+        let balanced = is(spec.new, &ServiceType::LOAD_BALANCER);
+        spec.field(ServiceSpec::LOAD_BALANCER_CLASS, |class| {
+            if balanced && is(old, &ServiceType::LOAD_BALANCER) && !class.unchanged() {
+                cx.errors.invalid(class.path, class.new.value().clone(), "may not change once set");
+            }
+            load_balancer_class(class, balanced, cx);
+        });
+        let checked = needs_health_check(spec.new) && needs_health_check(old);
+        spec.field(ServiceSpec::HEALTH_CHECK_NODE_PORT, |port| {
+            if checked && !port.unchanged() {
+                cx.errors.forbidden(port.path, "field is immutable");
+            }
+        });
+    });
+}
+
+fn has_alias(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>) -> bool {
+    is(spec.new, &ServiceType::EXTERNAL_NAME) || is(old, &ServiceType::EXTERNAL_NAME)
+}
+
+fn is_single(spec: View<'_, ServiceSpec>) -> bool {
+    let policy = spec.field(ServiceSpec::IP_FAMILY_POLICY).value().as_str();
+    policy == Some(IPFamilyPolicy::SINGLE_STACK.as_str())
+}
+
+fn keeps_addresses(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+    if has_alias(spec, old) || is_headless(spec.new) && is_headless(old) {
+        return;
+    }
+    let all = spec.new.field(ServiceSpec::CLUSTER_IPS);
+    let path = spec.path.to(ServiceSpec::CLUSTER_IPS);
+    keeps_first(items(all), items(old.field(ServiceSpec::CLUSTER_IPS)), all.value(), &path, cx);
+    let (count, before) = (items(all).len(), items(old.field(ServiceSpec::CLUSTER_IPS)).len());
+    if count == 0 && before > 0 {
+        cx.errors.invalid(path.index(0), all.value().clone(), "primary clusterIP can not be unset");
+    }
+    releases(spec, count, before, "clusterIP", cx);
+}
+
+fn keeps_families(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+    if has_alias(spec, old) || is_headless(spec.new) || is_headless(old) {
+        return;
+    }
+    let families = spec.new.field(ServiceSpec::IP_FAMILIES);
+    let path = spec.path.to(ServiceSpec::IP_FAMILIES);
+    keeps_first(items(families), items(old.field(ServiceSpec::IP_FAMILIES)), families.value(), &path, cx);
+    let (count, before) = (items(families).len(), items(old.field(ServiceSpec::IP_FAMILIES)).len());
+    // The reference looks at the addresses here, not at the families.
+    if count < before && items(spec.new.field(ServiceSpec::CLUSTER_IPS)).is_empty() {
+        cx.errors.invalid(path.index(0), families.value().clone(), "primary ipFamily can not be unset");
+    }
+    releases(spec, count, before, "ipFamily", cx);
+}
+
+/// The first stays; as many as before stay as they are.
+fn keeps_first(new: &[Value], old: &[Value], all: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let judged = if new.len() == old.len() { new.len() } else { 1 };
+    for (at, (new, old)) in new.iter().zip(old).take(judged).enumerate() {
+        if new != old {
+            cx.errors.invalid(path.index(at), all.clone(), "may not change once set");
+        }
+    }
+}
+
+/// Who gives up the second of two says so.
+fn releases(spec: At<'_, ServiceSpec>, count: usize, before: usize, what: &str, cx: &mut Cx<'_>) {
+    if count == 1 && before > 1 && !is_single(spec.new) {
+        let policy = spec.new.field(ServiceSpec::IP_FAMILY_POLICY).value().clone();
+        let detail = format!("must be set to 'SingleStack' when releasing the secondary {what}");
+        cx.errors.invalid(spec.path.to(ServiceSpec::IP_FAMILY_POLICY), policy, detail);
+    }
+}
+
+/// What a load balancer reports: addresses or names, and how packets come from it.
+pub fn load_balancer(status: At<'_, LoadBalancerStatus>, cx: &mut Cx<'_>) {
+    let old = cx.old_root::<Service>().map(|old| old.field(Service::STATUS).field(ServiceStatus::LOAD_BALANCER));
+    let balanced = is(spec_of(cx), &ServiceType::LOAD_BALANCER);
+    status.field(LoadBalancerStatus::INGRESS, |ingress| {
+        let known = old.map(|old| items(old.field(LoadBalancerStatus::INGRESS))).unwrap_or_default();
+        if !balanced && !items(ingress.new).is_empty() {
+            return cx.errors.forbidden(ingress.path, "may only be used when `spec.type` is 'LoadBalancer'");
+        }
+        ingress.each(|ingress| ingress_point(ingress, known, cx));
+    });
+}
+
+fn ingress_point(ingress: At<'_, LoadBalancerIngress>, known: &[Value], cx: &mut Cx<'_>) {
+    let ip = ingress.new.field(LoadBalancerIngress::IP).as_str();
+    if !ip.is_empty() && !known.iter().any(|old| old.str_at(&[LoadBalancerIngress::IP.name()]) == ip) {
+        legacy_ip(ip, &ingress.path.to(LoadBalancerIngress::IP), cx);
+    }
+    let path = ingress.path.to(LoadBalancerIngress::IP_MODE);
+    match (ingress.new.field(LoadBalancerIngress::IP_MODE).value().as_str(), ip.is_empty()) {
+        (None, false) => cx.errors.required(path, "must be specified when `ip` is set"),
+        (Some(_), true) => cx.errors.forbidden(path, "may not be specified when `ip` is not set"),
+        (None, true) | (Some("VIP" | "Proxy"), false) => {}
+        (Some(other), false) => cx.errors.not_supported(path, other, &["Proxy", "VIP"]),
+    }
+    let host = ingress.new.field(LoadBalancerIngress::HOSTNAME).as_str();
+    if !host.is_empty() {
+        dns_name_of_host(host, &ingress.path.to(LoadBalancerIngress::HOSTNAME), cx);
+    }
+}
