@@ -13,11 +13,14 @@ use pintle_storage::MemoryStore;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tungstenite::client::IntoClientRequest;
+use tungstenite::protocol::CloseFrame;
+use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::{Message, WebSocket};
 
 const POD_ADDRESS: &str = "10.1.2.3";
@@ -46,13 +49,16 @@ impl World {
         });
         let endpoint = Endpoint { address: server.address(), tls: None, token: None };
         let world = World { server: Some(server), runtime, endpoint };
-        world.create("/api/v1/nodes", &json!({
-            "kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"},
-            "status": {
-                "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
-                "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
-            },
-        }));
+        world.create(
+            "/api/v1/nodes",
+            &json!({
+                "kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"},
+                "status": {
+                    "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+                    "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+                },
+            }),
+        );
         world.create("/api/v1/namespaces/default/serviceaccounts", &json!({"metadata": {"name": "default"}}));
         world.create("/api/v1/namespaces/default/pods", &json!({
             "kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"},
@@ -153,7 +159,8 @@ fn a_kubelets_refusal_is_told_as_the_reference_tells_it() {
 
 #[test]
 fn nobody_at_home() {
-    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr()).expect("a port").port();
+    let port =
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr()).expect("a port").port();
     let world = World::start(port);
     let base = "/api/v1/namespaces/default/pods/p";
     let refused = format!("dial tcp 127.0.0.1:{port}: connect: connection refused");
@@ -161,7 +168,8 @@ fn nobody_at_home() {
     assert_eq!(log["message"], format!("Get \"https://127.0.0.1:{port}/containerLogs/default/p/c\": {refused}"));
     let proxied = world.client().get(&format!("{base}/proxy/")).expect("an answer").expect(503);
     assert_eq!(proxied["message"], format!("error trying to reach service: {refused}"));
-    let plain = world.client().send("POST", &format!("{base}/exec?command=ls"), "", b"").expect("an answer").expect(400);
+    let plain =
+        world.client().send("POST", &format!("{base}/exec?command=ls"), "", b"").expect("an answer").expect(400);
     assert_eq!(plain["message"], "Upgrade request required");
     let mut stream = world.connect();
     stream.write_all(upgrade_request(&format!("{base}/exec?command=ls"), "SPDY/3.1").as_bytes()).expect("sent");
@@ -178,7 +186,9 @@ fn an_upgraded_connection_is_passed_through_byte_for_byte() {
         assert_eq!(request.target, "/exec/default/p/c?command=echo&command=a+b&error=1&output=1");
         assert_eq!(request.header("upgrade"), "SPDY/3.1");
         assert_eq!(request.header("authorization"), "", "a client's token is not for kubelets");
-        stream.write_all(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\nhello").expect("sent");
+        stream
+            .write_all(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\nhello")
+            .expect("sent");
         stream.flush().expect("sent");
         let mut bytes = [0; 4];
         stream.read_exact(&mut bytes).expect("four bytes");
@@ -225,16 +235,53 @@ fn websockets_reach_the_kubelet() {
 }
 
 #[test]
+fn kubectl_reads_logs_and_runs_commands() {
+    if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
+        assert!(std::env::var_os("CI").is_none(), "no kubectl on PATH");
+        return println!("SKIPPED: no kubectl on PATH");
+    }
+    let kubelet = Backend::tls(|request, stream| match request.path() {
+        "/containerLogs/default/p/c" => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n").expect("sent");
+        }
+        "/exec/default/p/c" => {
+            let mut socket = request.accept_websocket(stream, "v5.channel.k8s.io");
+            socket.send(Message::binary(&b"\x01done\n"[..])).expect("sent");
+            socket.send(Message::binary(&b"\x03{\"status\":\"Success\"}"[..])).expect("sent");
+            let _ = socket.close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }));
+            while socket.read().is_ok() {}
+        }
+        other => panic!("kubectl asks for {other}"),
+    });
+    let world = World::start(kubelet.port());
+    let home = common::Scratch::new();
+    let kubectl = |arguments: &[&str]| {
+        let server = format!("--server=http://{}", world.endpoint.address);
+        let mut command = Command::new("kubectl");
+        command.arg(server).args(arguments).env("HOME", home.path()).env("KUBECONFIG", home.path().join("none"));
+        let output = command.output().expect("kubectl is on the PATH");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    assert_eq!(kubectl(&["logs", "p"]), "hello\n");
+    assert_eq!(kubectl(&["exec", "p", "--", "ls"]), "done\n");
+}
+
+#[test]
 fn a_shutdown_ends_streams() {
     let kubelet = Backend::tls(|_, stream| {
-        stream.write_all(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n").expect("sent");
+        stream
+            .write_all(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n")
+            .expect("sent");
         stream.flush().expect("sent");
         // Until the server goes.
         let _ = stream.read_to_end(&mut Vec::new());
     });
     let mut world = World::start(kubelet.port());
     let mut stream = world.connect();
-    stream.write_all(upgrade_request("/api/v1/namespaces/default/pods/p/attach?stdin=1", "SPDY/3.1").as_bytes()).expect("sent");
+    stream
+        .write_all(upgrade_request("/api/v1/namespaces/default/pods/p/attach?stdin=1", "SPDY/3.1").as_bytes())
+        .expect("sent");
     let mut stream = BufReader::new(stream);
     assert!(rest_of_head(&mut stream).starts_with("HTTP/1.1 101"));
     world.stop();
@@ -259,18 +306,23 @@ fn pods_and_services_are_proxied() {
         write!(stream, "HTTP/1.1 {code}\r\n{headers}Content-Length: {}\r\n\r\n{body}", body.len()).expect("sent");
     });
     let world = World::start(backend.port());
-    world.create("/api/v1/namespaces/default/services", &json!({
-        "metadata": {"name": "s"}, "spec": {"ports": [{"name": "web", "port": 8080, "targetPort": 80}]},
-    }));
-    let slice = |address: &str, name: &str| json!({
-        "metadata": {"name": name, "labels": {"kubernetes.io/service-name": "s"}},
-        "addressType": "IPv4",
-        "ports": [{"name": "web", "port": 80}],
-        "endpoints": [{
-            "addresses": [address],
-            "targetRef": {"kind": "Pod", "namespace": "default", "name": "p"},
-        }],
-    });
+    world.create(
+        "/api/v1/namespaces/default/services",
+        &json!({
+            "metadata": {"name": "s"}, "spec": {"ports": [{"name": "web", "port": 8080, "targetPort": 80}]},
+        }),
+    );
+    let slice = |address: &str, name: &str| {
+        json!({
+            "metadata": {"name": name, "labels": {"kubernetes.io/service-name": "s"}},
+            "addressType": "IPv4",
+            "ports": [{"name": "web", "port": 80}],
+            "endpoints": [{
+                "addresses": [address],
+                "targetRef": {"kind": "Pod", "namespace": "default", "name": "p"},
+            }],
+        })
+    };
     let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
     world.create(slices, &slice("10.9.9.9", "not-the-pods"));
     let service = "/api/v1/namespaces/default/services/s:web/proxy";
@@ -278,7 +330,8 @@ fn pods_and_services_are_proxied() {
     assert_eq!(none["message"], "no endpoints available for service \"s:web\"");
     world.create(slices, &slice(POD_ADDRESS, "the-pods"));
 
-    for base in ["/api/v1/namespaces/default/pods/p/proxy", service, "/api/v1/namespaces/default/services/s:8080/proxy"] {
+    for base in ["/api/v1/namespaces/default/pods/p/proxy", service, "/api/v1/namespaces/default/services/s:8080/proxy"]
+    {
         let mut client = world.client();
         let answer = client.get(&format!("{base}/a/?q=%20")).expect("an answer");
         answer.expect_text(&format!("GET /a/?q=%20 {base}/a/ 0"));
@@ -346,7 +399,8 @@ fn watches_over_websockets() {
 
 #[test]
 fn a_websocket_may_bring_its_token_as_a_protocol() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
     let mut builder = Builder::new(Arc::new(MemoryStore::new()));
     builder.authenticator = Authenticator::new(false);
     builder.authenticator.token_file = Some(TokenFile::parse("secret,admin,1").expect("a token"));

@@ -79,8 +79,9 @@ mod tests {
 
     #[test]
     fn a_token_is_taken_out_of_the_protocols() {
-        // (offered, token, what is left of the offer)
-        let rows: [(&'static str, Result<Option<&str>, InvalidToken>, &str); 5] = [
+        /// Offered, token, what is left of the offer.
+        type Row = (&'static str, Result<Option<&'static str>, InvalidToken>, &'static str);
+        let rows: [Row; 5] = [
             ("v5.channel.k8s.io", Ok(None), "v5.channel.k8s.io"),
             ("base64url.bearer.authorization.k8s.io.YWRtaW4, a, b", Ok(Some("Bearer admin")), "a,b"),
             ("base64url.bearer.authorization.k8s.io.YWRtaW4", Err(InvalidToken), ""),

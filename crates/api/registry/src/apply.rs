@@ -81,7 +81,7 @@ impl Registry {
             Some(merged) => {
                 json::conform(place.schema, merged.clone(), Strictness::Ignore)
                     .map_err(|error| {
-                        let subject = place.subject(&merged);
+                        let subject = place.subject(config);
                         let kind = place.gvk();
                         let why = format!("unable to convert unstructured object to {kind}: {error}");
                         Status::unexplained(format!(

@@ -2,7 +2,12 @@
 //!
 //! Rules judge typed views and never change anything; where they run and in which order is the plan's matter.
 
+pub mod coordination;
 pub mod core;
+pub mod discovery;
+pub mod networking;
+pub mod node;
+pub mod scheduling;
 mod outcomes;
 pub mod shared;
 
@@ -12,7 +17,15 @@ use pintle_validation::{Group, Rulebook};
 use std::sync::LazyLock;
 
 /// The groups that have rules beyond tags.
-static GROUPS: &[&Group] = &[&crate::core::GROUP];
+static GROUPS: &[&Group] = &[
+    &crate::core::GROUP,
+    &crate::core::cluster::GROUP,
+    &crate::coordination::GROUP,
+    &crate::discovery::GROUP,
+    &crate::networking::GROUP,
+    &crate::node::GROUP,
+    &crate::scheduling::GROUP,
+];
 
 /// The rules of all built-in kinds.
 pub fn rulebook() -> &'static Rulebook {

@@ -37,6 +37,20 @@ fn path_no_backsteps(path: &str) -> Option<&'static str> {
     path.split('/').any(|part| part == "..").then_some("must not contain '..'")
 }
 
+fn relative_path(path: &str) -> Vec<&'static str> {
+    let absolute = path.starts_with('/').then_some("must be a relative path");
+    absolute.into_iter().chain(path_no_backsteps(path)).collect()
+}
+
+fn unreserved_path(path: &str) -> Vec<&'static str> {
+    let mut messages = relative_path(path);
+    // A first name that is two dots and no more goes up, and is told so already.
+    if path.starts_with("..") && !path.starts_with("../") {
+        messages.push("must not start with '..'");
+    }
+    messages
+}
+
 /// All formats.
 pub static FORMATS: &[Format] = &[
     texts!("k8s-short-name", "A DNS label in lower case, limits worded in bytes.", names::short_name),
@@ -87,7 +101,11 @@ pub static FORMATS: &[Format] = &[
             _ => vec!["must be a number between 0 and 0777 (octal), both inclusive".to_owned()],
         },
     },
-    texts!("relaxed-env-var-name", "The name of an environment variable, printable ASCII.", names::relaxed_env_var_name),
+    texts!(
+        "relaxed-env-var-name",
+        "The name of an environment variable, printable ASCII.",
+        names::relaxed_env_var_name
+    ),
     texts!("path-no-backsteps", "A path that never goes up.", path_no_backsteps),
     texts!("legacy-ip", "An IP address in any form that was ever right.", |text| names::ip::ip_legacy(text, false)),
     texts!("strict-legacy-ip", "An IP address without leading zeros.", |text| names::ip::ip_legacy(text, true)),
@@ -143,6 +161,29 @@ pub static FORMATS: &[Format] = &[
             _ => vec!["must be greater than or equal to zero".to_owned()],
         },
     },
+    Format {
+        name: "byte",
+        origin: "format=byte",
+        doc: "A number that eight bits hold.",
+        judge: |value| in_range(value, 0, 255),
+    },
+    Format {
+        name: "disk-partition",
+        origin: "format=disk-partition",
+        doc: "The number of a partition of a disk; 0 stands for the whole disk.",
+        judge: |value| match value.as_i64().unwrap_or_default() {
+            0..=255 => Vec::new(),
+            _ => vec!["must be between 1 and 255, inclusive".to_owned()],
+        },
+    },
+    texts!("relative-path", "A path below another, which never goes up.", relative_path),
+    texts!("unreserved-path", "A path below another, whose first name does not begin with two dots.", unreserved_path),
+    texts!("csi-driver-name", "The name of a CSI driver, in either case.", |text: &str| {
+        names::dns1123_subdomain(&text.to_lowercase())
+    }),
+    texts!("qualified-name-caseless", "A name with a prefix or without, in either case.", |text: &str| {
+        names::label_key(&text.to_lowercase())
+    }),
 ];
 
 /// The number of a percentage.

@@ -66,7 +66,8 @@ impl FieldPath<'_> {
 
 impl fmt::Display for FieldPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(f).map(drop)
+        // The reference prints the path without a name, which is the object itself, as an empty index.
+        if self.write(f)? { Ok(()) } else { f.write_str("[]") }
     }
 }
 
@@ -82,5 +83,6 @@ mod tests {
         assert_eq!(first.child("name").to_string(), "spec.containers[0].name");
         assert_eq!(spec.child("nodeSelector").key("a/b").to_string(), "spec.nodeSelector[a/b]");
         assert_eq!(FieldPath::ROOT.child("data").to_string(), "data");
+        assert_eq!(FieldPath::ROOT.to_string(), "[]");
     }
 }

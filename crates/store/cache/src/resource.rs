@@ -154,7 +154,7 @@ impl State {
     }
 
     fn new_events(&self, after: Revision) -> impl Iterator<Item = &Arc<Event>> {
-        self.events.focus().narrow(self.after(after)..).into_iter()
+        (self.after(after)..self.events.len()).map_while(|index| self.events.get(index))
     }
 
     fn put(&mut self, object: Arc<Object>, history: bool) {

@@ -19,7 +19,7 @@ pub struct StorageClass {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Driver that creates volumes of this class.
-    #[k8s(proto = 2, published = required, always)]
+    #[k8s(proto = 2, required, format = "qualified-name-caseless", always)]
     pub provisioner: String,
     /// Driver-specific settings used for creating volumes; immutable.
     #[k8s(proto = 3, optional)]
@@ -34,7 +34,7 @@ pub struct StorageClass {
     #[k8s(proto = 6, optional)]
     pub allow_volume_expansion: Option<bool>,
     /// When volumes are created and bound; Immediate when unset.
-    #[k8s(proto = 7, optional, default = "Immediate")]
+    #[k8s(proto = 7, default = "Immediate", required, enum, published = optional)]
     pub volume_binding_mode: Option<VolumeBindingMode>,
     /// Restricts in which topology segments volumes may be created.
     #[k8s(proto = 8, optional, list_type = atomic)]
@@ -101,13 +101,13 @@ pub struct VolumeAttachmentList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct VolumeAttachmentSpec {
     /// Driver that performs the attach, as named by itself.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, required, max_bytes = 63, format = "csi-driver-name", always)]
     pub attacher: String,
     /// Volume to attach.
     #[k8s(proto = 2, always)]
     pub source: VolumeAttachmentSource,
     /// Node the volume is attached to.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, format = "dns1123-subdomain")]
     pub node_name: String,
 }
 
@@ -183,6 +183,7 @@ pub struct CSIDriverList {
 
 /// How Kubernetes should treat volumes of a CSI driver.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("fsGroupPolicy"))]
 pub struct CSIDriverSpec {
     /// Whether volumes have to be attached before mounting; true when unset.
     #[k8s(proto = 1, optional, default = true)]
@@ -197,7 +198,7 @@ pub struct CSIDriverSpec {
     #[k8s(proto = 4, optional, gate = "CSIStorageCapacity", default = false)]
     pub storage_capacity: Option<bool>,
     /// When ownership and permissions of a volume follow the pod's fsGroup.
-    #[k8s(proto = 5, optional, default = "ReadWriteOnceWithFSType")]
+    #[k8s(proto = 5, optional, default = "ReadWriteOnceWithFSType", enum)]
     pub fs_group_policy: Option<FSGroupPolicy>,
     /// Service account tokens the driver needs while mounting.
     #[k8s(proto = 6, optional, list_type = atomic)]
@@ -285,10 +286,10 @@ pub struct CSINodeSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CSINodeDriver {
     /// Name of the driver, as it reports itself.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, max_bytes = 63, format = "csi-driver-name")]
     pub name: String,
     /// What the driver calls this node.
-    #[k8s(proto = 2, name = "nodeID", always)]
+    #[k8s(proto = 2, name = "nodeID", always, required)]
     pub node_id: String,
     /// Node label keys the driver uses to express topology.
     #[k8s(proto = 3, optional, always, list_type = atomic)]
@@ -302,7 +303,7 @@ pub struct CSINodeDriver {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct VolumeNodeResources {
     /// Most distinct volumes usable at once; unlimited when unset.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, minimum = 0)]
     pub count: Option<i32>,
 }
 
@@ -333,7 +334,7 @@ pub struct CSIStorageCapacity {
     #[k8s(proto = 2, optional)]
     pub node_topology: Option<LabelSelector>,
     /// Storage class the figures are for.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, format = "dns1123-subdomain")]
     pub storage_class_name: String,
     /// Free space reported by the driver; unknown when unset.
     #[k8s(proto = 4, optional)]
@@ -367,7 +368,7 @@ pub struct VolumeAttributesClass {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// CSI driver understanding the parameters.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required, format = "qualified-name-caseless")]
     pub driver_name: String,
     /// Property values handed to the driver; immutable, up to 512 entries.
     #[k8s(proto = 3)]

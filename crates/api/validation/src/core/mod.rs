@@ -2,9 +2,15 @@
 //!
 //! One file for each kind or family of types; this one is the table.
 
+pub mod cluster;
 pub mod config_map;
+pub mod endpoints;
+pub mod event;
+pub mod namespace;
+pub mod node;
 pub mod pod_template;
 pub mod replication_controller;
+pub mod service;
 
 use pintle_schema::ApiType;
 use pintle_types::core::v1::{ConfigMap, PodTemplateSpec, ReplicationControllerSpec, ReplicationControllerStatus};

@@ -174,27 +174,30 @@ fn is_feature_name(name: &str) -> bool {
 fn pod_cidrs(spec: At<'_, NodeSpec>, cx: &mut Cx<'_>) {
     let cidrs = items(spec.new.field(NodeSpec::POD_CIDRS));
     let path = spec.path.to(NodeSpec::POD_CIDRS);
-    let text = |cidr: &Value| cidr.as_str().map(str::to_owned).unwrap_or_default();
     for (at, cidr) in cidrs.iter().enumerate() {
-        legacy_cidr(&text(cidr), &path.index(at), cx);
+        legacy_cidr(text_of(cidr), &path.index(at), cx);
     }
     if cidrs.len() < 2 {
         return;
     }
-    let wrong = cidrs.iter().position(|cidr| ip::parse_cidr_sloppy(&text(cidr)).is_none());
-    if let Some(at) = wrong {
-        let cidr = cidrs.get(at).map(text).unwrap_or_default();
+    let wrong = cidrs.iter().enumerate().find(|(_, cidr)| ip::parse_cidr_sloppy(text_of(cidr)).is_none());
+    if let Some((at, cidr)) = wrong {
+        let cidr = text_of(cidr);
         let detail = format!(
             "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{at}]: <nil> (invalid CIDR address: {cidr})"
         );
         cx.errors.push(ErrorKind::Internal, path, None, detail);
     }
-    let is_v4 = |cidr: &Value| ip::parse_cidr_sloppy(&text(cidr)).map(|cidr| cidr.address.is_ipv4());
+    let is_v4 = |cidr: &Value| ip::parse_cidr_sloppy(text_of(cidr)).map(|cidr| cidr.address.is_ipv4());
     let has = |v4| cidrs.iter().any(|cidr| is_v4(cidr) == Some(v4));
     if wrong.is_some() || cidrs.len() > 2 || !(has(true) && has(false)) {
         let all = spec.new.field(NodeSpec::POD_CIDRS).value().clone();
         cx.errors.invalid(path, all, "may specify no more than one CIDR for each IP family");
     }
+}
+
+fn text_of(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }
 
 fn addresses(node: At<'_, Node>, cx: &mut Cx<'_>) {

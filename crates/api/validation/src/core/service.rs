@@ -1,7 +1,7 @@
 //! Rules of Service: its ports, what its type allows, how it is reached, and what its load balancer may report.
 
 use crate::shared::{
-    Repeats, STRICT_ADDRESSES, dns_name_of_host, invalid_each, items, labels, legacy_cidr, legacy_ip, text_in,
+    Repeats, dns_name_of_host, invalid_each, items, legacy_cidr, legacy_ip, text_in,
 };
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Value, View};
@@ -11,8 +11,6 @@ use pintle_types::core::v1::{
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath};
-use std::collections::BTreeMap;
-use std::net::IpAddr;
 
 /// The address of services that have none.
 const NONE: &str = "None";
@@ -110,11 +108,6 @@ pub fn port_names(ports: At<'_, Vec<ServicePort>>, cx: &mut Cx<'_>) {
             cx.errors.duplicate(path, name);
         }
     }
-}
-
-/// The selector's keys and values are those of labels.
-pub fn selector(selector: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
-    labels(selector, cx);
 }
 
 /// How long a client stays at its pod is said when clients stay, and only then.

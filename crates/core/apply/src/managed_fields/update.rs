@@ -30,7 +30,7 @@ impl Write<'_> {
         let mut managed = self.reconcile(managed)?;
         let changes = self.settle(live, new, &mut managed, None, true)?;
         let ignored = self.versions.ignored(self.api_version);
-        let taken = strip_meta(ignored.strip(changes.modified.union(&changes.added).difference(&changes.removed)));
+        let taken = strip_meta(ignored.strip(changes.modified.union(&changes.added)));
         if !taken.is_empty() {
             let mut entry = match managed.remove(&writer) {
                 Some(mut former) => {

@@ -10,7 +10,7 @@ use super::{LocalObjectReference, SecretReference};
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CinderVolumeSource {
     /// Identifier of the volume in Cinder.
-    #[k8s(proto = 1, name = "volumeID", always)]
+    #[k8s(proto = 1, name = "volumeID", always, required)]
     pub volume_id: String,
     /// Filesystem on the volume, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 2, optional)]
@@ -19,7 +19,7 @@ pub struct CinderVolumeSource {
     #[k8s(proto = 3, optional)]
     pub read_only: bool,
     /// Secret in the pod's namespace with the parameters for connecting to OpenStack.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, subfield(name)(required))]
     pub secret_ref: Option<LocalObjectReference>,
 }
 
@@ -27,7 +27,7 @@ pub struct CinderVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CinderPersistentVolumeSource {
     /// Identifier of the volume in Cinder.
-    #[k8s(proto = 1, name = "volumeID", always)]
+    #[k8s(proto = 1, name = "volumeID", always, required)]
     pub volume_id: String,
     /// Filesystem on the volume, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 2, optional)]
@@ -36,7 +36,7 @@ pub struct CinderPersistentVolumeSource {
     #[k8s(proto = 3, optional)]
     pub read_only: bool,
     /// Secret, given by name and namespace, with the parameters for connecting to OpenStack.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, subfield(name)(required), subfield(namespace)(required))]
     pub secret_ref: Option<SecretReference>,
 }
 
@@ -62,13 +62,13 @@ pub struct GCEPersistentDiskVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct AWSElasticBlockStoreVolumeSource {
     /// Identifier of the EBS volume in AWS.
-    #[k8s(proto = 1, name = "volumeID", always)]
+    #[k8s(proto = 1, name = "volumeID", always, required)]
     pub volume_id: String,
     /// Filesystem on the volume, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 2, optional)]
     pub fs_type: String,
     /// Number of the partition to mount; 0 or absent mounts the whole volume.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "disk-partition")]
     pub partition: i32,
     /// When true, the volume is mounted read-only; absent means false.
     #[k8s(proto = 4, optional)]
@@ -79,10 +79,10 @@ pub struct AWSElasticBlockStoreVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct AzureFileVolumeSource {
     /// Name of the Secret that holds the storage account name and key.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub secret_name: String,
     /// Name of the share.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub share_name: String,
     /// When true, the share is mounted read-only; absent means false.
     #[k8s(proto = 3, optional)]
@@ -93,10 +93,10 @@ pub struct AzureFileVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct AzureFilePersistentVolumeSource {
     /// Name of the Secret that holds the storage account name and key.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub secret_name: String,
     /// Name of the share.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub share_name: String,
     /// When true, the share is mounted read-only; absent means false.
     #[k8s(proto = 3, optional)]
@@ -110,7 +110,7 @@ pub struct AzureFilePersistentVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct VsphereVirtualDiskVolumeSource {
     /// Path of the VMDK file, including its datastore.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub volume_path: String,
     /// Filesystem on the disk, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 2, optional)]
@@ -127,7 +127,7 @@ pub struct VsphereVirtualDiskVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PhotonPersistentDiskVolumeSource {
     /// Identifier of the disk in Photon Controller.
-    #[k8s(proto = 1, name = "pdID", always)]
+    #[k8s(proto = 1, name = "pdID", always, required)]
     pub pd_id: String,
     /// Filesystem on the disk, such as ext4 or xfs; an empty value means ext4.
     #[k8s(proto = 2)]
@@ -164,13 +164,13 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct AzureDiskVolumeSource {
     /// Name of the disk in the storage account or resource group.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub disk_name: String,
     /// Full URI of the blob or resource of the disk.
-    #[k8s(proto = 2, name = "diskURI", always)]
+    #[k8s(proto = 2, name = "diskURI", always, required)]
     pub disk_uri: String,
     /// Host caching to use: None, ReadOnly or ReadWrite; defaults to ReadWrite.
-    #[k8s(proto = 3, optional, default = "ReadWrite")]
+    #[k8s(proto = 3, optional, default = "ReadWrite", enum)]
     pub caching_mode: Option<AzureDataDiskCachingMode>,
     /// Filesystem on the disk, such as xfs or ntfs; defaults to ext4.
     #[k8s(proto = 4, optional, default = "ext4")]
@@ -179,6 +179,6 @@ pub struct AzureDiskVolumeSource {
     #[k8s(proto = 5, optional, default = false)]
     pub read_only: Option<bool>,
     /// How the disk is stored: Shared, Dedicated or Managed; defaults to Shared.
-    #[k8s(proto = 6, default = "Shared")]
+    #[k8s(proto = 6, default = "Shared", enum)]
     pub kind: Option<AzureDataDiskKind>,
 }

@@ -12,10 +12,10 @@ use super::{LocalObjectReference, ObjectReference};
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct GlusterfsVolumeSource {
     /// Name of the Endpoints object listing the Gluster servers.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub endpoints: String,
     /// Name of the Gluster volume to mount.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub path: String,
     /// When true, the volume is mounted read-only; absent means false.
     #[k8s(proto = 3, optional)]
@@ -26,16 +26,16 @@ pub struct GlusterfsVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct GlusterfsPersistentVolumeSource {
     /// Name of the Endpoints object listing the Gluster servers.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub endpoints: String,
     /// Name of the Gluster volume to mount.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub path: String,
     /// When true, the volume is mounted read-only; absent means false.
     #[k8s(proto = 3, optional)]
     pub read_only: bool,
     /// Namespace of the Endpoints object; absent means the namespace of the bound claim.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, format = "dns1123-label")]
     pub endpoints_namespace: Option<String>,
 }
 
@@ -43,10 +43,10 @@ pub struct GlusterfsPersistentVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct RBDVolumeSource {
     /// Addresses of the Ceph monitors; at least one is needed.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(proto = 1, always, list_type = atomic, required)]
     pub monitors: Vec<String>,
     /// Name of the RADOS image.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub image: String,
     /// Filesystem on the image, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 3, optional)]
@@ -72,10 +72,10 @@ pub struct RBDVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct RBDPersistentVolumeSource {
     /// Addresses of the Ceph monitors; at least one is needed.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(proto = 1, always, list_type = atomic, required)]
     pub monitors: Vec<String>,
     /// Name of the RADOS image.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub image: String,
     /// Filesystem on the image, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 3, optional)]
@@ -102,7 +102,7 @@ pub struct RBDPersistentVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CephFSVolumeSource {
     /// Addresses of the Ceph monitors; at least one is needed.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(proto = 1, always, list_type = atomic, required)]
     pub monitors: Vec<String>,
     /// Directory within CephFS to mount as the root of the volume; absent means `/`.
     #[k8s(proto = 2, optional)]
@@ -137,7 +137,7 @@ pub struct SecretReference {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CephFSPersistentVolumeSource {
     /// Addresses of the Ceph monitors; at least one is needed.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(proto = 1, always, list_type = atomic, required)]
     pub monitors: Vec<String>,
     /// Directory within CephFS to mount as the root of the volume; absent means `/`.
     #[k8s(proto = 2, optional)]
@@ -175,7 +175,7 @@ pub struct QuobyteVolumeSource {
     #[k8s(proto = 1, always)]
     pub registry: String,
     /// Name of an existing Quobyte volume.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub volume: String,
     /// When true, the volume is mounted read-only; absent means false.
     #[k8s(proto = 3, optional)]
@@ -195,7 +195,7 @@ pub struct QuobyteVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct FlexPersistentVolumeSource {
     /// Name of the FlexVolume driver, usually in the form vendor/driver.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub driver: String,
     /// Filesystem to mount, such as ext4 or xfs; absent leaves the choice to the driver.
     #[k8s(proto = 2, optional)]
@@ -216,7 +216,7 @@ pub struct FlexPersistentVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct FlexVolumeSource {
     /// Name of the FlexVolume driver, usually in the form vendor/driver.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub driver: String,
     /// Filesystem to mount, such as ext4 or xfs; absent leaves the choice to the driver.
     #[k8s(proto = 2, optional)]
@@ -237,13 +237,13 @@ pub struct FlexVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ISCSIVolumeSource {
     /// Address of the iSCSI portal as host or host:port; the port is 3260 unless stated.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub target_portal: String,
     /// Qualified name of the iSCSI target.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub iqn: String,
     /// Number of the logical unit at the target.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, format = "byte")]
     pub lun: i32,
     /// Name of the iSCSI interface on the node, i.e. its transport; `default` selects plain TCP.
     #[k8s(proto = 4, optional, default = "default")]
@@ -276,13 +276,13 @@ pub struct ISCSIVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ISCSIPersistentVolumeSource {
     /// Address of the iSCSI portal as host or host:port; the port is 3260 unless stated.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub target_portal: String,
     /// Qualified name of the iSCSI target.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub iqn: String,
     /// Number of the logical unit at the target.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, format = "byte")]
     pub lun: i32,
     /// Name of the iSCSI interface on the node, i.e. its transport; `default` selects plain TCP.
     #[k8s(proto = 4, optional, default = "default")]
@@ -304,7 +304,7 @@ pub struct ISCSIPersistentVolumeSource {
     pub chap_auth_session: bool,
     /// Secret, given by name and namespace, with the CHAP credentials; needed when CHAP is switched
     /// on.
-    #[k8s(proto = 10, optional)]
+    #[k8s(proto = 10, optional, subfield(name)(required))]
     pub secret_ref: Option<SecretReference>,
     /// Initiator name to present to the target; a dedicated interface is created for it. Absent
     /// uses the name of the node.
@@ -336,7 +336,7 @@ pub struct FCVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PortworxVolumeSource {
     /// Identifier of the volume in Portworx.
-    #[k8s(proto = 1, name = "volumeID", always)]
+    #[k8s(proto = 1, name = "volumeID", always, required)]
     pub volume_id: String,
     /// Filesystem on the volume, such as xfs; an empty value means ext4.
     #[k8s(proto = 2)]
@@ -350,10 +350,10 @@ pub struct PortworxVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ScaleIOVolumeSource {
     /// Where the ScaleIO gateway with its REST API can be reached.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub gateway: String,
     /// ScaleIO storage system that owns the volume.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub system: String,
     /// Secret in the pod's namespace with the ScaleIO user and password; logging in is impossible
     /// without it.
@@ -372,7 +372,7 @@ pub struct ScaleIOVolumeSource {
     #[k8s(proto = 7, optional, default = "ThinProvisioned")]
     pub storage_mode: String,
     /// Name of a volume that already exists in ScaleIO.
-    #[k8s(proto = 8)]
+    #[k8s(proto = 8, required, published = optional)]
     pub volume_name: String,
     /// Filesystem on the volume, such as ext4; defaults to xfs.
     #[k8s(proto = 9, optional, default = "xfs")]
@@ -386,10 +386,10 @@ pub struct ScaleIOVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ScaleIOPersistentVolumeSource {
     /// Where the ScaleIO gateway with its REST API can be reached.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub gateway: String,
     /// ScaleIO storage system that owns the volume.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub system: String,
     /// Secret, given by name and namespace, with the ScaleIO user and password; logging in is
     /// impossible without it.
@@ -408,7 +408,7 @@ pub struct ScaleIOPersistentVolumeSource {
     #[k8s(proto = 7, optional, default = "ThinProvisioned")]
     pub storage_mode: String,
     /// Name of a volume that already exists in ScaleIO.
-    #[k8s(proto = 8)]
+    #[k8s(proto = 8, required, published = optional)]
     pub volume_name: String,
     /// Filesystem on the volume, such as ext4; defaults to xfs.
     #[k8s(proto = 9, optional, default = "xfs")]
@@ -422,11 +422,11 @@ pub struct ScaleIOPersistentVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct StorageOSVolumeSource {
     /// Name of the volume, unique within its StorageOS namespace.
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, required, format = "dns1123-label", published = optional)]
     pub volume_name: String,
     /// StorageOS namespace of the volume; absent means one named like the pod's namespace,
     /// `default` the StorageOS default.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "dns1123-label")]
     pub volume_namespace: String,
     /// Filesystem on the volume, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 3, optional)]
@@ -436,7 +436,7 @@ pub struct StorageOSVolumeSource {
     pub read_only: bool,
     /// Secret in the pod's namespace with the StorageOS API credentials; absent means default
     /// credentials are tried.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, subfield(name)(required))]
     pub secret_ref: Option<LocalObjectReference>,
 }
 
@@ -444,11 +444,11 @@ pub struct StorageOSVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct StorageOSPersistentVolumeSource {
     /// Name of the volume, unique within its StorageOS namespace.
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, required, format = "dns1123-label", published = optional)]
     pub volume_name: String,
     /// StorageOS namespace of the volume; absent means one named like the pod's namespace,
     /// `default` the StorageOS default.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "dns1123-label")]
     pub volume_namespace: String,
     /// Filesystem on the volume, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 3, optional)]
@@ -458,6 +458,6 @@ pub struct StorageOSPersistentVolumeSource {
     pub read_only: bool,
     /// Reference to the Secret with the StorageOS API credentials; absent means default credentials
     /// are tried.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, subfield(name)(required), subfield(namespace)(required))]
     pub secret_ref: Option<ObjectReference>,
 }

@@ -30,6 +30,7 @@ pub struct PersistentVolume {
 
 /// Properties of a persistent volume: its backend, size, access rules and the claim it belongs to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("accessModes", "capacity", "persistentVolumeReclaimPolicy", "nodeAffinity"))]
 pub struct PersistentVolumeSpec {
     /// Amount of storage the volume offers, given under the resource name `storage`.
     #[k8s(proto = 1, optional)]
@@ -39,7 +40,7 @@ pub struct PersistentVolumeSpec {
     pub persistent_volume_source: PersistentVolumeSource,
     /// All ways in which this volume can be mounted; a claim binds only if the modes it requests
     /// are among them.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(proto = 3, list_type = atomic, required, published = optional)]
     pub access_modes: Vec<PersistentVolumeAccessMode>,
     /// Claim this volume is bound to or reserved for. Absent while the volume may be taken by any
     /// matching claim.
@@ -51,7 +52,7 @@ pub struct PersistentVolumeSpec {
     pub persistent_volume_reclaim_policy: PersistentVolumeReclaimPolicy,
     /// Storage class this volume belongs to; empty means that it belongs to none and only binds to
     /// claims that ask for none.
-    #[k8s(proto = 6, optional)]
+    #[k8s(proto = 6, optional, format = "dns1123-subdomain")]
     pub storage_class_name: String,
     /// Extra options handed to the mount command, such as `ro` or `soft`. They are not checked
     /// here; a wrong one makes mounting fail.
@@ -59,7 +60,7 @@ pub struct PersistentVolumeSpec {
     pub mount_options: Vec<String>,
     /// Whether the volume is handed out with a filesystem or as a raw block device; defaults to
     /// Filesystem.
-    #[k8s(proto = 8, optional)]
+    #[k8s(proto = 8, optional, enum)]
     pub volume_mode: Option<PersistentVolumeMode>,
     /// Restricts the nodes from which the volume is reachable; pods using it are scheduled only
     /// there. Absent means any node.
@@ -75,7 +76,7 @@ pub struct PersistentVolumeSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct VolumeNodeAffinity {
     /// Node selector that a node has to satisfy before the volume can be used on it.
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, required = "must specify required node constraints", published = optional)]
     pub required: Option<NodeSelector>,
 }
 
@@ -167,9 +168,10 @@ pub struct PersistentVolumeClaimList {
 
 /// What a claim asks of the storage it is to be bound to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("accessModes", "selector", "resources", "storageClassName", "volumeMode"))]
 pub struct PersistentVolumeClaimSpec {
     /// Ways in which the volume has to be mountable; at least one is needed.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, list_type = atomic, required = "at least 1 access mode is required", published = optional)]
     pub access_modes: Vec<PersistentVolumeAccessMode>,
     /// Label query narrowing the existing volumes that may be bound; dynamic provisioning usually
     /// refuses claims that use it.
@@ -188,7 +190,7 @@ pub struct PersistentVolumeClaimSpec {
     #[k8s(proto = 5, optional)]
     pub storage_class_name: Option<String>,
     /// Whether a filesystem or a raw block device is wanted; defaults to Filesystem.
-    #[k8s(proto = 6, optional, default = "Filesystem")]
+    #[k8s(proto = 6, optional, default = "Filesystem", enum)]
     pub volume_mode: Option<PersistentVolumeMode>,
     /// Object of this namespace to prefill the volume from: a VolumeSnapshot, another claim, or a
     /// custom populator object. Kept equal to dataSourceRef where possible.

@@ -11,9 +11,10 @@ use crate::meta::v1::LabelSelector;
 
 /// Presents a Secret as a directory with one file per key, held in memory on the node.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("secretName", "defaultMode"))]
 pub struct SecretVolumeSource {
     /// Name of the Secret, in the namespace of the pod.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, required, published = optional)]
     pub secret_name: String,
     /// Keys to include and the paths they get. Absent includes all keys; naming a missing key
     /// blocks the pod unless `optional` is set.
@@ -21,7 +22,7 @@ pub struct SecretVolumeSource {
     pub items: Vec<KeyToPath>,
     /// Permission bits of the files created, 0 to 0777, in JSON as a decimal number; defaults to
     /// 0644.
-    #[k8s(proto = 3, optional, default = 420)]
+    #[k8s(proto = 3, optional, default = 420, format = "file-mode")]
     pub default_mode: Option<i32>,
     /// When true, the pod may start although the Secret or one of the listed keys does not exist.
     #[k8s(proto = 4, optional)]
@@ -45,6 +46,7 @@ pub struct SecretProjection {
 
 /// Presents a ConfigMap as a directory with one file per key.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("defaultMode"))]
 pub struct ConfigMapVolumeSource {
     /// Points to an object in the same namespace, whose type is known from context.
     #[k8s(inline, proto = 1)]
@@ -55,7 +57,7 @@ pub struct ConfigMapVolumeSource {
     pub items: Vec<KeyToPath>,
     /// Permission bits of the files created, 0 to 0777, in JSON as a decimal number; defaults to
     /// 0644.
-    #[k8s(proto = 3, optional, default = 420)]
+    #[k8s(proto = 3, optional, default = 420, format = "file-mode")]
     pub default_mode: Option<i32>,
     /// When true, the pod may start although the ConfigMap or one of the listed keys does not
     /// exist.
@@ -152,13 +154,14 @@ pub struct PodCertificateProjection {
 
 /// Merges several data sources into a single directory.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("defaultMode"))]
 pub struct ProjectedVolumeSource {
     /// Parts that make up the directory; each entry states exactly one kind of source.
     #[k8s(proto = 1, optional, always, list_type = atomic)]
     pub sources: Vec<VolumeProjection>,
     /// Permission bits of the files created, 0 to 0777, in JSON as a decimal number; defaults to
     /// 0644.
-    #[k8s(proto = 2, optional, default = 420)]
+    #[k8s(proto = 2, optional, default = 420, format = "file-mode")]
     pub default_mode: Option<i32>,
 }
 
@@ -189,14 +192,14 @@ pub struct VolumeProjection {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct KeyToPath {
     /// Key whose value is written.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub key: String,
     /// Where to write it, relative to the volume root; absolute paths and `..` are refused.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required, format = "unreserved-path")]
     pub path: String,
     /// Permission bits of this file, 0 to 0777, in JSON as a decimal number; absent means the
     /// default mode of the volume.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "file-mode")]
     pub mode: Option<i32>,
 }
 
@@ -204,11 +207,11 @@ pub struct KeyToPath {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DownwardAPIVolumeSource {
     /// Files to provide.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, optional, list_type = atomic, opaque_type)]
     pub items: Vec<DownwardAPIVolumeFile>,
     /// Permission bits for files that set none of their own, 0 to 0777 octal (511 decimal);
     /// defaults to 0644. JSON takes decimal only.
-    #[k8s(proto = 2, optional, default = 420)]
+    #[k8s(proto = 2, optional, default = 420, format = "file-mode")]
     pub default_mode: Option<i32>,
 }
 
@@ -235,6 +238,6 @@ pub struct DownwardAPIVolumeFile {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DownwardAPIProjection {
     /// Files to provide.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, optional, list_type = atomic, opaque_type)]
     pub items: Vec<DownwardAPIVolumeFile>,
 }

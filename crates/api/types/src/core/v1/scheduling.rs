@@ -72,12 +72,13 @@ pub struct TopologySelectorTerm {
 
 /// Requires a topology label to have one of several values.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("values"))]
 pub struct TopologySelectorLabelRequirement {
     /// Topology label key, for example topology.kubernetes.io/zone.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "k8s-label-key")]
     pub key: String,
     /// Values accepted, of which one has to match.
-    #[k8s(proto = 2, always, list_type = atomic)]
+    #[k8s(proto = 2, always, list_type = atomic, required, unique)]
     pub values: Vec<String>,
 }
 

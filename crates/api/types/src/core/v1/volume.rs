@@ -140,7 +140,7 @@ pub struct VolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PersistentVolumeClaimVolumeSource {
     /// Name of the claim to use; it must live in the same namespace as the pod.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub claim_name: String,
     /// When true, every mount of this volume is read-only; absent means false.
     #[k8s(proto = 2, optional)]
@@ -262,11 +262,11 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct HostPathVolumeSource {
     /// Absolute location on the node; symbolic links are followed.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, format = "path-no-backsteps")]
     pub path: String,
     /// Check made on the path before mounting, for example Directory or FileOrCreate; the default
     /// empty string means no check.
-    #[k8s(proto = 2, optional, default = "")]
+    #[k8s(proto = 2, optional, default = "", enum)]
     pub r#type: Option<HostPathType>,
 }
 
@@ -301,14 +301,14 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct GitRepoVolumeSource {
     /// URL of the git repository to clone.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub repository: String,
     /// Commit to check out; absent means the head of the default branch.
     #[k8s(proto = 2, optional)]
     pub revision: String,
     /// Subdirectory to clone into, without `..`; `.` clones into the volume root, absent uses a
     /// directory named after the repository.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "relative-path")]
     pub directory: String,
 }
 
@@ -316,10 +316,10 @@ pub struct GitRepoVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct NFSVolumeSource {
     /// Host name or IP address of the NFS server.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub server: String,
     /// Absolute path of the exported directory on the server.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub path: String,
     /// When true, the export is mounted read-only; absent means false.
     #[k8s(proto = 3, optional)]
@@ -330,7 +330,7 @@ pub struct NFSVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LocalVolumeSource {
     /// Location on the node of the directory or block device.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, format = "path-no-backsteps")]
     pub path: String,
     /// Filesystem to use when the path is a block device; absent lets the node detect or choose
     /// one.
@@ -340,13 +340,14 @@ pub struct LocalVolumeSource {
 
 /// A persistent volume managed by a Container Storage Interface driver.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("driver", "volumeHandle", "controllerPublishSecretRef", "controllerExpandSecretRef"))]
 pub struct CSIPersistentVolumeSource {
     /// Name of the CSI driver responsible for the volume.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, max_bytes = 63, format = "csi-driver-name")]
     pub driver: String,
     /// Identifier the driver gave to the volume when it was created; it is sent along with every
     /// later call.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required)]
     pub volume_handle: String,
     /// When true, the volume is published to nodes as read-only; absent means false.
     #[k8s(proto = 3, optional)]
@@ -359,19 +360,19 @@ pub struct CSIPersistentVolumeSource {
     #[k8s(proto = 5, optional)]
     pub volume_attributes: BTreeMap<String, String>,
     /// Secret handed to the driver when the volume is attached to or detached from a node.
-    #[k8s(proto = 6, optional)]
+    #[k8s(proto = 6, optional, subfield(name)(required, format = "dns1123-subdomain"), subfield(namespace)(required, format = "dns1123-label"))]
     pub controller_publish_secret_ref: Option<SecretReference>,
     /// Secret handed to the driver when the volume is first prepared on a node.
     #[k8s(proto = 7, optional)]
     pub node_stage_secret_ref: Option<SecretReference>,
     /// Secret handed to the driver when the volume is made available to a pod on a node.
-    #[k8s(proto = 8, optional)]
+    #[k8s(proto = 8, optional, subfield(name)(required, format = "dns1123-subdomain"), subfield(namespace)(required, format = "dns1123-label"))]
     pub node_publish_secret_ref: Option<SecretReference>,
     /// Secret handed to the driver when the storage controller expands the volume.
-    #[k8s(proto = 9, optional)]
+    #[k8s(proto = 9, optional, subfield(name)(required, format = "dns1123-subdomain"), subfield(namespace)(required, format = "dns1123-label"))]
     pub controller_expand_secret_ref: Option<SecretReference>,
     /// Secret handed to the driver when the volume is expanded on a node.
-    #[k8s(proto = 10, optional)]
+    #[k8s(proto = 10, optional, subfield(name)(required, format = "dns1123-subdomain"), subfield(namespace)(required, format = "dns1123-label"))]
     pub node_expand_secret_ref: Option<SecretReference>,
 }
 
@@ -379,7 +380,7 @@ pub struct CSIPersistentVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CSIVolumeSource {
     /// Name of the CSI driver responsible; it must be registered for ephemeral use.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, max_bytes = 63, format = "csi-driver-name")]
     pub driver: String,
     /// When true, the volume is mounted read-only; absent means false.
     #[k8s(proto = 2, optional)]
@@ -392,7 +393,7 @@ pub struct CSIVolumeSource {
     pub volume_attributes: BTreeMap<String, String>,
     /// Secret in the pod's namespace whose entire contents are handed to the driver on mounting and
     /// unmounting.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, subfield(name)(required))]
     pub node_publish_secret_ref: Option<LocalObjectReference>,
 }
 
@@ -402,7 +403,7 @@ pub struct CSIVolumeSource {
 pub struct EphemeralVolumeSource {
     /// Blueprint of the claim, which is named after pod and volume joined by a hyphen; an unrelated
     /// claim of that name blocks the pod.
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, required, published = optional)]
     pub volume_claim_template: Option<PersistentVolumeClaimTemplate>,
 }
 
@@ -414,6 +415,6 @@ pub struct ImageVolumeSource {
     pub reference: String,
     /// When it is pulled: "Always", "IfNotPresent" or "Never". Defaults to "Always" for the tag
     /// "latest", otherwise to "IfNotPresent".
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, required, enum, published = optional)]
     pub pull_policy: PullPolicy,
 }

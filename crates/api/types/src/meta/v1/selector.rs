@@ -23,14 +23,14 @@ pub struct LabelSelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LabelSelectorRequirement {
     /// Label key the condition looks at.
-    #[k8s(proto = 1, always, format = "k8s-label-key")]
+    #[k8s(proto = 1, always)]
     pub key: String,
     /// How the label is compared: "In", "NotIn", "Exists" or "DoesNotExist".
     #[k8s(proto = 2, always)]
     pub operator: LabelSelectorOperator,
     /// Values to compare with; needed for "In" and "NotIn", and must be empty for the other
     /// operators.
-    #[k8s(proto = 3, optional, list_type = atomic, each_val(format = "k8s-label-value"))]
+    #[k8s(proto = 3, optional, list_type = atomic)]
     pub values: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ mod handlers;
 mod mounts;
 mod platform;
 mod resize;
-mod resources;
+pub(crate) mod resources;
 mod scheduling;
 mod security;
 mod spec;

@@ -1,0 +1,112 @@
+//! Rules of StatefulSet.
+
+use super::workload;
+use crate::shared::at_most;
+use pintle_types::apps::v1::{
+    PodManagementPolicyType, RollingUpdateStatefulSetStrategy, StatefulSet,
+    StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec, StatefulSetStatus, StatefulSetUpdateStrategy,
+};
+use pintle_types::core::v1::PodTemplateSpec;
+use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
+use pintle_validation::{At, Cx, metadata as general, same_at};
+
+/// It selects by something that can be selected by.
+pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut Cx<'_>) {
+    workload::selector(selector, "statefulset", Some(""), cx);
+}
+
+/// It selects the pods that it makes.
+pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+    let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
+    workload::labels_match(spec.field(StatefulSetSpec::SELECTOR), template, cx);
+}
+
+/// Its pods run until it removes them. What they are labeled with is judged once more, with the template's own path.
+pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+    let metadata = template.new.field(PodTemplateSpec::METADATA);
+    let labels = template.path.to(ObjectMeta::LABELS).to_string();
+    general::validate_labels(Some(metadata.field(ObjectMeta::LABELS).value()), &labels, &mut cx.errors);
+    let annotations = template.path.to(ObjectMeta::ANNOTATIONS).to_string();
+    general::validate_annotations(Some(metadata.field(ObjectMeta::ANNOTATIONS).value()), &annotations, &mut cx.errors);
+    workload::pods_run_on(template, "StatefulSet", cx);
+}
+
+/// How pods are started is one of two ways.
+pub fn pod_management(policy: At<'_, PodManagementPolicyType>, cx: &mut Cx<'_>) {
+    match policy.new.value().as_str().unwrap_or_default() {
+        "" => cx.errors.required(policy.path, ""),
+        "OrderedReady" | "Parallel" => {}
+        other => cx.errors.invalid(policy.path, other, "must be 'OrderedReady' or 'Parallel'"),
+    }
+}
+
+/// Settings of a rolling update stand where there is one.
+pub fn strategy(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut Cx<'_>) {
+    let rolling = strategy.new.field(StatefulSetUpdateStrategy::ROLLING_UPDATE);
+    match strategy.new.field(StatefulSetUpdateStrategy::TYPE).value().as_str().unwrap_or_default() {
+        "" => cx.errors.required(strategy.path, ""),
+        "OnDelete" if rolling.is_set() => {
+            let path = strategy.path.to(StatefulSetUpdateStrategy::ROLLING_UPDATE);
+            cx.errors.invalid(path, rolling.value().clone(), "only allowed for updateStrategy 'RollingUpdate'");
+        }
+        "OnDelete" | "RollingUpdate" => {}
+        _ => {
+            let value = strategy.new.value().clone();
+            cx.errors.invalid(strategy.path, value, "must be 'RollingUpdate' or 'OnDelete'");
+        }
+    }
+}
+
+/// Pods cannot be replaced while none may be missing.
+pub fn rolling_update(update: At<'_, RollingUpdateStatefulSetStrategy>, cx: &mut Cx<'_>) {
+    let unavailable = update.new.field(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
+    if unavailable.is_set() && workload::is_none(unavailable) {
+        let path = update.path.to(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
+        cx.errors.invalid(path, unavailable.value().clone(), "cannot be 0");
+    }
+}
+
+/// Claims are kept or deleted.
+pub fn claim_retention(policy: At<'_, StatefulSetPersistentVolumeClaimRetentionPolicy>, cx: &mut Cx<'_>) {
+    type Policy = StatefulSetPersistentVolumeClaimRetentionPolicy;
+    for field in [Policy::WHEN_DELETED, Policy::WHEN_SCALED] {
+        let fate = policy.new.field(field).value().as_str().unwrap_or_default();
+        if !["Retain", "Delete"].contains(&fate) {
+            cx.errors.not_supported(policy.path.to(field), fate, &["Retain", "Delete"]);
+        }
+    }
+}
+
+/// What may not change once a set is made.
+const FIXED: [&str; 4] = [
+    StatefulSetSpec::SELECTOR.name(),
+    StatefulSetSpec::VOLUME_CLAIM_TEMPLATES.name(),
+    StatefulSetSpec::SERVICE_NAME.name(),
+    StatefulSetSpec::POD_MANAGEMENT_POLICY.name(),
+];
+
+/// Pods that exist keep their identity.
+pub fn what_is_fixed(spec: At<'_, StatefulSetSpec>, cx: &mut Cx<'_>) {
+    let Some(old) = spec.old else { return };
+    if FIXED.iter().any(|field| !same_at(spec.new.value(), old.value(), field)) {
+        let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
+                      'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \
+                      'minReadySeconds' are forbidden";
+        cx.errors.forbidden(spec.path, detail);
+    }
+}
+
+/// No part of the pods is more than all of them.
+pub fn counts(status: At<'_, StatefulSetStatus>, cx: &mut Cx<'_>) {
+    type Status = StatefulSetStatus;
+    let all = i64::from(status.new.field(Status::REPLICAS).get());
+    for field in [Status::READY_REPLICAS, Status::CURRENT_REPLICAS, Status::UPDATED_REPLICAS, Status::AVAILABLE_REPLICAS]
+    {
+        let part = i64::from(status.new.field(field).get());
+        at_most(part, all, &status.path.to(field), "cannot be greater than status.replicas", cx);
+    }
+    let ready = i64::from(status.new.field(Status::READY_REPLICAS).get());
+    let available = i64::from(status.new.field(Status::AVAILABLE_REPLICAS).get());
+    let path = status.path.to(Status::AVAILABLE_REPLICAS);
+    at_most(available, ready, &path, "cannot be greater than status.readyReplicas", cx);
+}

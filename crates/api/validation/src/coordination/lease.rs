@@ -1,0 +1,39 @@
+//! Rules of Lease.
+
+use crate::shared::invalid_each;
+use pintle_schema::names;
+use pintle_types::coordination::v1::{CoordinatedLeaseStrategy, LeaseSpec};
+use pintle_validation::{At, Cx, FieldPath};
+
+/// A lease is for some time.
+pub fn duration(seconds: At<'_, Option<i32>>, cx: &mut Cx<'_>) {
+    if let Some(number) = seconds.new.some().map(|seconds| seconds.get()).filter(|number| *number <= 0) {
+        cx.errors.invalid(seconds.path, number, "must be greater than 0");
+    }
+}
+
+/// How the holder is chosen, where it is.
+pub fn optional_strategy(strategy: At<'_, Option<CoordinatedLeaseStrategy>>, cx: &mut Cx<'_>) {
+    if let Some(name) = strategy.new.value().as_str() {
+        known_strategy(name, strategy.path, cx);
+    }
+}
+
+/// Strategies are known, or have a domain. The reference's path names the field twice.
+pub fn known_strategy(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let path = path.child("strategy");
+    if name.contains('/') {
+        invalid_each(name, names::label_key(name), &path, cx);
+    } else if name != CoordinatedLeaseStrategy::OLDEST_EMULATION_VERSION.as_str() {
+        cx.errors.not_supported(path, name, &["OldestEmulationVersion"]);
+    }
+}
+
+/// Whom a strategy would rather have needs a strategy.
+pub fn preferred_holder(spec: At<'_, LeaseSpec>, cx: &mut Cx<'_>) {
+    let text = |value: &pintle_schema::Value| !value.as_str().unwrap_or_default().is_empty();
+    if text(spec.new.field(LeaseSpec::PREFERRED_HOLDER).value()) && !text(spec.new.field(LeaseSpec::STRATEGY).value()) {
+        let detail = "may only be specified if `strategy` is defined";
+        cx.errors.forbidden(spec.path.to(LeaseSpec::PREFERRED_HOLDER), detail);
+    }
+}

@@ -1,0 +1,47 @@
+//! Rules of LeaseCandidate.
+
+use super::lease::known_strategy;
+use super::version::Version;
+use crate::shared::immutable;
+use pintle_types::coordination::v1::CoordinatedLeaseStrategy;
+use pintle_types::coordination::v1beta1::{LeaseCandidate, LeaseCandidateSpec};
+use pintle_validation::{At, Cx};
+
+/// A candidate stays with its lease.
+pub fn keeps_lease(candidate: At<'_, LeaseCandidate>, cx: &mut Cx<'_>) {
+    candidate.field(LeaseCandidate::SPEC, |spec| {
+        spec.field(LeaseCandidateSpec::LEASE_NAME, |lease| immutable(lease, cx));
+    });
+}
+
+/// Versions are semantic ones.
+pub fn version(version: At<'_, String>, cx: &mut Cx<'_>) {
+    let text = version.new.as_str();
+    if !text.is_empty() && Version::parse(text).is_none() {
+        cx.errors.invalid(version.path, text, "must be a valid semantic version");
+    }
+}
+
+/// A program acts as one that is not newer. What is no version counts as the oldest.
+pub fn not_older(binary: At<'_, String>, cx: &mut Cx<'_>) {
+    let spec = cx.root::<LeaseCandidate>().field(LeaseCandidate::SPEC);
+    let (text, emulated) = (binary.new.as_str(), spec.field(LeaseCandidateSpec::EMULATION_VERSION).as_str());
+    let version = |text| Version::parse(text).unwrap_or_default();
+    if !text.is_empty() && !emulated.is_empty() && version(text).is_older_than(&version(emulated)) {
+        cx.errors.invalid(binary.path, text, "must be greater than or equal to `emulationVersion`");
+    }
+}
+
+/// What a strategy needs to know is there.
+pub fn strategy(spec: At<'_, LeaseCandidateSpec>, cx: &mut Cx<'_>) {
+    type Spec = LeaseCandidateSpec;
+    let strategy = spec.new.field(Spec::STRATEGY).value().as_str().unwrap_or_default();
+    let emulated = Version::parse(spec.new.field(Spec::EMULATION_VERSION).as_str()).unwrap_or_default();
+    if strategy == CoordinatedLeaseStrategy::OLDEST_EMULATION_VERSION.as_str() && emulated.is_zero() {
+        let detail = "must be specified when `strategy` is 'OldestEmulationVersion'";
+        cx.errors.required(spec.path.to(Spec::EMULATION_VERSION), detail);
+    }
+    if !strategy.is_empty() {
+        known_strategy(strategy, &spec.path.to(Spec::STRATEGY), cx);
+    }
+}

@@ -1,0 +1,40 @@
+//! Rules of the coordination group that tags cannot say.
+
+pub mod lease;
+pub mod lease_candidate;
+mod version;
+
+use pintle_schema::ApiType;
+use pintle_types::coordination::v1::{Lease, LeaseSpec};
+use pintle_types::coordination::v1beta1::{LeaseCandidate, LeaseCandidateSpec};
+use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+
+/// The group's kinds whose steps are not the usual ones, and its rules.
+pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+
+static KINDS: &[KindRules] = &[
+    KindRules {
+        create: &[Step::PlainMetadata, Step::Rules],
+        update: &[Step::PlainMetadataUpdate, Step::Rules],
+        ..KindRules::of(Lease::schema)
+    },
+    KindRules {
+        create: &[Step::PlainMetadata, Step::Rules],
+        update: &[
+            Step::PlainMetadataUpdate,
+            Step::Rules,
+            step!(LeaseCandidate, lease_candidate::keeps_lease),
+        ],
+        ..KindRules::of(LeaseCandidate::schema)
+    },
+];
+
+static RULES: &[Hand] = &[
+    at_field!(LeaseSpec::LEASE_DURATION_SECONDS, lease::duration),
+    at_field!(LeaseSpec::STRATEGY, lease::optional_strategy),
+    at_type!(LeaseSpec, lease::preferred_holder, AFTER),
+    at_field!(LeaseCandidateSpec::EMULATION_VERSION, lease_candidate::version),
+    at_field!(LeaseCandidateSpec::BINARY_VERSION, lease_candidate::version),
+    at_field!(LeaseCandidateSpec::BINARY_VERSION, lease_candidate::not_older, ALWAYS),
+    at_type!(LeaseCandidateSpec, lease_candidate::strategy, AFTER),
+];

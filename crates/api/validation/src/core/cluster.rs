@@ -1,0 +1,61 @@
+//! The table of the core group's kinds that are about the cluster: services, endpoints, nodes, namespaces and events.
+
+use super::{endpoints, event, namespace, node, service};
+use pintle_schema::ApiType;
+use pintle_types::core::v1::{
+    EndpointAddress, EndpointSubset, Endpoints, Event, LoadBalancerStatus, Namespace, NamespaceSpec, Node, Service,
+    ServiceSpec,
+};
+use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+
+/// The kinds whose steps are not the usual ones, and the rules.
+pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+
+static KINDS: &[KindRules] = &[
+    KindRules {
+        update: &[Step::MetadataUpdate, step!(Service, service::keeps), Step::Rules],
+        ..KindRules::of(Service::schema)
+    },
+    KindRules {
+        update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules],
+        ..KindRules::of(Endpoints::schema)
+    },
+    KindRules {
+        create: &[Step::Metadata, step!(Node, node::node), Step::Rules],
+        update: &[
+            Step::Metadata,
+            step!(Node, node::node),
+            Step::Rules,
+            Step::MetadataUpdate,
+            step!(Node, node::update),
+        ],
+        parts: &[("status", &[Step::MetadataUpdate, step!(Node, node::update)])],
+        ..KindRules::of(Node::schema)
+    },
+    KindRules {
+        update: &[Step::Metadata, Step::Rules, Step::MetadataUpdate],
+        parts: &[("status", &[Step::MetadataUpdate, step!(Namespace, namespace::phase)])],
+        ..KindRules::of(Namespace::schema)
+    },
+    KindRules {
+        create: &[step!(Event, event::create)],
+        update: &[step!(Event, event::update)],
+        ..KindRules::of(Event::schema)
+    },
+];
+
+static RULES: &[Hand] = &[
+    at_type!(Service, service::topology_mode),
+    at_type!(ServiceSpec, service::fits_type, ALWAYS | ON_CREATE | ON_UPDATE),
+    at_field!(ServiceSpec::PORTS, service::port_names),
+    at_field!(ServiceSpec::SELECTOR, crate::shared::labels),
+    at_field!(ServiceSpec::SESSION_AFFINITY_CONFIG, service::session_affinity, ALWAYS | ON_CREATE | ON_UPDATE),
+    at_field!(ServiceSpec::CLUSTER_IPS, service::cluster_ips, ALWAYS | ON_CREATE | ON_UPDATE),
+    at_field!(ServiceSpec::EXTERNAL_IPS, service::external_ips),
+    at_type!(ServiceSpec, service::exposure, AFTER | ALWAYS | ON_CREATE | ON_UPDATE),
+    at_type!(LoadBalancerStatus, service::load_balancer, ON_PART),
+    at_type!(EndpointSubset, endpoints::has_addresses),
+    at_field!(EndpointSubset::PORTS, endpoints::port_names),
+    at_type!(EndpointAddress, endpoints::reachable, AFTER),
+    at_field!(NamespaceSpec::FINALIZERS, namespace::finalizers),
+];

@@ -1,0 +1,267 @@
+//! Rules of where pods run: affinity, tolerations, spreading.
+
+use super::text;
+use crate::shared::label_selector;
+use pintle_schema::{Value, View, names};
+use pintle_types::core::v1::{
+    NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration,
+    TopologySpreadConstraint,
+};
+use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use pintle_validation::{At, Cx, FieldPath};
+
+const NOT_AN_OPERATOR: &str = "not a valid selector operator";
+const NO_SELECTOR: &str = "must not be specified when labelSelector is not set";
+const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
+
+/// Terms that a node must satisfy.
+pub fn node_selector_terms(terms: At<'_, Vec<NodeSelectorTerm>>, cx: &mut Cx<'_>) {
+    for (index, term) in terms.new.iter().enumerate() {
+        node_selector_term(term, true, &terms.path.index(index), cx);
+    }
+}
+
+/// A term that a node should satisfy; the values of labels are not looked at.
+pub fn preference(term: At<'_, NodeSelectorTerm>, cx: &mut Cx<'_>) {
+    node_selector_term(term.new, false, term.path, cx);
+}
+
+fn node_selector_term(term: View<'_, NodeSelectorTerm>, strict: bool, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let expressions = path.to(NodeSelectorTerm::MATCH_EXPRESSIONS);
+    for (index, requirement) in term.field(NodeSelectorTerm::MATCH_EXPRESSIONS).iter().enumerate() {
+        label_requirement(requirement, strict, &expressions.index(index), cx);
+    }
+    let fields = path.to(NodeSelectorTerm::MATCH_FIELDS);
+    for (index, requirement) in term.field(NodeSelectorTerm::MATCH_FIELDS).iter().enumerate() {
+        field_requirement(requirement, &fields.index(index), cx);
+    }
+}
+
+fn label_requirement(
+    requirement: View<'_, NodeSelectorRequirement>,
+    strict: bool,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    let values = requirement.field(NodeSelectorRequirement::VALUES);
+    let values_path = path.to(NodeSelectorRequirement::VALUES);
+    match (text(requirement.field(NodeSelectorRequirement::OPERATOR)), values.iter().len()) {
+        ("In" | "NotIn", 0) => {
+            cx.errors.required(values_path, "must be specified when `operator` is 'In' or 'NotIn'");
+        }
+        ("Exists" | "DoesNotExist", 1..) => {
+            let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+            cx.errors.forbidden(values_path, detail);
+        }
+        ("Gt" | "Lt", 0 | 2..) => {
+            cx.errors.required(values_path, "must be specified single value when `operator` is 'Lt' or 'Gt'");
+        }
+        ("In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt", _) => {}
+        (other, _) => cx.errors.invalid(path.to(NodeSelectorRequirement::OPERATOR), other, NOT_AN_OPERATOR),
+    }
+    let key = requirement.field(NodeSelectorRequirement::KEY).as_str();
+    label_name(key, &path.to(NodeSelectorRequirement::KEY), cx);
+    for (index, value) in values.iter().enumerate().filter(|_| strict) {
+        cx.errors.invalid_each(values_path.index(index), &Value::from(value.as_str()), names::label_value(value.as_str()));
+    }
+}
+
+fn field_requirement(requirement: View<'_, NodeSelectorRequirement>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let values = requirement.field(NodeSelectorRequirement::VALUES);
+    let values_path = path.to(NodeSelectorRequirement::VALUES);
+    match (text(requirement.field(NodeSelectorRequirement::OPERATOR)), values.iter().len()) {
+        ("In" | "NotIn", 1) => {}
+        ("In" | "NotIn", _) => {
+            let detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
+            cx.errors.required(values_path, detail);
+        }
+        (other, _) => cx.errors.invalid(path.to(NodeSelectorRequirement::OPERATOR), other, NOT_AN_OPERATOR),
+    }
+    let key = requirement.field(NodeSelectorRequirement::KEY).as_str();
+    if key != "metadata.name" {
+        let detail = "not a valid field selector key";
+        return cx.errors.invalid(path.to(NodeSelectorRequirement::KEY), key, detail);
+    }
+    for (index, value) in values.iter().enumerate() {
+        let messages = names::dns1123_subdomain(value.as_str());
+        cx.errors.invalid_each(values_path.index(index), &Value::from(value.as_str()), messages);
+    }
+}
+
+fn label_name(key: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    cx.errors.invalid_each(path, &Value::from(key), names::label_key(key));
+}
+
+/// Which pods are meant, and what counts as one place.
+pub fn pod_affinity_term(term: At<'_, PodAffinityTerm>, cx: &mut Cx<'_>) {
+    for field in [PodAffinityTerm::LABEL_SELECTOR, PodAffinityTerm::NAMESPACE_SELECTOR] {
+        if let Some(selector) = term.new.field(field).some() {
+            label_selector(selector, &term.path.to(field), cx);
+        }
+    }
+    for namespace in term.new.field(PodAffinityTerm::NAMESPACES).iter() {
+        let namespace = namespace.as_str();
+        let messages = names::dns1123_label(namespace);
+        cx.errors.invalid_each(term.path.child("namespace"), &Value::from(namespace), messages);
+    }
+    let keys = term.new.field(PodAffinityTerm::MATCH_LABEL_KEYS);
+    let others = term.new.field(PodAffinityTerm::MISMATCH_LABEL_KEYS);
+    label_keys(keys, Some(others), term.new.field(PodAffinityTerm::LABEL_SELECTOR), term.path, cx);
+    let key = term.new.field(PodAffinityTerm::TOPOLOGY_KEY).as_str();
+    let path = term.path.to(PodAffinityTerm::TOPOLOGY_KEY);
+    if key.is_empty() {
+        cx.errors.required(path, "can not be empty");
+    }
+    label_name(key, &path, cx);
+}
+
+/// Keys of the incoming pod's labels that are added to a selector.
+fn label_keys(
+    keys: View<'_, Vec<String>>,
+    mismatch: Option<View<'_, Vec<String>>>,
+    selector: View<'_, Option<LabelSelector>>,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    let fields = [(PodAffinityTerm::MATCH_LABEL_KEYS, Some(keys)), (PodAffinityTerm::MISMATCH_LABEL_KEYS, mismatch)];
+    for (field, keys) in fields {
+        let Some(keys) = keys.filter(|keys| keys.iter().len() > 0) else { continue };
+        let path = path.to(field);
+        if !selector.is_set() {
+            cx.errors.forbidden(path, NO_SELECTOR);
+            continue;
+        }
+        for (index, key) in keys.iter().enumerate() {
+            label_name(key.as_str(), &path.index(index), cx);
+        }
+    }
+    if let Some(selector) = selector.some() {
+        let labels = selector.field(LabelSelector::MATCH_LABELS).value();
+        let expressions = selector.field(LabelSelector::MATCH_EXPRESSIONS);
+        let key_of = |expression: View<'_, LabelSelectorRequirement>| {
+            expression.value().str_at(&[LabelSelectorRequirement::KEY.name()]).to_owned()
+        };
+        for (index, expression) in expressions.iter().enumerate() {
+            let key = key_of(expression);
+            let Some(place) = keys.iter().position(|other| other.as_str() == key) else { continue };
+            if labels.get(&key).is_some() || expressions.iter().take(index).any(|other| key_of(other) == key) {
+                cx.errors.invalid(path.index(place), key, IN_BOTH);
+            }
+        }
+    }
+    let Some(mismatch) = mismatch else { return };
+    for (index, key) in keys.iter().enumerate() {
+        if mismatch.iter().any(|other| other.as_str() == key.as_str()) {
+            let path = path.to(PodAffinityTerm::MATCH_LABEL_KEYS);
+            let detail = "exists in both matchLabelKeys and mismatchLabelKeys";
+            cx.errors.invalid(path.index(index), key.as_str(), detail);
+        }
+    }
+}
+
+/// A toleration, wherever one stands.
+pub fn toleration(toleration: At<'_, Toleration>, cx: &mut Cx<'_>) {
+    one_toleration(toleration.new, toleration.path, cx);
+}
+
+/// The same, for tolerations that are judged out of their turn.
+pub fn one_toleration(toleration: View<'_, Toleration>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let key = toleration.field(Toleration::KEY).as_str();
+    let operator = text(toleration.field(Toleration::OPERATOR));
+    let value = toleration.field(Toleration::VALUE).as_str();
+    let effect = text(toleration.field(Toleration::EFFECT));
+    let operator_path = path.to(Toleration::OPERATOR);
+    if !key.is_empty() {
+        label_name(key, &path.to(Toleration::KEY), cx);
+    } else if operator != "Exists" {
+        let detail = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
+        cx.errors.invalid(operator_path, operator, detail);
+    }
+    if toleration.field(Toleration::TOLERATION_SECONDS).is_set() && effect != "NoExecute" {
+        let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
+        cx.errors.invalid(path.to(Toleration::EFFECT), effect, detail);
+    }
+    let compares = cx.enabled("TaintTolerationComparisonOperators");
+    match operator {
+        "Equal" | "" => {
+            let messages = names::label_value(value);
+            if !messages.is_empty() {
+                cx.errors.invalid(operator_path, value, messages.join(";"));
+            }
+        }
+        "Exists" => {
+            if !value.is_empty() {
+                cx.errors.invalid(operator_path, value, "value must be empty when `operator` is 'Exists'");
+            }
+        }
+        "Lt" | "Gt" if compares => {
+            cx.errors.invalid_each(path.to(Toleration::VALUE), &Value::from(value), names::decimal_integer(value));
+        }
+        "Lt" | "Gt" => cx.errors.not_supported(operator_path, operator, &["Equal", "Exists", "Lt", "Gt"]),
+        other => cx.errors.not_supported(operator_path, other, &["Equal", "Exists"]),
+    }
+    let effects = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
+    if !effect.is_empty() && !effects.contains(&effect) {
+        cx.errors.not_supported(path.to(Toleration::EFFECT), effect, effects);
+    }
+}
+
+/// One rule of spreading.
+pub fn spread(constraint: At<'_, TopologySpreadConstraint>, cx: &mut Cx<'_>) {
+    let action = text(constraint.new.field(TopologySpreadConstraint::WHEN_UNSATISFIABLE));
+    if let Some(domains) = constraint.new.field(TopologySpreadConstraint::MIN_DOMAINS).get() {
+        if action != "DoNotSchedule" {
+            let detail = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
+            cx.errors.invalid(constraint.path.to(TopologySpreadConstraint::MIN_DOMAINS), domains, detail);
+        }
+    }
+    let keys = constraint.new.field(TopologySpreadConstraint::MATCH_LABEL_KEYS);
+    let selector = constraint.new.field(TopologySpreadConstraint::LABEL_SELECTOR);
+    if cx.enabled("MatchLabelKeysInPodTopologySpreadSelectorMerge") {
+        label_keys(keys, None, selector, constraint.path, cx);
+    } else {
+        unmerged_label_keys(keys, selector, &constraint.path.to(TopologySpreadConstraint::MATCH_LABEL_KEYS), cx);
+    }
+    if let Some(selector) = selector.some() {
+        label_selector(selector, &constraint.path.to(TopologySpreadConstraint::LABEL_SELECTOR), cx);
+    }
+}
+
+/// Keys that are not added to the selector must not be in it.
+fn unmerged_label_keys(
+    keys: View<'_, Vec<String>>,
+    selector: View<'_, Option<LabelSelector>>,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    if keys.iter().len() > 0 && !selector.is_set() {
+        cx.errors.forbidden(path, NO_SELECTOR);
+    }
+    let selector = selector.or_zero();
+    let labels = selector.field(LabelSelector::MATCH_LABELS).value();
+    for (index, key) in keys.iter().enumerate() {
+        let key = key.as_str();
+        label_name(key, &path.index(index), cx);
+        let mut expressions = selector.field(LabelSelector::MATCH_EXPRESSIONS).iter();
+        let expressed = expressions.any(|expression| expression.field(LabelSelectorRequirement::KEY).as_str() == key);
+        if labels.get(key).is_some() || expressed {
+            cx.errors.invalid(path.index(index), key, IN_BOTH);
+        }
+    }
+}
+
+/// No two rules for the same places and the same action.
+pub fn distinct_constraints(constraints: At<'_, Vec<TopologySpreadConstraint>>, cx: &mut Cx<'_>) {
+    let place = |constraint: View<'_, TopologySpreadConstraint>| {
+        let key = constraint.value().str_at(&[TopologySpreadConstraint::TOPOLOGY_KEY.name()]);
+        let action = constraint.value().str_at(&[TopologySpreadConstraint::WHEN_UNSATISFIABLE.name()]);
+        (key.to_owned(), action.to_owned())
+    };
+    for (index, constraint) in constraints.new.iter().enumerate() {
+        let (key, action) = place(constraint);
+        if constraints.new.iter().skip(index + 1).any(|other| place(other) == (key.clone(), action.clone())) {
+            let path = constraints.path.index(index);
+            cx.errors.duplicate(path.child("{topologyKey, whenUnsatisfiable}"), format!("{{{key}, {action}}}"));
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Whether label selectors can be used, and what they select.
+//!
+//! Nothing is allocated for a selector that is right.
+
+use pintle_schema::{Map, Value, View, names};
+use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement};
+
+/// Whether a selector can be used at all.
+pub fn is_valid(selector: View<'_, LabelSelector>) -> bool {
+    let label = |(key, value): (&str, &Value)| {
+        names::label_key(key).is_empty() && names::label_value(value.as_str().unwrap_or_default()).is_empty()
+    };
+    let expression = |requirement: &Value| {
+        let values = values_of(requirement);
+        let counts = match text(requirement, LabelSelectorRequirement::OPERATOR.name()) {
+            "In" | "NotIn" => !values.is_empty(),
+            "Exists" | "DoesNotExist" => values.is_empty(),
+            _ => false,
+        };
+        counts
+            && names::label_key(text(requirement, LabelSelectorRequirement::KEY.name())).is_empty()
+            && values.iter().all(|value| names::label_value(value.as_str().unwrap_or_default()).is_empty())
+    };
+    labels(selector).all(label) && expressions(selector).iter().all(expression)
+}
+
+/// Whether a selector, if it is set, asks for nothing and so selects everything.
+pub fn is_empty(selector: View<'_, LabelSelector>) -> bool {
+    labels(selector).next().is_none() && expressions(selector).is_empty()
+}
+
+/// Whether a selector that is valid selects what has these labels.
+pub fn selects(selector: View<'_, LabelSelector>, has: &Value) -> bool {
+    let expression = |requirement: &Value| {
+        let label = has.get(text(requirement, LabelSelectorRequirement::KEY.name()));
+        let listed = label.is_some_and(|label| values_of(requirement).contains(label));
+        match text(requirement, LabelSelectorRequirement::OPERATOR.name()) {
+            "In" => listed,
+            "NotIn" => !listed,
+            "Exists" => label.is_some(),
+            _ => label.is_none(),
+        }
+    };
+    labels(selector).all(|(key, value)| has.get(key) == Some(value)) && expressions(selector).iter().all(expression)
+}
+
+fn labels<'a>(selector: View<'a, LabelSelector>) -> impl Iterator<Item = (&'a str, &'a Value)> {
+    let labels = selector.field(LabelSelector::MATCH_LABELS).value().as_map();
+    labels.into_iter().flat_map(Map::iter).map(|(key, value)| (&**key, value))
+}
+
+fn expressions<'a>(selector: View<'a, LabelSelector>) -> &'a [Value] {
+    selector.field(LabelSelector::MATCH_EXPRESSIONS).value().as_list().unwrap_or_default()
+}
+
+fn values_of(requirement: &Value) -> &[Value] {
+    requirement.get(LabelSelectorRequirement::VALUES.name()).and_then(Value::as_list).unwrap_or_default()
+}
+
+fn text<'a>(requirement: &'a Value, field: &str) -> &'a str {
+    requirement.get(field).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,40 @@
+//! Rules of RuntimeClass.
+
+use crate::shared::{Repeats, immutable, items};
+use pintle_types::core::v1::Toleration;
+use pintle_types::node::v1::{Overhead, RuntimeClass};
+use pintle_validation::{At, Cx};
+
+/// A class stays with its handler.
+pub fn keeps_handler(class: At<'_, RuntimeClass>, cx: &mut Cx<'_>) {
+    class.field(RuntimeClass::HANDLER, |handler| {
+        if !handler.unchanged() {
+            cx.errors.immutable(handler.path, handler.new.as_str());
+        }
+    });
+}
+
+/// What pods take beyond their containers is told as limits of a container are.
+pub fn overhead(overhead: At<'_, Option<Overhead>>, cx: &mut Cx<'_>) {
+    if let Some(overhead) = overhead.some() {
+        let fixed = At { new: overhead.new.field(Overhead::POD_FIXED), old: None, path: overhead.path };
+        let _ = (fixed, &cx);
+    }
+}
+
+/// A toleration stands once.
+pub fn tolerations_once(tolerations: At<'_, Vec<Toleration>>, cx: &mut Cx<'_>) {
+    let list = items(tolerations.new);
+    let text = |at: usize, field: &str| list.get(at).map_or("", |toleration| toleration.str_at(&[field]));
+    let mut repeats = Repeats::new(list.len(), |at| {
+        let [key, operator] = [Toleration::KEY.name(), Toleration::OPERATOR.name()].map(|field| text(at, field));
+        let seconds = list.get(at).and_then(|toleration| toleration.get(Toleration::TOLERATION_SECONDS.name()));
+        let seconds = seconds.and_then(pintle_schema::Value::as_i64);
+        (key, operator, text(at, Toleration::VALUE.name()), text(at, Toleration::EFFECT.name()), seconds)
+    });
+    for (at, toleration) in list.iter().enumerate() {
+        if repeats.is_repeated(at) {
+            cx.errors.duplicate(tolerations.path.index(at), toleration.clone());
+        }
+    }
+}
