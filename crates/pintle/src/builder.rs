@@ -5,7 +5,7 @@
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::service::ApiService;
-use crate::{bootstrap, rbac, sources};
+use crate::{advertised, bootstrap, rbac, sources};
 use pintle_admission::Chain;
 use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
 use pintle_auth::{Authenticator, Authorizer, Mode};
@@ -169,7 +169,7 @@ impl Builder {
         registry.allocators = Allocators::new(ranges, self.service_node_ports);
         let first_objects = pintle_bootstrap::Settings {
             service_ranges: self.service_ranges,
-            advertise_address: self.advertise_address.unwrap_or(address.ip()),
+            advertise_address: advertised::address(self.advertise_address, address.ip()),
             secure_port: address.port(),
             client_ca: self.client_ca_pem,
             api_services: bootstrap::api_services(|group, version| {

@@ -3,6 +3,7 @@
 //! `Builder` assembles a server from its parts, `TestServer` starts one in memory within a test. The binary is a thin
 //! layer of flags over the same builder.
 
+pub mod advertised;
 pub mod certs;
 pub mod kubeconfig;
 

@@ -112,7 +112,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         cipher_suites: config.tls_cipher_suites.clone(),
     })?;
     let gates = config.feature_gates.clone();
-    let advertised = config.advertise_address.unwrap_or(config.bind_address);
+    let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     let mut builder = Builder::new(store);
     builder.authenticator = authenticator;
     builder.modes.clone_from(&config.authorization_modes);
@@ -123,12 +123,12 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         max_read_only_in_flight: config.max_requests_inflight,
         request_timeout: config.request_timeout,
         min_request_timeout_seconds: config.min_watch_seconds,
-        server_address: format!("{advertised}:{}", config.secure_port),
+        server_address: format!("{}:{}", advertised.unwrap_or(config.bind_address), config.secure_port),
     };
     let ranges = config.service_cluster_ip_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
     builder.service_ranges = ranges.collect::<Result<_, _>>()?;
     builder.service_node_ports = config.service_node_ports.0..=config.service_node_ports.1;
-    builder.advertise_address = Some(advertised);
+    builder.advertise_address = advertised;
     builder.client_ca_pem = Some(String::from_utf8_lossy(&client_ca).into_owned());
     builder.tls = Some(Arc::new(tls));
     builder.connections.goaway_chance = config.goaway_chance;

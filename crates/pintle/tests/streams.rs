@@ -246,7 +246,16 @@ fn kubectl_reads_logs_and_runs_commands() {
         }
         "/exec/default/p/c" => {
             let mut socket = request.accept_websocket(stream, "v5.channel.k8s.io");
-            socket.send(Message::binary(&b"\x01done\n"[..])).expect("sent");
+            // Channel 0 is what the command reads, 1 what it prints; 255 closes a channel, and 3 tells how it ended.
+            while let Ok(Message::Binary(input)) = socket.read() {
+                match &input[..] {
+                    [0, text @ ..] if !text.is_empty() => {
+                        socket.send(Message::binary([&[1], text].concat())).expect("sent");
+                    }
+                    [255, ..] => break,
+                    _ => {}
+                }
+            }
             socket.send(Message::binary(&b"\x03{\"status\":\"Success\"}"[..])).expect("sent");
             let _ = socket.close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }));
             while socket.read().is_ok() {}
@@ -255,16 +264,18 @@ fn kubectl_reads_logs_and_runs_commands() {
     });
     let world = World::start(kubelet.port());
     let home = common::Scratch::new();
+    let input = home.write("input", "copied\n");
     let kubectl = |arguments: &[&str]| {
         let server = format!("--server=http://{}", world.endpoint.address);
         let mut command = Command::new("kubectl");
         command.arg(server).args(arguments).env("HOME", home.path()).env("KUBECONFIG", home.path().join("none"));
-        let output = command.output().expect("kubectl is on the PATH");
+        command.stdin(std::fs::File::open(&input).expect("the input"));
+        let output = command.output().expect("kubectl runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     assert_eq!(kubectl(&["logs", "p"]), "hello\n");
-    assert_eq!(kubectl(&["exec", "p", "--", "ls"]), "done\n");
+    assert_eq!(kubectl(&["exec", "-i", "p", "--", "cat"]), "copied\n");
 }
 
 #[test]

@@ -37,12 +37,14 @@ pub(crate) fn objects(settings: &Settings, out: &mut Vec<BootstrapObject>) {
     let Some(primary) = settings.service_ranges.first() else {
         return;
     };
-    let (cluster_ip, server, port) = (primary.first(), settings.advertise_address, settings.secure_port);
+    let (cluster_ip, port) = (primary.first(), settings.secure_port);
     out.push(SERVICE_CIDR.object("", Reconcile::Keep, &service_cidr(&settings.service_ranges, settings.now)));
     out.push(IP_ADDRESS.object("", Reconcile::Keep, &ip_address(cluster_ip)));
     out.push(SERVICE.object(NAMESPACE, Reconcile::Service, &service(cluster_ip, port)));
-    out.push(ENDPOINTS.object(NAMESPACE, Reconcile::Endpoints, &endpoints(server, port)));
-    out.push(ENDPOINT_SLICE.object(NAMESPACE, Reconcile::EndpointSlice, &endpoint_slice(server, port)));
+    if let Some(server) = settings.advertise_address {
+        out.push(ENDPOINTS.object(NAMESPACE, Reconcile::Endpoints, &endpoints(server, port)));
+        out.push(ENDPOINT_SLICE.object(NAMESPACE, Reconcile::EndpointSlice, &endpoint_slice(server, port)));
+    }
 }
 
 fn service_cidr(ranges: &[ServiceRange], now: Time) -> ServiceCIDR {

@@ -28,8 +28,8 @@ pub struct Settings {
     /// Addresses of services, one range per IP family, the primary family first. The `kubernetes` service takes the
     /// first address of the first range; without ranges there is no such service.
     pub service_ranges: Vec<ServiceRange>,
-    /// The address at which the members of the cluster reach this server.
-    pub advertise_address: IpAddr,
+    /// The address at which the members of the cluster reach this server. Without one the service has no endpoints.
+    pub advertise_address: Option<IpAddr>,
     /// The port behind that address.
     pub secure_port: u16,
     /// The certificate authorities, as PEM, that client certificates are checked against.

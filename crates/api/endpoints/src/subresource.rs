@@ -213,7 +213,11 @@ async fn scale(
         let scaling = match &sent {
             Sent::Scale(scale) => Scaling::To(scale),
             Sent::Patch(patch) => {
-                patched = patch.apply(Scale::schema(), &live, &query, &mut Vec::new())?;
+                let mut found = Vec::new();
+                patched = patch.apply(Scale::schema(), &live, &query, &mut found)?;
+                if let Ok(mut warnings) = warnings.lock() {
+                    *warnings = found;
+                }
                 Scaling::To(&patched)
             }
             Sent::Configuration(config) => Scaling::Apply(&config.value, query.force == Some(true)),

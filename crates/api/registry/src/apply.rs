@@ -79,7 +79,7 @@ impl Registry {
         let mut object = match object {
             None => live.object.clone(),
             Some(merged) => {
-                json::conform(place.schema, merged.clone(), Strictness::Ignore)
+                json::restore(place.schema, merged, Strictness::Ignore)
                     .map_err(|error| {
                         let subject = place.subject(config);
                         let kind = place.gvk();

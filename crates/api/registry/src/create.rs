@@ -29,7 +29,8 @@ impl Registry {
         options: &WriteOptions,
         owners: Owners,
     ) -> Result<Written> {
-        if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
+        // What is no version at all is left out, like all that clients may not set.
+        if metadata::text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
             return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
         }
         let mut object = object;
@@ -97,7 +98,7 @@ impl Registry {
         let request = AdmissionRequest { registry: self, target, subresource: "", old: None, options };
         self.admission.mutate(&request, object, warnings)?;
         metadata::dedup_owners(object, true, warnings);
-        metadata::clear(object, "generation");
+        // Kinds that count no generations keep what they are given.
         if strategy.generation.is_some() {
             metadata::set(object, "generation", 1);
         }

@@ -77,7 +77,9 @@ pub(crate) fn validate_update(
     let mut errors = ErrorList::default();
     let none = Value::Null;
     let (new_meta, old_meta) = (object.get("metadata").unwrap_or(&none), old.get("metadata").unwrap_or(&none));
-    // The reference judges metadata for all kinds, and once more with the kind, so each cause stands twice.
+    // The reference judges metadata for all kinds, as new and as changed, and once more with the kind: causes repeat.
+    let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
+    rules::validate_create(new_meta, target.resource.namespaced, &check, &mut errors);
     rules::validate_update(new_meta, old_meta, &mut errors);
     judge(target, object, Some(old), subresource, environment, errors)
 }
@@ -124,7 +126,6 @@ pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&s
         NameRule::ConfigMapKey => names::config_map_key(name),
         NameRule::PathSegment if prefix => names::path_segment_prefix(name),
         NameRule::PathSegment => names::path_segment_name(name),
-        NameRule::Ip if prefix => Vec::new(),
         NameRule::Ip => names::ip::ip(name),
         NameRule::Gated(gate, on, off) => check_name(if enabled(gate) { on } else { off }, name, prefix, enabled),
         NameRule::None => Vec::new(),

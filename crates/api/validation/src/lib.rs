@@ -2,6 +2,13 @@
 //!
 //! Rules judge typed views and never change anything; where they run and in which order is the plan's matter.
 
+pub mod apps;
+pub mod autoscaling;
+pub mod batch;
+pub mod certificates;
+pub mod meta;
+pub mod policy;
+pub mod rbac;
 pub mod coordination;
 pub mod core;
 pub mod discovery;
@@ -18,7 +25,14 @@ use std::sync::LazyLock;
 
 /// The groups that have rules beyond tags.
 static GROUPS: &[&Group] = &[
+    &crate::apps::GROUP,
+    &crate::autoscaling::GROUP,
+    &crate::batch::GROUP,
+    &crate::certificates::GROUP,
+    &crate::policy::GROUP,
+    &crate::rbac::GROUP,
     &crate::core::GROUP,
+    &crate::core::pod::GROUP,
     &crate::core::cluster::GROUP,
     &crate::coordination::GROUP,
     &crate::discovery::GROUP,

@@ -152,3 +152,11 @@ pub fn optional_label_selector(selector: At<'_, Option<LabelSelector>>, cx: &mut
         label_selector(selector, cx);
     }
 }
+
+/// A list that must not have more items; for lists that are judged further even so.
+pub fn too_many<T>(list: View<'_, Vec<T>>, most: usize, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let found = items(list).len();
+    if found > most {
+        cx.errors.too_many(path, found, most);
+    }
+}

@@ -95,8 +95,9 @@ fn validate_owners(metadata: &Value, errors: &mut ErrorList) {
     let field = "metadata.ownerReferences";
     for owner in owners {
         let text = |key: &str| owner.str_at(&[key]);
-        let version = text("apiVersion").rsplit('/').next().unwrap_or("");
-        if version.is_empty() {
+        let version = text("apiVersion");
+        let version = version.split_once('/').map_or(version, |(_, version)| version);
+        if version.is_empty() || version.contains('/') {
             errors.invalid(format!("{field}.apiVersion"), text("apiVersion"), "version must not be empty");
         }
         for key in ["kind", "name", "uid"] {

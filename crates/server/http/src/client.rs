@@ -133,10 +133,7 @@ struct Frames<S>(Pin<Box<S>>);
 impl<S: Stream<Item = io::Result<Bytes>>> Stream for Frames<S> {
     type Item = io::Result<Frame<Bytes>>;
 
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Self::Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.0.as_mut().poll_next(cx).map(|piece| piece.map(|piece| piece.map(Frame::data)))
     }
 }

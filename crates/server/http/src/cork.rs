@@ -213,6 +213,7 @@ mod tests {
                 let _ = next.send(());
             });
         }
+        tokio::task::yield_now().await; // until all of them wait
         first.send(()).expect("somebody is first");
         while written().is_empty() {
             tokio::task::yield_now().await;

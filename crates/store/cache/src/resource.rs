@@ -279,9 +279,11 @@ impl Writer {
         self.dirty = true;
     }
 
-    /// Everything up to this revision is base state: watches cannot start before it.
+    /// Everything up to this revision is base state: watches cannot start before it. What has come so far is news to
+    /// nobody, as nobody watches before it is there.
     pub fn set_base(&mut self, compacted: Revision) {
         self.state.compacted = self.state.compacted.max(compacted);
+        self.published = self.state.last;
         self.dirty = true;
     }
 

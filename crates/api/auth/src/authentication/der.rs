@@ -1,10 +1,10 @@
-//! Reads the subject and the end of a certificate: just enough DER for names and a date, not for trust.
+//! Reads the subject and the end of a certificate, and the shell of keys: just enough DER for that, not for trust.
 //! Guarantees bounded work and no panic on any bytes; what it does not understand is an error, not a guess.
 //! Must never be the reason to trust a certificate.
 
 use std::time::{Duration, SystemTime};
 
-const SEQUENCE: u8 = 0x30;
+pub(super) const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 const VERSION: u8 = 0xa0;
@@ -127,7 +127,7 @@ fn text(tag: u8, bytes: &[u8]) -> Result<String, Malformed> {
 }
 
 /// The contents of the first element, which must have the tag, and what follows it.
-fn expect(bytes: &[u8], tag: u8) -> Result<(&[u8], &[u8]), Malformed> {
+pub(super) fn expect(bytes: &[u8], tag: u8) -> Result<(&[u8], &[u8]), Malformed> {
     let (found, contents, rest) = element(bytes)?;
     match found == tag {
         true => Ok((contents, rest)),
@@ -151,6 +151,22 @@ fn element(bytes: &[u8]) -> Result<(u8, &[u8], &[u8]), Malformed> {
     };
     let (contents, rest) = rest.split_at_checked(length).ok_or(Malformed)?;
     Ok((*tag, contents, rest))
+}
+
+/// An element of a tag and contents; of keys, which are far smaller than what three bytes can count.
+pub(super) fn encode(tag: u8, contents: &[u8]) -> Vec<u8> {
+    let length = contents.len().to_be_bytes();
+    let length = length.iter().position(|byte| *byte != 0).map_or(&[][..], |first| &length[first..]);
+    let mut element = vec![tag];
+    match contents.len() {
+        short @ 0..=0x7f => element.push(short as u8),
+        _ => {
+            element.push(0x80 | length.len() as u8);
+            element.extend(length);
+        }
+    }
+    element.extend(contents);
+    element
 }
 
 #[cfg(test)]

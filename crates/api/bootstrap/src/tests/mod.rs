@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 fn settings() -> Settings {
     Settings {
         service_ranges: vec![ServiceRange::parse("10.0.0.0/24").unwrap()],
-        advertise_address: "10.9.8.7".parse().unwrap(),
+        advertise_address: Some("10.9.8.7".parse().unwrap()),
         secure_port: 6443,
         client_ca: Some("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n".to_owned()),
         api_services: vec![LocalApiService {

@@ -241,7 +241,7 @@ fn a_server_that_moved() {
     let before = objects(&settings());
     let after = objects(&Settings {
         service_ranges: vec![ServiceRange::parse("10.5.0.0/16").unwrap()],
-        advertise_address: "10.9.8.8".parse().unwrap(),
+        advertise_address: Some("10.9.8.8".parse().unwrap()),
         secure_port: 7443,
         ..settings()
     });

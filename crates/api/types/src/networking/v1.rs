@@ -135,7 +135,7 @@ pub struct Ingress {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Wanted routing, backends and TLS setup.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, published = optional)]
     pub spec: IngressSpec,
     /// Addresses under which the ingress is currently reachable.
     #[k8s(proto = 3, optional)]
@@ -328,7 +328,7 @@ pub struct IngressClass {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Controller of the class and its settings.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, published = optional)]
     pub spec: IngressClassSpec,
 }
 
@@ -442,7 +442,7 @@ pub struct ServiceCIDR {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Address ranges on offer.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, published = optional)]
     pub spec: ServiceCIDRSpec,
     /// Whether the ranges are usable.
     #[k8s(proto = 3, optional)]

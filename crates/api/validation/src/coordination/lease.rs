@@ -1,9 +1,12 @@
 //! Rules of Lease.
 
 use crate::shared::invalid_each;
-use pintle_schema::names;
+use pintle_schema::{Value, names};
 use pintle_types::coordination::v1::{CoordinatedLeaseStrategy, LeaseSpec};
 use pintle_validation::{At, Cx, FieldPath};
+
+/// The gate of strategies.
+const STRATEGIES: &str = "CoordinatedLeaderElection";
 
 /// A lease is for some time.
 pub fn duration(seconds: At<'_, Option<i32>>, cx: &mut Cx<'_>) {
@@ -14,7 +17,7 @@ pub fn duration(seconds: At<'_, Option<i32>>, cx: &mut Cx<'_>) {
 
 /// How the holder is chosen, where it is.
 pub fn optional_strategy(strategy: At<'_, Option<CoordinatedLeaseStrategy>>, cx: &mut Cx<'_>) {
-    if let Some(name) = strategy.new.value().as_str() {
+    if let Some(name) = strategy.new.value().as_str().filter(|_| cx.enabled(STRATEGIES)) {
         known_strategy(name, strategy.path, cx);
     }
 }
@@ -31,8 +34,9 @@ pub fn known_strategy(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 
 /// Whom a strategy would rather have needs a strategy.
 pub fn preferred_holder(spec: At<'_, LeaseSpec>, cx: &mut Cx<'_>) {
-    let text = |value: &pintle_schema::Value| !value.as_str().unwrap_or_default().is_empty();
-    if text(spec.new.field(LeaseSpec::PREFERRED_HOLDER).value()) && !text(spec.new.field(LeaseSpec::STRATEGY).value()) {
+    let has = |value: &Value| !value.as_str().unwrap_or_default().is_empty();
+    let (holder, strategy) = (spec.new.field(LeaseSpec::PREFERRED_HOLDER), spec.new.field(LeaseSpec::STRATEGY));
+    if has(holder.value()) && !has(strategy.value()) && cx.enabled(STRATEGIES) {
         let detail = "may only be specified if `strategy` is defined";
         cx.errors.forbidden(spec.path.to(LeaseSpec::PREFERRED_HOLDER), detail);
     }

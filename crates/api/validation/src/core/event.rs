@@ -53,7 +53,7 @@ pub fn update(event: At<'_, Event>, cx: &mut Cx<'_>) {
     let Some(old) = event.old.filter(|_| !is_old_version(cx)) else { return };
     general::validate_update(metadata(event.new), metadata(old), &mut cx.errors);
     general::validate_kube_finalizers(metadata(event.new), &mut cx.errors);
-    if event.field(Event::SERIES, |series| !series.unchanged()) {
+    if event.field(Event::SERIES, has_changed) {
         series(event, cx);
     }
     event.field(Event::INVOLVED_OBJECT, |field| immutable(field, cx));
@@ -68,12 +68,21 @@ pub fn update(event: At<'_, Event>, cx: &mut Cx<'_>) {
     event.field(Event::TYPE, |field| immutable_text(field, cx));
     event.field(Event::EVENT_TIME, |field| immutable(field, cx));
     event.field(Event::ACTION, |field| immutable_text(field, cx));
-    event.field(Event::RELATED, |field| immutable(field, cx));
+    event.field(Event::RELATED, |field| {
+        if has_changed(field) {
+            cx.errors.immutable(field.path, field.new.value().clone());
+        }
+    });
     if event.field(Event::REPORTING_COMPONENT, |field| !field.unchanged()) {
         let name = event.new.field(Event::REPORTING_COMPONENT).as_str();
         cx.errors.immutable(event.path.child("reportingController"), name);
     }
     event.field(Event::REPORTING_INSTANCE, |field| immutable_text(field, cx));
+}
+
+/// Whether an update makes another of it. Empty is another than none.
+fn has_changed<T>(field: At<'_, Option<T>>) -> bool {
+    !field.unchanged() || field.old.is_some_and(|old| old.is_set() != field.new.is_set())
 }
 
 fn immutable_text(field: At<'_, String>, cx: &mut Cx<'_>) {

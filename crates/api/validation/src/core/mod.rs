@@ -8,6 +8,7 @@ pub mod endpoints;
 pub mod event;
 pub mod namespace;
 pub mod node;
+pub mod pod;
 pub mod pod_template;
 pub mod replication_controller;
 pub mod service;

@@ -4,7 +4,7 @@ pub mod endpoint_slice;
 
 use pintle_schema::ApiType;
 use pintle_types::discovery::v1::{Endpoint, EndpointHints, EndpointSlice};
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{Group, Hand, KindRules, Step, at_field, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };

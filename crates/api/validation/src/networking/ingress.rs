@@ -36,8 +36,15 @@ pub fn has_backend(spec: At<'_, IngressSpec>, cx: &mut Cx<'_>) {
     }
 }
 
+/// Where requests go that no rule is for.
+pub fn default_backend(chosen: At<'_, Option<IngressBackend>>, cx: &mut Cx<'_>) {
+    if let Some(chosen) = chosen.some() {
+        backend(chosen, cx);
+    }
+}
+
 /// A backend is a service with a port, or another object.
-pub fn backend(backend: At<'_, IngressBackend>, cx: &mut Cx<'_>) {
+fn backend(backend: At<'_, IngressBackend>, cx: &mut Cx<'_>) {
     let service = backend.new.field(IngressBackend::SERVICE).is_set();
     match (backend.new.field(IngressBackend::RESOURCE).is_set(), service) {
         (true, true) => cx.errors.invalid(backend.path, "", "cannot set both resource and service backends"),
@@ -114,8 +121,16 @@ pub fn hosts(hosts: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
     }
 }
 
-/// Paths that are compared are absolute, and written in one way only.
+/// A path and where it leads, judged once it is known how the path is meant.
 pub fn path(rule: At<'_, HTTPIngressPath>, cx: &mut Cx<'_>) {
+    if rule.new.field(HTTPIngressPath::PATH_TYPE).is_set() {
+        written_path(rule, cx);
+        rule.field(HTTPIngressPath::BACKEND, |chosen| backend(chosen, cx));
+    }
+}
+
+/// Paths that are compared are absolute, and written in one way only.
+fn written_path(rule: At<'_, HTTPIngressPath>, cx: &mut Cx<'_>) {
     let text = rule.new.field(HTTPIngressPath::PATH).as_str();
     let is_compared = match rule.new.field(HTTPIngressPath::PATH_TYPE).value().as_str() {
         Some("Exact" | "Prefix") => true,

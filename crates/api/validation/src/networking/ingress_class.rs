@@ -1,6 +1,6 @@
 //! Rules of IngressClass.
 
-use crate::shared::{immutable, invalid_each};
+use crate::shared::invalid_each;
 use pintle_schema::names;
 use pintle_types::networking::v1::{IngressClass, IngressClassParametersReference, IngressClassSpec};
 use pintle_validation::{At, Cx};

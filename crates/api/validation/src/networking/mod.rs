@@ -9,7 +9,7 @@ pub mod network_policy;
 
 use pintle_schema::ApiType;
 use pintle_types::networking::v1::{
-    HTTPIngressPath, IPAddress, IPBlock, Ingress, IngressBackend, IngressClass, IngressClassParametersReference,
+    HTTPIngressPath, IPAddress, IPBlock, Ingress, IngressClass, IngressClassParametersReference,
     IngressClassSpec, IngressLoadBalancerIngress, IngressRule, IngressSpec, IngressTLS, NetworkPolicyPeer,
     NetworkPolicyPort, NetworkPolicySpec, ServiceCIDR, ServiceCIDRSpec,
 };
@@ -54,13 +54,13 @@ static RULES: &[Hand] = &[
     at_type!(NetworkPolicyPort, network_policy::port),
     at_field!(NetworkPolicyPeer::POD_SELECTOR, crate::shared::optional_label_selector),
     at_field!(NetworkPolicyPeer::NAMESPACE_SELECTOR, crate::shared::optional_label_selector),
-    at_type!(NetworkPolicyPeer, network_policy::one_peer, AFTER),
+    at_type!(NetworkPolicyPeer, network_policy::one_peer, AFTER | ALWAYS),
     at_type!(IPBlock, network_policy::block, AFTER),
     at_type!(Ingress, ingress::one_class, AFTER | ON_CREATE),
     at_type!(IngressSpec, ingress::has_backend),
-    at_type!(IngressBackend, ingress::backend),
+    at_field!(IngressSpec::DEFAULT_BACKEND, ingress::default_backend),
     at_field!(IngressRule::HOST, ingress::host_of_rule),
-    at_type!(HTTPIngressPath, ingress::path),
+    at_type!(HTTPIngressPath, ingress::path, AFTER),
     at_field!(IngressTLS::HOSTS, ingress::hosts),
     at_type!(IngressLoadBalancerIngress, ingress::ingress_point),
     at_field!(IngressClassSpec::CONTROLLER, ingress_class::controller, AFTER),

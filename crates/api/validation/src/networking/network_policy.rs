@@ -2,9 +2,10 @@
 
 use crate::shared::{STRICT_ADDRESSES, invalid_each, items};
 use pintle_schema::names::{self, ip};
-use pintle_schema::{Map, Value};
+use pintle_schema::{Value, View};
 use pintle_types::networking::v1::{
-    IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort, NetworkPolicySpec,
+    IPBlock, NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort,
+    NetworkPolicySpec,
 };
 use pintle_validation::{At, Cx, FieldPath};
 
@@ -96,16 +97,21 @@ pub fn block(block: At<'_, IPBlock>, cx: &mut Cx<'_>) {
 /// What the stored policy has already stays right.
 fn legacy_block(cidr: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
     let messages = ip::cidr_legacy(cidr, cx.enabled(STRICT_ADDRESSES));
-    let is_known = !messages.is_empty()
-        && cx.old_root::<NetworkPolicy>().is_some_and(|old| mentions(old.field(NetworkPolicy::SPEC).value(), cidr));
+    let is_known = !messages.is_empty() && cx.old_root::<NetworkPolicy>().is_some_and(|old| has_block(old, cidr));
     is_known || invalid_each(cidr, messages, path, cx)
 }
 
-/// Whether a text is anywhere in a value.
-fn mentions(value: &Value, text: &str) -> bool {
-    match value {
-        Value::Map(map) => Map::values(map).any(|value| mentions(value, text)),
-        Value::List(list) => list.iter().any(|value| mentions(value, text)),
-        value => value.as_str() == Some(text),
-    }
+fn has_block(policy: View<'_, NetworkPolicy>, cidr: &str) -> bool {
+    let spec = policy.field(NetworkPolicy::SPEC);
+    let from = spec.field(NetworkPolicySpec::INGRESS).iter().flat_map(|rule| peers(rule.field(NetworkPolicyIngressRule::FROM)));
+    let to = spec.field(NetworkPolicySpec::EGRESS).iter().flat_map(|rule| peers(rule.field(NetworkPolicyEgressRule::TO)));
+    let mut blocks = from.chain(to).filter_map(|peer| peer.field(NetworkPolicyPeer::IP_BLOCK).some());
+    blocks.any(|block| {
+        let except = items(block.field(IPBlock::EXCEPT));
+        block.field(IPBlock::CIDR).as_str() == cidr || except.iter().any(|except| except.as_str() == Some(cidr))
+    })
+}
+
+fn peers(list: View<'_, Vec<NetworkPolicyPeer>>) -> impl Iterator<Item = View<'_, NetworkPolicyPeer>> {
+    items(list).iter().map(View::new)
 }

@@ -1,6 +1,7 @@
 //! Rules of RuntimeClass.
 
-use crate::shared::{Repeats, immutable, items};
+use crate::core::pod::resources;
+use crate::shared::{Repeats, items};
 use pintle_types::core::v1::Toleration;
 use pintle_types::node::v1::{Overhead, RuntimeClass};
 use pintle_validation::{At, Cx};
@@ -18,7 +19,7 @@ pub fn keeps_handler(class: At<'_, RuntimeClass>, cx: &mut Cx<'_>) {
 pub fn overhead(overhead: At<'_, Option<Overhead>>, cx: &mut Cx<'_>) {
     if let Some(overhead) = overhead.some() {
         let fixed = At { new: overhead.new.field(Overhead::POD_FIXED), old: None, path: overhead.path };
-        let _ = (fixed, &cx);
+        resources::overhead(fixed, cx);
     }
 }
 

@@ -50,6 +50,9 @@ impl Write<'_> {
 
     /// Leaves out managers of versions that are gone, and brings sets that were parsed into the form of the schema as it is now.
     pub(super) fn reconcile(&self, mut managed: Managed) -> Result<Managed, Error> {
+        if managed.entries().iter().any(|entry| entry.api_version.matches('/').count() > 1) {
+            return Err(Error::InvalidEntry);
+        }
         managed.entries_mut().retain(|entry| self.versions.schema(&entry.api_version).is_some());
         for entry in managed.entries_mut().iter_mut().filter(|entry| entry.is_parsed()) {
             self.reconcile_entry(entry)?;

@@ -69,7 +69,7 @@ fn windows(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     let context = spec.new.field(PodSpec::SECURITY_CONTEXT).value();
     let path = spec.path.to(PodSpec::SECURITY_CONTEXT);
     let [first, second, third] = POD_CONTEXT;
-    let mut of_context = |fields: &[&str], cx: &mut Cx<'_>| {
+    let of_context = |fields: &[&str], cx: &mut Cx<'_>| {
         for field in fields.iter().filter(|field| context.get(field).is_some_and(|value| !value.is_null())) {
             cx.errors.forbidden(path.child(field), NOT_ON_WINDOWS);
         }

@@ -96,7 +96,7 @@ fn label_name(key: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 pub fn pod_affinity_term(term: At<'_, PodAffinityTerm>, cx: &mut Cx<'_>) {
     for field in [PodAffinityTerm::LABEL_SELECTOR, PodAffinityTerm::NAMESPACE_SELECTOR] {
         if let Some(selector) = term.new.field(field).some() {
-            label_selector(selector, &term.path.to(field), cx);
+            label_selector(At { new: selector, old: None, path: &term.path.to(field) }, cx);
         }
     }
     for namespace in term.new.field(PodAffinityTerm::NAMESPACES).iter() {
@@ -223,7 +223,8 @@ pub fn spread(constraint: At<'_, TopologySpreadConstraint>, cx: &mut Cx<'_>) {
         unmerged_label_keys(keys, selector, &constraint.path.to(TopologySpreadConstraint::MATCH_LABEL_KEYS), cx);
     }
     if let Some(selector) = selector.some() {
-        label_selector(selector, &constraint.path.to(TopologySpreadConstraint::LABEL_SELECTOR), cx);
+        let path = constraint.path.to(TopologySpreadConstraint::LABEL_SELECTOR);
+        label_selector(At { new: selector, old: None, path: &path }, cx);
     }
 }
 

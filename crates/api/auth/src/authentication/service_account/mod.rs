@@ -1,0 +1,301 @@
+//! Service account tokens: JSON web tokens that the server signs, and that it believes as long as what they name exists.
+//! Guarantees that nothing of a token counts before its signature is verified, but the issuer, by which it is recognized.
+//! Must never read objects itself: whether an account, pod, secret or node is still the same is asked of `BoundObjects`.
+
+mod claims;
+mod keys;
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use data_encoding::BASE64URL_NOPAD;
+use pintle_codec::{Strictness, json};
+use pintle_schema::{Value, value};
+
+use crate::user::CREDENTIAL_ID_KEY;
+use crate::{Str, UserInfo, users};
+
+pub use claims::{Claims, ObjectRef};
+pub use keys::{KeyError, SigningKey, VerifyingKey};
+
+/// How far clocks may be apart, in seconds.
+const LEEWAY_SECONDS: i64 = 60;
+/// A token that is longer is none of ours; headers are bounded anyway, bodies of reviews are not that tightly.
+const LONGEST_TOKEN: usize = 64 * 1024;
+
+/// Where the keys are published.
+pub const JWKS_PATH: &str = "/openid/v1/jwks";
+
+/// Kinds of objects that a token names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BoundKind {
+    ServiceAccount,
+    Pod,
+    Secret,
+    Node,
+}
+
+/// An object that a token names, as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundObject {
+    pub uid: Str,
+    /// Since when it is being deleted, in seconds since 1970.
+    pub deleted: Option<i64>,
+}
+
+/// Who knows the objects that tokens name.
+pub trait BoundObjects: Send + Sync {
+    /// The object, if it exists.
+    fn find(&self, kind: BoundKind, namespace: &str, name: &str) -> Option<BoundObject>;
+}
+
+/// With which keys and under which names tokens are made and believed.
+#[derive(Debug)]
+pub struct TokenConfig {
+    /// The first one signs, all are believed.
+    pub issuers: Vec<Str>,
+    /// The server's own audiences; the issuers when none are given.
+    pub audiences: Vec<Str>,
+    /// Signs; its public half verifies too.
+    pub signing_key: SigningKey,
+    /// Verify, beside the signing key.
+    pub keys: Vec<VerifyingKey>,
+    /// The longest time a token is asked for, in seconds; longer requests are shortened. 0 is no bound.
+    pub max_expiration_seconds: i64,
+    /// Whether tokens of pods that kubelets ask for live longer than asked, for clients that do not read them anew.
+    pub extend_expiration: bool,
+    /// Where the discovery document says the keys are, if not at this server.
+    pub jwks_uri: Option<String>,
+}
+
+impl TokenConfig {
+    /// What a server has that is told nothing but its key.
+    pub fn new(issuer: &str, signing_key: SigningKey) -> TokenConfig {
+        TokenConfig {
+            issuers: vec![issuer.into()],
+            audiences: Vec::new(),
+            signing_key,
+            keys: Vec::new(),
+            max_expiration_seconds: 0,
+            extend_expiration: true,
+            jwks_uri: None,
+        }
+    }
+}
+
+/// Makes service account tokens and knows whom they speak for.
+pub struct ServiceAccountTokens {
+    config: TokenConfig,
+    objects: Box<dyn BoundObjects>,
+}
+
+impl ServiceAccountTokens {
+    pub fn new(mut config: TokenConfig, objects: Box<dyn BoundObjects>) -> ServiceAccountTokens {
+        if config.audiences.is_empty() {
+            config.audiences.clone_from(&config.issuers);
+        }
+        let own = config.signing_key.public();
+        if !config.keys.iter().any(|key| key.id() == own.id()) {
+            config.keys.insert(0, own.clone());
+        }
+        ServiceAccountTokens { config, objects }
+    }
+
+    pub fn config(&self) -> &TokenConfig {
+        &self.config
+    }
+
+    /// Signs a token; the issuer is filled in. `None` when the system has no random numbers.
+    pub fn issue(&self, mut claims: Claims) -> Option<String> {
+        claims.issuer = self.config.issuers.first().cloned().unwrap_or_default();
+        let key = &self.config.signing_key;
+        let header = value!({"alg": (key.public().algorithm()), "kid": (key.public().id())});
+        let mut token = BASE64URL_NOPAD.encode(&json::to_vec(&header));
+        token.push('.');
+        BASE64URL_NOPAD.encode_append(&json::to_vec(&claims.to_value()), &mut token);
+        let signature = key.sign(token.as_bytes())?;
+        token.push('.');
+        BASE64URL_NOPAD.encode_append(&signature, &mut token);
+        Some(token)
+    }
+
+    /// Whom a token speaks for, and for which of the audiences. `None` for a token of somebody else.
+    ///
+    /// # Errors
+    /// Why the token is not good, in the reference's words.
+    pub(super) fn authenticate(
+        &self,
+        token: &[u8],
+        audiences: &[Str],
+        now: SystemTime,
+    ) -> Result<Option<(Arc<UserInfo>, Vec<Str>)>, String> {
+        let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else { return Ok(None) };
+        let verified = self.candidates(&token.key_id).any(|key| {
+            key.verifies(&token.algorithm, token.signed, &token.signature)
+        });
+        if !verified {
+            return Err("go-jose/go-jose: error in cryptographic primitive".to_owned());
+        }
+        let claims = Claims::from_value(&token.payload).ok_or("service account token claims are malformed")?;
+        let own = &self.config.audiences;
+        let for_whom = if claims.audiences.is_empty() { own } else { &claims.audiences };
+        let common: Vec<Str> = for_whom.iter().filter(|audience| audiences.contains(audience)).cloned().collect();
+        if common.is_empty() && !own.is_empty() {
+            let (have, want) = (quoted(for_whom), quoted(audiences));
+            return Err(format!("token audiences {have} is invalid for the target audiences {want}"));
+        }
+        self.validate(&claims, now)?;
+        Ok(Some((Arc::new(user(&claims)), common)))
+    }
+
+    fn is_ours(&self, token: &Token<'_>) -> bool {
+        let issuer = token.payload.str_at(&["iss"]);
+        self.config.issuers.iter().any(|own| own == issuer)
+    }
+
+    /// The key that a token names, or all: the name is only a hint.
+    fn candidates(&self, key_id: &str) -> impl Iterator<Item = &VerifyingKey> {
+        let known = self.config.keys.iter().any(|key| key.id() == key_id);
+        self.config.keys.iter().filter(move |key| !known || key.id() == key_id)
+    }
+
+    /// Whether the time is right and everything that the token names is still there.
+    fn validate(&self, claims: &Claims, now: SystemTime) -> Result<(), String> {
+        let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+        let (early, late) = (now.saturating_add(LEEWAY_SECONDS), now.saturating_sub(LEEWAY_SECONDS));
+        if claims.not_before.is_some_and(|time| early < time) {
+            return Err("service account token is not valid yet".to_owned());
+        }
+        if claims.expires.is_some_and(|time| late > time) {
+            return Err("service account token has expired".to_owned());
+        }
+        if claims.issued.is_some_and(|time| early < time) {
+            return Err("service account token is issued in the future".to_owned());
+        }
+        let is_gone = |object: &BoundObject| object.deleted.is_some_and(|time| time < late);
+        let account = &claims.service_account;
+        let found = self.objects.find(BoundKind::ServiceAccount, &claims.namespace, &account.name);
+        let found = found.ok_or_else(|| format!("serviceaccounts \"{}\" not found", account.name))?;
+        if found.uid != account.uid {
+            return Err(format!("service account UID ({}) does not match claim ({})", found.uid, account.uid));
+        }
+        if is_gone(&found) {
+            return Err("service account has been deleted".to_owned());
+        }
+        // The node of a pod may go before the pod does.
+        let node = claims.node.as_ref().filter(|_| claims.pod.is_none());
+        let bound = [
+            (BoundKind::Secret, "secret", claims.namespace.as_str(), claims.secret.as_ref()),
+            (BoundKind::Pod, "pod", claims.namespace.as_str(), claims.pod.as_ref()),
+            (BoundKind::Node, "node", "", node),
+        ];
+        for (kind, word, namespace, object) in bound {
+            let Some(object) = object else { continue };
+            let found = self.objects.find(kind, namespace, &object.name).filter(|found| !is_gone(found));
+            let found = found.ok_or("service account token has been invalidated")?;
+            if found.uid != object.uid {
+                let (is, was) = (&found.uid, &object.uid);
+                return Err(format!("{word} UID ({is}) does not match service account {word} ref claim ({was})"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The document by which others find the keys; `None` unless the issuer is where they would look for it.
+    pub fn discovery(&self, server_address: &str) -> Option<Value> {
+        let issuer = self.config.issuers.first().filter(|issuer| issuer.starts_with("https://"))?;
+        let at_server = || format!("https://{server_address}{JWKS_PATH}");
+        let mut algorithms: Vec<&str> = self.config.keys.iter().map(VerifyingKey::algorithm).collect();
+        algorithms.sort_unstable();
+        algorithms.dedup();
+        let algorithms = algorithms.into_iter().map(Value::from).collect();
+        Some(value!({
+            "issuer": (issuer.clone()), "jwks_uri": (self.config.jwks_uri.clone().unwrap_or_else(at_server)),
+            "response_types_supported": ["id_token"], "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": (Value::List(algorithms))
+        }))
+    }
+
+    /// The keys that tokens are verified with; `None` as for [`ServiceAccountTokens::discovery`].
+    pub fn key_set(&self) -> Option<Value> {
+        self.discovery("")?;
+        let keys = self.config.keys.iter().map(VerifyingKey::to_jwk).collect();
+        Some(value!({"keys": (Value::List(keys))}))
+    }
+}
+
+/// Audiences as Go prints them.
+fn quoted(audiences: &[Str]) -> String {
+    let texts: Vec<String> = audiences.iter().map(|audience| format!("{:?}", audience.as_str())).collect();
+    format!("[{}]", texts.join(" "))
+}
+
+/// The user behind a token.
+fn user(claims: &Claims) -> UserInfo {
+    let namespace = &claims.namespace;
+    let name = &claims.service_account.name;
+    let mut extra = Vec::new();
+    let mut add = |key: &str, value: String| {
+        if !value.is_empty() {
+            extra.push((Str::new(key), vec![Str::from(value)]));
+        }
+    };
+    if !claims.id.is_empty() {
+        add(CREDENTIAL_ID_KEY, format!("JTI={}", claims.id));
+    }
+    if let Some(node) = &claims.node {
+        add("authentication.kubernetes.io/node-name", node.name.to_string());
+        add("authentication.kubernetes.io/node-uid", node.uid.to_string());
+    }
+    if let Some(pod) = &claims.pod {
+        add("authentication.kubernetes.io/pod-name", pod.name.to_string());
+        add("authentication.kubernetes.io/pod-uid", pod.uid.to_string());
+    }
+    let user = UserInfo {
+        name: format!("{}{namespace}:{name}", users::SERVICE_ACCOUNT_PREFIX).into(),
+        uid: claims.service_account.uid.clone(),
+        groups: vec!["system:serviceaccounts".into(), format!("system:serviceaccounts:{namespace}").into()],
+        extra,
+    };
+    user.authenticated()
+}
+
+/// A token taken apart, not yet believed.
+struct Token<'a> {
+    algorithm: Str,
+    key_id: Str,
+    payload: Value,
+    signed: &'a [u8],
+    signature: Vec<u8>,
+}
+
+impl<'a> Token<'a> {
+    /// `None` for what is no JSON web token in its compact form.
+    fn parse(token: &'a [u8]) -> Option<Token<'a>> {
+        if token.len() > LONGEST_TOKEN {
+            return None;
+        }
+        let end = token.iter().rposition(|byte| *byte == b'.')?;
+        let (signed, signature) = (token.get(..end)?, token.get(end + 1..)?);
+        let dot = signed.iter().position(|byte| *byte == b'.')?;
+        let part = |bytes: &[u8]| {
+            let bytes = BASE64URL_NOPAD.decode(bytes).ok()?;
+            Some(json::parse(&bytes, Strictness::Ignore).ok()?.value)
+        };
+        let header = part(signed.get(..dot)?)?;
+        if header.get("crit").is_some() {
+            // It asks for something that nobody here knows.
+            return None;
+        }
+        Some(Token {
+            algorithm: header.str_at(&["alg"]).into(),
+            key_id: header.str_at(&["kid"]).into(),
+            payload: part(signed.get(dot + 1..)?)?,
+            signed,
+            signature: BASE64URL_NOPAD.decode(signature).ok()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,57 @@
+//! Rules of the batch group that tags cannot say.
+//!
+//! Files for jobs, for what jobs and templates of jobs have in common, and for cron jobs; this one is the table.
+
+pub mod cron_job;
+pub mod indexes;
+pub mod job;
+pub mod job_spec;
+pub mod job_status;
+pub mod pod_failure_policy;
+pub mod schedule;
+pub mod time_zone;
+
+use pintle_schema::ApiType;
+use pintle_types::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobStatus, JobTemplateSpec};
+use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+
+/// The group's kinds whose steps are not the usual ones, and its rules.
+pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+
+static KINDS: &[KindRules] = &[
+    KindRules {
+        create: &[Step::Metadata, step!(Job, job::generated_selector), Step::Rules, step!(Job, job::names_of_pods)],
+        // The reference judges the spec once as a new job's and once more as a changed one's: each cause stands twice.
+        update: &[
+            Step::Metadata,
+            step!(Job, job::generated_selector),
+            Step::Rules,
+            step!(Job, job::names_of_pods),
+            Step::MetadataUpdate,
+            Step::Field(Job::SPEC.name()),
+            step!(Job, job::what_is_fixed),
+        ],
+        ..KindRules::of(Job::schema)
+    },
+    KindRules {
+        create: &[Step::Metadata, Step::Rules, step!(CronJob, cron_job::name_leaves_room)],
+        ..KindRules::of(CronJob::schema)
+    },
+];
+
+static RULES: &[Hand] = &[
+    at_type!(JobSpec, job_spec::retries),
+    at_type!(JobSpec, job_spec::completion_mode),
+    at_type!(JobSpec, pod_failure_policy::policy),
+    at_type!(JobSpec, job_spec::success_policy),
+    at_type!(JobSpec, job_spec::replacement),
+    at_type!(JobSpec, job_spec::restarts, AFTER),
+    at_field!(Job::SPEC, job::selects_its_pods, AFTER | ON_CREATE | ON_UPDATE),
+    at_type!(JobStatus, job_status::counted_once, AFTER | ON_PART),
+    at_type!(JobStatus, job_status::is_consistent, AFTER | ON_PART),
+    at_type!(JobStatus, job_status::moves_forward, AFTER | ON_PART),
+    at_field!(CronJobSpec::SCHEDULE, cron_job::schedule),
+    at_field!(CronJobSpec::SCHEDULE, cron_job::one_time_zone, AFTER | ALWAYS | ON_CREATE | ON_UPDATE),
+    at_field!(CronJobSpec::TIME_ZONE, cron_job::time_zone),
+    at_type!(JobTemplateSpec, cron_job::selects_automatically, AFTER),
+];

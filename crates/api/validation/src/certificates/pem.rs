@@ -1,0 +1,63 @@
+//! Blocks of PEM: a type, headers and data.
+//!
+//! Only the frame is read and whether the data is one DER sequence; what is in it is the signer's matter.
+
+use pintle_schema::base64;
+
+/// One block.
+pub struct Block<'a> {
+    /// What stands behind `BEGIN`.
+    pub kind: &'a str,
+    pub has_headers: bool,
+    pub data: Vec<u8>,
+}
+
+/// The blocks of a text; what stands between them, and what has no right frame, is passed over.
+pub fn blocks(text: &str) -> Vec<Block<'_>> {
+    let mut blocks = Vec::new();
+    let mut rest = text;
+    while let Some((_, begun)) = rest.split_once("-----BEGIN ") {
+        rest = begun;
+        let Some((kind, body)) = begun.split_once("-----") else { break };
+        let end = format!("-----END {kind}-----");
+        let Some((body, after)) = body.split_once(&end) else { continue };
+        let (headers, lines): (Vec<&str>, Vec<&str>) =
+            body.lines().map(str::trim).filter(|line| !line.is_empty()).partition(|line| line.contains(':'));
+        let Ok(data) = base64::decode(&lines.concat()) else { continue };
+        blocks.push(Block { kind, has_headers: !headers.is_empty(), data });
+        rest = after;
+    }
+    blocks
+}
+
+/// Whether bytes are one DER sequence, of the length it tells.
+pub fn is_sequence(bytes: &[u8]) -> bool {
+    let [0x30, length, rest @ ..] = bytes else { return false };
+    match usize::from(*length) {
+        short @ 0..=0x7f => rest.len() == short,
+        long => {
+            let digits = long & 0x7f;
+            let Some((length, rest)) = rest.split_at_checked(digits).filter(|_| (1..=4).contains(&digits)) else {
+                return false;
+            };
+            length.iter().fold(0, |sum, byte| sum << 8 | usize::from(*byte)) == rest.len()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{blocks, is_sequence};
+
+    #[test]
+    fn blocks_are_found_between_other_text() {
+        let text = "x\n-----BEGIN A B-----\nMAMC\nAQE=\n-----END A B-----\n-----BEGIN C-----\nK: v\n\nMAA=\n-----END C-----\n";
+        let found = blocks(text);
+        assert_eq!(found.iter().map(|block| (block.kind, block.has_headers)).collect::<Vec<_>>(), [
+            ("A B", false),
+            ("C", true)
+        ]);
+        assert!(found.iter().all(|block| is_sequence(&block.data)));
+        assert!(blocks("hello").is_empty() && !is_sequence(b"hello"));
+    }
+}

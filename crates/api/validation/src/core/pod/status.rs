@@ -1,0 +1,314 @@
+//! Rules of a pod's status, which nodes and controllers report.
+
+use super::text;
+use pintle_schema::{Value, View, names};
+use pintle_types::core::v1::{
+    Container, ContainerExtendedResourceRequest, ContainerState, ContainerStateTerminated, ContainerStatus,
+    ContainerUser, HostIP, LinuxContainerUser, Pod, PodCondition, PodExtendedResourceClaimStatus, PodIP, PodOS,
+    PodResourceClaim, PodResourceClaimStatus, PodSpec, PodStatus, ResourceHealth, ResourceRequirements,
+    ResourceStatus,
+};
+use pintle_validation::{At, Cx, FieldPath};
+use std::net::IpAddr;
+
+/// What a report may say of this pod.
+pub fn changes(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
+    let Some(old_pod) = pod.old else { return };
+    let spec = old_pod.field(Pod::SPEC);
+    pod.field(Pod::STATUS, |status| {
+        let Some(old) = status.old else { return };
+        let (new, path) = (status.new, status.path);
+        conditions(new, path, cx);
+        nominated_node(new, old, spec, path, cx);
+        let generation = new.field(PodStatus::OBSERVED_GENERATION).get();
+        if generation < 0 {
+            let detail = "must be a non-negative integer";
+            cx.errors.invalid(path.to(PodStatus::OBSERVED_GENERATION), generation, detail);
+        }
+        let class = new.field(PodStatus::QOS_CLASS);
+        if text(class) != text(old.field(PodStatus::QOS_CLASS)) {
+            cx.errors.immutable(path.to(PodStatus::QOS_CLASS), text(class));
+        }
+        let lists = [
+            PodStatus::CONTAINER_STATUSES,
+            PodStatus::INIT_CONTAINER_STATUSES,
+            PodStatus::EPHEMERAL_CONTAINER_STATUSES,
+        ];
+        for list in lists {
+            transitions(new.field(list), old.field(list), spec, &path.to(list), cx);
+        }
+        claims(new, spec, path, cx);
+        extended_claim(new, spec, path, cx);
+        addresses(new, path, cx);
+        for list in lists {
+            users(new.field(list), spec, &path.to(list), cx);
+        }
+        allocated(new.field(PodStatus::CONTAINER_STATUSES), spec.field(PodSpec::CONTAINERS),
+            &path.to(PodStatus::CONTAINER_STATUSES), cx);
+        allocated(new.field(PodStatus::INIT_CONTAINER_STATUSES), spec.field(PodSpec::INIT_CONTAINERS),
+            &path.to(PodStatus::INIT_CONTAINER_STATUSES), cx);
+        let list = path.to(PodStatus::EPHEMERAL_CONTAINER_STATUSES);
+        for (index, status) in new.field(PodStatus::EPHEMERAL_CONTAINER_STATUSES).iter().enumerate() {
+            if status.field(ContainerStatus::ALLOCATED_RESOURCES_STATUS).iter().len() > 0 {
+                let place = list.index(index);
+                let place = place.to(ContainerStatus::ALLOCATED_RESOURCES_STATUS);
+                cx.errors.forbidden(place, "must not be specified in container status");
+            }
+        }
+    });
+}
+
+fn conditions(status: View<'_, PodStatus>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let path = path.to(PodStatus::CONDITIONS);
+    for (index, condition) in status.field(PodStatus::CONDITIONS).iter().enumerate() {
+        let path = path.index(index);
+        let generation = condition.field(PodCondition::OBSERVED_GENERATION).get();
+        if generation < 0 {
+            let detail = "must be a non-negative integer";
+            cx.errors.invalid(path.to(PodCondition::OBSERVED_GENERATION), generation, detail);
+        }
+        let kind = text(condition.field(PodCondition::TYPE));
+        if !matches!(kind, "PodScheduled" | "Ready" | "Initialized") {
+            cx.errors.invalid_each(path.child("Type"), &Value::from(kind), names::label_key(kind));
+        }
+    }
+}
+
+fn nominated_node(
+    new: View<'_, PodStatus>,
+    old: View<'_, PodStatus>,
+    spec: View<'_, PodSpec>,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    let field = PodStatus::NOMINATED_NODE_NAME;
+    let name = new.field(field).as_str();
+    if name.is_empty() || name == old.field(field).as_str() {
+        return;
+    }
+    cx.errors.invalid_each(path.to(field), &Value::from(name), names::dns1123_subdomain(name));
+    let bound = !spec.field(PodSpec::NODE_NAME).as_str().is_empty();
+    if bound && cx.enabled("ClearingNominatedNodeNameAfterBinding") {
+        cx.errors.forbidden(path.to(field), "may not be set on pods that are already bound to a node");
+    }
+}
+
+/// A container that ended for good does not run again.
+fn transitions(
+    new: View<'_, Vec<ContainerStatus>>,
+    old: View<'_, Vec<ContainerStatus>>,
+    spec: View<'_, PodSpec>,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    let terminated = |status: View<'_, ContainerStatus>| {
+        let state = status.field(ContainerStatus::STATE).field(ContainerState::TERMINATED);
+        state.some().map(|state| state.field(ContainerStateTerminated::EXIT_CODE).get())
+    };
+    for (index, new) in new.iter().enumerate() {
+        let name = new.field(ContainerStatus::NAME).as_str();
+        let old = old.iter().find(|old| old.field(ContainerStatus::NAME).as_str() == name);
+        let Some(code) = old.and_then(terminated) else { continue };
+        if terminated(new).is_none() && !restarts(spec, name, code) {
+            let detail = "may not be transitioned to non-terminated state";
+            cx.errors.forbidden(path.index(index).to(ContainerStatus::STATE), detail);
+        }
+    }
+}
+
+/// Whether a container may run again after it ended. Rules for single exit codes may allow it, so they do.
+fn restarts(spec: View<'_, PodSpec>, name: &str, code: i32) -> bool {
+    let named = |field| {
+        let mut containers = View::field::<Vec<Container>>(spec, field).iter();
+        containers.find(|container| container.field(Container::NAME).as_str() == name)
+    };
+    let (regular, init) = (named(PodSpec::CONTAINERS), named(PodSpec::INIT_CONTAINERS));
+    let Some(container) = regular.or(init) else { return false };
+    if container.field(Container::RESTART_POLICY_RULES).iter().len() > 0 {
+        return true;
+    }
+    let own = text(container.field(Container::RESTART_POLICY));
+    match if own.is_empty() { text(spec.field(PodSpec::RESTART_POLICY)) } else { own } {
+        "Always" => true,
+        "OnFailure" => code != 0,
+        _ => false,
+    }
+}
+
+fn claims(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let path = path.to(PodStatus::RESOURCE_CLAIM_STATUSES);
+    let statuses = status.field(PodStatus::RESOURCE_CLAIM_STATUSES);
+    let named = |status: View<'_, PodResourceClaimStatus>| status.field(PodResourceClaimStatus::NAME).get();
+    for (index, claim) in statuses.iter().enumerate() {
+        let place = path.index(index);
+        let name = claim.field(PodResourceClaimStatus::NAME).as_str();
+        let mut claims = spec.field(PodSpec::RESOURCE_CLAIMS).iter();
+        if !claims.any(|claim| claim.field(PodResourceClaim::NAME).as_str() == name) {
+            let detail = "must match the name of an entry in `spec.resourceClaims`";
+            cx.errors.invalid(place.to(PodResourceClaimStatus::NAME), name, detail);
+        }
+        if statuses.iter().take(index).any(|other| named(other) == name) {
+            cx.errors.duplicate(place.to(PodResourceClaimStatus::NAME), name);
+        }
+        if let Some(made) = claim.field(PodResourceClaimStatus::RESOURCE_CLAIM_NAME).some() {
+            let messages = names::dns1123_subdomain(made.as_str());
+            cx.errors.invalid_each(place.to(PodResourceClaimStatus::RESOURCE_CLAIM_NAME), made.value(), messages);
+        }
+    }
+}
+
+fn extended_claim(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    type Claim = PodExtendedResourceClaimStatus;
+    type Mapping = ContainerExtendedResourceRequest;
+    let Some(claim) = status.field(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS).some() else { return };
+    let path = path.to(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS);
+    let list = path.to(Claim::REQUEST_MAPPINGS);
+    let mappings = claim.field(Claim::REQUEST_MAPPINGS);
+    if mappings.iter().len() == 0 {
+        cx.errors.required(list, "at least one request mapping is required");
+    }
+    for (index, mapping) in mappings.iter().enumerate() {
+        let place = list.index(index);
+        let name = mapping.field(Mapping::CONTAINER_NAME).as_str();
+        let resource = text(mapping.field(Mapping::RESOURCE_NAME));
+        let containers = spec.field(PodSpec::INIT_CONTAINERS).iter().chain(spec.field(PodSpec::CONTAINERS).iter());
+        match containers.filter(|container| container.field(Container::NAME).as_str() == name).last() {
+            None => {
+                let detail = "must match the name of an entry in spec.initContainers.name or spec.containers.name";
+                cx.errors.invalid(place.to(Mapping::CONTAINER_NAME), name, detail);
+            }
+            Some(container) => {
+                let requests = container.field(Container::RESOURCES).field(ResourceRequirements::REQUESTS);
+                if requests.value().get(resource).is_none() {
+                    let detail = "must match the extended resource name of an entry in \
+                                  spec.initContainers.resources.requests or spec.containers.resources.requests";
+                    cx.errors.invalid(place.to(Mapping::RESOURCE_NAME), resource, detail);
+                }
+            }
+        }
+        let request = mapping.field(Mapping::REQUEST_NAME).as_str();
+        let messages = names::dns1123_label(request);
+        cx.errors.invalid_each(path.child("requestName"), &Value::from(request), messages);
+    }
+    let name = claim.field(Claim::RESOURCE_CLAIM_NAME).as_str();
+    let place = path.to(Claim::RESOURCE_CLAIM_NAME);
+    if name.is_empty() {
+        cx.errors.required(place, "");
+    } else {
+        cx.errors.invalid_each(place, &Value::from(name), names::dns1123_subdomain(name));
+    }
+}
+
+/// Addresses of the pod and of its node: one of each family.
+fn addresses(status: View<'_, PodStatus>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let pod_ips = status.field(PodStatus::POD_IPS);
+    let texts: Vec<&str> = pod_ips.iter().map(|ip| ip.value().str_at(&[PodIP::IP.name()])).collect();
+    families(&texts, pod_ips.value(), &path.to(PodStatus::POD_IPS), cx);
+    let host_ips = status.field(PodStatus::HOST_IPS);
+    let texts: Vec<&str> = host_ips.iter().map(|ip| ip.value().str_at(&[HostIP::IP.name()])).collect();
+    let path = path.to(PodStatus::HOST_IPS);
+    if let Some(first) = texts.first().filter(|first| **first != status.field(PodStatus::HOST_IP).as_str()) {
+        let first_path = path.index(0);
+        cx.errors.invalid(first_path.to(HostIP::IP), *first, "must be equal to `hostIP`");
+    }
+    families(&texts, host_ips.value(), &path, cx);
+}
+
+fn families(texts: &[&str], value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let strict = cx.enabled("StrictIPCIDRValidation");
+    for (index, ip) in texts.iter().enumerate() {
+        cx.errors.invalid_each(path.index(index), &Value::from(*ip), names::ip::ip_legacy(ip, strict));
+    }
+    let parsed: Vec<IpAddr> = texts.iter().filter_map(|ip| names::ip::parse_ip_sloppy(ip)).collect();
+    let of_both = parsed.iter().any(IpAddr::is_ipv4) && parsed.iter().any(IpAddr::is_ipv6);
+    if texts.len() > 1 && parsed.len() == texts.len() && (!of_both || texts.len() > 2) {
+        let shown = Value::List(value.as_list().unwrap_or(&[]).iter().map(shown_ip).collect());
+        cx.errors.invalid(path, shown, "may specify no more than one IP for each IP family");
+    }
+}
+
+fn shown_ip(ip: &Value) -> Value {
+    pintle_schema::value!({"IP": (ip.str_at(&[PodIP::IP.name()]))})
+}
+
+fn users(statuses: View<'_, Vec<ContainerStatus>>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let os = spec.field(PodSpec::OS).some().map_or("", |os| text(os.field(PodOS::NAME)));
+    for (index, status) in statuses.iter().enumerate() {
+        let user = status.field(ContainerStatus::USER).or_zero().field(ContainerUser::LINUX);
+        let Some(user) = user.some() else { continue };
+        let path = path.index(index);
+        let path = path.to(ContainerStatus::USER);
+        let path = path.to(ContainerUser::LINUX);
+        if os == "windows" {
+            cx.errors.forbidden(path, "cannot be set for a windows pod");
+        }
+        if os == "windows" {
+            continue;
+        }
+        let mut id = |id: i64, path: FieldPath<'_>| {
+            cx.errors.invalid_each(path, &Value::from(id), names::user_id(id));
+        };
+        id(user.field(LinuxContainerUser::UID).get(), path.to(LinuxContainerUser::UID));
+        id(user.field(LinuxContainerUser::GID).get(), path.to(LinuxContainerUser::GID));
+        let groups = path.to(LinuxContainerUser::SUPPLEMENTAL_GROUPS);
+        for (index, group) in user.field(LinuxContainerUser::SUPPLEMENTAL_GROUPS).iter().enumerate() {
+            id(group.get(), groups.index(index));
+        }
+    }
+}
+
+/// The health of resources that a container has.
+fn allocated(
+    statuses: View<'_, Vec<ContainerStatus>>,
+    containers: View<'_, Vec<Container>>,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    let health_of = ["Healthy", "Unhealthy", "Unknown"];
+    for (index, status) in statuses.iter().enumerate() {
+        let name = status.field(ContainerStatus::NAME).as_str();
+        let container = containers.iter().find(|container| container.field(Container::NAME).as_str() == name);
+        let path = path.index(index);
+        let path = path.to(ContainerStatus::ALLOCATED_RESOURCES_STATUS);
+        for (index, resource) in status.field(ContainerStatus::ALLOCATED_RESOURCES_STATUS).iter().enumerate() {
+            let path = path.index(index);
+            let name = text(resource.field(ResourceStatus::NAME));
+            if let Some(container) = container {
+                asked_for(name, container.field(Container::RESOURCES), &path.to(ResourceStatus::NAME), cx);
+            }
+            let resources = resource.field(ResourceStatus::RESOURCES);
+            let path = path.to(ResourceStatus::RESOURCES);
+            for (index, health) in resources.iter().enumerate() {
+                let path = path.index(index);
+                let id = text(health.field(ResourceHealth::RESOURCE_ID));
+                let state = text(health.field(ResourceHealth::HEALTH));
+                if !health_of.contains(&state) {
+                    cx.errors.not_supported(path.to(ResourceHealth::HEALTH), state, &health_of);
+                }
+                let mut others = resources.iter().take(index);
+                if others.any(|other| text(other.field(ResourceHealth::RESOURCE_ID)) == id) {
+                    cx.errors.duplicate(path.to(ResourceHealth::RESOURCE_ID), id);
+                }
+            }
+        }
+    }
+}
+
+fn asked_for(name: &str, resources: View<'_, ResourceRequirements>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    use pintle_types::core::v1::ResourceClaim;
+    let Some(claim) = name.strip_prefix("claim:") else {
+        if resources.field(ResourceRequirements::REQUESTS).value().get(name).is_none() {
+            cx.errors.invalid(path, name, "must match one of the container's resource requests");
+        }
+        return;
+    };
+    let is_asked = resources.field(ResourceRequirements::CLAIMS).iter().any(|asked| {
+        let (name, request) = (text(asked.field(ResourceClaim::NAME)), text(asked.field(ResourceClaim::REQUEST)));
+        if request.is_empty() { claim == name } else { claim.split_once('/') == Some((name, request)) }
+    });
+    if !is_asked {
+        let detail = "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or \
+                      'claim:<claimName>' if request is empty";
+        cx.errors.invalid(path, name, detail);
+    }
+}

@@ -1,0 +1,229 @@
+//! Rules of what may change in a pod that exists, and of its binding.
+
+use super::scheduling::one_toleration;
+use super::{security, spec, text};
+use pintle_schema::{Value, View};
+use pintle_types::core::v1::{
+    Affinity, Binding, Container, EphemeralContainer, EphemeralContainerCommon, NodeAffinity, NodeSelector,
+    NodeSelectorTerm, ObjectReference, Pod, PodSchedulingGate, PodSpec, Toleration,
+};
+use pintle_validation::{At, Cx, ErrorKind, FieldPath, same, same_at};
+
+const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
+    `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
+    tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+const ONLY_ADDITIONS: &str = "only additions are allowed (no mutations or deletions)";
+
+/// The target of a binding is a node, by name.
+pub fn binding(binding: At<'_, Binding>, cx: &mut Cx<'_>) {
+    let target = binding.new.field(Binding::TARGET);
+    let path = binding.path.to(Binding::TARGET);
+    let kind = target.field(ObjectReference::KIND).as_str();
+    if !kind.is_empty() && kind != "Node" {
+        cx.errors.not_supported(path.to(ObjectReference::KIND), kind, &["Node", "<empty>"]);
+    }
+    if target.field(ObjectReference::NAME).as_str().is_empty() {
+        cx.errors.required(path.to(ObjectReference::NAME), "");
+    }
+}
+
+/// Whether two maps mean the same, some keys left out.
+pub fn same_but(a: &Value, b: &Value, left_out: &[&str]) -> bool {
+    let keys = |value: &'_ Value| value.as_map().into_iter().flat_map(|map| map.keys().cloned()).collect::<Vec<_>>();
+    keys(a).iter().chain(&keys(b)).all(|key| left_out.contains(&&**key) || same_at(a, b, key))
+}
+
+/// Of a pod's spec, images, the deadline and a few things more may change.
+pub fn mutable_fields(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
+    pod.field(Pod::SPEC, |spec| {
+        let Some(old) = spec.old else { return };
+        for field in [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS] {
+            if !images(spec.new.field(field), old.field(field), &spec.path.to(field), cx) {
+                return;
+            }
+        }
+        if !deadline(spec.new, old, spec.path, cx) {
+            return;
+        }
+        tolerations(spec.new, old, &spec.path.to(PodSpec::TOLERATIONS), cx);
+        scheduling_gates(spec.new, old, &spec.path.to(PodSpec::SCHEDULING_GATES), cx);
+        if spec.unchanged() {
+            return;
+        }
+        let gated = old.field(PodSpec::SCHEDULING_GATES).iter().len() > 0;
+        if gated {
+            node_selector(spec.new, old, spec.path, cx);
+            node_affinity(spec.new, old, spec.path, cx);
+        }
+        if !rest_is_same(spec.new, old, gated) {
+            cx.errors.forbidden(spec.path, MUTABLE);
+        }
+    });
+}
+
+/// False when containers came or went, which ends all further judging.
+fn images(
+    new: View<'_, Vec<Container>>,
+    old: View<'_, Vec<Container>>,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) -> bool {
+    if new.iter().len() != old.iter().len() {
+        cx.errors.forbidden(path, "pod updates may not add or remove containers");
+        return false;
+    }
+    for (index, container) in new.iter().enumerate() {
+        let image = container.field(Container::IMAGE).as_str();
+        let path = path.index(index);
+        if image.is_empty() {
+            cx.errors.required(path.to(Container::IMAGE), "");
+        }
+        if image.trim() != image {
+            cx.errors.invalid(path.to(Container::IMAGE), image, "must not have leading or trailing whitespace");
+        }
+    }
+    true
+}
+
+/// A deadline comes nearer, never the other way; false when it is none at all.
+fn deadline(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+    let path = path.to(PodSpec::ACTIVE_DEADLINE_SECONDS);
+    let old = old.field(PodSpec::ACTIVE_DEADLINE_SECONDS).get();
+    match (new.field(PodSpec::ACTIVE_DEADLINE_SECONDS).get(), old) {
+        (Some(new), _) if !(0..=i64::from(i32::MAX)).contains(&new) => {
+            cx.errors.invalid(path, new, "must be between 0 and 2147483647, inclusive");
+            return false;
+        }
+        (Some(new), Some(old)) if old < new => {
+            cx.errors.invalid(path, new, "must be less than or equal to previous value");
+        }
+        (None, Some(_)) => {
+            cx.errors.invalid(path, Value::Null, "must not update from a positive integer to nil value");
+        }
+        _ => {}
+    }
+    true
+}
+
+fn tolerations(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let new = new.field(PodSpec::TOLERATIONS);
+    let seconds = [Toleration::TOLERATION_SECONDS.name()];
+    for old in old.field(PodSpec::TOLERATIONS).iter() {
+        if !new.iter().any(|new| same_but(new.value(), old.value(), &seconds)) {
+            return cx.errors.forbidden(path, "existing toleration can not be modified except its tolerationSeconds");
+        }
+    }
+    for (index, toleration) in new.iter().enumerate() {
+        one_toleration(toleration, &path.index(index), cx);
+    }
+}
+
+fn scheduling_gates(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let old = old.field(PodSpec::SCHEDULING_GATES);
+    for (index, gate) in new.field(PodSpec::SCHEDULING_GATES).iter().enumerate() {
+        let name = gate.field(PodSchedulingGate::NAME).as_str();
+        if !old.iter().any(|old| old.field(PodSchedulingGate::NAME).as_str() == name) {
+            let detail = format!("only deletion is allowed, but found new scheduling gate '{name}'");
+            cx.errors.forbidden(path.index(index).to(PodSchedulingGate::NAME), detail);
+        }
+    }
+}
+
+fn node_selector(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let new = new.field(PodSpec::NODE_SELECTOR).value();
+    let mut old = old.field(PodSpec::NODE_SELECTOR).value().as_map().into_iter().flat_map(|map| map.iter());
+    if old.any(|(key, value)| new.get(key) != Some(value)) {
+        let detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
+        cx.errors.invalid(path.to(PodSpec::NODE_SELECTOR), new.clone(), detail);
+    }
+}
+
+/// The terms that a node must satisfy.
+fn terms(spec: View<'_, PodSpec>) -> View<'_, Vec<NodeSelectorTerm>> {
+    let affinity = spec.field(PodSpec::AFFINITY).or_zero().field(Affinity::NODE_AFFINITY).or_zero();
+    let required = affinity.field(NodeAffinity::REQUIRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION).or_zero();
+    required.field(NodeSelector::NODE_SELECTOR_TERMS)
+}
+
+fn node_affinity(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let (new, old) = (terms(new), terms(old));
+    let path = path.to(PodSpec::AFFINITY);
+    let path = path.to(Affinity::NODE_AFFINITY);
+    let path = path.to(NodeAffinity::REQUIRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION);
+    let path = path.to(NodeSelector::NODE_SELECTOR_TERMS);
+    if old.iter().len() == 0 {
+        return;
+    }
+    if old.iter().len() != new.iter().len() {
+        let detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+        return cx.errors.invalid(path, security::capitalized(new.value()), detail);
+    }
+    for (index, (new, old)) in new.iter().zip(old.iter()).enumerate() {
+        if !only_adds(new, old) {
+            cx.errors.invalid(path.index(index), security::capitalized(new.value()), ONLY_ADDITIONS);
+        }
+    }
+}
+
+fn only_adds(new: View<'_, NodeSelectorTerm>, old: View<'_, NodeSelectorTerm>) -> bool {
+    let fields = [NodeSelectorTerm::MATCH_EXPRESSIONS, NodeSelectorTerm::MATCH_FIELDS];
+    let is_empty = |term: View<'_, NodeSelectorTerm>| fields.iter().all(|field| term.field(*field).iter().len() == 0);
+    if is_empty(old) {
+        return is_empty(new);
+    }
+    fields.iter().all(|field| {
+        let (new, old) = (new.field(*field), old.field(*field));
+        new.iter().len() >= old.iter().len() && new.iter().zip(old.iter()).all(|(new, old)| same(new.value(), old.value()))
+    })
+}
+
+/// Whether nothing changed but what may; while scheduling is held back, that is more.
+fn rest_is_same(new: View<'_, PodSpec>, old: View<'_, PodSpec>, gated: bool) -> bool {
+    let mut free = vec![
+        PodSpec::CONTAINERS.name(),
+        PodSpec::INIT_CONTAINERS.name(),
+        PodSpec::ACTIVE_DEADLINE_SECONDS.name(),
+        PodSpec::SCHEDULING_GATES.name(),
+        PodSpec::TOLERATIONS.name(),
+    ];
+    let grace = PodSpec::TERMINATION_GRACE_PERIOD_SECONDS;
+    if old.field(grace).get().is_some_and(|old| old < 0) && new.field(grace).get() == Some(1) {
+        free.push(grace.name());
+    }
+    if gated {
+        free.extend([PodSpec::NODE_SELECTOR.name(), PodSpec::AFFINITY.name()]);
+        let affinity = |spec: View<'_, PodSpec>| spec.field(PodSpec::AFFINITY).value().clone();
+        if !same_but(&affinity(new), &affinity(old), &[Affinity::NODE_AFFINITY.name()]) {
+            return false;
+        }
+    }
+    let image = [Container::IMAGE.name()];
+    let mut containers = [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS].into_iter().flat_map(|field| {
+        new.field(field).iter().zip(old.field(field).iter())
+    });
+    containers.all(|(new, old)| same_but(new.value(), old.value(), &image)) && same_but(new.value(), old.value(), &free)
+}
+
+/// Ephemeral containers come, and never change or go.
+pub fn ephemeral_containers(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
+    let Some(old) = pod.old else { return };
+    if spec::is_mirror(old) {
+        return cx.errors.push(ErrorKind::Forbidden, "", None, "static pods do not support ephemeral containers");
+    }
+    let name = |container: View<'_, EphemeralContainer>| {
+        let common = container.field(EphemeralContainer::EPHEMERAL_CONTAINER_COMMON);
+        text(common.field(EphemeralContainerCommon::NAME)).to_owned()
+    };
+    let path = pod.path.to(Pod::SPEC);
+    let path = path.to(PodSpec::EPHEMERAL_CONTAINERS);
+    let new = pod.new.field(Pod::SPEC).field(PodSpec::EPHEMERAL_CONTAINERS);
+    for old in old.field(Pod::SPEC).field(PodSpec::EPHEMERAL_CONTAINERS).iter() {
+        let called = name(old);
+        let done = match new.iter().find(|new| name(*new) == called) {
+            None => "removed",
+            Some(new) if !same(new.value(), old.value()) => "changed",
+            Some(_) => continue,
+        };
+        cx.errors.forbidden(path, format!("existing ephemeral containers {called:?} may not be {done}\n"));
+    }
+}

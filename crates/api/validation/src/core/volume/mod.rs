@@ -1,0 +1,235 @@
+//! Rules of volumes: those of pods, persistent ones and the claims to them.
+//!
+//! What one source needs is said by tags where the source is declared; here is what tags cannot say, and the table.
+
+pub mod claim;
+pub mod persistent;
+pub mod projected;
+pub mod sources;
+
+use pintle_schema::{ApiType, Value, names};
+use pintle_types::core::v1::{
+    AzureDiskVolumeSource, AzureFilePersistentVolumeSource, CSIVolumeSource, ConfigMapProjection,
+    ConfigMapVolumeSource, DownwardAPIProjection, DownwardAPIVolumeSource, EmptyDirVolumeSource, FCVolumeSource,
+    FlexPersistentVolumeSource, FlexVolumeSource, FlockerVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource,
+    ImageVolumeSource, NFSVolumeSource, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
+    PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource,
+    PersistentVolumeSource, PersistentVolumeSpec, Pod, PodSpec, ProjectedVolumeSource, QuobyteVolumeSource,
+    SecretProjection, TopologySelectorTerm, Volume, VolumeSource,
+};
+use pintle_types::meta::v1::ObjectMeta;
+use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, step};
+
+/// The rules of volumes.
+pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+
+static KINDS: &[KindRules] = &[
+    KindRules {
+        // The rules of a new volume are asked twice, as the reference asks them.
+        update: &[
+            Step::Metadata,
+            Step::Rules,
+            Step::Metadata,
+            Step::Rules,
+            step!(PersistentVolume, persistent::keeps_source),
+        ],
+        ..KindRules::of(PersistentVolume::schema)
+    },
+    KindRules {
+        update: &[
+            Step::MetadataUpdate,
+            Step::Metadata,
+            Step::Rules,
+            step!(PersistentVolumeClaim, claim::keeps_spec),
+        ],
+        ..KindRules::of(PersistentVolumeClaim::schema)
+    },
+];
+
+static RULES: &[Hand] = &[
+    at_type!(VolumeSource, one_source, AFTER),
+    at_type!(Volume, name, AFTER),
+    at_field!(PodSpec::VOLUMES, distinct, AFTER),
+    at_field!(EmptyDirVolumeSource::SIZE_LIMIT, sources::size_limit),
+    at_field!(NFSVolumeSource::PATH, sources::absolute),
+    at_type!(AzureDiskVolumeSource, sources::azure_disk, AFTER),
+    at_field!(AzureFilePersistentVolumeSource::SECRET_NAMESPACE, sources::not_empty),
+    at_type!(FlockerVolumeSource, sources::flocker),
+    at_type!(QuobyteVolumeSource, sources::quobyte),
+    at_field!(FlexVolumeSource::OPTIONS, sources::flex_options),
+    at_field!(FlexPersistentVolumeSource::OPTIONS, sources::flex_options),
+    at_field!(ISCSIVolumeSource::IQN, sources::iqn_of_pod),
+    at_type!(ISCSIVolumeSource, sources::iscsi_of_pod, AFTER),
+    at_type!(ISCSIPersistentVolumeSource, sources::iscsi_portal),
+    at_field!(ISCSIPersistentVolumeSource::IQN, sources::iqn),
+    at_type!(ISCSIPersistentVolumeSource, sources::iscsi, AFTER),
+    at_type!(FCVolumeSource, sources::fibre_channel),
+    at_type!(CSIVolumeSource, sources::csi_secret, AFTER),
+    at_field!(ImageVolumeSource::REFERENCE, sources::image),
+    at_type!(ConfigMapVolumeSource, projected::config_map),
+    at_type!(ConfigMapProjection, projected::config_map_part),
+    at_type!(SecretProjection, projected::secret_part),
+    at_type!(DownwardAPIVolumeSource, projected::pod_info, AFTER),
+    at_type!(DownwardAPIProjection, projected::pod_info_part),
+    at_type!(ProjectedVolumeSource, projected::parts, AFTER),
+    at_type!(PersistentVolumeSpec, persistent::inline),
+    at_field!(PersistentVolumeSpec::ACCESS_MODES, claim::access_modes),
+    at_field!(PersistentVolumeSpec::CAPACITY, persistent::capacity),
+    at_field!(PersistentVolumeSpec::PERSISTENT_VOLUME_RECLAIM_POLICY, persistent::reclaim_policy),
+    at_field!(PersistentVolumeSpec::NODE_AFFINITY, persistent::node_affinity, AFTER),
+    at_type!(PersistentVolumeSource, persistent::one_source, AFTER),
+    at_type!(PersistentVolumeSpec, persistent::fits_source, AFTER),
+    at_field!(PersistentVolumeClaimSpec::ACCESS_MODES, claim::access_modes),
+    at_field!(PersistentVolumeClaimSpec::SELECTOR, crate::shared::optional_label_selector),
+    at_field!(PersistentVolumeClaimSpec::RESOURCES, claim::storage),
+    at_field!(PersistentVolumeClaimSpec::STORAGE_CLASS_NAME, claim::class_name),
+    at_field!(PersistentVolumeClaimSpec::DATA_SOURCE, claim::data_source),
+    at_field!(PersistentVolumeClaimSpec::DATA_SOURCE_REF, claim::data_source_ref),
+    at_type!(PersistentVolumeClaimSpec, claim::sources_agree, AFTER),
+    at_field!(PersistentVolumeClaimTemplate::METADATA, claim::template_metadata),
+    at_type!(PersistentVolumeClaimStatus, claim::status, ON_PART),
+    at_field!(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS, persistent::distinct_topology_keys, AFTER),
+];
+
+/// The sources of a pod's volume in the order in which they are looked at: the first one counts.
+const ORDER: &[&str] = &[
+    VolumeSource::EMPTY_DIR.name(),
+    VolumeSource::HOST_PATH.name(),
+    VolumeSource::GIT_REPO.name(),
+    VolumeSource::GCE_PERSISTENT_DISK.name(),
+    VolumeSource::AWS_ELASTIC_BLOCK_STORE.name(),
+    VolumeSource::SECRET.name(),
+    VolumeSource::NFS.name(),
+    VolumeSource::ISCSI.name(),
+    VolumeSource::GLUSTERFS.name(),
+    VolumeSource::FLOCKER.name(),
+    VolumeSource::PERSISTENT_VOLUME_CLAIM.name(),
+    VolumeSource::RBD.name(),
+    VolumeSource::CINDER.name(),
+    VolumeSource::CEPHFS.name(),
+    VolumeSource::QUOBYTE.name(),
+    VolumeSource::DOWNWARD_API.name(),
+    VolumeSource::FC.name(),
+    VolumeSource::FLEX_VOLUME.name(),
+    VolumeSource::CONFIG_MAP.name(),
+    VolumeSource::AZURE_FILE.name(),
+    VolumeSource::VSPHERE_VOLUME.name(),
+    VolumeSource::PHOTON_PERSISTENT_DISK.name(),
+    VolumeSource::PORTWORX_VOLUME.name(),
+    VolumeSource::AZURE_DISK.name(),
+    VolumeSource::STORAGEOS.name(),
+    VolumeSource::PROJECTED.name(),
+    VolumeSource::SCALE_IO.name(),
+    VolumeSource::CSI.name(),
+    VolumeSource::EPHEMERAL.name(),
+    VolumeSource::IMAGE.name(),
+];
+
+/// A volume has one source.
+fn one_source(source: At<'_, VolumeSource>, cx: &mut Cx<'_>) {
+    let first = first_source(source.new.value(), ORDER, &[], source.path, cx);
+    if let Some(disk) = source.new.field(VolumeSource::GCE_PERSISTENT_DISK).some()
+        && first == Some(VolumeSource::GCE_PERSISTENT_DISK.name())
+    {
+        sources::gce_disk(disk, &source.path.child("persistentDisk"), cx);
+    }
+}
+
+/// Tells what is wrong with the number of sources, and which one counts. What is inside the others is not told;
+/// those that are `free` may stand beside another.
+pub fn first_source(
+    source: &Value,
+    order: &[&'static str],
+    free: &[&str],
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) -> Option<&'static str> {
+    let mut set = order.iter().filter(|name| source.get(name).is_some_and(|member| !member.is_null()));
+    let first = set.next().copied();
+    if first.is_none() {
+        cx.errors.required(path, "must specify a volume type");
+    }
+    for other in set.filter(|other| !free.contains(other)) {
+        take_back(&path.child(other), cx);
+        let told = match *other {
+            "cephfs" => "cephFS",
+            "downwardAPI" if order.contains(&"emptyDir") => "downwarAPI",
+            other => other,
+        };
+        cx.errors.forbidden(path.child(told), "may not specify more than 1 volume type");
+    }
+    first
+}
+
+/// Forgets the errors inside a place that is not looked at after all.
+pub fn take_back(place: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if cx.errors.is_empty() {
+        return;
+    }
+    let place = place.to_string();
+    cx.errors.0.retain(|error| match error.field.strip_prefix(&place) {
+        Some(rest) => !rest.is_empty() && !rest.starts_with(['.', '[']),
+        None => true,
+    });
+}
+
+/// Volumes are named by labels of DNS.
+fn name(volume: At<'_, Volume>, cx: &mut Cx<'_>) {
+    let name = volume.new.field(Volume::NAME).as_str();
+    let path = volume.path.to(Volume::NAME);
+    let source = volume.new.field(Volume::VOLUME_SOURCE);
+    if let Some(disk) = source.field(VolumeSource::ISCSI).some()
+        && disk.field(ISCSIVolumeSource::INITIATOR_NAME).is_set()
+        && name.len() + 1 + disk.field(ISCSIVolumeSource::TARGET_PORTAL).as_str().len() > sources::MAX_INTERFACE
+    {
+        cx.errors.invalid(path, name, sources::LONG_INTERFACE);
+    }
+    if source.field(VolumeSource::EPHEMERAL).is_set() && is_of_pod(&path) {
+        let pod = cx.root::<Pod>().field(Pod::METADATA).field(ObjectMeta::NAME).as_str();
+        let claim = format!("{pod}-{name}");
+        if !pod.is_empty() && !name.is_empty() {
+            for message in names::dns1123_subdomain(&claim) {
+                cx.errors.invalid(path, name, format!("PVC name \"{claim}\": {message}"));
+            }
+        }
+    }
+    if name.is_empty() {
+        cx.errors.required(path, "");
+    } else {
+        cx.errors.invalid_each(path, volume.new.field(Volume::NAME).value(), names::dns1123_label(name));
+    }
+}
+
+/// Whether a place is in the volumes of a pod itself, and not in those of a template.
+pub fn is_of_pod(path: &FieldPath<'_>) -> bool {
+    path.to_string().starts_with("spec.volumes[")
+}
+
+/// No two volumes have one name, and none takes a claim that is made for another.
+fn distinct(volumes: At<'_, Vec<Volume>>, cx: &mut Cx<'_>) {
+    let items = crate::shared::items(volumes.new);
+    let mut names = crate::shared::Repeats::new(items.len(), |at| crate::shared::text_in(items, at, Volume::NAME));
+    for (index, volume) in volumes.new.iter().enumerate() {
+        let path = volumes.path.index(index);
+        let name = volume.field(Volume::NAME).as_str();
+        if names.is_repeated(index) && !name.is_empty() {
+            cx.errors.duplicate(path.to(Volume::NAME), name);
+        }
+        let source = volume.field(Volume::VOLUME_SOURCE);
+        let Some(claim) = source.field(VolumeSource::PERSISTENT_VOLUME_CLAIM).some() else { continue };
+        let claim = claim.field(PersistentVolumeClaimVolumeSource::CLAIM_NAME).as_str();
+        let pod = cx.root::<Pod>().field(Pod::METADATA).field(ObjectMeta::NAME).as_str();
+        let made_for = claim.strip_prefix(pod).and_then(|rest| rest.strip_prefix('-')).filter(|_| !pod.is_empty());
+        let is_made = |other: &str| {
+            volumes.new.iter().any(|volume| {
+                volume.field(Volume::NAME).as_str() == other
+                    && volume.field(Volume::VOLUME_SOURCE).field(VolumeSource::EPHEMERAL).is_set()
+            })
+        };
+        if made_for.is_some_and(is_made) && is_of_pod(&path) {
+            let path = path.to(VolumeSource::PERSISTENT_VOLUME_CLAIM);
+            let detail = "must not reference a PVC that gets created for an ephemeral volume";
+            cx.errors.invalid(path.to(PersistentVolumeClaimVolumeSource::CLAIM_NAME), claim, detail);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Rules of persistent volumes, and of those that an attachment describes in place.
+
+use super::{first_source, sources, take_back};
+use crate::shared::{Repeats, items, text_in};
+use pintle_schema::{Map, Quantity, Value, View, names};
+use pintle_types::core::v1::{
+    CSIPersistentVolumeSource, HostPathVolumeSource, PersistentVolume, PersistentVolumeMode,
+    PersistentVolumeReclaimPolicy, PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName,
+    TopologySelectorLabelRequirement, VolumeNodeAffinity,
+};
+use pintle_validation::{At, Cx, FieldPath, same, same_at};
+
+/// The gate of volume attributes classes.
+pub const ATTRIBUTES_CLASSES: &str = "VolumeAttributesClass";
+
+/// The sources of a persistent volume in the order in which they are looked at: the first one counts.
+const ORDER: &[&str] = &[
+    PersistentVolumeSource::HOST_PATH.name(),
+    PersistentVolumeSource::GCE_PERSISTENT_DISK.name(),
+    PersistentVolumeSource::AWS_ELASTIC_BLOCK_STORE.name(),
+    PersistentVolumeSource::GLUSTERFS.name(),
+    PersistentVolumeSource::FLOCKER.name(),
+    PersistentVolumeSource::NFS.name(),
+    PersistentVolumeSource::RBD.name(),
+    PersistentVolumeSource::QUOBYTE.name(),
+    PersistentVolumeSource::CEPHFS.name(),
+    PersistentVolumeSource::ISCSI.name(),
+    PersistentVolumeSource::CINDER.name(),
+    PersistentVolumeSource::FC.name(),
+    PersistentVolumeSource::FLEX_VOLUME.name(),
+    PersistentVolumeSource::AZURE_FILE.name(),
+    PersistentVolumeSource::VSPHERE_VOLUME.name(),
+    PersistentVolumeSource::PHOTON_PERSISTENT_DISK.name(),
+    PersistentVolumeSource::PORTWORX_VOLUME.name(),
+    PersistentVolumeSource::AZURE_DISK.name(),
+    PersistentVolumeSource::SCALE_IO.name(),
+    PersistentVolumeSource::LOCAL.name(),
+    PersistentVolumeSource::STORAGEOS.name(),
+    PersistentVolumeSource::CSI.name(),
+];
+
+/// Whether the volume is one that a VolumeAttachment describes.
+pub fn is_inline(cx: &Cx<'_>) -> bool {
+    cx.request.api_version.starts_with("storage.k8s.io/")
+}
+
+const INLINE: &str = "may not be specified in the context of inline volumes";
+
+/// What is described in place comes from a CSI driver, and has no claim and no size.
+pub fn inline(spec: At<'_, PersistentVolumeSpec>, cx: &mut Cx<'_>) {
+    if !is_inline(cx) {
+        return;
+    }
+    if spec.new.field(PersistentVolumeSpec::CLAIM_REF).is_set() {
+        cx.errors.forbidden(spec.path.to(PersistentVolumeSpec::CLAIM_REF), INLINE);
+    }
+    if !spec.new.field(PersistentVolumeSpec::CAPACITY).value().is_zero() {
+        cx.errors.forbidden(spec.path.to(PersistentVolumeSpec::CAPACITY), INLINE);
+    }
+    if !source(spec.new).field(PersistentVolumeSource::CSI).is_set() {
+        let path = spec.path.to(PersistentVolumeSource::CSI);
+        cx.errors.required(path, "has to be specified in the context of inline volumes");
+    }
+}
+
+fn source<'a>(spec: View<'a, PersistentVolumeSpec>) -> View<'a, PersistentVolumeSource> {
+    spec.field(PersistentVolumeSpec::PERSISTENT_VOLUME_SOURCE)
+}
+
+/// A volume has storage, and nothing else, of a size.
+pub fn capacity(capacity: At<'_, ResourceList>, cx: &mut Cx<'_>) {
+    if is_inline(cx) {
+        return;
+    }
+    let storage = ResourceName::STORAGE;
+    let amounts = capacity.new.value();
+    if amounts.is_zero() {
+        cx.errors.required(capacity.path, "");
+    }
+    if amounts.get(storage.as_str()).is_none() || amounts.as_map().is_some_and(|amounts| amounts.len() > 1) {
+        cx.errors.not_supported(capacity.path, amounts.clone(), &[storage.as_str()]);
+    }
+    for (name, amount) in amounts.as_map().into_iter().flat_map(Map::iter) {
+        let path = capacity.path.key(name);
+        no_debt(amount, &path, cx);
+        positive(amount, &path, cx);
+    }
+}
+
+/// An amount of which a whole number can be told, which is not negative.
+pub fn no_debt(amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+    let whole = quantity(amount).value();
+    if whole < 0 {
+        cx.errors.invalid(path, whole, "must be a valid resource quantity");
+    }
+    whole >= 0
+}
+
+/// An amount that is more than nothing. Says whether it is.
+pub fn positive(amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+    let is_positive = quantity(amount).signum() > 0;
+    if !is_positive {
+        cx.errors.invalid(path, amount.clone(), "must be greater than zero");
+    }
+    is_positive
+}
+
+/// A quantity that stands in a list of resources.
+pub fn quantity(amount: &Value) -> Quantity {
+    View::<Quantity>::new(amount).get()
+}
+
+/// What becomes of the storage.
+pub fn reclaim_policy(policy: At<'_, PersistentVolumeReclaimPolicy>, cx: &mut Cx<'_>) {
+    const SUPPORTED: &[&str] = &["Delete", "Recycle", "Retain"];
+    let Some(text) = policy.new.value().as_str().filter(|text| !text.is_empty()) else { return };
+    if is_inline(cx) {
+        if text != PersistentVolumeReclaimPolicy::RETAIN.as_str() {
+            cx.errors.forbidden(policy.path, "may only be Retain in the context of inline volumes");
+        }
+    } else if !SUPPORTED.contains(&text) {
+        cx.errors.not_supported(policy.path, text, SUPPORTED);
+    }
+}
+
+/// What is described in place is on its node already.
+pub fn node_affinity(affinity: At<'_, Option<VolumeNodeAffinity>>, cx: &mut Cx<'_>) {
+    if affinity.new.is_set() && is_inline(cx) {
+        take_back(affinity.path, cx);
+        cx.errors.forbidden(affinity.path, INLINE);
+    }
+}
+
+/// A persistent volume has one source.
+pub fn one_source(source: At<'_, PersistentVolumeSource>, cx: &mut Cx<'_>) {
+    type Source = PersistentVolumeSource;
+    let counted = match first_source(source.new.value(), ORDER, &[Source::FLEX_VOLUME.name()], source.path, cx) {
+        Some(first) => first,
+        None => return,
+    };
+    if counted == Source::GCE_PERSISTENT_DISK.name()
+        && let Some(disk) = source.new.field(Source::GCE_PERSISTENT_DISK).some()
+    {
+        sources::gce_disk(disk, &source.path.child("persistentDisk"), cx);
+    }
+    // The fields of the source stand among those of the volume.
+    let spec: View<'_, PersistentVolumeSpec> = View::new(source.new.value());
+    let is_placed = spec.field(PersistentVolumeSpec::NODE_AFFINITY).is_set() && !is_inline(cx);
+    if counted == Source::LOCAL.name() && !is_placed {
+        let path = source.path.to(PersistentVolumeSpec::NODE_AFFINITY);
+        cx.errors.required(path, "Local volume requires node affinity");
+    }
+}
+
+/// What depends on the source, and what is not for volumes described in place.
+pub fn fits_source(spec: At<'_, PersistentVolumeSpec>, cx: &mut Cx<'_>) {
+    type Spec = PersistentVolumeSpec;
+    let (new, path) = (spec.new, spec.path);
+    let source = source(new);
+    let host_path = source.field(PersistentVolumeSource::HOST_PATH).some();
+    let recycles = || new.field(Spec::PERSISTENT_VOLUME_RECLAIM_POLICY).value().as_str() == Some("Recycle");
+    if host_path.is_some_and(|host| is_root(host.field(HostPathVolumeSource::PATH).as_str())) && recycles() {
+        let detail = "may not be 'recycle' for a hostPath mount of '/'";
+        cx.errors.forbidden(path.to(Spec::PERSISTENT_VOLUME_RECLAIM_POLICY), detail);
+    }
+    if is_inline(cx) {
+        if !new.field(Spec::STORAGE_CLASS_NAME).as_str().is_empty() {
+            cx.errors.forbidden(path.to(Spec::STORAGE_CLASS_NAME), INLINE);
+        }
+        let mode = new.field(Spec::VOLUME_MODE).value().as_str();
+        if mode.is_some_and(|mode| mode != PersistentVolumeMode::FILESYSTEM.as_str()) {
+            let detail = "may not specify volumeMode other than Filesystem in the context of inline volumes";
+            cx.errors.forbidden(path.to(Spec::VOLUME_MODE), detail);
+        }
+    }
+    let Some(class) = new.field(Spec::VOLUME_ATTRIBUTES_CLASS_NAME).some() else { return };
+    if !cx.enabled(ATTRIBUTES_CLASSES) {
+        return;
+    }
+    let class_path = path.to(Spec::VOLUME_ATTRIBUTES_CLASS_NAME);
+    match class.as_str() {
+        "" => cx.errors.required(class_path, "an empty string is disallowed"),
+        name => cx.errors.invalid_each(class_path, class.value(), names::dns1123_subdomain(name)),
+    }
+    if !source.field(PersistentVolumeSource::CSI).is_set() {
+        let detail = "has to be specified when using volumeAttributesClassName";
+        cx.errors.required(path.to(PersistentVolumeSource::CSI), detail);
+    }
+}
+
+/// Whether a path is the root, written in whatever way.
+fn is_root(path: &str) -> bool {
+    let mut depth = 0_usize;
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => depth = depth.saturating_sub(1),
+            _ => depth += 1,
+        }
+    }
+    path.starts_with('/') && depth == 0
+}
+
+/// The source of a volume stays, and so does what depends on it.
+pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
+    type Spec = PersistentVolumeSpec;
+    let Some(old) = volume.old.map(|old| old.field(PersistentVolume::SPEC)) else { return };
+    let new = volume.new.field(PersistentVolume::SPEC);
+    if !ORDER.iter().all(|name| is_kept(name, new.value(), old.value())) {
+        let detail = "spec.persistentvolumesource is immutable after creation";
+        cx.errors.forbidden("spec.persistentvolumesource", detail);
+    }
+    let kept = |field: &str| same_at(new.value(), old.value(), field);
+    if !kept(Spec::VOLUME_MODE.name()) {
+        let mode = new.field(Spec::VOLUME_MODE).value().clone();
+        cx.errors.immutable(Spec::VOLUME_MODE.name(), mode);
+    }
+    let (affinity, old_affinity) = (new.field(Spec::NODE_AFFINITY), old.field(Spec::NODE_AFFINITY));
+    if !cx.enabled("MutablePVNodeAffinity") && old_affinity.is_set() {
+        let is_kept = kept(Spec::NODE_AFFINITY.name()) || same(affinity.value(), &with_new_labels(old_affinity.value()));
+        if !is_kept {
+            cx.errors.immutable(Spec::NODE_AFFINITY.name(), affinity.value().clone());
+        }
+    }
+    let class = Spec::VOLUME_ATTRIBUTES_CLASS_NAME;
+    if kept(class.name()) {
+        return;
+    }
+    let path = FieldPath::new(PersistentVolume::SPEC.name());
+    if !cx.enabled(ATTRIBUTES_CLASSES) {
+        let detail = "update is forbidden when the VolumeAttributesClass feature gate is disabled";
+        cx.errors.forbidden(path.to(class), detail);
+    } else if old.field(class).is_set() && !new.field(class).is_set() {
+        cx.errors.forbidden(path.to(class), "update from non-nil value to nil is forbidden");
+    }
+}
+
+/// Whether one source is as it was; a secret for expanding may come to a CSI volume that had none.
+fn is_kept(name: &str, new: &Value, old: &Value) -> bool {
+    if same_at(new, old, name) {
+        return true;
+    }
+    let secret = CSIPersistentVolumeSource::CONTROLLER_EXPAND_SECRET_REF.name();
+    let (Some(new), Some(old)) = (new.get(name), old.get(name)) else { return false };
+    if name != PersistentVolumeSource::CSI.name() || old.get(secret).is_some_and(|secret| !secret.is_null()) {
+        return false;
+    }
+    let mut new = new.clone();
+    new.remove_at(&[secret]);
+    same(&new, old)
+}
+
+/// Node labels that have got another name, with that name.
+const RENAMED: &[(&str, &str)] = &[
+    ("beta.kubernetes.io/arch", "kubernetes.io/arch"),
+    ("beta.kubernetes.io/os", "kubernetes.io/os"),
+    ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
+    ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"),
+    ("beta.kubernetes.io/instance-type", "node.kubernetes.io/instance-type"),
+];
+
+fn with_new_labels(value: &Value) -> Value {
+    match value {
+        Value::String(text) => match RENAMED.iter().find(|(old, _)| **text == **old) {
+            Some((_, new)) => Value::from(*new),
+            None => value.clone(),
+        },
+        Value::List(items) => Value::from(items.iter().map(with_new_labels).collect::<Vec<Value>>()),
+        Value::Map(map) => {
+            map.iter().map(|(key, value)| (key.clone(), with_new_labels(value))).collect::<Map>().into()
+        }
+        other => other.clone(),
+    }
+}
+
+/// A topology is told once for each key.
+pub fn distinct_topology_keys(requirements: At<'_, Vec<TopologySelectorLabelRequirement>>, cx: &mut Cx<'_>) {
+    let list = items(requirements.new);
+    let key = |at: usize| text_in(list, at, TopologySelectorLabelRequirement::KEY);
+    let mut keys = Repeats::new(list.len(), key);
+    for index in 0..list.len() {
+        if keys.is_repeated(index) {
+            let path = requirements.path.index(index);
+            cx.errors.duplicate(path.to(TopologySelectorLabelRequirement::KEY), key(index));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_root;
+
+    #[test]
+    fn roots() {
+        assert!(is_root("/") && is_root("//.") && is_root("/a/..") && is_root("/.."));
+        assert!(!is_root("") && !is_root("a/..") && !is_root("/a"));
+    }
+}

@@ -1,0 +1,312 @@
+//! Rules of volumes whose files come from the API: names of their sources, and paths that do not collide.
+
+use crate::core::pod::env;
+use crate::shared;
+use pintle_schema::{Value, View, names};
+use pintle_types::core::v1::{
+    ClusterTrustBundleProjection, ConfigMapProjection, ConfigMapVolumeSource, DownwardAPIProjection,
+    DownwardAPIVolumeFile, DownwardAPIVolumeSource, KeyToPath, LocalObjectReference, PodCertificateProjection,
+    ProjectedVolumeSource, ResourceFieldSelector, SecretProjection, ServiceAccountTokenProjection, VolumeProjection,
+};
+use pintle_validation::{At, Cx, FieldPath, formats};
+
+/// Fields of the pod that a file can show.
+const POD_FIELDS: &[&str] =
+    &["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
+
+fn named(reference: View<'_, LocalObjectReference>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if reference.field(LocalObjectReference::NAME).as_str().is_empty() {
+        cx.errors.required(path.to(LocalObjectReference::NAME), "");
+    }
+}
+
+/// A ConfigMap is known by its name.
+pub fn config_map(source: At<'_, ConfigMapVolumeSource>, cx: &mut Cx<'_>) {
+    named(source.new.field(ConfigMapVolumeSource::LOCAL_OBJECT_REFERENCE), source.path, cx);
+}
+
+/// A ConfigMap is known by its name.
+pub fn config_map_part(source: At<'_, ConfigMapProjection>, cx: &mut Cx<'_>) {
+    named(source.new.field(ConfigMapProjection::LOCAL_OBJECT_REFERENCE), source.path, cx);
+}
+
+/// A Secret is known by its name.
+pub fn secret_part(source: At<'_, SecretProjection>, cx: &mut Cx<'_>) {
+    named(source.new.field(SecretProjection::LOCAL_OBJECT_REFERENCE), source.path, cx);
+}
+
+/// Files about the pod.
+pub fn pod_info(source: At<'_, DownwardAPIVolumeSource>, cx: &mut Cx<'_>) {
+    files(source.new.field(DownwardAPIVolumeSource::ITEMS), source.path, cx);
+}
+
+/// Files about the pod.
+pub fn pod_info_part(source: At<'_, DownwardAPIProjection>, cx: &mut Cx<'_>) {
+    files(source.new.field(DownwardAPIProjection::ITEMS), source.path, cx);
+}
+
+/// A file shows a field or a resource. The reference's paths leave the list out.
+fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    type File = DownwardAPIVolumeFile;
+    for file in files.iter() {
+        if file.field(File::PATH).as_str().is_empty() {
+            cx.errors.required(path.to(File::PATH), "");
+        }
+        has_format("unreserved-path", file.field(File::PATH).value(), &path.to(File::PATH), cx);
+        let resource = file.field(File::RESOURCE_FIELD_REF).some();
+        match (file.field(File::FIELD_REF).some(), resource) {
+            (Some(field), _) => {
+                env::object_field(field, POD_FIELDS, &path.to(File::FIELD_REF), cx);
+                if resource.is_some() {
+                    let detail = "fieldRef and resourceFieldRef can not be specified simultaneously";
+                    cx.errors.invalid(path, "resource", detail);
+                }
+            }
+            (None, Some(resource)) => {
+                let path = path.to(File::RESOURCE_FIELD_REF);
+                if resource.field(ResourceFieldSelector::CONTAINER_NAME).as_str().is_empty() {
+                    cx.errors.required(path.to(ResourceFieldSelector::CONTAINER_NAME), "");
+                } else {
+                    env::resource_field(resource, &path, cx);
+                }
+            }
+            (None, None) => cx.errors.required(path, "one of fieldRef and resourceFieldRef is required"),
+        }
+        if file.field(File::MODE).is_set() {
+            has_format("file-mode", file.field(File::MODE).value(), &path.to(File::MODE), cx);
+        }
+    }
+}
+
+/// Tells what is wrong with a text that should have one of the listed formats.
+fn has_format(format: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let messages = formats::find(format).map(|format| (format.judge)(value)).unwrap_or_default();
+    cx.errors.invalid_each(path, value, messages);
+}
+
+/// The paths of the files that were there before.
+struct Paths<'a>(Vec<&'a str>);
+
+impl<'a> Paths<'a> {
+    /// Notes a path; one that is there already is told with the name of whoever brings it again.
+    fn add(&mut self, file: &'a str, told: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+        if file.is_empty() {
+            return;
+        }
+        if self.0.contains(&file) {
+            cx.errors.invalid(path, told, "conflicting duplicate paths");
+        } else {
+            self.0.push(file);
+        }
+    }
+
+    fn add_keys(&mut self, keys: View<'a, Vec<KeyToPath>>, owner: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+        keys.iter().for_each(|key| self.add(key.field(KeyToPath::PATH).as_str(), owner, path, cx));
+    }
+}
+
+/// Each part has one source, and no two files have one path.
+pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut Cx<'_>) {
+    type Part = VolumeProjection;
+    let mut paths = Paths(Vec::new());
+    let list = volume.path.to(ProjectedVolumeSource::SOURCES);
+    for (index, part) in volume.new.field(ProjectedVolumeSource::SOURCES).iter().enumerate() {
+        let place = list.index(index);
+        let secret = part.field(Part::SECRET).some();
+        let config_map = part.field(Part::CONFIG_MAP).some();
+        let pod_info = part.field(Part::DOWNWARD_API).some();
+        let token = part.field(Part::SERVICE_ACCOUNT_TOKEN).some();
+        let bundle = part.field(Part::CLUSTER_TRUST_BUNDLE).some();
+        let certificate = part.field(Part::POD_CERTIFICATE).some();
+        if let Some(secret) = secret {
+            let name = secret.field(SecretProjection::LOCAL_OBJECT_REFERENCE).field(LocalObjectReference::NAME);
+            paths.add_keys(secret.field(SecretProjection::ITEMS), name.as_str(), volume.path, cx);
+        }
+        if let Some(map) = config_map {
+            let name = map.field(ConfigMapProjection::LOCAL_OBJECT_REFERENCE).field(LocalObjectReference::NAME);
+            paths.add_keys(map.field(ConfigMapProjection::ITEMS), name.as_str(), volume.path, cx);
+        }
+        for file in pod_info.into_iter().flat_map(|info| info.field(DownwardAPIProjection::ITEMS).iter()) {
+            let file = file.field(DownwardAPIVolumeFile::PATH).as_str();
+            paths.add(file, file, volume.path, cx);
+        }
+        if let Some(token) = token {
+            let place = place.to(Part::SERVICE_ACCOUNT_TOKEN);
+            token_part(token, &place, volume.path, cx);
+        }
+        if let Some(bundle) = bundle {
+            let file = bundle.field(ClusterTrustBundleProjection::PATH).as_str();
+            bundle_part(bundle, &place.to(Part::CLUSTER_TRUST_BUNDLE), cx);
+            paths.add(file, file, volume.path, cx);
+        }
+        if let Some(certificate) = certificate {
+            certificate_part(certificate, &place.to(Part::POD_CERTIFICATE), volume.path, &mut paths, cx);
+        }
+        let sources = [
+            secret.is_some(),
+            config_map.is_some(),
+            pod_info.is_some(),
+            token.is_some(),
+            bundle.is_some(),
+            certificate.is_some(),
+        ];
+        if sources.into_iter().filter(|set| *set).count() > 1 {
+            cx.errors.forbidden(place, "may not specify more than 1 volume type per source");
+        }
+    }
+}
+
+/// A token lives from ten minutes on, and has a file. The reference's path of the file is that of the volume.
+fn token_part(
+    token: View<'_, ServiceAccountTokenProjection>,
+    place: &FieldPath<'_>,
+    volume: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    type Token = ServiceAccountTokenProjection;
+    if let Some(seconds) = token.field(Token::EXPIRATION_SECONDS).some().map(View::get) {
+        lifetime(seconds, &place.to(Token::EXPIRATION_SECONDS), cx);
+    }
+    let path = volume.to(Token::PATH);
+    if token.field(Token::PATH).as_str().is_empty() {
+        cx.errors.required(path, "");
+    } else {
+        has_format("unreserved-path", token.field(Token::PATH).value(), &path, cx);
+    }
+}
+
+/// How long a token may live.
+pub fn lifetime(seconds: i64, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if seconds < 600 {
+        cx.errors.invalid(path, seconds, "may not specify a duration less than 10 minutes");
+    }
+    if seconds > 1 << 32 {
+        cx.errors.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
+    }
+}
+
+/// Trust anchors come from one bundle by its name, or from those of a signer.
+fn bundle_part(bundle: View<'_, ClusterTrustBundleProjection>, place: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    type Bundle = ClusterTrustBundleProjection;
+    let selector = bundle.field(Bundle::LABEL_SELECTOR);
+    match (bundle.field(Bundle::NAME).some(), bundle.field(Bundle::SIGNER_NAME).some()) {
+        (Some(_), Some(_)) => cx.errors.invalid(place, Value::Null, "only one of name and signerName may be used"),
+        (Some(name), None) => {
+            let path = place.to(Bundle::NAME);
+            if name.as_str().is_empty() {
+                cx.errors.required(path, "must be a valid object name");
+            } else {
+                let own = name.as_str().rsplit(':').next().unwrap_or_default();
+                for message in names::dns1123_subdomain(own) {
+                    let detail = format!("not a valid clustertrustbundlename: {message}");
+                    cx.errors.invalid(path, name.as_str(), detail);
+                }
+            }
+            if selector.is_set() {
+                let detail = "labelSelector must be unset if name is specified";
+                cx.errors.invalid(place.to(Bundle::LABEL_SELECTOR), selector.value().clone(), detail);
+            }
+        }
+        (None, Some(signer)) => {
+            let path = place.to(Bundle::SIGNER_NAME);
+            if signer.as_str().is_empty() {
+                cx.errors.required(path, "must be a valid signer name");
+            }
+            signer_name(signer.as_str(), &path, cx);
+            if let Some(selector) = selector.some() {
+                let path = place.to(Bundle::LABEL_SELECTOR);
+                shared::label_selector(At { new: selector, old: None, path: &path }, cx);
+            }
+        }
+        (None, None) => cx.errors.required(place, "either name or signerName must be specified"),
+    }
+    let file = bundle.field(Bundle::PATH);
+    if file.as_str().is_empty() {
+        cx.errors.required(place.to(Bundle::PATH), "");
+    }
+    has_format("unreserved-path", file.value(), &place.to(Bundle::PATH), cx);
+}
+
+/// A signer is a domain and a path below it.
+fn signer_name(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    const MAX_DOMAIN: usize = 253;
+    const MAX: usize = 253 + 317 + 1;
+    if name.is_empty() {
+        return cx.errors.required(path, "");
+    }
+    let Some((domain, own)) = name.split_once('/').filter(|(_, own)| !own.contains('/')) else {
+        let detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+        return cx.errors.invalid(path, name, detail);
+    };
+    if domain.len() > MAX_DOMAIN {
+        cx.errors.too_long(path, MAX_DOMAIN);
+    }
+    for label in domain.split('.') {
+        for message in names::dns1123_label(label) {
+            cx.errors.invalid(path, domain, format!("validating label \"{label}\": {message}"));
+        }
+    }
+    if !domain.contains('.') {
+        let detail = "should be a domain with at least two segments separated by dots";
+        cx.errors.invalid(path, domain, detail);
+    }
+    for label in own.split('.') {
+        for message in names::dns1123_subdomain(label) {
+            cx.errors.invalid(path, own, format!("validating label \"{label}\": {message}"));
+        }
+    }
+    if name.len() > MAX {
+        cx.errors.too_long(path, MAX);
+    }
+}
+
+/// A certificate has a signer, a kind of key, and at least one file.
+fn certificate_part<'a>(
+    certificate: View<'a, PodCertificateProjection>,
+    place: &FieldPath<'_>,
+    volume: &FieldPath<'_>,
+    paths: &mut Paths<'a>,
+    cx: &mut Cx<'_>,
+) {
+    type Certificate = PodCertificateProjection;
+    const KEYS: &[&str] = &["ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096"];
+    signer_name(certificate.field(Certificate::SIGNER_NAME).as_str(), &place.to(Certificate::SIGNER_NAME), cx);
+    let annotations = certificate.field(Certificate::USER_ANNOTATIONS).value().as_map();
+    let path = place.to(Certificate::USER_ANNOTATIONS);
+    for key in annotations.into_iter().flat_map(|map| map.keys()) {
+        for fault in names::domain_prefixed_key(&key.to_lowercase()) {
+            cx.errors.push(fault.kind, path, Some(Value::from(key.as_str())), fault.detail);
+        }
+    }
+    let key = certificate.field(Certificate::KEY_TYPE).as_str();
+    if !KEYS.contains(&key) {
+        cx.errors.not_supported(place.to(Certificate::KEY_TYPE), key, KEYS);
+    }
+    if let Some(seconds) = certificate.field(Certificate::MAX_EXPIRATION_SECONDS).some().map(View::get) {
+        let path = place.to(Certificate::MAX_EXPIRATION_SECONDS);
+        if seconds < 3600 {
+            cx.errors.invalid(path, i64::from(seconds), "if provided, maxExpirationSeconds must be >= 3600");
+        }
+        // Signers of the system itself give certificates for a day at most.
+        let of_system = certificate.field(Certificate::SIGNER_NAME).as_str().starts_with("kubernetes.io/");
+        let most = if of_system { 86_400 } else { 7_862_400 };
+        if seconds > most {
+            let detail = format!("if provided, maxExpirationSeconds must be <= {most}");
+            cx.errors.invalid(path, i64::from(seconds), detail);
+        }
+    }
+    let files = [Certificate::CREDENTIAL_BUNDLE_PATH, Certificate::KEY_PATH, Certificate::CERTIFICATE_CHAIN_PATH];
+    let mut none = true;
+    for field in files {
+        let file = certificate.field(field);
+        if !file.as_str().is_empty() {
+            none = false;
+            has_format("unreserved-path", file.value(), &place.to(field), cx);
+            paths.add(file.as_str(), file.as_str(), volume, cx);
+        }
+    }
+    if none {
+        let detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath";
+        cx.errors.required(place, detail);
+    }
+}

@@ -1,0 +1,290 @@
+//! Rules of single volume sources: which fields need which others, and texts whose form no tag knows.
+
+use super::is_of_pod;
+use pintle_schema::{Map, Quantity, View, names};
+use pintle_types::core::v1::{
+    AzureDataDiskKind, AzureDiskVolumeSource, CSIVolumeSource, FCVolumeSource, FlockerVolumeSource,
+    GCEPersistentDiskVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource, LocalObjectReference,
+    PersistentVolume, QuobyteVolumeSource,
+};
+use pintle_types::meta::v1::ObjectMeta;
+use pintle_validation::{At, Cx, FieldPath};
+use std::collections::BTreeMap;
+
+/// How long the name of an interface for an initiator may be.
+pub const MAX_INTERFACE: usize = 64;
+
+pub const LONG_INTERFACE: &str = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
+
+const FORM: &str = "must be valid format";
+const FORM_OF_POD: &str = "must be valid format starting with iqn, eui, or naa";
+
+/// A disk of Compute Engine. Its errors have a place of their own, so no tag tells them.
+pub fn gce_disk(disk: View<'_, GCEPersistentDiskVolumeSource>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    type Disk = GCEPersistentDiskVolumeSource;
+    if disk.field(Disk::PD_NAME).as_str().is_empty() {
+        cx.errors.required(path.to(Disk::PD_NAME), "");
+    }
+    let partition = disk.field(Disk::PARTITION).get();
+    if !(0..=255).contains(&partition) {
+        let detail = "must be between 1 and 255, inclusive";
+        cx.errors.invalid(path.to(Disk::PARTITION), i64::from(partition), detail);
+    }
+}
+
+/// Scratch space has no negative size.
+pub fn size_limit(limit: At<'_, Option<Quantity>>, cx: &mut Cx<'_>) {
+    if limit.new.some().is_some_and(|limit| limit.get().signum() < 0) {
+        cx.errors.forbidden(limit.path, "SizeLimit field must be a valid resource quantity");
+    }
+}
+
+/// A path from the root on.
+pub fn absolute(place: At<'_, String>, cx: &mut Cx<'_>) {
+    let text = place.new.as_str();
+    if !text.starts_with('/') {
+        cx.errors.invalid(place.path, text, "must be an absolute path");
+    }
+}
+
+/// A name that may be absent, but not empty.
+pub fn not_empty(name: At<'_, Option<String>>, cx: &mut Cx<'_>) {
+    if name.new.some().is_some_and(|name| name.as_str().is_empty()) {
+        cx.errors.required(name.path, "");
+    }
+}
+
+/// What identifies a disk of Azure depends on its kind.
+pub fn azure_disk(disk: At<'_, AzureDiskVolumeSource>, cx: &mut Cx<'_>) {
+    const MANAGED: &str =
+        "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
+    const BLOB: &str = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
+    let Some(kind) = disk.new.field(AzureDiskVolumeSource::KIND).some() else { return };
+    let uri = disk.new.field(AzureDiskVolumeSource::DISK_URI).as_str();
+    let (begin, form) = match kind.value().as_str() == Some(AzureDataDiskKind::MANAGED.as_str()) {
+        true => ("/subscriptions/", MANAGED),
+        false => ("https://", BLOB),
+    };
+    if !uri.starts_with(begin) {
+        cx.errors.not_supported(disk.path.to(AzureDiskVolumeSource::DISK_URI), uri, &[form]);
+    }
+}
+
+/// A dataset is known by its name or by its identifier.
+pub fn flocker(set: At<'_, FlockerVolumeSource>, cx: &mut Cx<'_>) {
+    let name = set.new.field(FlockerVolumeSource::DATASET_NAME).as_str();
+    let uuid = set.new.field(FlockerVolumeSource::DATASET_UUID).as_str();
+    match (name.is_empty(), uuid.is_empty()) {
+        (true, true) => cx.errors.required(set.path, "one of datasetName and datasetUUID is required"),
+        (false, false) => {
+            let detail = "datasetName and datasetUUID can not be specified simultaneously";
+            cx.errors.invalid(set.path, "resource", detail);
+        }
+        _ => {}
+    }
+    if name.contains('/') {
+        cx.errors.invalid(set.path.to(FlockerVolumeSource::DATASET_NAME), name, "must not contain '/'");
+    }
+}
+
+/// Registries are hosts with ports.
+pub fn quobyte(volume: At<'_, QuobyteVolumeSource>, cx: &mut Cx<'_>) {
+    const PAIRS: &str = "must be a host:port pair or multiple pairs separated by commas";
+    const MAX_TENANT: usize = 64;
+    let registry = volume.new.field(QuobyteVolumeSource::REGISTRY).as_str();
+    let path = volume.path.to(QuobyteVolumeSource::REGISTRY);
+    if registry.is_empty() {
+        cx.errors.required(path, PAIRS);
+    } else if volume.new.field(QuobyteVolumeSource::TENANT).as_str().len() > MAX_TENANT {
+        let detail = "must be a UUID and may not exceed a length of 64 characters";
+        cx.errors.required(volume.path.to(QuobyteVolumeSource::TENANT), detail);
+    } else {
+        for _ in registry.split(',').filter(|pair| !is_host_and_port(pair)) {
+            cx.errors.invalid(path, registry, PAIRS);
+        }
+    }
+}
+
+/// Whether a text is a host and a port, as far as colons and brackets tell.
+fn is_host_and_port(text: &str) -> bool {
+    let host = match text.rsplit_once(':') {
+        Some((host, _)) => host,
+        None => return false,
+    };
+    match host.strip_prefix('[') {
+        Some(address) => address.strip_suffix(']').is_some_and(|address| !address.contains(['[', ']'])),
+        None => !host.contains([':', '[', ']']),
+    }
+}
+
+/// The system's own options are not a user's to give.
+pub fn flex_options(options: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
+    for key in options.new.value().as_map().into_iter().flat_map(Map::keys) {
+        let domain = key.split('/').next().unwrap_or_default().to_lowercase();
+        let is_below = |owner: &str| domain.strip_suffix(owner).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+        if is_below("kubernetes.io") || is_below("k8s.io") {
+            let detail = "kubernetes.io and k8s.io namespaces are reserved";
+            cx.errors.invalid(options.path.key(key), key.clone(), detail);
+        }
+    }
+}
+
+/// Whether a name of an iSCSI node is right; one of an unknown kind is not.
+fn is_iscsi_name(name: &str) -> bool {
+    let has_letters = |rest: &str, count: usize| {
+        rest.chars().count() == count + 1 && rest.chars().skip(1).all(|c| c.is_ascii_alphanumeric())
+    };
+    if name.starts_with("iqn") {
+        is_qualified_name(name)
+    } else if let Some(rest) = name.strip_prefix("eui") {
+        has_letters(rest, 16)
+    } else {
+        name.strip_prefix("naa").is_some_and(|rest| has_letters(rest, 32))
+    }
+}
+
+/// `iqn.` with year and month, a reversed domain, and after a colon anything without separators.
+fn is_qualified_name(name: &str) -> bool {
+    name.match_indices("iqn.").any(|(at, begin)| {
+        let rest = name.get(at + begin.len()..).unwrap_or_default();
+        let date = rest.as_bytes().get(..8).unwrap_or_default();
+        let is_date = date.len() == 8
+            && date.iter().enumerate().all(|(at, byte)| match at {
+                4 => *byte == b'-',
+                7 => *byte == b'.',
+                _ => byte.is_ascii_digit(),
+            });
+        let named = rest.get(8..).and_then(|rest| rest.split_once(':'));
+        is_date
+            && named.is_some_and(|(domain, own)| {
+                !domain.is_empty()
+                    && domain.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'))
+                    && !own.is_empty()
+                    && !own.contains([',', ';', '*', '&', '$', '|', ' ', '\t', '\n', '\r', '\u{c}'])
+            })
+    })
+}
+
+fn name_of_target(name: At<'_, String>, detail: &str, cx: &mut Cx<'_>) {
+    let text = name.new.as_str();
+    if !text.is_empty() && !is_iscsi_name(text) {
+        let is_known = ["iqn", "eui", "naa"].iter().any(|kind| text.starts_with(kind));
+        cx.errors.invalid(name.path, text, if is_known { FORM } else { detail });
+    }
+}
+
+/// The target of a pod's volume.
+pub fn iqn_of_pod(name: At<'_, String>, cx: &mut Cx<'_>) {
+    name_of_target(name, FORM_OF_POD, cx);
+}
+
+/// The target of a persistent volume.
+pub fn iqn(name: At<'_, String>, cx: &mut Cx<'_>) {
+    name_of_target(name, FORM, cx);
+}
+
+fn initiator(name: View<'_, Option<String>>, owner: &FieldPath<'_>, detail: &str, cx: &mut Cx<'_>) {
+    let Some(name) = name.some() else { return };
+    let path = owner.child("initiatorname");
+    name_of_target(At { new: name, old: None, path: &path }, detail, cx);
+    if name.as_str().is_empty() {
+        cx.errors.invalid(path, "", detail);
+    }
+}
+
+/// Who authenticates has a secret.
+pub fn iscsi_of_pod(disk: At<'_, ISCSIVolumeSource>, cx: &mut Cx<'_>) {
+    type Disk = ISCSIVolumeSource;
+    let chap = disk.new.field(Disk::CHAP_AUTH_DISCOVERY).get() || disk.new.field(Disk::CHAP_AUTH_SESSION).get();
+    if chap && !disk.new.field(Disk::SECRET_REF).is_set() {
+        cx.errors.required(disk.path.to(Disk::SECRET_REF), "");
+    }
+    initiator(disk.new.field(Disk::INITIATOR_NAME), disk.path, FORM_OF_POD, cx);
+}
+
+/// Volume and portal together name an interface on the node.
+pub fn iscsi_portal(disk: At<'_, ISCSIPersistentVolumeSource>, cx: &mut Cx<'_>) {
+    type Disk = ISCSIPersistentVolumeSource;
+    if !disk.new.field(Disk::INITIATOR_NAME).is_set() {
+        return;
+    }
+    let name = match super::persistent::is_inline(cx) {
+        true => "",
+        false => cx.root::<PersistentVolume>().field(PersistentVolume::METADATA).field(ObjectMeta::NAME).as_str(),
+    };
+    let portal = disk.new.field(Disk::TARGET_PORTAL).as_str();
+    if name.len() + 1 + portal.len() > MAX_INTERFACE {
+        cx.errors.invalid(disk.path.child("targetportal"), portal, LONG_INTERFACE);
+    }
+}
+
+/// Who authenticates has a secret.
+pub fn iscsi(disk: At<'_, ISCSIPersistentVolumeSource>, cx: &mut Cx<'_>) {
+    type Disk = ISCSIPersistentVolumeSource;
+    let chap = disk.new.field(Disk::CHAP_AUTH_DISCOVERY).get() || disk.new.field(Disk::CHAP_AUTH_SESSION).get();
+    if chap && !disk.new.field(Disk::SECRET_REF).is_set() {
+        cx.errors.required(disk.path.to(Disk::SECRET_REF), "");
+    }
+    initiator(disk.new.field(Disk::INITIATOR_NAME), disk.path, FORM, cx);
+}
+
+/// A disk is found by targets with a unit, or by identifiers.
+pub fn fibre_channel(disk: At<'_, FCVolumeSource>, cx: &mut Cx<'_>) {
+    let targets = disk.new.field(FCVolumeSource::TARGET_WWNS).value();
+    let path = disk.path.to(FCVolumeSource::TARGET_WWNS);
+    match (targets.is_zero(), disk.new.field(FCVolumeSource::WWIDS).value().is_zero()) {
+        (true, true) => cx.errors.required(path, "must specify either targetWWNs or wwids, but not both"),
+        (false, false) => {
+            let detail = "targetWWNs and wwids can not be specified simultaneously";
+            cx.errors.invalid(path, targets.clone(), detail);
+        }
+        _ => {}
+    }
+    if targets.is_zero() {
+        return;
+    }
+    let path = disk.path.to(FCVolumeSource::LUN);
+    match disk.new.field(FCVolumeSource::LUN).some().map(View::get) {
+        None => cx.errors.required(path, "lun is required if targetWWNs is specified"),
+        Some(0..=255) => {}
+        Some(unit) => cx.errors.invalid(path, i64::from(unit), "must be between 0 and 255, inclusive"),
+    }
+}
+
+/// The secret's name is told where the reference tells it: beside the reference.
+pub fn csi_secret(volume: At<'_, CSIVolumeSource>, cx: &mut Cx<'_>) {
+    let Some(secret) = volume.new.field(CSIVolumeSource::NODE_PUBLISH_SECRET_REF).some() else { return };
+    let name = secret.field(LocalObjectReference::NAME);
+    if !name.as_str().is_empty() {
+        let messages = names::dns1123_subdomain(name.as_str());
+        cx.errors.invalid_each(volume.path.to(LocalObjectReference::NAME), name.value(), messages);
+    }
+}
+
+/// A pod names the image; a template may leave it to what is made of it.
+pub fn image(reference: At<'_, String>, cx: &mut Cx<'_>) {
+    if reference.new.as_str().is_empty() && is_of_pod(reference.path) {
+        cx.errors.required(reference.path, "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_host_and_port, is_iscsi_name};
+
+    #[test]
+    fn names_of_iscsi_nodes() {
+        for right in ["iqn.2001-04.com.example:storage.disk1", "eui.0123456789abcdef", "iqn.1994-05.com.example:x"] {
+            assert!(is_iscsi_name(right), "{right}");
+        }
+        for wrong in ["iqn.2001-04.com.example", "iqn.2001-4.com:a", "eui.0123", "naa.x", "a", "iqn.2001-04.com:a b"] {
+            assert!(!is_iscsi_name(wrong), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn hosts_with_ports() {
+        assert!(is_host_and_port("a:1") && is_host_and_port("[::1]:1") && is_host_and_port(":"));
+        assert!(!is_host_and_port("a") && !is_host_and_port("::1:1") && !is_host_and_port("[a:1"));
+    }
+}

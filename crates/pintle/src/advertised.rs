@@ -1,0 +1,47 @@
+//! The address that members of the cluster are told: the one asked for, or one at which other machines reach this one.
+//!
+//! Never a loopback address nobody asked for: to a pod that is the pod itself. Nothing is sent to find out.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+/// Addresses set aside for documentation (RFC 5737, RFC 3849): a route to them is the default route.
+const ELSEWHERE: [IpAddr; 2] =
+    [IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1))];
+
+/// The address to advertise, given the one asked for and the one listened on; `None` on a machine without a network.
+pub fn address(wanted: Option<IpAddr>, bound: IpAddr) -> Option<IpAddr> {
+    match wanted {
+        Some(_) => wanted,
+        None if bound.is_loopback() || bound.is_unspecified() => host_address(bound.is_ipv4()),
+        None => Some(bound),
+    }
+}
+
+/// The address of the interface that the default route leaves by.
+fn host_address(ipv4: bool) -> Option<IpAddr> {
+    let (any, elsewhere): (IpAddr, _) =
+        if ipv4 { (Ipv4Addr::UNSPECIFIED.into(), ELSEWHERE[0]) } else { (Ipv6Addr::UNSPECIFIED.into(), ELSEWHERE[1]) };
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0)).ok()?;
+    socket.connect(SocketAddr::new(elsewhere, 9)).ok()?;
+    let address = socket.local_addr().ok()?.ip();
+    (!address.is_loopback() && !address.is_unspecified()).then_some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_or_listened_on_is_advertised() {
+        let (wanted, bound): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+        assert_eq!(address(Some(wanted), bound), Some(wanted));
+        assert_eq!(address(None, bound), Some(bound));
+    }
+
+    #[test]
+    fn loopback_is_never_advertised_unasked() {
+        for bound in [IpAddr::V4(Ipv4Addr::LOCALHOST), Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::LOCALHOST.into()] {
+            assert!(address(None, bound).is_none_or(|found| !found.is_loopback() && !found.is_unspecified()));
+        }
+    }
+}
