@@ -17,6 +17,7 @@ pub mod node;
 pub mod scheduling;
 mod outcomes;
 pub mod shared;
+pub mod shown;
 
 pub use outcomes::OUTCOMES;
 

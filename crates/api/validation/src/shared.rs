@@ -2,7 +2,7 @@
 //!
 //! Each function judges one value at one path; none knows the kind it is used for.
 
-use pintle_schema::{FieldName, Value, View, names};
+use pintle_schema::{ApiValue, FieldName, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
 use pintle_validation::{At, Cx, FieldPath};
 use std::collections::{BTreeMap, HashSet};
@@ -44,9 +44,9 @@ pub fn labels(labels: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
 }
 
 /// A field that updates must leave as it is, told with the new value.
-pub fn immutable<T>(field: At<'_, T>, cx: &mut Cx<'_>) {
+pub fn immutable<T: ApiValue>(field: At<'_, T>, cx: &mut Cx<'_>) {
     if field.old.is_some() && !field.unchanged() {
-        cx.errors.immutable(field.path, field.new.value().clone());
+        cx.errors.immutable(field.path, crate::shown::in_full(field.new));
     }
 }
 

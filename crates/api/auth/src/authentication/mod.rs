@@ -1,8 +1,9 @@
-//! Finds out who a request comes from: client certificate, bearer token, or nobody.
+//! Finds out who a request comes from: client certificate, static or service account token, or nobody.
 //! Guarantees that a credential that was shown and is wrong is refused, even where anonymous requests are allowed.
 //! Must never trust a certificate without verifying its chain, nor say in an answer why a credential was refused.
 
 mod der;
+pub mod service_account;
 mod token_file;
 mod x509;
 
@@ -12,9 +13,10 @@ use std::time::SystemTime;
 
 use rustls_pki_types::CertificateDer;
 
-use crate::UserInfo;
+use crate::{Str, UserInfo};
 
 pub use der::not_after;
+use service_account::ServiceAccountTokens;
 pub use token_file::{TokenFile, TokenFileError};
 pub use x509::{CertCache, ClientCa, ClientCaError};
 
@@ -53,6 +55,8 @@ pub struct Authenticator {
     pub client_ca: Option<ClientCa>,
     /// The static tokens.
     pub token_file: Option<TokenFile>,
+    /// The tokens of service accounts.
+    pub service_accounts: Option<ServiceAccountTokens>,
     /// Who requests without a credential come from; `None` refuses them.
     pub anonymous: Option<Arc<UserInfo>>,
 }
@@ -80,9 +84,12 @@ impl Authenticator {
             }
         }
         if let Some(token) = credentials.authorization.and_then(bearer_token) {
-            match self.token_file.as_ref().and_then(|file| file.user(token)) {
-                Some(user) => return Ok(Arc::clone(user)),
-                None => refused = true,
+            if let Some(user) = self.token_file.as_ref().and_then(|file| file.user(token)) {
+                return Ok(Arc::clone(user));
+            }
+            match self.service_account(token, self.audiences(), now) {
+                Ok(Some((user, _))) => return Ok(user),
+                Ok(None) | Err(_) => refused = true,
             }
         }
         match (&self.anonymous, refused) {
@@ -91,6 +98,47 @@ impl Authenticator {
         }
     }
 }
+
+impl Authenticator {
+    /// The server's own audiences, which every credential that names none is good for.
+    pub fn audiences(&self) -> &[Str] {
+        self.service_accounts.as_ref().map_or(&[], |tokens| &tokens.config().audiences)
+    }
+
+    fn service_account(&self, token: &[u8], audiences: &[Str], now: SystemTime) -> Result<Option<Known>, String> {
+        self.service_accounts.as_ref().map_or(Ok(None), |tokens| tokens.authenticate(token, audiences, now))
+    }
+
+    /// Whom a token speaks for, and for which of the audiences asked for (the server's own when there are none).
+    ///
+    /// The token is taken as a header would bring it: one that begins with a space is no credential at all.
+    ///
+    /// # Errors
+    /// Why it is not good, for the eyes of those who may review tokens.
+    pub fn review(&self, token: &str, audiences: &[Str], now: SystemTime) -> Result<Known, String> {
+        const INVALID: &str = "invalid bearer token";
+        let own = self.audiences();
+        let asked = if audiences.is_empty() { own } else { audiences };
+        let header = format!("Bearer {token}");
+        let Some(token) = bearer_token(header.as_bytes()) else {
+            let anonymous = self.anonymous.as_ref().ok_or(INVALID)?;
+            return Ok((Arc::clone(anonymous), asked.to_vec()));
+        };
+        let common: Vec<Str> = own.iter().filter(|audience| asked.contains(audience)).cloned().collect();
+        if let Some(user) = self.token_file.as_ref().and_then(|file| file.user(token))
+            && common.is_empty() == own.is_empty()
+        {
+            return Ok((Arc::clone(user), common));
+        }
+        match self.service_account(token, asked, now) {
+            Ok(found) => found.ok_or_else(|| INVALID.to_owned()),
+            Err(why) => Err(format!("[{INVALID}, {why}]")),
+        }
+    }
+}
+
+/// A user, and the audiences that the credential is good for.
+pub type Known = (Arc<UserInfo>, Vec<Str>);
 
 /// The token of a `Bearer` header; a header of another scheme, or without a token, is no credential at all.
 fn bearer_token(header: &[u8]) -> Option<&[u8]> {

@@ -26,15 +26,11 @@ pub fn generated_selector(job: At<'_, Job>, cx: &mut Cx<'_>) {
     if uid.is_empty() {
         cx.errors.required(job.path.to(Job::METADATA).to(ObjectMeta::UID), "");
     }
-    let labels_of = |job: View<'_, Job>| {
-        let template = job.field(Job::SPEC).field(JobSpec::TEMPLATE).field(PodTemplateSpec::METADATA);
-        View::<std::collections::BTreeMap<String, String>>::new(template.field(ObjectMeta::LABELS).value())
-    };
     let prefixed = job.old.is_none_or(|old| {
-        let labels = labels_of(old).value();
+        let labels = labels_of(old);
         labels.get(UID).is_some() && labels.get(NAME).is_some()
     });
-    let labels = labels_of(job.new).value();
+    let labels = labels_of(job.new);
     let expected = [(LEGACY_UID, uid), (LEGACY_NAME, name), (UID, uid), (NAME, name)];
     let expected = &expected[..if prefixed { 4 } else { 2 }];
     for (key, value) in expected {
@@ -55,6 +51,11 @@ pub fn generated_selector(job: At<'_, Job>, cx: &mut Cx<'_>) {
     if label_selector::is_valid(selector) && !label_selector::selects(selector, &own) {
         cx.errors.invalid("spec.selector", selector.value().clone(), "`selector` not auto-generated");
     }
+}
+
+fn labels_of(job: View<'_, Job>) -> &Value {
+    let template = job.field(Job::SPEC).field(JobSpec::TEMPLATE).field(PodTemplateSpec::METADATA);
+    template.field(ObjectMeta::LABELS).value()
 }
 
 /// A job selects the pods that it makes.

@@ -59,6 +59,6 @@ pub fn size(config: At<'_, ConfigMap>, cx: &mut Cx<'_>) {
 }
 
 /// How many bytes a base64 text stands for.
-fn decoded_len(text: &str) -> usize {
+pub fn decoded_len(text: &str) -> usize {
     text.trim_end_matches('=').len() * 3 / 4
 }

@@ -3,6 +3,7 @@
 //! Who speaks the old versions is judged by the old rules alone, without metadata, and may change everything.
 
 use crate::shared::{immutable, invalid_each};
+use crate::shown::in_full;
 use pintle_schema::{FieldName, Value, View, names};
 use pintle_types::core::v1::{Event, EventSeries, EventSource, ObjectReference};
 use pintle_types::meta::v1::ObjectMeta;
@@ -70,7 +71,7 @@ pub fn update(event: At<'_, Event>, cx: &mut Cx<'_>) {
     event.field(Event::ACTION, |field| immutable_text(field, cx));
     event.field(Event::RELATED, |field| {
         if has_changed(field) {
-            cx.errors.immutable(field.path, field.new.value().clone());
+            cx.errors.immutable(field.path, in_full(field.new));
         }
     });
     if event.field(Event::REPORTING_COMPONENT, |field| !field.unchanged()) {

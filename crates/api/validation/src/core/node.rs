@@ -1,10 +1,11 @@
 //! Rules of Node: taints, resources, addresses of pods, and what an update may change.
 
 use crate::shared::{Repeats, invalid_each, items, legacy_cidr};
+use crate::shown::in_full;
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Map, Quantity, Value, View};
 use pintle_types::core::v1::{
-    ConfigMapNodeConfigSource, Node, NodeConfigSource, NodeConfigStatus, NodeSpec, NodeStatus, NodeSwapStatus,
+    ConfigMapNodeConfigSource, Node, NodeAddress, NodeConfigSource, NodeConfigStatus, NodeSpec, NodeStatus, NodeSwapStatus,
     NodeSystemInfo, Taint,
 };
 use pintle_validation::{At, Cx, ErrorKind, FieldPath};
@@ -94,7 +95,7 @@ fn taints(node: At<'_, Node>, cx: &mut Cx<'_>) {
             _ => {}
         }
         if repeats.is_repeated(at) {
-            cx.errors.push(ErrorKind::Duplicate, path, Some(taint.clone()), "taints must be unique");
+            cx.errors.push(ErrorKind::Duplicate, path, Some(in_full(View::<Taint>::new(taint))), "taints must be unique");
         }
     }
 }
@@ -207,7 +208,8 @@ fn addresses(node: At<'_, Node>, cx: &mut Cx<'_>) {
     let status = node.path.to(Node::STATUS);
     for (at, address) in addresses.iter().enumerate() {
         if repeats.is_repeated(at) {
-            cx.errors.duplicate(status.to(NodeStatus::ADDRESSES).index(at), address.clone());
+            let address = in_full(View::<NodeAddress>::new(address));
+            cx.errors.duplicate(status.to(NodeStatus::ADDRESSES).index(at), address);
         }
     }
 }
@@ -243,6 +245,6 @@ fn config_source(source: At<'_, Option<NodeConfigSource>>, is_status: bool, cx: 
     });
     if !map {
         let detail = "exactly one reference subfield must be non-nil";
-        cx.errors.invalid(source.path, source.new.value().clone(), detail);
+        cx.errors.invalid(source.path, in_full(source.new), detail);
     }
 }

@@ -3,6 +3,7 @@
 use crate::shared::{
     Repeats, dns_name_of_host, invalid_each, items, legacy_cidr, legacy_ip, text_in,
 };
+use crate::shown::in_full;
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
@@ -275,7 +276,7 @@ fn node_ports(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
     let mut served = Repeats::new(ports.len(), |at| (protocol(at), number(at, ServicePort::PORT.name())));
     for (at, port) in ports.iter().enumerate() {
         if served.is_repeated(at) {
-            cx.errors.duplicate(path.index(at), port.clone());
+            cx.errors.duplicate(path.index(at), in_full(View::<ServicePort>::new(port)));
         }
     }
 }

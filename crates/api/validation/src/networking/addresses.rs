@@ -1,6 +1,7 @@
 //! Rules of IPAddress and ServiceCIDR.
 
 use crate::shared::{immutable, invalid_each, items};
+use crate::shown::in_full;
 use pintle_schema::names::ip;
 use pintle_types::networking::v1::{IPAddress, IPAddressSpec, ServiceCIDR, ServiceCIDRSpec};
 use pintle_validation::{At, Cx};
@@ -18,7 +19,8 @@ pub fn cidrs(cidrs: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
     }
     let all = || cidrs.new.value().clone();
     if list.len() > 2 {
-        return cx.errors.invalid(cidrs.path, all(), "may only hold up to 2 values");
+        let spec = in_full(cx.root::<ServiceCIDR>().field(ServiceCIDR::SPEC));
+        return cx.errors.invalid(cidrs.path, spec, "may only hold up to 2 values");
     }
     for (at, cidr) in list.iter().enumerate() {
         let text = cidr.as_str().unwrap_or_default();

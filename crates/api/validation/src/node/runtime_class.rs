@@ -2,6 +2,8 @@
 
 use crate::core::pod::resources;
 use crate::shared::{Repeats, items};
+use crate::shown::in_full;
+use pintle_schema::View;
 use pintle_types::core::v1::Toleration;
 use pintle_types::node::v1::{Overhead, RuntimeClass};
 use pintle_validation::{At, Cx};
@@ -35,7 +37,8 @@ pub fn tolerations_once(tolerations: At<'_, Vec<Toleration>>, cx: &mut Cx<'_>) {
     });
     for (at, toleration) in list.iter().enumerate() {
         if repeats.is_repeated(at) {
-            cx.errors.duplicate(tolerations.path.index(at), toleration.clone());
+            let toleration = in_full(View::<Toleration>::new(toleration));
+            cx.errors.duplicate(tolerations.path.index(at), toleration);
         }
     }
 }

@@ -272,7 +272,7 @@ fn entries_that_cannot_be_read() {
 #[test]
 fn a_scale_takes_replicas_from_who_owns_them() {
     let entries = value!([{"manager": "a", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
-        "fieldsV1": {"f:spec": {"f:replicas": {}, "f:paused": {}}}}]);
+        "fieldsV1": {"f:spec": {"f:paused": {}, "f:replicas": {}}}}]);
     let parent = Managed::decode(entries.as_list().expect("a list")).expect("well formed");
     let mapping = Mapping { versions: &["apps/v1"], replicas: &["spec", "replicas"], api_version: "apps/v1" };
     let scale = mapping.to_scale(&parent).expect("well formed");

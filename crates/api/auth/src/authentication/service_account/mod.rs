@@ -12,6 +12,7 @@ use data_encoding::BASE64URL_NOPAD;
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, value};
 
+use crate::authentication::Known;
 use crate::user::CREDENTIAL_ID_KEY;
 use crate::{Str, UserInfo, users};
 
@@ -128,7 +129,7 @@ impl ServiceAccountTokens {
         token: &[u8],
         audiences: &[Str],
         now: SystemTime,
-    ) -> Result<Option<(Arc<UserInfo>, Vec<Str>)>, String> {
+    ) -> Result<Option<Known>, String> {
         let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else { return Ok(None) };
         let verified = self.candidates(&token.key_id).any(|key| {
             key.verifies(&token.algorithm, token.signed, &token.signature)

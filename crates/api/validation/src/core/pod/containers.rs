@@ -17,6 +17,7 @@ const LISTS: [&str; 3] =
 
 const SIDECARS_ONLY: &str = "may not be set for init containers without restartPolicy=Always";
 const NOT_EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
+const NO_POLICY: &str = "must specify restartPolicy when restart rules are used";
 const MAX_RULES: usize = 20;
 const MAX_EXIT_CODES: usize = 255;
 
@@ -96,7 +97,11 @@ fn host_ports(container: View<'_, Container>, path: &FieldPath<'_>, seen: &mut V
 pub fn init(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
     for (index, container) in containers.new.iter().enumerate() {
         let path = containers.path.index(index);
-        restart_policy(container, &path, cx);
+        if container.field(Container::RESTART_POLICY).is_set() {
+            restart_policy(container, &path, cx);
+        } else if container.field(Container::RESTART_POLICY_RULES).iter().len() > 0 {
+            cx.errors.required(path.to(Container::RESTART_POLICY), NO_POLICY);
+        }
         repeated_name(names(containers.new).take(index), container, &path, cx);
         // The reference judges each init container as a list of its own, at the place of the first.
         host_ports(container, &containers.path.index(0), &mut Vec::new(), cx);
@@ -135,8 +140,7 @@ fn restart_policy(container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut
     let policy = container.field(Container::RESTART_POLICY);
     let rules = container.field(Container::RESTART_POLICY_RULES);
     if !policy.is_set() && rules.iter().len() > 0 {
-        let detail = "must specify restartPolicy when restart rules are used";
-        cx.errors.required(path.to(Container::RESTART_POLICY), detail);
+        cx.errors.required(path.to(Container::RESTART_POLICY), NO_POLICY);
     }
     if policy.is_set() && !matches!(text(policy), "Always" | "Never" | "OnFailure") {
         let supported = &["Always", "Never", "OnFailure"];
@@ -303,7 +307,8 @@ fn hooks_and_probes(spec: View<'_, PodSpec>, container: View<'_, Container>, pat
                 handlers::one_handler(Handlers::of_hook(handler), grace, &path.to(hook), cx);
             }
         }
-        if let Some(signal) = lifecycle.field(Lifecycle::STOP_SIGNAL).some() {
+        let signal = lifecycle.field(Lifecycle::STOP_SIGNAL).some().filter(|_| cx.enabled("ContainerStopSignals"));
+        if let Some(signal) = signal {
             handlers::stop_signal(spec, text(signal), &path.to(Lifecycle::STOP_SIGNAL), cx);
         }
     }

@@ -4,7 +4,7 @@
 
 mod annotations;
 mod containers;
-mod env;
+pub(crate) mod env;
 mod handlers;
 mod mounts;
 mod platform;
@@ -19,7 +19,7 @@ mod update;
 use pintle_schema::{ApiType, View};
 use pintle_types::core::v1::{
     Binding, Container, ConfigMapEnvSource, ConfigMapKeySelector, EnvVar, EphemeralContainerCommon, NodeSelector, Pod,
-    PodAffinityTerm, PodDNSConfig, PodOS, PodSchedulingGroup, PodSpec, PodTemplateSpec, PreferredSchedulingTerm,
+    PodAffinityTerm, PodDNSConfig, PodSchedulingGroup, PodSpec, PodTemplateSpec, PreferredSchedulingTerm,
     SeccompProfile, AppArmorProfile, SecretEnvSource, SecretKeySelector, SecurityContext, Toleration,
     TopologySpreadConstraint, WindowsSecurityContextOptions, PodResourceClaim,
 };
@@ -47,7 +47,15 @@ static KINDS: &[KindRules] = &[KindRules {
         step!(Pod, update::mutable_fields),
     ],
     parts: &[
-        ("status", &[Step::MetadataUpdate, step!(Pod, annotations::keep), Step::Rules, step!(Pod, status::changes)]),
+        (
+            "status",
+            &[
+                Step::MetadataUpdate,
+                step!(Pod, annotations::keep),
+                Step::Rules,
+                step!(Pod, status::changes),
+            ],
+        ),
         (
             "ephemeralcontainers",
             &[
@@ -89,7 +97,6 @@ static RULES: &[Hand] = &[
     at_field!(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS, scheduling::distinct_constraints, AFTER),
     at_field!(PodSpec::PREEMPTION_POLICY, spec::preemption_policy),
     at_field!(PodSpec::OVERHEAD, resources::overhead),
-    at_type!(PodOS, spec::os),
     at_type!(PodDNSConfig, spec::dns_config, AFTER),
     at_type!(PodSchedulingGroup, spec::scheduling_group),
     at_type!(PodSpec, mounts::fit_volumes, AFTER),
@@ -105,11 +112,11 @@ static RULES: &[Hand] = &[
     at_type!(PodSpec, env::file_key_volumes, AFTER),
     at_field!(Container::TERMINATION_MESSAGE_POLICY, containers::termination_message_policy),
     at_field!(Container::PORTS, containers::ports, AFTER),
-    at_field!(Container::ENV_FROM, env::sources),
+    at_field!(Container::ENV_FROM, env::sources, AFTER),
     at_field!(Container::RESOURCES, resources::of_container),
     at_field!(EphemeralContainerCommon::TERMINATION_MESSAGE_POLICY, containers::termination_message_policy),
     at_field!(EphemeralContainerCommon::PORTS, containers::ports, AFTER),
-    at_field!(EphemeralContainerCommon::ENV_FROM, env::sources),
+    at_field!(EphemeralContainerCommon::ENV_FROM, env::sources, AFTER),
     at_field!(EphemeralContainerCommon::RESOURCES, resources::of_container),
     at_type!(EnvVar, env::value_from, AFTER),
     at_type!(ConfigMapKeySelector, env::config_map_key_name),

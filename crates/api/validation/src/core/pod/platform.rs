@@ -41,12 +41,15 @@ const CONTAINER_CONTEXT: &[&str] = &[
     SecurityContext::RUN_AS_GROUP.name(),
 ];
 
-/// What the named system allows.
+/// A system that is known, and what it allows.
 pub fn operating_system(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
-    match spec.new.field(PodSpec::OS).some().map(|os| text(os.field(PodOS::NAME))) {
-        Some("linux") => linux(spec, cx),
-        Some("windows") => windows(spec, cx),
-        _ => {}
+    let Some(os) = spec.new.field(PodSpec::OS).some() else { return };
+    let path = spec.path.to(PodSpec::OS);
+    match text(os.field(PodOS::NAME)) {
+        "linux" => linux(spec, cx),
+        "windows" => windows(spec, cx),
+        "" => cx.errors.required(path.to(PodOS::NAME), ""),
+        other => cx.errors.not_supported(path, other, &["linux", "windows"]),
     }
 }
 

@@ -4,7 +4,7 @@ use super::containers::one_of;
 use super::{is_true, text};
 use pintle_schema::{Map, Value, View, names};
 use pintle_types::core::v1::{
-    Container, ContainerPort, DNSPolicy, Pod, PodDNSConfig, PodDNSConfigOption, PodOS, PodResourceClaim,
+    Container, ContainerPort, DNSPolicy, Pod, PodDNSConfig, PodDNSConfigOption, PodResourceClaim,
     PodSchedulingGate, PodSchedulingGroup, PodSpec, PreemptionPolicy, ProjectedVolumeSource, RestartPolicy, Volume,
     VolumeProjection, VolumeSource,
 };
@@ -84,17 +84,11 @@ pub fn preemption_policy(policy: At<'_, Option<PreemptionPolicy>>, cx: &mut Cx<'
     }
 }
 
-/// A system by name; an unknown one is told at the system itself.
-pub fn os(os: At<'_, PodOS>, cx: &mut Cx<'_>) {
-    match text(os.new.field(PodOS::NAME)) {
-        "" => cx.errors.required(os.path.to(PodOS::NAME), ""),
-        "linux" | "windows" => {}
-        other => cx.errors.not_supported(os.path, other, &["linux", "windows"]),
-    }
-}
-
 /// The group must be named.
 pub fn scheduling_group(group: At<'_, PodSchedulingGroup>, cx: &mut Cx<'_>) {
+    if !cx.enabled("GenericWorkload") {
+        return;
+    }
     let path = group.path.to(PodSchedulingGroup::POD_GROUP_NAME);
     match group.new.field(PodSchedulingGroup::POD_GROUP_NAME).some() {
         None => cx.errors.invalid(path, Value::Null, "must specify one of: `podGroupName`"),

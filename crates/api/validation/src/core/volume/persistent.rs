@@ -219,7 +219,8 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
     if !cx.enabled("MutablePVNodeAffinity") && old_affinity.is_set() {
         let is_kept = kept(Spec::NODE_AFFINITY.name()) || same(affinity.value(), &with_new_labels(old_affinity.value()));
         if !is_kept {
-            cx.errors.immutable(Spec::NODE_AFFINITY.name(), affinity.value().clone());
+            let detail = "field is immutable, except for updating from beta label to GA";
+            cx.errors.invalid(Spec::NODE_AFFINITY.name(), affinity.value().clone(), detail);
         }
     }
     let class = Spec::VOLUME_ATTRIBUTES_CLASS_NAME;

@@ -274,8 +274,8 @@ fn certificate_part<'a>(
     let annotations = certificate.field(Certificate::USER_ANNOTATIONS).value().as_map();
     let path = place.to(Certificate::USER_ANNOTATIONS);
     for key in annotations.into_iter().flat_map(|map| map.keys()) {
-        for fault in names::domain_prefixed_key(&key.to_lowercase()) {
-            cx.errors.push(fault.kind, path, Some(Value::from(key.as_str())), fault.detail);
+        for message in names::prefixed_label_key(&key.to_lowercase()) {
+            cx.errors.invalid(path, key.as_str(), message);
         }
     }
     let key = certificate.field(Certificate::KEY_TYPE).as_str();

@@ -1,0 +1,163 @@
+//! Tokens that are made, changed, outlived and believed.
+
+use super::*;
+use std::time::Duration;
+
+const NOW: i64 = 1_000_000;
+
+/// An account `s`, a pod `p`, a secret `t` and a node `m`, each with its name as uid; `d` of every kind is going away.
+struct Objects;
+
+impl BoundObjects for Objects {
+    fn find(&self, kind: BoundKind, namespace: &str, name: &str) -> Option<BoundObject> {
+        let there = matches!(
+            (kind, namespace, name),
+            (BoundKind::ServiceAccount, "n", "s" | "d")
+                | (BoundKind::Pod, "n", "p" | "d")
+                | (BoundKind::Secret, "n", "t" | "d")
+                | (BoundKind::Node, "", "m" | "d")
+        );
+        let deleted = (name == "d").then_some(NOW - LEEWAY_SECONDS - 1);
+        there.then(|| BoundObject { uid: name.into(), deleted })
+    }
+}
+
+fn key() -> SigningKey {
+    let made = rcgen::KeyPair::generate().expect("a key");
+    SigningKey::from_pem(made.serialize_pem().as_bytes()).expect("usable")
+}
+
+fn tokens() -> ServiceAccountTokens {
+    ServiceAccountTokens::new(TokenConfig::new("https://issuer", key()), Box::new(Objects))
+}
+
+fn object(name: &str) -> ObjectRef {
+    ObjectRef { name: name.into(), uid: name.into() }
+}
+
+fn claims() -> Claims {
+    Claims {
+        audiences: vec!["https://issuer".into()],
+        expires: Some(NOW + 3600),
+        issued: Some(NOW),
+        not_before: Some(NOW),
+        id: "j".into(),
+        subject: "system:serviceaccount:n:s".into(),
+        namespace: "n".into(),
+        service_account: object("s"),
+        ..Claims::default()
+    }
+}
+
+fn at(seconds: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(seconds.unsigned_abs())
+}
+
+fn authenticate(tokens: &ServiceAccountTokens, token: &str) -> Result<Option<Known>, String> {
+    tokens.authenticate(token.as_bytes(), &tokens.config().audiences, at(NOW))
+}
+
+#[test]
+fn a_token_speaks_for_its_account() {
+    let tokens = tokens();
+    let bound = Claims { pod: Some(object("p")), node: Some(object("gone")), ..claims() };
+    let token = tokens.issue(bound).expect("signed");
+    let (user, audiences) = authenticate(&tokens, &token).expect("good").expect("ours");
+    assert_eq!((&*user.name, &*user.uid), ("system:serviceaccount:n:s", "s"));
+    assert_eq!(user.groups, ["system:serviceaccounts", "system:serviceaccounts:n", "system:authenticated"]);
+    let extra: Vec<_> = user.extra.iter().map(|(key, values)| format!("{key}={}", values[0])).collect();
+    assert_eq!(
+        extra,
+        [
+            "authentication.kubernetes.io/credential-id=JTI=j",
+            "authentication.kubernetes.io/node-name=gone",
+            "authentication.kubernetes.io/node-uid=gone",
+            "authentication.kubernetes.io/pod-name=p",
+            "authentication.kubernetes.io/pod-uid=p",
+        ]
+    );
+    assert_eq!(audiences, ["https://issuer"]);
+}
+
+#[test]
+fn claims_that_do_not_hold_are_refused() {
+    let other = |uid: &str, name: &str| Some(ObjectRef { name: name.into(), uid: uid.into() });
+    let invalidated = "service account token has been invalidated";
+    let rows = [
+        (Claims { expires: Some(NOW - 60), ..claims() }, ""),
+        (Claims { expires: Some(NOW - 61), ..claims() }, "service account token has expired"),
+        (Claims { not_before: Some(NOW + 61), ..claims() }, "service account token is not valid yet"),
+        (Claims { issued: Some(NOW + 61), ..claims() }, "service account token is issued in the future"),
+        (Claims { service_account: object("x"), ..claims() }, "serviceaccounts \"x\" not found"),
+        (
+            Claims { service_account: other("u", "s").unwrap_or_default(), ..claims() },
+            "service account UID (s) does not match claim (u)",
+        ),
+        (Claims { service_account: object("d"), ..claims() }, "service account has been deleted"),
+        (Claims { secret: Some(object("t")), ..claims() }, ""),
+        (Claims { secret: Some(object("d")), ..claims() }, invalidated),
+        (Claims { pod: Some(object("x")), ..claims() }, invalidated),
+        (
+            Claims { pod: other("u", "p"), ..claims() },
+            "pod UID (p) does not match service account pod ref claim (u)",
+        ),
+        (Claims { node: Some(object("m")), ..claims() }, ""),
+        (Claims { node: Some(object("x")), ..claims() }, invalidated),
+        (
+            Claims { audiences: vec!["a".into(), "b".into()], ..claims() },
+            "token audiences [\"a\" \"b\"] is invalid for the target audiences [\"https://issuer\"]",
+        ),
+        (Claims { audiences: Vec::new(), ..claims() }, ""),
+    ];
+    let tokens = tokens();
+    for (claims, error) in rows {
+        let outcome = authenticate(&tokens, &tokens.issue(claims.clone()).expect("signed"));
+        assert_eq!(outcome.map(|known| known.is_some()).map_err(|error| error.to_string()), match error {
+            "" => Ok(true),
+            error => Err(error.to_owned()),
+        });
+    }
+}
+
+#[test]
+fn only_whole_tokens_of_known_keys_and_issuers_count() {
+    let tokens = tokens();
+    let token = tokens.issue(claims()).expect("signed");
+    for (at, byte) in token.bytes().enumerate().step_by(7) {
+        let mut changed = token.clone().into_bytes();
+        changed[at] = if byte == b'A' { b'B' } else { b'A' };
+        let changed = String::from_utf8(changed).expect("ASCII");
+        assert!(!matches!(authenticate(&tokens, &changed), Ok(Some(_))), "{at}");
+    }
+    for end in 0..token.len() {
+        assert!(!matches!(authenticate(&tokens, &token[..end]), Ok(Some(_))), "{end}");
+    }
+    let unsigned = |header: &str| {
+        let payload = json::to_vec(&Claims { issuer: "https://issuer".into(), ..claims() }.to_value());
+        format!("{}.{}.", BASE64URL_NOPAD.encode(header.as_bytes()), BASE64URL_NOPAD.encode(&payload))
+    };
+    assert!(authenticate(&tokens, &unsigned(r#"{"alg":"none"}"#)).is_err());
+    assert!(authenticate(&tokens, &unsigned(r#"{"alg":"HS256"}"#)).is_err());
+    // Another server with the same issuer, and one with another.
+    let stranger = ServiceAccountTokens::new(TokenConfig::new("https://issuer", key()), Box::new(Objects));
+    assert!(authenticate(&tokens, &stranger.issue(claims()).expect("signed")).is_err());
+    let elsewhere = ServiceAccountTokens::new(TokenConfig::new("https://other", key()), Box::new(Objects));
+    assert_eq!(authenticate(&tokens, &elsewhere.issue(claims()).expect("signed")), Ok(None));
+    // Its key and issuer may be made known.
+    let mut config = TokenConfig::new("https://issuer", key());
+    config.keys.push(elsewhere.config().signing_key.public().clone());
+    config.issuers.push("https://other".into());
+    let both = ServiceAccountTokens::new(config, Box::new(Objects));
+    assert!(matches!(authenticate(&both, &elsewhere.issue(claims()).expect("signed")), Ok(Some(_))));
+}
+
+#[test]
+fn keys_are_published_for_issuers_with_an_address() {
+    let tokens = tokens();
+    let document = tokens.discovery("1.2.3.4:6443").expect("an https issuer");
+    assert_eq!(document.str_at(&["jwks_uri"]), "https://1.2.3.4:6443/openid/v1/jwks");
+    let keys = tokens.key_set().expect("keys");
+    assert_eq!(keys.at(&["keys"]).and_then(Value::as_list).map(<[_]>::len), Some(1));
+    let named = ServiceAccountTokens::new(TokenConfig::new("name", key()), Box::new(Objects));
+    assert_eq!((named.discovery("a"), named.key_set()), (None, None));
+}

@@ -1,0 +1,49 @@
+//! Rules of access reviews.
+//!
+//! Reviews are answered and never stored: what they ask is judged, and that they carry no metadata.
+
+pub mod review;
+
+use pintle_schema::ApiType;
+use pintle_types::authorization::v1::{
+    FieldSelectorAttributes, LabelSelectorAttributes, LocalSubjectAccessReview, ResourceAttributes,
+    SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReview, SubjectAccessReviewSpec,
+};
+use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+
+/// The group's kinds, none of which has the usual steps, and its rules.
+pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+
+static KINDS: &[KindRules] = &[
+    KindRules {
+        create: &[
+            Step::Rules,
+            step!(SubjectAccessReview, |at, cx| review::no_metadata(at, SubjectAccessReview::METADATA, cx)),
+        ],
+        ..KindRules::of(SubjectAccessReview::schema)
+    },
+    KindRules {
+        create: &[
+            Step::Rules,
+            step!(SelfSubjectAccessReview, |at, cx| review::no_metadata(at, SelfSubjectAccessReview::METADATA, cx)),
+        ],
+        ..KindRules::of(SelfSubjectAccessReview::schema)
+    },
+    KindRules {
+        create: &[
+            Step::Rules,
+            step!(LocalSubjectAccessReview, |at, cx| review::no_metadata(at, LocalSubjectAccessReview::METADATA, cx)),
+            step!(LocalSubjectAccessReview, review::within_namespace),
+        ],
+        ..KindRules::of(LocalSubjectAccessReview::schema)
+    },
+];
+
+static RULES: &[Hand] = &[
+    at_type!(SubjectAccessReviewSpec, review::of_subject),
+    at_type!(SelfSubjectAccessReviewSpec, review::of_self),
+    at_field!(ResourceAttributes::FIELD_SELECTOR, review::field_selector),
+    at_field!(ResourceAttributes::LABEL_SELECTOR, review::label_selector),
+    at_type!(FieldSelectorAttributes, review::field_requirements),
+    at_type!(LabelSelectorAttributes, review::label_requirements),
+];

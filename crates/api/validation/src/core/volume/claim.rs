@@ -1,0 +1,310 @@
+//! Rules of claims to persistent volumes, and of the templates they are made from.
+
+use super::persistent::{ATTRIBUTES_CLASSES, no_debt, positive, quantity};
+use crate::core::pod::resources;
+use pintle_schema::{Map, Value, View, names};
+use pintle_types::core::v1::{
+    ClaimResourceStatus, PersistentVolumeAccessMode, PersistentVolumeClaim, PersistentVolumeClaimPhase,
+    PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, ResourceName, TypedLocalObjectReference,
+    TypedObjectReference, VolumeResourceRequirements,
+};
+use pintle_types::meta::v1::ObjectMeta;
+use pintle_validation::{At, Cx, FieldPath, metadata, same, same_at};
+
+type Spec = PersistentVolumeClaimSpec;
+
+/// Where the class of a claim stood before it had a field.
+const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+
+/// Modes are known ones, and the one for a single pod stands alone.
+pub fn access_modes(modes: At<'_, Vec<PersistentVolumeAccessMode>>, cx: &mut Cx<'_>) {
+    const SUPPORTED: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+    let (mut single, mut other) = (false, false);
+    for mode in modes.new.iter() {
+        let mode = mode.value().as_str().unwrap_or_default();
+        if !SUPPORTED.contains(&mode) {
+            cx.errors.not_supported(modes.path, mode, SUPPORTED);
+        }
+        match mode == PersistentVolumeAccessMode::READ_WRITE_ONCE_POD.as_str() {
+            true => single = true,
+            false => other = true,
+        }
+    }
+    if single && other {
+        cx.errors.forbidden(modes.path, "may not use ReadWriteOncePod with other access modes");
+    }
+}
+
+/// A claim asks for storage.
+pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut Cx<'_>) {
+    let path = resources.path.key("storage");
+    let requests = resources.new.field(VolumeResourceRequirements::REQUESTS).value();
+    match requests.get(ResourceName::STORAGE.as_str()) {
+        None => cx.errors.required(path, ""),
+        Some(amount) => {
+            if !positive(amount, &path, cx) && quantity(amount).signum() < 0 {
+                cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
+            }
+        }
+    }
+}
+
+/// A class is named, or "" stands for none.
+pub fn class_name(class: At<'_, Option<String>>, cx: &mut Cx<'_>) {
+    if let Some(name) = class.new.some().filter(|name| !name.as_str().is_empty()) {
+        cx.errors.invalid_each(class.path, name.value(), names::dns1123_subdomain(name.as_str()));
+    }
+}
+
+/// What the volume is filled from.
+pub fn data_source(source: At<'_, Option<TypedLocalObjectReference>>, cx: &mut Cx<'_>) {
+    type Source = TypedLocalObjectReference;
+    let Some(source) = source.some() else { return };
+    let new = source.new;
+    let (kind, name) = (new.field(Source::KIND).as_str(), new.field(Source::NAME).as_str());
+    origin(new.field(Source::API_GROUP), kind, name, source.path, cx);
+}
+
+/// What the volume is filled from, if need be out of another namespace.
+pub fn data_source_ref(source: At<'_, Option<TypedObjectReference>>, cx: &mut Cx<'_>) {
+    type Source = TypedObjectReference;
+    let Some(source) = source.some() else { return };
+    let new = source.new;
+    let (kind, name) = (new.field(Source::KIND).as_str(), new.field(Source::NAME).as_str());
+    origin(new.field(Source::API_GROUP), kind, name, source.path, cx);
+    let namespace = new.field(Source::NAMESPACE).or_zero();
+    if !namespace.as_str().is_empty() {
+        let messages = names::dns1123_label(namespace.as_str());
+        cx.errors.invalid_each(source.path.to(Source::NAMESPACE), namespace.value(), messages);
+    }
+}
+
+fn origin(group: View<'_, Option<String>>, kind: &str, name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    type Source = TypedObjectReference;
+    if name.is_empty() {
+        cx.errors.required(path.to(Source::NAME), "");
+    }
+    if kind.is_empty() {
+        cx.errors.required(path.to(Source::KIND), "");
+    }
+    match group.or_zero().as_str() {
+        "" if kind != "PersistentVolumeClaim" => {
+            cx.errors.invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
+        }
+        "" => {}
+        group => {
+            let messages = names::dns1123_subdomain(group);
+            cx.errors.invalid_each(path.to(Source::API_GROUP), &Value::from(group), messages);
+        }
+    }
+}
+
+/// Both ways of naming what the volume is filled from say the same; a class of attributes is named right.
+pub fn sources_agree(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
+    let source = spec.new.field(Spec::DATA_SOURCE);
+    let wide = spec.new.field(Spec::DATA_SOURCE_REF);
+    let is_abroad = wide.some().is_some_and(|wide| {
+        !wide.field(TypedObjectReference::NAMESPACE).or_zero().as_str().is_empty()
+    });
+    if is_abroad {
+        if source.is_set() {
+            cx.errors.invalid(spec.path, Value::map(), "may not be specified when dataSourceRef.namespace is specified");
+        }
+    } else if source.is_set() && wide.is_set() {
+        let fields = [
+            TypedObjectReference::API_GROUP.name(),
+            TypedObjectReference::KIND.name(),
+            TypedObjectReference::NAME.name(),
+        ];
+        if !fields.iter().all(|field| same_at(source.value(), wide.value(), field)) {
+            cx.errors.invalid(spec.path, Value::map(), "must match dataSourceRef");
+        }
+    }
+    let class = spec.new.field(Spec::VOLUME_ATTRIBUTES_CLASS_NAME);
+    if class.is_set() && cx.enabled(ATTRIBUTES_CLASSES) {
+        let path = spec.path.to(Spec::VOLUME_ATTRIBUTES_CLASS_NAME);
+        class_name(At { new: class, old: None, path: &path }, cx);
+    }
+}
+
+/// A template gives labels and annotations; all other metadata is the claim's own.
+pub fn template_metadata(metadata: At<'_, ObjectMeta>, cx: &mut Cx<'_>) {
+    let annotations = metadata.path.to(ObjectMeta::ANNOTATIONS).to_string();
+    let own = metadata.new;
+    metadata::validate_annotations(Some(own.field(ObjectMeta::ANNOTATIONS).value()), &annotations, &mut cx.errors);
+    let labels = metadata.path.to(ObjectMeta::LABELS).to_string();
+    metadata::validate_labels(Some(own.field(ObjectMeta::LABELS).value()), &labels, &mut cx.errors);
+    let allowed = [ObjectMeta::ANNOTATIONS.name(), ObjectMeta::LABELS.name()];
+    for (field, value) in own.value().as_map().into_iter().flat_map(Map::iter) {
+        if !allowed.contains(&field.as_str()) && !value.is_zero() {
+            cx.errors.forbidden(metadata.path.child(field), "cannot be set");
+        }
+    }
+}
+
+/// A claim stays as it is, but for the size and the attributes of a bound one.
+pub fn keeps_spec(claim: At<'_, PersistentVolumeClaim>, cx: &mut Cx<'_>) {
+    let Some(old) = claim.old else { return };
+    let upgraded = class_annotation(claim.new, old, cx);
+    let (spec, old_spec) = (claim.new.field(PersistentVolumeClaim::SPEC), old.field(PersistentVolumeClaim::SPEC));
+    if same(spec.value(), old_spec.value()) {
+        return;
+    }
+    let path = FieldPath::new(PersistentVolumeClaim::SPEC.name());
+    let status = claim.new.field(PersistentVolumeClaim::STATUS);
+    let phase = status.field(PersistentVolumeClaimStatus::PHASE).value().as_str();
+    let is_bound = phase == Some(PersistentVolumeClaimPhase::BOUND.as_str());
+    if !is_kept(spec, old_spec, is_bound, upgraded) {
+        let detail = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+        cx.errors.forbidden(path, detail);
+    }
+    shrinks(claim.new, old, cx);
+    if !same_at(spec.value(), old_spec.value(), Spec::VOLUME_MODE.name()) {
+        cx.errors.immutable(Spec::VOLUME_MODE.name(), spec.field(Spec::VOLUME_MODE).value().clone());
+    }
+    let class = Spec::VOLUME_ATTRIBUTES_CLASS_NAME;
+    if same_at(spec.value(), old_spec.value(), class.name()) {
+        return;
+    }
+    let path = path.to(class);
+    let current = old.field(PersistentVolumeClaim::STATUS);
+    if !cx.enabled(ATTRIBUTES_CLASSES) {
+        let detail = "update is forbidden when the VolumeAttributesClass feature gate is disabled";
+        cx.errors.forbidden(path, detail);
+    } else if current.field(PersistentVolumeClaimStatus::CURRENT_VOLUME_ATTRIBUTES_CLASS_NAME).is_set() {
+        let to = match spec.field(class).some().map(View::as_str) {
+            None => "nil",
+            Some("") => "empty string",
+            Some(_) => return,
+        };
+        let detail = format!("update to {to} is forbidden when status.currentVolumeAttributesClassName is not nil");
+        cx.errors.forbidden(path, detail);
+    }
+}
+
+fn class_annotation_of(claim: View<'_, PersistentVolumeClaim>) -> Option<&str> {
+    let annotations = claim.field(PersistentVolumeClaim::METADATA).field(ObjectMeta::ANNOTATIONS).value();
+    annotations.get(CLASS_ANNOTATION).and_then(Value::as_str)
+}
+
+/// The annotation of the class stays, unless its value moves into the field. Says whether the class may be set so.
+fn class_annotation(
+    new: View<'_, PersistentVolumeClaim>,
+    old: View<'_, PersistentVolumeClaim>,
+    cx: &mut Cx<'_>,
+) -> bool {
+    let (annotation, before) = (class_annotation_of(new), class_annotation_of(old));
+    let class = |claim: View<'_, PersistentVolumeClaim>| {
+        let class = claim.field(PersistentVolumeClaim::SPEC).field(Spec::STORAGE_CLASS_NAME);
+        class.some().map(|class| class.as_str().to_owned())
+    };
+    let (wanted, had) = (class(new), class(old));
+    let moves = before.is_some()
+        && had.is_none()
+        && wanted.as_deref() == before
+        && (annotation.is_none() || annotation == before);
+    if moves {
+        return true;
+    }
+    let text = annotation.unwrap_or_default();
+    if text != before.unwrap_or_default() {
+        let path = FieldPath::new(PersistentVolumeClaim::METADATA.name());
+        let path = path.to(ObjectMeta::ANNOTATIONS);
+        cx.errors.immutable(path.child(CLASS_ANNOTATION), text);
+    }
+    // A class given later is that of the annotation, where there is one.
+    had.is_none() && wanted.is_some() && before.is_none_or(|before| wanted.as_deref() == Some(before))
+}
+
+/// Whether a claim asks for what it asked for before, leaving out what may change.
+fn is_kept(spec: View<'_, Spec>, old: View<'_, Spec>, is_bound: bool, class_is_set: bool) -> bool {
+    let (mut new, old) = (spec.value().clone(), old.value());
+    let mut take = |path: &[&str]| match old.at(path) {
+        Some(value) => new.set_at(path, value.clone()),
+        None => _ = new.remove_at(path),
+    };
+    if old.str_at(&[Spec::VOLUME_NAME.name()]).is_empty() {
+        take(&[Spec::VOLUME_NAME.name()]);
+    }
+    if class_is_set {
+        take(&[Spec::STORAGE_CLASS_NAME.name()]);
+    }
+    if is_bound {
+        let requests = [Spec::RESOURCES.name(), VolumeResourceRequirements::REQUESTS.name()];
+        if spec.value().at(&requests).is_some() {
+            take(&[requests[0], requests[1], ResourceName::STORAGE.as_str()]);
+        }
+        if spec.field(Spec::VOLUME_ATTRIBUTES_CLASS_NAME).is_set() {
+            take(&[Spec::VOLUME_ATTRIBUTES_CLASS_NAME.name()]);
+        }
+    }
+    same(&new, old)
+}
+
+/// A claim asks for less only while it has not got it yet.
+fn shrinks(new: View<'_, PersistentVolumeClaim>, old: View<'_, PersistentVolumeClaim>, cx: &mut Cx<'_>) {
+    let storage = ResourceName::STORAGE;
+    let asked = |claim: View<'_, PersistentVolumeClaim>| {
+        let resources = claim.field(PersistentVolumeClaim::SPEC).field(Spec::RESOURCES);
+        let requests = resources.field(VolumeResourceRequirements::REQUESTS).value();
+        requests.get(storage.as_str()).map(quantity).unwrap_or_default()
+    };
+    let size = asked(new);
+    if size >= asked(old) {
+        return;
+    }
+    let capacity = old.field(PersistentVolumeClaim::STATUS).field(PersistentVolumeClaimStatus::CAPACITY).value();
+    let capacity = capacity.get(storage.as_str()).map(quantity).unwrap_or_default();
+    let detail = match cx.enabled("RecoverVolumeExpansionFailure") {
+        false => "field can not be less than previous value",
+        true if size <= capacity => "field can not be less than status.capacity",
+        true => return,
+    };
+    cx.errors.forbidden("spec.resources.requests.storage", detail);
+}
+
+/// Sizes that the system reports, and how far it is with a resize.
+pub fn status(status: At<'_, PersistentVolumeClaimStatus>, cx: &mut Cx<'_>) {
+    type Status = PersistentVolumeClaimStatus;
+    for (name, amount) in entries(status.new.field(Status::CAPACITY).value()) {
+        no_debt(amount, &status.path.to(Status::CAPACITY).key(name), cx);
+    }
+    if !cx.enabled("RecoverVolumeExpansionFailure") {
+        return;
+    }
+    let supported = [
+        ClaimResourceStatus::CONTROLLER_RESIZE_INFEASIBLE,
+        ClaimResourceStatus::CONTROLLER_RESIZE_IN_PROGRESS,
+        ClaimResourceStatus::NODE_RESIZE_INFEASIBLE,
+        ClaimResourceStatus::NODE_RESIZE_IN_PROGRESS,
+        ClaimResourceStatus::NODE_RESIZE_PENDING,
+    ];
+    let path = status.path.to(Status::ALLOCATED_RESOURCE_STATUSES);
+    for (name, progress) in entries(status.new.field(Status::ALLOCATED_RESOURCE_STATUSES).value()) {
+        resource_key(name, &path, cx);
+        let supported: Vec<&str> = supported.iter().map(ClaimResourceStatus::as_str).collect();
+        if !supported.contains(&progress.as_str().unwrap_or_default()) {
+            cx.errors.not_supported(path, name, &supported);
+        }
+    }
+    let path = status.path.to(Status::ALLOCATED_RESOURCES);
+    for (name, amount) in entries(status.new.field(Status::ALLOCATED_RESOURCES).value()) {
+        resource_key(name, &path, cx);
+        let path = path.key(name);
+        if !no_debt(amount, &path, cx) && quantity(amount).signum() < 0 {
+            cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
+        }
+    }
+}
+
+fn entries(list: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    list.as_map().into_iter().flat_map(Map::iter).map(|(name, value)| (&**name, value))
+}
+
+/// Of the system's own resources, a claim has storage alone.
+fn resource_key(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    cx.errors.invalid_each(path, &Value::from(name), names::label_key(name));
+    if resources::is_native(name) && name != ResourceName::STORAGE.as_str() {
+        cx.errors.not_supported(path, name, &[ResourceName::STORAGE.as_str()]);
+    }
+}
