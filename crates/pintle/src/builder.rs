@@ -5,8 +5,9 @@
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::service::ApiService;
-use crate::{advertised, bootstrap, rbac, sources};
+use crate::{advertised, bootstrap, rbac, service_accounts, sources};
 use pintle_admission::Chain;
+use pintle_auth::authentication::service_account::TokenConfig;
 use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
 use pintle_auth::{Authenticator, Authorizer, Mode};
 use pintle_bootstrap::ServiceRange;
@@ -62,7 +63,10 @@ impl From<std::io::Error> for StartError {
 /// The parts of a server.
 pub struct Builder {
     pub store: Arc<dyn Store>,
+    /// Without tokens of service accounts: these come from `service_account_tokens`.
     pub authenticator: Authenticator,
+    /// How tokens of service accounts are made and believed; with a passing key when it is not told.
+    pub service_account_tokens: Option<TokenConfig>,
     pub modes: Vec<Mode>,
     pub runtime_config: RuntimeConfig,
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
@@ -118,6 +122,7 @@ impl Builder {
         Builder {
             store,
             authenticator: Authenticator::new(true),
+            service_account_tokens: None,
             modes: vec![Mode::AlwaysAllow],
             runtime_config: RuntimeConfig::default(),
             feature_gate: Arc::new(|_| false),
@@ -180,9 +185,12 @@ impl Builder {
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
         roles.publish(rbac::snapshot(&registry));
         let registry = Arc::new(registry);
+        let mut authenticator = self.authenticator;
+        let tokens = service_accounts::tokens(self.service_account_tokens, registry.clone());
+        authenticator.service_accounts = Some(tokens.map_err(io::Error::other)?);
         let api = Arc::new(Api {
             registry: registry.clone(),
-            authenticator: self.authenticator,
+            authenticator,
             authorizer,
             rbac: roles.clone(),
             router: Router::new(served.iter().copied()),

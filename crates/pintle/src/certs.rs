@@ -153,6 +153,20 @@ pub fn ensure(
     })
 }
 
+/// The key that service account tokens are signed with: `service-account.key` in `dir`, made when it is missing.
+///
+/// # Errors
+/// The file cannot be read or written.
+pub fn service_account_key(dir: &Path) -> Result<String, CertsError> {
+    let path = dir.join("service-account.key");
+    if exists(&path)? {
+        return read(&path);
+    }
+    let pem = KeyPair::generate()?.serialize_pem();
+    write_private(&path, &pem)?;
+    Ok(pem)
+}
+
 /// The files of a certificate and its key.
 struct Pair {
     cert: PathBuf,

@@ -82,6 +82,8 @@ pub struct Config {
     pub service_account_key_files: Vec<PathBuf>,
     /// `--service-account-signing-key-file`.
     pub service_account_signing_key_file: Option<PathBuf>,
+    /// What else there is to say of service account tokens.
+    pub service_account_tokens: Tokens,
     /// `--runtime-config`: group-versions, resources or `api/all`, `api/ga`, `api/beta`, `api/alpha`, in their order.
     pub runtime_config: Vec<(String, bool)>,
     /// `--feature-gates`.
@@ -135,6 +137,25 @@ impl Default for Kubelet {
             address_types: Backends::KUBELET_ADDRESS_TYPES.map(str::to_owned).to_vec(),
             timeout: pintle::KUBELET_TIMEOUT,
         }
+    }
+}
+
+/// How service account tokens are made and believed, beside issuers and keys.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    /// `--api-audiences`; the issuers when empty.
+    pub api_audiences: Vec<String>,
+    /// `--service-account-extend-token-expiration`.
+    pub extend_expiration: bool,
+    /// `--service-account-max-token-expiration`; 0 is no bound.
+    pub max_expiration: Duration,
+    /// `--service-account-jwks-uri`.
+    pub jwks_uri: Option<String>,
+}
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Tokens { api_audiences: Vec::new(), extend_expiration: true, max_expiration: Duration::ZERO, jwks_uri: None }
     }
 }
 
@@ -291,6 +312,7 @@ pub(crate) struct Draft {
     service_account_issuers: Vec<String>,
     service_account_key_files: Vec<PathBuf>,
     service_account_signing_key_file: Option<PathBuf>,
+    service_account_tokens: Tokens,
     runtime_config: Vec<(String, bool)>,
     feature_gate_settings: Vec<String>,
     feature_gates: FeatureGates,
@@ -358,6 +380,7 @@ impl Draft {
             service_account_issuers: self.service_account_issuers,
             service_account_key_files: self.service_account_key_files,
             service_account_signing_key_file: self.service_account_signing_key_file,
+            service_account_tokens: self.service_account_tokens,
             runtime_config: self.runtime_config,
             feature_gates: self.feature_gates,
             max_requests_inflight: self.max_requests_inflight.map_or(limits::READ_ONLY_REQUESTS_IN_FLIGHT, i64::from),

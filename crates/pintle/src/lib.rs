@@ -12,9 +12,11 @@ mod bootstrap;
 mod builder;
 mod rbac;
 mod service;
+mod service_accounts;
 mod sources;
 mod test_server;
 
 pub use backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use builder::{Builder, Server, StartError};
+pub use service_accounts::DEFAULT_ISSUER;
 pub use test_server::TestServer;

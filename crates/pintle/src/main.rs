@@ -7,6 +7,7 @@ use flags::{Command, Config, Kubelet, Storage};
 use futures_util::future::select;
 use pintle::{Builder, SocketConnector, certs, kubeconfig};
 use pintle_auth::Authenticator;
+use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, VerifyingKey};
 use pintle_auth::authentication::{ClientCa, TokenFile};
 use pintle_bootstrap::ServiceRange;
 use pintle_endpoints::Settings;
@@ -50,12 +51,8 @@ fn main() -> ExitCode {
 
 /// What is asked for and not done yet: said, never passed over in silence.
 fn without_effect(config: &Config) -> impl Iterator<Item = &'static str> {
-    let keys = !config.service_account_key_files.is_empty()
-        || config.service_account_signing_key_file.is_some()
-        || !config.service_account_issuers.is_empty();
-    let tokens = keys.then_some("service account tokens are neither issued nor accepted yet");
     let log = (config.verbosity > 0).then_some("there is no log yet whose level could be set");
-    tokens.into_iter().chain(log)
+    log.into_iter()
 }
 
 fn fail(error: &dyn Error) -> ExitCode {
@@ -115,6 +112,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     let mut builder = Builder::new(store);
     builder.authenticator = authenticator;
+    builder.service_account_tokens = Some(tokens(config)?);
     builder.modes.clone_from(&config.authorization_modes);
     builder.runtime_config = RuntimeConfig(config.runtime_config.clone());
     builder.feature_gate = Arc::new(move |name| gates.enabled(name));
@@ -142,6 +140,28 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let gates = config.feature_gates.clone();
     builder.metrics.push(Box::new(move |out| gates.render(out)));
     Ok((builder, certs))
+}
+
+/// The keys and names of service account tokens. The signing key is made when none is given.
+fn tokens(config: &Config) -> Result<TokenConfig, Box<dyn Error>> {
+    let told = &config.service_account_tokens;
+    let in_file = |path: &Path, error| format!("{}: {error}", path.display());
+    let signing_key = match &config.service_account_signing_key_file {
+        Some(path) => SigningKey::from_pem(&read(path)?).map_err(|error| in_file(path, error))?,
+        None => SigningKey::from_pem(certs::service_account_key(&config.cert_dir)?.as_bytes())?,
+    };
+    let mut tokens = TokenConfig::new(pintle::DEFAULT_ISSUER, signing_key);
+    if !config.service_account_issuers.is_empty() {
+        tokens.issuers = config.service_account_issuers.iter().map(|issuer| issuer.as_str().into()).collect();
+    }
+    for path in &config.service_account_key_files {
+        tokens.keys.extend(VerifyingKey::all_from_pem(&read(path)?).map_err(|error| in_file(path, error))?);
+    }
+    tokens.audiences = told.api_audiences.iter().map(|audience| audience.as_str().into()).collect();
+    tokens.max_expiration_seconds = i64::try_from(told.max_expiration.as_secs())?;
+    tokens.extend_expiration = told.extend_expiration;
+    tokens.jwks_uri.clone_from(&told.jwks_uri);
+    Ok(tokens)
 }
 
 /// How kubelets are reached, with the certificates that the flags name.

@@ -10,6 +10,11 @@ pub mod users {
     pub const ANONYMOUS: &str = "system:anonymous";
     /// Begins the user name of every service account: `system:serviceaccount:<namespace>:<name>`.
     pub const SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
+
+    /// The user name of a service account.
+    pub fn service_account(namespace: &str, name: &str) -> crate::Str {
+        format!("{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}").into()
+    }
 }
 
 /// Groups with a meaning of their own.

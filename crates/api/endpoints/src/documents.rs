@@ -12,6 +12,7 @@ use crate::serve::Answer;
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
+use pintle_auth::authentication::service_account::JWKS_PATH;
 use pintle_discovery::{Catalog, Document, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use std::collections::HashMap;
@@ -116,6 +117,8 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
                 represent::encode(&document.value, document.schema, wanted),
             ));
         }
+        [".well-known", "openid-configuration"] => return issuer_document(api, request, "application/json"),
+        ["openid", "v1", "jwks"] => return issuer_document(api, request, "application/jwk-set+json"),
         ["api"] => Some(discovery::api_versions(catalog, &api.settings.server_address)),
         ["apis"] => Some(discovery::group_list(catalog)),
         ["api", version] => discovery::resource_list(catalog, "", version),
@@ -139,6 +142,19 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         None if known_group => Err(Status::no_such_path()),
         None => Ok(Answer::text(404, "404 page not found\n")),
     }
+}
+
+/// What others need who want to believe service account tokens: the issuer's description, or its keys.
+fn issuer_document(api: &Api, request: &Request, content_type: &str) -> Result<Answer> {
+    let document = api.authenticator.service_accounts.as_ref().and_then(|tokens| match content_type {
+        "application/json" => tokens.discovery(&api.settings.server_address),
+        _ => tokens.key_set(),
+    });
+    let Some(document) = document else { return Ok(Answer::text(404, "404 page not found\n")) };
+    only_get(request)?;
+    let mut answer = Answer::new(200, content_type, pintle_codec::json::to_vec(&document));
+    answer.headers.push(("cache-control", "public, max-age=3600".into()));
+    Ok(answer)
 }
 
 fn only_get(request: &Request) -> Result<()> {
@@ -171,6 +187,9 @@ fn root(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         }
         paths.push(format!("/apis/{}", group.name));
         paths.extend(group.versions.iter().map(|version| format!("/apis/{}/{}", group.name, version.name)));
+    }
+    if api.authenticator.service_accounts.as_ref().is_some_and(|tokens| tokens.key_set().is_some()) {
+        paths.extend(["/.well-known/openid-configuration", JWKS_PATH].map(str::to_owned));
     }
     paths.extend(
         ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),

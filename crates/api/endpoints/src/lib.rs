@@ -25,6 +25,7 @@ pub mod router;
 pub mod scheme;
 pub mod serve;
 pub mod subresource;
+pub mod token;
 pub mod upgrade;
 pub mod watch;
 pub mod websocket;

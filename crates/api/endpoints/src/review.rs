@@ -8,12 +8,12 @@ use crate::represent;
 use crate::request::{Request, ResourcePath};
 use crate::serve::{Answer, Context};
 use crate::write::read_body;
-use pintle_auth::{Attributes, Credentials, UserInfo};
+use pintle_auth::{Attributes, UserInfo};
 use pintle_kinds::resource::Resource;
-use pintle_registry::{Result, Status, metadata};
+use pintle_registry::{Result, Status, metadata, prepare};
 use pintle_schema::{ApiValue, Value, canonicalize, value};
 use pintle_types::authentication::v1::{
-    SelfSubjectReview, SelfSubjectReviewStatus, TokenReview, TokenReviewStatus, UserInfo as UserFacts,
+    SelfSubjectReview, SelfSubjectReviewStatus, TokenReview, TokenReviewSpec, TokenReviewStatus, UserInfo as UserFacts,
 };
 use pintle_types::authorization::v1::{
     LocalSubjectAccessReview, NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview,
@@ -54,7 +54,14 @@ pub async fn serve(
             crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
         return bound.map(|answer| answer.with_warnings(warnings));
     }
-    review(context, resource.kind, &path.namespace, &mut object)?;
+    if resource.group == "authorization.k8s.io" {
+        if resource.namespaced {
+            in_namespace(&mut object, &path.namespace)?;
+        }
+        canonicalize((resource.schema)(), &mut object);
+        prepare::validate_review(resource, &object, context.api.registry.environment.as_ref())?;
+    }
+    review(context, resource.kind, &mut object)?;
     canonicalize((resource.schema)(), &mut object);
     let body = represent::encode(&object, (resource.schema)(), wanted);
     let mut answer = Answer::new(201, wanted.format.content_type(), body);
@@ -62,7 +69,18 @@ pub async fn serve(
     Ok(answer)
 }
 
-fn review(context: &Context, kind: &str, namespace: &str, object: &mut Value) -> Result<()> {
+/// A review is in the namespace of its path.
+fn in_namespace(object: &mut Value, namespace: &str) -> Result<()> {
+    let stated = metadata::text(object, "namespace");
+    if !stated.is_empty() && stated != namespace {
+        let why = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Status::bad_request(why));
+    }
+    metadata::set(object, "namespace", namespace);
+    Ok(())
+}
+
+fn review(context: &Context, kind: &str, object: &mut Value) -> Result<()> {
     match kind {
         "SelfSubjectReview" => {
             let status = SelfSubjectReviewStatus { user_info: user_facts(&context.user) };
@@ -70,7 +88,11 @@ fn review(context: &Context, kind: &str, namespace: &str, object: &mut Value) ->
             object.set_at(&[SelfSubjectReview::STATUS.name()], status.to_value());
         }
         "TokenReview" => {
-            let status = token_status(context, object);
+            let spec = shaped::<TokenReview>(object)?.spec;
+            if spec.token.is_empty() {
+                return Err(Status::bad_request("token is required for TokenReview in authentication"));
+            }
+            let status = token_status(context, &spec);
             object.set_at(&[TokenReview::STATUS.name()], status.to_value());
         }
         "SelfSubjectAccessReview" => {
@@ -84,14 +106,7 @@ fn review(context: &Context, kind: &str, namespace: &str, object: &mut Value) ->
             object.set_at(&[SubjectAccessReview::STATUS.name()], status.to_value());
         }
         "LocalSubjectAccessReview" => {
-            let review = shaped::<LocalSubjectAccessReview>(object)?;
-            let asked = review.spec.resource_attributes.as_ref().map_or("", |attributes| attributes.namespace.as_str());
-            if asked != namespace {
-                return Err(Status::bad_request(format!(
-                    "spec.resourceAttributes.namespace must match namespace: {namespace}"
-                )));
-            }
-            let status = subject_access(context, review.spec)?;
+            let status = subject_access(context, shaped::<LocalSubjectAccessReview>(object)?.spec)?;
             object.set_at(&[LocalSubjectAccessReview::STATUS.name()], status.to_value());
         }
         "SelfSubjectRulesReview" => {
@@ -126,17 +141,16 @@ fn user_facts(user: &UserInfo) -> UserFacts {
     }
 }
 
-fn token_status(context: &Context, object: &Value) -> TokenReviewStatus {
-    let header = format!("Bearer {}", object.str_at(&["spec", "token"]));
-    let credentials = Credentials { authorization: Some(header.as_bytes()), ..Credentials::default() };
-    match context.api.authenticator.authenticate(credentials, SystemTime::now()) {
-        Ok(user) if user.name != pintle_auth::users::ANONYMOUS => {
-            TokenReviewStatus { authenticated: true, user: user_facts(&user), ..TokenReviewStatus::default() }
-        }
-        _ => TokenReviewStatus {
-            error: "[invalid bearer token, token lookup failed]".into(),
+fn token_status(context: &Context, spec: &TokenReviewSpec) -> TokenReviewStatus {
+    let audiences: Vec<_> = spec.audiences.iter().map(pintle_auth::Str::new).collect();
+    match context.api.authenticator.review(&spec.token, &audiences, SystemTime::now()) {
+        Ok((user, audiences)) => TokenReviewStatus {
+            authenticated: true,
+            user: user_facts(&user),
+            audiences: audiences.iter().map(ToString::to_string).collect(),
             ..TokenReviewStatus::default()
         },
+        Err(error) => TokenReviewStatus { error, ..TokenReviewStatus::default() },
     }
 }
 

@@ -80,31 +80,28 @@ pub async fn serve(
         },
         Action::Scale(paths) => scale(context, &target, subresource, paths, wanted, request, verb).await,
         Action::Binding => {
-            let (object, dry_run, warnings) = body(context, subresource, request).await?;
+            let (object, options, warnings) = body(context, subresource, request).await?;
             let name = metadata::text(&object, "name");
             if name != path.name {
                 return Err(
                     Status::bad_request("name in URL does not match name in Binding object").with_warnings(warnings)
                 );
             }
-            bind(context, namespace, name, &object, wanted, dry_run).await.map(|answer| answer.with_warnings(warnings))
+            let bound = bind(context, namespace, name, &object, wanted, options.dry_run).await;
+            bound.map(|answer| answer.with_warnings(warnings))
         }
         Action::Eviction => evict(context, &target, subresource, wanted, request).await,
-        Action::Token => token(context, &target, subresource, request).await,
+        Action::Token => crate::token::create(context, &target, subresource, wanted, request).await,
         Action::Connect => Err(Status::method_not_allowed()),
     }
 }
 
-/// Tokens are not signed yet: what is wrong with the request is told before that.
-async fn token(context: &Context, target: &Target, subresource: &Subresource, request: Request) -> Result<Answer> {
-    let (_, _, warnings) = body(context, subresource, request).await?;
-    target.get()?;
-    let status = Status::new(501, "NotImplemented", "tokens for service accounts are not issued by this server");
-    Err(status.with_warnings(warnings))
-}
-
 /// The body of an action, decoded under the subresource's schema.
-async fn body(context: &Context, subresource: &Subresource, request: Request) -> Result<(Value, bool, Vec<String>)> {
+pub(crate) async fn body(
+    context: &Context,
+    subresource: &Subresource,
+    request: Request,
+) -> Result<(Value, WriteOptions, Vec<String>)> {
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let bytes = read_body(request.body).await?;
     let (group, version) = subresource.group_version.unwrap_or(("", "v1"));
@@ -114,7 +111,7 @@ async fn body(context: &Context, subresource: &Subresource, request: Request) ->
     let expected = Expected { group, version, kind: subresource.kind, schema, also, malformed: None };
     let mut warnings = Vec::new();
     let object = decode::body(&expected, context.body_format()?, &bytes, query.field_validation, &mut warnings)?;
-    Ok((object, query.options.dry_run, warnings))
+    Ok((object, query.options, warnings))
 }
 
 /// What `Scale` shows of an object.
@@ -373,7 +370,7 @@ async fn evict(
     wanted: Wanted,
     request: Request,
 ) -> Result<Answer> {
-    let (eviction, mut dry_run, warnings) = body(context, subresource, request).await?;
+    let (eviction, WriteOptions { mut dry_run, .. }, warnings) = body(context, subresource, request).await?;
     let name = metadata::text(&eviction, "name");
     if !name.is_empty() && name != target.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));

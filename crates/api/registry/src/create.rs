@@ -2,7 +2,7 @@
 
 use crate::allocation::Reserved;
 use crate::environment::generate_name;
-use crate::prepare::{clear_on_create, validate_create};
+use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
 use crate::update::Owners;
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
@@ -111,6 +111,7 @@ impl Registry {
             self.allocate(target, object, None, options, reserved)?;
         }
         validate_create(target, object, self.environment.as_ref())?;
+        warn(target, object, true, "", warnings);
         self.finish(target, object);
         self.admission.validate(&request, object, warnings)
     }

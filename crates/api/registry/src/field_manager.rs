@@ -3,7 +3,7 @@
 //! The upkeep itself is the apply crate's; here it is told of kinds, their versions and what a strategy resets. It must not
 //! refuse a write: only applying can, see `apply`.
 
-use crate::{Registry, Target, WriteOptions, metadata, set_type};
+use crate::{Environment, Registry, Target, WriteOptions, metadata, set_type};
 use pintle_apply::managed_fields::{Ignored, InvalidEntry, Managed, Versions, Write, is_reset};
 use pintle_apply::{FieldSet, PathElement};
 use pintle_kinds::resource::{Action, Resource};
@@ -162,6 +162,45 @@ impl Registry {
         let mut empty = Value::map();
         canonicalize((target.resource.schema)(), &mut empty);
         empty
+    }
+}
+
+/// The one version of an object that is posted to a subresource and not stored.
+struct Posted(&'static Struct);
+
+impl Versions for Posted {
+    fn schema(&self, _: &str) -> Option<&Struct> {
+        Some(self.0)
+    }
+
+    fn convert<'v>(&self, object: &'v Value, _: &str, _: &str) -> Cow<'v, Value> {
+        Cow::Borrowed(object)
+    }
+
+    fn ignored(&self, _: &str) -> &Ignored {
+        &Ignored::Nothing
+    }
+}
+
+/// Writes the owners of what is posted to a subresource into it, as the reference does though nobody will read them.
+pub fn track_posted(
+    schema: &'static Struct,
+    api_version: &str,
+    subresource: &str,
+    object: &mut Value,
+    options: &WriteOptions,
+    environment: &dyn Environment,
+) {
+    metadata::clear(object, MANAGED_FIELDS);
+    let mut empty = Value::map();
+    canonicalize(schema, object);
+    canonicalize(schema, &mut empty);
+    let now = metadata::now_text(environment);
+    let write =
+        Write { versions: &Posted(schema), api_version, subresource, manager: &options.field_manager, now: &now };
+    let tracked = write.update(&empty, object, Managed::default(), true);
+    if let Some(entries) = tracked.ok().and_then(Managed::encode) {
+        metadata::set(object, MANAGED_FIELDS, entries);
     }
 }
 

@@ -23,6 +23,7 @@ pub use admission::{Admission, AdmissionRequest, AdmitAll};
 pub use allocation::Allocators;
 pub use apply::Applying;
 pub use environment::Environment;
+pub use field_manager::track_posted;
 pub use list::{ListOptions, Page};
 pub use options::{DeleteOptions, Requester, WriteOptions};
 pub use selection::Selection;

@@ -45,6 +45,15 @@ struct Start {
     after: Option<String>,
     /// Newest state whatever the revision says.
     newest: bool,
+    /// What the page before said follows, and in which collection.
+    following: Option<Following>,
+}
+
+/// How many objects of a collection follow a token, so that no page counts what comes after it.
+#[derive(Debug, PartialEq, Eq)]
+struct Following {
+    collection: String,
+    count: i64,
 }
 
 impl Registry {
@@ -83,6 +92,12 @@ impl Registry {
             page.items.extend(found.filter(|_| after.as_ref().is_none_or(|after| key >= *after)).cloned());
             return Ok(page);
         }
+        // In a whole collection, and in one that is being continued, nobody needs to count.
+        let following = match &start.following {
+            Some(following) if following.collection == from => Some(following.count),
+            None if after.is_none() && from == target.storage.prefix => i64::try_from(objects.len()).ok(),
+            _ => None,
+        };
         let mut rest = 0i64;
         for (key, object) in objects.range::<_, str>((lower, Bound::Unbounded)) {
             if !key.starts_with(&from) {
@@ -97,14 +112,19 @@ impl Registry {
                     continue;
                 }
                 rest += 1;
+                if let Some(following) = following {
+                    rest = rest.max(following.saturating_sub(options.limit));
+                    break;
+                }
             } else if selection.matches(object) {
                 page.items.push(object.clone());
             }
         }
         if rest > 0 {
             let last = page.items.last().and_then(|object| object.key.strip_prefix(from.as_str()));
-            page.continue_token = encode_token(page.revision, last.unwrap_or(""));
             page.remaining = selection.is_everything().then_some(rest);
+            let following = page.remaining.map(|count| Following { collection: from.clone(), count });
+            page.continue_token = encode_token(page.revision, last.unwrap_or(""), following.as_ref());
         }
         Ok(page)
     }
@@ -128,17 +148,17 @@ fn collection_path(namespace: &str) -> String {
 }
 
 fn start(options: &ListOptions, current: Revision) -> Result<Start> {
-    let newest = Start { revision: current, after: None, newest: true };
+    let newest = Start { revision: current, after: None, newest: true, following: None };
     if !options.continue_token.is_empty() {
         if !matches!(options.resource_version.as_str(), "" | "0") {
             return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
         }
-        let (revision, after) = decode_token(&options.continue_token)?;
+        let (revision, after, following) = decode_token(&options.continue_token)?;
         return Ok(match revision {
             Some(revision) if revision > current => {
                 return Err(Status::too_large_resource_version(revision.0, current.0));
             }
-            Some(revision) => Start { revision, after: Some(after), newest: false },
+            Some(revision) => Start { revision, after: Some(after), newest: false, following },
             None => Start { after: Some(after), ..newest },
         });
     }
@@ -159,7 +179,7 @@ fn start(options: &ListOptions, current: Revision) -> Result<Start> {
         Some(Match::NotOlderThan) => false,
         None => options.limit > 0,
     };
-    Ok(if exact { Start { revision: Revision(wanted), after: None, newest: false } } else { newest })
+    Ok(if exact { Start { revision: Revision(wanted), newest: false, ..newest } } else { newest })
 }
 
 /// Reads a resourceVersion; the error is the reference's text.
@@ -185,22 +205,28 @@ fn expired(options: &ListOptions, start: &Start) -> Status {
          Continuing with the provided token results in an inconsistent list - objects that were created, modified, or \
          deleted between the time the first chunk was returned and now may show up in the list.",
     );
-    status.continue_token = Some(token(-1, start.after.as_deref().unwrap_or("")));
+    status.continue_token = Some(token(-1, start.after.as_deref().unwrap_or(""), None));
     status
 }
 
-fn encode_token(revision: Revision, last: &str) -> String {
-    token(i64::try_from(revision.0).unwrap_or(i64::MAX), &format!("{last}\0"))
+fn encode_token(revision: Revision, last: &str, following: Option<&Following>) -> String {
+    token(i64::try_from(revision.0).unwrap_or(i64::MAX), &format!("{last}\0"), following)
 }
 
-fn token(revision: i64, start: &str) -> String {
+/// The reference's form of a token, and what it does not have and ignores: how many follow.
+fn token(revision: i64, start: &str, following: Option<&Following>) -> String {
+    let mut token = value!({"v": "meta.k8s.io/v1", "rv": revision, "start": start});
+    if let Some(following) = following {
+        token.make_map().set("in", following.collection.as_str());
+        token.make_map().set("following", following.count);
+    }
     let mut text = Vec::new();
-    json::encode(&value!({"v": "meta.k8s.io/v1", "rv": revision, "start": start}), &mut text);
+    json::encode(&token, &mut text);
     base64::encode(&text).trim_end_matches('=').replace('+', "-").replace('/', "_")
 }
 
-/// The revision (`None`: the newest) and the path to go on from.
-fn decode_token(token: &str) -> Result<(Option<Revision>, String)> {
+/// The revision (`None`: the newest), the path to go on from, and how many follow.
+fn decode_token(token: &str) -> Result<(Option<Revision>, String, Option<Following>)> {
     let fail = |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
     if let Some(at) = corrupt(token) {
         return Err(fail(&base64::CorruptInput(at).to_string()));
@@ -219,11 +245,15 @@ fn decode_token(token: &str) -> Result<(Option<Revision>, String)> {
     if cleaned.split('/').any(|segment| segment == "..") {
         return Err(fail(start));
     }
+    let following = parsed
+        .get("following")
+        .and_then(Value::as_i64)
+        .map(|count| Following { collection: parsed.str_at(&["in"]).to_owned(), count });
     let revision = parsed.get("rv").and_then(Value::as_i64).unwrap_or(0);
     match revision {
         0 => Err(fail("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")),
-        negative if negative < 0 => Ok((None, cleaned.to_owned())),
-        revision => Ok((Some(Revision(revision.unsigned_abs())), cleaned.to_owned())),
+        negative if negative < 0 => Ok((None, cleaned.to_owned(), None)),
+        revision => Ok((Some(Revision(revision.unsigned_abs())), cleaned.to_owned(), following)),
     }
 }
 
@@ -240,14 +270,17 @@ mod tests {
 
     #[test]
     fn tokens_come_back_as_they_were_made() {
-        let token = encode_token(Revision(17), "ns/a");
-        assert_eq!(decode_token(&token), Ok((Some(Revision(17)), "ns/a\0".to_owned())));
-        assert_eq!(decode_token(&super::token(-1, "ns/a\0")), Ok((None, "ns/a\0".to_owned())));
+        let token = encode_token(Revision(17), "ns/a", None);
+        assert_eq!(decode_token(&token), Ok((Some(Revision(17)), "ns/a\0".to_owned(), None)));
+        let following = || Following { collection: "/registry/pods/".to_owned(), count: 3 };
+        let token = encode_token(Revision(17), "ns/a", Some(&following()));
+        assert_eq!(decode_token(&token), Ok((Some(Revision(17)), "ns/a\0".to_owned(), Some(following()))));
+        assert_eq!(decode_token(&super::token(-1, "ns/a\0", None)), Ok((None, "ns/a\0".to_owned(), None)));
         for (token, at) in [("%%%", 0), ("x", 0), ("abcde", 4), ("ab=", 2), ("ab+/", 2)] {
             assert_eq!(corrupt(token), Some(at), "{token}");
         }
-        assert!(decode_token(&super::token(0, "a")).is_err());
-        assert!(decode_token(&super::token(5, "../x")).is_err());
+        assert!(decode_token(&super::token(0, "a", None)).is_err());
+        assert!(decode_token(&super::token(5, "../x", None)).is_err());
     }
 
     #[test]

@@ -6,8 +6,9 @@
 use crate::environment::Environment;
 use crate::status::{Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata};
-use pintle_api_validation::{OUTCOMES, rulebook};
+use pintle_api_validation::{OUTCOMES, rulebook, warnings};
 use pintle_kinds::defaults;
+use pintle_kinds::resource::Resource;
 use pintle_kinds::strategy::{Context, NameRule, Path, Strategy};
 use pintle_schema::{Value, canonicalize, names};
 use pintle_validation::{ErrorList, Operation, Request, metadata as rules};
@@ -108,13 +109,42 @@ fn judge(
     invalid(target, object, errors)
 }
 
-/// 422 when there are errors.
+/// Judges an object that is answered and never stored. The reference's refusal names no kind.
+///
+/// # Errors
+/// The object breaks a rule.
+pub fn validate_review(resource: &Resource, object: &Value, environment: &dyn Environment) -> Result<()> {
+    let enabled = |gate: &str| environment.feature_enabled(gate);
+    let request = Request {
+        operation: Operation::Create,
+        subresource: "",
+        api_version: &resource.api_version(),
+        namespaced: resource.namespaced,
+        name_check: &|_, _| Vec::new(),
+        enabled: &enabled,
+    };
+    let verdict = rulebook().judge((resource.schema)(), object, None, &request);
+    OUTCOMES.count(&verdict);
+    if verdict.errors.is_empty() {
+        return Ok(());
+    }
+    Err(Status::invalid(resource.group, "", "", &verdict.errors))
+}
+
+/// Says what should be written another way in an object that was found right.
+pub(crate) fn warn(target: &Target, object: &Value, is_new: bool, subresource: &str, warnings: &mut Vec<String>) {
+    let written = warnings::Written { object, is_new, subresource };
+    warnings::warn((target.storage.schema)(), &written, warnings);
+}
+
+/// 422 when there are errors. The reference names the group that the object is stored under.
 pub(crate) fn invalid(target: &Target, object: &Value, errors: ErrorList) -> Result<()> {
     if errors.is_empty() {
         return Ok(());
     }
     let name = metadata::text(object, "name");
-    Err(Status::invalid(target.resource.group, target.resource.kind, name, &errors))
+    let group = target.storage.api_version.split_once('/').map_or("", |(group, _)| group);
+    Err(Status::invalid(group, target.resource.kind, name, &errors))
 }
 
 /// What a kind's rule says of a name, or of the prefix that names are generated from.

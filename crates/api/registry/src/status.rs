@@ -3,6 +3,7 @@
 //! Modules below have errors of their own; here they become what clients see, and nowhere else.
 
 use pintle_kinds::resource::Resource;
+use pintle_schema::names::quoted;
 use pintle_schema::{Map, Str, Value};
 use pintle_validation::{ErrorList, ErrorWords};
 
@@ -97,7 +98,7 @@ impl Status {
 
     pub fn invalid(group: &str, kind: &str, name: &str, errors: &ErrorList) -> Self {
         let subject = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
-        let message = format!("{subject} \"{name}\" is invalid: {}", errors.summary());
+        let message = format!("{subject} {} is invalid: {}", quoted(name), errors.summary());
         let causes = errors.0.iter().map(|error| Cause {
             reason: error.kind.reason().into(),
             message: error.body(),

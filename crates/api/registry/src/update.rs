@@ -5,7 +5,7 @@
 
 use crate::allocation::Reserved;
 use crate::field_manager::{MANAGED_FIELDS, same_but_times};
-use crate::prepare::validate_update;
+use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_cache::{Image, Object};
@@ -206,6 +206,7 @@ impl Registry {
         }
         validate_update(target, &object, old, subresource, self.environment.as_ref())
             .map_err(|status| status.with_warnings(warnings.clone()))?;
+        warn(target, &object, false, subresource, &mut warnings);
         self.admission.validate(&request, &object, &mut warnings)?;
         metadata::clear(&mut object, "resourceVersion");
         Ok((object, named_version || update.from_stored && !unchanged_version, warnings))

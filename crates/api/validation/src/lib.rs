@@ -3,6 +3,7 @@
 //! Rules judge typed views and never change anything; where they run and in which order is the plan's matter.
 
 pub mod apps;
+pub mod authorization;
 pub mod autoscaling;
 pub mod batch;
 pub mod certificates;
@@ -18,6 +19,8 @@ pub mod scheduling;
 mod outcomes;
 pub mod shared;
 pub mod shown;
+pub mod warnings;
+pub mod storage;
 
 pub use outcomes::OUTCOMES;
 
@@ -27,6 +30,7 @@ use std::sync::LazyLock;
 /// The groups that have rules beyond tags.
 static GROUPS: &[&Group] = &[
     &crate::apps::GROUP,
+    &crate::authorization::GROUP,
     &crate::autoscaling::GROUP,
     &crate::batch::GROUP,
     &crate::certificates::GROUP,
@@ -40,6 +44,10 @@ static GROUPS: &[&Group] = &[
     &crate::networking::GROUP,
     &crate::node::GROUP,
     &crate::scheduling::GROUP,
+    &crate::core::quota::GROUP,
+    &crate::core::secret::GROUP,
+    &crate::core::volume::GROUP,
+    &crate::storage::GROUP,
 ];
 
 /// The rules of all built-in kinds.

@@ -5,7 +5,7 @@ use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
 use pintle_types::core::v1::{ConfigMap, ReplicationController};
 use pintle_validation::{Operation, Request};
 
-fn judge(schema: &'static Struct, new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
+pub(crate) fn judge(schema: &'static Struct, new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
     let canonical = |value: &Value| {
         let mut value = value.clone();
         canonicalize(schema, &mut value);

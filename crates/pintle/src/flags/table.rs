@@ -249,7 +249,7 @@ pub static OWN_FLAGS: &[Flag] = &[
     Flag {
         name: "service-account-issuer",
         value: "URL",
-        help: "Issuer of service account tokens; may be repeated, the first one signs.",
+        help: "Issuer of service account tokens; may be repeated, the first one signs (https://kubernetes.default.svc).",
         apply: issuer,
     },
     Flag {
@@ -266,8 +266,49 @@ pub static OWN_FLAGS: &[Flag] = &[
     Flag {
         name: "service-account-signing-key-file",
         value: "FILE",
-        help: "Key that service account tokens are signed with.",
+        help: "Key that service account tokens are signed with, and verified (service-account.key in --cert-dir, made if \
+               missing).",
         apply: |draft, value| path(&mut draft.service_account_signing_key_file, value),
+    },
+    Flag {
+        name: "api-audiences",
+        value: "NAME,...",
+        help: "Audiences of tokens that this server takes (the issuers of service account tokens).",
+        apply: |draft, value| {
+            draft.service_account_tokens.api_audiences.extend(values::list(value).map(str::to_owned));
+            Ok(())
+        },
+    },
+    Flag {
+        name: "service-account-extend-token-expiration",
+        value: "",
+        help: "Whether tokens of pods live longer than kubelets ask for, for clients that do not read them anew (true).",
+        apply: |draft, value| values::boolean(value).map(|on| draft.service_account_tokens.extend_expiration = on),
+    },
+    Flag {
+        name: "service-account-max-token-expiration",
+        value: "DURATION",
+        help: "Longest time a service account token is given for; 0 is no bound (0).",
+        apply: |draft, value| {
+            let longest = values::duration(value)?;
+            if !longest.is_zero() && !(3600..=1 << 32).contains(&longest.as_secs()) {
+                return Err("must be between 1h and 2^32 seconds".to_owned());
+            }
+            draft.service_account_tokens.max_expiration = longest;
+            Ok(())
+        },
+    },
+    Flag {
+        name: "service-account-jwks-uri",
+        value: "URL",
+        help: "Where the discovery document says that the keys of service account tokens are (at this server).",
+        apply: |draft, value| match value.starts_with("https://") {
+            true => {
+                draft.service_account_tokens.jwks_uri = Some(value.to_owned());
+                Ok(())
+            }
+            false => Err("must be an https URL".to_owned()),
+        },
     },
     Flag {
         name: "runtime-config",

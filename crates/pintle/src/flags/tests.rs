@@ -42,7 +42,7 @@ fn the_usual_command_line() {
         "pintle serve --bind-address 127.0.0.1 --secure-port 6510 --data-dir /d --cert-dir /c --token-auth-file {file} \
          --authorization-mode Node,RBAC --service-cluster-ip-range 10.0.0.0/24 --allow-privileged=true \
          --service-account-issuer https://kubernetes.default.svc --service-account-key-file {file} \
-         --service-account-signing-key-file {file}"
+         --service-account-signing-key-file {file} --service-account-max-token-expiration=2h --api-audiences=a,b"
     );
     let config = run(&line).expect("valid");
     assert_eq!(config.secure_port, 6510);
@@ -50,6 +50,9 @@ fn the_usual_command_line() {
     assert_eq!(config.kubeconfig, Path::new("/d/kubeconfig"));
     assert_eq!(config.service_account_issuers, ["https://kubernetes.default.svc"]);
     assert_eq!(config.service_account_key_files.len(), 1);
+    let tokens = &config.service_account_tokens;
+    assert_eq!(tokens.api_audiences, ["a", "b"]);
+    assert_eq!((tokens.max_expiration.as_secs(), tokens.extend_expiration), (7200, true));
     assert!(config.warnings.is_empty());
 }
 
@@ -139,6 +142,10 @@ fn refusals_name_the_flag() {
         (
             "pintle --service-account-issuer=a:b",
             "invalid argument \"a:b\" for \"--service-account-issuer\" flag: must be a URL, or a name without a colon",
+        ),
+        (
+            "pintle --service-account-max-token-expiration=1m",
+            "invalid argument \"1m\" for \"--service-account-max-token-expiration\" flag: must be between 1h and 2^32 seconds",
         ),
         ("pintle --tls-cert-file=/nowhere/a", "--tls-cert-file and --tls-private-key-file must be given together"),
     ];

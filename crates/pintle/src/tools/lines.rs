@@ -2,6 +2,8 @@
 //!
 //! Flow style and anchors are not followed: what cannot be found is the line of the nearest field above it.
 
+use std::borrow::Cow;
+
 /// One document of a file.
 pub struct Document<'a> {
     pub text: &'a str,
@@ -53,42 +55,40 @@ fn steps(path: &str) -> Vec<Step<'_>> {
 impl Document<'_> {
     /// The line of a field, or of the nearest one above it that the text has.
     pub fn line_of(&self, path: &str) -> usize {
-        let lines: Vec<&str> = self.text.lines().collect();
-        // What is looked at: the lines of the value found so far, and how far its entries are indented.
+        let mut lines: Vec<Cow<'_, str>> = self.text.lines().map(Cow::Borrowed).collect();
+        // What is looked at: the lines of the value found so far.
         let (mut from, mut to, mut found) = (0, lines.len(), 0);
         for step in steps(path) {
-            let Some(indent) = (from..to).find_map(|at| indent_of(lines[at])) else { break };
-            let entries: Vec<usize> = (from..to).filter(|at| indent_of(lines[*at]) == Some(indent)).collect();
+            let Some(indent) = (from..to).find_map(|at| indent_of(&lines[at])) else { break };
+            // A list may be indented no further than the key it belongs to.
+            let is_entry = |at: &usize| {
+                indent_of(&lines[*at]) == Some(indent) && is_item(&lines[*at]) == matches!(step, Step::Index(_))
+            };
+            let entries: Vec<usize> = (from..to).filter(is_entry).collect();
             let entry = match step {
                 Step::Name(name) => entries.iter().position(|at| is_key(lines[*at].trim_start(), name)),
-                Step::Index(index) => {
-                    let items = entries.iter().enumerate().filter(|(_, at)| lines[**at].trim_start().starts_with('-'));
-                    items.map(|(entry, _)| entry).nth(index)
-                }
+                Step::Index(index) => Some(index).filter(|index| *index < entries.len()),
             };
             let Some(entry) = entry else { break };
             found = entries[entry];
             to = entries.get(entry + 1).copied().unwrap_or(to);
             from = match step {
                 Step::Name(_) => found + 1,
-                Step::Index(_) => found,
+                Step::Index(_) => {
+                    // `- name: x`: the item's first entry stands on the line of its dash.
+                    let without_dash = lines[found].replacen('-', " ", 1);
+                    lines[found] = Cow::Owned(without_dash);
+                    found
+                }
             };
-            if matches!(step, Step::Index(_)) {
-                // `- name: x`: the item's first entry stands on the line of its dash.
-                return self.inside_item(&lines, found, to, path).unwrap_or(found) + self.first_line;
-            }
         }
         found + self.first_line
     }
+}
 
-    /// The line of what the path's last name says, among the lines of a list's item.
-    fn inside_item(&self, lines: &[&str], from: usize, to: usize, path: &str) -> Option<usize> {
-        let name = steps(path).into_iter().rev().find_map(|step| match step {
-            Step::Name(name) => Some(name),
-            Step::Index(_) => None,
-        })?;
-        (from..to).find(|at| is_key(lines[*at].trim_start().trim_start_matches("- "), name))
-    }
+fn is_item(line: &str) -> bool {
+    let text = line.trim_start();
+    text == "-" || text.starts_with("- ")
 }
 
 fn indent_of(line: &str) -> Option<usize> {
@@ -116,5 +116,9 @@ mod tests {
         assert_eq!(line("spec.containers[1].name"), 8);
         assert_eq!(line("spec.containers[1].ports[0].containerPort"), 10);
         assert_eq!(line("spec.absent"), 4);
+        let text = "list:\n  -\n    a: 1\n  - a: 2\n    b: {c: 3}\nlast: x\n";
+        let all = documents(text);
+        let line = |path: &str| all[0].line_of(path);
+        assert_eq!((line("list[0].a"), line("list[1].b.c"), line("last"), line("list[2]")), (3, 5, 6, 1));
     }
 }

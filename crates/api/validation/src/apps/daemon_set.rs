@@ -1,6 +1,7 @@
 //! Rules of DaemonSet.
 
 use super::workload;
+use crate::shown::in_full;
 use pintle_types::apps::v1::{DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet};
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::LabelSelector;
@@ -35,7 +36,7 @@ pub fn strategy(strategy: At<'_, DaemonSetUpdateStrategy>, cx: &mut Cx<'_>) {
         }
         "RollingUpdate" | "OnDelete" => {}
         _ => {
-            let value = strategy.new.value().clone();
+            let value = in_full(strategy.new);
             cx.errors.not_supported(strategy.path, value, &["RollingUpdate", "OnDelete"]);
         }
     }

@@ -2,6 +2,7 @@
 
 use super::workload;
 use crate::shared::at_most;
+use crate::shown::in_full;
 use pintle_types::apps::v1::{
     Deployment, DeploymentSpec, DeploymentStatus, DeploymentStrategy, RollingUpdateDeployment,
 };
@@ -51,7 +52,7 @@ pub fn strategy(strategy: At<'_, DeploymentStrategy>, cx: &mut Cx<'_>) {
         "RollingUpdate" if !rolling => cx.errors.required(path, "this should be defaulted and never be nil"),
         "Recreate" | "RollingUpdate" => {}
         _ => {
-            let value = strategy.new.value().clone();
+            let value = in_full(strategy.new);
             cx.errors.not_supported(strategy.path, value, &["Recreate", "RollingUpdate"]);
         }
     }

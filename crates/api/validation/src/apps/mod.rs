@@ -63,3 +63,6 @@ static RULES: &[Hand] = &[
     at_type!(StatefulSetStatus, stateful_set::counts, AFTER),
     at_field!(StatefulSetStatus::COLLISION_COUNT, workload::never_falls, AFTER | ON_PART),
 ];
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use super::workload;
 use crate::shared::at_most;
+use crate::shown::in_full;
 use pintle_types::apps::v1::{
     PodManagementPolicyType, RollingUpdateStatefulSetStrategy, StatefulSet,
     StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec, StatefulSetStatus, StatefulSetUpdateStrategy,
@@ -47,11 +48,11 @@ pub fn strategy(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut Cx<'_>) {
         "" => cx.errors.required(strategy.path, ""),
         "OnDelete" if rolling.is_set() => {
             let path = strategy.path.to(StatefulSetUpdateStrategy::ROLLING_UPDATE);
-            cx.errors.invalid(path, rolling.value().clone(), "only allowed for updateStrategy 'RollingUpdate'");
+            cx.errors.invalid(path, in_full(rolling), "only allowed for updateStrategy 'RollingUpdate'");
         }
         "OnDelete" | "RollingUpdate" => {}
         _ => {
-            let value = strategy.new.value().clone();
+            let value = in_full(strategy.new);
             cx.errors.invalid(strategy.path, value, "must be 'RollingUpdate' or 'OnDelete'");
         }
     }

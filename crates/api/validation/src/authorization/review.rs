@@ -1,6 +1,7 @@
 //! Rules of what access reviews ask.
 
 use crate::shared::{invalid_each, items};
+use crate::shown::in_full;
 use pintle_schema::{FieldName, Value, names};
 use pintle_types::authorization::v1::{
     FieldSelectorAttributes, LabelSelectorAttributes, LocalSubjectAccessReview, NonResourceAttributes,
@@ -36,7 +37,7 @@ fn one_action<T>(
     match (spec.new.field(resource).is_set(), asked.is_set()) {
         (true, true) => {
             let detail = "cannot be specified in combination with resourceAttributes";
-            cx.errors.invalid(spec.path.to(other), asked.value().clone(), detail);
+            cx.errors.invalid(spec.path.to(other), in_full(asked), detail);
         }
         (false, false) => {
             let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
@@ -145,7 +146,7 @@ pub fn within_namespace(review: At<'_, LocalSubjectAccessReview>, cx: &mut Cx<'_
         let other = spec.new.field(Spec::NON_RESOURCE_ATTRIBUTES);
         if other.is_set() {
             let path = spec.path.to(Spec::NON_RESOURCE_ATTRIBUTES);
-            cx.errors.invalid(path, other.value().clone(), "disallowed on this kind of request");
+            cx.errors.invalid(path, in_full(other), "disallowed on this kind of request");
         }
     });
 }

@@ -3,7 +3,8 @@
 use super::job_spec::{is_indexed, number};
 use crate::apps::workload;
 use crate::meta::label_selector;
-use pintle_schema::{FieldName, Value, View, names, value};
+use crate::shown::in_full;
+use pintle_schema::{ApiValue, FieldName, Value, View, names, value};
 use pintle_types::batch::v1::{Job, JobSpec, JobStatus};
 use pintle_types::core::v1::{Affinity, Container, PodSpec, PodTemplateSpec, ResourceRequirements};
 use pintle_types::meta::v1::ObjectMeta;
@@ -89,14 +90,27 @@ pub fn what_is_fixed(job: At<'_, Job>, cx: &mut Cx<'_>) {
     job.field(Job::SPEC, |spec| {
         let old_spec = old.field(Job::SPEC);
         completions(spec, old_spec, cx);
-        spec.field(JobSpec::SELECTOR, |selector| crate::shared::immutable(selector, cx));
+        spec.field(JobSpec::SELECTOR, |selector| fixed(selector, cx));
         template(spec, old, cx);
-        spec.field(JobSpec::COMPLETION_MODE, |mode| crate::shared::immutable(mode, cx));
-        spec.field(JobSpec::POD_FAILURE_POLICY, |policy| crate::shared::immutable(policy, cx));
-        spec.field(JobSpec::BACKOFF_LIMIT_PER_INDEX, |limit| crate::shared::immutable(limit, cx));
-        spec.field(JobSpec::MANAGED_BY, |manager| crate::shared::immutable(manager, cx));
-        spec.field(JobSpec::SUCCESS_POLICY, |policy| crate::shared::immutable(policy, cx));
+        spec.field(JobSpec::COMPLETION_MODE, |mode| fixed(mode, cx));
+        spec.field(JobSpec::POD_FAILURE_POLICY, |policy| fixed(policy, cx));
+        spec.field(JobSpec::BACKOFF_LIMIT_PER_INDEX, |limit| fixed(limit, cx));
+        spec.field(JobSpec::MANAGED_BY, |manager| fixed(manager, cx));
+        spec.field(JobSpec::SUCCESS_POLICY, |policy| fixed(policy, cx));
     });
+}
+
+fn fixed<T: ApiValue>(field: At<'_, T>, cx: &mut Cx<'_>) {
+    if field.old.is_some() && !field.unchanged() {
+        cx.errors.immutable(field.path, in_full(field.new));
+    }
+}
+
+/// Inside the reference, a template has its metadata beside its spec.
+fn shown_template(template: View<'_, PodTemplateSpec>) -> Value {
+    let mut shown = template.field(PodTemplateSpec::METADATA).value().clone();
+    shown.make_map().set("Spec", in_full(template.field(PodTemplateSpec::SPEC)));
+    shown
 }
 
 /// Numbered pods may become more or fewer when as many run at a time.
@@ -106,7 +120,7 @@ fn completions(spec: At<'_, JobSpec>, old: View<'_, JobSpec>, cx: &mut Cx<'_>) {
         return;
     }
     if !is_indexed(spec.new) {
-        spec.field(JobSpec::COMPLETIONS, |completions| crate::shared::immutable(completions, cx));
+        spec.field(JobSpec::COMPLETIONS, |completions| fixed(completions, cx));
     } else if let Some(now) = now.filter(|now| Some(*now) != number(spec.new, JobSpec::PARALLELISM)) {
         let detail = format!("can only be modified in tandem with {}", spec.path.to(JobSpec::PARALLELISM));
         cx.errors.invalid(spec.path.to(JobSpec::COMPLETIONS), now, detail);
@@ -130,11 +144,10 @@ fn template(spec: At<'_, JobSpec>, old: View<'_, Job>, cx: &mut Cx<'_>) {
             }
             if !same_at(template.new.value(), &expected, pod) {
                 let path = template.path.to(PodTemplateSpec::SPEC);
-                let shown = template.new.field(PodTemplateSpec::SPEC).value().clone();
-                cx.errors.immutable(path, shown);
+                cx.errors.immutable(path, in_full(template.new.field(PodTemplateSpec::SPEC)));
             }
         } else if !same(template.new.value(), &expected) {
-            cx.errors.immutable(template.path, template.new.value().clone());
+            cx.errors.immutable(template.path, shown_template(template.new));
         }
     });
 }

@@ -2,6 +2,7 @@
 
 use super::indexes;
 use crate::shared::{non_negative, too_many};
+use crate::shown::in_full;
 use pintle_schema::names::{self, Fault};
 use pintle_schema::{Value, View};
 use pintle_types::batch::v1::{JobSpec, SuccessPolicy, SuccessPolicyRule};
@@ -118,7 +119,7 @@ pub fn success_policy(spec: At<'_, JobSpec>, cx: &mut Cx<'_>) {
     let Some(policy) = spec.new.field(JobSpec::SUCCESS_POLICY).some() else { return };
     let path = spec.path.to(JobSpec::SUCCESS_POLICY);
     if !is_indexed(spec.new) {
-        cx.errors.invalid(path, policy.value().clone(), NEEDS_INDEXES);
+        cx.errors.invalid(path, in_full(policy), NEEDS_INDEXES);
         return;
     }
     let completions = number(spec.new, JobSpec::COMPLETIONS).unwrap_or_default();

@@ -5,6 +5,7 @@
 use super::indexes;
 use super::job_spec::{invalid_without_value, is_indexed, number};
 use crate::shared::{Repeats, items};
+use crate::shown::in_full;
 use pintle_schema::{Value, View};
 use pintle_types::batch::v1::{Job, JobCondition, JobSpec, JobStatus, UncountedTerminatedPods};
 use pintle_validation::{At, Cx, same_at};
@@ -128,7 +129,7 @@ pub fn is_consistent(status: At<'_, JobStatus>, cx: &mut Cx<'_>) {
     let uncounted = new.field(Status::UNCOUNTED_TERMINATED_PODS);
     if (finish || changed(Status::UNCOUNTED_TERMINATED_PODS.name())) && is.finished() && !is_empty(uncounted) {
         let path = status.path.to(Status::UNCOUNTED_TERMINATED_PODS);
-        cx.errors.invalid(path, uncounted.value().clone(), "must be empty for finished job");
+        cx.errors.invalid(path, in_full(uncounted), "must be empty for finished job");
     }
     indexes_fit(status, spec, (completed_changed, failed_changed), cx);
     let terminating = new.field(Status::TERMINATING).some().map_or(0, View::get);

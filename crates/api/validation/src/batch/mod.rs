@@ -55,3 +55,6 @@ static RULES: &[Hand] = &[
     at_field!(CronJobSpec::TIME_ZONE, cron_job::time_zone),
     at_type!(JobTemplateSpec, cron_job::selects_automatically, AFTER),
 ];
+
+#[cfg(test)]
+mod tests;

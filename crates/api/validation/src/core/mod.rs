@@ -3,6 +3,7 @@
 //! One file for each kind or family of types; this one is the table.
 
 pub mod cluster;
+pub mod cluster_warnings;
 pub mod config_map;
 pub mod endpoints;
 pub mod event;
@@ -10,8 +11,11 @@ pub mod namespace;
 pub mod node;
 pub mod pod;
 pub mod pod_template;
+pub mod quota;
 pub mod replication_controller;
+pub mod secret;
 pub mod service;
+pub mod volume;
 
 use pintle_schema::ApiType;
 use pintle_types::core::v1::{ConfigMap, PodTemplateSpec, ReplicationControllerSpec, ReplicationControllerStatus};

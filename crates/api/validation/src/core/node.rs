@@ -95,7 +95,7 @@ fn taints(node: At<'_, Node>, cx: &mut Cx<'_>) {
             _ => {}
         }
         if repeats.is_repeated(at) {
-            cx.errors.push(ErrorKind::Duplicate, path, Some(in_full(View::<Taint>::new(taint))), "taints must be unique");
+            cx.errors.push(ErrorKind::Duplicate, path, Some(in_full(View::<Taint>::new(taint))), "taints must be unique by key and effect pair");
         }
     }
 }

@@ -1,11 +1,28 @@
-//! Rules of Secret: the keys that its type demands, and what cannot change.
+//! Rules of Secret and ServiceAccount: the keys that a secret's type demands, and what cannot change.
 
 use pintle_codec::{Strictness, json};
-use pintle_schema::{Bytes, Map, Value, View, names};
-use pintle_types::core::v1::{Secret, SecretType};
+use pintle_schema::{ApiType, Bytes, Map, Value, View, names};
+use pintle_types::core::v1::{Secret, SecretType, ServiceAccount};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath, same_at};
+use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, same_at, step};
 use std::collections::BTreeMap;
+
+/// The rules of secrets and of the accounts that have them.
+pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
+
+static KINDS: &[KindRules] = &[
+    KindRules {
+        update: &[Step::MetadataUpdate, step!(Secret, keeps_type), Step::Metadata, Step::Rules],
+        ..KindRules::of(Secret::schema)
+    },
+    KindRules {
+        update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules],
+        ..KindRules::of(ServiceAccount::schema)
+    },
+];
+
+static RULES: &[Hand] =
+    &[at_field!(Secret::DATA, data), at_type!(Secret, keys_of_type, AFTER)];
 
 /// What all values together may come to, in bytes.
 const MAX_BYTES: usize = 1 << 20;

@@ -4,8 +4,9 @@ use crate::shared::{
     Repeats, dns_name_of_host, invalid_each, items, legacy_cidr, legacy_ip, text_in,
 };
 use crate::shown::in_full;
+use crate::warnings::{Written, address, block, each};
 use pintle_schema::names::{self, ip};
-use pintle_schema::{Value, View};
+use pintle_schema::{Value, View, value};
 use pintle_types::core::v1::{
     ClientIPConfig, IPFamilyPolicy, LoadBalancerIngress, LoadBalancerStatus, Service, ServiceExternalTrafficPolicy,
     ServicePort, ServiceSpec, ServiceStatus, ServiceType, SessionAffinityConfig,
@@ -274,9 +275,11 @@ fn node_ports(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
         }
     }
     let mut served = Repeats::new(ports.len(), |at| (protocol(at), number(at, ServicePort::PORT.name())));
-    for (at, port) in ports.iter().enumerate() {
+    for at in 0..ports.len() {
         if served.is_repeated(at) {
-            cx.errors.duplicate(path.index(at), in_full(View::<ServicePort>::new(port)));
+            // The reference shows of the port what must not repeat.
+            let key = value!({"protocol": (protocol(at)), "port": (number(at, ServicePort::PORT.name()))});
+            cx.errors.duplicate(path.index(at), in_full(View::<ServicePort>::new(&key)));
         }
     }
 }
@@ -462,5 +465,59 @@ fn ingress_point(ingress: At<'_, LoadBalancerIngress>, known: &[Value], cx: &mut
     let host = ingress.new.field(LoadBalancerIngress::HOSTNAME).as_str();
     if !host.is_empty() {
         dns_name_of_host(host, &ingress.path.to(LoadBalancerIngress::HOSTNAME), cx);
+    }
+}
+
+/// What is ignored or outdated, and addresses that are written oddly.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let service = written.view::<Service>();
+    if written.subresource == "status" {
+        return warn_of_status(service, warnings);
+    }
+    if annotation(service, TOPOLOGY_HINTS).is_some() {
+        warnings.push(format!("annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead"));
+    }
+    let spec = service.field(Service::SPEC);
+    let (headless, is_alias) = (is_headless(spec), is(spec, &ServiceType::EXTERNAL_NAME));
+    let root = FieldPath::new(Service::SPEC.name());
+    each(spec.field(ServiceSpec::CLUSTER_IPS), &root.to(ServiceSpec::CLUSTER_IPS), warnings, address);
+    let has_external_ips = !spec.field(ServiceSpec::EXTERNAL_IPS).value().is_zero();
+    let balancer_ip = spec.field(ServiceSpec::LOAD_BALANCER_IP).as_str();
+    let is_sticky = spec.field(ServiceSpec::SESSION_AFFINITY).value().as_str() != Some("None");
+    let ignored = [
+        (!balancer_ip.is_empty(), ServiceSpec::LOAD_BALANCER_IP.name()),
+        (has_external_ips, ServiceSpec::EXTERNAL_IPS.name()),
+        // The reference writes this capital.
+        (is_sticky, "SessionAffinity"),
+    ];
+    for (_, field) in ignored.into_iter().filter(|(is_set, _)| headless && *is_set) {
+        warnings.push(format!("spec.{field} is ignored for headless services"));
+    }
+    each(spec.field(ServiceSpec::EXTERNAL_IPS), &root.to(ServiceSpec::EXTERNAL_IPS), warnings, address);
+    address(balancer_ip, &root.to(ServiceSpec::LOAD_BALANCER_IP), warnings);
+    let ranges = spec.field(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES);
+    each(ranges, &root.to(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES), warnings, block);
+    if has_external_ips && is_alias {
+        warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
+    } else if has_external_ips && !headless {
+        warnings.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
+    }
+    if !is_alias && !spec.field(ServiceSpec::EXTERNAL_NAME).as_str().is_empty() {
+        warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
+    }
+    if spec.field(ServiceSpec::TRAFFIC_DISTRIBUTION).value().as_str() == Some("PreferClose") {
+        let detail = "spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"";
+        warnings.push(detail.to_owned());
+    }
+}
+
+fn warn_of_status(service: View<'_, Service>, warnings: &mut Vec<String>) {
+    let status = FieldPath::new(Service::STATUS.name());
+    let balancer = status.to(ServiceStatus::LOAD_BALANCER);
+    let list = balancer.to(LoadBalancerStatus::INGRESS);
+    let points = service.field(Service::STATUS).field(ServiceStatus::LOAD_BALANCER).field(LoadBalancerStatus::INGRESS);
+    for (at, point) in points.iter().enumerate() {
+        let ip = point.field(LoadBalancerIngress::IP).as_str();
+        address(ip, &list.index(at).to(LoadBalancerIngress::IP), warnings);
     }
 }

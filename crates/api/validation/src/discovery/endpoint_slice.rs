@@ -1,10 +1,12 @@
 //! Rules of EndpointSlice.
 
 use crate::core::endpoints::endpoint_ip;
+use crate::warnings::{Written, address, each};
 use crate::shared::{Repeats, immutable, invalid_each, items, legacy_ip, text_in};
-use pintle_schema::FieldName;
+use pintle_schema::{FieldName, Value};
 use pintle_schema::names::{self, ip};
-use pintle_types::discovery::v1::{EndpointPort, EndpointSlice, ForNode, ForZone};
+use pintle_types::meta::v1::ObjectMeta;
+use pintle_types::discovery::v1::{Endpoint, EndpointPort, EndpointSlice, ForNode, ForZone};
 use pintle_validation::{At, Cx, FieldPath};
 
 /// A slice keeps the kind of its addresses.
@@ -75,5 +77,28 @@ fn once<T>(list: At<'_, Vec<T>>, name: FieldName<T, String>, cx: &mut Cx<'_>) {
     let mut repeats = Repeats::new(hints.len(), |at| text_in(hints, at, name));
     for at in (0..hints.len()).filter(|at| repeats.is_repeated(*at)) {
         cx.errors.duplicate(list.path.index(at).to(name), text_in(hints, at, name));
+    }
+}
+
+const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
+const MANAGERS: [&str; 2] = ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"];
+
+/// Names instead of addresses, and addresses that people wrote.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let slice = written.view::<EndpointSlice>();
+    if slice.field(EndpointSlice::ADDRESS_TYPE).value().as_str() == Some("FQDN") {
+        if written.is_new {
+            warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+        }
+        return;
+    }
+    let labels = slice.field(EndpointSlice::METADATA).field(ObjectMeta::LABELS).value();
+    if labels.get(MANAGED_BY).and_then(Value::as_str).is_some_and(|manager| MANAGERS.contains(&manager)) {
+        return;
+    }
+    let path = FieldPath::new(EndpointSlice::ENDPOINTS.name());
+    for (at, endpoint) in slice.field(EndpointSlice::ENDPOINTS).iter().enumerate() {
+        let list = endpoint.field(Endpoint::ADDRESSES);
+        each(list, &path.index(at).to(Endpoint::ADDRESSES), warnings, address);
     }
 }

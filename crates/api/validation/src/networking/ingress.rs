@@ -1,6 +1,7 @@
 //! Rules of Ingress.
 
 use crate::shared::{dns_name_of_host, invalid_each, items, legacy_ip};
+use crate::warnings::{Written, address};
 use pintle_schema::Value;
 use pintle_schema::names::{self, ip};
 use pintle_types::core::v1::TypedLocalObjectReference;
@@ -9,7 +10,7 @@ use pintle_types::networking::v1::{
     HTTPIngressPath, Ingress, IngressBackend, IngressLoadBalancerIngress, IngressLoadBalancerStatus,
     IngressServiceBackend, IngressSpec, IngressStatus, ServiceBackendPort,
 };
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, Cx, FieldPath};
 
 /// Where the class stood before it had a field.
 const CLASS: &str = "kubernetes.io/ingress.class";
@@ -167,5 +168,28 @@ pub fn ingress_point(ingress: At<'_, IngressLoadBalancerIngress>, cx: &mut Cx<'_
     let host = ingress.new.field(Point::HOSTNAME).as_str();
     if !host.is_empty() {
         dns_name_of_host(host, &ingress.path.to(Point::HOSTNAME), cx);
+    }
+}
+
+/// The class at its old place, and addresses that are written oddly.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let ingress = written.view::<Ingress>();
+    if written.is_new {
+        let annotations = ingress.field(Ingress::METADATA).field(ObjectMeta::ANNOTATIONS).value();
+        let class = ingress.field(Ingress::SPEC).field(IngressSpec::INGRESS_CLASS_NAME);
+        if annotations.get(CLASS).is_some() && !class.is_set() {
+            warnings.push(format!("annotation {CLASS:?} is deprecated, please use 'spec.ingressClassName' instead"));
+        }
+    }
+    if written.subresource == "status" {
+        type Balancer = IngressLoadBalancerStatus;
+        let status = FieldPath::new(Ingress::STATUS.name());
+        let balancer = status.to(IngressStatus::LOAD_BALANCER);
+        let list = balancer.to(Balancer::INGRESS);
+        let points = ingress.field(Ingress::STATUS).field(IngressStatus::LOAD_BALANCER).field(Balancer::INGRESS);
+        for (at, point) in points.iter().enumerate() {
+            let ip = point.field(IngressLoadBalancerIngress::IP).as_str();
+            address(ip, &list.index(at).to(IngressLoadBalancerIngress::IP), warnings);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Rules of NetworkPolicy.
 
 use crate::shared::{STRICT_ADDRESSES, invalid_each, items};
+use crate::warnings::{self, Written};
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Value, View};
 use pintle_types::networking::v1::{
@@ -114,4 +115,30 @@ fn has_block(policy: View<'_, NetworkPolicy>, cidr: &str) -> bool {
 
 fn peers(list: View<'_, Vec<NetworkPolicyPeer>>) -> impl Iterator<Item = View<'_, NetworkPolicyPeer>> {
     items(list).iter().map(View::new)
+}
+
+/// Blocks that are written oddly.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let spec = written.view::<NetworkPolicy>().field(NetworkPolicy::SPEC);
+    let root = FieldPath::new(NetworkPolicy::SPEC.name());
+    let list = root.to(NetworkPolicySpec::INGRESS);
+    for (at, rule) in spec.field(NetworkPolicySpec::INGRESS).iter().enumerate() {
+        let from = rule.field(NetworkPolicyIngressRule::FROM);
+        warn_of_peers(from, &list.index(at).to(NetworkPolicyIngressRule::FROM), warnings);
+    }
+    let list = root.to(NetworkPolicySpec::EGRESS);
+    for (at, rule) in spec.field(NetworkPolicySpec::EGRESS).iter().enumerate() {
+        let to = rule.field(NetworkPolicyEgressRule::TO);
+        warn_of_peers(to, &list.index(at).to(NetworkPolicyEgressRule::TO), warnings);
+    }
+}
+
+fn warn_of_peers(list: View<'_, Vec<NetworkPolicyPeer>>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
+    for (at, peer) in list.iter().enumerate() {
+        let Some(ip_block) = peer.field(NetworkPolicyPeer::IP_BLOCK).some() else { continue };
+        let path = path.index(at);
+        let path = path.to(NetworkPolicyPeer::IP_BLOCK);
+        warnings::block(ip_block.field(IPBlock::CIDR).as_str(), &path.to(IPBlock::CIDR), warnings);
+        warnings::each(ip_block.field(IPBlock::EXCEPT), &path.to(IPBlock::EXCEPT), warnings, warnings::block);
+    }
 }

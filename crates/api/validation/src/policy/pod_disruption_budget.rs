@@ -1,5 +1,6 @@
 //! Rules of PodDisruptionBudget.
 
+use crate::shown::in_full;
 use pintle_types::policy::v1::PodDisruptionBudgetSpec;
 use pintle_validation::{At, Cx};
 
@@ -8,6 +9,6 @@ pub fn one_limit(spec: At<'_, PodDisruptionBudgetSpec>, cx: &mut Cx<'_>) {
     type Spec = PodDisruptionBudgetSpec;
     if spec.new.field(Spec::MIN_AVAILABLE).is_set() && spec.new.field(Spec::MAX_UNAVAILABLE).is_set() {
         let detail = "minAvailable and maxUnavailable cannot be both set";
-        cx.errors.invalid(spec.path, spec.new.value().clone(), detail);
+        cx.errors.invalid(spec.path, in_full(spec.new), detail);
     }
 }

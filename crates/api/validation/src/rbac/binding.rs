@@ -1,5 +1,6 @@
 //! Rules of RoleBinding and ClusterRoleBinding.
 
+use crate::shown::in_full;
 use pintle_schema::{FieldName, names};
 use pintle_types::rbac::v1::{RoleRef, Subject};
 use pintle_validation::{At, Cx};
@@ -18,7 +19,7 @@ pub fn role_kind(kind: At<'_, String>, cx: &mut Cx<'_>) {
 pub fn role_is_fixed<T>(binding: At<'_, T>, role: FieldName<T, RoleRef>, cx: &mut Cx<'_>) {
     binding.field(role, |role| {
         if role.old.is_some() && !role.unchanged() {
-            cx.errors.invalid(role.path, role.new.value().clone(), "cannot change roleRef");
+            cx.errors.invalid(role.path, in_full(role.new), "cannot change roleRef");
         }
     });
 }

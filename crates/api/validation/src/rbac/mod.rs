@@ -45,3 +45,6 @@ static RULES: &[Hand] = &[
     at_field!(RoleRef::KIND, binding::role_kind),
     at_type!(Subject, binding::subject, AFTER),
 ];
+
+#[cfg(test)]
+mod tests;

@@ -143,7 +143,7 @@ impl VerifyingKey {
         };
         let key = parsed().ok_or(KeyError::Unusable)?;
         // A key that cannot be published cannot be read.
-        key.numbers().map(|_| key).ok_or(KeyError::Unusable)
+        if key.numbers().is_none() { Err(KeyError::Unusable) } else { Ok(key) }
     }
 
     fn new(algorithm: Algorithm, key: &[u8]) -> VerifyingKey {

@@ -253,7 +253,7 @@ fn user(claims: &Claims) -> UserInfo {
         add("authentication.kubernetes.io/pod-uid", pod.uid.to_string());
     }
     let user = UserInfo {
-        name: format!("{}{namespace}:{name}", users::SERVICE_ACCOUNT_PREFIX).into(),
+        name: users::service_account(namespace, name),
         uid: claims.service_account.uid.clone(),
         groups: vec!["system:serviceaccounts".into(), format!("system:serviceaccounts:{namespace}").into()],
         extra,

@@ -41,13 +41,7 @@ pub fn of_template(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
     meanings(new, old, template.new.field(PodTemplateSpec::SPEC), &path, cx);
 }
 
-fn meanings(
-    annotations: &Value,
-    old: Option<&Value>,
-    spec: View<'_, PodSpec>,
-    path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
-) {
+fn meanings(annotations: &Value, old: Option<&Value>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     if annotations.get(MIRROR).is_some() && spec.field(PodSpec::NODE_NAME).as_str().is_empty() {
         let detail = "must set spec.nodeName if mirror pod annotation is set";
         cx.errors.invalid(path.key(MIRROR), annotations.str_at(&[MIRROR]), detail);
@@ -122,9 +116,7 @@ pub fn template_fits_fields(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) 
 }
 
 fn both_fit(annotations: &Value, spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
-    let is_told = |key: &str| {
-        key == SECCOMP_POD || key.starts_with(SECCOMP_CONTAINER) || key.starts_with(APP_ARMOR)
-    };
+    let is_told = |key: &str| key == SECCOMP_POD || key.starts_with(SECCOMP_CONTAINER) || key.starts_with(APP_ARMOR);
     if !entries(annotations).any(|(key, _)| is_told(key)) {
         return;
     }

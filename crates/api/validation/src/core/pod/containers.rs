@@ -256,13 +256,9 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     for (index, container) in ephemeral.iter().enumerate() {
         let path = path.index(index);
         resize_policy(spec.new, container, &path, cx);
-        repeated_name(
-            names(regular).chain(names(init)).chain(names(ephemeral).take(index)),
-            container,
-            &path,
-            cx,
-        );
-        let target = View::<EphemeralContainer>::new(container.value()).field(EphemeralContainer::TARGET_CONTAINER_NAME);
+        repeated_name(names(regular).chain(names(init)).chain(names(ephemeral).take(index)), container, &path, cx);
+        let target =
+            View::<EphemeralContainer>::new(container.value()).field(EphemeralContainer::TARGET_CONTAINER_NAME);
         let target = target.as_str();
         if !target.is_empty() && !names(regular).chain(names(init)).any(|name| name == target) {
             cx.errors.not_found(path.to(EphemeralContainer::TARGET_CONTAINER_NAME), target);

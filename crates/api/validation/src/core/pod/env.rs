@@ -82,12 +82,7 @@ pub fn value_from(var: At<'_, EnvVar>, cx: &mut Cx<'_>) {
 }
 
 /// A reference to a field of the pod.
-pub fn object_field(
-    field: View<'_, ObjectFieldSelector>,
-    supported: &[&str],
-    path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
-) {
+pub fn object_field(field: View<'_, ObjectFieldSelector>, supported: &[&str], path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let version = field.field(ObjectFieldSelector::API_VERSION).as_str();
     let label = field.field(ObjectFieldSelector::FIELD_PATH).as_str();
     let label_path = path.to(ObjectFieldSelector::FIELD_PATH);
@@ -156,10 +151,8 @@ pub fn resource_field(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'
 /// Whole ConfigMaps and Secrets as variables.
 pub fn sources(sources: At<'_, Vec<EnvFromSource>>, cx: &mut Cx<'_>) {
     for source in sources.new.iter() {
-        let set = [
-            source.field(EnvFromSource::CONFIG_MAP_REF).is_set(),
-            source.field(EnvFromSource::SECRET_REF).is_set(),
-        ];
+        let set =
+            [source.field(EnvFromSource::CONFIG_MAP_REF).is_set(), source.field(EnvFromSource::SECRET_REF).is_set()];
         let detail = match set {
             [false, false] => "must specify one of: `configMapRef` or `secretRef`",
             [true, true] => "may not have more than one field specified at a time",

@@ -16,12 +16,15 @@ mod spec;
 mod status;
 mod update;
 
+#[cfg(test)]
+mod tests;
+
 use pintle_schema::{ApiType, View};
 use pintle_types::core::v1::{
-    Binding, Container, ConfigMapEnvSource, ConfigMapKeySelector, EnvVar, EphemeralContainerCommon, NodeSelector, Pod,
-    PodAffinityTerm, PodDNSConfig, PodSchedulingGroup, PodSpec, PodTemplateSpec, PreferredSchedulingTerm,
-    SeccompProfile, AppArmorProfile, SecretEnvSource, SecretKeySelector, SecurityContext, Toleration,
-    TopologySpreadConstraint, WindowsSecurityContextOptions, PodResourceClaim,
+    AppArmorProfile, Binding, ConfigMapEnvSource, ConfigMapKeySelector, Container, EnvVar, EphemeralContainerCommon,
+    NodeSelector, Pod, PodAffinityTerm, PodDNSConfig, PodResourceClaim, PodSchedulingGroup, PodSpec, PodTemplateSpec,
+    PreferredSchedulingTerm, SeccompProfile, SecretEnvSource, SecretKeySelector, SecurityContext, Toleration,
+    TopologySpreadConstraint, WindowsSecurityContextOptions,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -47,15 +50,7 @@ static KINDS: &[KindRules] = &[KindRules {
         step!(Pod, update::mutable_fields),
     ],
     parts: &[
-        (
-            "status",
-            &[
-                Step::MetadataUpdate,
-                step!(Pod, annotations::keep),
-                Step::Rules,
-                step!(Pod, status::changes),
-            ],
-        ),
+        ("status", &[Step::MetadataUpdate, step!(Pod, annotations::keep), Step::Rules, step!(Pod, status::changes)]),
         (
             "ephemeralcontainers",
             &[
@@ -111,11 +106,11 @@ static RULES: &[Hand] = &[
     at_type!(PodSpec, platform::operating_system, AFTER),
     at_type!(PodSpec, env::file_key_volumes, AFTER),
     at_field!(Container::TERMINATION_MESSAGE_POLICY, containers::termination_message_policy),
-    at_field!(Container::PORTS, containers::ports, AFTER),
+    at_field!(Container::PORTS, containers::ports),
     at_field!(Container::ENV_FROM, env::sources, AFTER),
     at_field!(Container::RESOURCES, resources::of_container),
     at_field!(EphemeralContainerCommon::TERMINATION_MESSAGE_POLICY, containers::termination_message_policy),
-    at_field!(EphemeralContainerCommon::PORTS, containers::ports, AFTER),
+    at_field!(EphemeralContainerCommon::PORTS, containers::ports),
     at_field!(EphemeralContainerCommon::ENV_FROM, env::sources, AFTER),
     at_field!(EphemeralContainerCommon::RESOURCES, resources::of_container),
     at_type!(EnvVar, env::value_from, AFTER),

@@ -2,9 +2,7 @@
 
 use super::{containers, is_true, text};
 use pintle_schema::{Value, View};
-use pintle_types::core::v1::{
-    Container, PodSpec, SecurityContext, Volume, VolumeDevice, VolumeMount, VolumeSource,
-};
+use pintle_types::core::v1::{Container, PodSpec, SecurityContext, Volume, VolumeDevice, VolumeMount, VolumeSource};
 use pintle_validation::{At, Cx, FieldPath};
 
 /// Mounts and devices of all containers.
@@ -141,8 +139,7 @@ fn devices(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &
         match volumes.iter().find(|volume| volume.field(Volume::NAME).as_str() == name) {
             Some(volume) if is_claim(*volume) => {}
             Some(_) => {
-                let detail =
-                    "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
+                let detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
                 cx.errors.invalid(name_path, name, detail);
             }
             None => cx.errors.not_found(name_path, name),

@@ -179,8 +179,7 @@ fn same_containers(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldP
 /// A node that can resize says what its running containers have.
 fn node_supports(status: View<'_, PodStatus>) -> bool {
     let mut statuses = status.field(PodStatus::CONTAINER_STATUSES).iter();
-    let running =
-        statuses.find(|status| status.field(ContainerStatus::STATE).field(ContainerState::RUNNING).is_set());
+    let running = statuses.find(|status| status.field(ContainerStatus::STATE).field(ContainerState::RUNNING).is_set());
     running.is_none_or(|status| status.field(ContainerStatus::RESOURCES).is_set())
 }
 

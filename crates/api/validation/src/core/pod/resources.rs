@@ -61,7 +61,7 @@ pub fn is_extended(name: &str) -> bool {
     !is_native(name) && !name.starts_with("requests.") && names::label_key(&format!("requests.{name}")).is_empty()
 }
 
-fn may_overcommit(name: &str) -> bool {
+pub fn may_overcommit(name: &str) -> bool {
     is_native(name) && !is_huge_page(name)
 }
 
@@ -87,12 +87,7 @@ pub fn overhead(overhead: At<'_, ResourceList>, cx: &mut Cx<'_>) {
     amounts(Asker::Container, overhead.new, &path, cx);
 }
 
-fn requirements(
-    asker: Asker,
-    resources: View<'_, ResourceRequirements>,
-    path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
-) {
+fn requirements(asker: Asker, resources: View<'_, ResourceRequirements>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let limits = resources.field(ResourceRequirements::LIMITS);
     let requests = resources.field(ResourceRequirements::REQUESTS);
     amounts(asker, limits, &path.to(ResourceRequirements::LIMITS), cx);
@@ -144,8 +139,7 @@ fn amounts(asker: Asker, list: View<'_, ResourceList>, path: &FieldPath<'_>, cx:
 fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     cx.errors.invalid_each(path, &Value::from(name), names::label_key(name));
     let plain = !name.contains('/');
-    let is_standard =
-        STANDARD.contains(&name) || is_huge_page(name) || name.starts_with("requests.hugepages-");
+    let is_standard = STANDARD.contains(&name) || is_huge_page(name) || name.starts_with("requests.hugepages-");
     if plain && !is_standard {
         cx.errors.invalid(path, name, "must be a standard resource type or fully qualified");
     }
@@ -206,12 +200,7 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     covers_containers(spec.new, resources, &path, cx);
 }
 
-fn claims(
-    spec: View<'_, PodSpec>,
-    resources: View<'_, ResourceRequirements>,
-    path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
-) {
+fn claims(spec: View<'_, PodSpec>, resources: View<'_, ResourceRequirements>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let claims = resources.field(ResourceRequirements::CLAIMS);
     if claims.iter().len() == 0 {
         return;

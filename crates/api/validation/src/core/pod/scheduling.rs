@@ -4,8 +4,7 @@ use super::text;
 use crate::shared::label_selector;
 use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
-    NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration,
-    TopologySpreadConstraint,
+    NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration, TopologySpreadConstraint,
 };
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use pintle_validation::{At, Cx, FieldPath};
@@ -62,7 +61,11 @@ fn label_requirement(
     let key = requirement.field(NodeSelectorRequirement::KEY).as_str();
     label_name(key, &path.to(NodeSelectorRequirement::KEY), cx);
     for (index, value) in values.iter().enumerate().filter(|_| strict) {
-        cx.errors.invalid_each(values_path.index(index), &Value::from(value.as_str()), names::label_value(value.as_str()));
+        cx.errors.invalid_each(
+            values_path.index(index),
+            &Value::from(value.as_str()),
+            names::label_value(value.as_str()),
+        );
     }
 }
 

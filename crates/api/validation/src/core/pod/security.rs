@@ -7,7 +7,7 @@ use pintle_types::core::v1::{
     AppArmorProfile, Capabilities, Container, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl,
     WindowsSecurityContextOptions,
 };
-use pintle_validation::{At, Cx, FieldPath, ErrorKind};
+use pintle_validation::{At, Cx, ErrorKind, FieldPath};
 
 const MAX_GMSA_SPEC: usize = 64 << 10;
 const MAX_USER_DOMAIN: usize = 256;
@@ -197,19 +197,19 @@ pub fn fits_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
 /// Names of kernel parameters use dots or slashes; this has them in one form.
 fn normal_sysctl(name: &str) -> String {
     match name.find(['.', '/']).and_then(|at| name.as_bytes().get(at)) {
-        Some(b'/') => {
-            name.chars().map(|letter| match letter { '/' => '.', '.' => '/', other => other }).collect()
-        }
+        Some(b'/') => name
+            .chars()
+            .map(|letter| match letter {
+                '/' => '.',
+                '.' => '/',
+                other => other,
+            })
+            .collect(),
         _ => name.to_owned(),
     }
 }
 
-fn sysctls(
-    spec: View<'_, PodSpec>,
-    context: View<'_, PodSecurityContext>,
-    path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
-) {
+fn sysctls(spec: View<'_, PodSpec>, context: View<'_, PodSecurityContext>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let mut seen: Vec<String> = Vec::new();
     for (index, sysctl) in context.field(PodSecurityContext::SYSCTLS).iter().enumerate() {
         let name = sysctl.field(Sysctl::NAME).as_str();

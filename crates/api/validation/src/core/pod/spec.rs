@@ -4,9 +4,9 @@ use super::containers::one_of;
 use super::{is_true, text};
 use pintle_schema::{Map, Value, View, names};
 use pintle_types::core::v1::{
-    Container, ContainerPort, DNSPolicy, Pod, PodDNSConfig, PodDNSConfigOption, PodResourceClaim,
-    PodSchedulingGate, PodSchedulingGroup, PodSpec, PreemptionPolicy, ProjectedVolumeSource, RestartPolicy, Volume,
-    VolumeProjection, VolumeSource,
+    Container, ContainerPort, DNSPolicy, Pod, PodDNSConfig, PodDNSConfigOption, PodResourceClaim, PodSchedulingGate,
+    PodSchedulingGroup, PodSpec, PreemptionPolicy, ProjectedVolumeSource, RestartPolicy, Volume, VolumeProjection,
+    VolumeSource,
 };
 use pintle_validation::{At, Cx};
 
@@ -246,4 +246,3 @@ pub fn is_mirror(pod: View<'_, Pod>) -> bool {
     let annotations = pod.field(Pod::METADATA).field(pintle_types::meta::v1::ObjectMeta::ANNOTATIONS);
     annotations.value().get("kubernetes.io/config.mirror").is_some()
 }
-

@@ -5,8 +5,7 @@ use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
     Container, ContainerExtendedResourceRequest, ContainerState, ContainerStateTerminated, ContainerStatus,
     ContainerUser, HostIP, LinuxContainerUser, Pod, PodCondition, PodExtendedResourceClaimStatus, PodIP, PodOS,
-    PodResourceClaim, PodResourceClaimStatus, PodSpec, PodStatus, ResourceHealth, ResourceRequirements,
-    ResourceStatus,
+    PodResourceClaim, PodResourceClaimStatus, PodSpec, PodStatus, ResourceHealth, ResourceRequirements, ResourceStatus,
 };
 use pintle_validation::{At, Cx, FieldPath};
 use std::net::IpAddr;
@@ -43,10 +42,18 @@ pub fn changes(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
         for list in lists {
             users(new.field(list), spec, &path.to(list), cx);
         }
-        allocated(new.field(PodStatus::CONTAINER_STATUSES), spec.field(PodSpec::CONTAINERS),
-            &path.to(PodStatus::CONTAINER_STATUSES), cx);
-        allocated(new.field(PodStatus::INIT_CONTAINER_STATUSES), spec.field(PodSpec::INIT_CONTAINERS),
-            &path.to(PodStatus::INIT_CONTAINER_STATUSES), cx);
+        allocated(
+            new.field(PodStatus::CONTAINER_STATUSES),
+            spec.field(PodSpec::CONTAINERS),
+            &path.to(PodStatus::CONTAINER_STATUSES),
+            cx,
+        );
+        allocated(
+            new.field(PodStatus::INIT_CONTAINER_STATUSES),
+            spec.field(PodSpec::INIT_CONTAINERS),
+            &path.to(PodStatus::INIT_CONTAINER_STATUSES),
+            cx,
+        );
         let list = path.to(PodStatus::EPHEMERAL_CONTAINER_STATUSES);
         for (index, status) in new.field(PodStatus::EPHEMERAL_CONTAINER_STATUSES).iter().enumerate() {
             if status.field(ContainerStatus::ALLOCATED_RESOURCES_STATUS).iter().len() > 0 {

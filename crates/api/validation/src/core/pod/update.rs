@@ -2,12 +2,12 @@
 
 use super::scheduling::one_toleration;
 use super::{security, spec, text};
-use pintle_schema::{Value, View};
+use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::{
     Affinity, Binding, Container, EphemeralContainer, EphemeralContainerCommon, NodeAffinity, NodeSelector,
     NodeSelectorTerm, ObjectReference, Pod, PodSchedulingGate, PodSpec, Toleration,
 };
-use pintle_validation::{At, Cx, ErrorKind, FieldPath, same, same_at};
+use pintle_validation::{At, Cx, ErrorKind, FieldPath, same};
 
 const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
@@ -27,10 +27,22 @@ pub fn binding(binding: At<'_, Binding>, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether two maps mean the same, some keys left out.
+/// Whether two maps are the same, some keys left out. An empty struct behind a pointer is not an absent one.
 pub fn same_but(a: &Value, b: &Value, left_out: &[&str]) -> bool {
-    let keys = |value: &'_ Value| value.as_map().into_iter().flat_map(|map| map.keys().cloned()).collect::<Vec<_>>();
-    keys(a).iter().chain(&keys(b)).all(|key| left_out.contains(&&**key) || same_at(a, b, key))
+    let keys = |value| Value::as_map(value).into_iter().flat_map(Map::keys).filter(|key| !left_out.contains(&&***key));
+    keys(a).all(|key| equal(a.get(key), b.get(key)))
+        && keys(b).all(|key| a.get(key).is_some() || equal(None, b.get(key)))
+}
+
+fn equal(a: Option<&Value>, b: Option<&Value>) -> bool {
+    match (a.filter(|value| !value.is_null()), b.filter(|value| !value.is_null())) {
+        (Some(a @ Value::Map(_)), Some(b @ Value::Map(_))) => same_but(a, b, &[]),
+        (Some(Value::List(a)), Some(Value::List(b))) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(Some(a), Some(b)))
+        }
+        (Some(Value::List(items)), None) | (None, Some(Value::List(items))) => items.is_empty(),
+        (a, b) => a == b,
+    }
 }
 
 /// Of a pod's spec, images, the deadline and a few things more may change.
@@ -47,7 +59,7 @@ pub fn mutable_fields(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
         }
         tolerations(spec.new, old, &spec.path.to(PodSpec::TOLERATIONS), cx);
         scheduling_gates(spec.new, old, &spec.path.to(PodSpec::SCHEDULING_GATES), cx);
-        if spec.unchanged() {
+        if same_but(spec.new.value(), old.value(), &[]) {
             return;
         }
         let gated = old.field(PodSpec::SCHEDULING_GATES).iter().len() > 0;
@@ -62,12 +74,7 @@ pub fn mutable_fields(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
 }
 
 /// False when containers came or went, which ends all further judging.
-fn images(
-    new: View<'_, Vec<Container>>,
-    old: View<'_, Vec<Container>>,
-    path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
-) -> bool {
+fn images(new: View<'_, Vec<Container>>, old: View<'_, Vec<Container>>, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
     if new.iter().len() != old.iter().len() {
         cx.errors.forbidden(path, "pod updates may not add or remove containers");
         return false;
@@ -173,7 +180,8 @@ fn only_adds(new: View<'_, NodeSelectorTerm>, old: View<'_, NodeSelectorTerm>) -
     }
     fields.iter().all(|field| {
         let (new, old) = (new.field(*field), old.field(*field));
-        new.iter().len() >= old.iter().len() && new.iter().zip(old.iter()).all(|(new, old)| same(new.value(), old.value()))
+        new.iter().len() >= old.iter().len()
+            && new.iter().zip(old.iter()).all(|(new, old)| same(new.value(), old.value()))
     })
 }
 
@@ -198,9 +206,9 @@ fn rest_is_same(new: View<'_, PodSpec>, old: View<'_, PodSpec>, gated: bool) -> 
         }
     }
     let image = [Container::IMAGE.name()];
-    let mut containers = [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS].into_iter().flat_map(|field| {
-        new.field(field).iter().zip(old.field(field).iter())
-    });
+    let mut containers = [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS]
+        .into_iter()
+        .flat_map(|field| new.field(field).iter().zip(old.field(field).iter()));
     containers.all(|(new, old)| same_but(new.value(), old.value(), &image)) && same_but(new.value(), old.value(), &free)
 }
 

@@ -1,0 +1,233 @@
+//! Tokens for service accounts: what is asked for is checked, completed and signed.
+//!
+//! Nothing is stored, so a dry run gives a token as well. A token must never say more than its request could read: the
+//! objects it is bound to are looked up in the account's own namespace.
+
+use crate::negotiation::{Shape, Wanted};
+use crate::represent;
+use crate::request::Request;
+use crate::serve::{Answer, Context};
+use crate::subresource::body;
+use crate::write::check_namespace;
+use pintle_auth::authentication::service_account::{Claims, ObjectRef, ServiceAccountTokens};
+use pintle_kinds::defaults;
+use pintle_kinds::resource::Subresource;
+use pintle_registry::environment::new_uid;
+use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata, set_type, track_posted};
+use pintle_schema::{ApiType, ApiValue, Time, Value, View, canonicalize};
+use pintle_types::authentication::v1::{BoundObjectReference, TokenRequest, TokenRequestSpec, TokenRequestStatus};
+use pintle_types::core::v1::{Pod, PodSpec};
+use pintle_validation::ErrorList;
+
+const GROUP: &str = "authentication.k8s.io";
+const API_VERSION: &str = "authentication.k8s.io/v1";
+const KIND: &str = "TokenRequest";
+
+/// The shortest life of a token.
+const MIN_EXPIRATION_SECONDS: i64 = 600;
+/// The longest one.
+const MAX_EXPIRATION_SECONDS: i64 = 1 << 32;
+/// What kubelets ask for on behalf of pods whose clients may not know that tokens end. Nobody else asks for such an odd time.
+const EXTENDABLE_EXPIRATION_SECONDS: i64 = 3607;
+/// How long such a token lives instead.
+const EXTENDED_EXPIRATION_SECONDS: i64 = 365 * 24 * 3600;
+
+/// Answers a POST of a TokenRequest to the account `target`.
+///
+/// # Errors
+/// The body is refused, the account or what the token shall be bound to is not there, or is not what the request says.
+pub async fn create(
+    context: &Context,
+    target: &Target,
+    subresource: &Subresource,
+    wanted: Wanted,
+    request: Request,
+) -> Result<Answer> {
+    let (mut object, options, mut warnings) = body(context, subresource, request).await?;
+    if let Err(status) = complete(context, target, &mut object, &options, &mut warnings) {
+        return Err(status.with_warnings(warnings));
+    }
+    set_type(&mut object, API_VERSION, KIND);
+    canonicalize(TokenRequest::schema(), &mut object);
+    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    let bytes = represent::encode(&object, TokenRequest::schema(), wanted);
+    Ok(Answer::new(201, wanted.format.content_type(), bytes).with_warnings(warnings))
+}
+
+/// Makes the request its own answer.
+fn complete(
+    context: &Context,
+    target: &Target,
+    object: &mut Value,
+    options: &WriteOptions,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    let registry = &context.api.registry;
+    let environment = registry.environment.as_ref();
+    let tokens = context.api.authenticator.service_accounts.as_ref().ok_or_else(Status::no_such_path)?;
+    check_namespace(target, object)?;
+    defaults::apply(TokenRequest::schema(), object);
+    track_posted(TokenRequest::schema(), API_VERSION, "token", object, options, environment);
+    registry.check_namespace(target, &target.name)?;
+    let name = metadata::text(object, "name");
+    if !name.is_empty() && name != target.name {
+        let mut errors = ErrorList::default();
+        errors.invalid("metadata.name", name, "must match the service account name if specified");
+        return Err(Status::invalid(GROUP, KIND, &target.name, &errors));
+    }
+    let account = target.get()?;
+    let uid = metadata::text(object, "uid");
+    if !uid.is_empty() && uid != account.image.uid() {
+        let own = account.image.uid();
+        let why = format!("the UID in the token request ({uid}) does not match the UID of the service account ({own})");
+        if environment.feature_enabled("TokenRequestServiceAccountUIDValidation") {
+            return Err(conflict(GROUP, KIND, &target.name, &why));
+        }
+        warnings.push(format!(
+            "{why} but TokenRequestServiceAccountUIDValidation is not enabled. In the future, this will return a conflict error"
+        ));
+    } else {
+        metadata::set(object, "uid", account.image.uid());
+    }
+    metadata::set(object, "name", target.name.as_str());
+    metadata::set(object, "namespace", target.namespace.as_str());
+    metadata::set(object, "creationTimestamp", metadata::now_text(environment));
+    let mut spec = TokenRequest::from_value(object).map_err(|error| Status::bad_request(error.to_string()))?.spec;
+    let config = tokens.config();
+    if spec.audiences.is_empty() {
+        spec.audiences = config.audiences.iter().map(ToString::to_string).collect();
+    }
+    let mut seconds = spec.expiration_seconds.unwrap_or(0);
+    check_expiration(seconds)?;
+    let mut claims = Claims {
+        namespace: target.namespace.as_str().into(),
+        service_account: ObjectRef { name: target.name.as_str().into(), uid: account.image.uid().into() },
+        ..Claims::default()
+    };
+    if let Some(reference) = &spec.bound_object_ref {
+        bind(context, target, reference, &mut claims)?;
+    }
+    let longest = config.max_expiration_seconds;
+    if longest > 0 && seconds > longest {
+        warnings.push(format!("requested expiration of {seconds} seconds shortened to {longest} seconds"));
+        seconds = longest;
+        spec.expiration_seconds = Some(longest);
+    }
+    let now = environment.now_unix();
+    let token = sign(tokens, claims, &spec, seconds, now, new_uid(environment));
+    let token = token.ok_or_else(|| Status::internal("failed to generate token: no random numbers"))?;
+    let status = TokenRequestStatus { token, expiration_timestamp: Time::from_seconds(now.saturating_add(seconds)) };
+    object.set_at(&[TokenRequest::SPEC.name()], spec.to_value());
+    object.set_at(&[TokenRequest::STATUS.name()], status.to_value());
+    Ok(())
+}
+
+fn check_expiration(seconds: i64) -> Result<()> {
+    let why = match seconds {
+        ..MIN_EXPIRATION_SECONDS => "may not specify a duration less than 10 minutes",
+        MIN_EXPIRATION_SECONDS..=MAX_EXPIRATION_SECONDS => return Ok(()),
+        _ => "may not specify a duration larger than 2^32 seconds",
+    };
+    let mut errors = ErrorList::default();
+    errors.invalid("spec.expirationSeconds", seconds, why);
+    Err(Status::invalid(GROUP, KIND, "", &errors))
+}
+
+/// Finds the object that the token shall end with and notes it in the claims.
+fn bind(context: &Context, account: &Target, reference: &BoundObjectReference, claims: &mut Claims) -> Result<()> {
+    let registry = &context.api.registry;
+    let (group, version) = match reference.api_version.split_once('/') {
+        // Of too many parts none counts.
+        Some((_, version)) if version.contains('/') => ("", ""),
+        Some(parts) => parts,
+        None => ("", reference.api_version.as_str()),
+    };
+    let find = |plural: &str, namespace: &str, name: &str| {
+        let resource = pintle_kinds::find("", "v1", plural)?;
+        registry.target(resource, namespace, name)
+    };
+    let (plural, namespace) = match (group, reference.kind.as_str()) {
+        ("", "Pod") => ("pods", account.namespace.as_str()),
+        ("", "Secret") => ("secrets", account.namespace.as_str()),
+        ("", "Node") => ("nodes", ""),
+        (_, kind) => {
+            let message = format!("cannot bind token to object of type {group}/{version}, Kind={kind}");
+            return Err(Status::bad_request(message));
+        }
+    };
+    if reference.name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
+    let target = find(plural, namespace, &reference.name).ok_or_else(Status::no_such_path)?;
+    let found = target.get()?;
+    let uid = found.image.uid();
+    let object = Some(ObjectRef { name: reference.name.as_str().into(), uid: uid.into() });
+    match plural {
+        "pods" => {
+            let pod = registry.decode(&target, &found)?;
+            let spec = View::<Pod>::new(&pod).field(Pod::SPEC);
+            if spec.field(PodSpec::SERVICE_ACCOUNT_NAME).get() != account.name {
+                return Err(Status::bad_request(format!(
+                    "cannot bind token for serviceaccount {:?} to pod running with different serviceaccount name.",
+                    account.name
+                )));
+            }
+            let node = spec.field(PodSpec::NODE_NAME).get();
+            if !node.is_empty() {
+                // The pod may know a node that is gone, or not there yet.
+                let there = find("nodes", "", &node).and_then(|target| target.get().ok());
+                let uid = there.map(|node| node.image.uid().into()).unwrap_or_default();
+                claims.node = Some(ObjectRef { name: node.as_str().into(), uid });
+            }
+            claims.pod = object;
+        }
+        "secrets" => claims.secret = object,
+        _ => claims.node = object,
+    }
+    if !reference.uid.is_empty() && reference.uid != uid {
+        let why = format!(
+            "the UID in the bound object reference ({}) does not match the UID in record. The object might have been \
+             deleted and then recreated",
+            reference.uid
+        );
+        return Err(conflict("", &reference.kind, &reference.name, &why));
+    }
+    Ok(())
+}
+
+/// Fills in the claims that every token has, and signs it.
+fn sign(
+    tokens: &ServiceAccountTokens,
+    claims: Claims,
+    spec: &TokenRequestSpec,
+    seconds: i64,
+    now: i64,
+    id: String,
+) -> Option<String> {
+    let config = tokens.config();
+    let for_this_server =
+        spec.audiences.iter().all(|audience| config.audiences.iter().any(|own| own == audience.as_str()));
+    let extended = config.extend_expiration
+        && claims.pod.is_some()
+        && seconds == EXTENDABLE_EXPIRATION_SECONDS
+        && for_this_server;
+    let lives = if extended { EXTENDED_EXPIRATION_SECONDS } else { seconds };
+    tokens.issue(Claims {
+        audiences: spec.audiences.iter().map(|audience| audience.as_str().into()).collect(),
+        expires: Some(now.saturating_add(lives)),
+        issued: Some(now),
+        not_before: Some(now),
+        id: id.into(),
+        subject: pintle_auth::users::service_account(&claims.namespace, &claims.service_account.name),
+        warn_after: extended.then(|| now.saturating_add(seconds)),
+        ..claims
+    })
+}
+
+/// The reference names the kind where other conflicts name the resource.
+fn conflict(group: &str, kind: &str, name: &str, why: &str) -> Status {
+    let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+    let message = format!("Operation cannot be fulfilled on {qualified} {name:?}: {why}");
+    let details = Details { name: name.into(), group: group.into(), kind: kind.into(), ..Details::default() };
+    Status::new(409, "Conflict", message).with_details(details)
+}

@@ -1,0 +1,121 @@
+//! Rules of pods in their place: what makes a pod wrong, and what may change in one.
+
+use crate::rulebook;
+use pintle_schema::{ApiType, Value, canonicalize, value};
+use pintle_types::core::v1::Pod;
+use pintle_validation::{Operation, Request};
+
+fn judge(new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
+    let canonical = |value: &Value| {
+        let mut value = value.clone();
+        canonicalize(Pod::schema(), &mut value);
+        value
+    };
+    let request = Request {
+        operation: if old.is_some() { Operation::Update } else { Operation::Create },
+        subresource,
+        api_version: "v1",
+        namespaced: true,
+        name_check: &|_, _| Vec::new(),
+        enabled: &|gate| gate.starts_with("Relaxed") || gate.starts_with("PodLifecycle"),
+    };
+    let verdict = rulebook().judge(Pod::schema(), &canonical(new), old.map(canonical).as_ref(), &request);
+    assert!(!verdict.panicked);
+    verdict.errors.0.iter().map(|error| error.line().lines().next().unwrap_or_default().to_owned()).collect()
+}
+
+fn pod() -> Value {
+    value!({
+        "metadata": {"name": "a", "namespace": "b"},
+        "spec": {
+            "restartPolicy": "Always", "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 30,
+            "volumes": [{"name": "v", "emptyDir": {}}],
+            "containers": [{
+                "name": "c", "image": "i", "imagePullPolicy": "Always",
+                "terminationMessagePath": "/dev/log", "terminationMessagePolicy": "File",
+                "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+                "resources": {"limits": {"cpu": "2"}, "requests": {"cpu": "1"}}
+            }]
+        }
+    })
+}
+
+/// A pod whose container differs in one field.
+fn with(field: &str, value: Value) -> Value {
+    let mut pod = pod();
+    let containers = pod.at_mut(&["spec", "containers"]).and_then(Value::as_list_mut);
+    containers.and_then(|list| list.first_mut()).expect("a container").set_at(&[field], value);
+    pod
+}
+
+#[test]
+fn a_right_pod_passes() {
+    assert_eq!(judge(&pod(), None, ""), Vec::<String>::new());
+    assert_eq!(judge(&pod(), Some(&pod()), ""), Vec::<String>::new());
+}
+
+#[test]
+fn mounts_name_volumes() {
+    let mounts = value!([{"name": "w", "mountPath": "/v"}, {"name": "v", "mountPath": "/v"}]);
+    assert_eq!(
+        judge(&with("volumeMounts", mounts), None, ""),
+        [
+            "spec.containers[0].volumeMounts[0].name: Not found: \"w\"",
+            "spec.containers[0].volumeMounts[1].mountPath: Invalid value: \"/v\": must be unique",
+        ]
+    );
+}
+
+#[test]
+fn a_probe_has_one_handler() {
+    let probe = |handlers: Value| {
+        let mut probe = value!({"timeoutSeconds": 1, "periodSeconds": 1, "successThreshold": 1, "failureThreshold": 1});
+        for (name, handler) in handlers.as_map().into_iter().flat_map(|map| map.iter()) {
+            probe.set_at(&[name], handler.clone());
+        }
+        with("livenessProbe", probe)
+    };
+    let at = "spec.containers[0].livenessProbe";
+    assert_eq!(judge(&probe(value!({})), None, ""), [format!("{at}: Required value: must specify a handler type")]);
+    assert_eq!(
+        judge(&probe(value!({"exec": {}, "tcpSocket": {"port": 0}})), None, ""),
+        [
+            format!("{at}.exec.command: Required value"),
+            format!("{at}.tcpSocket: Forbidden: may not specify more than 1 handler type"),
+        ]
+    );
+}
+
+#[test]
+fn requests_stay_within_limits() {
+    let resources = value!({"limits": {"cpu": "1", "b/c": "1"}, "requests": {"cpu": "1500m", "b/c": "2"}});
+    assert_eq!(
+        judge(&with("resources", resources), None, ""),
+        [
+            "spec.containers[0].resources.requests: Invalid value: \"2\": must be equal to b/c limit of 1",
+            "spec.containers[0].resources.requests: Invalid value: \"1500m\": must be less than or equal to cpu limit of 1",
+        ]
+    );
+}
+
+#[test]
+fn updates_change_images_alone() {
+    assert_eq!(judge(&with("image", "j".into()), Some(&pod()), ""), Vec::<String>::new());
+    let changed = judge(&with("workingDir", "/w".into()), Some(&pod()), "");
+    assert!(changed.len() == 1 && changed[0].starts_with("spec: Forbidden: pod updates may not change"), "{changed:?}");
+    // A pointer to nothing is not a missing one.
+    assert_eq!(judge(&with("securityContext", value!({})), Some(&pod()), "").len(), 1);
+}
+
+#[test]
+fn a_resize_changes_cpu_and_memory_alone() {
+    let resized = with("resources", value!({"limits": {"cpu": "3"}, "requests": {"cpu": "2"}}));
+    assert_eq!(judge(&resized, Some(&pod()), "resize"), Vec::<String>::new());
+    let other = with("resources", value!({"limits": {"cpu": "2", "b/c": "1"}, "requests": {"cpu": "1", "b/c": "1"}}));
+    assert_eq!(judge(&other, Some(&pod()), "resize"), ["spec: Forbidden: only cpu and memory resources are mutable"]);
+}
+
+#[test]
+fn every_plan_of_a_pod_is_sound() {
+    assert!(rulebook().plan(Pod::schema()).problems.is_empty());
+}

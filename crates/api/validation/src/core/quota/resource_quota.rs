@@ -1,0 +1,164 @@
+//! Rules of ResourceQuota: what can be limited, and the scopes that it can be limited in.
+
+use super::{entries, is_of_quota, resource_name};
+use crate::core::pod::resources;
+use crate::core::volume::persistent::quantity;
+use pintle_schema::{Value, View};
+use pintle_types::core::v1::{
+    ResourceList, ResourceQuota, ResourceQuotaSpec, ScopeSelector, ScopedResourceSelectorRequirement,
+};
+use pintle_validation::{At, Cx};
+
+type Spec = ResourceQuotaSpec;
+
+/// Resources that are counted in whole numbers.
+const COUNTED: &[&str] = &[
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "services.nodeports",
+    "services.loadbalancers",
+];
+
+/// A quota limits what can be limited, to amounts that can be.
+pub fn amounts(list: At<'_, ResourceList>, cx: &mut Cx<'_>) {
+    for (name, amount) in entries(list.new.value()) {
+        let path = list.path.key(name);
+        resource_name(name, &path, cx);
+        if !name.contains('/') && !is_of_quota(name) {
+            cx.errors.invalid(path, name, "must be a standard resource for quota");
+        }
+        let quantity = quantity(amount);
+        if quantity.signum() < 0 {
+            cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
+        }
+        let is_counted = COUNTED.contains(&name) || resources::is_extended(name);
+        if is_counted && quantity.milli_value() % 1000 != 0 {
+            cx.errors.invalid(path, amount.clone(), "must be an integer");
+        }
+    }
+}
+
+/// What a scope is about.
+fn is_scope(scope: &str) -> bool {
+    matches!(
+        scope,
+        "Terminating"
+            | "NotTerminating"
+            | "BestEffort"
+            | "NotBestEffort"
+            | "PriorityClass"
+            | "CrossNamespacePodAffinity"
+            | "VolumeAttributesClass"
+    )
+}
+
+/// Whether a resource can be limited in a scope.
+fn applies(scope: &str, resource: &str) -> bool {
+    let of_pods = || {
+        resource == "pods"
+            || matches!(
+                resource,
+                "cpu" | "memory" | "limits.cpu" | "limits.memory" | "requests.cpu" | "requests.memory"
+            )
+    };
+    match scope {
+        "BestEffort" => resource == "pods",
+        "Terminating" | "NotTerminating" | "NotBestEffort" | "PriorityClass" | "CrossNamespacePodAffinity" => of_pods(),
+        "VolumeAttributesClass" => matches!(resource, "persistentvolumeclaims" | "requests.storage"),
+        _ => true,
+    }
+}
+
+/// The number of resources that the quota limits, but that a scope cannot have.
+fn misfits(spec: View<'_, Spec>, scope: &str) -> usize {
+    entries(spec.field(Spec::HARD).value()).filter(|(name, _)| is_of_quota(name) && !applies(scope, name)).count()
+}
+
+/// How many pairs of scopes exclude each other.
+fn conflicts(scopes: &[&str]) -> usize {
+    let pairs = [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
+    pairs.iter().filter(|pair| pair.iter().all(|scope| scopes.contains(scope))).count()
+}
+
+/// Scopes are known ones, fit what is limited, and do not exclude each other.
+pub fn scopes(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
+    let shown = spec.new.field(Spec::SCOPES).value();
+    let scopes: Vec<&str> = shown.as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
+    let path = spec.path.to(Spec::SCOPES);
+    for scope in shown.as_list().unwrap_or_default() {
+        let scope = scope.as_str().unwrap_or_default();
+        if !is_scope(scope) {
+            cx.errors.invalid(path, shown.clone(), "unsupported scope");
+        }
+        for _ in 0..misfits(spec.new, scope) {
+            cx.errors.invalid(path, shown.clone(), "unsupported scope applied to resource");
+        }
+    }
+    for _ in 0..conflicts(&scopes) {
+        cx.errors.invalid(path, shown.clone(), "conflicting scopes");
+    }
+}
+
+/// Scopes that are asked for with values. The reference's paths leave the index out.
+pub fn selector(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
+    type Requirement = ScopedResourceSelectorRequirement;
+    let Some(selector) = spec.new.field(Spec::SCOPE_SELECTOR).some() else { return };
+    let path = spec.path.to(Spec::SCOPE_SELECTOR);
+    let path = path.to(ScopeSelector::MATCH_EXPRESSIONS);
+    let mut scopes = Vec::new();
+    for requirement in selector.field(ScopeSelector::MATCH_EXPRESSIONS).iter() {
+        let scope = requirement.field(Requirement::SCOPE_NAME).value().as_str().unwrap_or_default();
+        scopes.push(scope);
+        if !is_scope(scope) {
+            cx.errors.invalid(path.to(Requirement::SCOPE_NAME), scope, "unsupported scope");
+        }
+        for _ in 0..misfits(spec.new, scope) {
+            cx.errors.invalid(path, selector.value().clone(), "unsupported scope applied to resource");
+        }
+        let operator = requirement.field(Requirement::OPERATOR).value().as_str().unwrap_or_default();
+        let plain = ["BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity"];
+        if plain.contains(&scope) && operator != "Exists" {
+            let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
+            cx.errors.invalid(path.to(Requirement::OPERATOR), operator, detail);
+        }
+        let values = requirement.field(Requirement::VALUES).value();
+        match (operator, values.is_zero()) {
+            ("In" | "NotIn", true) => {
+                let detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
+                cx.errors.required(path.to(Requirement::VALUES), detail);
+            }
+            ("Exists" | "DoesNotExist", false) => {
+                let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
+                cx.errors.invalid(path.to(Requirement::VALUES), values.clone(), detail);
+            }
+            ("In" | "NotIn" | "Exists" | "DoesNotExist", _) => {}
+            (other, _) => cx.errors.invalid(path.to(Requirement::OPERATOR), other, "not a valid selector operator"),
+        }
+    }
+    for _ in 0..conflicts(&scopes) {
+        cx.errors.invalid(path, spec.new.field(Spec::SCOPES).value().clone(), "conflicting scopes");
+    }
+}
+
+/// The scopes of a quota stay.
+pub fn keeps_scopes(quota: At<'_, ResourceQuota>, cx: &mut Cx<'_>) {
+    let Some(old) = quota.old else { return };
+    let scopes = |quota: View<'_, ResourceQuota>| {
+        let scopes = quota.field(ResourceQuota::SPEC).field(Spec::SCOPES).value();
+        let mut names: Vec<String> =
+            scopes.as_list().unwrap_or_default().iter().filter_map(Value::as_str).map(str::to_owned).collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    if scopes(quota.new) != scopes(old) {
+        let shown = quota.new.field(ResourceQuota::SPEC).field(Spec::SCOPES).value().clone();
+        let path = quota.path.to(ResourceQuota::SPEC);
+        cx.errors.immutable(path.to(Spec::SCOPES), shown);
+    }
+}

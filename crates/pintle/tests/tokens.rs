@@ -1,0 +1,209 @@
+//! Service account tokens from end to end: asked for with kubectl and by request, used, bound, reviewed, revoked.
+//! Guarantees that a token ends with what it is bound to, at the next request and not after some time.
+//! Must never wait for an expiration: what time does to tokens is tested beside the code.
+
+mod common;
+
+use common::http::{Client, Endpoint};
+use common::process::{Installation, Process, start};
+use serde_json::{Value, json};
+use std::process::Command;
+
+const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// The real binary, and its administrator.
+struct World {
+    installation: Installation,
+    process: Process,
+    endpoint: Endpoint,
+    admin: Client,
+}
+
+impl World {
+    fn start(flags: &[&str]) -> World {
+        let installation = Installation::new();
+        let process = start(
+            |port| {
+                let mut command = installation.command(port);
+                command.args(flags);
+                command
+            },
+            &installation.path("certs"),
+        );
+        let endpoint = process.endpoint();
+        let mut admin = endpoint.client();
+        admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
+        World { installation, process, endpoint, admin }
+    }
+
+    /// Somebody with a token.
+    fn client(&self, token: &str) -> Client {
+        Endpoint { token: Some(token.to_owned()), ..self.endpoint.clone() }.client()
+    }
+
+    /// What the server answers to a request for a token.
+    fn request(&mut self, spec: Value) -> Value {
+        let path = format!("{ACCOUNTS}/robot/token");
+        self.admin.post(&path, &json!({"spec": spec})).expect("an answer").json()
+    }
+
+    fn token(&mut self, spec: Value) -> String {
+        let answer = self.request(spec);
+        answer["status"]["token"].as_str().unwrap_or_else(|| panic!("no token in {answer}")).to_owned()
+    }
+
+    /// Creates an object in the namespace default, or outside of namespaces.
+    fn create(&mut self, plural: &str, object: Value) -> Value {
+        let path = match plural {
+            "nodes" => "/api/v1/nodes".to_owned(),
+            "rolebindings" => "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings".to_owned(),
+            plural => format!("/api/v1/namespaces/default/{plural}"),
+        };
+        self.admin.post(&path, &object).expect("an answer").expect(201)
+    }
+
+    /// Lets the account read everything in its namespace.
+    fn allow_reading(&mut self) {
+        let binding = json!({
+            "metadata": {"name": "robot"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+            "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}]
+        });
+        self.create("rolebindings", binding);
+    }
+
+    fn status_of(&self, token: &str) -> u16 {
+        self.client(token).get(CONFIG_MAPS).expect("an answer").status
+    }
+}
+
+#[test]
+fn kubectl_makes_a_token_that_works_until_its_account_is_gone() {
+    let mut world = World::start(&[]);
+    let token = match Command::new("kubectl")
+        .args(["create", "token", "robot", "--duration", "10m"])
+        .env("KUBECONFIG", world.installation.kubeconfig())
+        .env("HOME", world.installation.scratch.path())
+        .output()
+    {
+        Ok(output) => {
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8(output.stdout).expect("text").trim().to_owned()
+        }
+        Err(_) => {
+            assert!(std::env::var_os("CI").is_none(), "no kubectl on PATH");
+            println!("SKIPPED: no kubectl on PATH");
+            world.token(json!({}))
+        }
+    };
+    assert_eq!(world.status_of(&token), 403);
+    world.allow_reading();
+    common::wait_for("the binding", || (world.status_of(&token) == 200).then_some(()));
+    world.admin.delete(&format!("{ACCOUNTS}/robot")).expect("an answer").expect(200);
+    assert_eq!(world.status_of(&token), 401);
+    // Another account of the same name is another account.
+    world.admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);
+    assert_eq!(world.status_of(&token), 401);
+}
+
+#[test]
+fn a_bound_token_names_its_object_and_ends_with_it() {
+    let mut world = World::start(&[]);
+    world.create("nodes", json!({"metadata": {"name": "n"}}));
+    let spec = json!({"serviceAccountName": "robot", "nodeName": "n", "containers": [{"name": "c", "image": "i"}]});
+    let pod = world.create("pods", json!({"metadata": {"name": "p"}, "spec": spec}));
+    let secret = world.create("secrets", json!({"metadata": {"name": "s"}}));
+    let bound = |kind: &str, name: &str| json!({"boundObjectRef": {"kind": kind, "apiVersion": "v1", "name": name}});
+    let of_pod = world.token(bound("Pod", "p"));
+    let of_secret = world.token(bound("Secret", "s"));
+    let of_node = world.token(bound("Node", "n"));
+    let review = world.client(&of_pod).post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({}));
+    let review = review.expect("an answer").expect(201);
+    let extra = &review["status"]["userInfo"]["extra"];
+    let told = |key: &str| extra[format!("authentication.kubernetes.io/{key}")][0].as_str();
+    assert_eq!((told("pod-name"), told("node-name")), (Some("p"), Some("n")));
+    assert_eq!(told("pod-uid"), pod["metadata"]["uid"].as_str());
+    assert!(told("credential-id").is_some_and(|id| id.starts_with("JTI=")), "{extra}");
+    let rows = [
+        (&of_secret, format!("/api/v1/namespaces/default/secrets/{}", common::name(&secret))),
+        (&of_pod, "/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0".to_owned()),
+        (&of_node, "/api/v1/nodes/n".to_owned()),
+    ];
+    for (token, path) in rows {
+        assert_eq!(world.status_of(token), 403, "{path}");
+        world.admin.delete(&path).expect("an answer").expect(200);
+        assert_eq!(world.status_of(token), 401, "{path}");
+    }
+}
+
+#[test]
+fn what_a_token_may_be_bound_to() {
+    let mut world = World::start(&[]);
+    let spec = json!({"serviceAccountName": "robot", "containers": [{"name": "c", "image": "i"}]});
+    world.admin.post(ACCOUNTS, &json!({"metadata": {"name": "other"}})).expect("an answer").expect(201);
+    world.create("pods", json!({"metadata": {"name": "p"}, "spec": spec}));
+    let other = json!({"serviceAccountName": "other", "containers": [{"name": "c", "image": "i"}]});
+    world.create("pods", json!({"metadata": {"name": "o"}, "spec": other}));
+    let rows = [
+        (json!({"kind": "Pod", "name": "x"}), "pods \"x\" not found"),
+        (json!({"kind": "Pod"}), "Name parameter required."),
+        (
+            json!({"kind": "Pod", "name": "o"}),
+            "cannot bind token for serviceaccount \"robot\" to pod running with different serviceaccount name.",
+        ),
+        (
+            json!({"kind": "Pod", "name": "p", "uid": "u"}),
+            "Operation cannot be fulfilled on Pod \"p\": the UID in the bound object reference (u) does not match the UID \
+             in record. The object might have been deleted and then recreated",
+        ),
+        (
+            json!({"kind": "Deployment", "apiVersion": "apps/v1", "name": "d"}),
+            "cannot bind token to object of type apps/v1, Kind=Deployment",
+        ),
+    ];
+    for (reference, message) in rows {
+        assert_eq!(world.request(json!({"boundObjectRef": reference}))["message"], message, "{reference}");
+    }
+}
+
+#[test]
+fn flags_name_keys_issuers_audiences_and_bounds() {
+    let flags = [
+        "--service-account-issuer=https://first.example",
+        "--service-account-issuer=https://second.example",
+        "--api-audiences=here,there",
+        "--service-account-max-token-expiration=1h",
+    ];
+    let mut world = World::start(&flags);
+    let answer = world.request(json!({"expirationSeconds": 7200}));
+    assert_eq!(answer["spec"]["audiences"], json!(["here", "there"]));
+    assert_eq!(answer["spec"]["expirationSeconds"], 3600);
+    let elsewhere = world.token(json!({"audiences": ["elsewhere"]}));
+    assert_eq!(world.status_of(&elsewhere), 401);
+    let review = |world: &mut World, audiences: Value| {
+        let spec = json!({"token": elsewhere, "audiences": audiences});
+        let answer = world.admin.post("/apis/authentication.k8s.io/v1/tokenreviews", &json!({"spec": spec}));
+        answer.expect("an answer").expect(201)["status"].clone()
+    };
+    let known = review(&mut world, json!(["elsewhere", "here"]));
+    assert_eq!((&known["authenticated"], &known["audiences"]), (&json!(true), &json!(["elsewhere"])));
+    let unknown = review(&mut world, json!([]));
+    assert_eq!(
+        unknown["error"],
+        "[invalid bearer token, token audiences [\"elsewhere\"] is invalid for the target audiences [\"here\" \"there\"]]"
+    );
+    let document = world.admin.get("/.well-known/openid-configuration").expect("an answer").expect(200);
+    assert_eq!(document["issuer"], "https://first.example");
+    let jwks = world.admin.get("/openid/v1/jwks").expect("an answer").expect(200);
+    assert_eq!(jwks["keys"][0]["alg"], document["id_token_signing_alg_values_supported"][0]);
+    // A server that is started again has the same key.
+    let token = world.token(json!({}));
+    world.process.kill();
+    let process = world.installation.start();
+    let first = Endpoint { token: Some(token), ..process.endpoint() };
+    // It has the other issuer now, so it knows its own key and not the token.
+    assert_eq!(first.client().get(CONFIG_MAPS).expect("an answer").status, 401);
+    let again = process.endpoint().client().get("/openid/v1/jwks").expect("an answer").expect(200);
+    assert_eq!(again["keys"][0]["kid"], jwks["keys"][0]["kid"]);
+}

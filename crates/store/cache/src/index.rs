@@ -1,0 +1,74 @@
+//! `Index`: which objects have which value of a field, so that a list by such a field costs what it answers.
+//!
+//! Persistent, as the state it is part of: every published state has the index that fits it. It names keys, not objects,
+//! so a commit touches it only when it gives a field another value. A field nobody declared is never guessed at.
+
+use crate::resource::Object;
+use imbl::{OrdMap, OrdSet};
+use pintle_storage::Key;
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::Arc;
+
+pub(crate) type Objects = OrdMap<Key, Arc<Object>>;
+
+/// The keys of the objects with each value of the indexed fields.
+#[derive(Clone, Default)]
+pub(crate) struct Index {
+    fields: Arc<[usize]>,
+    keys: OrdMap<(usize, Arc<str>), OrdSet<Key>>,
+}
+
+impl Index {
+    /// The index of what is there, in one pass.
+    pub fn of(fields: &Arc<[usize]>, objects: &Objects) -> Self {
+        let mut index = Index { fields: fields.clone(), keys: OrdMap::new() };
+        for &field in fields.iter() {
+            let mut by_value: BTreeMap<&str, OrdSet<Key>> = BTreeMap::new();
+            for (key, object) in objects {
+                by_value.entry(object.field(field)).or_default().insert(key.clone());
+            }
+            index.keys.extend(by_value.into_iter().map(|(value, keys)| ((field, value.into()), keys)));
+        }
+        index
+    }
+
+    /// An object was there before a change, and is there after it.
+    pub fn change(&mut self, key: &Key, before: Option<&Object>, after: Option<&Object>) {
+        for &field in self.fields.clone().iter() {
+            let [before, after] = [before, after].map(|object| object.map(|object| object.field(field)));
+            if before == after {
+                continue;
+            }
+            if let Some(value) = before {
+                let place = (field, value.into());
+                if let Some(keys) = self.keys.get_mut(&place) {
+                    keys.remove(key);
+                    if keys.is_empty() {
+                        self.keys.remove(&place);
+                    }
+                }
+            }
+            if let Some(value) = after {
+                self.keys.entry((field, value.into())).or_default().insert(key.clone());
+            }
+        }
+    }
+
+    /// The keys of the objects with this value; `None` when the field is not indexed.
+    pub fn keys(&self, field: usize, value: &str) -> Option<OrdSet<Key>> {
+        self.fields.contains(&field).then(|| self.keys.get(&(field, value.into())).cloned().unwrap_or_default())
+    }
+}
+
+/// The objects from a key on, in the order of their keys: only those with the given keys, or all.
+pub fn objects_from<'a>(
+    objects: &'a Objects,
+    keys: Option<&'a OrdSet<Key>>,
+    from: &'a str,
+) -> impl Iterator<Item = &'a Arc<Object>> {
+    let range = (Bound::Included(from), Bound::Unbounded);
+    let named = keys.map(|keys| keys.range::<_, str>(range).filter_map(|key| objects.get(key)));
+    let all = keys.is_none().then(|| objects.range::<_, str>(range).map(|(_, object)| object));
+    named.into_iter().flatten().chain(all.into_iter().flatten())
+}
