@@ -156,7 +156,9 @@ impl Builder {
         let gate = self.feature_gate.clone();
         let served: Vec<_> =
             pintle_kinds::all().filter(|resource| self.runtime_config.serves(resource, &|name| gate(name))).collect();
-        let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
+        let cache = Cache::indexed(
+            pintle_kinds::all().filter_map(|it| Some((it.storage.as_ref()?.prefix, it.indexed_fields()))),
+        );
         self.store.start(Box::new(cache.feeder())).map_err(StartError::Store)?;
         let environment = Box::new(System { feature_gate: self.feature_gate });
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));

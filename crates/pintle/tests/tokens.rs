@@ -57,17 +57,19 @@ impl World {
     fn create(&mut self, plural: &str, object: Value) -> Value {
         let path = match plural {
             "nodes" => "/api/v1/nodes".to_owned(),
-            "rolebindings" => "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings".to_owned(),
+            "roles" | "rolebindings" => format!("/apis/rbac.authorization.k8s.io/v1/namespaces/default/{plural}"),
             plural => format!("/api/v1/namespaces/default/{plural}"),
         };
         self.admin.post(&path, &object).expect("an answer").expect(201)
     }
 
-    /// Lets the account read everything in its namespace.
-    fn allow_reading(&mut self) {
+    /// Lets the account list config maps in its namespace.
+    fn allow_listing(&mut self) {
+        let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["list"]});
+        self.create("roles", json!({"metadata": {"name": "lister"}, "rules": [rule]}));
         let binding = json!({
             "metadata": {"name": "robot"},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "lister"},
             "subjects": [{"kind": "ServiceAccount", "name": "robot", "namespace": "default"}]
         });
         self.create("rolebindings", binding);
@@ -98,7 +100,7 @@ fn kubectl_makes_a_token_that_works_until_its_account_is_gone() {
         }
     };
     assert_eq!(world.status_of(&token), 403);
-    world.allow_reading();
+    world.allow_listing();
     common::wait_for("the binding", || (world.status_of(&token) == 200).then_some(()));
     world.admin.delete(&format!("{ACCOUNTS}/robot")).expect("an answer").expect(200);
     assert_eq!(world.status_of(&token), 401);

@@ -54,6 +54,7 @@ pub async fn serve(
             crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
         return bound.map(|answer| answer.with_warnings(warnings));
     }
+    settle(context, resource, &mut object, &query.options, &mut warnings);
     if resource.group == "authorization.k8s.io" {
         if resource.namespaced {
             in_namespace(&mut object, &path.namespace)?;
@@ -62,11 +63,31 @@ pub async fn serve(
         prepare::validate_review(resource, &object, context.api.registry.environment.as_ref())?;
     }
     review(context, resource.kind, &mut object)?;
+    set_type(&mut object, &resource.api_version(), resource.kind);
     canonicalize((resource.schema)(), &mut object);
     let body = represent::encode(&object, (resource.schema)(), wanted);
     let mut answer = Answer::new(201, wanted.format.content_type(), body);
     answer.warnings = warnings;
     Ok(answer)
+}
+
+/// What becomes of the metadata of all that is posted: what only the server sets goes, and fields get their owners.
+fn settle(
+    context: &Context,
+    resource: &Resource,
+    object: &mut Value,
+    options: &WriteOptions,
+    warnings: &mut Vec<String>,
+) {
+    for field in ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+        metadata::clear(object, field);
+    }
+    if !resource.namespaced {
+        metadata::clear(object, "namespace");
+    }
+    metadata::dedup_owners(object, false, warnings);
+    let environment = context.api.registry.environment.as_ref();
+    track_posted((resource.schema)(), &resource.api_version(), "", object, options, environment);
 }
 
 /// A review is in the namespace of its path.
@@ -84,6 +105,8 @@ fn review(context: &Context, kind: &str, object: &mut Value) -> Result<()> {
     match kind {
         "SelfSubjectReview" => {
             let status = SelfSubjectReviewStatus { user_info: user_facts(&context.user) };
+            // The answer is the server's own, nothing of the request is in it.
+            *object = Value::map();
             metadata::set(object, "creationTimestamp", metadata::now_text(context.api.registry.environment.as_ref()));
             object.set_at(&[SelfSubjectReview::STATUS.name()], status.to_value());
         }
@@ -114,6 +137,7 @@ fn review(context: &Context, kind: &str, object: &mut Value) -> Result<()> {
             if review.spec.namespace.is_empty() {
                 return Err(Status::bad_request("no namespace on request"));
             }
+            *object = value!({"metadata": {}, "spec": {}});
             object.set_at(&[SelfSubjectRulesReview::STATUS.name()], rules(context, &review.spec.namespace));
         }
         _ => return Err(Status::method_not_allowed()),
@@ -200,10 +224,6 @@ fn access(
 
 /// The rules that roles give to the caller in a namespace.
 fn rules(context: &Context, namespace: &str) -> Value {
-    if context.user.in_group(pintle_auth::groups::MASTERS) {
-        return value!({"resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}], "incomplete": false});
-    }
     let texts = |items: &[pintle_auth::Str]| Value::List(items.iter().map(|item| Value::from(item.as_str())).collect());
     let snapshot = context.api.rbac.snapshot();
     let (found, _) = snapshot.rules_of(&context.user, namespace);

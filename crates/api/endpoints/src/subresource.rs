@@ -291,11 +291,17 @@ pub async fn bind(
 ) -> Result<Answer> {
     let pods = pintle_kinds::find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
     let target = context.api.registry.target(pods, namespace, name).ok_or_else(Status::no_such_path)?;
-    let node = binding.at(&[Binding::TARGET.name(), "name"]).and_then(Value::as_str).unwrap_or("");
+    let [kind, node] = ["kind", "name"].map(|field| binding.str_at(&[Binding::TARGET.name(), field]));
+    let mut errors = pintle_validation::ErrorList::default();
+    if !matches!(kind, "" | "Node") {
+        errors.not_supported("target.kind", kind, &["Node", "<empty>"]);
+    }
     if node.is_empty() {
-        let mut errors = pintle_validation::ErrorList::default();
         errors.required("target.name", "");
-        return Err(Status::invalid("", "Binding", name, &errors));
+    }
+    if !errors.is_empty() {
+        // The reference does not make a refusal of it.
+        return Err(Status::unexplained(errors.summary()));
     }
     let change = |stored: Option<&Value>| {
         let Some(stored) = stored else { return Err(target.not_found()) };

@@ -13,7 +13,8 @@ use crate::represent::{self, IncludeObject, Presenter};
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 use futures_util::stream;
-use pintle_cache::{Cursor, Event, Interest, Object, Variant};
+use pintle_cache::index::objects_from;
+use pintle_cache::{Cursor, Event, Interest, Object, State, Variant};
 use pintle_codec::json;
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Payload, Result, Selection, Status, Target};
@@ -105,20 +106,9 @@ pub fn start(
     let seconds = query.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or_else(|| api.default_watch_seconds());
     let now = Instant::now();
     let start = if with_state || asked == 0 { current } else { Revision(asked) };
-    let in_scope = |object: &Arc<Object>| in_scope(&target, object) && selection.matches(object);
     let wait_for = (with_state && asked > current.0).then_some(Revision(asked));
     let initial = match with_state && wait_for.is_none() {
-        true => {
-            let from = format!("{}{}", target.storage.prefix, scope(&target));
-            let objects =
-                state.objects.range::<_, str>((std::ops::Bound::Included(from.as_str()), std::ops::Bound::Unbounded));
-            objects
-                .map(|(_, object)| object)
-                .take_while(|object| object.key.starts_with(&from))
-                .filter(|o| in_scope(o))
-                .cloned()
-                .collect()
-        }
+        true => initial(&target, &selection, &state),
         false => VecDeque::new(),
     };
     let counters = api.metrics.watches.series(target.resource);
@@ -166,6 +156,16 @@ fn scope(target: &Target) -> String {
 fn in_scope(target: &Target, object: &Object) -> bool {
     (target.namespace.is_empty() || object.namespace() == target.namespace)
         && (target.name.is_empty() || object.name() == target.name)
+}
+
+/// What a watch is about, as it is now.
+fn initial(target: &Target, selection: &Selection, state: &State) -> VecDeque<Arc<Object>> {
+    let from = format!("{}{}", target.storage.prefix, scope(target));
+    objects_from(&state.objects, selection.indexed(state).as_ref(), &from)
+        .take_while(|object| object.key.starts_with(&from))
+        .filter(|object| in_scope(target, object) && selection.matches(object))
+        .cloned()
+        .collect()
 }
 
 /// The narrowest index that finds every event the watch can need.
@@ -303,12 +303,7 @@ impl Watch {
             let state = self.target.cache.state();
             let from = self.api.registry.revision().max(state.last);
             self.cursor = self.target.cache.cursor_of(from, interest(&self.target, &self.selection));
-            self.initial = state
-                .objects
-                .values()
-                .filter(|o| in_scope(&self.target, o) && self.selection.matches(o))
-                .cloned()
-                .collect();
+            self.initial = initial(&self.target, &self.selection, &state);
             return Ok(());
         }
         Err(Status::too_large_resource_version(revision.0, self.api.registry.revision().0))

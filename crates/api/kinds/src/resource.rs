@@ -127,6 +127,8 @@ impl Verbs {
 pub struct Selectable {
     pub label: &'static str,
     pub value: FieldValue,
+    /// Lists by this field are short and frequent, so an index finds them.
+    pub indexed: bool,
 }
 
 /// Where a field label's value comes from.
@@ -216,19 +218,24 @@ pub(crate) const NAMESPACE_UNSET: Selectable = Selectable::unset("metadata.names
 
 impl Selectable {
     pub const fn path(label: &'static str, path: &'static [&'static str]) -> Self {
-        Selectable { label, value: FieldValue::Path(path) }
+        Selectable { label, value: FieldValue::Path(path), indexed: false }
     }
 
     pub const fn alias(label: &'static str, of: &'static str) -> Self {
-        Selectable { label, value: FieldValue::Alias(of) }
+        Selectable { label, value: FieldValue::Alias(of), indexed: false }
     }
 
     pub const fn unset(label: &'static str) -> Self {
-        Selectable { label, value: FieldValue::Unset }
+        Selectable { label, value: FieldValue::Unset, indexed: false }
     }
 
     pub const fn refused(label: &'static str) -> Self {
-        Selectable { label, value: FieldValue::Refused }
+        Selectable { label, value: FieldValue::Refused, indexed: false }
+    }
+
+    /// The same, with an index.
+    pub const fn indexed(self) -> Self {
+        Selectable { indexed: true, ..self }
     }
 }
 
@@ -352,6 +359,11 @@ impl Resource {
             "" => format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""),
             refusal => refusal.replace("{label}", label),
         }
+    }
+
+    /// The indexed fields, as positions among the selectable ones: the same in all versions.
+    pub fn indexed_fields(&self) -> Vec<usize> {
+        self.selectable.iter().enumerate().filter(|(_, field)| field.indexed).map(|(at, _)| at).collect()
     }
 
     /// As in `apiVersion`.

@@ -29,8 +29,9 @@ impl Registry {
         options: &WriteOptions,
         owners: Owners,
     ) -> Result<Written> {
-        // What is no version at all is left out, like all that clients may not set.
-        if metadata::text(&object, "resourceVersion").parse::<u64>().is_ok_and(|version| version != 0) {
+        // What is no version at all is left out, like all that clients may not set; a dry run does not look.
+        let version = metadata::text(&object, "resourceVersion").parse::<u64>();
+        if !options.dry_run && version.is_ok_and(|version| version != 0) {
             return Err(Status::unexplained("resourceVersion should not be set on objects to be created"));
         }
         let mut object = object;

@@ -5,11 +5,11 @@
 
 use crate::status::{Result, Status};
 use crate::{Registry, Selection, Target};
+use pintle_cache::index::objects_from;
 use pintle_cache::{Object, State};
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, base64, value};
 use pintle_storage::Revision;
-use std::ops::Bound;
 use std::sync::Arc;
 
 /// How old an answer may be.
@@ -78,10 +78,9 @@ impl Registry {
         };
         let from = format!("{}{}", target.storage.prefix, collection_path(&target.namespace));
         let after = start.after.as_ref().map(|after| format!("{from}{after}"));
-        let lower = match &after {
-            Some(after) if after.as_str() > from.as_str() => Bound::Included(after.as_str()),
-            _ => Bound::Included(from.as_str()),
-        };
+        let lower = after.as_deref().filter(|after| *after > from.as_str()).unwrap_or(&from);
+        // The index is of the newest state.
+        let indexed = if start.newest || start.revision >= state.last { selection.indexed(&state) } else { None };
         let mut page =
             Page { items: Vec::new(), revision: start.revision, continue_token: String::new(), remaining: None };
         let whole_names = !target.namespace.is_empty() || !target.resource.namespaced;
@@ -99,8 +98,8 @@ impl Registry {
             _ => None,
         };
         let mut rest = 0i64;
-        for (key, object) in objects.range::<_, str>((lower, Bound::Unbounded)) {
-            if !key.starts_with(&from) {
+        for object in objects_from(&objects, indexed.as_ref(), lower) {
+            if !object.key.starts_with(&from) {
                 break;
             }
             if limit > 0 && page.items.len() == limit {

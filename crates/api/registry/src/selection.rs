@@ -3,7 +3,8 @@
 //! Budget: matching an object costs a scan of its labels, tens of nanoseconds.
 
 use crate::status::{Result, Status};
-use pintle_cache::Object;
+use pintle_cache::index::Keys;
+use pintle_cache::{Object, State};
 use pintle_kinds::resource::{FieldValue, Resource};
 use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::label_selector::LabelSelector;
@@ -58,7 +59,7 @@ impl Selection {
             let value = match term.source {
                 Source::Name => object.name(),
                 Source::Namespace => object.namespace(),
-                Source::Header(index) => object.image.field(index).unwrap_or(""),
+                Source::Header(index) => object.field(index),
                 Source::Unset => "",
             };
             (value == term.value) == term.equal
@@ -79,6 +80,14 @@ impl Selection {
     pub fn single_value(&self) -> Option<(usize, &str)> {
         self.fields.iter().filter(|term| term.equal).find_map(|term| match term.source {
             Source::Header(index) => Some((index, &*term.value)),
+            _ => None,
+        })
+    }
+
+    /// The keys of the newest objects that can match, when an index tells them; what else is selected still counts.
+    pub fn indexed(&self, state: &State) -> Option<Keys> {
+        self.fields.iter().filter(|term| term.equal).find_map(|term| match term.source {
+            Source::Header(index) => state.keys_with(index, &term.value),
             _ => None,
         })
     }
@@ -123,3 +132,6 @@ pub fn field_values(hub: &Resource, object: &Value) -> Vec<String> {
     let schema = (hub.schema)();
     hub.selectable.iter().map(|field| field.value.read(schema, object).unwrap_or_default()).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -107,7 +107,7 @@ impl<K: Eq + Hash, F: Fn(usize) -> K> Repeats<K, F> {
 }
 
 /// The items of a list.
-pub fn items<'a, T>(list: View<'a, Vec<T>>) -> &'a [Value] {
+pub fn items<T>(list: View<'_, Vec<T>>) -> &[Value] {
     list.value().as_list().unwrap_or_default()
 }
 
@@ -124,7 +124,8 @@ pub fn label_selector(selector: At<'_, LabelSelector>, cx: &mut Cx<'_>) {
         expressions.each(|expression| {
             let path = expression.path;
             let values = items(expression.new.field(Requirement::VALUES));
-            match (expression.new.field(Requirement::OPERATOR).value().as_str().unwrap_or_default(), values.is_empty()) {
+            match (expression.new.field(Requirement::OPERATOR).value().as_str().unwrap_or_default(), values.is_empty())
+            {
                 ("In" | "NotIn", true) => {
                     let detail = "must be specified when `operator` is 'In' or 'NotIn'";
                     cx.errors.required(path.to(Requirement::VALUES), detail);

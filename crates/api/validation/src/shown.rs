@@ -53,15 +53,16 @@ fn fields(schema: &Struct, value: &Value, entries: &mut Vec<(Str, Value)>) {
 
 /// Words that Go writes in capitals.
 const INITIALS: &[&str] = &[
-    "api", "aws", "ca", "cel", "cidr", "csi", "dns", "fc", "fs", "gce", "grpc", "http", "id", "ip", "ipc", "iscsi", "nfs",
-    "os", "pid", "qos", "rbd", "se", "tcp", "tls", "ttl", "uid", "url",
+    "api", "aws", "ca", "cel", "cidr", "csi", "dns", "fc", "fs", "gce", "grpc", "http", "id", "ip", "ipc", "iscsi",
+    "nfs", "os", "pid", "qos", "rbd", "se", "tcp", "tls", "ttl", "uid", "url",
 ];
 
 /// The name of a field in the reference's own types.
 fn name_inside(json: &str) -> String {
     let is_word = |word: &&&str| {
         json.strip_prefix(**word).is_some_and(|rest| {
-            let rest = rest.strip_prefix('s').filter(|rest| !rest.starts_with(|c: char| c.is_lowercase())).unwrap_or(rest);
+            let rest =
+                rest.strip_prefix('s').filter(|rest| !rest.starts_with(|c: char| c.is_lowercase())).unwrap_or(rest);
             !rest.starts_with(|c: char| c.is_lowercase())
         })
     };
@@ -78,8 +79,10 @@ mod tests {
 
     #[test]
     fn names() {
-        let names = ["apiVersion", "uid", "cidrs", "podCIDR", "idle", "sessionAffinity", "seLinuxOptions", "ips", "key"];
-        let inside = ["APIVersion", "UID", "CIDRs", "PodCIDR", "Idle", "SessionAffinity", "SELinuxOptions", "IPs", "Key"];
+        let names =
+            ["apiVersion", "uid", "cidrs", "podCIDR", "idle", "sessionAffinity", "seLinuxOptions", "ips", "key"];
+        let inside =
+            ["APIVersion", "UID", "CIDRs", "PodCIDR", "Idle", "SessionAffinity", "SELinuxOptions", "IPs", "Key"];
         assert_eq!(names.map(name_inside), inside);
     }
 

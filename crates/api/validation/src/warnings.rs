@@ -2,12 +2,15 @@
 //!
 //! They are told only of objects that the rules found right, and change nothing.
 
+use crate::core::pod::warnings as pod;
 use crate::core::{cluster_warnings, service};
 use crate::networking;
 use pintle_schema::names::ip;
 use pintle_schema::names::quoted;
 use pintle_schema::{ApiType, Struct, Value, View};
-use pintle_types::core::v1::{Endpoints, Node, Service};
+use pintle_types::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+use pintle_types::batch::v1::{CronJob, Job};
+use pintle_types::core::v1::{Endpoints, Node, Pod, PodTemplate, ReplicationController, Service};
 use pintle_types::discovery::v1::EndpointSlice;
 use pintle_types::networking::v1::{Ingress, NetworkPolicy};
 use pintle_validation::FieldPath;
@@ -29,14 +32,26 @@ impl<'a> Written<'a> {
 
 type Warn = fn(&Written<'_>, &mut Vec<String>);
 
+/// A kind and its warnings.
+type OfKind = (fn() -> &'static Struct, Warn);
+
 /// The kinds that have warnings.
-static KINDS: &[(fn() -> &'static Struct, Warn)] = &[
+static KINDS: &[OfKind] = &[
     (Service::schema, service::warn),
     (Endpoints::schema, cluster_warnings::endpoints),
     (Node::schema, cluster_warnings::node),
     (EndpointSlice::schema, crate::discovery::endpoint_slice::warn),
     (Ingress::schema, networking::ingress::warn),
     (NetworkPolicy::schema, networking::network_policy::warn),
+    (Pod::schema, pod::pod),
+    (PodTemplate::schema, pod::pod_template),
+    (ReplicationController::schema, pod::replication_controller),
+    (Deployment::schema, pod::deployment),
+    (ReplicaSet::schema, pod::replica_set),
+    (DaemonSet::schema, pod::daemon_set),
+    (StatefulSet::schema, pod::stateful_set),
+    (Job::schema, pod::job),
+    (CronJob::schema, pod::cron_job),
 ];
 
 /// What there is to say of an object of a kind, given under its storage version.

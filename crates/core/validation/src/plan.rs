@@ -106,7 +106,7 @@ impl Plan {
                 let own = plan.checks.is_some() || !plan.unions.is_empty() || hands().next().is_some();
                 let always = hands().any(|hand| hand.when.has(When::ALWAYS));
                 for field in &mut plan.fields {
-                    field.node.always = field.node.is_always(&marks);
+                    field.node.mark(&marks);
                 }
                 plan.active |=
                     own || plan.fields.iter().any(|field| field.choice.is_some() || field.node.is_active(&marks));
@@ -138,6 +138,14 @@ impl Node {
                 Inner::List(node, _) => node.is_active(marks),
                 Inner::Map(keys, node) => !keys.list.is_empty() || node.is_active(marks),
             }
+    }
+
+    /// Notes, for the value and the items in it, whether anything is judged even when nothing changed.
+    fn mark(&mut self, marks: &[(bool, bool)]) {
+        self.always = self.is_always(marks);
+        if let Inner::List(node, _) | Inner::Map(_, node) = &mut self.inner {
+            node.mark(marks);
+        }
     }
 
     fn is_always(&self, marks: &[(bool, bool)]) -> bool {

@@ -10,13 +10,16 @@ use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 
-pub(crate) type Objects = OrdMap<Key, Arc<Object>>;
+/// The objects of a resource, by their storage keys.
+pub type Objects = OrdMap<Key, Arc<Object>>;
+/// The storage keys of some of them.
+pub type Keys = OrdSet<Key>;
 
 /// The keys of the objects with each value of the indexed fields.
 #[derive(Clone, Default)]
 pub(crate) struct Index {
     fields: Arc<[usize]>,
-    keys: OrdMap<(usize, Arc<str>), OrdSet<Key>>,
+    keys: OrdMap<(usize, Arc<str>), Keys>,
 }
 
 impl Index {
@@ -24,7 +27,7 @@ impl Index {
     pub fn of(fields: &Arc<[usize]>, objects: &Objects) -> Self {
         let mut index = Index { fields: fields.clone(), keys: OrdMap::new() };
         for &field in fields.iter() {
-            let mut by_value: BTreeMap<&str, OrdSet<Key>> = BTreeMap::new();
+            let mut by_value: BTreeMap<&str, Keys> = BTreeMap::new();
             for (key, object) in objects {
                 by_value.entry(object.field(field)).or_default().insert(key.clone());
             }
@@ -55,8 +58,19 @@ impl Index {
         }
     }
 
+    #[cfg(test)]
+    pub fn is_shared_with(&self, other: &Self) -> bool {
+        self.keys.ptr_eq(&other.keys)
+    }
+
+    /// How many values there are.
+    #[cfg(test)]
+    pub fn values(&self) -> usize {
+        self.keys.len()
+    }
+
     /// The keys of the objects with this value; `None` when the field is not indexed.
-    pub fn keys(&self, field: usize, value: &str) -> Option<OrdSet<Key>> {
+    pub fn keys(&self, field: usize, value: &str) -> Option<Keys> {
         self.fields.contains(&field).then(|| self.keys.get(&(field, value.into())).cloned().unwrap_or_default())
     }
 }
@@ -64,7 +78,7 @@ impl Index {
 /// The objects from a key on, in the order of their keys: only those with the given keys, or all.
 pub fn objects_from<'a>(
     objects: &'a Objects,
-    keys: Option<&'a OrdSet<Key>>,
+    keys: Option<&'a Keys>,
     from: &'a str,
 ) -> impl Iterator<Item = &'a Arc<Object>> {
     let range = (Bound::Included(from), Bound::Unbounded);

@@ -33,7 +33,7 @@ impl Interest {
             Interest::Namespace(namespace) => object.namespace() == &**namespace,
             Interest::Key(key) => object.key == *key,
             Interest::Field(index, value) => {
-                let has = |object: &Arc<Object>| value_of(object, *index) == &**value;
+                let has = |object: &Arc<Object>| object.field(*index) == &**value;
                 has(object) || event.previous.as_ref().is_some_and(has)
             }
         }
@@ -48,10 +48,6 @@ impl Interest {
             Interest::Field(..) => EVERYTHING,
         }
     }
-}
-
-fn value_of(object: &Object, field: usize) -> &str {
-    object.image.field(field).unwrap_or("")
 }
 
 const EVERYTHING: u64 = 0;
@@ -169,8 +165,8 @@ impl Waiters {
             note(fingerprint(NAMESPACE, object.namespace()), event, event);
             note(fingerprint(KEY, &object.key), event, event);
             for at in (0..FIELDS).filter(|at| fields & 1 << at != 0) {
-                let value = value_of(object, at);
-                let previous = event.previous.as_ref().map(|previous| value_of(previous, at));
+                let value = object.field(at);
+                let previous = event.previous.as_ref().map(|previous| previous.field(at));
                 let previous = previous.filter(|previous| *previous != value);
                 for value in previous.into_iter().chain([value]) {
                     note(fingerprint(FIELD + at, value), event, event);

@@ -5,6 +5,7 @@
 
 pub mod derived;
 pub mod image;
+pub mod index;
 mod interest;
 pub mod limits;
 pub mod resource;
@@ -32,8 +33,15 @@ pub struct Cache {
 impl Cache {
     /// A cache for the resources stored under these prefixes (each `/registry/.../`).
     pub fn new<'a>(prefixes: impl IntoIterator<Item = &'a str>) -> Arc<Self> {
-        let by_prefix =
-            prefixes.into_iter().map(|prefix| (prefix.into(), Arc::new(ResourceCache::new(prefix)))).collect();
+        Self::indexed(prefixes.into_iter().map(|prefix| (prefix, Vec::new())))
+    }
+
+    /// The same, each with an index by the selectable fields named with it.
+    pub fn indexed<'a>(resources: impl IntoIterator<Item = (&'a str, Vec<usize>)>) -> Arc<Self> {
+        let by_prefix = resources
+            .into_iter()
+            .map(|(prefix, indexed)| (prefix.into(), Arc::new(ResourceCache::new(prefix, indexed))))
+            .collect();
         Arc::new(Cache {
             by_prefix,
             current: AtomicU64::new(0),

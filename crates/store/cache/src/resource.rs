@@ -3,9 +3,11 @@
 //! The one writer works on its own copy of the state and publishes it whole after each commit; readers take the
 //! published pointer and hold no lock that a writer could wait for, or be kept waiting by.
 //!
-//! Budget: a commit costs two path copies of the map and one of the history; a read costs one pointer load.
+//! Budget: a commit costs two path copies of the map and one of the history, and two of the index when a
+//! value changed; a read costs one pointer load.
 
 use crate::image::Image;
+use crate::index::{Index, Keys};
 use crate::interest::{Interest, Waiter, Waiters};
 use crate::limits;
 use arc_swap::ArcSwap;
@@ -45,6 +47,11 @@ impl Object {
 
     pub fn name(&self) -> &str {
         self.path().rsplit_once('/').map_or(self.path(), |(_, name)| name)
+    }
+
+    /// The value of the resource's selectable field with this index; "" when there is none.
+    pub fn field(&self, index: usize) -> &str {
+        self.image.field(index).unwrap_or("")
     }
 }
 
@@ -86,6 +93,8 @@ pub struct State {
     /// Events after this revision are retained.
     pub compacted: Revision,
     pub objects: OrdMap<Key, Arc<Object>>,
+    /// Of `objects`, as soon as they are complete.
+    index: Index,
     events: Vector<Arc<Event>>,
     checkpoints: Vector<(Revision, OrdMap<Key, Arc<Object>>)>,
     history_bytes: usize,
@@ -105,6 +114,7 @@ impl State {
             last: Revision(0),
             compacted: Revision(0),
             objects: OrdMap::new(),
+            index: Index::default(),
             events: Vector::new(),
             checkpoints: Vector::new(),
             history_bytes: 0,
@@ -140,6 +150,12 @@ impl State {
         Ok(objects)
     }
 
+    /// The keys of the objects whose selectable field with this index has this value, now.
+    /// `None`: no index tells.
+    pub fn keys_with(&self, field: usize, value: &str) -> Option<Keys> {
+        self.index.keys(field, value)
+    }
+
     /// The index of the first event after a revision.
     fn after(&self, revision: Revision) -> usize {
         let (mut low, mut high) = (0, self.events.len());
@@ -159,11 +175,13 @@ impl State {
 
     fn put(&mut self, object: Arc<Object>, history: bool) {
         let previous = self.objects.insert(object.key.clone(), object.clone());
+        self.index.change(&object.key, previous.as_deref(), Some(&object));
         self.push(history, Event { revision: object.revision, object, previous, removed: false });
     }
 
     fn remove(&mut self, key: &Key, revision: Revision, history: bool) {
         let Some(previous) = self.objects.remove(key) else { return };
+        self.index.change(key, Some(&previous), None);
         let image = previous.image.at_revision(revision);
         let last = Arc::new(Object::new(key.clone(), previous.prefix.into(), revision, image));
         self.push(history, Event { revision, object: last, previous: Some(previous), removed: true });
@@ -215,14 +233,18 @@ fn weight(event: &Event) -> usize {
 pub struct ResourceCache {
     /// `/registry/...`, ending in a slash.
     pub prefix: Box<str>,
+    /// The selectable fields by which objects are found without looking at all.
+    indexed: Arc<[usize]>,
     state: ArcSwap<State>,
     waiters: Waiters,
 }
 
 impl ResourceCache {
-    pub fn new(prefix: &str) -> Self {
+    /// A cache for the objects under a prefix, with an index by each of these selectable fields.
+    pub fn new(prefix: &str, indexed: impl Into<Arc<[usize]>>) -> Self {
         ResourceCache {
             prefix: prefix.into(),
+            indexed: indexed.into(),
             state: ArcSwap::from_pointee(State::new(Bounds::default())),
             waiters: Waiters::default(),
         }
@@ -280,8 +302,9 @@ impl Writer {
     }
 
     /// Everything up to this revision is base state: watches cannot start before it. What has come so far is news to
-    /// nobody, as nobody watches before it is there.
+    /// nobody, as nobody watches before it is there. What is there is indexed now, at once.
     pub fn set_base(&mut self, compacted: Revision) {
+        self.state.index = Index::of(&self.cache.indexed, &self.state.objects);
         self.state.compacted = self.state.compacted.max(compacted);
         self.published = self.state.last;
         self.dirty = true;

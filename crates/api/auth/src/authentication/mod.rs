@@ -16,7 +16,7 @@ use rustls_pki_types::CertificateDer;
 use crate::{Str, UserInfo};
 
 pub use der::not_after;
-use service_account::ServiceAccountTokens;
+use service_account::{ServiceAccountTokens, common};
 pub use token_file::{TokenFile, TokenFileError};
 pub use x509::{CertCache, ClientCa, ClientCaError};
 
@@ -124,7 +124,7 @@ impl Authenticator {
             let anonymous = self.anonymous.as_ref().ok_or(INVALID)?;
             return Ok((Arc::clone(anonymous), asked.to_vec()));
         };
-        let common: Vec<Str> = own.iter().filter(|audience| asked.contains(audience)).cloned().collect();
+        let common = common(own, asked);
         if let Some(user) = self.token_file.as_ref().and_then(|file| file.user(token))
             && common.is_empty() == own.is_empty()
         {

@@ -28,7 +28,7 @@ pub(super) static EVENTS: Resource = Resource {
         Selectable::path("involvedObject.uid", &["involvedObject", "uid"]),
         Selectable::path("reason", &["reason"]),
         Selectable::path("reportingComponent", &["reportingComponent"]),
-        Selectable { label: "source", value: FieldValue::Function(source) },
+        Selectable { label: "source", value: FieldValue::Function(source), indexed: false },
         Selectable::path("type", &["type"]),
     ],
     selector_refusal: NOT_SUPPORTED,

@@ -38,7 +38,7 @@ pub(super) static PODS: Resource = Resource {
     ],
     selectable: &[
         Selectable::path("spec.hostNetwork", &["spec", "hostNetwork"]),
-        Selectable::path("spec.nodeName", &["spec", "nodeName"]),
+        Selectable::path("spec.nodeName", &["spec", "nodeName"]).indexed(),
         Selectable::path("spec.restartPolicy", &["spec", "restartPolicy"]),
         Selectable::path("spec.schedulerName", &["spec", "schedulerName"]),
         Selectable::path("spec.serviceAccountName", &["spec", "serviceAccountName"]),

@@ -113,7 +113,7 @@ static RESOURCE_SLICES: Resource = Resource {
     storage: Some(RESOURCE_SLICE_STORAGE),
     selectable: &[
         Selectable::path("spec.driver", &["spec", "driver"]),
-        Selectable::path("spec.nodeName", &["spec", "nodeName"]),
+        Selectable::path("spec.nodeName", &["spec", "nodeName"]).indexed(),
     ],
     selector_refusal: "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {label}",
     strategy: &RESOURCE_SLICE,
@@ -188,7 +188,7 @@ static RESOURCE_SLICES_V1BETA2: Resource = Resource {
     storage: Some(RESOURCE_SLICE_STORAGE),
     selectable: &[
         Selectable::path("spec.driver", &["spec", "driver"]),
-        Selectable::path("spec.nodeName", &["spec", "nodeName"]),
+        Selectable::path("spec.nodeName", &["spec", "nodeName"]).indexed(),
     ],
     selector_refusal: "field label not supported for resource.k8s.io/v1beta2, Kind=ResourceSlice: {label}",
     strategy: &RESOURCE_SLICE,
@@ -250,7 +250,7 @@ static RESOURCE_SLICES_V1BETA1: Resource = Resource {
     storage: Some(RESOURCE_SLICE_STORAGE.converting(convert::slice_to_v1, convert::slice_from_v1)),
     selectable: &[
         Selectable::path("spec.driver", &["spec", "driver"]),
-        Selectable::path("spec.nodeName", &["spec", "nodeName"]),
+        Selectable::path("spec.nodeName", &["spec", "nodeName"]).indexed(),
     ],
     selector_refusal: "field label not supported for resource.k8s.io/v1beta1, Kind=ResourceSlice: {label}",
     strategy: &RESOURCE_SLICE,

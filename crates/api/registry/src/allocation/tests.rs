@@ -111,7 +111,11 @@ impl Server {
         self.create_with(name, spec, &WriteOptions::default())
     }
 
-    fn create_with(&self, name: &str, spec: Value, options: &WriteOptions) -> std::result::Result<Value, String> {
+    /// A service that says nothing of ports gets one.
+    fn create_with(&self, name: &str, mut spec: Value, options: &WriteOptions) -> std::result::Result<Value, String> {
+        if spec.get("ports").is_none() && spec.str_at(&["type"]) != "ExternalName" {
+            spec.set_at(&["ports"], value!([{"port": 80}]));
+        }
         let service = value!({"metadata": {"name": name}, "spec": spec});
         match self.create_in("", "services", "default", service, options) {
             Ok(written) => Ok(self.value(&self.service(name), written)),
@@ -327,8 +331,8 @@ fn a_dry_run_shows_and_takes_nothing() {
     server.create("taken", value!({"clusterIP": "10.0.0.9"})).unwrap();
     let ports = || value!([{"port": 80, "name": "a"}, {"port": 81, "name": "b"}]);
     let rows = [
-        (value!({}), "10.0.0.0", vec![]),
-        (value!({"clusterIP": "10.0.0.9"}), "10.0.0.9", vec![]),
+        (value!({}), "10.0.0.0", vec![0]),
+        (value!({"clusterIP": "10.0.0.9"}), "10.0.0.9", vec![0]),
         (value!({"type": "NodePort", "ports": (ports())}), "10.0.0.0", vec![32_769, 32_770]),
         (value!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 32700}]}), "10.0.0.0", vec![32_700]),
         (value!({"type": "NodePort", "ports": [{"port": 80, "nodePort": 32700}]}), "10.0.0.0", vec![32_700]),

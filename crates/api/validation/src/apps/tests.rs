@@ -15,7 +15,7 @@ fn template() -> Value {
 }
 
 fn with(spec: Value) -> Value {
-    let mut object = value!({"metadata": {"name": "a", "namespace": "b"}, "spec": spec});
+    let mut object = value!({"metadata": {"name": "a", "namespace": "b"}, "spec": (spec)});
     object.set_at(&["spec", "template"], template());
     object
 }
@@ -63,7 +63,7 @@ fn daemon_sets_and_stateful_sets() {
     let rolling = |update: Value| {
         with(value!({
             "selector": {"matchLabels": {"a": "b"}},
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": update}
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": (update)}
         }))
     };
     let daemons = |object: Value| judge(DaemonSet::schema(), &object, None, "");

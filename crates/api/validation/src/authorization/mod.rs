@@ -7,7 +7,8 @@ pub mod review;
 use pintle_schema::ApiType;
 use pintle_types::authorization::v1::{
     FieldSelectorAttributes, LabelSelectorAttributes, LocalSubjectAccessReview, ResourceAttributes,
-    SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReview, SubjectAccessReviewSpec,
+    SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SelfSubjectRulesReview, SubjectAccessReview,
+    SubjectAccessReviewSpec,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -37,6 +38,8 @@ static KINDS: &[KindRules] = &[
         ],
         ..KindRules::of(LocalSubjectAccessReview::schema)
     },
+    // It asks for nothing that could be wrong, and its metadata is passed over.
+    KindRules { create: &[], ..KindRules::of(SelfSubjectRulesReview::schema) },
 ];
 
 static RULES: &[Hand] = &[

@@ -19,7 +19,7 @@ fn spec() -> Value {
 }
 
 fn job(changes: &[(&[&str], Value)]) -> Value {
-    let mut job = value!({"metadata": {"name": "a", "namespace": "b"}, "spec": spec()});
+    let mut job = value!({"metadata": {"name": "a", "namespace": "b"}, "spec": (spec())});
     for (path, to) in changes {
         job.set_at(path, to.clone());
     }
@@ -100,7 +100,7 @@ fn the_status_of_a_job() {
 #[test]
 fn cron_jobs() {
     let mut cron = value!({"metadata": {"name": "a", "namespace": "b"}, "spec": {
-        "schedule": "@hourly", "concurrencyPolicy": "Allow", "timeZone": "Etc/UTC", "jobTemplate": {"spec": spec()}
+        "schedule": "@hourly", "concurrencyPolicy": "Allow", "timeZone": "Etc/UTC", "jobTemplate": {"spec": (spec())}
     }});
     for field in ["selector", "manualSelector"] {
         cron.remove_at(&["spec", "jobTemplate", "spec", field]);

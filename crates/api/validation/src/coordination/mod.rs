@@ -20,11 +20,7 @@ static KINDS: &[KindRules] = &[
     },
     KindRules {
         create: &[Step::PlainMetadata, Step::Rules],
-        update: &[
-            Step::PlainMetadataUpdate,
-            Step::Rules,
-            step!(LeaseCandidate, lease_candidate::keeps_lease),
-        ],
+        update: &[Step::PlainMetadataUpdate, Step::Rules, step!(LeaseCandidate, lease_candidate::keeps_lease)],
         ..KindRules::of(LeaseCandidate::schema)
     },
 ];

@@ -17,7 +17,8 @@ impl<'a> Version<'a> {
         let (release, before) = text.split_once('-').map_or((text, None), |(text, before)| (text, Some(before)));
         let mut parts = release.split('.').map(number);
         let numbers = [parts.next()??, parts.next()??, parts.next()??];
-        let is_word = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        let is_word =
+            |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         let is_identifier = |word: &str| is_word(word) && (!is_digits(word) || number(word).is_some());
         let is_right = parts.next().is_none()
             && before.is_none_or(|before| before.split('.').all(is_identifier))

@@ -16,10 +16,7 @@ static KINDS: &[KindRules] = &[
         update: &[Step::MetadataUpdate, step!(Service, service::keeps), Step::Rules],
         ..KindRules::of(Service::schema)
     },
-    KindRules {
-        update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules],
-        ..KindRules::of(Endpoints::schema)
-    },
+    KindRules { update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules], ..KindRules::of(Endpoints::schema) },
     KindRules {
         create: &[Step::Metadata, step!(Node, node::node), Step::Rules],
         update: &[

@@ -3,6 +3,8 @@
 //! One file for each kind or family of types; this one is the table.
 
 pub mod cluster;
+#[cfg(test)]
+mod cluster_tests;
 pub mod cluster_warnings;
 pub mod config_map;
 pub mod endpoints;

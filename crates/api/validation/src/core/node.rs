@@ -5,8 +5,8 @@ use crate::shown::in_full;
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Map, Quantity, Value, View};
 use pintle_types::core::v1::{
-    ConfigMapNodeConfigSource, Node, NodeAddress, NodeConfigSource, NodeConfigStatus, NodeSpec, NodeStatus, NodeSwapStatus,
-    NodeSystemInfo, Taint,
+    ConfigMapNodeConfigSource, Node, NodeAddress, NodeConfigSource, NodeConfigStatus, NodeSpec, NodeStatus,
+    NodeSwapStatus, NodeSystemInfo, Taint,
 };
 use pintle_validation::{At, Cx, ErrorKind, FieldPath};
 
@@ -95,7 +95,12 @@ fn taints(node: At<'_, Node>, cx: &mut Cx<'_>) {
             _ => {}
         }
         if repeats.is_repeated(at) {
-            cx.errors.push(ErrorKind::Duplicate, path, Some(in_full(View::<Taint>::new(taint))), "taints must be unique by key and effect pair");
+            cx.errors.push(
+                ErrorKind::Duplicate,
+                path,
+                Some(in_full(View::<Taint>::new(taint))),
+                "taints must be unique by key and effect pair",
+            );
         }
     }
 }
@@ -217,6 +222,7 @@ fn addresses(node: At<'_, Node>, cx: &mut Cx<'_>) {
 /// Where a node's configuration comes from. The status tells of which object exactly, the spec never does.
 fn config_source(source: At<'_, Option<NodeConfigSource>>, is_status: bool, cx: &mut Cx<'_>) {
     type Source = ConfigMapNodeConfigSource;
+    type Check = fn(&str) -> Vec<String>;
     let Some(source) = source.some() else { return };
     let map = source.field(NodeConfigSource::CONFIG_MAP, |map| {
         let Some(map) = map.some() else { return false };
@@ -230,7 +236,7 @@ fn config_source(source: At<'_, Option<NodeConfigSource>>, is_status: bool, cx: 
                 _ => {}
             }
         }
-        let checks: [(_, fn(&str) -> Vec<String>); 3] = [
+        let checks: [(_, Check); 3] = [
             (Source::NAMESPACE, names::dns1123_label),
             (Source::NAME, names::dns1123_subdomain),
             (Source::KUBELET_CONFIG_KEY, names::config_map_key),

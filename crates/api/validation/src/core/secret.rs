@@ -15,14 +15,10 @@ static KINDS: &[KindRules] = &[
         update: &[Step::MetadataUpdate, step!(Secret, keeps_type), Step::Metadata, Step::Rules],
         ..KindRules::of(Secret::schema)
     },
-    KindRules {
-        update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules],
-        ..KindRules::of(ServiceAccount::schema)
-    },
+    KindRules { update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules], ..KindRules::of(ServiceAccount::schema) },
 ];
 
-static RULES: &[Hand] =
-    &[at_field!(Secret::DATA, data), at_type!(Secret, keys_of_type, AFTER)];
+static RULES: &[Hand] = &[at_field!(Secret::DATA, data), at_type!(Secret, keys_of_type, AFTER)];
 
 /// What all values together may come to, in bytes.
 const MAX_BYTES: usize = 1 << 20;

@@ -1,8 +1,6 @@
 //! Rules of Service: its ports, what its type allows, how it is reached, and what its load balancer may report.
 
-use crate::shared::{
-    Repeats, dns_name_of_host, invalid_each, items, legacy_cidr, legacy_ip, text_in,
-};
+use crate::shared::{Repeats, dns_name_of_host, invalid_each, items, legacy_cidr, legacy_ip, text_in};
 use crate::shown::in_full;
 use crate::warnings::{Written, address, block, each};
 use pintle_schema::names::{self, ip};

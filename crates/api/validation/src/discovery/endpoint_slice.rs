@@ -1,12 +1,12 @@
 //! Rules of EndpointSlice.
 
 use crate::core::endpoints::endpoint_ip;
-use crate::warnings::{Written, address, each};
 use crate::shared::{Repeats, immutable, invalid_each, items, legacy_ip, text_in};
-use pintle_schema::{FieldName, Value};
+use crate::warnings::{Written, address, each};
 use pintle_schema::names::{self, ip};
-use pintle_types::meta::v1::ObjectMeta;
+use pintle_schema::{FieldName, Value};
 use pintle_types::discovery::v1::{Endpoint, EndpointPort, EndpointSlice, ForNode, ForZone};
+use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath};
 
 /// A slice keeps the kind of its addresses.

@@ -30,8 +30,7 @@ pub fn cidrs(cidrs: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
     if let (Some(Some(first)), Some(Some(second))) = (families.next(), families.next())
         && first.address.to_canonical().is_ipv4() == second.address.to_canonical().is_ipv4()
     {
-        let detail =
-            "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
+        let detail = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64";
         cx.errors.invalid(cidrs.path, all(), detail);
     }
 }

@@ -91,7 +91,9 @@ fn service_port(backend: At<'_, IngressBackend>, cx: &mut Cx<'_>) {
                     let path = port.path.to(ServiceBackendPort::NUMBER);
                     names::port_number(number).into_iter().for_each(|text| cx.errors.invalid(path, number, text));
                 }
-                (name, 0) => _ = invalid_each(name, names::port_name(name), &port.path.to(ServiceBackendPort::NAME), cx),
+                (name, 0) => {
+                    _ = invalid_each(name, names::port_name(name), &port.path.to(ServiceBackendPort::NAME), cx)
+                }
                 _ => cx.errors.invalid(path, "", "cannot set both port name & port number"),
             }
         });

@@ -6,12 +6,14 @@ pub mod addresses;
 pub mod ingress;
 pub mod ingress_class;
 pub mod network_policy;
+#[cfg(test)]
+mod tests;
 
 use pintle_schema::ApiType;
 use pintle_types::networking::v1::{
-    HTTPIngressPath, IPAddress, IPBlock, Ingress, IngressClass, IngressClassParametersReference,
-    IngressClassSpec, IngressLoadBalancerIngress, IngressRule, IngressSpec, IngressTLS, NetworkPolicyPeer,
-    NetworkPolicyPort, NetworkPolicySpec, ServiceCIDR, ServiceCIDRSpec,
+    HTTPIngressPath, IPAddress, IPBlock, Ingress, IngressClass, IngressClassParametersReference, IngressClassSpec,
+    IngressLoadBalancerIngress, IngressRule, IngressSpec, IngressTLS, NetworkPolicyPeer, NetworkPolicyPort,
+    NetworkPolicySpec, ServiceCIDR, ServiceCIDRSpec,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -19,10 +21,7 @@ use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 
 static KINDS: &[KindRules] = &[
-    KindRules {
-        update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules],
-        ..KindRules::of(Ingress::schema)
-    },
+    KindRules { update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules], ..KindRules::of(Ingress::schema) },
     KindRules {
         update: &[
             Step::MetadataUpdate,
@@ -33,12 +32,7 @@ static KINDS: &[KindRules] = &[
         ..KindRules::of(IngressClass::schema)
     },
     KindRules {
-        update: &[
-            Step::Metadata,
-            Step::Rules,
-            Step::MetadataUpdate,
-            step!(IPAddress, addresses::keeps_parent),
-        ],
+        update: &[Step::Metadata, Step::Rules, Step::MetadataUpdate, step!(IPAddress, addresses::keeps_parent)],
         ..KindRules::of(IPAddress::schema)
     },
     KindRules {

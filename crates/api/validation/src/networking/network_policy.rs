@@ -104,8 +104,12 @@ fn legacy_block(cidr: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
 
 fn has_block(policy: View<'_, NetworkPolicy>, cidr: &str) -> bool {
     let spec = policy.field(NetworkPolicy::SPEC);
-    let from = spec.field(NetworkPolicySpec::INGRESS).iter().flat_map(|rule| peers(rule.field(NetworkPolicyIngressRule::FROM)));
-    let to = spec.field(NetworkPolicySpec::EGRESS).iter().flat_map(|rule| peers(rule.field(NetworkPolicyEgressRule::TO)));
+    let from = spec
+        .field(NetworkPolicySpec::INGRESS)
+        .iter()
+        .flat_map(|rule| peers(rule.field(NetworkPolicyIngressRule::FROM)));
+    let to =
+        spec.field(NetworkPolicySpec::EGRESS).iter().flat_map(|rule| peers(rule.field(NetworkPolicyEgressRule::TO)));
     let mut blocks = from.chain(to).filter_map(|peer| peer.field(NetworkPolicyPeer::IP_BLOCK).some());
     blocks.any(|block| {
         let except = items(block.field(IPBlock::EXCEPT));

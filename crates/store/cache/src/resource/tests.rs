@@ -1,7 +1,7 @@
 //! The cache against a model that keeps everything: every snapshot and every watch must tell the same story.
 
 use super::*;
-use crate::image;
+use crate::{image, index};
 use pintle_schema::value;
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ struct Subject {
 
 impl Subject {
     fn new(bounds: Bounds) -> Self {
-        let cache = Arc::new(ResourceCache::new(PREFIX));
+        let cache = Arc::new(ResourceCache::new(PREFIX, [0]));
         Subject {
             writer: Writer::with_bounds(cache.clone(), bounds),
             cache,
@@ -87,6 +87,53 @@ fn a_snapshot_of_any_retained_revision_is_what_was_then() {
             assert_eq!(shown(&objects), subject.models[revision as usize], "seed {seed}, revision {revision}");
         }
     }
+}
+
+#[test]
+fn the_index_finds_what_a_scan_finds() {
+    for seed in 1..=20 {
+        let mut random = Random(seed);
+        let mut subject = Subject::new(Bounds { checkpoint_events: 7, ..Bounds::default() });
+        (0..random.below(30)).for_each(|_| subject.step(&mut random));
+        assert_eq!(subject.writer.state.keys_with(0, "node1"), None, "what is being read at the start is not indexed yet");
+        subject.writer.set_base(Revision(1));
+        subject.writer.publish();
+        let mut states = vec![subject.cache.state()];
+        for _ in 0..60 {
+            subject.step(&mut random);
+            states.push(subject.cache.state());
+        }
+        // Published states stay as they were.
+        for state in states {
+            for value in ["node0", "node1", "node2", "node", "", "node3"] {
+                let scanned: Vec<_> = state.objects.values().filter(|object| object.field(0) == value).collect();
+                let keys = state.keys_with(0, value).expect("indexed");
+                for from in ["", PREFIX, "/registry/things/ns1/", "/registry/things/ns1/n5\0", "/registry/things/ns9/"] {
+                    let found = index::objects_from(&state.objects, Some(&keys), from);
+                    let rest = scanned.iter().filter(|object| *object.key >= *from);
+                    assert!(found.map(|object| object.id).eq(rest.map(|object| object.id)), "seed {seed}, {value:?}");
+                }
+            }
+            assert_eq!(state.keys_with(1, "node1"), None, "another field");
+        }
+    }
+}
+
+#[test]
+fn only_another_value_touches_the_index() {
+    let mut subject = Subject::new(Bounds::default());
+    subject.writer.set_base(Revision(1));
+    let mut put = |revision: u64, field: &str| {
+        let key = format!("{PREFIX}ns/a");
+        let image = image_with(&key, revision, field);
+        subject.writer.apply(&key.as_str().into(), Revision(revision), Some(image), true);
+        subject.writer.publish();
+        subject.cache.state()
+    };
+    let [first, same, other] = [put(2, "a"), put(3, "a"), put(4, "b")];
+    assert!(first.index.is_shared_with(&same.index));
+    assert!(!same.index.is_shared_with(&other.index));
+    assert_eq!(other.index.values(), 1, "a value nobody has is dropped");
 }
 
 #[test]

@@ -140,7 +140,7 @@ impl ServiceAccountTokens {
         let claims = Claims::from_value(&token.payload).ok_or("service account token claims are malformed")?;
         let own = &self.config.audiences;
         let for_whom = if claims.audiences.is_empty() { own } else { &claims.audiences };
-        let common: Vec<Str> = for_whom.iter().filter(|audience| audiences.contains(audience)).cloned().collect();
+        let common = common(for_whom, audiences);
         if common.is_empty() && !own.is_empty() {
             let (have, want) = (quoted(for_whom), quoted(audiences));
             return Err(format!("token audiences {have} is invalid for the target audiences {want}"));
@@ -223,6 +223,11 @@ impl ServiceAccountTokens {
         let keys = self.config.keys.iter().map(VerifyingKey::to_jwk).collect();
         Some(value!({"keys": (Value::List(keys))}))
     }
+}
+
+/// The audiences that are in both lists, as often as they are asked for.
+pub(super) fn common(have: &[Str], asked: &[Str]) -> Vec<Str> {
+    have.iter().flat_map(|audience| asked.iter().filter(move |other| *other == audience)).cloned().collect()
 }
 
 /// Audiences as Go prints them.

@@ -15,13 +15,14 @@ mod security;
 mod spec;
 mod status;
 mod update;
+pub mod warnings;
 
 #[cfg(test)]
 mod tests;
 
 use pintle_schema::{ApiType, View};
 use pintle_types::core::v1::{
-    AppArmorProfile, Binding, ConfigMapEnvSource, ConfigMapKeySelector, Container, EnvVar, EphemeralContainerCommon,
+    AppArmorProfile, ConfigMapEnvSource, ConfigMapKeySelector, Container, EnvVar, EphemeralContainerCommon,
     NodeSelector, Pod, PodAffinityTerm, PodDNSConfig, PodResourceClaim, PodSchedulingGroup, PodSpec, PodTemplateSpec,
     PreferredSchedulingTerm, SeccompProfile, SecretEnvSource, SecretKeySelector, SecurityContext, Toleration,
     TopologySpreadConstraint, WindowsSecurityContextOptions,
@@ -50,6 +51,8 @@ static KINDS: &[KindRules] = &[KindRules {
         step!(Pod, update::mutable_fields),
     ],
     parts: &[
+        // What is bound was judged when it was made, and a node's name is taken as it is given.
+        ("binding", &[]),
         ("status", &[Step::MetadataUpdate, step!(Pod, annotations::keep), Step::Rules, step!(Pod, status::changes)]),
         (
             "ephemeralcontainers",
@@ -79,7 +82,6 @@ static KINDS: &[KindRules] = &[KindRules {
 }];
 
 static RULES: &[Hand] = &[
-    at_type!(Binding, update::binding),
     at_field!(PodSpec::RESOURCE_CLAIMS, spec::resource_claims),
     at_type!(PodResourceClaim, spec::resource_claim, AFTER),
     at_field!(PodSpec::CONTAINERS, containers::regular, AFTER),

@@ -212,11 +212,11 @@ pub fn one_toleration(toleration: View<'_, Toleration>, path: &FieldPath<'_>, cx
 /// One rule of spreading.
 pub fn spread(constraint: At<'_, TopologySpreadConstraint>, cx: &mut Cx<'_>) {
     let action = text(constraint.new.field(TopologySpreadConstraint::WHEN_UNSATISFIABLE));
-    if let Some(domains) = constraint.new.field(TopologySpreadConstraint::MIN_DOMAINS).get() {
-        if action != "DoNotSchedule" {
-            let detail = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
-            cx.errors.invalid(constraint.path.to(TopologySpreadConstraint::MIN_DOMAINS), domains, detail);
-        }
+    if let Some(domains) = constraint.new.field(TopologySpreadConstraint::MIN_DOMAINS).get()
+        && action != "DoNotSchedule"
+    {
+        let detail = format!("can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}");
+        cx.errors.invalid(constraint.path.to(TopologySpreadConstraint::MIN_DOMAINS), domains, detail);
     }
     let keys = constraint.new.field(TopologySpreadConstraint::MATCH_LABEL_KEYS);
     let selector = constraint.new.field(TopologySpreadConstraint::LABEL_SELECTOR);

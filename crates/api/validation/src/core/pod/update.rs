@@ -1,11 +1,11 @@
-//! Rules of what may change in a pod that exists, and of its binding.
+//! Rules of what may change in a pod that exists.
 
 use super::scheduling::one_toleration;
 use super::{security, spec, text};
 use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::{
-    Affinity, Binding, Container, EphemeralContainer, EphemeralContainerCommon, NodeAffinity, NodeSelector,
-    NodeSelectorTerm, ObjectReference, Pod, PodSchedulingGate, PodSpec, Toleration,
+    Affinity, Container, EphemeralContainer, EphemeralContainerCommon, NodeAffinity, NodeSelector, NodeSelectorTerm,
+    Pod, PodSchedulingGate, PodSpec, Toleration,
 };
 use pintle_validation::{At, Cx, ErrorKind, FieldPath, same};
 
@@ -13,19 +13,6 @@ const MUTABLE: &str = "pod updates may not change fields other than `spec.contai
     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
     tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 const ONLY_ADDITIONS: &str = "only additions are allowed (no mutations or deletions)";
-
-/// The target of a binding is a node, by name.
-pub fn binding(binding: At<'_, Binding>, cx: &mut Cx<'_>) {
-    let target = binding.new.field(Binding::TARGET);
-    let path = binding.path.to(Binding::TARGET);
-    let kind = target.field(ObjectReference::KIND).as_str();
-    if !kind.is_empty() && kind != "Node" {
-        cx.errors.not_supported(path.to(ObjectReference::KIND), kind, &["Node", "<empty>"]);
-    }
-    if target.field(ObjectReference::NAME).as_str().is_empty() {
-        cx.errors.required(path.to(ObjectReference::NAME), "");
-    }
-}
 
 /// Whether two maps are the same, some keys left out. An empty struct behind a pointer is not an absent one.
 pub fn same_but(a: &Value, b: &Value, left_out: &[&str]) -> bool {

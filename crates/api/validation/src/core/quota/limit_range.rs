@@ -27,10 +27,11 @@ pub fn distinct_types(limits: At<'_, Vec<Item>>, cx: &mut Cx<'_>) {
 pub fn names_of_resources(item: At<'_, Item>, cx: &mut Cx<'_>) {
     let kind = item.new.field(Item::TYPE).value().as_str().unwrap_or_default();
     let kind_path = item.path.to(Item::TYPE);
-    cx.errors.invalid_each(kind_path, &Value::from(kind), names::label_key(kind));
+    let messages = names::label_key(kind);
     let known = [LimitType::POD, LimitType::CONTAINER, LimitType::PERSISTENT_VOLUME_CLAIM];
-    // A text without a slash that is no name at all is told once.
-    if !kind.contains('/') && !known.iter().any(|known| *known == kind) {
+    if !messages.is_empty() {
+        cx.errors.invalid_each(kind_path, &Value::from(kind), messages);
+    } else if !kind.contains('/') && !known.iter().any(|known| *known == kind) {
         cx.errors.invalid(kind_path, kind, "must be a standard limit type or fully qualified");
     }
     let of_pod = kind == LimitType::POD.as_str();
@@ -74,8 +75,10 @@ pub fn amounts(item: At<'_, Item>, cx: &mut Cx<'_>) {
         true => (&Value::Null, &Value::Null),
         false => (list(Item::DEFAULT.name()), list(Item::DEFAULT_REQUEST.name())),
     };
-    let names: BTreeSet<&str> =
-        [max, min, defaults, requests, ratios].into_iter().flat_map(|list| entries(list).map(|(name, _)| name)).collect();
+    let names: BTreeSet<&str> = [max, min, defaults, requests, ratios]
+        .into_iter()
+        .flat_map(|list| entries(list).map(|(name, _)| name))
+        .collect();
     for name in names {
         let amount = |list: &Value| list.get(name).map(quantity);
         let limits = Limits {

@@ -62,8 +62,10 @@ fn is_of_quota(name: &str) -> bool {
 
 /// A resource has a name that everybody knows, or one with a domain.
 fn resource_name(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    cx.errors.invalid_each(path, &Value::from(name), names::label_key(name));
-    if !name.contains('/') && !is_of_quota(name) && name != "storage" {
+    let messages = names::label_key(name);
+    if !messages.is_empty() {
+        cx.errors.invalid_each(path, &Value::from(name), messages);
+    } else if !name.contains('/') && !is_of_quota(name) && name != "storage" {
         cx.errors.invalid(path, name, "must be a standard resource type or fully qualified");
     }
 }

@@ -103,12 +103,15 @@ fn origin(group: View<'_, Option<String>>, kind: &str, name: &str, path: &FieldP
 pub fn sources_agree(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
     let source = spec.new.field(Spec::DATA_SOURCE);
     let wide = spec.new.field(Spec::DATA_SOURCE_REF);
-    let is_abroad = wide.some().is_some_and(|wide| {
-        !wide.field(TypedObjectReference::NAMESPACE).or_zero().as_str().is_empty()
-    });
+    let is_abroad =
+        wide.some().is_some_and(|wide| !wide.field(TypedObjectReference::NAMESPACE).or_zero().as_str().is_empty());
     if is_abroad {
         if source.is_set() {
-            cx.errors.invalid(spec.path, Value::map(), "may not be specified when dataSourceRef.namespace is specified");
+            cx.errors.invalid(
+                spec.path,
+                Value::map(),
+                "may not be specified when dataSourceRef.namespace is specified",
+            );
         }
     } else if source.is_set() && wide.is_set() {
         let fields = [
@@ -155,7 +158,8 @@ pub fn keeps_spec(claim: At<'_, PersistentVolumeClaim>, cx: &mut Cx<'_>) {
     let phase = status.field(PersistentVolumeClaimStatus::PHASE).value().as_str();
     let is_bound = phase == Some(PersistentVolumeClaimPhase::BOUND.as_str());
     if !is_kept(spec, old_spec, is_bound, upgraded) {
-        let detail = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
+        let detail =
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
         cx.errors.forbidden(path, detail);
     }
     shrinks(claim.new, old, cx);

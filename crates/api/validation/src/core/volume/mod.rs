@@ -233,3 +233,6 @@ fn distinct(volumes: At<'_, Vec<Volume>>, cx: &mut Cx<'_>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

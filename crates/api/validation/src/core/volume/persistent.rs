@@ -89,7 +89,9 @@ pub fn capacity(capacity: At<'_, ResourceList>, cx: &mut Cx<'_>) {
 
 /// An amount of which a whole number can be told, which is not negative.
 pub fn no_debt(amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
-    let whole = quantity(amount).value();
+    let quantity = quantity(amount);
+    // Beyond 64 bits the reference reads the lowest ones, and takes some large sizes for debts.
+    let whole = quantity.decimal().in_units(0).map_or_else(|| quantity.value(), |whole| whole as i64);
     if whole < 0 {
         cx.errors.invalid(path, whole, "must be a valid resource quantity");
     }
@@ -217,7 +219,8 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
     }
     let (affinity, old_affinity) = (new.field(Spec::NODE_AFFINITY), old.field(Spec::NODE_AFFINITY));
     if !cx.enabled("MutablePVNodeAffinity") && old_affinity.is_set() {
-        let is_kept = kept(Spec::NODE_AFFINITY.name()) || same(affinity.value(), &with_new_labels(old_affinity.value()));
+        let is_kept =
+            kept(Spec::NODE_AFFINITY.name()) || same(affinity.value(), &with_new_labels(old_affinity.value()));
         if !is_kept {
             let detail = "field is immutable, except for updating from beta label to GA";
             cx.errors.invalid(Spec::NODE_AFFINITY.name(), affinity.value().clone(), detail);
@@ -267,9 +270,7 @@ fn with_new_labels(value: &Value) -> Value {
             None => value.clone(),
         },
         Value::List(items) => Value::from(items.iter().map(with_new_labels).collect::<Vec<Value>>()),
-        Value::Map(map) => {
-            map.iter().map(|(key, value)| (key.clone(), with_new_labels(value))).collect::<Map>().into()
-        }
+        Value::Map(map) => map.iter().map(|(key, value)| (key.clone(), with_new_labels(value))).collect::<Map>().into(),
         other => other.clone(),
     }
 }

@@ -121,7 +121,8 @@ fn is_host_and_port(text: &str) -> bool {
 pub fn flex_options(options: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
     for key in options.new.value().as_map().into_iter().flat_map(Map::keys) {
         let domain = key.split('/').next().unwrap_or_default().to_lowercase();
-        let is_below = |owner: &str| domain.strip_suffix(owner).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+        let is_below =
+            |owner: &str| domain.strip_suffix(owner).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
         if is_below("kubernetes.io") || is_below("k8s.io") {
             let detail = "kubernetes.io and k8s.io namespaces are reserved";
             cx.errors.invalid(options.path.key(key), key.clone(), detail);

@@ -1,0 +1,124 @@
+//! Lists by an indexed field against a filter over everything: same objects, same order, whatever else is asked.
+
+use super::*;
+use crate::{AdmitAll, Environment, ListOptions, Registry, Target};
+use pintle_cache::Cache;
+use pintle_schema::value;
+use pintle_storage::{Expect, MemoryStore, Store, Transaction};
+use std::sync::Arc;
+
+struct Nowhere;
+
+impl Environment for Nowhere {
+    fn now_unix(&self) -> i64 {
+        0
+    }
+
+    fn random(&self, buffer: &mut [u8]) {
+        buffer.fill(0);
+    }
+
+    fn feature_enabled(&self, _: &str) -> bool {
+        false
+    }
+}
+
+fn registry() -> Registry {
+    let store = Arc::new(MemoryStore::new());
+    let stored = pintle_kinds::all()
+        .filter_map(|resource| Some((resource.storage.as_ref()?.prefix, resource.indexed_fields())));
+    let cache = Cache::indexed(stored);
+    store.start(Box::new(cache.feeder())).unwrap();
+    Registry::new(cache, store, Box::new(Nowhere), Box::new(AdmitAll), pintle_kinds::all())
+}
+
+fn pods(registry: &Registry, namespace: &str) -> Target {
+    registry.target(pintle_kinds::find("", "v1", "pods").unwrap(), namespace, "").unwrap()
+}
+
+/// Pod number `at` becomes another: which node it is on and how it is depends on the round.
+fn put(registry: &Registry, at: usize, round: usize) {
+    let (namespace, name) = (format!("ns{}", at % 3), format!("pod{at:02}"));
+    let node = ["", "node1", "node2", "node10"][at.wrapping_mul(31).wrapping_add(round * round) % 4];
+    let (tier, phase) = (["front", "back"][(at + round) % 2], ["Pending", "Running"][at / 2 % 2]);
+    let pod = value!({
+        "kind": "Pod", "apiVersion": "v1",
+        "metadata": {"name": (name.as_str()), "namespace": (namespace.as_str()), "labels": {"tier": tier}},
+        "spec": {"nodeName": node}, "status": {"phase": phase}
+    });
+    let target = Target { name, ..pods(registry, &namespace) };
+    let key = target.key().as_str().into();
+    let gone = round > 0 && (at + round).is_multiple_of(5);
+    let value = (!gone).then(|| registry.encode(&target, &pod));
+    registry.store.commit(Transaction::one(key, Expect::Any, value)).wait().unwrap();
+}
+
+fn select(labels: &str, fields: &str) -> Selection {
+    let pods = pintle_kinds::find("", "v1", "pods").unwrap();
+    Selection::parse(pods, pods, labels, fields).unwrap()
+}
+
+fn keys(objects: &[Arc<Object>]) -> Vec<String> {
+    objects.iter().map(|object| format!("{} {}", object.key, object.revision.0)).collect()
+}
+
+#[test]
+fn pages_by_an_indexed_field_hold_what_a_filter_leaves() {
+    let registry = registry();
+    let selectors = [
+        ("", "spec.nodeName=node1"),
+        ("", "spec.nodeName="),
+        ("", "spec.nodeName=nowhere"),
+        ("tier=front", "spec.host=node1"),
+        ("", "status.phase=Running,spec.nodeName=node10"),
+        ("", "spec.nodeName=node2,metadata.namespace=ns1"),
+        ("", "spec.nodeName=node2,spec.nodeName!=node2"),
+        ("", "spec.nodeName=node1,spec.nodeName=node2"),
+        ("", "spec.nodeName=node2,metadata.name=pod11"),
+        ("", "spec.nodeName!=node2"),
+    ];
+    let mut found = 0;
+    for round in 0..4 {
+        (0..60).for_each(|at| put(&registry, at, round));
+        for (labels, fields) in selectors {
+            let selection = select(labels, fields);
+            for (namespace, limit) in ["", "ns1", "ns9"].into_iter().flat_map(|it| [0, 1, 2, 100].map(|n| (it, n))) {
+                let target = pods(&registry, namespace);
+                let all = registry.list(&target, &select("", ""), &ListOptions::default()).unwrap();
+                let wanted: Vec<_> = all.items.into_iter().filter(|object| selection.matches(object)).collect();
+                let mut options = ListOptions { limit, ..ListOptions::default() };
+                let mut listed = Vec::new();
+                loop {
+                    let page = registry.list(&target, &selection, &options).unwrap();
+                    assert!(limit == 0 || page.items.len() <= limit as usize);
+                    assert_eq!((page.revision, page.remaining), (all.revision, None));
+                    listed.extend(page.items);
+                    options.continue_token = page.continue_token;
+                    if options.continue_token.is_empty() {
+                        break;
+                    }
+                    // Sometimes the pages that follow are of an older state.
+                    if listed.len() % 3 == 1 {
+                        put(&registry, listed.len(), round);
+                    }
+                }
+                assert_eq!(keys(&listed), keys(&wanted), "{fields}, {namespace:?}, {limit}");
+                found += listed.len();
+            }
+        }
+    }
+    assert!(found > 1000, "{found}");
+}
+
+#[test]
+fn the_index_is_asked_where_one_value_is_wanted() {
+    let registry = registry();
+    (0..60).for_each(|at| put(&registry, at, 0));
+    let state = pods(&registry, "").cache.state();
+    let looked_at = |fields: &str| select("", fields).indexed(&state).map(|keys| keys.len());
+    assert_eq!(looked_at("spec.nodeName=node1"), Some(15));
+    assert_eq!(looked_at("status.phase=Running,spec.host=node1"), Some(15));
+    assert_eq!(looked_at("spec.nodeName=nowhere"), Some(0));
+    assert_eq!(looked_at("spec.nodeName!=node1"), None);
+    assert_eq!(looked_at("status.phase=Running"), None);
+}
