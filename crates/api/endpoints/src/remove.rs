@@ -9,7 +9,7 @@ use crate::serve::{Answer, Context};
 use crate::write::read_body;
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_registry::delete::Deleted;
-use pintle_registry::{DeleteOptions, Page, Result, Selection, Status, Target, status};
+use pintle_registry::{DeleteOptions, Items, Page, Result, Selection, Status, Target, status};
 use pintle_schema::{ApiType, Value};
 use pintle_types::meta::v1;
 
@@ -52,7 +52,7 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
     let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
     let page = registry.list(target, &selection, &query.list)?;
     let mut deleted = Vec::with_capacity(page.items.len());
-    for object in &page.items {
+    for object in page.items.iter() {
         let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };
         match registry.delete(&one, &options).await {
             Ok(_) => deleted.push(object.clone()),
@@ -60,7 +60,7 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
             Err(status) => return Err(status),
         }
     }
-    let page = Page { items: deleted, ..page };
+    let page = Page { items: Items::Picked(deleted), ..page };
     let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
     let mut answer = Answer::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;

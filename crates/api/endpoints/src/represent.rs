@@ -90,7 +90,7 @@ impl Presenter<'_> {
             Shape::Object if self.wanted.format == Format::Protobuf => self.list_protobuf(&page),
             Shape::Object => {
                 let mut items = Vec::with_capacity(page.items.len());
-                for object in &page.items {
+                for object in page.items.iter() {
                     let mut item = self.served(&Payload::Stored(object.clone()))?;
                     // Items of typed lists do not repeat what the list's kind says.
                     let map = item.make_map();
@@ -185,9 +185,8 @@ impl Presenter<'_> {
         head.extend_from_slice(b",\"items\":[");
         // Items of typed lists do not repeat what the list's kind says: it is cut off, always the same length.
         let skip = format!("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",", resource.kind, resource.api_version()).len();
-        let item = move |object: &Object| object.image.json().slice(skip.min(object.image.json().len())..);
         let tail = b"]}\n";
-        let items: usize = page.items.iter().map(|object| item(object).len() + 1).sum();
+        let items: usize = page.items.iter().map(|object| from(object, skip).len() + 1).sum();
         let total = head.len() + items + page.items.len().saturating_sub(1) + tail.len();
         if total <= CHUNK {
             let mut bytes = head;
@@ -197,31 +196,32 @@ impl Presenter<'_> {
                     bytes.push(b',');
                 }
                 bytes.push(b'{');
-                bytes.extend_from_slice(&item(object));
+                bytes.extend_from_slice(from(object, skip));
             }
             bytes.extend_from_slice(tail);
             return Body::Full(bytes.into());
         }
-        let state = (page.items, 0usize, Some(head));
-        let chunks = stream::unfold(state, move |(objects, mut next, head)| async move {
-            if next > objects.len() {
-                return None;
-            }
-            let mut chunk = head.unwrap_or_default();
+        let state = Some((page.items.detached(), None::<Arc<Object>>, head));
+        let chunks = stream::unfold(state, move |state| async move {
+            let (items, last, head) = state?;
+            let mut chunk = head;
             chunk.reserve(CHUNK + 4096);
-            while next < objects.len() && chunk.len() < CHUNK {
-                if next > 0 {
+            let mut objects = items.after(last.as_deref());
+            let mut shown = last.as_ref();
+            while chunk.len() < CHUNK {
+                let Some(object) = objects.next() else {
+                    chunk.extend_from_slice(tail);
+                    return Some((Bytes::from(chunk), None));
+                };
+                if shown.replace(object).is_some() {
                     chunk.push(b',');
                 }
                 chunk.push(b'{');
-                chunk.extend_from_slice(&item(&objects[next]));
-                next += 1;
+                chunk.extend_from_slice(from(object, skip));
             }
-            if next == objects.len() {
-                chunk.extend_from_slice(tail);
-                next += 1;
-            }
-            Some((Bytes::from(chunk), (objects, next, None)))
+            let last = shown.cloned();
+            drop(objects);
+            Some((Bytes::from(chunk), Some((items, last, Vec::new()))))
         });
         Body::Chunks(Box::pin(chunks), Some(total as u64))
     }
@@ -231,7 +231,7 @@ impl Presenter<'_> {
         let mut meta = Vec::new();
         protobuf::encode(pintle_types::meta::v1::ListMeta::schema(), &Value::Map(list_meta(page)), &mut meta);
         put_message(&mut raw, 1, &meta);
-        for object in &page.items {
+        for object in page.items.iter() {
             put_message(&mut raw, 2, &self.stored_protobuf(object)?);
         }
         let resource = self.target.resource;
@@ -383,6 +383,11 @@ impl Presenter<'_> {
         }
         out.push(b'}');
     }
+}
+
+/// The JSON of a stored object without so many bytes at its beginning.
+fn from(object: &Object, skip: usize) -> &[u8] {
+    object.image.json().get(skip..).unwrap_or_default()
 }
 
 /// The refusal of a list's metadata where there is one object.

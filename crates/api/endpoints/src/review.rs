@@ -10,7 +10,7 @@ use crate::serve::{Answer, Context};
 use crate::write::read_body;
 use pintle_auth::{Attributes, UserInfo};
 use pintle_kinds::resource::Resource;
-use pintle_registry::{Result, Status, metadata, prepare};
+use pintle_registry::{Result, Status, WriteOptions, metadata, prepare, set_type, track_posted};
 use pintle_schema::{ApiValue, Value, canonicalize, value};
 use pintle_types::authentication::v1::{
     SelfSubjectReview, SelfSubjectReviewStatus, TokenReview, TokenReviewSpec, TokenReviewStatus, UserInfo as UserFacts,
@@ -56,8 +56,12 @@ pub async fn serve(
     }
     settle(context, resource, &mut object, &query.options, &mut warnings);
     if resource.group == "authorization.k8s.io" {
-        if resource.namespaced {
-            in_namespace(&mut object, &path.namespace)?;
+        for field in SET_BY_SERVERS {
+            metadata::clear(&mut object, field);
+        }
+        match resource.namespaced {
+            true => in_namespace(&mut object, &path.namespace)?,
+            false => metadata::clear(&mut object, "namespace"),
         }
         canonicalize((resource.schema)(), &mut object);
         prepare::validate_review(resource, &object, context.api.registry.environment.as_ref())?;
@@ -89,6 +93,10 @@ fn settle(
     let environment = context.api.registry.environment.as_ref();
     track_posted((resource.schema)(), &resource.api_version(), "", object, options, environment);
 }
+
+/// Metadata that clients cannot set.
+const SET_BY_SERVERS: [&str; 5] =
+    ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"];
 
 /// A review is in the namespace of its path.
 fn in_namespace(object: &mut Value, namespace: &str) -> Result<()> {

@@ -19,6 +19,7 @@ use pintle_schema::{ApiType, ApiValue, Str, Time, Value, ViewMut, canonicalize, 
 use pintle_types::autoscaling::v1::Scale;
 use pintle_types::core::v1::{Binding, ConditionStatus, Pod, PodCondition, PodConditionType, PodSpec, PodStatus};
 use pintle_types::meta::v1;
+use pintle_validation::metadata as rules;
 use std::sync::Mutex;
 
 /// Answers a request for a subresource.
@@ -231,6 +232,11 @@ async fn scale(
         }
         object.set_at(paths.spec_replicas, scale.at(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(0));
         metadata::set(&mut object, "resourceVersion", metadata::text(&scale, "resourceVersion"));
+        let uid = metadata::text(&scale, "uid");
+        if !uid.is_empty() {
+            // Another object's is a conflict.
+            metadata::set(&mut object, "uid", uid);
+        }
         Ok(object)
     };
     let update = Update {
@@ -263,13 +269,17 @@ fn check_scale(target: &Target, scale: &Value) -> Result<()> {
             name => format!("the name of the object ({name}) does not match the name on the URL ({})", target.name),
         }));
     }
+    let mut errors = pintle_validation::ErrorList::default();
+    let mut meta = scale.get("metadata").cloned().unwrap_or_default();
+    meta.set_at(&["namespace"], target.namespace.as_str());
+    // The name is that of an object that exists.
+    rules::validate_create(&meta, target.resource.namespaced, &|_, _| Vec::new(), &mut errors);
+    rules::validate_kube_finalizers(&meta, &mut errors);
     let replicas = scale.at(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(0);
     if replicas < 0 {
-        let mut errors = pintle_validation::ErrorList::default();
         errors.invalid("spec.replicas", replicas, "must be greater than or equal to 0");
-        return Err(Status::invalid("autoscaling", "Scale", name, &errors));
     }
-    Ok(())
+    if errors.is_empty() { Ok(()) } else { Err(Status::invalid("autoscaling", "Scale", name, &errors)) }
 }
 
 fn show(code: u16, object: &Value, wanted: Wanted) -> Answer {

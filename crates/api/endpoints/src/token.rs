@@ -207,10 +207,8 @@ fn sign(
     let config = tokens.config();
     let for_this_server =
         spec.audiences.iter().all(|audience| config.audiences.iter().any(|own| own == audience.as_str()));
-    let extended = config.extend_expiration
-        && claims.pod.is_some()
-        && seconds == EXTENDABLE_EXPIRATION_SECONDS
-        && for_this_server;
+    let extended =
+        config.extend_expiration && claims.pod.is_some() && seconds == EXTENDABLE_EXPIRATION_SECONDS && for_this_server;
     let lives = if extended { EXTENDED_EXPIRATION_SECONDS } else { seconds };
     tokens.issue(Claims {
         audiences: spec.audiences.iter().map(|audience| audience.as_str().into()).collect(),

@@ -13,7 +13,7 @@ use crate::represent::{self, IncludeObject, Presenter};
 use bytes::Bytes;
 use futures_util::future::{Either, select};
 use futures_util::stream;
-use pintle_cache::index::objects_from;
+use pintle_cache::index::objects_within;
 use pintle_cache::{Cursor, Event, Interest, Object, State, Variant};
 use pintle_codec::json;
 use pintle_kinds::resource::Resource;
@@ -22,6 +22,7 @@ use pintle_schema::{Map, Str, Value, canonicalize, value};
 use pintle_storage::Revision;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Bound;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -161,7 +162,7 @@ fn in_scope(target: &Target, object: &Object) -> bool {
 /// What a watch is about, as it is now.
 fn initial(target: &Target, selection: &Selection, state: &State) -> VecDeque<Arc<Object>> {
     let from = format!("{}{}", target.storage.prefix, scope(target));
-    objects_from(&state.objects, selection.indexed(state).as_ref(), &from)
+    objects_within(&state.objects, selection.indexed(state).as_ref(), (Bound::Included(&from), Bound::Unbounded))
         .take_while(|object| object.key.starts_with(&from))
         .filter(|object| in_scope(target, object) && selection.matches(object))
         .cloned()

@@ -13,6 +13,7 @@ mod field_manager;
 pub mod list;
 pub mod metadata;
 pub mod options;
+pub mod page;
 pub mod prepare;
 pub mod scale;
 pub mod selection;
@@ -24,8 +25,9 @@ pub use allocation::Allocators;
 pub use apply::Applying;
 pub use environment::Environment;
 pub use field_manager::track_posted;
-pub use list::{ListOptions, Page};
+pub use list::ListOptions;
 pub use options::{DeleteOptions, Requester, WriteOptions};
+pub use page::{Items, Page};
 pub use selection::Selection;
 pub use status::{Cause, Details, Result, Status};
 

@@ -1,15 +1,16 @@
 //! Lists: which revision a list shows, which objects, and how it goes on.
 //!
-//! Every list is served from a snapshot of the cache; a page copies pointers, never objects. The combinations of
+//! Every list is served from a snapshot of the cache; a page holds the snapshot or pointers, never copies of objects. The combinations of
 //! resourceVersion, resourceVersionMatch, limit and continue follow the table of the API concepts.
 
 use crate::status::{Result, Status};
-use crate::{Registry, Selection, Target};
-use pintle_cache::index::objects_from;
+use crate::{Items, Page, Registry, Selection, Target};
+use pintle_cache::index::objects_within;
 use pintle_cache::{Object, State};
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, base64, value};
 use pintle_storage::Revision;
+use std::ops::Bound;
 use std::sync::Arc;
 
 /// How old an answer may be.
@@ -26,16 +27,6 @@ pub struct ListOptions {
     pub resource_version_match: Option<Match>,
     pub limit: i64,
     pub continue_token: String,
-}
-
-/// A list's objects, and what its metadata says.
-pub struct Page {
-    pub items: Vec<Arc<Object>>,
-    pub revision: Revision,
-    /// "" at the end.
-    pub continue_token: String,
-    /// How many follow; unknown when a selector is in the way.
-    pub remaining: Option<i64>,
 }
 
 /// Where a list reads from.
@@ -82,13 +73,14 @@ impl Registry {
         // The index is of the newest state.
         let indexed = if start.newest || start.revision >= state.last { selection.indexed(&state) } else { None };
         let mut page =
-            Page { items: Vec::new(), revision: start.revision, continue_token: String::new(), remaining: None };
+            Page { items: Items::default(), revision: start.revision, continue_token: String::new(), remaining: None };
         let whole_names = !target.namespace.is_empty() || !target.resource.namespaced;
         if let Some(name) = selection.single_name().filter(|_| whole_names) {
             // A list by name is a look-up: it costs the same however many objects there are.
             let key = format!("{from}{name}");
             let found = objects.get(key.as_str()).filter(|object| selection.matches(object));
-            page.items.extend(found.filter(|_| after.as_ref().is_none_or(|after| key >= *after)).cloned());
+            let found = found.filter(|_| after.as_ref().is_none_or(|after| key >= *after));
+            page.items = Items::Picked(found.into_iter().cloned().collect());
             return Ok(page);
         }
         // In a whole collection, and in one that is being continued, nobody needs to count.
@@ -98,12 +90,14 @@ impl Registry {
             _ => None,
         };
         let mut rest = 0i64;
-        for object in objects_from(&objects, indexed.as_ref(), lower) {
-            if !object.key.starts_with(&from) {
-                break;
-            }
-            if limit > 0 && page.items.len() == limit {
-                if !selection.is_everything() {
+        let everything = selection.is_everything();
+        let (mut count, mut picked, mut last) = (0, Vec::new(), None::<&Arc<Object>>);
+        // All keys of a collection begin with its path, which ends in a slash: the next character bounds them.
+        let end = format!("{}0", from.trim_end_matches('/'));
+        let range = (Bound::Included(lower), Bound::Excluded(end.as_str()));
+        for object in objects_within(&objects, indexed.as_ref(), range) {
+            if limit > 0 && count == limit {
+                if !everything {
                     rest += i64::from(selection.matches(object));
                     if rest > 0 {
                         break;
@@ -115,13 +109,20 @@ impl Registry {
                     rest = rest.max(following.saturating_sub(options.limit));
                     break;
                 }
-            } else if selection.matches(object) {
-                page.items.push(object.clone());
+            } else if everything || selection.matches(object) {
+                (count, last) = (count + 1, Some(object));
+                if !everything {
+                    picked.push(object.clone());
+                }
             }
         }
+        page.items = match last {
+            Some(last) if everything => Items::stretch(&objects, lower, &last.key, count),
+            _ => Items::Picked(picked),
+        };
         if rest > 0 {
-            let last = page.items.last().and_then(|object| object.key.strip_prefix(from.as_str()));
-            page.remaining = selection.is_everything().then_some(rest);
+            let last = last.and_then(|object| object.key.strip_prefix(from.as_str()));
+            page.remaining = everything.then_some(rest);
             let following = page.remaining.map(|count| Following { collection: from.clone(), count });
             page.continue_token = encode_token(page.revision, last.unwrap_or(""), following.as_ref());
         }

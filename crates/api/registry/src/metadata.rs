@@ -104,7 +104,6 @@ pub fn same_origin(object: &Value, old: &Value) -> bool {
 pub fn carry_over(object: &mut Value, old: &Value) {
     copy(object, old, "creationTimestamp");
     copy(object, old, "generation");
-    copy(object, old, "selfLink");
     if text(object, "uid").is_empty() {
         copy(object, old, "uid");
     }

@@ -54,9 +54,21 @@ fn what_is_no_yaml_is_told_as_the_reference_tells_it() {
         ("a: !!int x\n", "yaml: cannot decode !!str `x` as a !!int"),
         ("a: .nan\n", "json: unsupported value: NaN"),
         ("{{b}: c}\n", r#"yaml: invalid map key: map[interface {}]interface {}{"b":interface {}(nil)}"#),
+        ("\tx: y", "yaml: found character that cannot start any token"),
+        ("a:\n \tb: 1\n", "yaml: line 2: found character that cannot start any token"),
         ("<<: 1\n", "yaml: map merge requires map or sequence of maps as the value"),
     ] {
         assert_eq!(parse(text), Err(wanted.to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn tabs_may_stand_between_brackets_and_after_words() {
+    for (text, wanted) in [
+        ("a: [1,\n\t2]\nb:\t{c:\n\td}\n", r#"{"a":[1,2],"b":{"c":"d"}}"#),
+        ("a: |\n  x\n  \ty\n", r#"{"a":"x\n\ty\n"}"#),
+    ] {
+        assert_eq!(parse(text).as_deref(), Ok(wanted), "{text}");
     }
 }
 

@@ -216,7 +216,7 @@ pub fn leaf(
             return true;
         }
         Check::Immutable => {
-            if old.is_some() {
+            if old.is_some_and(|old| !crate::same(value, old)) {
                 errors.immutable(path, value.clone());
                 errors.origin("immutable");
                 return true;

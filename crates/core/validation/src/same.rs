@@ -2,7 +2,8 @@
 
 use pintle_schema::Value;
 
-/// Whether two canonical values mean the same: an empty list or map is an absent one.
+/// Whether two canonical values mean the same: an empty list is an absent one. Empty maps that mean nothing are left out
+/// of canonical values, so one that is there is a struct that was given without fields.
 pub fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Map(a), Value::Map(b)) => {
@@ -15,8 +16,29 @@ pub fn same(a: &Value, b: &Value) -> bool {
             same_entries(a, b)
         }
         (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Null, Value::List(_) | Value::Map(_)) => b.is_zero(),
-        (Value::List(_) | Value::Map(_), Value::Null) => a.is_zero(),
+        (Value::Null, Value::List(_)) => b.is_zero(),
+        (Value::List(_), Value::Null) => a.is_zero(),
+        (a, b) => a == b,
+    }
+}
+
+/// Whether an update left a value as it was. Stricter than `same`: a struct without fields is another than none.
+pub fn untouched(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Map(a), Value::Map(b)) => {
+            let (a, b) = (a.entries(), b.entries());
+            let twin = |at: usize, key: &str| {
+                let beside = b.get(at).filter(|(other, _)| other == key);
+                beside.or_else(|| b.iter().find(|(other, _)| other == key)).map_or(&Value::Null, |(_, value)| value)
+            };
+            // Canonical values have their keys in one order, so the search is for those left out alone.
+            let is_new = |key: &str| !a.iter().any(|(other, _)| other == key);
+            a.iter().enumerate().all(|(at, (key, value))| untouched(value, twin(at, key)))
+                && b.iter().all(|(key, value)| !is_new(key) || untouched(&Value::Null, value))
+        }
+        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| untouched(a, b)),
+        (Value::Null, Value::List(_)) => b.is_zero(),
+        (Value::List(_), Value::Null) => a.is_zero(),
         (a, b) => a == b,
     }
 }
@@ -38,15 +60,24 @@ fn same_entries(a: &[Entry], b: &[Entry]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::same;
+    use super::{same, untouched};
     use pintle_schema::value;
 
     #[test]
     fn what_is_empty_is_absent() {
         assert!(same(&value!({"a": 1, "b": []}), &value!({"a": 1})));
-        assert!(same(&value!({"a": 1, "b": {}}), &value!({"b": null, "a": 1})));
+        assert!(same(&value!({"a": 1, "b": null}), &value!({"a": 1})));
+        assert!(!same(&value!({"a": 1, "b": {}}), &value!({"b": null, "a": 1})));
         assert!(!same(&value!({"a": 1, "b": [1]}), &value!({"a": 1})));
         assert!(!same(&value!({"a": {"b": 1}}), &value!({"a": {"b": 2}})));
         assert!(!same(&value!([1, 2]), &value!([2, 1])));
+    }
+
+    #[test]
+    fn an_empty_struct_is_there() {
+        assert!(untouched(&value!({"a": 1, "b": []}), &value!({"a": 1})));
+        assert!(untouched(&value!({"a": {"b": 1, "c": 2}}), &value!({"a": {"c": 2, "b": 1}})));
+        assert!(!untouched(&value!({"a": 1, "b": {}}), &value!({"a": 1})));
+        assert!(!untouched(&value!({"a": 1}), &value!({"a": 1, "b": {"c": {}}})));
     }
 }

@@ -75,13 +75,12 @@ impl Index {
     }
 }
 
-/// The objects from a key on, in the order of their keys: only those with the given keys, or all.
-pub fn objects_from<'a>(
+/// The objects within a range, in the order of their keys: only those with the given keys, or all.
+pub fn objects_within<'a>(
     objects: &'a Objects,
     keys: Option<&'a Keys>,
-    from: &'a str,
+    range: (Bound<&'a str>, Bound<&'a str>),
 ) -> impl Iterator<Item = &'a Arc<Object>> {
-    let range = (Bound::Included(from), Bound::Unbounded);
     let named = keys.map(|keys| keys.range::<_, str>(range).filter_map(|key| objects.get(key)));
     let all = keys.is_none().then(|| objects.range::<_, str>(range).map(|(_, object)| object));
     named.into_iter().flatten().chain(all.into_iter().flatten())

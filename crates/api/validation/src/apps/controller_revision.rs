@@ -11,3 +11,10 @@ pub fn data(data: At<'_, RawExtension>, cx: &mut Cx<'_>) {
         _ => cx.errors.required(data.path, "data must be a valid JSON object"),
     }
 }
+
+/// What is kept stays as it is, to the last field without a value.
+pub fn data_is_fixed(data: At<'_, RawExtension>, cx: &mut Cx<'_>) {
+    if data.old.is_some_and(|old| old.value() != data.new.value()) {
+        cx.errors.immutable(data.path, data.new.value().clone());
+    }
+}

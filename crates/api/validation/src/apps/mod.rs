@@ -31,6 +31,7 @@ static KINDS: &[KindRules] = &[
 
 static RULES: &[Hand] = &[
     at_field!(ControllerRevision::DATA, controller_revision::data, ON_CREATE),
+    at_field!(ControllerRevision::DATA, controller_revision::data_is_fixed, ALWAYS | ON_UPDATE),
     at_field!(DaemonSetSpec::SELECTOR, daemon_set::selector, AFTER),
     at_field!(DaemonSetSpec::TEMPLATE, daemon_set::labels_match, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(DaemonSetSpec::TEMPLATE, daemon_set::pods, AFTER),

@@ -1,15 +1,16 @@
 //! Rules of StatefulSet.
 
 use super::workload;
-use crate::shared::at_most;
+use crate::shared::{at_most, items, text_in};
 use crate::shown::in_full;
+use pintle_schema::{Value, names};
 use pintle_types::apps::v1::{
     PodManagementPolicyType, RollingUpdateStatefulSetStrategy, StatefulSet,
     StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec, StatefulSetStatus, StatefulSetUpdateStrategy,
 };
-use pintle_types::core::v1::PodTemplateSpec;
+use pintle_types::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec, Volume};
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
-use pintle_validation::{At, Cx, metadata as general, same_at};
+use pintle_validation::{At, Cx, ErrorKind, metadata as general, same_at};
 
 /// It selects by something that can be selected by.
 pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut Cx<'_>) {
@@ -24,12 +25,53 @@ pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
 
 /// Its pods run until it removes them. What they are labeled with is judged once more, with the template's own path.
 pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+    claims_are_volumes(template, cx);
     let metadata = template.new.field(PodTemplateSpec::METADATA);
     let labels = template.path.to(ObjectMeta::LABELS).to_string();
     general::validate_labels(Some(metadata.field(ObjectMeta::LABELS).value()), &labels, &mut cx.errors);
     let annotations = template.path.to(ObjectMeta::ANNOTATIONS).to_string();
     general::validate_annotations(Some(metadata.field(ObjectMeta::ANNOTATIONS).value()), &annotations, &mut cx.errors);
     workload::pods_run_on(template, "StatefulSet", cx);
+}
+
+/// Each claim that is made for a pod is a volume of its own, before those of the template and in place of any that has
+/// its name. What was found in the template's volumes is put straight for that.
+fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+    let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
+    let claims = spec.field(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES);
+    let claimed: Vec<&str> = claims
+        .iter()
+        .map(|claim| claim.field(PersistentVolumeClaim::METADATA).field(ObjectMeta::NAME).as_str())
+        .collect();
+    if claimed.is_empty() {
+        return;
+    }
+    let volumes = items(template.new.field(PodTemplateSpec::SPEC).field(PodSpec::VOLUMES));
+    let is_claimed = |at: usize| claimed.contains(&text_in(volumes, at, Volume::NAME));
+    let pod = template.path.to(PodTemplateSpec::SPEC);
+    let prefix = format!("{}[", pod.to(PodSpec::VOLUMES));
+    for error in &mut cx.errors.0 {
+        let Some((index, rest)) = error.field.strip_prefix(&prefix).and_then(|rest| rest.split_once(']')) else {
+            continue;
+        };
+        let Ok(index) = index.parse::<usize>() else { continue };
+        let place = claimed.len() + (0..index).filter(|before| !is_claimed(*before)).count();
+        let field = if is_claimed(index) { String::new() } else { format!("{prefix}{place}]{rest}") };
+        error.field = field;
+    }
+    let mounts = pod.to_string();
+    cx.errors.0.retain(|error| {
+        let is_mount = error.kind == ErrorKind::NotFound && error.field.starts_with(&mounts);
+        let found = error.value.as_ref().and_then(Value::as_str).is_some_and(|name| claimed.contains(&name));
+        !error.field.is_empty() && !(is_mount && found)
+    });
+    for (at, name) in claimed.iter().enumerate() {
+        let path = format!("{prefix}{at}].{}", Volume::NAME.name());
+        match *name {
+            "" => cx.errors.required(path, ""),
+            name => cx.errors.invalid_each(path, &Value::from(name), names::dns1123_label(name)),
+        }
+    }
 }
 
 /// How pods are started is one of two ways.
@@ -61,7 +103,7 @@ pub fn strategy(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut Cx<'_>) {
 /// Pods cannot be replaced while none may be missing.
 pub fn rolling_update(update: At<'_, RollingUpdateStatefulSetStrategy>, cx: &mut Cx<'_>) {
     let unavailable = update.new.field(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
-    if unavailable.is_set() && workload::is_none(unavailable) {
+    if cx.enabled("MaxUnavailableStatefulSet") && unavailable.is_set() && workload::is_none(unavailable) {
         let path = update.path.to(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
         cx.errors.invalid(path, unavailable.value().clone(), "cannot be 0");
     }

@@ -18,6 +18,14 @@ const SOURCES: [(&str, &str); 5] = [
     ("External", MetricSpec::EXTERNAL.name()),
     ("ContainerResource", MetricSpec::CONTAINER_RESOURCE.name()),
 ];
+/// The sources in the order in which they are judged.
+const JUDGED: [&str; 5] = [
+    MetricSpec::OBJECT.name(),
+    MetricSpec::EXTERNAL.name(),
+    MetricSpec::PODS.name(),
+    MetricSpec::RESOURCE.name(),
+    MetricSpec::CONTAINER_RESOURCE.name(),
+];
 const TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
 
 /// A metric comes from a source that is known.
@@ -41,6 +49,11 @@ pub fn one_source(metric: At<'_, MetricSpec>, cx: &mut Cx<'_>) {
     } else if !is_set(expected) {
         let detail = "must populate information for the given metric source";
         cx.errors.required(metric.path.child(expected), detail);
+    }
+    // Of several sources the first alone is judged.
+    for later in JUDGED.into_iter().filter(|field| is_set(field)).skip(1) {
+        let within = format!("{}.", metric.path.child(later));
+        cx.errors.0.retain(|error| !error.field.starts_with(&within));
     }
     if SOURCES.iter().filter(|(_, field)| is_set(field)).count() != 1 {
         for (_, field) in SOURCES.iter().filter(|(_, field)| *field != expected && is_set(field)) {
@@ -140,13 +153,13 @@ pub fn container_resource_name(name: At<'_, ResourceName>, cx: &mut Cx<'_>) {
     if text.is_empty() {
         return;
     }
-    invalid_each(text, names::label_key(text), name.path, cx);
+    let is_name = invalid_each(text, names::label_key(text), name.path, cx);
     let is_huge_page = text.starts_with("hugepages-");
     let standard = ["cpu", "memory", "ephemeral-storage"];
     match text.split_once('/') {
         None if is_huge_page || standard.contains(&text) => {}
         None => {
-            if !STANDARD.contains(&text) && !text.starts_with("requests.hugepages-") {
+            if is_name && !STANDARD.contains(&text) && !text.starts_with("requests.hugepages-") {
                 cx.errors.invalid(name.path, text, "must be a standard resource type or fully qualified");
             }
             cx.errors.invalid(name.path, text, "must be a standard resource for containers");

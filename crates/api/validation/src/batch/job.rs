@@ -15,6 +15,18 @@ const LEGACY_NAME: &str = "job-name";
 const UID: &str = "batch.kubernetes.io/controller-uid";
 const NAME: &str = "batch.kubernetes.io/job-name";
 
+/// A job without labels gets those of its template when it is read again: what is wrong with generated ones is told of
+/// the template alone.
+pub fn labels_of_its_own(job: At<'_, Job>, cx: &mut Cx<'_>) {
+    let labels = labels_of(job.new);
+    let mut keys = labels.as_map().into_iter().flat_map(|map| map.keys());
+    if job.new.field(Job::METADATA).field(ObjectMeta::LABELS).value() == labels
+        && keys.all(|key| [LEGACY_UID, LEGACY_NAME, UID, NAME].contains(&&**key))
+    {
+        cx.errors.0.retain(|error| error.field != "metadata.labels");
+    }
+}
+
 /// Unless the client says otherwise, a job's pods carry its identity, and it selects by that.
 pub fn generated_selector(job: At<'_, Job>, cx: &mut Cx<'_>) {
     let spec = job.new.field(Job::SPEC);
@@ -160,7 +172,7 @@ fn what_is_open(old: View<'_, Job>, cx: &Cx<'_>) -> (bool, bool) {
     let idle = status.field(JobStatus::ACTIVE).get() == 0
         && (never_started || super::job_status::is_true(old, "Suspended"));
     let scheduling = suspended
-        && (never_started || cx.enabled("MutableSchedulingDirectivesForSuspendedJobs") && idle);
+        && if cx.enabled("MutableSchedulingDirectivesForSuspendedJobs") { idle } else { never_started };
     (scheduling, suspended && idle && cx.enabled("MutablePodResourcesForSuspendedJobs"))
 }
 

@@ -20,7 +20,13 @@ pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 
 static KINDS: &[KindRules] = &[
     KindRules {
-        create: &[Step::Metadata, step!(Job, job::generated_selector), Step::Rules, step!(Job, job::names_of_pods)],
+        create: &[
+            Step::Metadata,
+            step!(Job, job::labels_of_its_own),
+            step!(Job, job::generated_selector),
+            Step::Rules,
+            step!(Job, job::names_of_pods),
+        ],
         // The reference judges the spec once as a new job's and once more as a changed one's: each cause stands twice.
         update: &[
             Step::Metadata,
@@ -35,6 +41,8 @@ static KINDS: &[KindRules] = &[
     },
     KindRules {
         create: &[Step::Metadata, Step::Rules, step!(CronJob, cron_job::name_leaves_room)],
+        // The reference judges nothing of a status.
+        parts: &[("status", &[])],
         ..KindRules::of(CronJob::schema)
     },
 ];

@@ -2,7 +2,7 @@
 
 use pintle_schema::{Map, View, names};
 use pintle_types::storage::v1::{VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec, VolumeError};
-use pintle_validation::{At, Cx, same_at};
+use pintle_validation::{At, Cx, untouched};
 use std::collections::BTreeMap;
 
 /// What the metadata of an attachment may come to, in bytes.
@@ -33,7 +33,9 @@ pub fn volume_name(attachment: At<'_, VolumeAttachment>, cx: &mut Cx<'_>) {
                 let path = source.path.to(VolumeAttachmentSource::INLINE_VOLUME_SPEC);
                 crate::core::volume::take_back(&path, cx);
             }
-            if let Some(name) = name.some().filter(|_| !source.unchanged()) {
+            if let Some(name) =
+                name.some().filter(|_| !source.old.is_some_and(|old| untouched(source.new.value(), old.value())))
+            {
                 let path = source.path.to(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME);
                 cx.errors.invalid_each(path, name.value(), names::dns1123_subdomain(name.as_str()));
             }
@@ -63,10 +65,10 @@ pub fn failure(error: At<'_, VolumeError>, cx: &mut Cx<'_>) {
 
 /// An attachment stays what it is.
 pub fn keeps_spec(attachment: At<'_, VolumeAttachment>, cx: &mut Cx<'_>) {
-    let spec = VolumeAttachment::SPEC.name();
-    if attachment.old.is_some_and(|old| !same_at(attachment.new.value(), old.value(), spec)) {
-        let shown = attachment.new.field(VolumeAttachment::SPEC).value().clone();
-        cx.errors.immutable(attachment.path.child(spec), shown);
-        cx.errors.origin("immutable");
-    }
+    attachment.field(VolumeAttachment::SPEC, |spec| {
+        if spec.old.is_some_and(|old| !untouched(spec.new.value(), old.value())) {
+            cx.errors.immutable(spec.path, spec.new.value().clone());
+            cx.errors.origin("immutable");
+        }
+    });
 }

@@ -1,9 +1,9 @@
 //! Rules of StorageClass and VolumeAttributesClass: parameters, topologies, and what cannot change.
 
-use pintle_schema::Map;
-use pintle_types::core::v1::{PersistentVolumeReclaimPolicy, TopologySelectorTerm};
+use pintle_schema::{Map, View};
+use pintle_types::core::v1::{PersistentVolumeReclaimPolicy, TopologySelectorLabelRequirement, TopologySelectorTerm};
 use pintle_types::storage::v1::{StorageClass, VolumeAttributesClass};
-use pintle_validation::{At, Cx, same, same_at};
+use pintle_validation::{At, Cx, same_at};
 use std::collections::BTreeMap;
 
 const MAX_PARAMETERS: usize = 512;
@@ -45,33 +45,30 @@ pub fn reclaim_policy(policy: At<'_, Option<PersistentVolumeReclaimPolicy>>, cx:
     }
 }
 
-/// No topology stands there twice.
+/// No topology stands there twice. The reference compares with places not filled yet as well, so an empty one is
+/// always one too many.
 pub fn distinct_topologies(terms: At<'_, Vec<TopologySelectorTerm>>, cx: &mut Cx<'_>) {
-    let list = crate::shared::items(terms.new);
-    for (index, term) in list.iter().enumerate() {
-        if list.iter().take(index).any(|earlier| is_one_topology(earlier, term)) {
-            let path = terms.path.index(index);
+    let told: Vec<BTreeMap<&str, Vec<&str>>> = terms.new.iter().map(topology).collect();
+    for (index, term) in told.iter().enumerate() {
+        let unfilled = if term.is_empty() { told.len() - index } else { 0 };
+        let earlier = told.iter().take(index).filter(|earlier| *earlier == term).count();
+        let path = terms.path.index(index);
+        for _ in 0..earlier + unfilled {
             cx.errors.duplicate(path.to(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS), "");
         }
     }
 }
 
-/// Whether two terms choose the same, in whatever order they say it.
-fn is_one_topology(a: &pintle_schema::Value, b: &pintle_schema::Value) -> bool {
-    use pintle_types::core::v1::TopologySelectorLabelRequirement as Requirement;
-    let told = |term: &pintle_schema::Value| {
-        let requirements = term.get(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS.name());
-        let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for requirement in requirements.and_then(|list| list.as_list()).unwrap_or_default() {
-            let values = requirement.get(Requirement::VALUES.name()).and_then(|values| values.as_list());
-            let mut values: Vec<String> =
-                values.unwrap_or_default().iter().filter_map(|value| value.as_str()).map(str::to_owned).collect();
-            values.sort_unstable();
-            told.insert(requirement.str_at(&[Requirement::KEY.name()]).to_owned(), values);
-        }
-        told
-    };
-    same(a, b) || told(a) == told(b)
+/// The values of each key, in an order of their own.
+fn topology(term: View<'_, TopologySelectorTerm>) -> BTreeMap<&str, Vec<&str>> {
+    let requirements = term.field(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS).iter();
+    let told = requirements.map(|requirement| {
+        let values = requirement.field(TopologySelectorLabelRequirement::VALUES).iter();
+        let mut values: Vec<&str> = values.map(View::as_str).collect();
+        values.sort_unstable();
+        (requirement.field(TopologySelectorLabelRequirement::KEY).as_str(), values)
+    });
+    told.collect()
 }
 
 /// A class of storage stays what it is.

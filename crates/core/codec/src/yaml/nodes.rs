@@ -51,6 +51,7 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
     let mut nodes: Vec<Node> = Vec::new();
     let mut anchors: HashMap<usize, NodeId> = HashMap::new();
     let mut open: Vec<NodeId> = Vec::new();
+    let mut tabs = Tabs::of(text);
     for event in Parser::new_from_str(text) {
         let (event, span) = event.map_err(|error| failure(&error, text))?;
         let line = span.start.line();
@@ -59,6 +60,7 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
             Event::StreamEnd => return Ok(None),
             Event::SequenceEnd | Event::MappingEnd => {
                 open.pop();
+                tabs.leave();
                 continue;
             }
             Event::Alias(anchor) => match anchors.get(&anchor) {
@@ -76,6 +78,7 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
         };
         let id = nodes.len();
         let opens = matches!(kind, Kind::Sequence(_) | Kind::Mapping(_));
+        tabs.check(line.saturating_sub(1), span.start.col(), opens)?;
         nodes.push(Node { kind, line });
         if anchor != 0 {
             anchors.insert(anchor, id);
@@ -115,7 +118,49 @@ fn failure(found: &ScanError, text: &str) -> DecodeError {
     let problem = if problem == "expected ',' or ']'" { "did not find expected ',' or ']'" } else { problem };
     match line.saturating_sub(1) {
         0 => error(problem),
-        line => error(&format!("line {}: {problem}", line + usize::from(!by_parser))),
+        line if by_parser => error(&format!("line {line}: {problem}")),
+        line => at_line(line, problem),
+    }
+}
+
+/// What the reference's scanner says of a line, counted from zero.
+fn at_line(line: usize, problem: &str) -> DecodeError {
+    if line == 0 { error(problem) } else { error(&format!("line {}: {problem}", line + 1)) }
+}
+
+/// Finds tabs in the indentation of what begins a line, which the reference allows between brackets alone.
+struct Tabs<'t> {
+    /// None, where the text has no tab at all.
+    lines: Vec<&'t str>,
+    /// How many collections are open from the first bracket on.
+    brackets: usize,
+}
+
+impl<'t> Tabs<'t> {
+    fn of(text: &'t str) -> Self {
+        let lines = if text.contains('\t') { text.split('\n').collect() } else { Vec::new() };
+        Tabs { lines, brackets: 0 }
+    }
+
+    /// A node that begins at a place, counted from zero.
+    fn check(&mut self, line: usize, column: usize, opens: bool) -> Result<(), DecodeError> {
+        let Some(text) = self.lines.get(line) else { return Ok(()) };
+        let indent = text.chars().take(column);
+        if self.brackets == 0
+            && indent.clone().all(|char| matches!(char, ' ' | '\t'))
+            && indent.clone().any(|char| char == '\t')
+        {
+            return Err(at_line(line, "found character that cannot start any token"));
+        }
+        let is_bracket = text.chars().nth(column).is_some_and(|first| matches!(first, '[' | '{'));
+        if opens && (self.brackets > 0 || is_bracket) {
+            self.brackets += 1;
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.brackets = self.brackets.saturating_sub(1);
     }
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::{image, index};
 use pintle_schema::value;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 const PREFIX: &str = "/registry/things/";
 
@@ -95,7 +96,11 @@ fn the_index_finds_what_a_scan_finds() {
         let mut random = Random(seed);
         let mut subject = Subject::new(Bounds { checkpoint_events: 7, ..Bounds::default() });
         (0..random.below(30)).for_each(|_| subject.step(&mut random));
-        assert_eq!(subject.writer.state.keys_with(0, "node1"), None, "what is being read at the start is not indexed yet");
+        assert_eq!(
+            subject.writer.state.keys_with(0, "node1"),
+            None,
+            "what is being read at the start is not indexed yet"
+        );
         subject.writer.set_base(Revision(1));
         subject.writer.publish();
         let mut states = vec![subject.cache.state()];
@@ -108,8 +113,10 @@ fn the_index_finds_what_a_scan_finds() {
             for value in ["node0", "node1", "node2", "node", "", "node3"] {
                 let scanned: Vec<_> = state.objects.values().filter(|object| object.field(0) == value).collect();
                 let keys = state.keys_with(0, value).expect("indexed");
-                for from in ["", PREFIX, "/registry/things/ns1/", "/registry/things/ns1/n5\0", "/registry/things/ns9/"] {
-                    let found = index::objects_from(&state.objects, Some(&keys), from);
+                for from in ["", PREFIX, "/registry/things/ns1/", "/registry/things/ns1/n5\0", "/registry/things/ns9/"]
+                {
+                    let found =
+                        index::objects_within(&state.objects, Some(&keys), (Bound::Included(from), Bound::Unbounded));
                     let rest = scanned.iter().filter(|object| *object.key >= *from);
                     assert!(found.map(|object| object.id).eq(rest.map(|object| object.id)), "seed {seed}, {value:?}");
                 }

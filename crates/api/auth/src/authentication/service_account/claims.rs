@@ -156,7 +156,8 @@ mod tests {
     fn forms_of_claims() {
         assert_eq!(parse(r#"{"aud":"a"}"#).map(|claims| claims.audiences), Some(vec!["a".into()]));
         assert_eq!(parse(r#"{"exp":1.5e9}"#).map(|claims| claims.expires), Some(Some(1_500_000_000)));
-        for wrong in ["[]", r#"{"exp":"1"}"#, r#"{"aud":[1]}"#, r#"{"iss":1}"#, r#"{"kubernetes.io":{"pod":{"name":1}}}"#]
+        for wrong in
+            ["[]", r#"{"exp":"1"}"#, r#"{"aud":[1]}"#, r#"{"iss":1}"#, r#"{"kubernetes.io":{"pod":{"name":1}}}"#]
         {
             assert_eq!(parse(wrong), None, "{wrong}");
         }

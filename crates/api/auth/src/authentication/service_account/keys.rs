@@ -297,8 +297,7 @@ mod tests {
             let after_version = contents.strip_prefix(&[INTEGER, 1, 0]).expect("version 0");
             let (_, rest) = expect(after_version, SEQUENCE).expect("an identifier");
             let (sec1, _) = expect(rest, OCTET_STRING).expect("a key");
-            let forms =
-                [made.serialize_pem(), made.public_key_pem(), cert.pem(), pem("EC PRIVATE KEY", sec1)].concat();
+            let forms = [made.serialize_pem(), made.public_key_pem(), cert.pem(), pem("EC PRIVATE KEY", sec1)].concat();
             let keys = VerifyingKey::all_from_pem(forms.as_bytes()).expect("keys");
             assert_eq!(keys.len(), 4);
             let signing = SigningKey::from_pem(made.serialize_pem().as_bytes()).expect("a key");

@@ -131,9 +131,8 @@ impl ServiceAccountTokens {
         now: SystemTime,
     ) -> Result<Option<Known>, String> {
         let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else { return Ok(None) };
-        let verified = self.candidates(&token.key_id).any(|key| {
-            key.verifies(&token.algorithm, token.signed, &token.signature)
-        });
+        let verified =
+            self.candidates(&token.key_id).any(|key| key.verifies(&token.algorithm, token.signed, &token.signature));
         if !verified {
             return Err("go-jose/go-jose: error in cryptographic primitive".to_owned());
         }

@@ -97,10 +97,7 @@ fn claims_that_do_not_hold_are_refused() {
         (Claims { secret: Some(object("t")), ..claims() }, ""),
         (Claims { secret: Some(object("d")), ..claims() }, invalidated),
         (Claims { pod: Some(object("x")), ..claims() }, invalidated),
-        (
-            Claims { pod: other("u", "p"), ..claims() },
-            "pod UID (p) does not match service account pod ref claim (u)",
-        ),
+        (Claims { pod: other("u", "p"), ..claims() }, "pod UID (p) does not match service account pod ref claim (u)"),
         (Claims { node: Some(object("m")), ..claims() }, ""),
         (Claims { node: Some(object("x")), ..claims() }, invalidated),
         (
@@ -112,10 +109,13 @@ fn claims_that_do_not_hold_are_refused() {
     let tokens = tokens();
     for (claims, error) in rows {
         let outcome = authenticate(&tokens, &tokens.issue(claims.clone()).expect("signed"));
-        assert_eq!(outcome.map(|known| known.is_some()).map_err(|error| error.to_string()), match error {
-            "" => Ok(true),
-            error => Err(error.to_owned()),
-        });
+        assert_eq!(
+            outcome.map(|known| known.is_some()).map_err(|error| error.to_string()),
+            match error {
+                "" => Ok(true),
+                error => Err(error.to_owned()),
+            }
+        );
     }
 }
 

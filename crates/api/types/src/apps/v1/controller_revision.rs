@@ -19,7 +19,7 @@ pub struct ControllerRevision {
     pub metadata: ObjectMeta,
     /// The saved state in a form only the owning controller understands; it cannot be changed after
     /// creation.
-    #[k8s(proto = 2, immutable)]
+    #[k8s(proto = 2)]
     pub data: RawExtension,
     /// Number that orders the snapshots of one owner; higher is newer.
     #[k8s(proto = 3, always, minimum = 0)]

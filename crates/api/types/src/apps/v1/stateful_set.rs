@@ -69,8 +69,7 @@ pub struct RollingUpdateStatefulSetStrategy {
         proto = 2,
         optional,
         gate = "MaxUnavailableStatefulSet",
-        format = "int-or-percent",
-        format = "at-most-100-percent"
+        if_enabled(MaxUnavailableStatefulSet)(format = "int-or-percent", format = "at-most-100-percent")
     )]
     pub max_unavailable: Option<IntOrString>,
 }

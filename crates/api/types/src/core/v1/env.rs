@@ -10,7 +10,13 @@ use super::LocalObjectReference;
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct EnvVar {
     /// Name of the variable; any printable ASCII characters except `=`.
-    #[k8s(proto = 1, always, required, if_enabled(RelaxedEnvironmentVariableValidation)(format = "relaxed-env-var-name"), if_disabled(RelaxedEnvironmentVariableValidation)(format = "env-var-name"))]
+    #[k8s(
+        proto = 1,
+        always,
+        required,
+        if_enabled(RelaxedEnvironmentVariableValidation)(format = "relaxed-env-var-name"),
+        if_disabled(RelaxedEnvironmentVariableValidation)(format = "env-var-name")
+    )]
     pub name: String,
     /// Literal value, in which $(NAME) is replaced by earlier variables and $$ yields a single $.
     /// Absent means an empty string.
@@ -124,7 +130,12 @@ pub struct SecretKeySelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct EnvFromSource {
     /// Text put in front of each key to form the variable name; absent means none.
-    #[k8s(proto = 1, optional, if_enabled(RelaxedEnvironmentVariableValidation)(format = "relaxed-env-var-name"), if_disabled(RelaxedEnvironmentVariableValidation)(format = "env-var-name"))]
+    #[k8s(
+        proto = 1,
+        optional,
+        if_enabled(RelaxedEnvironmentVariableValidation)(format = "relaxed-env-var-name"),
+        if_disabled(RelaxedEnvironmentVariableValidation)(format = "env-var-name")
+    )]
     pub prefix: String,
     /// Imports the entries of this ConfigMap.
     #[k8s(proto = 2, optional)]

@@ -354,7 +354,13 @@ pub struct PodSchedulingGroup {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct HostAlias {
     /// IP address of the line.
-    #[k8s(proto = 1, published = required, always, if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"), if_disabled(StrictIPCIDRValidation)(format = "legacy-ip"))]
+    #[k8s(
+        proto = 1,
+        published = required,
+        always,
+        if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"),
+        if_disabled(StrictIPCIDRValidation)(format = "legacy-ip")
+    )]
     pub ip: String,
     /// Names that resolve to the address.
     #[k8s(proto = 2, list_type = atomic, each_val(format = "dns1123-subdomain"))]
@@ -366,7 +372,12 @@ pub struct HostAlias {
 pub struct PodDNSConfig {
     /// IP addresses of name servers, appended to the ones from the policy without repeats. At most
     /// 3.
-    #[k8s(proto = 1, optional, list_type = atomic, each_val(if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"), if_disabled(StrictIPCIDRValidation)(format = "legacy-ip")))]
+    #[k8s(
+        proto = 1,
+        optional,
+        list_type = atomic,
+        each_val(if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"), if_disabled(StrictIPCIDRValidation)(format = "legacy-ip"))
+    )]
     pub nameservers: Vec<String>,
     /// Search domains, appended to the ones from the policy without repeats.
     #[k8s(proto = 2, optional, list_type = atomic)]

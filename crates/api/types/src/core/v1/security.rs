@@ -52,7 +52,19 @@ string_type! {
 
 /// Security settings for all containers of a pod; most can be overridden per container.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("fsGroup", "runAsUser", "runAsGroup", "supplementalGroups", "sysctls", "fsGroupChangePolicy", "seccompProfile", "windowsOptions", "appArmorProfile"))]
+#[k8s(
+    judged_first(
+        "fsGroup",
+        "runAsUser",
+        "runAsGroup",
+        "supplementalGroups",
+        "sysctls",
+        "fsGroupChangePolicy",
+        "seccompProfile",
+        "windowsOptions",
+        "appArmorProfile"
+    )
+)]
 pub struct PodSecurityContext {
     /// SELinux label for the containers; absent lets the runtime choose one per container. Not for
     /// Windows.
@@ -97,7 +109,13 @@ pub struct PodSecurityContext {
     pub app_armor_profile: Option<AppArmorProfile>,
     /// How SELinux labels reach volumes: "Recursive" or "MountOption" (the default where the node
     /// supports it). Not for Windows.
-    #[k8s(proto = 13, optional, if_enabled(SELinuxMount)(enum), if_disabled(SELinuxMount)(enum("Recursive")), gate = "SELinuxChangePolicy")]
+    #[k8s(
+        proto = 13,
+        optional,
+        if_enabled(SELinuxMount)(enum),
+        if_disabled(SELinuxMount)(enum("Recursive")),
+        gate = "SELinuxChangePolicy"
+    )]
     pub se_linux_change_policy: Option<PodSELinuxChangePolicy>,
 }
 

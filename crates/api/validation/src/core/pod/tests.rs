@@ -93,7 +93,8 @@ fn requests_stay_within_limits() {
         judge(&with("resources", resources), None, ""),
         [
             "spec.containers[0].resources.requests: Invalid value: \"2\": must be equal to b/c limit of 1",
-            "spec.containers[0].resources.requests: Invalid value: \"1500m\": must be less than or equal to cpu limit of 1",
+            "spec.containers[0].resources.requests: Invalid value: \"1500m\": \
+             must be less than or equal to cpu limit of 1",
         ]
     );
 }
@@ -118,4 +119,28 @@ fn a_resize_changes_cpu_and_memory_alone() {
 #[test]
 fn every_plan_of_a_pod_is_sound() {
     assert!(rulebook().plan(Pod::schema()).problems.is_empty());
+}
+
+#[test]
+fn what_does_nothing_is_warned_of() {
+    let mut object = pod();
+    object.set_at(&["metadata", "name"], "a.b");
+    object.set_at(&["spec", "volumes"], value!([{"name": "v", "gitRepo": {"repository": "r"}}]));
+    object.set_at(&["spec", "topologySpreadConstraints"], value!([{"maxSkew": 1, "topologyKey": "z"}]));
+    let told = |is_new: bool| {
+        let mut warnings = Vec::new();
+        let written = crate::warnings::Written { object: &object, is_new, subresource: "" };
+        crate::warnings::warn(Pod::schema(), &written, &mut warnings);
+        warnings
+    };
+    assert_eq!(
+        told(true),
+        [
+            "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; \
+             a DNS label is recommended: [must not contain dots]",
+            "spec.topologySpreadConstraints[0].labelSelector: a null labelSelector results in matching no pod",
+            "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
+        ]
+    );
+    assert_eq!(told(false), Vec::<String>::new());
 }

@@ -1,6 +1,5 @@
-//! What clients are warned of when they write pods, and templates of pods: fields that do nothing, or not what was meant.
-//!
-//! Warnings never refuse; texts are the reference's.
+//! What clients are warned of when they write pods, and templates of pods: fields that do nothing, or not what was
+//! meant. Warnings never refuse; texts are the reference's.
 
 use super::text;
 use crate::warnings::{Written, address};
@@ -217,9 +216,10 @@ fn overlaps(volume: View<'_, Volume>, warnings: &mut Vec<String>) {
             [a, b] => b.strip_prefix(a).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
             _ => false,
         };
-        let found: Vec<String> = (paths.windows(2).filter(|pair| below(pair)))
+        let mut found: Vec<String> = (paths.windows(2).filter(|pair| below(pair)))
             .map(|pair| format!("{:?} with {:?}", pair.get(1).unwrap_or(&""), pair.first().unwrap_or(&"")))
             .collect();
+        found.dedup();
         if !found.is_empty() {
             let of = source.str_at(&[named]);
             let found = found.join(", ");

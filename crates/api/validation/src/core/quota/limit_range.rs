@@ -2,7 +2,7 @@
 
 use super::{entries, resource_name, resource_of_container};
 use crate::core::pod::resources;
-use crate::core::volume::persistent::quantity;
+use crate::core::volume::persistent::{quantity, units};
 use pintle_schema::{Quantity, Value, names};
 use pintle_types::core::v1::{LimitRangeItem, LimitType, ResourceName};
 use pintle_validation::{At, Cx, FieldPath};
@@ -159,8 +159,12 @@ impl Limits<'_> {
             self.invalid(field, ratio, format!("ratio {ratio} is less than 1"), cx);
         }
         let (Some(min), Some(max)) = (&self.min, &self.max) else { return };
-        let apart = max.to_f64() / min.to_f64();
-        if ratio.to_f64() > apart {
+        // Thousandths are counted where 64 bits hold them.
+        let all = [ratio, max, min];
+        let is_fine = all.iter().all(|amount| units(amount, 0) < i64::MAX / 1000);
+        let [ratio_now, max, min] = all.map(|amount| units(amount, if is_fine { -3 } else { 0 }) as f64);
+        let apart = max / min;
+        if ratio_now / if is_fine { 1000.0 } else { 1.0 } > apart {
             self.invalid(field, ratio, format!("ratio {ratio} is greater than max/min = {apart:.6}"), cx);
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{entries, is_of_quota, resource_name};
 use crate::core::pod::resources;
-use crate::core::volume::persistent::quantity;
+use crate::core::volume::persistent::{quantity, units};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
     ResourceList, ResourceQuota, ResourceQuotaSpec, ScopeSelector, ScopedResourceSelectorRequirement,
@@ -10,6 +10,9 @@ use pintle_types::core::v1::{
 use pintle_validation::{At, Cx};
 
 type Spec = ResourceQuotaSpec;
+
+/// The power of ten of thousandths.
+const MILLI: i64 = -3;
 
 /// Resources that are counted in whole numbers.
 const COUNTED: &[&str] = &[
@@ -37,7 +40,7 @@ pub fn amounts(list: At<'_, ResourceList>, cx: &mut Cx<'_>) {
             cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
         }
         let is_counted = COUNTED.contains(&name) || resources::is_extended(name);
-        if is_counted && quantity.milli_value() % 1000 != 0 {
+        if is_counted && units(&quantity, MILLI) % 1000 != 0 {
             cx.errors.invalid(path, amount.clone(), "must be an integer");
         }
     }

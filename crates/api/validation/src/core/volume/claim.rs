@@ -138,9 +138,17 @@ pub fn template_metadata(metadata: At<'_, ObjectMeta>, cx: &mut Cx<'_>) {
     let labels = metadata.path.to(ObjectMeta::LABELS).to_string();
     metadata::validate_labels(Some(own.field(ObjectMeta::LABELS).value()), &labels, &mut cx.errors);
     let allowed = [ObjectMeta::ANNOTATIONS.name(), ObjectMeta::LABELS.name()];
+    let grace = ObjectMeta::DELETION_GRACE_PERIOD_SECONDS.name();
     for (field, value) in own.value().as_map().into_iter().flat_map(Map::iter) {
-        if !allowed.contains(&field.as_str()) && !value.is_zero() {
-            cx.errors.forbidden(metadata.path.child(field), "cannot be set");
+        // Pointers and lists are there even if there is nothing in them.
+        let is_set = match value {
+            Value::List(_) => true,
+            value if field == grace => !value.is_null(),
+            value => !value.is_zero(),
+        };
+        if is_set && !allowed.contains(&field.as_str()) {
+            let told = if field == ObjectMeta::UID.name() { "uID" } else { field.as_str() };
+            cx.errors.forbidden(metadata.path.child(told), "cannot be set");
         }
     }
 }
@@ -238,9 +246,7 @@ fn is_kept(spec: View<'_, Spec>, old: View<'_, Spec>, is_bound: bool, class_is_s
         if spec.value().at(&requests).is_some() {
             take(&[requests[0], requests[1], ResourceName::STORAGE.as_str()]);
         }
-        if spec.field(Spec::VOLUME_ATTRIBUTES_CLASS_NAME).is_set() {
-            take(&[Spec::VOLUME_ATTRIBUTES_CLASS_NAME.name()]);
-        }
+        take(&[Spec::VOLUME_ATTRIBUTES_CLASS_NAME.name()]);
     }
     same(&new, old)
 }

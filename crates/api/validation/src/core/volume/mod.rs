@@ -127,48 +127,49 @@ const ORDER: &[&str] = &[
 
 /// A volume has one source.
 fn one_source(source: At<'_, VolumeSource>, cx: &mut Cx<'_>) {
-    let first = first_source(source.new.value(), ORDER, &[], source.path, cx);
-    if let Some(disk) = source.new.field(VolumeSource::GCE_PERSISTENT_DISK).some()
-        && first == Some(VolumeSource::GCE_PERSISTENT_DISK.name())
-    {
-        sources::gce_disk(disk, &source.path.child("persistentDisk"), cx);
-    }
+    first_source(source.new.value(), ORDER, &[], source.path, cx, |first, cx| {
+        if first == VolumeSource::GCE_PERSISTENT_DISK.name() {
+            let disk = source.new.field(VolumeSource::GCE_PERSISTENT_DISK).or_zero();
+            sources::gce_disk(disk, &source.path.child("persistentDisk"), cx);
+        }
+    });
 }
 
-/// Tells what is wrong with the number of sources, and which one counts. What is inside the others is not told;
-/// those that are `free` may stand beside another.
+const ONE_TYPE: &str = "may not specify more than 1 volume type";
+
+/// Tells what is wrong with the number of sources, after what `inside` tells of the one that counts. What is inside
+/// the others is not told; those that are `free` may stand beside another.
 pub fn first_source(
     source: &Value,
     order: &[&'static str],
     free: &[&str],
     path: &FieldPath<'_>,
     cx: &mut Cx<'_>,
-) -> Option<&'static str> {
+    inside: impl FnOnce(&str, &mut Cx<'_>),
+) {
     let mut set = order.iter().filter(|name| source.get(name).is_some_and(|member| !member.is_null()));
-    let first = set.next().copied();
-    if first.is_none() {
-        cx.errors.required(path, "must specify a volume type");
-    }
+    let Some(first) = set.next() else { return cx.errors.required(path, "must specify a volume type") };
+    inside(first, cx);
     for other in set.filter(|other| !free.contains(other)) {
         take_back(&path.child(other), cx);
         let told = match *other {
             "cephfs" => "cephFS",
-            "downwardAPI" if order.contains(&"emptyDir") => "downwarAPI",
+            "downwardAPI" => "downwarAPI",
             other => other,
         };
-        cx.errors.forbidden(path.child(told), "may not specify more than 1 volume type");
+        cx.errors.forbidden(path.child(told), ONE_TYPE);
     }
-    first
 }
 
-/// Forgets the errors inside a place that is not looked at after all.
+/// Forgets the errors of a place that is not looked at after all.
 pub fn take_back(place: &FieldPath<'_>, cx: &mut Cx<'_>) {
     if cx.errors.is_empty() {
         return;
     }
     let place = place.to_string();
     cx.errors.0.retain(|error| match error.field.strip_prefix(&place) {
-        Some(rest) => !rest.is_empty() && !rest.starts_with(['.', '[']),
+        Some("") => error.detail == ONE_TYPE,
+        Some(rest) => !rest.starts_with(['.', '[']),
         None => true,
     });
 }

@@ -8,7 +8,7 @@ use pintle_types::core::v1::{
     PersistentVolumeReclaimPolicy, PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName,
     TopologySelectorLabelRequirement, VolumeNodeAffinity,
 };
-use pintle_validation::{At, Cx, FieldPath, same, same_at};
+use pintle_validation::{At, Cx, FieldPath, same, same_at, untouched};
 
 /// The gate of volume attributes classes.
 pub const ATTRIBUTES_CLASSES: &str = "VolumeAttributesClass";
@@ -89,13 +89,25 @@ pub fn capacity(capacity: At<'_, ResourceList>, cx: &mut Cx<'_>) {
 
 /// An amount of which a whole number can be told, which is not negative.
 pub fn no_debt(amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
-    let quantity = quantity(amount);
-    // Beyond 64 bits the reference reads the lowest ones, and takes some large sizes for debts.
-    let whole = quantity.decimal().in_units(0).map_or_else(|| quantity.value(), |whole| whole as i64);
+    let whole = units(&quantity(amount), 0);
     if whole < 0 {
         cx.errors.invalid(path, whole, "must be a valid resource quantity");
     }
     whole >= 0
+}
+
+/// How many units of ten to the power of `scale` a quantity is, as the reference counts: past 64 bits, a number with
+/// few digits counts as nothing, and of one with many the lowest bits are told.
+pub fn units(quantity: &Quantity, scale: i64) -> i64 {
+    let Some(units) = quantity.decimal().in_units(scale) else {
+        return if scale == 0 { quantity.value() } else { quantity.milli_value() };
+    };
+    let number = quantity.as_str().trim_end_matches(|c: char| !c.is_ascii_digit());
+    match i64::try_from(units) {
+        Ok(units) => units,
+        Err(_) if number.parse::<i64>().is_ok() => 0,
+        Err(_) => units as i64,
+    }
 }
 
 /// An amount that is more than nothing. Says whether it is.
@@ -136,22 +148,20 @@ pub fn node_affinity(affinity: At<'_, Option<VolumeNodeAffinity>>, cx: &mut Cx<'
 /// A persistent volume has one source.
 pub fn one_source(source: At<'_, PersistentVolumeSource>, cx: &mut Cx<'_>) {
     type Source = PersistentVolumeSource;
-    let counted = match first_source(source.new.value(), ORDER, &[Source::FLEX_VOLUME.name()], source.path, cx) {
-        Some(first) => first,
-        None => return,
-    };
-    if counted == Source::GCE_PERSISTENT_DISK.name()
-        && let Some(disk) = source.new.field(Source::GCE_PERSISTENT_DISK).some()
-    {
-        sources::gce_disk(disk, &source.path.child("persistentDisk"), cx);
-    }
     // The fields of the source stand among those of the volume.
     let spec: View<'_, PersistentVolumeSpec> = View::new(source.new.value());
-    let is_placed = spec.field(PersistentVolumeSpec::NODE_AFFINITY).is_set() && !is_inline(cx);
-    if counted == Source::LOCAL.name() && !is_placed {
-        let path = source.path.to(PersistentVolumeSpec::NODE_AFFINITY);
-        cx.errors.required(path, "Local volume requires node affinity");
-    }
+    let free = [Source::FLEX_VOLUME.name()];
+    first_source(source.new.value(), ORDER, &free, source.path, cx, |first, cx| {
+        if first == Source::GCE_PERSISTENT_DISK.name() {
+            let disk = source.new.field(Source::GCE_PERSISTENT_DISK).or_zero();
+            sources::gce_disk(disk, &source.path.child("persistentDisk"), cx);
+        }
+        let is_placed = spec.field(PersistentVolumeSpec::NODE_AFFINITY).is_set() && !is_inline(cx);
+        if first == Source::LOCAL.name() && !is_placed {
+            let path = source.path.to(PersistentVolumeSpec::NODE_AFFINITY);
+            cx.errors.required(path, "Local volume requires node affinity");
+        }
+    });
 }
 
 /// What depends on the source, and what is not for volumes described in place.
@@ -176,7 +186,7 @@ pub fn fits_source(spec: At<'_, PersistentVolumeSpec>, cx: &mut Cx<'_>) {
         }
     }
     let Some(class) = new.field(Spec::VOLUME_ATTRIBUTES_CLASS_NAME).some() else { return };
-    if !cx.enabled(ATTRIBUTES_CLASSES) {
+    if !cx.enabled(ATTRIBUTES_CLASSES) || is_inline(cx) {
         return;
     }
     let class_path = path.to(Spec::VOLUME_ATTRIBUTES_CLASS_NAME);
@@ -241,7 +251,7 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
 
 /// Whether one source is as it was; a secret for expanding may come to a CSI volume that had none.
 fn is_kept(name: &str, new: &Value, old: &Value) -> bool {
-    if same_at(new, old, name) {
+    if untouched(new.get(name).unwrap_or(&Value::Null), old.get(name).unwrap_or(&Value::Null)) {
         return true;
     }
     let secret = CSIPersistentVolumeSource::CONTROLLER_EXPAND_SECRET_REF.name();

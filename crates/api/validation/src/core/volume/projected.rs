@@ -117,7 +117,9 @@ pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut Cx<'_>) {
         let pod_info = part.field(Part::DOWNWARD_API).some();
         let token = part.field(Part::SERVICE_ACCOUNT_TOKEN).some();
         let bundle = part.field(Part::CLUSTER_TRUST_BUNDLE).some();
+        let bundle = bundle.filter(|_| cx.enabled("ClusterTrustBundleProjection"));
         let certificate = part.field(Part::POD_CERTIFICATE).some();
+        let certificate = certificate.filter(|_| cx.enabled("PodCertificateRequest"));
         if let Some(secret) = secret {
             let name = secret.field(SecretProjection::LOCAL_OBJECT_REFERENCE).field(LocalObjectReference::NAME);
             paths.add_keys(secret.field(SecretProjection::ITEMS), name.as_str(), volume.path, cx);
