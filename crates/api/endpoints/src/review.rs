@@ -54,44 +54,42 @@ pub async fn serve(
             crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
         return bound.map(|answer| answer.with_warnings(warnings));
     }
-    settle(context, resource, &mut object, &query.options, &mut warnings);
-    if resource.group == "authorization.k8s.io" {
-        for field in SET_BY_SERVERS {
-            metadata::clear(&mut object, field);
-        }
-        match resource.namespaced {
-            true => in_namespace(&mut object, &path.namespace)?,
-            false => metadata::clear(&mut object, "namespace"),
-        }
-        canonicalize((resource.schema)(), &mut object);
-        prepare::validate_review(resource, &object, context.api.registry.environment.as_ref())?;
+    if let Err(status) = complete(context, resource, path, &mut object, &query.options, &mut warnings) {
+        return Err(status.with_warnings(warnings));
     }
-    review(context, resource.kind, &mut object)?;
-    set_type(&mut object, &resource.api_version(), resource.kind);
-    canonicalize((resource.schema)(), &mut object);
     let body = represent::encode(&object, (resource.schema)(), wanted);
     let mut answer = Answer::new(201, wanted.format.content_type(), body);
     answer.warnings = warnings;
     Ok(answer)
 }
 
-/// What becomes of the metadata of all that is posted: what only the server sets goes, and fields get their owners.
-fn settle(
+/// Makes the request its own answer. Its metadata is treated as that of all that is posted: what only the server sets
+/// goes, and fields get their owners.
+fn complete(
     context: &Context,
-    resource: &Resource,
+    resource: &'static Resource,
+    path: &ResourcePath,
     object: &mut Value,
     options: &WriteOptions,
     warnings: &mut Vec<String>,
-) {
-    for field in ["creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"] {
+) -> Result<()> {
+    for field in SET_BY_SERVERS {
         metadata::clear(object, field);
     }
-    if !resource.namespaced {
-        metadata::clear(object, "namespace");
+    match resource.namespaced {
+        true => in_namespace(object, &path.namespace)?,
+        false => metadata::clear(object, "namespace"),
     }
     metadata::dedup_owners(object, false, warnings);
     let environment = context.api.registry.environment.as_ref();
     track_posted((resource.schema)(), &resource.api_version(), "", object, options, environment);
+    if resource.group == "authorization.k8s.io" {
+        prepare::validate_review(resource, object, environment)?;
+    }
+    review(context, resource.kind, object)?;
+    set_type(object, &resource.api_version(), resource.kind);
+    canonicalize((resource.schema)(), object);
+    Ok(())
 }
 
 /// Metadata that clients cannot set.

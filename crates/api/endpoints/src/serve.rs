@@ -418,6 +418,11 @@ fn labels_of(
 }
 
 fn check_verb(method: &Method, resource: &Resource, path: &ResourcePath, action: &str) -> Result<(), Status> {
+    let of_objects = [Verbs::GET, Verbs::UPDATE, Verbs::PATCH, Verbs::DELETE];
+    if !path.name.is_empty() && !of_objects.iter().any(|verb| resource.verbs.contains(*verb)) {
+        // Where objects are only posted none has a path.
+        return Err(Status::no_such_path());
+    }
     let verb = match action {
         _ if !matches!(method.as_str(), "GET" | "POST" | "PUT" | "PATCH" | "DELETE") => {
             return Err(Status::method_not_allowed());

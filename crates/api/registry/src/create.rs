@@ -112,7 +112,7 @@ impl Registry {
             self.allocate(target, object, None, options, reserved)?;
         }
         validate_create(target, object, self.environment.as_ref())?;
-        warn(target, object, true, "", warnings);
+        warn(target, object, None, "", warnings);
         self.finish(target, object);
         self.admission.validate(&request, object, warnings)
     }

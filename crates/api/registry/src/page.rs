@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_stretch_and_what_was_picked_are_walked_alike() {
-        let all = objects(&["a", "b", "c", "d", "e", "f", "g"]);
+        let all = objects(&["a", "b", "c", "d", "e", "f", "g", "h"]);
         let stretch = Items::stretch(&all, "aa", "d", 3);
         let detached = Items::stretch(&all, "aa", "d", 3).detached();
         assert!(matches!(stretch, Items::Stretch { .. }) && matches!(detached, Items::Picked(_)));

@@ -132,8 +132,14 @@ pub fn validate_review(resource: &Resource, object: &Value, environment: &dyn En
 }
 
 /// Says what should be written another way in an object that was found right.
-pub(crate) fn warn(target: &Target, object: &Value, is_new: bool, subresource: &str, warnings: &mut Vec<String>) {
-    let written = warnings::Written { object, is_new, subresource };
+pub(crate) fn warn(
+    target: &Target,
+    object: &Value,
+    old: Option<&Value>,
+    subresource: &str,
+    warnings: &mut Vec<String>,
+) {
+    let written = warnings::Written { object, old, subresource };
     warnings::warn((target.storage.schema)(), &written, warnings);
 }
 

@@ -206,7 +206,7 @@ impl Registry {
         }
         validate_update(target, &object, old, subresource, self.environment.as_ref())
             .map_err(|status| status.with_warnings(warnings.clone()))?;
-        warn(target, &object, false, subresource, &mut warnings);
+        warn(target, &object, Some(old), subresource, &mut warnings);
         self.admission.validate(&request, &object, &mut warnings)?;
         metadata::clear(&mut object, "resourceVersion");
         Ok((object, named_version || update.from_stored && !unchanged_version, warnings))

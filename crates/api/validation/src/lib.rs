@@ -12,6 +12,7 @@ pub mod policy;
 pub mod rbac;
 pub mod coordination;
 pub mod core;
+pub mod difference;
 pub mod discovery;
 pub mod networking;
 pub mod node;

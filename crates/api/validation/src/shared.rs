@@ -112,7 +112,7 @@ pub fn items<T>(list: View<'_, Vec<T>>) -> &[Value] {
 }
 
 /// A text in an item of a list.
-pub fn text_in<'a, S, F>(items: &'a [Value], at: usize, field: FieldName<S, F>) -> &'a str {
+pub fn text_in<S, F>(items: &[Value], at: usize, field: FieldName<S, F>) -> &str {
     items.get(at).map_or("", |item| item.str_at(&[field.name()]))
 }
 

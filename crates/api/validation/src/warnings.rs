@@ -12,14 +12,17 @@ use pintle_types::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use pintle_types::batch::v1::{CronJob, Job};
 use pintle_types::core::v1::{Endpoints, Node, Pod, PodTemplate, ReplicationController, Service};
 use pintle_types::discovery::v1::EndpointSlice;
+use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::{Ingress, NetworkPolicy};
+use pintle_types::storage::v1::CSIDriver;
 use pintle_validation::FieldPath;
 use std::net::IpAddr;
 
 /// An object that was found right, and how it came.
 pub struct Written<'a> {
     pub object: &'a Value,
-    pub is_new: bool,
+    /// What it replaces.
+    pub old: Option<&'a Value>,
     /// "" for the object itself.
     pub subresource: &'a str,
 }
@@ -27,6 +30,17 @@ pub struct Written<'a> {
 impl<'a> Written<'a> {
     pub fn view<T>(&self) -> View<'a, T> {
         View::new(self.object)
+    }
+
+    pub fn is_new(&self) -> bool {
+        self.old.is_none()
+    }
+
+    /// Whether it is new, or has a new generation.
+    pub fn has_new_generation(&self) -> bool {
+        // Metadata stands at the same place in every object.
+        let of = |object| View::<Pod>::new(object).field(Pod::METADATA).field(ObjectMeta::GENERATION).get();
+        self.old.is_none_or(|old| of(old) != of(self.object))
     }
 }
 
@@ -52,6 +66,7 @@ static KINDS: &[OfKind] = &[
     (StatefulSet::schema, pod::stateful_set),
     (Job::schema, pod::job),
     (CronJob::schema, pod::cron_job),
+    (CSIDriver::schema, crate::storage::driver::warn),
 ];
 
 /// What there is to say of an object of a kind, given under its storage version.

@@ -6,7 +6,7 @@ use super::{app_armor, match_label_keys, pod_parts, pod_spec, qos};
 use crate::resource::{Action, NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
 use crate::strategy::{Context, GENERAL, NameRule, SPEC_PATHS, Strategy, WITH_STATUS};
 use crate::views::{clear, push};
-use pintle_schema::{Value, View, ViewMut};
+use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1;
 use pintle_types::policy;
 use v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodSpec, PodStatus};
@@ -105,19 +105,20 @@ fn prepare_create(object: &mut Value, context: &mut Context) {
     let mut status = pod.by_ref().field(Pod::STATUS);
     status.by_ref().field(PodStatus::PHASE).set(PodPhase::PENDING);
     status.field(PodStatus::QOS_CLASS).set(class);
-    hold_gated(pod.by_ref());
+    hold_gated(pod.by_ref(), context);
     match_label_keys::merge(pod.by_ref());
     app_armor::sync(pod, context);
 }
 
 /// Says of a pod with scheduling gates that it is held.
-fn hold_gated(mut pod: ViewMut<'_, Pod>) {
+fn hold_gated(mut pod: ViewMut<'_, Pod>, context: &Context) {
     if pod.view().field(Pod::SPEC).field(PodSpec::SCHEDULING_GATES).iter().len() == 0 {
         return;
     }
     let condition = PodCondition {
         r#type: PodConditionType::POD_SCHEDULED,
         status: ConditionStatus::FALSE,
+        last_transition_time: Time::from_seconds(context.now_unix),
         reason: "SchedulingGated".to_owned(),
         message: "Scheduling is blocked due to non-empty scheduling gates".to_owned(),
         ..Default::default()

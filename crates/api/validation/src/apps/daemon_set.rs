@@ -2,7 +2,9 @@
 
 use super::workload;
 use crate::shown::in_full;
-use pintle_types::apps::v1::{DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, RollingUpdateDaemonSet};
+use pintle_types::apps::v1::{
+    DaemonSet, DaemonSetSpec, DaemonSetStatus, DaemonSetUpdateStrategy, RollingUpdateDaemonSet,
+};
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::LabelSelector;
 use pintle_validation::{At, Cx};
@@ -57,4 +59,9 @@ pub fn rolling_update(update: At<'_, RollingUpdateDaemonSet>, cx: &mut Cx<'_>) {
         }
         _ => {}
     }
+}
+
+/// Its counter of name clashes only grows.
+pub fn clashes_add_up(status: At<'_, DaemonSetStatus>, cx: &mut Cx<'_>) {
+    status.field(DaemonSetStatus::COLLISION_COUNT, |count| workload::never_falls(count, cx));
 }

@@ -81,3 +81,8 @@ pub fn counts(status: At<'_, DeploymentStatus>, cx: &mut Cx<'_>) {
     at_most(available, all, &path, than_all, cx);
     at_most(available, ready, &path, "cannot be greater than readyReplicas", cx);
 }
+
+/// Its counter of name clashes only grows.
+pub fn clashes_add_up(status: At<'_, DeploymentStatus>, cx: &mut Cx<'_>) {
+    status.field(DeploymentStatus::COLLISION_COUNT, |count| workload::never_falls(count, cx));
+}

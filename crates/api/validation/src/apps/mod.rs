@@ -11,10 +11,10 @@ pub mod workload;
 
 use pintle_schema::ApiType;
 use pintle_types::apps::v1::{
-    ControllerRevision, DaemonSetSpec, DaemonSetStatus, DaemonSetUpdateStrategy, DeploymentSpec, DeploymentStatus,
-    DeploymentStrategy, ReplicaSetSpec, ReplicaSetStatus, RollingUpdateDaemonSet, RollingUpdateDeployment,
-    RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec,
-    StatefulSetStatus, StatefulSetUpdateStrategy,
+    ControllerRevision, DaemonSet, DaemonSetSpec, DaemonSetUpdateStrategy, Deployment, DeploymentSpec,
+    DeploymentStatus, DeploymentStrategy, ReplicaSetSpec, ReplicaSetStatus, RollingUpdateDaemonSet,
+    RollingUpdateDeployment, RollingUpdateStatefulSetStrategy, StatefulSet,
+    StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec, StatefulSetStatus, StatefulSetUpdateStrategy,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type};
 
@@ -38,7 +38,7 @@ static RULES: &[Hand] = &[
     at_type!(DaemonSetSpec, daemon_set::selector_is_fixed, ON_UPDATE),
     at_type!(DaemonSetUpdateStrategy, daemon_set::strategy),
     at_type!(RollingUpdateDaemonSet, daemon_set::rolling_update, AFTER),
-    at_field!(DaemonSetStatus::COLLISION_COUNT, workload::never_falls, AFTER | ON_PART),
+    at_field!(DaemonSet::STATUS, daemon_set::clashes_add_up, AFTER | ON_PART),
     at_field!(DeploymentSpec::SELECTOR, deployment::selector, AFTER),
     at_field!(DeploymentSpec::TEMPLATE, deployment::labels_match, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(DeploymentSpec::TEMPLATE, deployment::pods, AFTER),
@@ -47,7 +47,7 @@ static RULES: &[Hand] = &[
     at_type!(DeploymentStrategy, deployment::strategy),
     at_type!(RollingUpdateDeployment, deployment::rolling_update, AFTER),
     at_type!(DeploymentStatus, deployment::counts, AFTER),
-    at_field!(DeploymentStatus::COLLISION_COUNT, workload::never_falls, AFTER | ON_PART),
+    at_field!(Deployment::STATUS, deployment::clashes_add_up, AFTER | ON_PART),
     at_field!(ReplicaSetSpec::SELECTOR, replica_set::selector, AFTER),
     at_field!(ReplicaSetSpec::TEMPLATE, replica_set::labels_match, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(ReplicaSetSpec::TEMPLATE, replica_set::pods, AFTER),
@@ -62,7 +62,7 @@ static RULES: &[Hand] = &[
     at_field!(StatefulSetSpec::TEMPLATE, stateful_set::pods, AFTER),
     at_type!(StatefulSetSpec, stateful_set::what_is_fixed, AFTER | ON_UPDATE),
     at_type!(StatefulSetStatus, stateful_set::counts, AFTER),
-    at_field!(StatefulSetStatus::COLLISION_COUNT, workload::never_falls, AFTER | ON_PART),
+    at_field!(StatefulSet::STATUS, stateful_set::clashes_add_up, AFTER | ON_PART),
 ];
 
 #[cfg(test)]

@@ -131,6 +131,10 @@ const FIXED: [&str; 4] = [
 /// Pods that exist keep their identity.
 pub fn what_is_fixed(spec: At<'_, StatefulSetSpec>, cx: &mut Cx<'_>) {
     let Some(old) = spec.old else { return };
+    // Nothing is told of a claim or a service but that it may not change.
+    let unjudged = [StatefulSetSpec::VOLUME_CLAIM_TEMPLATES.name(), StatefulSetSpec::SERVICE_NAME.name()];
+    let unjudged = unjudged.map(|field| spec.path.child(field).to_string());
+    cx.errors.0.retain(|error| !unjudged.iter().any(|path| error.field.starts_with(path)));
     if FIXED.iter().any(|field| !same_at(spec.new.value(), old.value(), field)) {
         let detail = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', \
                       'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and \
@@ -152,4 +156,9 @@ pub fn counts(status: At<'_, StatefulSetStatus>, cx: &mut Cx<'_>) {
     let available = i64::from(status.new.field(Status::AVAILABLE_REPLICAS).get());
     let path = status.path.to(Status::AVAILABLE_REPLICAS);
     at_most(available, ready, &path, "cannot be greater than status.readyReplicas", cx);
+}
+
+/// Its counter of name clashes only grows.
+pub fn clashes_add_up(status: At<'_, StatefulSetStatus>, cx: &mut Cx<'_>) {
+    status.field(StatefulSetStatus::COLLISION_COUNT, |count| workload::never_falls(count, cx));
 }

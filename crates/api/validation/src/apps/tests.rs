@@ -86,3 +86,34 @@ fn daemon_sets_and_stateful_sets() {
     renamed.set_at(&["spec", "replicas"], 3);
     assert_eq!(judge(StatefulSet::schema(), &renamed, Some(&set), ""), Vec::<String>::new());
 }
+
+#[test]
+fn a_status_that_is_emptied() {
+    let mut old = with(value!({"replicas": 1, "selector": {"matchLabels": {"a": "b"}}}));
+    old.set_at(&["status"], value!({"replicas": 3, "collisionCount": 1}));
+    let mut new = old.clone();
+    new.set_at(&["status"], value!({}));
+    assert_eq!(
+        judge(Deployment::schema(), &new, Some(&old), "status"),
+        ["status.collisionCount: Invalid value: 0: cannot be decremented"]
+    );
+}
+
+#[test]
+fn claims_are_volumes_of_a_stateful_set() {
+    let mut set = with(value!({
+        "selector": {"matchLabels": {"a": "b"}}, "podManagementPolicy": "Parallel",
+        "updateStrategy": {"type": "OnDelete"},
+        "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": {
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "volumeMode": "Filesystem"
+        }}]
+    }));
+    let pod = ["spec", "template", "spec"];
+    let mut container = set.at(&["spec", "template", "spec", "containers"]).unwrap().as_list().unwrap()[0].clone();
+    container.set_at(&["volumeMounts"], value!([{"name": "data", "mountPath": "/data"}]));
+    set.set_at(&[pod[0], pod[1], pod[2], "containers"], vec![container]);
+    assert_eq!(judge(StatefulSet::schema(), &set, None, ""), Vec::<String>::new());
+    set.set_at(&[pod[0], pod[1], pod[2], "volumes"], value!([{"name": "data"}, {"name": "Other", "emptyDir": {}}]));
+    let errors = judge(StatefulSet::schema(), &set, None, "");
+    assert!(errors.len() == 1 && errors[0].starts_with("spec.template.spec.volumes[1].name: "), "{errors:?}");
+}

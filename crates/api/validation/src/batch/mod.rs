@@ -57,7 +57,7 @@ static RULES: &[Hand] = &[
     at_field!(Job::SPEC, job::selects_its_pods, AFTER | ON_CREATE | ON_UPDATE),
     at_type!(JobStatus, job_status::counted_once, AFTER | ON_PART),
     at_type!(JobStatus, job_status::is_consistent, AFTER | ON_PART),
-    at_type!(JobStatus, job_status::moves_forward, AFTER | ON_PART),
+    at_field!(Job::STATUS, job_status::moves_forward, AFTER | ON_PART),
     at_field!(CronJobSpec::SCHEDULE, cron_job::schedule),
     at_field!(CronJobSpec::SCHEDULE, cron_job::one_time_zone, AFTER | ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(CronJobSpec::TIME_ZONE, cron_job::time_zone),

@@ -87,7 +87,7 @@ const MANAGERS: [&str; 2] = ["endpointslice-controller.k8s.io", "endpointslicemi
 pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     let slice = written.view::<EndpointSlice>();
     if slice.field(EndpointSlice::ADDRESS_TYPE).value().as_str() == Some("FQDN") {
-        if written.is_new {
+        if written.is_new() {
             warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
         }
         return;

@@ -176,7 +176,7 @@ pub fn ingress_point(ingress: At<'_, IngressLoadBalancerIngress>, cx: &mut Cx<'_
 /// The class at its old place, and addresses that are written oddly.
 pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     let ingress = written.view::<Ingress>();
-    if written.is_new {
+    if written.is_new() {
         let annotations = ingress.field(Ingress::METADATA).field(ObjectMeta::ANNOTATIONS).value();
         let class = ingress.field(Ingress::SPEC).field(IngressSpec::INGRESS_CLASS_NAME);
         if annotations.get(CLASS).is_some() && !class.is_set() {

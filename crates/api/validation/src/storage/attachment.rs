@@ -1,5 +1,6 @@
 //! Rules of VolumeAttachment: one volume, and what drivers report.
 
+use crate::shown::in_full;
 use pintle_schema::{Map, View, names};
 use pintle_types::storage::v1::{VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec, VolumeError};
 use pintle_validation::{At, Cx, untouched};
@@ -67,7 +68,7 @@ pub fn failure(error: At<'_, VolumeError>, cx: &mut Cx<'_>) {
 pub fn keeps_spec(attachment: At<'_, VolumeAttachment>, cx: &mut Cx<'_>) {
     attachment.field(VolumeAttachment::SPEC, |spec| {
         if spec.old.is_some_and(|old| !untouched(spec.new.value(), old.value())) {
-            cx.errors.immutable(spec.path, spec.new.value().clone());
+            cx.errors.immutable(spec.path, in_full(spec.new));
             cx.errors.origin("immutable");
         }
     });

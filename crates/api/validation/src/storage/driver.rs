@@ -2,6 +2,8 @@
 
 use crate::core::volume::projected::lifetime;
 use crate::shared::{Repeats, items, text_in};
+use crate::shown::in_full;
+use crate::warnings::Written;
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::storage::v1::{
     CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity, TokenRequest,
@@ -126,7 +128,13 @@ pub fn keeps_drivers(node: At<'_, CSINode>, cx: &mut Cx<'_>) {
         };
         for old in old.iter().filter(|old| old.field(CSINodeDriver::NAME).as_str() == name) {
             if !kept(old) {
-                cx.errors.immutable(spec.to(CSINodeSpec::DRIVERS), driver.value().clone());
+                let mut shown = driver.value().clone();
+                if count_is_free {
+                    // What is free is not compared, and not shown.
+                    shown.remove_at(&[CSINodeDriver::ALLOCATABLE.name()]);
+                }
+                let shown = in_full(View::<CSINodeDriver>::new(&shown));
+                cx.errors.immutable(spec.to(CSINodeSpec::DRIVERS), shown);
             }
         }
     }
@@ -154,4 +162,19 @@ pub fn keeps_place(capacity: At<'_, CSIStorageCapacity>, cx: &mut Cx<'_>) {
 fn is_kept(new: &Value, old: &Value, field: &str) -> bool {
     let is_set = |object: &Value| object.get(field).is_some_and(|value| !value.is_null());
     is_set(new) == is_set(old) && same_at(new, old, field)
+}
+
+/// Tokens that are asked for may be printed by drivers that find them among the attributes of a volume.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let spec = written.view::<CSIDriver>().field(CSIDriver::SPEC);
+    let requests = spec.field(Spec::TOKEN_REQUESTS);
+    let old = written.old.map(|old| View::<CSIDriver>::new(old).field(CSIDriver::SPEC).field(Spec::TOKEN_REQUESTS));
+    let are_new = old.is_none_or(|old| !same(old.value(), requests.value()));
+    if are_new && requests.iter().len() > 0 && !spec.field(Spec::SERVICE_ACCOUNT_TOKEN_IN_SECRETS).is_set() {
+        warnings.push(
+            "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible \
+             logging of tokens in volume attributes"
+                .to_owned(),
+        );
+    }
 }

@@ -2,7 +2,7 @@
 
 mod attachment;
 mod class;
-mod driver;
+pub mod driver;
 
 use pintle_schema::ApiType;
 use pintle_types::storage::v1::{

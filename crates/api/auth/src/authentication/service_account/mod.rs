@@ -5,12 +5,14 @@
 mod claims;
 mod keys;
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use data_encoding::BASE64URL_NOPAD;
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, value};
+use ring::digest;
 
 use crate::authentication::Known;
 use crate::user::CREDENTIAL_ID_KEY;
@@ -23,6 +25,8 @@ pub use keys::{KeyError, SigningKey, VerifyingKey};
 const LEEWAY_SECONDS: i64 = 60;
 /// A token that is longer is none of ours; headers are bounded anyway, bodies of reviews are not that tightly.
 const LONGEST_TOKEN: usize = 64 * 1024;
+/// How many verified tokens are remembered: those of a large cluster's clients, at half a kilobyte each.
+const REMEMBERED_TOKENS: usize = 8192;
 
 /// Where the keys are published.
 pub const JWKS_PATH: &str = "/openid/v1/jwks";
@@ -88,6 +92,14 @@ impl TokenConfig {
 pub struct ServiceAccountTokens {
     config: TokenConfig,
     objects: Box<dyn BoundObjects>,
+    /// By the token's hash: signatures do not change, so they are verified once.
+    verified: RwLock<HashMap<[u8; 32], Arc<Verified>>>,
+}
+
+/// What a token with a good signature says.
+struct Verified {
+    claims: Claims,
+    user: Arc<UserInfo>,
 }
 
 impl ServiceAccountTokens {
@@ -99,7 +111,7 @@ impl ServiceAccountTokens {
         if !config.keys.iter().any(|key| key.id() == own.id()) {
             config.keys.insert(0, own.clone());
         }
-        ServiceAccountTokens { config, objects }
+        ServiceAccountTokens { config, objects, verified: RwLock::default() }
     }
 
     pub fn config(&self) -> &TokenConfig {
@@ -130,13 +142,8 @@ impl ServiceAccountTokens {
         audiences: &[Str],
         now: SystemTime,
     ) -> Result<Option<Known>, String> {
-        let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else { return Ok(None) };
-        let verified =
-            self.candidates(&token.key_id).any(|key| key.verifies(&token.algorithm, token.signed, &token.signature));
-        if !verified {
-            return Err("go-jose/go-jose: error in cryptographic primitive".to_owned());
-        }
-        let claims = Claims::from_value(&token.payload).ok_or("service account token claims are malformed")?;
+        let Some(verified) = self.verify(token)? else { return Ok(None) };
+        let claims = &verified.claims;
         let own = &self.config.audiences;
         let for_whom = if claims.audiences.is_empty() { own } else { &claims.audiences };
         let common = common(for_whom, audiences);
@@ -144,8 +151,34 @@ impl ServiceAccountTokens {
             let (have, want) = (quoted(for_whom), quoted(audiences));
             return Err(format!("token audiences {have} is invalid for the target audiences {want}"));
         }
-        self.validate(&claims, now)?;
-        Ok(Some((Arc::new(user(&claims)), common)))
+        self.validate(claims, now)?;
+        Ok(Some((verified.user.clone(), common)))
+    }
+
+    /// What the token says, if the server or a trusted one signed it.
+    fn verify(&self, token: &[u8]) -> Result<Option<Arc<Verified>>, String> {
+        if token.len() > LONGEST_TOKEN {
+            return Ok(None);
+        }
+        let mut hash = [0; 32];
+        hash.copy_from_slice(digest::digest(&digest::SHA256, token).as_ref());
+        if let Some(known) = self.verified.read().ok().and_then(|known| known.get(&hash).cloned()) {
+            return Ok(Some(known));
+        }
+        let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else { return Ok(None) };
+        let mut keys = self.candidates(&token.key_id);
+        if !keys.any(|key| key.verifies(&token.algorithm, token.signed, &token.signature)) {
+            return Err("go-jose/go-jose: error in cryptographic primitive".to_owned());
+        }
+        let claims = Claims::from_value(&token.payload).ok_or("service account token claims are malformed")?;
+        let verified = Arc::new(Verified { user: Arc::new(user(&claims)), claims });
+        if let Ok(mut known) = self.verified.write() {
+            if known.len() >= REMEMBERED_TOKENS {
+                known.clear();
+            }
+            known.insert(hash, verified.clone());
+        }
+        Ok(Some(verified))
     }
 
     fn is_ours(&self, token: &Token<'_>) -> bool {
@@ -277,9 +310,6 @@ struct Token<'a> {
 impl<'a> Token<'a> {
     /// `None` for what is no JSON web token in its compact form.
     fn parse(token: &'a [u8]) -> Option<Token<'a>> {
-        if token.len() > LONGEST_TOKEN {
-            return None;
-        }
         let end = token.iter().rposition(|byte| *byte == b'.')?;
         let (signed, signature) = (token.get(..end)?, token.get(end + 1..)?);
         let dot = signed.iter().position(|byte| *byte == b'.')?;

@@ -152,6 +152,27 @@ fn only_whole_tokens_of_known_keys_and_issuers_count() {
 }
 
 #[test]
+fn a_token_that_is_remembered_still_ends() {
+    let tokens = tokens();
+    let token = tokens.issue(Claims { pod: Some(object("p")), ..claims() }).expect("signed");
+    for (audience, seconds, good) in
+        [("https://issuer", NOW, true), ("https://issuer", NOW + 3661, false), ("other", NOW, false)]
+    {
+        let outcome = tokens.authenticate(token.as_bytes(), &[audience.into()], at(seconds));
+        assert_eq!(outcome.is_ok(), good, "{audience} {seconds}");
+    }
+    let known = tokens.verify(token.as_bytes()).expect("good").expect("ours");
+    for number in 0..REMEMBERED_TOKENS {
+        let mut hash = [0; 32];
+        hash[..8].copy_from_slice(&number.to_le_bytes());
+        tokens.verified.write().expect("a lock").insert(hash, known.clone());
+    }
+    let other = tokens.issue(Claims { id: "k".into(), ..claims() }).expect("signed");
+    assert!(matches!(authenticate(&tokens, &other), Ok(Some(_))));
+    assert_eq!(tokens.verified.read().expect("a lock").len(), 1);
+}
+
+#[test]
 fn keys_are_published_for_issuers_with_an_address() {
     let tokens = tokens();
     let document = tokens.discovery("1.2.3.4:6443").expect("an https issuer");

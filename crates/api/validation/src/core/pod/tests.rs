@@ -127,14 +127,14 @@ fn what_does_nothing_is_warned_of() {
     object.set_at(&["metadata", "name"], "a.b");
     object.set_at(&["spec", "volumes"], value!([{"name": "v", "gitRepo": {"repository": "r"}}]));
     object.set_at(&["spec", "topologySpreadConstraints"], value!([{"maxSkew": 1, "topologyKey": "z"}]));
-    let told = |is_new: bool| {
+    let told = |old: Option<&Value>| {
         let mut warnings = Vec::new();
-        let written = crate::warnings::Written { object: &object, is_new, subresource: "" };
+        let written = crate::warnings::Written { object: &object, old, subresource: "" };
         crate::warnings::warn(Pod::schema(), &written, &mut warnings);
         warnings
     };
     assert_eq!(
-        told(true),
+        told(None),
         [
             "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; \
              a DNS label is recommended: [must not contain dots]",
@@ -142,5 +142,5 @@ fn what_does_nothing_is_warned_of() {
             "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
         ]
     );
-    assert_eq!(told(false), Vec::<String>::new());
+    assert_eq!(told(Some(&object)), Vec::<String>::new());
 }

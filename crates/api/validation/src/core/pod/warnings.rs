@@ -55,14 +55,14 @@ const OLD_SOURCES: &[(&str, &str, &str)] = &[
 
 /// Warnings of a new pod.
 pub fn pod(written: &Written<'_>, warnings: &mut Vec<String>) {
-    if written.is_new {
+    if written.is_new() {
         let pod = written.view::<Pod>();
         name_for_host(pod.field(Pod::METADATA), "this is used in the Pod's hostname", warnings);
         of_parts(pod.field(Pod::METADATA), pod.field(Pod::SPEC), &FieldPath::ROOT, warnings);
     }
 }
 
-/// Warnings of a new kind of object that holds a template of pods.
+/// Warnings of an object that holds a template of pods, when it is new or counts another generation.
 macro_rules! of_owner {
     ($name:ident, $($of:ident :: $field:ident).+, $names_pods:literal) => {
         pub fn $name(written: &Written<'_>, warnings: &mut Vec<String>) {
@@ -81,13 +81,13 @@ of_owner!(job, Job::SPEC.JobSpec::TEMPLATE, true);
 of_owner!(cron_job, CronJob::SPEC.CronJobSpec::JOB_TEMPLATE.JobTemplateSpec::SPEC.JobSpec::TEMPLATE, true);
 
 fn of_owner(written: &Written<'_>, fields: &[&str], names_pods: bool, warnings: &mut Vec<String>) {
-    if !written.is_new {
-        return;
-    }
-    if names_pods {
+    if names_pods && written.is_new() {
         // Metadata stands at the same place in every object.
         let metadata = written.view::<Pod>().field(Pod::METADATA);
         name_for_host(metadata, "this is used in Pod names and hostnames", warnings);
+    }
+    if !written.subresource.is_empty() || !written.has_new_generation() {
+        return;
     }
     if let Some(template) = written.object.at(fields) {
         of_template(View::new(template), &FieldPath::ROOT, fields, warnings);

@@ -3,6 +3,7 @@
 use super::{entries, is_of_quota, resource_name};
 use crate::core::pod::resources;
 use crate::core::volume::persistent::{quantity, units};
+use crate::shown::in_full;
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
     ResourceList, ResourceQuota, ResourceQuotaSpec, ScopeSelector, ScopedResourceSelectorRequirement,
@@ -121,7 +122,7 @@ pub fn selector(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
             cx.errors.invalid(path.to(Requirement::SCOPE_NAME), scope, "unsupported scope");
         }
         for _ in 0..misfits(spec.new, scope) {
-            cx.errors.invalid(path, selector.value().clone(), "unsupported scope applied to resource");
+            cx.errors.invalid(path, in_full(selector), "unsupported scope applied to resource");
         }
         let operator = requirement.field(Requirement::OPERATOR).value().as_str().unwrap_or_default();
         let plain = ["BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity"];

@@ -2,6 +2,8 @@
 
 use super::persistent::{ATTRIBUTES_CLASSES, no_debt, positive, quantity};
 use crate::core::pod::resources;
+use crate::difference::difference;
+use crate::shown::in_full;
 use pintle_schema::{Map, Value, View, names};
 use pintle_types::core::v1::{
     ClaimResourceStatus, PersistentVolumeAccessMode, PersistentVolumeClaim, PersistentVolumeClaimPhase,
@@ -165,10 +167,10 @@ pub fn keeps_spec(claim: At<'_, PersistentVolumeClaim>, cx: &mut Cx<'_>) {
     let status = claim.new.field(PersistentVolumeClaim::STATUS);
     let phase = status.field(PersistentVolumeClaimStatus::PHASE).value().as_str();
     let is_bound = phase == Some(PersistentVolumeClaimPhase::BOUND.as_str());
-    if !is_kept(spec, old_spec, is_bound, upgraded) {
+    if let Some(difference) = changed(spec, old_spec, is_bound, upgraded) {
         let detail =
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
-        cx.errors.forbidden(path, detail);
+        cx.errors.forbidden(path, format!("{detail}\n{difference}"));
     }
     shrinks(claim.new, old, cx);
     if !same_at(spec.value(), old_spec.value(), Spec::VOLUME_MODE.name()) {
@@ -228,8 +230,8 @@ fn class_annotation(
     had.is_none() && wanted.is_some() && before.is_none_or(|before| wanted.as_deref() == Some(before))
 }
 
-/// Whether a claim asks for what it asked for before, leaving out what may change.
-fn is_kept(spec: View<'_, Spec>, old: View<'_, Spec>, is_bound: bool, class_is_set: bool) -> bool {
+/// What a claim asks for other than before, leaving out what may change.
+fn changed(spec: View<'_, Spec>, old: View<'_, Spec>, is_bound: bool, class_is_set: bool) -> Option<String> {
     let (mut new, old) = (spec.value().clone(), old.value());
     let mut take = |path: &[&str]| match old.at(path) {
         Some(value) => new.set_at(path, value.clone()),
@@ -248,7 +250,8 @@ fn is_kept(spec: View<'_, Spec>, old: View<'_, Spec>, is_bound: bool, class_is_s
         }
         take(&[Spec::VOLUME_ATTRIBUTES_CLASS_NAME.name()]);
     }
-    same(&new, old)
+    let shown = |spec: &Value| in_full(View::<Spec>::new(spec));
+    (!same(&new, old)).then(|| difference(&shown(old), &shown(&new)))
 }
 
 /// A claim asks for less only while it has not got it yet.

@@ -2,6 +2,7 @@
 
 use super::{first_source, sources, take_back};
 use crate::shared::{Repeats, items, text_in};
+use crate::shown::in_full;
 use pintle_schema::{Map, Quantity, Value, View, names};
 use pintle_types::core::v1::{
     CSIPersistentVolumeSource, HostPathVolumeSource, PersistentVolume, PersistentVolumeMode,
@@ -233,7 +234,7 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
             kept(Spec::NODE_AFFINITY.name()) || same(affinity.value(), &with_new_labels(old_affinity.value()));
         if !is_kept {
             let detail = "field is immutable, except for updating from beta label to GA";
-            cx.errors.invalid(Spec::NODE_AFFINITY.name(), affinity.value().clone(), detail);
+            cx.errors.invalid(Spec::NODE_AFFINITY.name(), in_full(affinity), detail);
         }
     }
     let class = Spec::VOLUME_ATTRIBUTES_CLASS_NAME;
