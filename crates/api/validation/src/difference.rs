@@ -80,10 +80,10 @@ fn longest(old: &[String], new: &[String], of_old: (usize, usize), of_new: (usiz
     let mut best = Run { old: of_old.0, new: of_new.0, length: 0 };
     // How long a run ends at each line of the new text.
     let mut ending = vec![0; new.len() + 1];
-    for at_old in of_old.0..of_old.1 {
+    for (at_old, line) in old.iter().enumerate().take(of_old.1).skip(of_old.0) {
         let mut now = vec![0; new.len() + 1];
-        for at_new in of_new.0..of_new.1 {
-            if old[at_old] == new[at_new] {
+        for (at_new, other) in new.iter().enumerate().take(of_new.1).skip(of_new.0) {
+            if line == other {
                 let length = if at_new > of_new.0 { ending[at_new] } else { 0 } + 1;
                 now[at_new + 1] = length;
                 if length > best.length {

@@ -108,7 +108,9 @@ impl Run<'_, '_, '_> {
         self.hands(&node.before, spot);
         let absent = node.checks.pointer && spot.value.is_null();
         if !stopped && !absent {
-            self.inner(&node.inner, spot);
+            // What is behind a pointer that was not there has nothing to be compared with.
+            let old = spot.old.filter(|old| !(node.checks.pointer && old.is_null()));
+            self.inner(&node.inner, Spot { old, ..spot });
         }
         self.hands(&node.after, spot);
     }
@@ -137,7 +139,7 @@ impl Run<'_, '_, '_> {
                 Check::Shadow(stage, inner) => self.shadow(*stage, |run| run.checks(inner, spot)),
                 Check::Subfield(name, inner) => {
                     let path = spot.path.child(name);
-                    let old = spot.old.map(|old| at(old, name));
+                    let old = spot.old.filter(|old| !(checks.pointer && old.is_null())).map(|old| at(old, name));
                     self.changed(inner, Spot { value: at(spot.value, name), old, path: &path, unchanged: false });
                     false
                 }

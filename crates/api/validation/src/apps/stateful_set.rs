@@ -63,7 +63,7 @@ fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
     cx.errors.0.retain(|error| {
         let is_mount = error.kind == ErrorKind::NotFound && error.field.starts_with(&mounts);
         let found = error.value.as_ref().and_then(Value::as_str).is_some_and(|name| claimed.contains(&name));
-        !error.field.is_empty() && !(is_mount && found)
+        !(error.field.is_empty() || is_mount && found)
     });
     for (at, name) in claimed.iter().enumerate() {
         let path = format!("{prefix}{at}].{}", Volume::NAME.name());
@@ -147,7 +147,8 @@ pub fn what_is_fixed(spec: At<'_, StatefulSetSpec>, cx: &mut Cx<'_>) {
 pub fn counts(status: At<'_, StatefulSetStatus>, cx: &mut Cx<'_>) {
     type Status = StatefulSetStatus;
     let all = i64::from(status.new.field(Status::REPLICAS).get());
-    for field in [Status::READY_REPLICAS, Status::CURRENT_REPLICAS, Status::UPDATED_REPLICAS, Status::AVAILABLE_REPLICAS]
+    for field in
+        [Status::READY_REPLICAS, Status::CURRENT_REPLICAS, Status::UPDATED_REPLICAS, Status::AVAILABLE_REPLICAS]
     {
         let part = i64::from(status.new.field(field).get());
         at_most(part, all, &status.path.to(field), "cannot be greater than status.replicas", cx);

@@ -33,16 +33,14 @@ fn deployments() {
         object.set_at(path, to);
         object
     };
-    let label = "spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`";
+    let label =
+        "spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`";
     let other = changed(&["spec", "selector"], value!({"matchLabels": {"a": "c"}}));
     assert_eq!(
         judge(&other, Some(&good)),
         [label, "spec.selector: Invalid value: {\"matchLabels\":{\"a\":\"c\"}}: field is immutable"]
     );
-    assert_eq!(
-        judge(&changed(&["spec", "selector"], Value::Null), None),
-        ["spec.selector: Required value", label]
-    );
+    assert_eq!(judge(&changed(&["spec", "selector"], Value::Null), None), ["spec.selector: Required value", label]);
     assert_eq!(
         judge(&changed(&["spec", "minReadySeconds"], value!(600)), Some(&good)),
         ["spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds"]
@@ -53,8 +51,10 @@ fn deployments() {
     );
     assert_eq!(
         judge(&changed(&["spec", "strategy"], value!({"type": "Other"})), None),
-        ["spec.strategy: Unsupported value: {\"Type\":\"Other\",\"RollingUpdate\":null}: supported values: \"Recreate\", \
-          \"RollingUpdate\""]
+        [
+            "spec.strategy: Unsupported value: {\"Type\":\"Other\",\"RollingUpdate\":null}: supported values: \"Recreate\", \
+          \"RollingUpdate\""
+        ]
     );
 }
 

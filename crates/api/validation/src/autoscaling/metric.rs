@@ -4,8 +4,8 @@ use super::horizontal_pod_autoscaler::sign;
 use crate::shared::invalid_each;
 use pintle_schema::names;
 use pintle_types::autoscaling::v2::{
-    ContainerResourceMetricSource, ExternalMetricSource, MetricSourceType, MetricSpec, MetricTarget, ObjectMetricSource,
-    PodsMetricSource, ResourceMetricSource,
+    ContainerResourceMetricSource, ExternalMetricSource, MetricSourceType, MetricSpec, MetricTarget,
+    ObjectMetricSource, PodsMetricSource, ResourceMetricSource,
 };
 use pintle_types::core::v1::ResourceName;
 use pintle_validation::{At, Cx};

@@ -1,6 +1,7 @@
 //! Rules of Job.
 
 use super::job_spec::{is_indexed, number};
+use super::shown_template;
 use crate::apps::workload;
 use crate::meta::label_selector;
 use crate::shown::in_full;
@@ -118,13 +119,6 @@ fn fixed<T: ApiValue>(field: At<'_, T>, cx: &mut Cx<'_>) {
     }
 }
 
-/// Inside the reference, a template has its metadata beside its spec.
-fn shown_template(template: View<'_, PodTemplateSpec>) -> Value {
-    let mut shown = template.field(PodTemplateSpec::METADATA).value().clone();
-    shown.make_map().set("Spec", in_full(template.field(PodTemplateSpec::SPEC)));
-    shown
-}
-
 /// Numbered pods may become more or fewer when as many run at a time.
 fn completions(spec: At<'_, JobSpec>, old: View<'_, JobSpec>, cx: &mut Cx<'_>) {
     let (now, before) = (number(spec.new, JobSpec::COMPLETIONS), number(old, JobSpec::COMPLETIONS));
@@ -156,10 +150,10 @@ fn template(spec: At<'_, JobSpec>, old: View<'_, Job>, cx: &mut Cx<'_>) {
             }
             if !same_at(template.new.value(), &expected, pod) {
                 let path = template.path.to(PodTemplateSpec::SPEC);
-                cx.errors.immutable(path, in_full(template.new.field(PodTemplateSpec::SPEC)));
+                cx.errors.immutable(path, shown_template::spec(template.new));
             }
         } else if !same(template.new.value(), &expected) {
-            cx.errors.immutable(template.path, shown_template(template.new));
+            cx.errors.immutable(template.path, shown_template::template(template.new));
         }
     });
 }
@@ -169,10 +163,10 @@ fn what_is_open(old: View<'_, Job>, cx: &Cx<'_>) -> (bool, bool) {
     let suspended = old.field(Job::SPEC).field(JobSpec::SUSPEND).get() == Some(true);
     let status = old.field(Job::STATUS);
     let never_started = !status.field(JobStatus::START_TIME).is_set();
-    let idle = status.field(JobStatus::ACTIVE).get() == 0
-        && (never_started || super::job_status::is_true(old, "Suspended"));
-    let scheduling = suspended
-        && if cx.enabled("MutableSchedulingDirectivesForSuspendedJobs") { idle } else { never_started };
+    let idle =
+        status.field(JobStatus::ACTIVE).get() == 0 && (never_started || super::job_status::is_true(old, "Suspended"));
+    let scheduling =
+        suspended && if cx.enabled("MutableSchedulingDirectivesForSuspendedJobs") { idle } else { never_started };
     (scheduling, suspended && idle && cx.enabled("MutablePodResourcesForSuspendedJobs"))
 }
 

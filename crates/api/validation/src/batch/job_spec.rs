@@ -32,9 +32,7 @@ pub fn is_indexed(spec: View<'_, JobSpec>) -> bool {
 pub fn retries(spec: At<'_, JobSpec>, cx: &mut Cx<'_>) {
     let per_index = number(spec.new, JobSpec::BACKOFF_LIMIT_PER_INDEX);
     let most_failed = number(spec.new, JobSpec::MAX_FAILED_INDEXES);
-    for (count, field) in
-        [(per_index, JobSpec::BACKOFF_LIMIT_PER_INDEX), (most_failed, JobSpec::MAX_FAILED_INDEXES)]
-    {
+    for (count, field) in [(per_index, JobSpec::BACKOFF_LIMIT_PER_INDEX), (most_failed, JobSpec::MAX_FAILED_INDEXES)] {
         non_negative(count.unwrap_or_default().into(), &spec.path.to(field), cx);
     }
     if most_failed.is_some() && per_index.is_none() {

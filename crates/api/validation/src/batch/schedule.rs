@@ -58,9 +58,7 @@ fn descriptor(spec: &str) -> Result<(), String> {
     }
     match spec.strip_prefix("@every ") {
         Some(duration) if is_duration(duration) => Ok(()),
-        Some(duration) => {
-            Err(format!("failed to parse duration {spec}: time: invalid duration {}", quoted(duration)))
-        }
+        Some(duration) => Err(format!("failed to parse duration {spec}: time: invalid duration {}", quoted(duration))),
         None => Err(format!("unrecognized descriptor: {spec}")),
     }
 }

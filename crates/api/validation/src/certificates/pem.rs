@@ -51,12 +51,13 @@ mod tests {
 
     #[test]
     fn blocks_are_found_between_other_text() {
-        let text = "x\n-----BEGIN A B-----\nMAMC\nAQE=\n-----END A B-----\n-----BEGIN C-----\nK: v\n\nMAA=\n-----END C-----\n";
+        let text =
+            "x\n-----BEGIN A B-----\nMAMC\nAQE=\n-----END A B-----\n-----BEGIN C-----\nK: v\n\nMAA=\n-----END C-----\n";
         let found = blocks(text);
-        assert_eq!(found.iter().map(|block| (block.kind, block.has_headers)).collect::<Vec<_>>(), [
-            ("A B", false),
-            ("C", true)
-        ]);
+        assert_eq!(
+            found.iter().map(|block| (block.kind, block.has_headers)).collect::<Vec<_>>(),
+            [("A B", false), ("C", true)]
+        );
         assert!(found.iter().all(|block| is_sequence(&block.data)));
         assert!(blocks("hello").is_empty() && !is_sequence(b"hello"));
     }

@@ -109,7 +109,9 @@ pub fn each_part_by_its_endpoint(request: At<'_, CertificateSigningRequest>, cx:
     let path = "status.conditions";
     let of = |status: View<'_, Status>, kind: &str| -> Vec<Value> {
         let all = items(status.field(Status::CONDITIONS)).iter();
-        all.filter(|condition| condition.str_at(&[CertificateSigningRequestCondition::TYPE.name()]) == kind).cloned().collect()
+        all.filter(|condition| condition.str_at(&[CertificateSigningRequestCondition::TYPE.name()]) == kind)
+            .cloned()
+            .collect()
     };
     for kind in ["Approved", "Denied", "Failed"] {
         let (before, now) = (of(old, kind), of(new, kind));

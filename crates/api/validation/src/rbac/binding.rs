@@ -31,12 +31,7 @@ pub fn subject(subject: At<'_, Subject>, cx: &mut Cx<'_>) {
     match text(Subject::KIND) {
         "ServiceAccount" => {
             if !name.is_empty() {
-                crate::shared::invalid_each(
-                    name,
-                    names::dns1123_subdomain(name),
-                    &subject.path.to(Subject::NAME),
-                    cx,
-                );
+                crate::shared::invalid_each(name, names::dns1123_subdomain(name), &subject.path.to(Subject::NAME), cx);
             }
             if !group.is_empty() {
                 cx.errors.not_supported(subject.path.to(Subject::API_GROUP), group, &[""]);
