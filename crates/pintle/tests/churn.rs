@@ -107,7 +107,7 @@ fn write(endpoint: &Endpoint, writer: usize, round: usize, done: &AtomicUsize) {
     for step in 0..CHANGES {
         let name = format!("w{writer}-{}", step % 5);
         let path = format!("{CONFIG_MAPS}/{name}");
-        wait_for("a change", || change(&mut client, &name, &path, (step + round) % 7 == 0).ok());
+        wait_for("a change", || change(&mut client, &name, &path, (step + round).is_multiple_of(7)).ok());
         done.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -61,7 +61,10 @@ impl Cluster {
     /// Stores an object past the chain.
     pub async fn store(&self, group: &str, plural: &str, object: Value) {
         let target = self.target(group, plural, &object);
-        self.registry.create_all(vec![(target, object, pintle_registry::WriteOptions::default())]).await.expect("stored");
+        self.registry
+            .create_all(vec![(target, object, pintle_registry::WriteOptions::default())])
+            .await
+            .expect("stored");
     }
 
     /// What the chain makes of a new object.

@@ -7,21 +7,21 @@ pub mod authorization;
 pub mod autoscaling;
 pub mod batch;
 pub mod certificates;
-pub mod meta;
-pub mod policy;
-pub mod rbac;
 pub mod coordination;
 pub mod core;
 pub mod difference;
 pub mod discovery;
+pub mod meta;
 pub mod networking;
 pub mod node;
-pub mod scheduling;
 mod outcomes;
+pub mod policy;
+pub mod rbac;
+pub mod scheduling;
 pub mod shared;
 pub mod shown;
-pub mod warnings;
 pub mod storage;
+pub mod warnings;
 
 pub use outcomes::OUTCOMES;
 

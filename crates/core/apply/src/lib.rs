@@ -37,9 +37,9 @@ pub mod managed_fields;
 pub mod merge_patch;
 pub mod path_element;
 pub mod strategic;
-pub mod typed;
 #[cfg(test)]
 mod test_random;
+pub mod typed;
 
 pub use error::PatchError;
 pub use field_set::FieldSet;

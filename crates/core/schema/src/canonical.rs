@@ -199,6 +199,7 @@ mod tests {
             patch_merge_key: "",
             atomic: None,
             gates: &[],
+            rules: &[],
         }
     }
 
@@ -213,6 +214,8 @@ mod tests {
             by_name: Slice::Shared(by_name.into()),
             atomic: false,
             form: Form::Plain,
+            rules: &[],
+            judged_first: &[],
             preserve_unknown,
         }
     }

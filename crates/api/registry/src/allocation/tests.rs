@@ -131,7 +131,13 @@ impl Server {
             change(new.map_entry("spec"));
             Ok(new)
         };
-        let update = Update { change: &change, part: None, create: false, from_stored: true, owners: crate::update::Owners::Tracked };
+        let update = Update {
+            change: &change,
+            part: None,
+            create: false,
+            from_stored: true,
+            owners: crate::update::Owners::Tracked,
+        };
         let written = wait(self.0.update(&target, &update, &WriteOptions::default()));
         written.map(|written| self.value(&target, written)).map_err(|status| status.message)
     }

@@ -161,9 +161,17 @@ pub struct SuccessPolicyRule {
 
 /// Desired state of a Job.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(reserved(name = "failedPodsLimit"), judged_first(
-    "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished", "template"
-))]
+#[k8s(
+    reserved(name = "failedPodsLimit"),
+    judged_first(
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+        "template"
+    )
+)]
 pub struct JobSpec {
     /// Largest number of pods to run at a time; defaults to 1, and 0 pauses the Job.
     #[k8s(proto = 1, optional, minimum = 0)]

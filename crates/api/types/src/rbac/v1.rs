@@ -49,13 +49,7 @@ pub struct Subject {
 #[k8s(struct_type = atomic)]
 pub struct RoleRef {
     /// API group of the role, rbac.authorization.k8s.io.
-    #[k8s(
-        proto = 1,
-        optional,
-        always,
-        default = "rbac.authorization.k8s.io",
-        enum("rbac.authorization.k8s.io")
-    )]
+    #[k8s(proto = 1, optional, always, default = "rbac.authorization.k8s.io", enum("rbac.authorization.k8s.io"))]
     pub api_group: String,
     /// Role or ClusterRole.
     #[k8s(proto = 2, published = required, always)]

@@ -6,8 +6,8 @@ pub mod driver;
 
 use pintle_schema::ApiType;
 use pintle_types::storage::v1::{
-    CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity, StorageClass,
-    VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentStatus, VolumeAttributesClass, VolumeError,
+    CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity, StorageClass, VolumeAttachment,
+    VolumeAttachmentSource, VolumeAttachmentStatus, VolumeAttributesClass, VolumeError,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 

@@ -58,9 +58,8 @@ pub fn parse(bytes: &[u8]) -> Result<Value, DecodeError> {
 /// The input cannot be read, is no map, or one of the two is no text.
 pub fn type_meta(bytes: &[u8]) -> Result<TypeMeta, DecodeError> {
     let value = parse(bytes)?;
-    let wrong = |what: &str, place: &str| {
-        DecodeError::WrongType(format!("cbor: cannot unmarshal {what} into Go {place}"))
-    };
+    let wrong =
+        |what: &str, place: &str| DecodeError::WrongType(format!("cbor: cannot unmarshal {what} into Go {place}"));
     if value.as_map().is_none() && !value.is_null() {
         return Err(wrong(item::kind(&value), "value of type v1.TypeMeta"));
     }

@@ -169,22 +169,20 @@ pub struct ResourceClaim {
 
 /// One application container of a pod.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    judged_first(
-        "name",
-        "image",
-        "terminationMessagePolicy",
-        "ports",
-        "env",
-        "envFrom",
-        "volumeMounts",
-        "volumeDevices",
-        "imagePullPolicy",
-        "resources",
-        "resizePolicy",
-        "securityContext"
-    )
-)]
+#[k8s(judged_first(
+    "name",
+    "image",
+    "terminationMessagePolicy",
+    "ports",
+    "env",
+    "envFrom",
+    "volumeMounts",
+    "volumeDevices",
+    "imagePullPolicy",
+    "resources",
+    "resizePolicy",
+    "securityContext"
+))]
 pub struct Container {
     /// Name of the container, a DNS label unique within the pod; it cannot be changed.
     #[k8s(proto = 1, always, required, format = "dns1123-label")]
@@ -363,22 +361,20 @@ string_type! {
 /// The settings an ephemeral container shares with a regular one; some are present only to be
 /// refused.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    judged_first(
-        "name",
-        "image",
-        "terminationMessagePolicy",
-        "ports",
-        "env",
-        "envFrom",
-        "volumeMounts",
-        "volumeDevices",
-        "imagePullPolicy",
-        "resources",
-        "resizePolicy",
-        "securityContext"
-    )
-)]
+#[k8s(judged_first(
+    "name",
+    "image",
+    "terminationMessagePolicy",
+    "ports",
+    "env",
+    "envFrom",
+    "volumeMounts",
+    "volumeDevices",
+    "imagePullPolicy",
+    "resources",
+    "resizePolicy",
+    "securityContext"
+))]
 pub struct EphemeralContainerCommon {
     /// Name of the container, unique among all containers of the pod.
     #[k8s(proto = 1, always, required, format = "dns1123-label")]

@@ -52,19 +52,17 @@ string_type! {
 
 /// Security settings for all containers of a pod; most can be overridden per container.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    judged_first(
-        "fsGroup",
-        "runAsUser",
-        "runAsGroup",
-        "supplementalGroups",
-        "sysctls",
-        "fsGroupChangePolicy",
-        "seccompProfile",
-        "windowsOptions",
-        "appArmorProfile"
-    )
-)]
+#[k8s(judged_first(
+    "fsGroup",
+    "runAsUser",
+    "runAsGroup",
+    "supplementalGroups",
+    "sysctls",
+    "fsGroupChangePolicy",
+    "seccompProfile",
+    "windowsOptions",
+    "appArmorProfile"
+))]
 pub struct PodSecurityContext {
     /// SELinux label for the containers; absent lets the runtime choose one per container. Not for
     /// Windows.

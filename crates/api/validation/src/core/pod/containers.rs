@@ -7,7 +7,7 @@ use pintle_types::core::v1::{
     Container, ContainerPort, ContainerResizePolicy, ContainerRestartRule, ContainerRestartRuleOnExitCodes,
     EphemeralContainer, Lifecycle, PodSpec, Probe, TerminationMessagePolicy, VolumeMount,
 };
-use pintle_validation::{At, Cx, FieldPath, same};
+use pintle_validation::{At, Cx, FieldPath};
 
 type Containers<'a> = View<'a, Vec<Container>>;
 
@@ -194,7 +194,7 @@ pub fn ephemeral(containers: At<'_, Vec<EphemeralContainer>>, cx: &mut Cx<'_>) {
             let value = container.value().get(field);
             // Pointers count when they are there, even to nothing.
             let pointer = field.ends_with("Probe") || matches!(field, "lifecycle" | "restartPolicy");
-            if value.is_some_and(|value| if pointer { !value.is_null() } else { !same(value, &Value::Null) }) {
+            if value.is_some_and(|value| if pointer { !value.is_null() } else { !value.is_zero() }) {
                 cx.errors.forbidden(path.child(field), NOT_EPHEMERAL);
             }
         }

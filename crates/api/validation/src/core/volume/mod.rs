@@ -36,12 +36,7 @@ static KINDS: &[KindRules] = &[
         ..KindRules::of(PersistentVolume::schema)
     },
     KindRules {
-        update: &[
-            Step::MetadataUpdate,
-            Step::Metadata,
-            Step::Rules,
-            step!(PersistentVolumeClaim, claim::keeps_spec),
-        ],
+        update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules, step!(PersistentVolumeClaim, claim::keeps_spec)],
         ..KindRules::of(PersistentVolumeClaim::schema)
     },
 ];
