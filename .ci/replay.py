@@ -36,7 +36,8 @@ CONFORMANCE = (
 )
 # Suite, level, instance. The suite `versions` was recorded only from the instance with every API on.
 ORACLE = (
-    ("create", "code", "default"), ("create", "full", "default"), ("update", "code", "default"),
+    ("create", "code", "default"), ("create", "causes", "default"), ("create", "full", "default"),
+    ("update", "code", "default"), ("update", "causes", "default"),
     ("create", "code", "all"), ("update", "code", "all"), ("versions", "full", "all"),
 )
 EVERYTHING_ON = ["--runtime-config=api/all=true", "--feature-gates=AllAlpha=false,AllBeta=true"]

@@ -101,13 +101,11 @@ mod tests {
     async fn only_what_names_no_class_gets_the_default() {
         let cluster = Cluster::new();
         let mark = value!({"storageclass.kubernetes.io/is-default-class": "true"});
-        cluster
-            .store("storage.k8s.io", "storageclasses", value!({"metadata": {"name": "fast", "annotations": mark}}))
-            .await;
+        let class = value!({"metadata": {"name": "fast", "annotations": mark}, "provisioner": "p"});
+        cluster.store("storage.k8s.io", "storageclasses", class).await;
         let mark = value!({"ingressclass.kubernetes.io/is-default-class": "true"});
-        cluster
-            .store("networking.k8s.io", "ingressclasses", value!({"metadata": {"name": "web", "annotations": mark}}))
-            .await;
+        let class = value!({"metadata": {"name": "web", "annotations": mark}, "spec": {"controller": "example.com/c"}});
+        cluster.store("networking.k8s.io", "ingressclasses", class).await;
         let claim = |spec: Value| value!({"metadata": {"name": "x"}, "spec": spec});
         let annotated = |key: &str| {
             let mut object = value!({"metadata": {"name": "x"}, "spec": {}});

@@ -61,7 +61,7 @@ mod tests {
     async fn claims_grow_when_they_are_bound_and_their_class_can() {
         let cluster = Cluster::new();
         for (name, expands) in [("big", true), ("small", false)] {
-            let class = value!({"metadata": {"name": name}, "allowVolumeExpansion": expands});
+            let class = value!({"metadata": {"name": name}, "provisioner": "p", "allowVolumeExpansion": expands});
             cluster.store("storage.k8s.io", "storageclasses", class).await;
         }
         let claim = |class: &str, size: &str, phase: &str| {
