@@ -24,4 +24,4 @@ pub use kind::{CREATE, Group, KindRules, Step, UPDATE};
 pub use path::FieldPath;
 pub use request::{At, Cx, Operation, Request};
 pub use rulebook::{Rulebook, Verdict};
-pub use same::{same, same_at, untouched};
+pub use same::{same, same_at};

@@ -9,7 +9,7 @@ use crate::hand::{Hand, Untyped, When};
 use crate::path::FieldPath;
 use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
 use crate::request::Cx;
-use crate::same::untouched;
+use crate::same::same;
 use pintle_schema::{Map, Value};
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ pub struct Run<'p, 'c, 'a> {
 impl Run<'_, '_, '_> {
     /// Judges the whole object.
     pub fn object(&mut self, value: &Value, old: Option<&Value>) {
-        let unchanged = old.is_some_and(|old| untouched(value, old));
+        let unchanged = old.is_some_and(|old| same(value, old));
         self.of(self.plan.root, Spot { value, old, path: &FieldPath::ROOT, unchanged });
     }
 
@@ -100,7 +100,7 @@ impl Run<'_, '_, '_> {
     }
 
     fn node(&mut self, node: &Node, mut spot: Spot<'_>) {
-        spot.unchanged = spot.unchanged || spot.old.is_some_and(|old| untouched(spot.value, old));
+        spot.unchanged = spot.unchanged || spot.old.is_some_and(|old| same(spot.value, old));
         if spot.unchanged && !node.always {
             return;
         }
@@ -173,7 +173,7 @@ impl Run<'_, '_, '_> {
 
     /// Runs rules on a part of a value, if that part changed.
     fn changed(&mut self, checks: &Checks, spot: Spot<'_>) {
-        if !spot.old.is_some_and(|old| untouched(spot.value, old)) {
+        if !spot.old.is_some_and(|old| same(spot.value, old)) {
             self.checks(checks, spot);
         }
     }

@@ -3,7 +3,7 @@
 use crate::shown::in_full;
 use pintle_schema::{Map, View, names};
 use pintle_types::storage::v1::{VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec, VolumeError};
-use pintle_validation::{At, Cx, untouched};
+use pintle_validation::{At, Cx, same};
 use std::collections::BTreeMap;
 
 /// What the metadata of an attachment may come to, in bytes.
@@ -35,7 +35,7 @@ pub fn volume_name(attachment: At<'_, VolumeAttachment>, cx: &mut Cx<'_>) {
                 crate::core::volume::take_back(&path, cx);
             }
             if let Some(name) =
-                name.some().filter(|_| !source.old.is_some_and(|old| untouched(source.new.value(), old.value())))
+                name.some().filter(|_| !source.old.is_some_and(|old| same(source.new.value(), old.value())))
             {
                 let path = source.path.to(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME);
                 cx.errors.invalid_each(path, name.value(), names::dns1123_subdomain(name.as_str()));
@@ -67,7 +67,7 @@ pub fn failure(error: At<'_, VolumeError>, cx: &mut Cx<'_>) {
 /// An attachment stays what it is.
 pub fn keeps_spec(attachment: At<'_, VolumeAttachment>, cx: &mut Cx<'_>) {
     attachment.field(VolumeAttachment::SPEC, |spec| {
-        if spec.old.is_some_and(|old| !untouched(spec.new.value(), old.value())) {
+        if spec.old.is_some_and(|old| !same(spec.new.value(), old.value())) {
             cx.errors.immutable(spec.path, in_full(spec.new));
             cx.errors.origin("immutable");
         }

@@ -9,7 +9,7 @@ use pintle_types::core::v1::{
     PersistentVolumeReclaimPolicy, PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName,
     TopologySelectorLabelRequirement, VolumeNodeAffinity,
 };
-use pintle_validation::{At, Cx, FieldPath, same, same_at, untouched};
+use pintle_validation::{At, Cx, FieldPath, same, same_at};
 
 /// The gate of volume attributes classes.
 pub const ATTRIBUTES_CLASSES: &str = "VolumeAttributesClass";
@@ -252,7 +252,7 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
 
 /// Whether one source is as it was; a secret for expanding may come to a CSI volume that had none.
 fn is_kept(name: &str, new: &Value, old: &Value) -> bool {
-    if untouched(new.get(name).unwrap_or(&Value::Null), old.get(name).unwrap_or(&Value::Null)) {
+    if same(new.get(name).unwrap_or(&Value::Null), old.get(name).unwrap_or(&Value::Null)) {
         return true;
     }
     let secret = CSIPersistentVolumeSource::CONTROLLER_EXPAND_SECRET_REF.name();
