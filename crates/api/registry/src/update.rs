@@ -173,6 +173,10 @@ impl Registry {
         }
         let same_origin = metadata::same_origin(&object, old);
         metadata::carry_over(&mut object, old);
+        if update.owners == Owners::Settled {
+            // Nobody owns a link, so none can be applied.
+            metadata::keep_path(&mut object, old, &["metadata", "selfLink"]);
+        }
         self.finish(target, &mut object);
         let request = AdmissionRequest { registry: self, target, subresource, old: Some(old), options };
         self.admission.mutate(&request, &mut object, &mut warnings)?;
