@@ -2,25 +2,17 @@
 //!
 //! Sets are checked against a plain set of paths. A failure prints what it was about; seeds are fixed.
 
+mod common;
+
+use common::Random;
 use pintle_apply::typed::{Comparison, Duplicates, compare, fields_of, merge, remove_items, validate};
 use pintle_apply::{FieldSet, Path, PathElement};
-use pintle_schema::{Field, Form, Keys, List, ListKind, MapType, Presence, Ref, Slice, Str, Struct, Text, Type, Value};
+use pintle_schema::{Str, Struct, Value};
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 type Model = BTreeSet<Vec<PathElement>>;
 
-struct Random(u64);
-
 impl Random {
-    /// A number below `limit` (xorshift64*).
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % limit.max(1)
-    }
-
     fn element(&mut self) -> PathElement {
         let number = self.below(3) as i64;
         match self.below(6) {
@@ -36,119 +28,6 @@ impl Random {
 
     fn paths(&mut self) -> Model {
         (0..self.below(8)).map(|_| (0..=self.below(3)).map(|_| self.element()).collect()).collect()
-    }
-
-    fn field_type(&mut self, depth: usize) -> (Type, Option<bool>) {
-        let composite = if depth == 0 { 0 } else { self.below(8) };
-        let list = |elem, kind| Type::List(Ref::Shared(Arc::new(List { elem, kind, declared: true })));
-        match composite {
-            3 => (list(Type::String, ListKind::Set), None),
-            4 => (list(Type::Int32, ListKind::Atomic), None),
-            5 => {
-                let keys = Keys::Shared(Arc::new([Arc::from("key")]));
-                (list(Type::Struct(Ref::Shared(Arc::new(self.schema(depth - 1, true)))), ListKind::Map(keys)), None)
-            }
-            6 => {
-                let (elem, _) = self.field_type(depth - 1);
-                let atomic = [None, Some(true), Some(false)][self.below(3)];
-                (Type::Map(Ref::Shared(Arc::new(MapType { elem }))), atomic)
-            }
-            7 => {
-                let atomic = [None, Some(true), Some(false)][self.below(3)];
-                (Type::Struct(Ref::Shared(Arc::new(self.schema(depth - 1, false)))), atomic)
-            }
-            _ => ([Type::String, Type::Int32, Type::Json, Type::RawExtension][self.below(4)].clone(), None),
-        }
-    }
-
-    fn schema(&mut self, depth: usize, keyed: bool) -> Struct {
-        let names = ["a", "b", "c", "d", "key"];
-        let mut fields = Vec::new();
-        for (at, name) in names.into_iter().enumerate() {
-            let is_key = at == 4;
-            if is_key && !keyed {
-                continue;
-            }
-            let (ty, atomic) = if is_key { (Type::String, None) } else { self.field_type(depth) };
-            fields.push(field(name, ty, atomic, if is_key { Presence::Always } else { Presence::Pointer }));
-        }
-        let by_name = (0..fields.len() as u16).collect();
-        let atomic = self.below(8) == 0 && !keyed;
-        Struct {
-            name: Text::Static("Random"),
-            module: Text::Static(""),
-            doc: Text::Static(""),
-            fields: Slice::Shared(fields.into()),
-            by_name: Slice::Shared(by_name),
-            atomic,
-            form: Form::Plain,
-            rules: &[],
-            judged_first: &[],
-            preserve_unknown: false,
-        }
-    }
-
-    fn value(&mut self, ty: &Type) -> Value {
-        match ty {
-            Type::String => Value::from(["x", "y", "z"][self.below(3)]),
-            Type::Int32 => Value::Int(self.below(3) as i64),
-            Type::Struct(schema) => self.object(schema),
-            Type::Map(map) => {
-                let keys = ["p", "q", "r"];
-                Value::Map(
-                    (0..self.below(4)).map(|_| (Str::new_static(keys[self.below(3)]), self.value(&map.elem))).collect(),
-                )
-            }
-            Type::List(list) => {
-                let mut items: Vec<Value> = Vec::new();
-                for _ in 0..self.below(4) {
-                    let item = self.value(&list.elem);
-                    let is_new = items.iter().all(|other| match &list.kind {
-                        ListKind::Map(_) => other.get("key") != item.get("key"),
-                        _ => *other != item,
-                    });
-                    if is_new {
-                        items.push(item);
-                    }
-                }
-                Value::List(items)
-            }
-            _ => match self.below(3) {
-                0 => Value::Int(self.below(2) as i64),
-                1 => Value::List(vec![Value::Int(self.below(2) as i64)]),
-                _ => Value::Map([(Str::new_static("u"), Value::Int(self.below(2) as i64))].into_iter().collect()),
-            },
-        }
-    }
-
-    fn object(&mut self, schema: &Struct) -> Value {
-        let mut entries = Vec::new();
-        for field in schema.fields.iter() {
-            if field.presence == Presence::Always || self.below(2) == 0 {
-                entries.push((field.name.to_key(), self.value(&field.ty)));
-            }
-        }
-        Value::Map(entries.into_iter().collect())
-    }
-}
-
-fn field(name: &'static str, ty: Type, atomic: Option<bool>, presence: Presence) -> Field {
-    Field {
-        name: Text::Static(name),
-        proto: 0,
-        ty,
-        presence,
-        inline: false,
-        optional: true,
-        required: false,
-        nullable: false,
-        default: None,
-        doc: Text::Static(""),
-        patch_strategy: "",
-        patch_merge_key: "",
-        atomic,
-        gates: &[],
-        rules: &[],
     }
 }
 
