@@ -30,6 +30,16 @@ pub fn at_most(number: i64, most: i64, path: &FieldPath<'_>, detail: &str, cx: &
     }
 }
 
+/// No part of the pods of a replicating kind is more than all of them, and none is available that is not ready.
+pub fn replica_counts<S>(status: At<'_, S>, [all, labeled, ready, available]: [FieldName<S, i32>; 4], cx: &mut Cx<'_>) {
+    let than_all = "cannot be greater than status.replicas";
+    let count = |field: FieldName<S, i32>| i64::from(status.new.field(field).get());
+    for part in [labeled, ready, available] {
+        at_most(count(part), count(all), &status.path.to(part), than_all, cx);
+    }
+    at_most(count(available), count(ready), &status.path.to(available), "cannot be greater than readyReplicas", cx);
+}
+
 /// Whether labels have all that a plain selector asks for; an empty one asks for nothing.
 pub fn selects(selector: View<'_, BTreeMap<String, String>>, metadata: View<'_, ObjectMeta>) -> bool {
     let labels = metadata.field(ObjectMeta::LABELS).value();

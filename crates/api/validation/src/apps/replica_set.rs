@@ -1,7 +1,7 @@
 //! Rules of ReplicaSet.
 
 use super::workload;
-use crate::shared::at_most;
+use crate::shared::replica_counts;
 use pintle_types::apps::v1::{ReplicaSet, ReplicaSetSpec, ReplicaSetStatus};
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::LabelSelector;
@@ -31,14 +31,6 @@ pub fn selector_is_fixed(spec: At<'_, ReplicaSetSpec>, cx: &mut Cx<'_>) {
 /// No part of the pods is more than all of them.
 pub fn counts(status: At<'_, ReplicaSetStatus>, cx: &mut Cx<'_>) {
     type Status = ReplicaSetStatus;
-    let all = i64::from(status.new.field(Status::REPLICAS).get());
-    let ready = i64::from(status.new.field(Status::READY_REPLICAS).get());
-    let available = i64::from(status.new.field(Status::AVAILABLE_REPLICAS).get());
-    let labeled = i64::from(status.new.field(Status::FULLY_LABELED_REPLICAS).get());
-    let than_all = "cannot be greater than status.replicas";
-    at_most(labeled, all, &status.path.to(Status::FULLY_LABELED_REPLICAS), than_all, cx);
-    at_most(ready, all, &status.path.to(Status::READY_REPLICAS), than_all, cx);
-    let path = status.path.to(Status::AVAILABLE_REPLICAS);
-    at_most(available, all, &path, than_all, cx);
-    at_most(available, ready, &path, "cannot be greater than readyReplicas", cx);
+    let counts = [Status::REPLICAS, Status::FULLY_LABELED_REPLICAS, Status::READY_REPLICAS, Status::AVAILABLE_REPLICAS];
+    replica_counts(status, counts, cx);
 }

@@ -1,6 +1,7 @@
 //! Rules of the metrics that autoscalers follow.
 
 use super::horizontal_pod_autoscaler::sign;
+use crate::core::resource_names::STANDARD;
 use crate::shared::invalid_each;
 use pintle_schema::names;
 use pintle_types::autoscaling::v2::{
@@ -159,7 +160,9 @@ pub fn container_resource_name(name: At<'_, ResourceName>, cx: &mut Cx<'_>) {
     match text.split_once('/') {
         None if is_huge_page || standard.contains(&text) => {}
         None => {
-            if is_name && !STANDARD.contains(&text) && !text.starts_with("requests.hugepages-") {
+            // What services have is a quota's alone.
+            let is_known = STANDARD.contains(&text) && !text.starts_with("services.");
+            if is_name && !is_known && !text.starts_with("requests.hugepages-") {
                 cx.errors.invalid(name.path, text, "must be a standard resource type or fully qualified");
             }
             cx.errors.invalid(name.path, text, "must be a standard resource for containers");
@@ -173,25 +176,3 @@ pub fn container_resource_name(name: At<'_, ResourceName>, cx: &mut Cx<'_>) {
         }
     }
 }
-
-/// The resources without a domain that are known, whether containers have them or not.
-const STANDARD: [&str; 18] = [
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.storage",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
-    "storage",
-];

@@ -15,6 +15,7 @@ pub mod pod;
 pub mod pod_template;
 pub mod quota;
 pub mod replication_controller;
+pub mod resource_names;
 pub mod secret;
 pub mod service;
 pub mod volume;

@@ -1,5 +1,6 @@
 //! Rules of Node: taints, resources, addresses of pods, and what an update may change.
 
+use super::resource_names::COUNTED;
 use crate::shared::{Repeats, invalid_each, items, legacy_cidr};
 use crate::shown::in_full;
 use pintle_schema::names::{self, ip};
@@ -128,17 +129,6 @@ pub fn resource_amount(name: &str, amount: &Value, path: &FieldPath<'_>, cx: &mu
 }
 
 fn is_whole(resource: &str) -> bool {
-    const COUNTED: [&str; 9] = [
-        "pods",
-        "resourcequotas",
-        "services",
-        "replicationcontrollers",
-        "secrets",
-        "configmaps",
-        "persistentvolumeclaims",
-        "services.nodeports",
-        "services.loadbalancers",
-    ];
     COUNTED.contains(&resource) || is_extended(resource)
 }
 

@@ -1,6 +1,7 @@
 //! Rules of compute resources: names, amounts, requests against limits, and claims on devices.
 
 use super::{containers, text};
+use crate::core::resource_names::{COUNTED, STANDARD};
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::core::v1::{
     Container, PodOS, PodResourceClaim, PodSpec, ResourceClaim, ResourceList, ResourceRequirements,
@@ -9,43 +10,6 @@ use pintle_validation::{At, Cx, ErrorKind, FieldPath};
 use std::collections::{BTreeMap, BTreeSet};
 
 const HUGE_PAGES: &str = "hugepages-";
-
-/// Resources by name, other than those of containers, that need no domain.
-const STANDARD: &[&str] = &[
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
-    "storage",
-    "requests.storage",
-    "services.nodeports",
-    "services.loadbalancers",
-];
-
-/// Resources that are counted.
-const COUNTED: &[&str] = &[
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
-    "services.nodeports",
-    "services.loadbalancers",
-];
 
 fn is_huge_page(name: &str) -> bool {
     name.starts_with(HUGE_PAGES)

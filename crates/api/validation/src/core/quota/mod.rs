@@ -4,6 +4,7 @@ mod limit_range;
 mod resource_quota;
 
 use super::pod::resources;
+use super::resource_names::STANDARD;
 use pintle_schema::{ApiType, Map, Value, names};
 use pintle_types::core::v1::{
     LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus,
@@ -28,36 +29,13 @@ static RULES: &[Hand] = &[
     at_field!(ResourceQuotaStatus::USED, resource_quota::amounts),
 ];
 
-/// Resources that a quota can have without a domain.
-const OF_QUOTA: &[&str] = &[
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.storage",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "persistentvolumeclaims",
-    "configmaps",
-    "services.nodeports",
-    "services.loadbalancers",
-];
-
 fn is_huge_page(name: &str) -> bool {
     name.starts_with("hugepages-") || name.starts_with("requests.hugepages-")
 }
 
 /// Whether a quota can have a resource of the system's own.
 fn is_of_quota(name: &str) -> bool {
-    OF_QUOTA.contains(&name) || is_huge_page(name)
+    STANDARD.contains(&name) && name != "storage" || is_huge_page(name)
 }
 
 /// A resource has a name that everybody knows, or one with a domain.

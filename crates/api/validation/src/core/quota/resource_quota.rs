@@ -2,6 +2,7 @@
 
 use super::{entries, is_of_quota, resource_name};
 use crate::core::pod::resources;
+use crate::core::resource_names::COUNTED;
 use crate::core::volume::persistent::{quantity, units};
 use crate::shown::in_full;
 use pintle_schema::{Value, View};
@@ -14,19 +15,6 @@ type Spec = ResourceQuotaSpec;
 
 /// The power of ten of thousandths.
 const MILLI: i64 = -3;
-
-/// Resources that are counted in whole numbers.
-const COUNTED: &[&str] = &[
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
-    "services.nodeports",
-    "services.loadbalancers",
-];
 
 /// A quota limits what can be limited, to amounts that can be.
 pub fn amounts(list: At<'_, ResourceList>, cx: &mut Cx<'_>) {
