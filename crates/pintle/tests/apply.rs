@@ -4,52 +4,34 @@
 
 mod common;
 
-use common::process::{Installation, Process};
+use common::kubectl::{Kubectl, said};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Config};
 use pintle::TestServer;
 use serde_json::json;
-use std::env;
-use std::process::{Command, Stdio};
 
-/// A server, and kubectl in a folder of its own.
-struct Kubectl {
-    installation: Installation,
-    process: Process,
-}
+/// kubectl, and the one config map that the tests are about.
+struct Settings(Kubectl);
 
-impl Kubectl {
+impl Settings {
     /// `None` where there is no kubectl.
-    fn start() -> Option<Kubectl> {
-        let there = Command::new("kubectl").args(["version", "--client"]).output();
-        if !there.is_ok_and(|output| output.status.success()) {
-            assert!(env::var_os("CI").is_none(), "no kubectl on PATH");
-            println!("SKIPPED: no kubectl on PATH");
-            return None;
-        }
-        let installation = Installation::new();
-        let process = installation.start();
-        Some(Kubectl { installation, process })
+    fn start() -> Option<Settings> {
+        Kubectl::start().map(Settings)
     }
 
     /// Writes a config map's manifest.
     fn manifest(&self, file: &str, data: &[(&str, &str)]) {
         let data: serde_json::Map<_, _> = data.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data});
-        self.installation.scratch.write(file, &object.to_string());
+        self.0.installation.scratch.write(file, &object.to_string());
     }
 
     /// Runs a command whose exit code is known and returns what it says.
     fn run(&self, line: &str, code: i32) -> String {
-        let mut command = Command::new("kubectl");
-        command.args(line.split(' ')).current_dir(self.installation.scratch.path()).stdin(Stdio::null());
-        command.env("KUBECONFIG", self.installation.kubeconfig());
-        command.env("HOME", self.installation.scratch.path());
-        command.env("KUBE_EDITOR", "sed -i s/blue/green/");
-        let output = command.output().expect("kubectl runs");
-        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "kubectl {line}: {said}{}", self.process.errors());
+        let output = self.0.output(line);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(code), "kubectl {line}: {said}{}", self.0.process.errors());
         said
     }
 
@@ -66,7 +48,7 @@ impl Kubectl {
 
 #[test]
 fn kubectl_applies_on_the_servers_side() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = Settings::start() else { return };
     kubectl.manifest("one.json", &[("color", "blue"), ("size", "1")]);
     kubectl.manifest("two.json", &[("color", "red")]);
     assert!(kubectl.run("apply --server-side -f one.json", 0).contains("serverside-applied"));
@@ -87,7 +69,7 @@ fn kubectl_applies_on_the_servers_side() {
 
 #[test]
 fn what_was_applied_on_the_clients_side_is_taken_over() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = Settings::start() else { return };
     kubectl.manifest("one.json", &[("color", "blue"), ("size", "1")]);
     kubectl.run("apply -f one.json", 0);
     assert_eq!(kubectl.managers(), "kubectl-client-side-apply:Update|");

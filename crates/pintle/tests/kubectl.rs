@@ -4,135 +4,20 @@
 
 mod common;
 
-use common::process::{Installation, Process};
-use common::{DEADLINE, wait_for};
+use common::kubectl::{Kubectl, said};
+use common::wait_for;
 use std::env;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::process::{Child, Stdio};
 
-/// A command line, its exit code, what its output (both streams) holds, and what it does not hold.
-type Step = (&'static str, i32, &'static [&'static str], &'static [&'static str]);
-
-/// A server, and kubectl with its kubeconfig, run where the manifests are.
-struct Kubectl {
-    installation: Installation,
-    process: Process,
-}
-
-impl Kubectl {
-    /// `None` where there is no kubectl.
-    fn start() -> Option<Kubectl> {
-        let there = Command::new("kubectl").args(["version", "--client"]).output();
-        if !there.is_ok_and(|output| output.status.success()) {
-            assert!(env::var_os("CI").is_none(), "no kubectl on PATH");
-            println!("SKIPPED: no kubectl on PATH");
-            return None;
-        }
-        let installation = Installation::new();
-        let process = installation.start();
-        let kubectl = Kubectl { installation, process };
-        // Pods need it. Where no controller makes it, the test does; either may be first.
-        kubectl.output("create serviceaccount default");
-        kubectl.run("get serviceaccount default");
-        Some(kubectl)
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new("kubectl");
-        command.args(split(line)).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubectl"));
-        command.env("KUBECONFIG", self.installation.kubeconfig());
-        // Its cache of discovery is this test's own, and so is its editor.
-        command.env("HOME", self.installation.scratch.path());
-        command.env("KUBE_EDITOR", "sed -i s/blue/green/");
-        command
-    }
-
-    /// Runs a command to its end, which must come within the deadline.
-    fn output(&self, line: &str) -> Output {
-        let mut command = self.command(line);
-        let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut child = child.expect("kubectl runs");
-        let (stdout, stderr) = (collect(child.stdout.take()), collect(child.stderr.take()));
-        let start = Instant::now();
-        let status = loop {
-            match child.try_wait().expect("its state") {
-                Some(status) => break status,
-                None if start.elapsed() < DEADLINE => std::thread::sleep(Duration::from_millis(5)),
-                None => {
-                    child.kill().expect("killed");
-                    break child.wait().expect("gone");
-                }
-            }
-        };
-        Output { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
-    }
-
-    /// What a command that must succeed prints.
-    fn run(&self, line: &str) -> String {
-        let output = self.output(line);
-        assert!(output.status.success(), "kubectl {line}: {}{}", said(&output), self.process.errors());
-        said(&output)
-    }
-
-    /// Runs a table from top to bottom. `{folder}` in a line is the test's own folder.
-    fn table(&self, steps: &[Step]) {
-        let mut wrong = Vec::new();
-        for (line, code, has, has_not) in steps {
-            let line = line.replace("{folder}", &self.installation.scratch.path().display().to_string());
-            let output = self.output(&line);
-            let said = said(&output);
-            let missing: Vec<_> = has.iter().filter(|part| !said.contains(**part)).collect();
-            let unwanted: Vec<_> = has_not.iter().filter(|part| said.contains(**part)).collect();
-            if output.status.code() != Some(*code) || !missing.is_empty() || !unwanted.is_empty() {
-                let code = output.status.code();
-                wrong.push(format!("kubectl {line}\n{code:?}, missing {missing:?}, unwanted {unwanted:?} in:\n{said}"));
-            }
-        }
-        assert!(wrong.is_empty(), "\n{}\n{}", wrong.join("\n\n"), self.process.errors());
-    }
-}
-
-/// Reads a stream to its end on a thread of its own: a full pipe would stop the command.
-fn collect(stream: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
-    let mut stream = stream.expect("a pipe");
-    std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // What was read until an error is what there is.
-        let _ = stream.read_to_end(&mut bytes);
-        bytes
-    })
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
-
-/// Words between spaces; single quotes keep spaces together, as in a shell.
-fn split(line: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut quoted = false;
-    let mut fresh = true;
-    for character in line.chars() {
-        match character {
-            '\'' => quoted = !quoted,
-            ' ' if !quoted => {
-                fresh = true;
-                continue;
-            }
-            _ => {}
-        }
-        if fresh {
-            words.push(String::new());
-            fresh = false;
-        }
-        if character != '\'' {
-            words.last_mut().expect("just pushed").push(character);
-        }
-    }
-    words
+/// A server, and kubectl run where the manifests are.
+fn start() -> Option<Kubectl> {
+    let kubectl = Kubectl::start()?.within(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubectl"));
+    // Pods need it. Where no controller makes it, the test does; either may be first.
+    kubectl.output("create serviceaccount default");
+    kubectl.run("get serviceaccount default");
+    Some(kubectl)
 }
 
 /// A command in the background, killed when dropped.
@@ -167,7 +52,7 @@ impl Drop for Background {
 
 #[test]
 fn the_server_tells_what_it_is_and_what_it_has() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = start() else { return };
     kubectl.table(&[
         ("version", 0, &["Server Version: v1.36"], &[]),
         ("cluster-info", 0, &["Kubernetes control plane", "is running at", "https://127.0.0.1:"], &[]),
@@ -213,7 +98,7 @@ fn the_server_tells_what_it_is_and_what_it_has() {
 
 #[test]
 fn create_and_every_form_of_get() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = start() else { return };
     kubectl.table(&[
         (
             "create configmap colors --from-literal=sky=blue --from-literal=grass=green",
@@ -303,7 +188,7 @@ fn create_and_every_form_of_get() {
 
 #[test]
 fn apply_diff_and_dry_run() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = start() else { return };
     kubectl.installation.scratch.write(
         "changed.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {color: red, shape: round}\n",
@@ -394,7 +279,7 @@ fn apply_diff_and_dry_run() {
 
 #[test]
 fn changes() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = start() else { return };
     kubectl.run("create -f apps.yaml -f core.yaml");
     let replaced = kubectl.run("get cm settings -o yaml").replace("blue", "gray");
     kubectl.installation.scratch.write("replaced.yaml", &replaced);
@@ -449,7 +334,7 @@ fn changes() {
 
 #[test]
 fn deletes() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = start() else { return };
     kubectl.run("create -f apps.yaml -f core.yaml -f batch.yaml");
     kubectl.run("create configmap held");
     kubectl.run(r#"patch cm held --type=merge -p '{"metadata":{"finalizers":["example.com/hold"]}}'"#);
@@ -480,7 +365,7 @@ fn deletes() {
 
 #[test]
 fn rollout_history_and_undo() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = start() else { return };
     kubectl.run("create -f apps.yaml");
     // What the deployment's controller would have left: a ReplicaSet for each of two revisions.
     let uid = kubectl.run("get deployment web -o jsonpath='{.metadata.uid}'");
@@ -528,7 +413,7 @@ spec:
 
 #[test]
 fn watching_and_events() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = start() else { return };
     kubectl.run("create configmap first --from-literal=a=b");
     let watch = Background::start(&kubectl, "get cm -w -o custom-columns=NAME:.metadata.name,A:.data.a --no-headers");
     watch.wait_for("first");
@@ -561,7 +446,7 @@ fn watching_and_events() {
 
 #[test]
 fn kinds_of_every_group() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = start() else { return };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kubectl");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).expect("manifests").map(|entry| entry.expect("a file").path()).collect();
@@ -610,7 +495,7 @@ fn pipe(kubectl: &Kubectl, input: &[u8], line: &str) -> String {
 
 #[test]
 fn what_must_not_be_done_is_refused() {
-    let Some(kubectl) = Kubectl::start() else { return };
+    let Some(kubectl) = start() else { return };
     kubectl.table(&[
         ("auth can-i list secrets --as=somebody", 1, &["impersonation is not supported"], &["yes"]),
         ("delete ns default", 1, &["(Forbidden)", "this namespace may not be deleted"], &[]),

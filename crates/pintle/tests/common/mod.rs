@@ -7,6 +7,7 @@
 
 pub mod http;
 pub mod in_process;
+pub mod kubectl;
 pub mod process;
 pub mod streams;
 
