@@ -6,10 +6,10 @@ mod common;
 
 use common::http::{Client, JSON};
 use common::in_process::InProcess;
+use common::kubectl::Kubectl;
 use common::process::{Installation, Process, start};
 use common::wait_for;
 use serde_json::{Value, json};
-use std::process::Command;
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -123,27 +123,14 @@ fn without_controllers_things_stay_and_with_them_they_go_on() {
 
 #[test]
 fn kubectl_waits_for_a_namespace_to_go() {
-    let kubectl = |installation: &Installation, line: &str| {
-        let mut command = Command::new("kubectl");
-        command.args(line.split(' ')).env("KUBECONFIG", installation.kubeconfig());
-        command.env("HOME", installation.scratch.path()).output()
-    };
-    let installation = Installation::new();
-    if !kubectl(&installation, "version --client").is_ok_and(|output| output.status.success()) {
-        assert!(std::env::var_os("CI").is_none(), "no kubectl on PATH");
-        println!("SKIPPED: no kubectl on PATH");
-        return;
-    }
-    let process = installation.start();
+    let Some(kubectl) = Kubectl::start() else { return };
     for line in [
         "create namespace shop",
         "-n shop create configmap a",
         "-n shop create deployment web --image=example.com/web",
         "delete namespace shop --wait=true --timeout=50s",
     ] {
-        let output = kubectl(&installation, line).expect("kubectl runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "kubectl {line}: {said}{}", process.errors());
+        kubectl.run(line);
     }
-    assert!(!exists(&mut process.endpoint().client(), "/api/v1/namespaces/shop"));
+    assert!(!exists(&mut kubectl.process.endpoint().client(), "/api/v1/namespaces/shop"));
 }
