@@ -17,7 +17,7 @@ use pintle_discovery::Catalog;
 use pintle_endpoints::backend::{Backends, Connector};
 use pintle_endpoints::documents::Documents;
 use pintle_endpoints::health::Health;
-use pintle_endpoints::metrics::{Measured, Metrics, Source};
+use pintle_endpoints::metrics::{Measured, MeasuredStore, Metrics, Source};
 use pintle_endpoints::router::{Router, RuntimeConfig};
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
@@ -164,14 +164,18 @@ impl Builder {
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let authorizer = Authorizer::new(self.modes, roles.clone());
         let metrics = Metrics::default();
-        let chain = Chain::new(authorizer.clone());
+        let plugins = metrics.admission.clone();
+        let chain = Chain::new(authorizer.clone()).observed(Box::new(move |acted| {
+            plugins.acted(acted.plugin, acted.operation, acted.phase, acted.refused, acted.took);
+        }));
         let admission = Box::new(Measured { inner: chain, steps: metrics.admission.clone() });
         let handshake_errors = self.connections.handshake_errors.clone();
         metrics.add_source(move |out| sources::handshake_errors(&handshake_errors, out));
         metrics.add_source(sources::process);
         metrics.add_source(sources::rules);
         self.metrics.into_iter().for_each(|source| metrics.add_source(source));
-        let mut registry = Registry::new(cache, self.store.clone(), environment, admission, pintle_kinds::all());
+        let store = Arc::new(MeasuredStore::new(self.store.clone(), metrics.transactions.clone()));
+        let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::all());
         let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
         registry.allocators = Allocators::new(ranges, self.service_node_ports);
         let first_objects = pintle_bootstrap::Settings {

@@ -19,4 +19,5 @@ mod test_server;
 pub use backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use builder::{Builder, Server, StartError};
 pub use service_accounts::DEFAULT_ISSUER;
+pub use sources::storage_size;
 pub use test_server::TestServer;

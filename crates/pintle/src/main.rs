@@ -23,6 +23,9 @@ use std::time::SystemTime;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
+/// Where in the data directory the embedded store is.
+const STORE: &str = "store";
+
 fn main() -> ExitCode {
     if let Some(outcome) = tools::run(&std::env::args().skip(1).collect::<Vec<_>>()) {
         return outcome;
@@ -82,7 +85,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         Storage::Memory => Arc::new(MemoryStore::new()),
         Storage::Embedded => {
             std::fs::create_dir_all(&config.data_dir)?;
-            Arc::new(EmbeddedStore::open(&config.data_dir.join("store"), EmbeddedOptions::default())?)
+            Arc::new(EmbeddedStore::open(&config.data_dir.join(STORE), EmbeddedOptions::default())?)
         }
     };
     let range = config.service_cluster_ip_ranges.first();
@@ -139,6 +142,10 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.kubelet_address_types.clone_from(&config.kubelet.address_types);
     let gates = config.feature_gates.clone();
     builder.metrics.push(Box::new(move |out| gates.render(out)));
+    if let Storage::Embedded = config.storage {
+        let directory = config.data_dir.join(STORE);
+        builder.metrics.push(Box::new(move |out| pintle::storage_size(&directory, out)));
+    }
     Ok((builder, certs))
 }
 

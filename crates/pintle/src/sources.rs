@@ -7,6 +7,8 @@ use pintle_discovery::version;
 use pintle_endpoints::metrics::exposition::Number;
 use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -24,6 +26,12 @@ const BUILD: Family = Family::new(
     Stability::Alpha,
     "1, labelled with the Kubernetes release that the server behaves as, and its build.",
 );
+const STORAGE_SIZE: Family = Family::new(
+    "apiserver_storage_size_bytes",
+    Kind::Gauge,
+    Stability::Stable,
+    "Bytes of the store's files.",
+);
 const CPU: Family = process_family("process_cpu_seconds_total", Kind::Counter, "Seconds of processor time.");
 const MAX_FDS: Family = process_family("process_max_fds", Kind::Gauge, "How many files can be open.");
 const OPEN_FDS: Family = process_family("process_open_fds", Kind::Gauge, "How many files are open.");
@@ -38,6 +46,21 @@ const fn process_family(name: &'static str, kind: Kind, help: &'static str) -> F
 /// How many handshakes failed.
 pub fn handshake_errors(count: &AtomicU64, out: &mut Exposition) {
     out.single(&HANDSHAKE_ERRORS, count.load(Ordering::Relaxed));
+}
+
+/// How much of the disk the files of a store in a directory take.
+pub fn storage_size(directory: &Path, out: &mut Exposition) {
+    out.family(&STORAGE_SIZE);
+    out.sample(STORAGE_SIZE.name, &[("storage_cluster_id", "embedded")], bytes_on_disk(directory, 8));
+}
+
+/// What is deeper than so many directories is not counted. Files come and go meanwhile; what is gone holds nothing.
+fn bytes_on_disk(directory: &Path, depth: usize) -> u64 {
+    const BLOCK: u64 = 512;
+    let Some(below) = depth.checked_sub(1) else { return 0 };
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let sizes = entries.filter_map(|entry| Some((entry.path(), entry.metadata().ok()?)));
+    sizes.map(|(path, found)| if found.is_dir() { bytes_on_disk(&path, below) } else { found.blocks() * BLOCK }).sum()
 }
 
 /// Names of one count: the enhancement proposal's, and the release's.

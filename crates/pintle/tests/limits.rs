@@ -130,12 +130,19 @@ fn metrics_count_what_was_asked_and_are_well_formed() {
     client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
     client.get(CONFIG_MAPS).expect("an answer").expect(200);
     client.get(&format!("{CONFIG_MAPS}/b")).expect("an answer").expect(404);
-    let mut watch =
-        client.watch(&format!("{CONFIG_MAPS}?watch=true&resourceVersion=0&timeoutSeconds=1")).expect("a watch");
-    let mut events = 0;
-    while watch.next().expect("an end in good order").is_some() {
+    let whole = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
+    let mut watch = client.watch(&format!("{CONFIG_MAPS}?{whole}&timeoutSeconds=1")).expect("a watch");
+    let (mut events, mut bookmarks) = (0, 0);
+    while let Some(event) = watch.next().expect("an end in good order") {
         events += 1;
+        bookmarks += i32::from(event["type"] == "BOOKMARK");
     }
+    assert!(bookmarks > 0, "the initial events end");
+    client.get("/api/v1/pods?fieldSelector=spec.nodeName%3Da").expect("an answer").expect(200);
+    client.post("/api/v1/namespaces/default/services", &json!({"kind": "Pod"})).expect("an answer").expect(400);
+    let pod = json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
+    client.post("/api/v1/namespaces/default/pods", &pod).expect("an answer").expect(403);
+    let body = serde_json::to_vec(&object).expect("JSON").len();
     let mut client = server.client();
     client.get("/readyz").expect("an answer").expect_text("ok");
     let labels = |scope: &str, verb: &str| {
@@ -160,6 +167,16 @@ fn metrics_count_what_was_asked_and_are_well_formed() {
         format!("apiserver_watch_events_total{{group=\"\",resource=\"configmaps\",version=\"v1\"}} {events}"),
         format!("apiserver_watch_events_sizes_count{{group=\"\",resource=\"configmaps\",version=\"v1\"}} {events}"),
         "apiserver_resource_objects{group=\"\",resource=\"services\"} 1".to_owned(),
+        format!("apiserver_request_body_size_bytes_sum{{group=\"\",resource=\"configmaps\",verb=\"create\"}} {}", 2 * body),
+        "etcd_requests_total{group=\"\",operation=\"create\",resource=\"configmaps\"} 1".to_owned(),
+        "apiserver_storage_events_received_total{group=\"\",resource=\"services\"} 1".to_owned(),
+        "apiserver_watch_cache_events_received_total{group=\"\",resource=\"services\"} 1".to_owned(),
+        "apiserver_cache_list_total{group=\"\",index=\"\",resource=\"configmaps\"} 1".to_owned(),
+        "apiserver_cache_list_returned_objects_total{group=\"\",resource=\"configmaps\"} 1".to_owned(),
+        "apiserver_cache_list_total{group=\"\",index=\"f:spec.nodeName\",resource=\"pods\"} 1".to_owned(),
+        "apiserver_cache_list_fetched_objects_total{group=\"\",index=\"f:spec.nodeName\",resource=\"pods\"} 0".to_owned(),
+        "apiserver_admission_controller_admission_duration_seconds_count{name=\"ServiceAccount\",operation=\"CREATE\",\
+         rejected=\"true\",type=\"admit\"} 1".to_owned(),
         "apiserver_storage_objects{resource=\"services\"} 1".to_owned(),
     ] {
         assert!(text.lines().any(|found| *found == line), "{line} in {text}");

@@ -29,55 +29,99 @@ use pintle_registry::{Admission, AdmissionRequest, Registry, Target};
 use pintle_schema::Value;
 use plugin::Plugin;
 use request::{Phase, Request};
+use std::time::{Duration, Instant};
 
-/// The plugins, in the order in which they act.
-const PLUGINS: [&Plugin; 14] = [
-    &limit_ranger::PLUGIN,
-    &service_account::PLUGIN,
-    &taint_nodes::PLUGIN,
-    &priority::PLUGIN,
-    &default_tolerations::PLUGIN,
-    &default_class::DEFAULT_STORAGE_CLASS,
-    &storage_protection::PLUGIN,
-    &volume_resize::PLUGIN,
-    &runtime_class::PLUGIN,
-    &certificates::APPROVAL,
-    &certificates::SIGNING,
-    &certificates::SUBJECT_RESTRICTION,
-    &default_class::DEFAULT_INGRESS_CLASS,
-    &pod_topology_labels::PLUGIN,
+/// The plugins by their names, in the order in which they act.
+const PLUGINS: [(&str, &Plugin); 14] = [
+    ("LimitRanger", &limit_ranger::PLUGIN),
+    ("ServiceAccount", &service_account::PLUGIN),
+    ("TaintNodesByCondition", &taint_nodes::PLUGIN),
+    ("Priority", &priority::PLUGIN),
+    ("DefaultTolerationSeconds", &default_tolerations::PLUGIN),
+    ("DefaultStorageClass", &default_class::DEFAULT_STORAGE_CLASS),
+    ("StorageObjectInUseProtection", &storage_protection::PLUGIN),
+    ("PersistentVolumeClaimResize", &volume_resize::PLUGIN),
+    ("RuntimeClass", &runtime_class::PLUGIN),
+    ("CertificateApproval", &certificates::APPROVAL),
+    ("CertificateSigning", &certificates::SIGNING),
+    ("CertificateSubjectRestriction", &certificates::SUBJECT_RESTRICTION),
+    ("DefaultIngressClass", &default_class::DEFAULT_INGRESS_CLASS),
+    ("PodTopologyLabels", &pod_topology_labels::PLUGIN),
 ];
+
+/// What a plugin did.
+#[derive(Clone, Copy, Debug)]
+pub struct Acted {
+    pub plugin: &'static str,
+    /// `CREATE`, `UPDATE` or `DELETE`.
+    pub operation: &'static str,
+    /// `admit` or `validate`.
+    pub phase: &'static str,
+    pub refused: bool,
+    pub took: Duration,
+}
+
+/// Told of everything that a plugin does.
+pub type Observer = Box<dyn Fn(Acted) + Send + Sync>;
 
 /// The plugins of a server.
 pub struct Chain {
     authorizer: Authorizer,
+    observer: Option<Observer>,
 }
 
 impl Chain {
     /// The plugins that are on by default. The authorizer answers plugins that ask for more than the request's own verb.
     pub fn new(authorizer: Authorizer) -> Self {
-        Chain { authorizer }
+        Chain { authorizer, observer: None }
     }
+
+    /// The same, watched by an observer.
+    pub fn observed(self, observer: Observer) -> Self {
+        Chain { observer: Some(observer), ..self }
+    }
+
+    fn act(
+        &self,
+        plugin: &'static str,
+        operation: &'static str,
+        phase: &'static str,
+        act: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        let Some(observer) = &self.observer else { return act() };
+        let started = Instant::now();
+        let outcome = act();
+        observer(Acted { plugin, operation, phase, refused: outcome.is_err(), took: started.elapsed() });
+        outcome
+    }
+}
+
+fn operation(write: &AdmissionRequest<'_>) -> &'static str {
+    if write.old.is_some() { "UPDATE" } else { "CREATE" }
 }
 
 impl Admission for Chain {
     fn mutate(&self, write: &AdmissionRequest<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<()> {
         let request = Request::new(write, &self.authorizer, Phase::Mutate);
-        for mutate in PLUGINS.iter().filter(|plugin| plugin.sees(write)).filter_map(|plugin| plugin.mutate) {
-            mutate(&request, object, warnings)?;
+        for (name, plugin) in PLUGINS.iter().filter(|(_, plugin)| plugin.sees(write)) {
+            if let Some(mutate) = plugin.mutate {
+                self.act(name, operation(write), "admit", || mutate(&request, object, warnings))?;
+            }
         }
         Ok(())
     }
 
     fn validate(&self, write: &AdmissionRequest<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()> {
         let request = Request::new(write, &self.authorizer, Phase::Validate);
-        for validate in PLUGINS.iter().filter(|plugin| plugin.sees(write)).filter_map(|plugin| plugin.validate) {
-            validate(&request, object, warnings)?;
+        for (name, plugin) in PLUGINS.iter().filter(|(_, plugin)| plugin.sees(write)) {
+            if let Some(validate) = plugin.validate {
+                self.act(name, operation(write), "validate", || validate(&request, object, warnings))?;
+            }
         }
         Ok(())
     }
 
     fn delete(&self, _: &Registry, target: &Target, _: &Value) -> Result<()> {
-        namespace_lifecycle::check_deletion(target)
+        self.act("NamespaceLifecycle", "DELETE", "admit", || namespace_lifecycle::check_deletion(target))
     }
 }

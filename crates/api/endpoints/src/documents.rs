@@ -202,9 +202,13 @@ fn root(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
 
 fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result<Answer> {
     let documents = &api.documents;
+    let enabled = |gate: &str| api.registry.environment.feature_enabled(gate);
+    // Rules of validation are shown to those who ask: they are no part of the reference's documents.
+    let asked = query.all("rules").any(|value| value == "true");
+    let (rules, key): (Option<openapi::v3::Gates<'_>>, _) = if asked { (Some(&enabled), "v3+rules") } else { (None, "v3") };
     let made = match path {
-        "" => documents.kept("v3", || Some(openapi::v3::index(&documents.catalog))),
-        path => documents.kept(&format!("v3/{path}"), || openapi::v3::document(&documents.catalog, path)),
+        "" => documents.kept(key, || Some(openapi::v3::index(&documents.catalog, rules))),
+        path => documents.kept(&format!("{key}/{path}"), || openapi::v3::document(&documents.catalog, path, rules)),
     };
     let Some((bytes, tag)) = made else { return Ok(Answer::text(404, "404 page not found\n")) };
     let mut answer = with_etag(request, bytes.into(), "application/json", tag);

@@ -184,6 +184,9 @@ async fn steps(
     };
     tally.0 = Some(api.metrics.requests.series(labels_of(resource, path, action, &query, &request)));
     check_scope(resource, path, action)?;
+    if mutating && !long_running {
+        request.body = api.metrics.bodies.counted(request.body, resource, action);
+    }
     let context = Context { method: request.method.clone(), headers: request.headers.clone(), api, user, query };
     if path.subresource.is_empty() {
         check_verb(&context.method, resource, path, action)?;
@@ -358,7 +361,7 @@ fn name_asked_for<'a>(path: &'a ResourcePath, action: &str, query: &Query) -> Co
 fn decide(api: &Api, attributes: &Attributes<'_>) -> Result<(), Status> {
     let started = Instant::now();
     let decision = api.authorizer.authorize(attributes);
-    api.metrics.access.authorized(decision.is_allowed(), started.elapsed());
+    api.metrics.access.authorized(&decision, started.elapsed());
     if decision.is_allowed() {
         return Ok(());
     }

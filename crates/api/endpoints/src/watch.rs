@@ -79,6 +79,8 @@ struct Watch {
     failure: Option<Status>,
     wait_for: Option<Revision>,
     ended: bool,
+    /// It has taken from the history: if that moves past it, it was too slow.
+    followed: bool,
     /// When it began, until the initial events are sent.
     listing_since: Option<Instant>,
     counters: Arc<crate::metrics::WatchSeries>,
@@ -130,6 +132,7 @@ pub fn start(
         failure: None,
         wait_for,
         ended: false,
+        followed: false,
         listing_since: (with_state && query.send_initial_events == Some(true)).then_some(now),
         counters,
         api: api.clone(),
@@ -289,8 +292,14 @@ impl Watch {
     /// Appends the frames of what has happened since.
     fn gather(&mut self, out: &mut Chunk) {
         match self.cursor.take(BATCH) {
-            Ok(events) => events.iter().for_each(|event| self.event(event, out)),
+            Ok(events) => {
+                self.followed = true;
+                events.iter().for_each(|event| self.event(event, out));
+            }
             Err(expired) => {
+                if self.followed {
+                    self.counters.terminated();
+                }
                 let message = format!("too old resource version: {} ({})", expired.requested.0, expired.oldest.0);
                 self.failure = Some(Status::expired(message));
             }
@@ -483,6 +492,7 @@ impl Watch {
     }
 
     fn put_value(&self, kind: &str, object: &Value, out: &mut Vec<u8>) {
+        let before = out.len();
         match self.wanted.format {
             format @ (Format::Protobuf | Format::Cbor) => {
                 let schema = match (kind, self.wanted.shape) {
@@ -502,6 +512,7 @@ impl Watch {
                 put_json_event(kind, &json, out);
             }
         }
+        self.counters.event(out.len() - before);
     }
 }
 

@@ -3,7 +3,7 @@
 //! The topology of endpoints is from before v1 and no longer written.
 
 use crate::resource::{Resource, Storage};
-use crate::strategy::{Context, GENERAL, Strategy, same};
+use crate::strategy::{Context, GENERAL, Strategy, next_generation, same};
 use crate::views::clear;
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
@@ -39,10 +39,14 @@ static ENDPOINT_SLICE: Strategy = Strategy {
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
 fn update(new: &mut Value, old: &Value, _: &mut Context) {
-    let old = View::<EndpointSlice>::new(old).field(EndpointSlice::ENDPOINTS);
+    let slice = View::<EndpointSlice>::new(old);
+    let old = slice.field(EndpointSlice::ENDPOINTS);
     if same(View::<EndpointSlice>::new(new).field(EndpointSlice::ENDPOINTS).value(), old.value()) {
         return;
     }
+    // A change counts although it is of what is then dropped.
+    let metadata = ViewMut::<EndpointSlice>::new(new).field(EndpointSlice::METADATA);
+    next_generation(metadata, slice.field(EndpointSlice::METADATA));
     let known = old.iter().filter_map(|endpoint| endpoint.field(Endpoint::DEPRECATED_TOPOLOGY).get().remove(HOSTNAME));
     drop_topology(new, &known.collect());
 }

@@ -59,6 +59,8 @@ pub struct Storage {
     pub schema: fn() -> &'static Struct,
     /// The reference's hash of it, in discovery.
     pub version_hash: &'static str,
+    /// Whether stores that are shared with the reference keep it as JSON; the others keep protobuf.
+    pub json: bool,
     /// From this version to the storage version and back; `None` when the shapes are equal.
     pub convert: Option<Convert>,
 }
@@ -282,7 +284,12 @@ impl Storage {
         prefix: &'static str,
         version_hash: &'static str,
     ) -> Self {
-        Storage { prefix, api_version, kind, schema: T::schema, version_hash, convert: None }
+        Storage { prefix, api_version, kind, schema: T::schema, version_hash, json: false, convert: None }
+    }
+
+    /// The same storage, kept as JSON where it is shared with the reference.
+    pub const fn as_json(self) -> Self {
+        Storage { json: true, ..self }
     }
 
     /// The same storage seen from a version of another shape.

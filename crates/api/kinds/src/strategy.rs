@@ -23,6 +23,8 @@ pub struct Strategy {
     pub delete_answers_object: bool,
     /// Whether the object counts generations: 1 on create, one more when one of the paths changes.
     pub generation: Option<&'static [Path]>,
+    /// A change counts although it is of a field that is then dropped, as its gate is off.
+    pub counts_dropped: bool,
     /// Emptied on create.
     pub create_clears: &'static [Path],
     /// Taken from the stored object on update.
@@ -68,6 +70,7 @@ pub const GENERAL: Strategy = Strategy {
     orphan_warning: "",
     delete_answers_object: false,
     generation: None,
+    counts_dropped: false,
     create_clears: &[],
     update_keeps: &[],
     reset_fields: &[],
@@ -117,8 +120,14 @@ pub struct Context<'a> {
     pub groups: &'a [String],
     /// The user's other attributes.
     pub extra: &'a [(String, Vec<String>)],
+    pub gates: &'a dyn Gates,
     /// Texts for Warning headers.
     pub warnings: &'a mut Vec<String>,
+}
+
+/// The values of feature gates.
+pub trait Gates {
+    fn enabled(&self, gate: &str) -> bool;
 }
 
 /// The rule for names of a kind.

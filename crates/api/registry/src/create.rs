@@ -105,6 +105,7 @@ impl Registry {
         }
         clear_on_create(strategy, object);
         self.finish(target, object);
+        self.drop_switched_off(target, object, None);
         if let Some(prepare) = strategy.prepare_create {
             prepare(object, &mut self.context(options, warnings));
         }

@@ -1,5 +1,7 @@
 //! What the outside world gives to the registry: time and randomness, so that tests can give their own.
 
+use pintle_kinds::strategy::Gates;
+
 /// Time and randomness.
 pub trait Environment: Send + Sync + 'static {
     /// Seconds since 1970.
@@ -10,6 +12,12 @@ pub trait Environment: Send + Sync + 'static {
 
     /// Whether a feature gate is on.
     fn feature_enabled(&self, gate: &str) -> bool;
+}
+
+impl Gates for Box<dyn Environment> {
+    fn enabled(&self, gate: &str) -> bool {
+        self.feature_enabled(gate)
+    }
 }
 
 /// A random (version 4) UUID.

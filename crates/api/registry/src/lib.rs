@@ -10,6 +10,7 @@ pub mod create;
 pub mod delete;
 pub mod environment;
 mod field_manager;
+mod gates;
 pub mod list;
 pub mod metadata;
 pub mod options;
@@ -47,6 +48,7 @@ pub struct Registry {
     pub admission: Box<dyn Admission>,
     /// What services are given.
     pub allocators: Allocators,
+    gates: gates::Gates,
     /// The resource whose version is the storage version, by storage prefix: it names the selectable fields.
     hubs: HashMap<&'static str, &'static Resource>,
     /// All versions that are served, by storage prefix.
@@ -118,7 +120,7 @@ impl Registry {
                 }
             }
         }
-        Registry { cache, store, environment, admission, allocators: Allocators::default(), hubs, versions }
+        Registry { cache, store, environment, admission, allocators: Allocators::default(), gates: gates::Gates::default(), hubs, versions }
     }
 
     /// The target of a request; `None` when the resource stores nothing.

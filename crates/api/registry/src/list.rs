@@ -71,7 +71,8 @@ impl Registry {
         let after = start.after.as_ref().map(|after| format!("{from}{after}"));
         let lower = after.as_deref().filter(|after| *after > from.as_str()).unwrap_or(&from);
         // The index is of the newest state.
-        let indexed = if start.newest || start.revision >= state.last { selection.indexed(&state) } else { None };
+        let indexed = if start.newest || start.revision >= state.last { selection.index(&state) } else { None };
+        let (index, indexed) = indexed.unzip();
         let mut page =
             Page { items: Items::default(), revision: start.revision, continue_token: String::new(), remaining: None };
         let whole_names = !target.namespace.is_empty() || !target.resource.namespaced;
@@ -81,6 +82,7 @@ impl Registry {
             let found = objects.get(key.as_str()).filter(|object| selection.matches(object));
             let found = found.filter(|_| after.as_ref().is_none_or(|after| key >= *after));
             page.items = Items::Picked(found.into_iter().cloned().collect());
+            target.cache.listed(None, 1, page.items.len());
             return Ok(page);
         }
         // In a whole collection, and in one that is being continued, nobody needs to count.
@@ -89,13 +91,14 @@ impl Registry {
             None if after.is_none() && from == target.storage.prefix => i64::try_from(objects.len()).ok(),
             _ => None,
         };
-        let mut rest = 0i64;
+        let (mut rest, mut fetched) = (0i64, 0);
         let everything = selection.is_everything();
         let (mut count, mut picked, mut last) = (0, Vec::new(), None::<&Arc<Object>>);
         // All keys of a collection begin with its path, which ends in a slash: the next character bounds them.
         let end = format!("{}0", from.trim_end_matches('/'));
         let range = (Bound::Included(lower), Bound::Excluded(end.as_str()));
         for object in objects_within(&objects, indexed.as_ref(), range) {
+            fetched += 1;
             if limit > 0 && count == limit {
                 if !everything {
                     rest += i64::from(selection.matches(object));
@@ -120,6 +123,7 @@ impl Registry {
             Some(last) if everything => Items::stretch(&objects, lower, &last.key, count),
             _ => Items::Picked(picked),
         };
+        target.cache.listed(index, fetched, count);
         if rest > 0 {
             let last = last.and_then(|object| object.key.strip_prefix(from.as_str()));
             page.remaining = everything.then_some(rest);

@@ -31,13 +31,14 @@ impl Registry {
         }
     }
 
-    pub(crate) fn context<'a>(&self, options: &'a WriteOptions, warnings: &'a mut Vec<String>) -> Context<'a> {
+    pub(crate) fn context<'a>(&'a self, options: &'a WriteOptions, warnings: &'a mut Vec<String>) -> Context<'a> {
         Context {
             now_unix: self.environment.now_unix(),
             user: &options.requester.name,
             user_uid: &options.requester.uid,
             groups: &options.requester.groups,
             extra: &options.requester.extra,
+            gates: &self.environment,
             warnings,
         }
     }

@@ -86,8 +86,13 @@ impl Selection {
 
     /// The keys of the newest objects that can match, when an index tells them; what else is selected still counts.
     pub fn indexed(&self, state: &State) -> Option<Keys> {
+        self.index(state).map(|(_, keys)| keys)
+    }
+
+    /// The same, with the field whose index it is.
+    pub(crate) fn index(&self, state: &State) -> Option<(usize, Keys)> {
         self.fields.iter().filter(|term| term.equal).find_map(|term| match term.source {
-            Source::Header(index) => state.keys_with(index, &term.value),
+            Source::Header(field) => state.keys_with(field, &term.value).map(|keys| (field, keys)),
             _ => None,
         })
     }

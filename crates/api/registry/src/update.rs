@@ -188,6 +188,9 @@ impl Registry {
         match update.part {
             None => {
                 strategy.update_keeps.iter().for_each(|path| metadata::keep_path(&mut object, old, path));
+                if !strategy.counts_dropped {
+                    self.drop_switched_off(target, &mut object, Some(old));
+                }
                 if let Some(prepare) = strategy.prepare_update {
                     prepare(&mut object, old, &mut context);
                 }
@@ -199,6 +202,7 @@ impl Registry {
                     metadata::keep_all(&mut object, old);
                 }
                 part.keeps.iter().for_each(|path| metadata::keep_path(&mut object, old, path));
+                self.drop_switched_off(target, &mut object, Some(old));
                 if let Some(prepare) = part.prepare {
                     prepare(&mut object, old, &mut context);
                 }
@@ -207,6 +211,9 @@ impl Registry {
         self.finish(target, &mut object);
         if update.part.is_none() {
             self.count_generation(target, &mut object, old);
+        }
+        if strategy.counts_dropped {
+            self.drop_switched_off(target, &mut object, Some(old));
         }
         validate_update(target, &object, old, subresource, self.environment.as_ref())
             .map_err(|status| status.with_warnings(warnings.clone()))?;

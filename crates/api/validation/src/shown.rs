@@ -2,8 +2,11 @@
 //!
 //! For messages alone; nothing that is stored or served has this form.
 
+mod pod;
+
 use pintle_schema::Presence::{Pointer, PointerAlways};
 use pintle_schema::{ApiValue, Map, Str, Struct, Type, Value, View};
+use pintle_types::core::v1::{PodSecurityContext, PodSpec};
 
 /// The value with all its fields. What is absent stays so.
 pub fn in_full<T: ApiValue>(view: View<'_, T>) -> Value {
@@ -14,14 +17,21 @@ fn full(ty: &Type, value: &Value, pointer: bool) -> Value {
     match (ty, value) {
         (_, Value::Null) if pointer => Value::Null,
         // Types that all groups share have the same names inside.
-        (Type::Struct(schema), value) if schema.module.contains("::meta::") => match value {
+        (Type::Struct(schema), value) if is_shared(schema) => match value {
             Value::Null => Value::map(),
             value => value.clone(),
         },
         (Type::Struct(schema), value) => {
             let mut entries = Vec::with_capacity(schema.fields.len());
             fields(schema, value, &mut entries);
-            Value::Map(Map::from_entries(entries))
+            let shown = Map::from_entries(entries);
+            Value::Map(match &*schema.name {
+                "PodSpec" => {
+                    let context = value.get(PodSpec::SECURITY_CONTEXT.name()).unwrap_or(&Value::Null);
+                    pod::spec(shown, &full(&PodSecurityContext::TYPE, context, false))
+                }
+                _ => shown,
+            })
         }
         (Type::List(list), Value::List(items)) => {
             Value::List(items.iter().map(|item| full(&list.elem, item, false)).collect())
@@ -38,27 +48,74 @@ fn full(ty: &Type, value: &Value, pointer: bool) -> Value {
     }
 }
 
+fn is_shared(schema: &Struct) -> bool {
+    schema.module.contains("::meta::")
+}
+
 fn fields(schema: &Struct, value: &Value, entries: &mut Vec<(Str, Value)>) {
+    let start = entries.len();
     for field in schema.fields.iter() {
+        let own = value.get(&field.name).unwrap_or(&Value::Null);
         match &field.ty {
+            // Inside, an object's type is known without being told, and its metadata stands beside its other fields.
+            Type::Struct(shared) if field.inline && is_shared(shared) => {}
+            Type::Struct(shared) if &*field.name == METADATA && is_shared(shared) => {
+                entries.extend(own.as_map().into_iter().flat_map(Map::iter).map(|(key, own)| (key.clone(), own.clone())));
+            }
             Type::Struct(inlined) if field.inline => fields(inlined, value, entries),
             ty => {
                 let pointer = matches!(field.presence, Pointer | PointerAlways);
-                let value = value.get(&field.name).unwrap_or(&Value::Null);
-                entries.push((name_inside(&field.name).into(), full(ty, value, pointer)));
+                entries.push((name_inside(&schema.name, &field.name).into(), full(ty, own, pointer)));
             }
+        }
+    }
+    for (_, moved, after) in MOVED.iter().filter(|(name, ..)| &*schema.name == *name) {
+        let place = |name: &str, entries: &[(Str, Value)]| entries.iter().position(|(key, _)| key == name);
+        if let Some(from) = place(moved, entries).filter(|from| *from >= start) {
+            let entry = entries.remove(from);
+            let to = place(after, entries).map_or(from, |after| after + 1);
+            entries.insert(to, entry);
         }
     }
 }
 
+/// The field that objects and templates of objects have their metadata in.
+const METADATA: &str = "metadata";
+
+/// Fields that stand elsewhere inside: the struct, the field, and the one it comes after.
+const MOVED: &[(&str, &str, &str)] = &[
+    ("PodSecurityContext", "FSGroupChangePolicy", "FSGroup"),
+    ("VolumeSource", "Quobyte", "RBD"),
+    ("PersistentVolumeSource", "Quobyte", "RBD"),
+    ("PersistentVolumeSource", "FlexVolume", "ISCSI"),
+];
+
+/// Fields that have another name inside: how the struct's name begins, and the names in JSON and inside.
+const RENAMED: &[(&str, &str, &str)] = &[
+    ("AzureDisk", "diskURI", "DataDiskURI"),
+    ("GCEPersistentDisk", "pdName", "PDName"),
+    ("Glusterfs", "endpoints", "EndpointsName"),
+    ("ISCSI", "chapAuthDiscovery", "DiscoveryCHAPAuth"),
+    ("ISCSI", "chapAuthSession", "SessionCHAPAuth"),
+    ("RBD", "image", "RBDImage"),
+    ("RBD", "monitors", "CephMonitors"),
+    ("RBD", "pool", "RBDPool"),
+    ("RBD", "user", "RadosUser"),
+    ("", "cephfs", "CephFS"),
+    ("", "storageos", "StorageOS"),
+];
+
 /// Words that Go writes in capitals.
 const INITIALS: &[&str] = &[
-    "api", "aws", "ca", "cel", "cidr", "csi", "dns", "fc", "fs", "gce", "grpc", "http", "id", "ip", "ipc", "iscsi",
-    "nfs", "os", "pid", "qos", "rbd", "se", "tcp", "tls", "ttl", "uid", "url",
+    "api", "aws", "ca", "cel", "cidr", "csi", "dns", "fc", "fs", "gce", "gid", "gmsa", "grpc", "http", "id", "ip", "ipc",
+    "iqn", "iscsi", "nfs", "os", "pid", "qos", "rbd", "se", "ssl", "tcp", "tls", "ttl", "tty", "uid", "url", "wwid",
 ];
 
 /// The name of a field in the reference's own types.
-fn name_inside(json: &str) -> String {
+fn name_inside(schema: &str, json: &str) -> String {
+    if let Some((.., inside)) = RENAMED.iter().find(|(begin, name, _)| schema.starts_with(begin) && json == *name) {
+        return (*inside).to_owned();
+    }
     let is_word = |word: &&&str| {
         json.strip_prefix(**word).is_some_and(|rest| {
             let rest =
@@ -80,10 +137,11 @@ mod tests {
     #[test]
     fn names() {
         let names =
-            ["apiVersion", "uid", "cidrs", "podCIDR", "idle", "sessionAffinity", "seLinuxOptions", "ips", "key"];
+            ["apiVersion", "uid", "cidrs", "podCIDR", "idle", "sessionAffinity", "seLinuxOptions", "ips", "key", "cephfs"];
         let inside =
-            ["APIVersion", "UID", "CIDRs", "PodCIDR", "Idle", "SessionAffinity", "SELinuxOptions", "IPs", "Key"];
-        assert_eq!(names.map(name_inside), inside);
+            ["APIVersion", "UID", "CIDRs", "PodCIDR", "Idle", "SessionAffinity", "SELinuxOptions", "IPs", "Key", "CephFS"];
+        assert_eq!(names.map(|name| name_inside("Some", name)), inside);
+        assert_eq!(name_inside("RBDVolumeSource", "pool"), "RBDPool");
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod base64;
 pub mod canonical;
 pub mod duration;
 pub mod field_selector;
+pub mod gates;
 pub mod int_or_string;
 pub mod label_selector;
 pub mod names;

@@ -53,6 +53,22 @@ pub enum Rule {
     NotEqual(Literal),
     /// Items of a list are distinct in these keys, or as a whole when none is named.
     Unique(&'static [&'static str]),
+    /// Items of a list differ in this field, where they have it.
+    Distinct(&'static str),
+    /// Keys and values of a map are those of labels.
+    Labels,
+    /// Not more than another field beside this one; with what is told otherwise.
+    NotAbove(&'static [(&'static str, &'static str)]),
+    /// Not less than another field beside this one; with what is told otherwise.
+    NotBelow(&'static [(&'static str, &'static str)]),
+    /// More than another field beside this one; with what is told otherwise.
+    Above(&'static [(&'static str, &'static str)]),
+    /// Of these fields of the struct one is set.
+    AtLeastOne(&'static [&'static str]),
+    /// Of these fields of the struct one may be set; each further one is forbidden.
+    AtMostOne(&'static [&'static str]),
+    /// Of these fields of the struct one may be set; the struct is invalid with more.
+    NotTogether(&'static [&'static str]),
     /// Of the members of a union exactly one is set.
     UnionMember(Member),
     /// The field names the member of the union that is set.
@@ -70,6 +86,16 @@ pub enum Rule {
     Subfield(&'static str, &'static [Rule]),
     IfEnabled(&'static str, &'static [Rule]),
     IfDisabled(&'static str, &'static [Rule]),
+    /// Holds while fields beside this one have these values, `|` between those that will do.
+    When(&'static [(&'static str, &'static str)], &'static [Rule]),
+    /// Holds unless fields beside this one have these values.
+    Unless(&'static [(&'static str, &'static str)], &'static [Rule]),
+    /// Holds while a field beside this one is set.
+    WhenSet(&'static str, &'static [Rule]),
+    /// Holds while a field beside this one is not set.
+    WhenUnset(&'static str, &'static [Rule]),
+    /// Told in these words, as this kind of error.
+    Worded(&'static [(&'static str, &'static str)], &'static [Rule]),
     /// In the shadow since this version: run and compared, never answered.
     Alpha(&'static str, &'static [Rule]),
     /// Answered since this version, unless switched off.

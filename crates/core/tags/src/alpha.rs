@@ -5,7 +5,7 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "alpha",
     variant: "Alpha",
-    places: Place::ANY,
+    places: Place::ANY_OR_TYPE,
     payload: Payload::Since,
     chained: true,
     excludes: &["beta"],

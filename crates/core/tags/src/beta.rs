@@ -5,7 +5,7 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "beta",
     variant: "Beta",
-    places: Place::ANY,
+    places: Place::ANY_OR_TYPE,
     payload: Payload::Since,
     chained: true,
     excludes: &["alpha"],

@@ -5,7 +5,7 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "custom",
     variant: "Custom",
-    places: Place::ANY,
+    places: Place::ANY_OR_TYPE,
     payload: Payload::Path,
     chained: false,
     excludes: &[],

@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::SCALAR,
     payload: Payload::OptionalText,
     chained: false,
-    excludes: &[],
+    excludes: &["discriminator"],
     origin: "",
     published: "",
     upstream: "+k8s:discriminator",

@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::STRING,
     payload: Payload::Texts,
     chained: false,
-    excludes: &[],
+    excludes: &["enum"],
     origin: "",
     published: "enum",
     upstream: "+k8s:enum",

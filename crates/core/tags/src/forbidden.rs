@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::ANY,
     payload: Payload::Detail,
     chained: false,
-    excludes: &["optional", "required"],
+    excludes: &["forbidden", "optional", "required"],
     origin: "",
     published: "",
     upstream: "+k8s:forbidden",

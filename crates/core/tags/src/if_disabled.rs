@@ -5,7 +5,7 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "if_disabled",
     variant: "IfDisabled",
-    places: Place::ANY,
+    places: Place::ANY_OR_TYPE,
     payload: Payload::Gate,
     chained: true,
     excludes: &[],

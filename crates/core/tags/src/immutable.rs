@@ -5,10 +5,10 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "immutable",
     variant: "Immutable",
-    places: Place::ANY,
+    places: Place::ANY_OR_TYPE,
     payload: Payload::None,
     chained: false,
-    excludes: &["update"],
+    excludes: &["immutable", "update"],
     origin: "immutable",
     published: "x-kubernetes-validations",
     upstream: "+k8s:immutable",

@@ -3,19 +3,25 @@
 //! Read by the derive, which checks tags and emits rules, and by the engine, which documents them. Depends on nothing,
 //! because the derive is compiled before everything else.
 
+mod above;
 mod alpha;
+mod at_least_one;
+mod at_most_one;
 mod beta;
 mod custom;
 mod discriminator;
+mod distinct;
 mod each_key;
 mod each_val;
 mod enumeration;
 mod forbidden;
 mod format;
+pub mod formats;
 mod if_disabled;
 mod if_enabled;
 mod immutable;
 mod item;
+mod labels;
 mod max_bytes;
 mod max_items;
 mod max_length;
@@ -25,6 +31,9 @@ mod min_items;
 mod min_length;
 mod minimum;
 mod neq;
+mod not_above;
+mod not_below;
+mod not_together;
 mod opaque_type;
 mod optional;
 mod pattern;
@@ -34,7 +43,12 @@ mod subfield;
 mod union_discriminator;
 mod union_member;
 mod unique;
+mod unless;
 mod update;
+mod when;
+mod when_set;
+mod when_unset;
+mod worded;
 mod zero_or_one_of;
 
 /// A validation tag.
@@ -46,7 +60,7 @@ pub struct Tag {
     pub payload: Payload,
     /// Whether further tags follow in brackets.
     pub chained: bool,
-    /// Tags that cannot stand beside it.
+    /// Tags that cannot stand beside it; itself, when it stands once at most.
     pub excludes: &'static [&'static str],
     /// The origin that its errors name; "" for none.
     pub origin: &'static str,
@@ -72,14 +86,19 @@ impl Place {
     pub const SCALAR: Place = Place(1 | 2 | 4);
     pub const COLLECTION: Place = Place(8 | 16);
     pub const ANY: Place = Place(63);
+    /// A struct as a whole, tagged where it is declared.
+    pub const TYPE: Place = Place(64);
+    pub const ANY_OR_TYPE: Place = Place(63 | 64);
+    pub const STRUCT_OR_TYPE: Place = Place(32 | 64);
 
-    const NAMES: [(Place, &'static str); 6] = [
+    const NAMES: [(Place, &'static str); 7] = [
         (Place::INT, "an integer"),
         (Place::STRING, "a string"),
         (Place::BOOL, "a boolean"),
         (Place::LIST, "a list"),
         (Place::MAP, "a map"),
         (Place::STRUCT, "a struct"),
+        (Place::TYPE, "a struct where it is declared"),
     ];
 
     /// Whether the sets have a type in common.
@@ -89,8 +108,10 @@ impl Place {
 
     /// The set in words: `a list or a map`.
     pub fn words(self) -> String {
-        if self == Place::ANY {
-            return "any value".to_owned();
+        match self {
+            Place::ANY => return "any value".to_owned(),
+            Place::ANY_OR_TYPE => return "any value, or a struct where it is declared".to_owned(),
+            _ => {}
         }
         let names: Vec<&str> =
             Place::NAMES.iter().filter(|(place, _)| self.meets(*place)).map(|(_, name)| *name).collect();
@@ -153,6 +174,14 @@ pub static CATALOGUE: &[&Tag] = &[
     &enumeration::TAG,
     &neq::TAG,
     &unique::TAG,
+    &distinct::TAG,
+    &labels::TAG,
+    &not_above::TAG,
+    &not_below::TAG,
+    &above::TAG,
+    &at_least_one::TAG,
+    &at_most_one::TAG,
+    &not_together::TAG,
     &union_member::TAG,
     &union_discriminator::TAG,
     &zero_or_one_of::TAG,
@@ -164,6 +193,11 @@ pub static CATALOGUE: &[&Tag] = &[
     &subfield::TAG,
     &if_enabled::TAG,
     &if_disabled::TAG,
+    &when::TAG,
+    &unless::TAG,
+    &when_set::TAG,
+    &when_unset::TAG,
+    &worded::TAG,
     &alpha::TAG,
     &beta::TAG,
     &opaque_type::TAG,

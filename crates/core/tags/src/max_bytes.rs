@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::STRING,
     payload: Payload::Size,
     chained: false,
-    excludes: &[],
+    excludes: &["max_bytes"],
     origin: "maxBytes",
     published: "",
     upstream: "+k8s:maxBytes",

@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::COLLECTION,
     payload: Payload::Size,
     chained: false,
-    excludes: &[],
+    excludes: &["max_items"],
     origin: "maxItems",
     published: "maxItems",
     upstream: "+k8s:maxItems",

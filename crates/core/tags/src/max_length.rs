@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::STRING,
     payload: Payload::Size,
     chained: false,
-    excludes: &[],
+    excludes: &["max_length"],
     origin: "maxLength",
     published: "maxLength",
     upstream: "+k8s:maxLength",

@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::INT,
     payload: Payload::Int,
     chained: false,
-    excludes: &[],
+    excludes: &["maximum"],
     origin: "maximum",
     published: "maximum",
     upstream: "+k8s:maximum",

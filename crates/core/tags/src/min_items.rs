@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::COLLECTION,
     payload: Payload::Size,
     chained: false,
-    excludes: &[],
+    excludes: &["min_items"],
     origin: "minItems",
     published: "minItems",
     upstream: "+k8s:minItems",

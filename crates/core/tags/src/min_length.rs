@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::STRING,
     payload: Payload::Size,
     chained: false,
-    excludes: &[],
+    excludes: &["min_length"],
     origin: "minLength",
     published: "minLength",
     upstream: "+k8s:minLength",

@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::INT,
     payload: Payload::Int,
     chained: false,
-    excludes: &[],
+    excludes: &["minimum"],
     origin: "minimum",
     published: "minimum",
     upstream: "+k8s:minimum",

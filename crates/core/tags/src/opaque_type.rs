@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::ANY,
     payload: Payload::None,
     chained: false,
-    excludes: &[],
+    excludes: &["opaque_type"],
     origin: "",
     published: "",
     upstream: "+k8s:opaqueType",

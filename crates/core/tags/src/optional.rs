@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::ANY,
     payload: Payload::None,
     chained: false,
-    excludes: &["required", "forbidden"],
+    excludes: &["optional", "required", "forbidden"],
     origin: "",
     published: "",
     upstream: "+k8s:optional",

@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::ANY,
     payload: Payload::Detail,
     chained: false,
-    excludes: &["optional", "forbidden"],
+    excludes: &["required", "optional", "forbidden"],
     origin: "",
     published: "required",
     upstream: "+k8s:required",

@@ -5,7 +5,7 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "rule",
     variant: "External",
-    places: Place::ANY,
+    places: Place::ANY_OR_TYPE,
     payload: Payload::External,
     chained: false,
     excludes: &[],

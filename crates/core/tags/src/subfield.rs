@@ -5,7 +5,7 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "subfield",
     variant: "Subfield",
-    places: Place::STRUCT,
+    places: Place::STRUCT_OR_TYPE,
     payload: Payload::Field,
     chained: true,
     excludes: &[],

@@ -8,7 +8,7 @@ pub static TAG: Tag = Tag {
     places: Place::STRING,
     payload: Payload::OptionalText,
     chained: false,
-    excludes: &[],
+    excludes: &["union_discriminator"],
     origin: "union",
     published: "x-kubernetes-unions",
     upstream: "+k8s:unionDiscriminator",

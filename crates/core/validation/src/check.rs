@@ -5,8 +5,9 @@
 use crate::error::{ErrorKind, ErrorList};
 use crate::formats::{self, Format};
 use crate::path::FieldPath;
+use crate::relation::{self, Bound, Condition, Order, Owner, Sibling, Together, Words};
 use pintle_schema::rules::{Change, Judge, Judged, Payload, Rule, Validator};
-use pintle_schema::{Keys, List, ListKind, Literal, Struct, Type, Value};
+use pintle_schema::{Keys, List, ListKind, Literal, Map, Struct, Type, Value, names};
 
 /// How the items of a list are told to be the same in the old list.
 #[derive(Clone)]
@@ -54,6 +55,13 @@ pub enum Check {
     EachKey(Checks),
     EachVal(Checks, Correlation),
     Subfield(&'static str, Checks),
+    /// Distinct in a field.
+    Distinct(Sibling),
+    Labels,
+    Bound(Bound),
+    Together(Together, Box<[Sibling]>),
+    If(Condition, Checks),
+    Worded(Words, Checks),
     Gate(&'static str, bool, Checks),
     Shadow(Stage, Checks),
     Function(Judge, Payload, &'static str),
@@ -62,7 +70,47 @@ pub enum Check {
 /// Rules of one value, and whether the value may be absent (a pointer).
 pub struct Checks {
     pub pointer: bool,
+    /// Whether one of them looks at fields beside the value.
+    pub related: bool,
     pub list: Box<[Check]>,
+}
+
+impl Check {
+    /// Whether the check looks at fields beside its value.
+    fn is_related(&self) -> bool {
+        match self {
+            Check::If(..) | Check::Bound(_) => true,
+            Check::Gate(_, _, inner) | Check::Shadow(_, inner) | Check::Worded(_, inner) => inner.related,
+            _ => false,
+        }
+    }
+}
+
+/// What rules stand on.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    pub ty: &'a Type,
+    /// The struct whose field this is; of rules on a struct, the struct itself.
+    pub owner: Option<&'a Struct>,
+    /// Whether null and zero are two things.
+    pub pointer: bool,
+    /// The fields inside.
+    schema: Option<&'a Struct>,
+}
+
+impl<'a> Ground<'a> {
+    pub fn of(ty: &'a Type, owner: Option<&'a Struct>, pointer: bool) -> Self {
+        Ground { ty, owner, pointer, schema: ty.as_struct() }
+    }
+
+    /// A struct's own rules.
+    pub fn of_struct(schema: &'a Struct) -> Self {
+        Ground { ty: &Type::Any, owner: Some(schema), pointer: false, schema: Some(schema) }
+    }
+
+    pub fn item(self, ty: &'a Type) -> Self {
+        Ground::of(ty, self.owner, false)
+    }
 }
 
 /// What keeps a rule from being answered.
@@ -77,12 +125,73 @@ pub enum Stage {
 pub struct Misplaced(pub String);
 
 /// Compiles the rules of a value. Those that belong to a struct as a whole are left to the plan.
-pub fn compile(rules: &[Rule], ty: &Type, pointer: bool, problems: &mut Vec<Misplaced>) -> Checks {
-    let list = rules.iter().filter_map(|rule| check(rule, ty, pointer, problems)).collect();
-    Checks { pointer, list }
+pub fn compile(rules: &[Rule], on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Checks {
+    let mut list = Vec::with_capacity(rules.len());
+    rules.iter().for_each(|rule| check(rule, on, problems, &mut list));
+    Checks { pointer: on.pointer, related: list.iter().any(Check::is_related), list: list.into() }
 }
 
-fn check(rule: &Rule, ty: &Type, pointer: bool, problems: &mut Vec<Misplaced>) -> Option<Check> {
+fn check(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>, list: &mut Vec<Check>) {
+    match related(rule, on, problems) {
+        Ok(Some(checks)) => list.extend(checks),
+        Ok(None) => list.extend(check_alone(rule, on, problems)),
+        Err(problem) => problems.push(problem),
+    }
+}
+
+/// The checks of a rule that names other fields; `None` when it is no such rule.
+fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result<Option<Vec<Check>>, Misplaced> {
+    let field = |schema: Option<&Struct>, name: &'static str| {
+        Sibling::of(schema, name).ok_or_else(|| Misplaced(format!("there is no field {name:?} that a rule here names")))
+    };
+    let sibling = |name: &'static str| field(on.owner, name);
+    let values = |pairs: &[(&'static str, &'static str)]| {
+        pairs.iter().map(|(name, values)| Ok((sibling(name)?, *values))).collect::<Result<Box<[_]>, Misplaced>>()
+    };
+    let bounds = |order: Order, pairs: &[(&'static str, &'static str)]| {
+        let bound = |(name, detail): &(&'static str, &'static str)| {
+            Ok(Check::Bound(Bound { order, field: sibling(name)?, detail }))
+        };
+        pairs.iter().map(bound).collect::<Result<Vec<_>, Misplaced>>()
+    };
+    let together = |kind: Together, names: &[&'static str]| {
+        let fields = names.iter().map(|name| field(on.schema, name)).collect::<Result<Box<[_]>, Misplaced>>()?;
+        Ok(vec![Check::Together(kind, fields)])
+    };
+    Ok(Some(match rule {
+        Rule::When(pairs, inner) => {
+            vec![Check::If(Condition::Values(values(pairs)?, true), compile(inner, on, problems))]
+        }
+        Rule::Unless(pairs, inner) => {
+            vec![Check::If(Condition::Values(values(pairs)?, false), compile(inner, on, problems))]
+        }
+        Rule::WhenSet(name, inner) => {
+            vec![Check::If(Condition::Set(sibling(name)?, true), compile(inner, on, problems))]
+        }
+        Rule::WhenUnset(name, inner) => {
+            vec![Check::If(Condition::Set(sibling(name)?, false), compile(inner, on, problems))]
+        }
+        Rule::Worded(pairs, inner) => {
+            let words = Words::of(pairs).map_err(|right| Misplaced(format!("`worded` is given {right}")))?;
+            vec![Check::Worded(words, compile(inner, on, problems))]
+        }
+        Rule::NotAbove(pairs) => bounds(Order::NotAbove, pairs)?,
+        Rule::NotBelow(pairs) => bounds(Order::NotBelow, pairs)?,
+        Rule::Above(pairs) => bounds(Order::Above, pairs)?,
+        Rule::AtLeastOne(names) => together(Together::AtLeastOne, names)?,
+        Rule::AtMostOne(names) => together(Together::AtMostOne, names)?,
+        Rule::NotTogether(names) => together(Together::Not, names)?,
+        Rule::Distinct(name) => match on.ty {
+            Type::List(list) => vec![Check::Distinct(field(list.elem.as_struct(), name)?)],
+            _ => return Err(Misplaced("`distinct` is for a list of structs".to_owned())),
+        },
+        Rule::Labels => vec![Check::Labels],
+        _ => return Ok(None),
+    }))
+}
+
+fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Option<Check> {
+    let ty = on.ty;
     let mut wrong = |tag: &str, right: &str| {
         problems.push(Misplaced(format!("`{tag}` is for {right}")));
         None
@@ -124,12 +233,16 @@ fn check(rule: &Rule, ty: &Type, pointer: bool, problems: &mut Vec<Misplaced>) -
             }
         },
         Rule::Enum(values) => {
-            let mut values: Vec<&'static str> = match (values.is_empty(), ty) {
+            // Those that a tag names are told in its order.
+            let values: Vec<&'static str> = match (values.is_empty(), ty) {
                 (false, _) => values.to_vec(),
-                (true, Type::Enum(of)) => of.values.iter().map(|value| value.value).collect(),
+                (true, Type::Enum(of)) => {
+                    let mut values: Vec<_> = of.values.iter().map(|value| value.value).collect();
+                    values.sort_unstable();
+                    values
+                }
                 (true, _) => return wrong("enum without values", "a type that has named values"),
             };
-            values.sort_unstable();
             Check::Enum(values.into())
         }
         Rule::NotEqual(other) => Check::NotEqual(*other),
@@ -141,26 +254,28 @@ fn check(rule: &Rule, ty: &Type, pointer: bool, problems: &mut Vec<Misplaced>) -
             _ => return wrong("unique", "a list"),
         },
         Rule::Item(keys, inner) => match ty {
-            Type::List(list) => Check::Item(keys, compile(inner, &list.elem, false, problems), Correlation::of(list)),
+            Type::List(list) => Check::Item(keys, compile(inner, on.item(&list.elem), problems), Correlation::of(list)),
             _ => return wrong("item", "a list"),
         },
         Rule::EachKey(inner) => match ty {
-            Type::Map(_) => Check::EachKey(compile(inner, &Type::String, false, problems)),
+            Type::Map(_) => Check::EachKey(compile(inner, on.item(&Type::String), problems)),
             _ => return wrong("each_key", "a map"),
         },
         Rule::EachVal(inner) => match ty {
-            Type::List(list) => Check::EachVal(compile(inner, &list.elem, false, problems), Correlation::of(list)),
-            Type::Map(map) => Check::EachVal(compile(inner, &map.elem, false, problems), Correlation::None),
+            Type::List(list) => Check::EachVal(compile(inner, on.item(&list.elem), problems), Correlation::of(list)),
+            Type::Map(map) => Check::EachVal(compile(inner, on.item(&map.elem), problems), Correlation::None),
             _ => return wrong("each_val", "a list or a map"),
         },
-        Rule::Subfield(name, inner) => match ty.as_struct().and_then(|schema: &Struct| schema.field(name)) {
-            Some(field) => Check::Subfield(name, compile(inner, &field.ty, is_pointer(field), problems)),
+        Rule::Subfield(name, inner) => match on.schema.and_then(|schema| schema.field(name)) {
+            Some(field) => {
+                Check::Subfield(name, compile(inner, Ground::of(&field.ty, on.schema, is_pointer(field)), problems))
+            }
             None => return wrong("subfield", &format!("a struct with a field {name:?}")),
         },
-        Rule::IfEnabled(gate, inner) => Check::Gate(gate, true, compile(inner, ty, pointer, problems)),
-        Rule::IfDisabled(gate, inner) => Check::Gate(gate, false, compile(inner, ty, pointer, problems)),
-        Rule::Alpha(_, inner) => Check::Shadow(Stage::Alpha, compile(inner, ty, pointer, problems)),
-        Rule::Beta(_, inner) => Check::Shadow(Stage::Beta, compile(inner, ty, pointer, problems)),
+        Rule::IfEnabled(gate, inner) => Check::Gate(gate, true, compile(inner, on, problems)),
+        Rule::IfDisabled(gate, inner) => Check::Gate(gate, false, compile(inner, on, problems)),
+        Rule::Alpha(_, inner) => Check::Shadow(Stage::Alpha, compile(inner, on, problems)),
+        Rule::Beta(_, inner) => Check::Shadow(Stage::Beta, compile(inner, on, problems)),
         Rule::Custom(judge) => Check::Function(*judge, Payload::None, ""),
         Rule::External(validator, payload) => {
             let Validator { name, accepts, judge, .. } = *validator;
@@ -177,6 +292,20 @@ fn check(rule: &Rule, ty: &Type, pointer: bool, problems: &mut Vec<Misplaced>) -
         | Rule::Discriminator(_)
         | Rule::Member(..)
         | Rule::Opaque => return None,
+        // `related` has seen to them.
+        Rule::When(..)
+        | Rule::Unless(..)
+        | Rule::WhenSet(..)
+        | Rule::WhenUnset(..)
+        | Rule::Worded(..)
+        | Rule::NotAbove(_)
+        | Rule::NotBelow(_)
+        | Rule::Above(_)
+        | Rule::AtLeastOne(_)
+        | Rule::AtMostOne(_)
+        | Rule::NotTogether(_)
+        | Rule::Distinct(_)
+        | Rule::Labels => return None,
     })
 }
 
@@ -197,6 +326,7 @@ pub fn leaf(
     pointer: bool,
     value: &Value,
     old: Option<&Value>,
+    owner: Owner<'_>,
     path: &FieldPath<'_>,
     errors: &mut ErrorList,
 ) -> bool {
@@ -290,6 +420,10 @@ pub fn leaf(
         }
         Check::NotEqual(other) => not_equal(other, value, path, errors),
         Check::Unique(keys) => unique(keys, value, path, errors),
+        Check::Distinct(field) => relation::distinct(field, value, path, errors),
+        Check::Labels => labels(value, path, errors),
+        Check::Bound(bound) => bound.judge(value, owner, path, errors),
+        Check::Together(together, fields) => together.judge(fields, value, path, errors),
         Check::Function(judge, payload, origin) => {
             for fault in judge(Judged { value, old, payload: *payload }) {
                 errors.push(fault.kind, path, Some(value.clone()), fault.detail);
@@ -300,10 +434,20 @@ pub fn leaf(
         | Check::EachKey(_)
         | Check::EachVal(..)
         | Check::Subfield(..)
+        | Check::If(..)
+        | Check::Worded(..)
         | Check::Gate(..)
         | Check::Shadow(..) => {}
     }
     false
+}
+
+fn labels(value: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    for (key, value) in value.as_map().into_iter().flat_map(Map::iter) {
+        let value = value.as_str().unwrap_or_default();
+        names::label_key(key).into_iter().for_each(|message| errors.invalid(path, key.clone(), message));
+        names::label_value(value).into_iter().for_each(|message| errors.invalid(path, value, message));
+    }
 }
 
 /// A value as messages show it: an absent string is an empty one.

@@ -157,15 +157,25 @@ pub fn show(rule: &Rule) -> String {
         Rule::NotEqual(Literal::String(value)) => format!("neq = {value:?}"),
         Rule::NotEqual(Literal::Empty) => "neq = {}".to_owned(),
         Rule::Unique(keys) => texts("unique", keys),
+        Rule::Distinct(name) => format!("distinct({name})"),
+        Rule::Labels => "labels".to_owned(),
+        Rule::NotAbove(bounds) => format!("not_above({})", pairs(bounds)),
+        Rule::NotBelow(bounds) => format!("not_below({})", pairs(bounds)),
+        Rule::Above(bounds) => format!("above({})", pairs(bounds)),
+        Rule::AtLeastOne(names) => texts("at_least_one", names),
+        Rule::AtMostOne(names) => texts("at_most_one", names),
+        Rule::NotTogether(names) => texts("not_together", names),
         Rule::UnionMember(member) => of_member("union_member", member),
         Rule::UnionDiscriminator(union) => detail("union_discriminator", union),
         Rule::ZeroOrOneOf(member) => of_member("zero_or_one_of", member),
         Rule::Discriminator(union) => detail("discriminator", union),
         Rule::Member(member, inner) => chain(of_member("member", member), inner),
-        Rule::Item(keys, inner) => {
-            let keys = keys.iter().map(|(key, value)| format!("{key} = {value:?}")).collect::<Vec<_>>().join(", ");
-            chain(format!("item({keys})"), inner)
-        }
+        Rule::Item(keys, inner) => chain(format!("item({})", pairs(keys)), inner),
+        Rule::When(values, inner) => chain(format!("when({})", pairs(values)), inner),
+        Rule::Unless(values, inner) => chain(format!("unless({})", pairs(values)), inner),
+        Rule::WhenSet(name, inner) => chain(format!("when_set({name})"), inner),
+        Rule::WhenUnset(name, inner) => chain(format!("when_unset({name})"), inner),
+        Rule::Worded(words, inner) => chain(format!("worded({})", pairs(words)), inner),
         Rule::EachKey(inner) => chain("each_key".to_owned(), inner),
         Rule::EachVal(inner) => chain("each_val".to_owned(), inner),
         Rule::Subfield(name, inner) => chain(format!("subfield({name})"), inner),
@@ -182,6 +192,10 @@ pub fn show(rule: &Rule) -> String {
             Payload::Texts(list) => texts(validator.name, list),
         },
     }
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> String {
+    pairs.iter().map(|(key, value)| format!("{key} = {value:?}")).collect::<Vec<_>>().join(", ")
 }
 
 fn of_member(name: &str, member: &Member) -> String {

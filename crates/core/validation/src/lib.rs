@@ -13,6 +13,7 @@ pub mod kind;
 pub mod metadata;
 pub mod path;
 pub mod plan;
+mod relation;
 pub mod request;
 pub mod rulebook;
 mod run;

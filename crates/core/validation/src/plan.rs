@@ -3,7 +3,7 @@
 //! One entry for each struct type, so that types may contain themselves. What has no rules is left out, so that
 //! judging an object visits only what is judged.
 
-use crate::check::{Check, Checks, Correlation, Misplaced, Stage, compile, is_pointer};
+use crate::check::{Check, Checks, Correlation, Misplaced, Ground, Stage, compile, is_pointer};
 use crate::hand::{Hand, When};
 use pintle_schema::rules::{Member, Rule};
 use pintle_schema::{Field, Struct, Text, Type};
@@ -177,8 +177,8 @@ impl Compiler<'_> {
         let ordered = in_order(schema);
         let fields = ordered.iter().map(|field| self.field(schema, field)).collect();
         let mut problems = Vec::new();
-        let ty = Type::Any;
-        let checks = (!schema.rules.is_empty()).then(|| compile(schema.rules, &ty, false, &mut problems));
+        let on = Ground::of_struct(schema);
+        let checks = (!schema.rules.is_empty()).then(|| compile(schema.rules, on, &mut problems));
         self.told(&schema.name, problems);
         let unions = self.unions(schema);
         self.structs[at] = StructPlan {
@@ -205,7 +205,7 @@ impl Compiler<'_> {
 
     fn field(&mut self, owner: &Struct, field: &Field) -> FieldPlan {
         let place = format!("{}.{}", owner.name.as_str(), field.name.as_str());
-        let mut node = self.node(&place, &field.ty, field.rules, is_pointer(field));
+        let mut node = self.node(&place, Ground::of(&field.ty, Some(owner), is_pointer(field)), field.rules);
         if field.inline {
             if let Inner::Struct(at) = node.inner {
                 node.inner = Inner::Inlined(at);
@@ -217,7 +217,8 @@ impl Compiler<'_> {
     }
 
     /// The rules of a value: those of its items join what the items have of their own.
-    fn node(&mut self, place: &str, ty: &Type, rules: &[Rule], pointer: bool) -> Node {
+    fn node(&mut self, place: &str, on: Ground<'_>, rules: &[Rule]) -> Node {
+        let ty = on.ty;
         let opaque = rules.iter().any(|rule| matches!(rule, Rule::Opaque));
         let (mut own, mut values, mut keys): (Vec<Rule>, Vec<Rule>, Vec<Rule>) = Default::default();
         for rule in rules {
@@ -231,15 +232,15 @@ impl Compiler<'_> {
             values.push(Rule::Opaque);
         }
         let mut problems = Vec::new();
-        let checks = compile(&own, ty, pointer, &mut problems);
-        let keys = compile(&keys, &Type::String, false, &mut problems);
+        let checks = compile(&own, on, &mut problems);
+        let keys = compile(&keys, on.item(&Type::String), &mut problems);
         self.told(place, problems);
         let inner = match ty {
             Type::Struct(schema) if !opaque => Inner::Struct(self.of(schema)),
             Type::List(list) => {
-                Inner::List(Box::new(self.node(place, &list.elem, &values, false)), Correlation::of(list))
+                Inner::List(Box::new(self.node(place, on.item(&list.elem), &values)), Correlation::of(list))
             }
-            Type::Map(map) => Inner::Map(keys, Box::new(self.node(place, &map.elem, &values, false))),
+            Type::Map(map) => Inner::Map(keys, Box::new(self.node(place, on.item(&map.elem), &values))),
             _ => Inner::Nothing,
         };
         Node { checks, before: Vec::new(), inner, after: Vec::new(), always: false }
@@ -257,7 +258,7 @@ impl Compiler<'_> {
                 problems.push(Misplaced("`member` needs a field tagged `discriminator` beside it".to_owned()));
                 continue;
             };
-            let checks = compile(inner, &field.ty, is_pointer(field), &mut problems);
+            let checks = compile(inner, Ground::of(&field.ty, Some(owner), is_pointer(field)), &mut problems);
             let case = (member_value(member, field), checks);
             match &mut choice {
                 Some(choice) => choice.cases.push(case),

@@ -8,6 +8,7 @@ use crate::error::ErrorKind;
 use crate::hand::{Hand, Untyped, When};
 use crate::path::FieldPath;
 use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
+use crate::relation::{Owner, Words};
 use crate::request::Cx;
 use crate::same::same;
 use pintle_schema::{Map, Value};
@@ -21,11 +22,24 @@ struct Spot<'r> {
     value: &'r Value,
     old: Option<&'r Value>,
     path: &'r FieldPath<'r>,
+    /// The struct that it is in, whose fields rules may name.
+    owner: Owner<'r>,
     /// Nothing changed: only rules that always run are run.
     unchanged: bool,
+    /// What the rules depend on changed: the value is judged whether it did or not.
+    again: bool,
 }
 
 impl<'r> Spot<'r> {
+    fn root(value: &'r Value, old: Option<&'r Value>, unchanged: bool) -> Self {
+        Spot { value, old, path: &FieldPath::ROOT, owner: Owner { value, old }, unchanged, again: false }
+    }
+
+    /// The value as the struct that its fields are in.
+    fn as_owner(&self) -> Owner<'r> {
+        Owner { value: self.value, old: self.old }
+    }
+
     fn untyped(&self) -> Untyped<'r> {
         Untyped { value: self.value, old: self.old, path: self.path }
     }
@@ -40,13 +54,13 @@ impl Run<'_, '_, '_> {
     /// Judges the whole object.
     pub fn object(&mut self, value: &Value, old: Option<&Value>) {
         let unchanged = old.is_some_and(|old| same(value, old));
-        self.of(self.plan.root, Spot { value, old, path: &FieldPath::ROOT, unchanged });
+        self.of(self.plan.root, Spot::root(value, old, unchanged));
     }
 
     /// Judges one field of the object.
     pub fn field_of_object(&mut self, name: &str, value: &Value, old: Option<&Value>) {
         let Some(field) = self.plan.field(name) else { return };
-        self.field(field, value, Spot { value, old, path: &FieldPath::ROOT, unchanged: false });
+        self.field(field, value, Spot::root(value, old, false));
     }
 
     fn of(&mut self, index: usize, spot: Spot<'_>) {
@@ -56,7 +70,7 @@ impl Run<'_, '_, '_> {
         }
         self.hands(&plan.before, spot);
         if let Some(checks) = plan.checks.as_ref().filter(|_| !spot.unchanged) {
-            self.checks(checks, spot);
+            self.checks(checks, Spot { owner: spot.as_owner(), ..spot });
         }
         self.fields(plan, spot);
         if !spot.unchanged {
@@ -92,7 +106,7 @@ impl Run<'_, '_, '_> {
     fn field_value(&mut self, field: &FieldPlan, value: &Value, owner: Spot<'_>) {
         let old = owner.old.map(|old| at(old, &field.name));
         let path = owner.path.child(&field.name);
-        let spot = Spot { value, old, path: &path, unchanged: owner.unchanged };
+        let spot = Spot { value, old, path: &path, owner: owner.as_owner(), unchanged: owner.unchanged, again: false };
         if let Some(choice) = field.choice.as_ref().filter(|_| !owner.unchanged) {
             self.choice(choice, field.node.checks.pointer, owner, spot);
         }
@@ -100,11 +114,15 @@ impl Run<'_, '_, '_> {
     }
 
     fn node(&mut self, node: &Node, mut spot: Spot<'_>) {
+        let owner_unchanged = spot.unchanged;
         spot.unchanged = spot.unchanged || spot.old.is_some_and(|old| same(spot.value, old));
+        let stopped = match spot.unchanged {
+            false => self.checks(&node.checks, spot),
+            true => node.checks.related && !owner_unchanged && self.related(&node.checks, spot),
+        };
         if spot.unchanged && !node.always {
             return;
         }
-        let stopped = !spot.unchanged && self.checks(&node.checks, spot);
         self.hands(&node.before, spot);
         let absent = node.checks.pointer && spot.value.is_null();
         if !stopped && !absent {
@@ -135,12 +153,21 @@ impl Run<'_, '_, '_> {
     fn checks(&mut self, checks: &Checks, spot: Spot<'_>) -> bool {
         for check in &checks.list {
             let stop = match check {
+                Check::If(condition, inner) => {
+                    let again = spot.again || condition.changed(spot.owner);
+                    condition.holds(spot.owner.value) && self.checks(inner, Spot { again, ..spot })
+                }
+                Check::Worded(words, inner) => self.worded(words, spot, |run| run.checks(inner, spot)),
                 Check::Gate(gate, on, inner) => self.cx.enabled(gate) == *on && self.checks(inner, spot),
                 Check::Shadow(stage, inner) => self.shadow(*stage, |run| run.checks(inner, spot)),
+                // What is not there has no fields.
+                Check::Subfield(..) if checks.pointer && spot.value.is_null() => false,
                 Check::Subfield(name, inner) => {
                     let path = spot.path.child(name);
-                    let old = spot.old.filter(|old| !(checks.pointer && old.is_null())).map(|old| at(old, name));
-                    self.changed(inner, Spot { value: at(spot.value, name), old, path: &path, unchanged: false });
+                    let old = spot.old.filter(|old| !(checks.pointer && old.is_null()));
+                    let owner = Owner { value: spot.value, old };
+                    let (value, old) = (at(spot.value, name), old.map(|old| at(old, name)));
+                    self.changed(inner, Spot { value, old, path: &path, owner, ..spot });
                     false
                 }
                 Check::EachVal(inner, correlation) => {
@@ -162,7 +189,10 @@ impl Run<'_, '_, '_> {
                     });
                     false
                 }
-                leaf => check::leaf(leaf, checks.pointer, spot.value, spot.old, spot.path, &mut self.cx.errors),
+                leaf => {
+                    let Spot { value, old, owner, path, .. } = spot;
+                    check::leaf(leaf, checks.pointer, value, old, owner, path, &mut self.cx.errors)
+                }
             };
             if stop {
                 return true;
@@ -171,11 +201,53 @@ impl Run<'_, '_, '_> {
         false
     }
 
-    /// Runs rules on a part of a value, if that part changed.
+    /// Runs rules on a part of a value, if that part changed, or what they depend on.
     fn changed(&mut self, checks: &Checks, spot: Spot<'_>) {
-        if !spot.old.is_some_and(|old| same(spot.value, old)) {
+        if spot.again || !spot.old.is_some_and(|old| same(spot.value, old)) {
             self.checks(checks, spot);
+        } else if checks.related {
+            self.related(checks, spot);
         }
+    }
+
+    /// Runs, on a value that did not change, the rules that depend on fields that did; true when one of them ended it.
+    fn related(&mut self, checks: &Checks, spot: Spot<'_>) -> bool {
+        for check in &checks.list {
+            let stop = match check {
+                Check::If(condition, inner) if condition.changed(spot.owner) => {
+                    condition.holds(spot.owner.value) && self.checks(inner, Spot { again: true, ..spot })
+                }
+                Check::If(condition, inner) if inner.related && condition.holds(spot.owner.value) => {
+                    self.related(inner, spot)
+                }
+                Check::Bound(bound) if bound.field.changed(spot.owner) => {
+                    let Spot { value, old, owner, path, .. } = spot;
+                    check::leaf(check, checks.pointer, value, old, owner, path, &mut self.cx.errors)
+                }
+                Check::Worded(words, inner) if inner.related => {
+                    self.worded(words, spot, |run| run.related(inner, spot))
+                }
+                Check::Gate(gate, on, inner) if inner.related => {
+                    self.cx.enabled(gate) == *on && self.related(inner, spot)
+                }
+                Check::Shadow(stage, inner) if inner.related => {
+                    self.shadow(*stage, |run| run.related(inner, spot))
+                }
+                _ => false,
+            };
+            if stop {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Runs rules whose errors are told in words of their own. True when they end the judging of the value.
+    fn worded(&mut self, words: &Words, spot: Spot<'_>, run: impl FnOnce(&mut Self) -> bool) -> bool {
+        let from = self.cx.errors.0.len();
+        let stopped = run(self);
+        words.tell(from, spot.value, &mut self.cx.errors);
+        stopped
     }
 
     fn keys(&mut self, checks: &Checks, spot: Spot<'_>) {
@@ -188,7 +260,7 @@ impl Run<'_, '_, '_> {
             }
             // A static or short key is copied without allocating.
             let value = Value::String(key.clone());
-            self.checks(checks, Spot { value: &value, old: None, path: spot.path, unchanged: false });
+            self.checks(checks, Spot { value: &value, old: None, unchanged: false, ..spot });
         }
     }
 
@@ -196,7 +268,7 @@ impl Run<'_, '_, '_> {
         for (key, value) in spot.value.as_map().into_iter().flat_map(Map::iter) {
             let path = spot.path.key(key);
             let old = spot.old.and_then(|old| old.get(key));
-            visit(self, Spot { value, old, path: &path, unchanged: spot.unchanged });
+            visit(self, Spot { value, old, path: &path, ..spot });
         }
     }
 
@@ -206,7 +278,7 @@ impl Run<'_, '_, '_> {
         for (index, value) in items.iter().enumerate() {
             let path = spot.path.index(index);
             let old = if spot.unchanged { Some(value) } else { finder.find(index, value) };
-            visit(self, Spot { value, old, path: &path, unchanged: spot.unchanged });
+            visit(self, Spot { value, old, path: &path, ..spot });
         }
     }
 

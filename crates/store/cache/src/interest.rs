@@ -146,6 +146,17 @@ impl Waiters {
         concerned.into_iter().for_each(|waiter| waiter.woken.notify_one());
     }
 
+    /// Tells everybody that the history before a revision is gone, around `publish`.
+    pub fn announce_gap(&self, revision: Revision, publish: impl FnOnce()) {
+        let tell = |index: &Index| index.iter().for_each(|(_, waiter)| waiter.note(Revision(1), revision));
+        tell(&self.index.load());
+        publish();
+        fence(Ordering::SeqCst);
+        let now = self.index.load();
+        tell(&now);
+        now.iter().for_each(|(_, waiter)| waiter.woken.notify_one());
+    }
+
     /// Notes the events with those they concern, and lists these; some more than once.
     fn note<'a>(&self, index: &'a Index, events: &[Arc<Event>]) -> Vec<&'a Waiter> {
         let mut concerned = Vec::new();

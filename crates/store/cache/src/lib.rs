@@ -4,6 +4,7 @@
 //! published before the commit is answered. It never decodes an object, and never reads a clock.
 
 pub mod derived;
+mod figures;
 pub mod image;
 pub mod index;
 mod interest;
@@ -11,6 +12,7 @@ pub mod limits;
 pub mod resource;
 
 pub use derived::{Derived, Variant};
+pub use figures::{Figures, Listed};
 pub use image::Image;
 pub use interest::Interest;
 pub use resource::{Cursor, Event, Expired, Object, ResourceCache, State};
@@ -124,6 +126,13 @@ impl Observer for Feeder {
     fn publish(&mut self, records: &[Record], revision: Revision) {
         records.iter().for_each(|record| self.apply(record, true));
         self.writers.values_mut().for_each(Writer::publish);
+        self.cache.advance(revision);
+    }
+
+    fn replace(&mut self, records: Vec<Record>, revision: Revision) {
+        self.writers.values_mut().for_each(Writer::begin_anew);
+        records.iter().for_each(|record| self.apply(record, false));
+        self.writers.values_mut().for_each(|writer| writer.replace(revision));
         self.cache.advance(revision);
     }
 }

@@ -6,6 +6,7 @@
 //! Budget: a commit costs two path copies of the map and one of the history, and two of the index when a
 //! value changed; a read costs one pointer load.
 
+use crate::figures::{Figures, Listed};
 use crate::image::Image;
 use crate::index::{Index, Keys};
 use crate::interest::{Interest, Waiter, Waiters};
@@ -98,6 +99,8 @@ pub struct State {
     events: Vector<Arc<Event>>,
     checkpoints: Vector<(Revision, OrdMap<Key, Arc<Object>>)>,
     history_bytes: usize,
+    /// Bytes of the images of `objects`.
+    pub object_bytes: usize,
 }
 
 /// The revision asked for is older than the retained history.
@@ -118,6 +121,7 @@ impl State {
             events: Vector::new(),
             checkpoints: Vector::new(),
             history_bytes: 0,
+            object_bytes: 0,
         }
     }
 
@@ -175,12 +179,15 @@ impl State {
 
     fn put(&mut self, object: Arc<Object>, history: bool) {
         let previous = self.objects.insert(object.key.clone(), object.clone());
+        self.object_bytes += object.image.size();
+        self.object_bytes -= previous.as_ref().map_or(0, |previous| previous.image.size());
         self.index.change(&object.key, previous.as_deref(), Some(&object));
         self.push(history, Event { revision: object.revision, object, previous, removed: false });
     }
 
     fn remove(&mut self, key: &Key, revision: Revision, history: bool) {
         let Some(previous) = self.objects.remove(key) else { return };
+        self.object_bytes -= previous.image.size();
         self.index.change(key, Some(&previous), None);
         let image = previous.image.at_revision(revision);
         let last = Arc::new(Object::new(key.clone(), previous.prefix.into(), revision, image));
@@ -188,9 +195,10 @@ impl State {
     }
 
     fn push(&mut self, history: bool, event: Event) {
-        self.last = event.revision;
+        // What a store hands over without history comes in the order of keys.
+        self.last = self.last.max(event.revision);
         if !history {
-            self.compacted = event.revision;
+            self.compacted = self.compacted.max(event.revision);
             return;
         }
         self.history_bytes += weight(&event);
@@ -237,17 +245,39 @@ pub struct ResourceCache {
     indexed: Arc<[usize]>,
     state: ArcSwap<State>,
     waiters: Waiters,
+    figures: Figures,
 }
 
 impl ResourceCache {
     /// A cache for the objects under a prefix, with an index by each of these selectable fields.
     pub fn new(prefix: &str, indexed: impl Into<Arc<[usize]>>) -> Self {
+        let indexed = indexed.into();
         ResourceCache {
             prefix: prefix.into(),
-            indexed: indexed.into(),
+            figures: Figures::new(indexed.len()),
+            indexed,
             state: ArcSwap::from_pointee(State::new(Bounds::default())),
             waiters: Waiters::default(),
         }
+    }
+
+    /// What this cache has done so far.
+    pub fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
+    /// Counts a list: the selectable field by whose index objects were found, how many were looked at, how many answered.
+    pub fn listed(&self, index: Option<usize>, fetched: usize, returned: usize) {
+        let place = index.and_then(|field| self.indexed.iter().position(|indexed| *indexed == field));
+        self.figures.listed(place, fetched, returned);
+    }
+
+    /// The lists so far, by the index that they used.
+    pub fn lists(&self) -> impl Iterator<Item = Listed> {
+        self.figures.lists().map(|(place, lists, fetched)| {
+            let index = place.and_then(|place| self.indexed.get(place).copied());
+            Listed { index, lists, fetched }
+        })
     }
 
     /// The newest published state.
@@ -310,6 +340,20 @@ impl Writer {
         self.dirty = true;
     }
 
+    /// Forgets everything, to take in a state that does not follow from this one.
+    pub fn begin_anew(&mut self) {
+        self.state = State::new(self.state.bounds);
+    }
+
+    /// Publishes what has been taken in since `begin_anew` as the state at a revision before which nothing is known:
+    /// every watcher finds its place in the history gone.
+    pub fn replace(&mut self, revision: Revision) {
+        self.state.last = revision;
+        self.set_base(revision);
+        self.dirty = false;
+        self.cache.waiters.announce_gap(revision, || self.cache.state.store(Arc::new(self.state.clone())));
+    }
+
     pub fn publish(&mut self) {
         if !std::mem::take(&mut self.dirty) {
             return;
@@ -317,6 +361,7 @@ impl Writer {
         let new: Vec<_> = self.state.new_events(self.published).cloned().collect();
         self.state.settle();
         self.published = self.state.last;
+        self.cache.figures.received(new.len());
         self.cache.waiters.announce(&new, || self.cache.state.store(Arc::new(self.state.clone())));
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::queue::{CommitFuture, CompactFuture};
+use crate::transform::{TransformError, Unreadable};
 
 /// A state of the whole store. One counter, one step per transaction (etcd's mod revision).
 #[derive(Debug, Default, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,6 +71,14 @@ impl Transaction {
     pub fn one(key: Key, expect: Expect, value: Option<Bytes>) -> Transaction {
         Transaction { writes: vec![Write { key, expect, value }] }
     }
+
+    /// Checks the transaction against the bounds that hold whatever the store contains, and tells its size in bytes.
+    ///
+    /// # Errors
+    /// A bound is exceeded, or a key occurs twice.
+    pub fn check(&self) -> Result<usize, CommitError> {
+        crate::ledger::check(self)
+    }
 }
 
 /// One durable change.
@@ -105,6 +114,17 @@ pub trait Observer: Send + 'static {
     /// and nobody has been answered yet: what this call makes visible is seen by every reader that starts after an
     /// answer. Runs on the path of every write, so it must be short and must not call back into the store.
     fn publish(&mut self, records: &[Record], revision: Revision);
+
+    /// History has a gap that nobody can tell any more: `records` are the values of all keys as they are at
+    /// `revision`, and history begins anew after it. Only stores that others write too ever call this.
+    fn replace(&mut self, _records: Vec<Record>, _revision: Revision) {}
+
+    /// A value is kept that cannot be read. Called in the place of `replay`, or before the `publish` or `replace` that
+    /// would have had it; what was there under the key before is gone.
+    fn unreadable(&mut self, _unreadable: Unreadable) {}
+
+    /// What was unreadable can be read now. Called between two publications, out of the order of revisions.
+    fn restored(&mut self, _record: Record) {}
 }
 
 /// A durable, ordered, transactional map with a short history.
@@ -122,9 +142,34 @@ pub trait Store: Send + Sync + 'static {
     /// now begins; that is later than asked for if it already was. The embedded store also does this by itself.
     fn compact(&self, revision: Revision) -> CompactFuture;
 
+    /// Whether the value under this key is kept otherwise than a write would keep it now, so that writing the same
+    /// value again is no waste: it was sealed with a key that is being rotated out.
+    fn is_stale(&self, _key: &str) -> bool {
+        false
+    }
+
     /// Carries out what waits, makes everything durable, stops the writer and gives the data directory free. Blocks
     /// meanwhile. Later calls are answered [`CommitError::Closed`]. Closing twice is harmless.
     fn close(&self);
+
+    /// In a store that others write too: resolves when the observer has been given everything that anybody was
+    /// acknowledged before this call, to the revision that the store had reached. `None`: that is always so.
+    fn catch_up(&self) -> Option<CommitFuture> {
+        None
+    }
+
+    /// Whether keys of a limited lifetime go by themselves.
+    fn expires(&self) -> bool {
+        false
+    }
+
+    /// How many writes a transaction may have.
+    fn transaction_writes_max(&self) -> usize {
+        crate::limits::TRANSACTION_WRITES_MAX
+    }
+
+    /// Tells at once, and whenever it changes, whether the store can be reached, where that can be in question.
+    fn on_health(&self, _tell: Box<dyn Fn(bool) + Send + Sync>) {}
 }
 
 /// Why a transaction did not take place.
@@ -143,6 +188,8 @@ pub enum CommitError {
     Invalid(String),
     /// The store was not started or has been closed. The transaction was not written.
     Closed,
+    /// The value could not be sealed. The transaction was not written.
+    Transform(TransformError),
     /// The disk failed. Nothing was published; whether the transaction will be there after a restart is unknown.
     Storage(Arc<dyn Error + Send + Sync>),
 }
@@ -156,6 +203,7 @@ impl fmt::Display for CommitError {
             CommitError::Conflict { key, actual: None, .. } => write!(f, "precondition failed: {key} does not exist"),
             CommitError::Invalid(what) => write!(f, "invalid transaction: {what}"),
             CommitError::Closed => f.write_str("the store is closed"),
+            CommitError::Transform(error) => error.fmt(f),
             CommitError::Storage(error) => write!(f, "the store could not be written: {error}"),
         }
     }
@@ -200,6 +248,8 @@ pub enum StoreError {
     },
     /// `start` was called a second time, or after `close`.
     AlreadyStarted,
+    /// A store elsewhere could not be reached or refused; its words.
+    Remote(String),
 }
 
 impl fmt::Display for StoreError {
@@ -218,6 +268,7 @@ impl fmt::Display for StoreError {
             }
             StoreError::Io { path, error } => write!(f, "{}: {error}", path.display()),
             StoreError::AlreadyStarted => f.write_str("the store was already started"),
+            StoreError::Remote(why) => f.write_str(why),
         }
     }
 }

@@ -12,6 +12,7 @@
 //! Two stores share that writer: [`EmbeddedStore`] keeps a log on disk, [`MemoryStore`] keeps nothing but what the
 //! preconditions need. What the store itself holds in memory is the key and the revision of each live object, some
 //! 50 bytes each (the key is shared with whoever keeps the [`Record`]); values live with the observer and on disk.
+//! [`FormedStore`] stands before a store that keeps values in another form than its users.
 //!
 //! # What a revision means
 //!
@@ -23,14 +24,20 @@ mod api;
 mod clock;
 mod committer;
 mod embedded;
+mod form;
 mod ledger;
 pub mod limits;
 mod memory;
 mod queue;
 mod retention;
+mod sealed;
+mod transform;
 
 pub use api::{CommitError, Expect, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction, Write};
 pub use clock::{Clock, SystemClock};
 pub use embedded::{EmbeddedOptions, EmbeddedStore, format};
+pub use form::{FormError, FormedStore, StoredForm};
 pub use memory::MemoryStore;
 pub use queue::{CommitFuture, CompactFuture};
+pub use sealed::SealedStore;
+pub use transform::{Opened, Seal, TransformError, Transformer, Unreadable, UnreadableReason};

@@ -8,10 +8,12 @@ pub mod v3;
 
 pub(crate) mod names;
 
+mod cel;
 mod definitions;
 mod gnostic;
 mod operation;
 mod routes;
+mod rules;
 mod schema;
 mod wire;
 

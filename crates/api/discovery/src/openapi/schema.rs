@@ -3,7 +3,9 @@
 //! Version 2 has no defaults and no alternatives; in version 3 a reference that is described is wrapped in `allOf`.
 //! Nothing here looks at a type's name but to refer to it.
 
+use super::cel::InForce;
 use super::definitions::{Definition, Kind, scalar_name};
+use super::rules::is_pointer;
 use super::{Dialect, GROUP_VERSION_KIND, group_version_kind, names, push};
 use crate::catalog::Catalog;
 use pintle_schema::{
@@ -15,6 +17,8 @@ use pintle_types::meta::v1::TypeMeta;
 pub(crate) struct Schemas<'a> {
     pub dialect: Dialect,
     pub catalog: &'a Catalog,
+    /// The rules of validation to be shown, if any.
+    pub rules: Option<InForce<'a>>,
 }
 
 impl Schemas<'_> {
@@ -56,7 +60,7 @@ impl Schemas<'_> {
         let (mut properties, mut required) = (Map::new(), Vec::new());
         schema.each_field(&mut |field| {
             properties.push(field.name.to_key(), self.property(field));
-            if field.is_required() {
+            if field.is_required() || self.rules.as_ref().is_some_and(|rules| rules.demands(field)) {
                 required.push(Value::String(field.name.to_key()));
             }
         });
@@ -71,6 +75,9 @@ impl Schemas<'_> {
         }
         if schema.preserve_unknown {
             push(out, "x-kubernetes-preserve-unknown-fields", true);
+        }
+        if let Some(rules) = &self.rules {
+            rules.publish_struct(out, schema);
         }
     }
 
@@ -95,6 +102,9 @@ impl Schemas<'_> {
         }
         if !field.patch_strategy.is_empty() {
             push(&mut out, "x-kubernetes-patch-strategy", field.patch_strategy);
+        }
+        if let Some(rules) = &self.rules {
+            rules.publish(&mut out, field.rules, &field.ty, is_pointer(field));
         }
         self.wrapped(out)
     }

@@ -71,7 +71,7 @@ fn paths(routes: &Routes) -> impl Iterator<Item = (&str, Value)> {
 }
 
 fn definitions<'a>(catalog: &'a Catalog, routes: &'a Routes) -> impl Iterator<Item = (&'a str, Value)> {
-    let schemas = Schemas { dialect: Dialect::V2, catalog };
+    let schemas = Schemas { dialect: Dialect::V2, catalog, rules: None };
     routes.definitions.iter().map(move |(name, definition)| (name.as_str(), schemas.definition(definition)))
 }
 

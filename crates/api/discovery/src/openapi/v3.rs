@@ -1,7 +1,9 @@
 //! OpenAPI version 3: an index, and a document for each group version.
 //!
-//! A document is written path by path and type by type; what it refers to, it defines.
+//! A document is written path by path and type by type; what it refers to, it defines. Whoever gives gates is shown the rules of
+//! validation as well.
 
+use super::cel::InForce;
 use super::definitions::Definitions;
 use super::operation::{Operation, PRETTY, Parameters, PathItem, UNAUTHORIZED, query_fields};
 use super::routes::{Address, Routes, addresses};
@@ -11,32 +13,36 @@ use crate::catalog::Catalog;
 use crate::document::etag;
 use pintle_schema::{Map, Str, Value, value};
 
+/// Whether a feature gate is on: rules behind gates are shown as they are judged.
+pub type Gates<'a> = &'a dyn Fn(&str) -> bool;
+
 /// `/openapi/v3`: where each document is. The addresses carry a hash of the documents, so that clients may keep them.
 ///
 /// Makes every document once; whoever serves the index should keep it while the catalog stays the same.
-pub fn index(catalog: &Catalog) -> Vec<u8> {
+pub fn index(catalog: &Catalog, rules: Option<Gates<'_>>) -> Vec<u8> {
+    let asked = if rules.is_some() { "&rules=true" } else { "" };
     let paths = addresses(catalog).into_iter().map(|(path, address)| {
-        let hash = etag(&write(catalog, &address));
-        let url = format!("/openapi/v3/{path}?hash={hash}");
+        let hash = etag(&write(catalog, &address, rules));
+        let url = format!("/openapi/v3/{path}?hash={hash}{asked}");
         (Str::from(path), value!({ "serverRelativeURL": url }))
     });
     crate::document::to_json(&value!({ "paths": (Value::Map(paths.collect())) }))
 }
 
 /// The document at a path below `/openapi/v3/`, such as `apis/apps/v1`; `None` when there is none.
-pub fn document(catalog: &Catalog, path: &str) -> Option<Vec<u8>> {
+pub fn document(catalog: &Catalog, path: &str, rules: Option<Gates<'_>>) -> Option<Vec<u8>> {
     let path = path.trim_matches('/');
     let (_, address) = addresses(catalog).into_iter().find(|(known, _)| known == path)?;
-    Some(write(catalog, &address))
+    Some(write(catalog, &address, rules))
 }
 
 /// The document of a group version as JSON; `None` when it is not served.
 pub fn group_version(catalog: &Catalog, group: &str, version: &str) -> Option<Vec<u8>> {
     catalog.version(group, version)?;
-    Some(write(catalog, &Address::GroupVersion(Str::new(group), Str::new(version))))
+    Some(write(catalog, &Address::GroupVersion(Str::new(group), Str::new(version)), None))
 }
 
-fn write(catalog: &Catalog, address: &Address) -> Vec<u8> {
+fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<u8> {
     let mut routes = Routes::default();
     match address {
         Address::Version => routes.version(),
@@ -51,7 +57,7 @@ fn write(catalog: &Catalog, address: &Address) -> Vec<u8> {
     out.extend_from_slice(br#","paths":{"#);
     entries(&mut out, routes.paths.iter().map(|item| (item.path.as_str(), path_item(item))));
     out.extend_from_slice(br#"},"components":{"schemas":{"#);
-    write_definitions(&mut out, catalog, &routes.definitions);
+    write_definitions(&mut out, catalog, &routes.definitions, rules);
     out.extend_from_slice(br#"},"securitySchemes":"#);
     pintle_codec::json::encode(&value!({ "BearerToken": (bearer_token()) }), &mut out);
     out.extend_from_slice(b"}}");
@@ -70,8 +76,8 @@ fn info(catalog: &Catalog, address: &Address) -> Value {
     }
 }
 
-fn write_definitions(out: &mut Vec<u8>, catalog: &Catalog, definitions: &Definitions) {
-    let schemas = Schemas { dialect: Dialect::V3, catalog };
+fn write_definitions(out: &mut Vec<u8>, catalog: &Catalog, definitions: &Definitions, rules: Option<Gates<'_>>) {
+    let schemas = Schemas { dialect: Dialect::V3, catalog, rules: rules.map(|enabled| InForce { enabled }) };
     entries(out, definitions.iter().map(|(name, definition)| (name.as_str(), schemas.definition(definition))));
 }
 

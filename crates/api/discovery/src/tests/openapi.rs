@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 fn documents(catalog: &Catalog) -> Vec<(String, Value)> {
-    let index = parse(&v3::index(catalog));
+    let index = parse(&v3::index(catalog, None));
     let paths = index.get("paths").and_then(Value::as_map).expect("paths");
     paths
         .keys()
-        .map(|path| (path.to_string(), parse(&v3::document(catalog, path).expect("what is listed is there"))))
+        .map(|path| (path.to_string(), parse(&v3::document(catalog, path, None).expect("what is listed is there"))))
         .collect()
 }
 
@@ -177,14 +177,14 @@ fn properties_say_what_the_schema_says() {
 #[test]
 fn the_index_names_documents_by_their_content() {
     let catalog = default_catalog();
-    let index = parse(&v3::index(&catalog));
-    let hash = crate::etag(&v3::document(&catalog, "apis/apps/v1").expect("served"));
+    let index = parse(&v3::index(&catalog, None));
+    let hash = crate::etag(&v3::document(&catalog, "apis/apps/v1", None).expect("served"));
     assert_eq!(
         index.str_at(&["paths", "apis/apps/v1", "serverRelativeURL"]),
         format!("/openapi/v3/apis/apps/v1?hash={hash}")
     );
     assert_eq!(hash.len(), 128);
-    assert!(v3::document(&catalog, "apis/apps/v9").is_none());
+    assert!(v3::document(&catalog, "apis/apps/v9", None).is_none());
 }
 
 /// A schema that was made at run time, of a resource with a nested object.
@@ -238,7 +238,7 @@ fn custom_resources_have_their_schema_in_place() {
         strategic_patch: false,
         ..DiscoveredResource::from(model)
     });
-    let document = parse(&v3::document(&catalog, "apis/stable.example.com/v1").expect("served"));
+    let document = parse(&v3::document(&catalog, "apis/stable.example.com/v1", None).expect("served"));
     check_references("custom", &document, &["components", "schemas"]);
     assert_eq!(document.str_at(&["info", "title"]), "Kubernetes CRD Swagger");
     let spec = ["components", "schemas", "com.example.stable.v1.CronTab", "properties", "spec"];
@@ -246,4 +246,48 @@ fn custom_resources_have_their_schema_in_place() {
     let list = ["components", "schemas", "com.example.stable.v1.CronTabList", "properties", "items", "type"];
     assert_eq!(document.str_at(&list), "array");
     check_references("v2", &parse(&v2::json(&catalog)), &["definitions"]);
+}
+
+/// The schema of a type in the document of a path, with its rules.
+fn with_rules(path: &str, name: &str) -> Value {
+    let document = parse(&v3::document(&default_catalog(), path, Some(&|gate| gate == "On")).expect("served"));
+    document.at(&["components", "schemas", name]).expect("defined").clone()
+}
+
+#[test]
+fn rules_are_shown_when_asked_for() {
+    let spec = with_rules("api/v1", "io.k8s.api.core.v1.ReplicationControllerSpec");
+    let plain = parse(&v3::document(&default_catalog(), "api/v1", None).expect("served"));
+    let plain = plain.at(&["components", "schemas", "io.k8s.api.core.v1.ReplicationControllerSpec"]).expect("defined");
+    let replicas = ["properties", "replicas"];
+    assert_eq!(spec.at(&replicas).and_then(|field| field.get("minimum")), Some(&Value::Int(0)));
+    assert_eq!(plain.at(&replicas).and_then(|field| field.get("minimum")), None);
+
+    let port = with_rules("api/v1", "io.k8s.api.core.v1.ContainerPort");
+    assert_eq!(port.at(&["properties", "containerPort", "maximum"]), Some(&Value::Int(65535)));
+    // Absent and zero are one there, so the keyword would refuse what is allowed.
+    assert_eq!(port.at(&["properties", "hostPort", "minimum"]), None);
+}
+
+#[test]
+fn rules_hide_nothing_and_lead_nowhere_wrong() {
+    let catalog = everything();
+    let index = parse(&v3::index(&catalog, Some(&|_| true)));
+    for (path, entry) in index.get("paths").and_then(Value::as_map).expect("paths").iter() {
+        assert!(entry.str_at(&["serverRelativeURL"]).ends_with("&rules=true"), "{entry:?}");
+        let shown = parse(&v3::document(&catalog, path, Some(&|_| true)).expect("served"));
+        let plain = parse(&v3::document(&catalog, path, None).expect("served"));
+        check_references(path, &shown, &["components", "schemas"]);
+        let mut count = 0;
+        walk("", &plain, &mut |_, _| count += 1);
+        walk("", &shown, &mut |key, value| {
+            count -= 1;
+            if key == "x-kubernetes-validations" {
+                let rules = value.as_list().expect("a list");
+                let parens = |rule: &Value, paren| rule.str_at(&["rule"]).matches(paren).count();
+                assert!(rules.iter().all(|rule| parens(rule, '(') == parens(rule, ')')), "{path}: {value:?}");
+            }
+        });
+        assert!(count <= 0, "{path}: something is missing");
+    }
 }

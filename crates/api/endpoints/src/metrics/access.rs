@@ -4,6 +4,7 @@
 
 use super::exposition::{Exposition, Family, Kind, Stability};
 use super::instrument::{Histogram, Layout};
+use pintle_auth::authorization::{Allowed, Decision};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -37,6 +38,12 @@ const AUTHORIZATION_DURATION: Family = Family::new(
     Kind::Histogram,
     Stability::Alpha,
     "Time that judging a request took by result.",
+);
+const DECISIONS: Family = Family::new(
+    "apiserver_authorization_decisions_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Requests that a mode of authorization has decided.",
 );
 
 /// Attempts of one kind: how many and how long, by result.
@@ -75,6 +82,8 @@ const USERS: [&str; 7] =
 pub struct Access {
     authentication: Attempts,
     authorization: Attempts,
+    /// Allowed by a role.
+    by_roles: AtomicU64,
     users: [AtomicU64; USERS.len()],
 }
 
@@ -83,6 +92,7 @@ impl Default for Access {
         Access {
             authentication: Attempts::new(["success", "failure"]),
             authorization: Attempts::new(["allowed", "no-opinion"]),
+            by_roles: AtomicU64::new(0),
             users: Default::default(),
         }
     }
@@ -100,8 +110,11 @@ impl Access {
     }
 
     /// Counts a request that was judged.
-    pub fn authorized(&self, allowed: bool, took: Duration) {
-        self.authorization.made(allowed, took);
+    pub fn authorized(&self, decision: &Decision, took: Duration) {
+        self.authorization.made(decision.is_allowed(), took);
+        if let Decision::Allow(Allowed::Rbac(_)) = decision {
+            self.by_roles.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     pub(super) fn render(&self, out: &mut Exposition) {
@@ -114,6 +127,11 @@ impl Access {
             }
         }
         self.authorization.render(&AUTHORIZATION_ATTEMPTS, &AUTHORIZATION_DURATION, out);
+        out.family(&DECISIONS);
+        let by_roles = self.by_roles.load(Ordering::Relaxed);
+        if by_roles > 0 {
+            out.sample(DECISIONS.name, &[("decision", "allowed"), ("name", "rbac"), ("type", "RBAC")], by_roles);
+        }
     }
 }
 
@@ -127,7 +145,7 @@ mod tests {
         for user in [Some("admin"), Some("jane@example.com"), Some("jane"), Some("joe"), None] {
             access.authenticated(user, Duration::from_millis(3));
         }
-        access.authorized(false, Duration::ZERO);
+        access.authorized(&Decision::Deny(String::new()), Duration::ZERO);
         let mut out = Exposition::default();
         access.render(&mut out);
         let text = out.into_text();

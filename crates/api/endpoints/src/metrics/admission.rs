@@ -1,13 +1,13 @@
-//! Metrics of admission: how long its two steps take.
-//! Guarantees nothing but that time is counted once for each step of a write.
+//! Metrics of admission: how long its two steps take, and each plugin in them.
+//! Guarantees nothing but that time is counted once for each step of a write, and once for each plugin in it.
 //! Must never change what is measured: the inner admission answers as if it were alone.
 
-use super::exposition::{Exposition, Family, Kind, Stability};
+use super::exposition::{Exposition, Family, Kind, Label, Stability};
 use super::instrument::{Histogram, Keyed, Layout};
 use pintle_registry::{Admission, AdmissionRequest, Registry, Result, Target};
 use pintle_schema::Value;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 static DURATIONS: Layout = Layout::seconds(&[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0]);
 
@@ -18,11 +18,28 @@ const STEP_DURATION: Family = Family::new(
     "Time of a step of admission by operation, type and whether the write was rejected.",
 );
 
+const PLUGIN_DURATION: Family = Family::new(
+    "apiserver_admission_controller_admission_duration_seconds",
+    Kind::Histogram,
+    Stability::Stable,
+    "Time of an admission plugin by name, operation, type and whether the write was rejected.",
+);
+
+/// Operation, whether it was rejected, and type.
+type Step = (&'static str, bool, &'static str);
+
+fn labels((operation, rejected, step): Step) -> [Label<'static>; 3] {
+    [("operation", operation), ("rejected", if rejected { "true" } else { "false" }), ("type", step)]
+}
+
 /// Durations by operation, whether it was rejected, and type.
 #[derive(Default)]
 pub struct AdmissionSteps {
-    series: Keyed<(&'static str, bool, &'static str), Histogram>,
+    series: Keyed<Step, Histogram>,
+    plugins: Keyed<(&'static str, Step), Histogram>,
 }
+
+
 
 impl AdmissionSteps {
     fn measured<T>(&self, operation: &'static str, step: &'static str, act: impl FnOnce() -> Result<T>) -> Result<T> {
@@ -33,12 +50,21 @@ impl AdmissionSteps {
         outcome
     }
 
+    /// Counts what a plugin did in a phase of an operation.
+    pub fn acted(&self, plugin: &'static str, operation: &'static str, phase: &'static str, refused: bool, took: Duration) {
+        let series = self.plugins.get(&(plugin, (operation, refused, phase)), || Histogram::new(&DURATIONS));
+        series.observe_duration(took);
+    }
+
     pub(super) fn render(&self, out: &mut Exposition) {
         out.family(&STEP_DURATION);
-        for ((operation, rejected, step), durations) in self.series.sorted() {
-            let rejected = if rejected { "true" } else { "false" };
-            let labels = [("operation", operation), ("rejected", rejected), ("type", step)];
-            out.histogram(STEP_DURATION.name, &labels, &durations);
+        for (step, durations) in self.series.sorted() {
+            out.histogram(STEP_DURATION.name, &labels(step), &durations);
+        }
+        out.family(&PLUGIN_DURATION);
+        for ((plugin, step), durations) in self.plugins.sorted() {
+            let [operation, rejected, step] = labels(step);
+            out.histogram(PLUGIN_DURATION.name, &[("name", plugin), operation, rejected, step], &durations);
         }
     }
 }

@@ -5,16 +5,20 @@
 
 mod access;
 mod admission;
+mod bodies;
 pub mod exposition;
 pub mod instrument;
 mod objects;
 mod request;
+mod storage;
 mod watch;
 
 pub use access::Access;
 pub use admission::{AdmissionSteps, Measured};
+pub use bodies::Bodies;
 pub use exposition::{Exposition, Family, Kind, Stability};
 pub use request::{DryRun, Labels, LongRunning, Outcome, Requests, Series, system_client, verb};
+pub use storage::{MeasuredStore, Transactions};
 pub use watch::{WatchSeries, Watches};
 
 use crate::Api;
@@ -38,6 +42,8 @@ pub struct Metrics {
     pub watches: Watches,
     pub access: Access,
     pub admission: Arc<AdmissionSteps>,
+    pub bodies: Bodies,
+    pub transactions: Arc<Transactions>,
     /// Reading and mutating requests.
     in_flight: [AtomicI64; 2],
     sources: RwLock<Vec<Source>>,
@@ -73,9 +79,11 @@ pub fn render(api: &Api) -> String {
     let metrics = &api.metrics;
     let mut out = Exposition::default();
     metrics.requests.render(&mut out);
+    metrics.bodies.render(&mut out);
     metrics.watches.render(&mut out);
     metrics.access.render(&mut out);
     metrics.admission.render(&mut out);
+    metrics.transactions.render(&mut out);
     out.family(&IN_FLIGHT);
     for (kind, counter) in ["readOnly", "mutating"].iter().zip(&metrics.in_flight) {
         out.sample(IN_FLIGHT.name, &[("request_kind", kind)], counter.load(Ordering::Relaxed));

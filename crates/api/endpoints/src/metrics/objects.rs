@@ -1,10 +1,12 @@
 //! Metrics of what is stored and cached, read from the cache when somebody asks.
-//! Guarantees that a scrape copies nothing: it takes pointers to published states.
+//! Guarantees that a scrape copies nothing: it takes pointers to published states and reads counters.
 //! Must never decode an object.
 
-use super::exposition::{Exposition, Family, Kind, Stability};
+use super::exposition::{Exposition, Family, Kind, Label, Stability};
 use crate::Api;
+use pintle_cache::{ResourceCache, State};
 use pintle_kinds::resource::Resource;
+use std::sync::Arc;
 
 const STORAGE_OBJECTS: Family = Family::new(
     "apiserver_storage_objects",
@@ -14,38 +16,126 @@ const STORAGE_OBJECTS: Family = Family::new(
 );
 const RESOURCE_OBJECTS: Family =
     Family::new("apiserver_resource_objects", Kind::Gauge, Stability::Alpha, "Stored objects by group and resource.");
+const RESOURCE_SIZE: Family = Family::new(
+    "apiserver_resource_size_estimate_bytes",
+    Kind::Gauge,
+    Stability::Alpha,
+    "Bytes of the stored objects by group and resource.",
+);
 const RESOURCE_VERSION: Family = Family::new(
     "apiserver_watch_cache_resource_version",
     Kind::Gauge,
     Stability::Alpha,
     "Revision up to which the cache of a resource has come.",
 );
+const STORAGE_EVENTS: Family = Family::new(
+    "apiserver_storage_events_received_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Changes that came from the store.",
+);
+const EVENTS_RECEIVED: Family = Family::new(
+    "apiserver_watch_cache_events_received_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Changes that the cache of a resource took in.",
+);
+const EVENTS_DISPATCHED: Family = Family::new(
+    "apiserver_watch_cache_events_dispatched_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Changes that the cache of a resource published to those who watch.",
+);
+const INITIALIZATIONS: Family = Family::new(
+    "apiserver_watch_cache_initializations_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "How often the cache of a resource was filled from the store.",
+);
+const CAPACITY: Family = Family::new(
+    "watch_cache_capacity",
+    Kind::Gauge,
+    Stability::Alpha,
+    "How many changes the cache of a resource retains at most.",
+);
+const LISTS: Family =
+    Family::new("apiserver_cache_list_total", Kind::Counter, Stability::Alpha, "Lists answered from the cache.");
+const LIST_FETCHED: Family = Family::new(
+    "apiserver_cache_list_fetched_objects_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Objects that lists from the cache looked at.",
+);
+const LIST_RETURNED: Family = Family::new(
+    "apiserver_cache_list_returned_objects_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Objects that lists from the cache were answered with.",
+);
+
+/// A stored resource as it is now.
+struct Row<'a> {
+    resource: &'static Resource,
+    cache: &'a Arc<ResourceCache>,
+    state: Arc<State>,
+}
+
+impl Row<'_> {
+    fn labels(&self) -> [Label<'static>; 2] {
+        [("group", self.resource.group), ("resource", self.resource.plural)]
+    }
+}
 
 pub(super) fn render(api: &Api, out: &mut Exposition) {
-    let mut resources: Vec<(&Resource, usize, u64)> = api
+    // What is published for one resource is published for all: none is behind the whole.
+    let current = api.registry.revision().0;
+    let mut rows: Vec<Row<'_>> = api
         .router
         .resources()
         .filter_map(|resource| {
             let storage = resource.storage.as_ref()?;
             let hub = resource.api_version() == storage.api_version;
-            let state = api.registry.cache.resource(storage.prefix).filter(|_| hub)?.state();
-            Some((resource, state.objects.len(), state.last.0))
+            let cache = api.registry.cache.resource(storage.prefix).filter(|_| hub)?;
+            Some(Row { resource, cache, state: cache.state() })
         })
         .collect();
-    resources.sort_by_key(|(resource, ..)| (resource.group, resource.plural));
+    rows.sort_by_key(|row| (row.resource.group, row.resource.plural));
     out.family(&STORAGE_OBJECTS);
-    for (resource, count, _) in &resources {
-        out.sample(STORAGE_OBJECTS.name, &[("resource", &resource.qualified())], count);
+    for row in &rows {
+        out.sample(STORAGE_OBJECTS.name, &[("resource", &row.resource.qualified())], row.state.objects.len());
     }
-    out.family(&RESOURCE_OBJECTS);
-    for (resource, count, _) in &resources {
-        out.sample(RESOURCE_OBJECTS.name, &[("group", resource.group), ("resource", resource.plural)], count);
+    let mut each = |family: &Family, value: &dyn Fn(&Row<'_>) -> u64| {
+        out.family(family);
+        rows.iter().for_each(|row| out.sample(family.name, &row.labels(), value(row)));
+    };
+    each(&RESOURCE_OBJECTS, &|row| row.state.objects.len() as u64);
+    each(&RESOURCE_SIZE, &|row| row.state.object_bytes as u64);
+    each(&RESOURCE_VERSION, &|row| current.max(row.state.last.0));
+    // A change is published by the call that takes it in.
+    for family in [STORAGE_EVENTS, EVENTS_RECEIVED, EVENTS_DISPATCHED] {
+        each(&family, &|row| row.cache.figures().events());
     }
-    out.family(&RESOURCE_VERSION);
-    // What is published for one resource is published for all: none is behind the whole.
-    let current = api.registry.revision().0;
-    for (resource, _, last) in &resources {
-        let labels = [("group", resource.group), ("resource", resource.plural)];
-        out.sample(RESOURCE_VERSION.name, &labels, current.max(*last));
+    // A cache follows the store for as long as it lives.
+    each(&INITIALIZATIONS, &|_| 1);
+    each(&CAPACITY, &|_| pintle_cache::limits::HISTORY_EVENTS as u64);
+    render_lists(&rows, out);
+}
+
+fn render_lists(rows: &[Row<'_>], out: &mut Exposition) {
+    for family in [LISTS, LIST_FETCHED] {
+        out.family(&family);
+        for row in rows {
+            let [group, resource] = row.labels();
+            for listed in row.cache.lists().filter(|listed| listed.lists > 0) {
+                let field = listed.index.and_then(|index| row.resource.selectable.get(index));
+                let index = field.map(|field| format!("f:{}", field.label)).unwrap_or_default();
+                let value = if family.name == LISTS.name { listed.lists } else { listed.fetched };
+                out.sample(family.name, &[group, ("index", &index), resource], value);
+            }
+        }
+    }
+    out.family(&LIST_RETURNED);
+    for row in rows.iter().filter(|row| row.cache.lists().any(|listed| listed.lists > 0)) {
+        out.sample(LIST_RETURNED.name, &row.labels(), row.cache.figures().returned());
     }
 }

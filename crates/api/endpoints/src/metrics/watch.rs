@@ -36,11 +36,19 @@ const INIT_EVENTS: Family = Family::new(
     "Events that watches began with, before they followed changes.",
 );
 
+const TERMINATED: Family = Family::new(
+    "apiserver_terminated_watchers_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Watches that were ended because they did not keep up.",
+);
+
 /// The counters of a resource's watches, in one version.
 pub struct WatchSeries {
     events: AtomicU64,
     sizes: Histogram,
     init_events: AtomicU64,
+    terminated: AtomicU64,
     /// By scope: cluster, namespace, resource.
     lists: [Histogram; 3],
 }
@@ -53,6 +61,7 @@ impl WatchSeries {
             events: AtomicU64::new(0),
             sizes: Histogram::new(&SIZES),
             init_events: AtomicU64::new(0),
+            terminated: AtomicU64::new(0),
             lists: std::array::from_fn(|_| Histogram::new(&DURATIONS)),
         }
     }
@@ -66,6 +75,11 @@ impl WatchSeries {
     /// Counts the events that a watch begins with.
     pub fn begins_with(&self, events: usize) {
         self.init_events.fetch_add(events as u64, Ordering::Relaxed);
+    }
+
+    /// Counts a watch that is ended because the history has moved past it.
+    pub fn terminated(&self) {
+        self.terminated.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a collection that has been sent as a whole.
@@ -103,6 +117,13 @@ impl Watches {
         out.family(&INIT_EVENTS);
         for (key, series) in &all {
             out.sample(INIT_EVENTS.name, &labels(*key)[..2], series.init_events.load(Ordering::Relaxed));
+        }
+        out.family(&TERMINATED);
+        for (key, series) in &all {
+            let terminated = series.terminated.load(Ordering::Relaxed);
+            if terminated > 0 {
+                out.sample(TERMINATED.name, &labels(*key)[..2], terminated);
+            }
         }
         out.family(&LIST_DURATION);
         for (key, series) in &all {

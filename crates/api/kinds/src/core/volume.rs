@@ -48,8 +48,8 @@ pub(super) static PERSISTENT_VOLUMES: Resource = Resource {
 
 static CLAIM: Strategy = Strategy {
     delete_answers_object: true,
-    prepare_create: Some(|object, _| create_claim(object)),
-    prepare_update: Some(|object: &mut Value, old: &Value, _: &mut Context| prepare_claim(object, Some(old))),
+    prepare_create: Some(create_claim),
+    prepare_update: Some(|object, old, context| prepare_claim(object, Some(old), context)),
     decorate: Some(|object| mirror_sources(claim_spec(object))),
     ..WITH_STATUS
 };
@@ -62,20 +62,25 @@ fn claim_spec(object: &mut Value) -> ViewMut<'_, PersistentVolumeClaimSpec> {
     ViewMut::<PersistentVolumeClaim>::new(object).field(PersistentVolumeClaim::SPEC)
 }
 
-fn create_claim(object: &mut Value) {
-    prepare_claim(object, None);
+fn create_claim(object: &mut Value, context: &mut Context) {
+    prepare_claim(object, None, context);
     let status = ViewMut::<PersistentVolumeClaim>::new(object).field(PersistentVolumeClaim::STATUS);
     status.field(PersistentVolumeClaimStatus::PHASE).set(PersistentVolumeClaimPhase::PENDING);
 }
 
 /// Drops a source that only the newer field could name, unless the old claim had one, and mirrors the two.
-fn prepare_claim(object: &mut Value, old: Option<&Value>) {
+fn prepare_claim(object: &mut Value, old: Option<&Value>, context: &Context) {
     let old = old.map(|old| View::<PersistentVolumeClaim>::new(old).field(PersistentVolumeClaim::SPEC));
     let in_use = old.is_some_and(|old| {
         old.field(PersistentVolumeClaimSpec::DATA_SOURCE).is_set()
             || old.field(PersistentVolumeClaimSpec::DATA_SOURCE_REF).is_set()
     });
     let mut spec = claim_spec(object);
+    let reference = spec.view().field(PersistentVolumeClaimSpec::DATA_SOURCE_REF);
+    let namespace = reference.or_zero().field(TypedObjectReference::NAMESPACE).or_zero();
+    if !namespace.as_str().is_empty() && !in_use && !context.gates.enabled("CrossNamespaceVolumeDataSource") {
+        clear(&mut spec, PersistentVolumeClaimSpec::DATA_SOURCE_REF);
+    }
     let view = spec.view();
     let has_ref = view.field(PersistentVolumeClaimSpec::DATA_SOURCE_REF).is_set();
     if let Some(source) = view.field(PersistentVolumeClaimSpec::DATA_SOURCE).some()

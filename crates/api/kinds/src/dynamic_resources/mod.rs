@@ -52,7 +52,7 @@ const RESOURCE_CLAIM_TEMPLATE_STORAGE: Storage = Storage::of::<v1::ResourceClaim
     "TuzjC49aUfM=",
 );
 
-static RESOURCE_SLICE: Strategy = Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
+static RESOURCE_SLICE: Strategy = Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), counts_dropped: true, ..GENERAL };
 
 const RESOURCE_SLICE_STORAGE: Storage = Storage::of::<v1::ResourceSlice>(
     "resource.k8s.io/v1",

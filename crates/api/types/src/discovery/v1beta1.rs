@@ -64,7 +64,7 @@ pub struct Endpoint {
     #[k8s(proto = 6, optional)]
     pub node_name: Option<String>,
     /// Advice on which clients should prefer the backend.
-    #[k8s(proto = 7, optional, gate = "TopologyAwareHints")]
+    #[k8s(proto = 7, optional)]
     pub hints: Option<EndpointHints>,
 }
 

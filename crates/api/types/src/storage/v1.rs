@@ -195,7 +195,7 @@ pub struct CSIDriverSpec {
     #[k8s(proto = 3, optional, list_type = set)]
     pub volume_lifecycle_modes: Vec<VolumeLifecycleMode>,
     /// Whether scheduling should respect the capacity the driver publishes.
-    #[k8s(proto = 4, optional, gate = "CSIStorageCapacity", default = false)]
+    #[k8s(proto = 4, optional, default = false)]
     pub storage_capacity: Option<bool>,
     /// When ownership and permissions of a volume follow the pod's fsGroup.
     #[k8s(proto = 5, optional, default = "ReadWriteOnceWithFSType", enum)]

@@ -1,7 +1,6 @@
 //! Rules of Job.
 
 use super::job_spec::{is_indexed, number};
-use super::shown_template;
 use crate::apps::workload;
 use crate::meta::label_selector;
 use crate::shown::in_full;
@@ -150,10 +149,10 @@ fn template(spec: At<'_, JobSpec>, old: View<'_, Job>, cx: &mut Cx<'_>) {
             }
             if !same_at(template.new.value(), &expected, pod) {
                 let path = template.path.to(PodTemplateSpec::SPEC);
-                cx.errors.immutable(path, shown_template::spec(template.new));
+                cx.errors.immutable(path, in_full(template.new.field(PodTemplateSpec::SPEC)));
             }
         } else if !same(template.new.value(), &expected) {
-            cx.errors.immutable(template.path, shown_template::template(template.new));
+            cx.errors.immutable(template.path, in_full(template.new));
         }
     });
 }

@@ -9,7 +9,6 @@ pub mod job_spec;
 pub mod job_status;
 pub mod pod_failure_policy;
 pub mod schedule;
-mod shown_template;
 pub mod time_zone;
 
 use pintle_schema::ApiType;

@@ -5,6 +5,7 @@
 
 mod build;
 mod emit;
+mod flow;
 mod nodes;
 mod reader;
 mod resolve;
@@ -29,6 +30,9 @@ pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<D
 /// # Errors
 /// The input is not YAML. The text starts with `yaml: `.
 pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
+    if let Some(value) = flow::read(bytes) {
+        return Ok(Decoded { value, problems: Vec::new() });
+    }
     let text = reader::text(bytes)?;
     let Some(document) = nodes::read(text)? else {
         return Ok(Decoded { value: Value::Null, problems: Vec::new() });

@@ -220,7 +220,7 @@ pub struct TypedObjectReference {
     pub name: String,
     /// Namespace of the object; absent means the local one. Another namespace needs a
     /// ReferenceGrant there that allows it.
-    #[k8s(proto = 4, optional, gate = "CrossNamespaceVolumeDataSource")]
+    #[k8s(proto = 4, optional)]
     pub namespace: Option<String>,
 }
 

@@ -164,6 +164,6 @@ pub struct Lifecycle {
     pub pre_stop: Option<LifecycleHandler>,
     /// Signal sent to stop the container, allowed only when spec.os.name is set; absent means the
     /// image's or runtime's default.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, gate = "ContainerStopSignals")]
     pub stop_signal: Option<Signal>,
 }

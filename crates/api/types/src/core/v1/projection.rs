@@ -184,7 +184,7 @@ pub struct VolumeProjection {
     #[k8s(proto = 5, optional, gate = "ClusterTrustBundleProjection")]
     pub cluster_trust_bundle: Option<ClusterTrustBundleProjection>,
     /// Adds a private key and certificate issued for the pod, renewed automatically.
-    #[k8s(proto = 6, optional, gate = "PodCertificateProjection")]
+    #[k8s(proto = 6, optional, gate = "PodCertificateRequest")]
     pub pod_certificate: Option<PodCertificateProjection>,
 }
 

@@ -1,7 +1,9 @@
 //! Rules of what may change in a pod that exists.
 
 use super::scheduling::one_toleration;
-use super::{security, spec, text};
+use super::{spec, text};
+use crate::difference::difference;
+use crate::shown::in_full;
 use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::{
     Affinity, Container, EphemeralContainer, EphemeralContainerCommon, NodeAffinity, NodeSelector, NodeSelectorTerm,
@@ -54,8 +56,9 @@ pub fn mutable_fields(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
             node_selector(spec.new, old, spec.path, cx);
             node_affinity(spec.new, old, spec.path, cx);
         }
-        if !rest_is_same(spec.new, old, gated) {
-            cx.errors.forbidden(spec.path, MUTABLE);
+        if let Some(expected) = rest_as_it_was(spec.new, old, gated) {
+            let difference = difference(&in_full(old), &in_full(View::<PodSpec>::new(&expected)));
+            cx.errors.forbidden(spec.path, format!("{MUTABLE}\n{difference}"));
         }
     });
 }
@@ -150,11 +153,11 @@ fn node_affinity(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPat
     }
     if old.iter().len() != new.iter().len() {
         let detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
-        return cx.errors.invalid(path, security::capitalized(new.value()), detail);
+        return cx.errors.invalid(path, in_full(new), detail);
     }
     for (index, (new, old)) in new.iter().zip(old.iter()).enumerate() {
         if !only_adds(new, old) {
-            cx.errors.invalid(path.index(index), security::capitalized(new.value()), ONLY_ADDITIONS);
+            cx.errors.invalid(path.index(index), in_full(new), ONLY_ADDITIONS);
         }
     }
 }
@@ -172,31 +175,48 @@ fn only_adds(new: View<'_, NodeSelectorTerm>, old: View<'_, NodeSelectorTerm>) -
     })
 }
 
-/// Whether nothing changed but what may; while scheduling is held back, that is more.
-fn rest_is_same(new: View<'_, PodSpec>, old: View<'_, PodSpec>, gated: bool) -> bool {
+/// The spec with all that may change as it was, if something else changed; while scheduling is held back, more may.
+fn rest_as_it_was(new: View<'_, PodSpec>, old: View<'_, PodSpec>, gated: bool) -> Option<Value> {
+    let mut rest = new.value().clone();
+    let take = |rest: &mut Value, old: &Value, path: &[&str]| match old.at(path).filter(|old| !old.is_null()) {
+        Some(old) => rest.set_at(path, old.clone()),
+        None => drop(rest.remove_at(path)),
+    };
+    let affinity = PodSpec::AFFINITY.name();
     let mut free = vec![
-        PodSpec::CONTAINERS.name(),
-        PodSpec::INIT_CONTAINERS.name(),
-        PodSpec::ACTIVE_DEADLINE_SECONDS.name(),
-        PodSpec::SCHEDULING_GATES.name(),
-        PodSpec::TOLERATIONS.name(),
+        vec![PodSpec::ACTIVE_DEADLINE_SECONDS.name()],
+        vec![PodSpec::SCHEDULING_GATES.name()],
+        vec![PodSpec::TOLERATIONS.name()],
     ];
     let grace = PodSpec::TERMINATION_GRACE_PERIOD_SECONDS;
     if old.field(grace).get().is_some_and(|old| old < 0) && new.field(grace).get() == Some(1) {
-        free.push(grace.name());
+        free.push(vec![grace.name()]);
     }
     if gated {
-        free.extend([PodSpec::NODE_SELECTOR.name(), PodSpec::AFFINITY.name()]);
-        let affinity = |spec: View<'_, PodSpec>| spec.field(PodSpec::AFFINITY).value().clone();
-        if !same_but(&affinity(new), &affinity(old), &[Affinity::NODE_AFFINITY.name()]) {
-            return false;
+        free.push(vec![PodSpec::NODE_SELECTOR.name()]);
+        let both = [new, old].map(|spec| spec.field(PodSpec::AFFINITY).is_set());
+        match both {
+            [true, true] => free.push(vec![affinity, Affinity::NODE_AFFINITY.name()]),
+            // One that speaks of nodes alone may come and go as a whole.
+            _ => {
+                let speaks = |spec: View<'_, PodSpec>| {
+                    !same_but(spec.field(PodSpec::AFFINITY).value(), &Value::Null, &[Affinity::NODE_AFFINITY.name()])
+                };
+                if !speaks(new) && !speaks(old) {
+                    free.push(vec![affinity]);
+                }
+            }
         }
     }
-    let image = [Container::IMAGE.name()];
-    let mut containers = [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS]
-        .into_iter()
-        .flat_map(|field| new.field(field).iter().zip(old.field(field).iter()));
-    containers.all(|(new, old)| same_but(new.value(), old.value(), &image)) && same_but(new.value(), old.value(), &free)
+    free.iter().for_each(|path| take(&mut rest, old.value(), path));
+    for containers in [PodSpec::CONTAINERS.name(), PodSpec::INIT_CONTAINERS.name()] {
+        let old = old.value().get(containers).and_then(Value::as_list).unwrap_or_default();
+        let new = rest.get_mut(containers).and_then(Value::as_list_mut);
+        for (new, old) in new.into_iter().flatten().zip(old) {
+            take(new, old, &[Container::IMAGE.name()]);
+        }
+    }
+    (!same_but(&rest, old.value(), &[])).then_some(rest)
 }
 
 /// Ephemeral containers come, and never change or go.

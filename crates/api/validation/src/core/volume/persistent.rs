@@ -1,6 +1,7 @@
 //! Rules of persistent volumes, and of those that an attachment describes in place.
 
 use super::{first_source, sources, take_back};
+use crate::difference::difference;
 use crate::shared::{Repeats, items, text_in};
 use crate::shown::in_full;
 use pintle_schema::{Map, Quantity, Value, View, names};
@@ -219,9 +220,14 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
     type Spec = PersistentVolumeSpec;
     let Some(old) = volume.old.map(|old| old.field(PersistentVolume::SPEC)) else { return };
     let new = volume.new.field(PersistentVolume::SPEC);
-    if !ORDER.iter().all(|name| is_kept(name, new.value(), old.value())) {
-        let detail = "spec.persistentvolumesource is immutable after creation";
-        cx.errors.forbidden("spec.persistentvolumesource", detail);
+    let is_changed = |spec: &Value| ORDER.iter().any(|name| !same_at(spec, old.value(), name));
+    if is_changed(new.value()) {
+        let settled = without_new_secret(new.value(), old.value());
+        if is_changed(&settled) {
+            let difference = difference(&in_full(source(old)), &in_full(source(View::new(&settled))));
+            let detail = format!("spec.persistentvolumesource is immutable after creation\n{difference}");
+            cx.errors.forbidden("spec.persistentvolumesource", detail);
+        }
     }
     let kept = |field: &str| same_at(new.value(), old.value(), field);
     if !kept(Spec::VOLUME_MODE.name()) {
@@ -250,19 +256,15 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
     }
 }
 
-/// Whether one source is as it was; a secret for expanding may come to a CSI volume that had none.
-fn is_kept(name: &str, new: &Value, old: &Value) -> bool {
-    if same(new.get(name).unwrap_or(&Value::Null), old.get(name).unwrap_or(&Value::Null)) {
-        return true;
+/// The spec as it is judged: a secret for expanding may come to a CSI volume that had none.
+fn without_new_secret(new: &Value, old: &Value) -> Value {
+    let secret =
+        [PersistentVolumeSource::CSI.name(), CSIPersistentVolumeSource::CONTROLLER_EXPAND_SECRET_REF.name()];
+    let mut settled = new.clone();
+    if old.get(secret[0]).is_some() && old.at(&secret).is_none_or(Value::is_null) {
+        settled.remove_at(&secret);
     }
-    let secret = CSIPersistentVolumeSource::CONTROLLER_EXPAND_SECRET_REF.name();
-    let (Some(new), Some(old)) = (new.get(name), old.get(name)) else { return false };
-    if name != PersistentVolumeSource::CSI.name() || old.get(secret).is_some_and(|secret| !secret.is_null()) {
-        return false;
-    }
-    let mut new = new.clone();
-    new.remove_at(&[secret]);
-    same(&new, old)
+    settled
 }
 
 /// Node labels that have got another name, with that name.

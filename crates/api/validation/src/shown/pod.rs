@@ -1,9 +1,7 @@
-//! Pod templates as the reference shows them in messages: inside, what a pod has of its host is part of its security
-//! context, and a template's metadata stands beside its spec.
+//! What is special about pods as the reference shows them: inside, what a pod has of its host is part of its security
+//! context, and the fields of its spec stand in another order. For messages alone.
 
-use crate::shown::in_full;
-use pintle_schema::{Map, Str, Value, View};
-use pintle_types::core::v1::PodTemplateSpec;
+use pintle_schema::{Map, Str, Value};
 
 const SECURITY_CONTEXT: &str = "SecurityContext";
 
@@ -50,25 +48,15 @@ const POD: [&str; 36] = [
 /// What is part of the security context inside.
 const HOST: [&str; 5] = ["HostNetwork", "HostPID", "HostIPC", "ShareProcessNamespace", "HostUsers"];
 
-/// The template.
-pub fn template(template: View<'_, PodTemplateSpec>) -> Value {
-    let mut shown = template.field(PodTemplateSpec::METADATA).value().clone();
-    shown.make_map().set("Spec", spec(template));
-    shown
-}
-
-/// The spec of its pods.
-pub fn spec(template: View<'_, PodTemplateSpec>) -> Value {
-    let full = in_full(template.field(PodTemplateSpec::SPEC));
-    let take = |name: &&str| (Str::new(name), full.get(name).cloned().unwrap_or_default());
-    let security = || {
-        let own = full.get(SECURITY_CONTEXT).and_then(Value::as_map).into_iter().flat_map(Map::iter);
-        let own = own.map(|(name, value)| (name.clone(), value.clone()));
-        Value::Map(HOST.iter().map(take).chain(own).collect())
-    };
+/// The fields of a pod's spec, made of those that it is served with.
+pub fn spec(served: Map, security_context: &Value) -> Map {
+    let take = |name: &&str| (Str::new(name), served.get(name).cloned().unwrap_or_default());
+    let own = security_context.as_map().into_iter().flat_map(Map::iter);
+    let own = own.map(|(name, value)| (name.clone(), value.clone()));
+    let security = Value::Map(HOST.iter().map(take).chain(own).collect());
     let fields = POD.iter().map(|name| match *name {
-        SECURITY_CONTEXT => (Str::new(name), security()),
+        SECURITY_CONTEXT => (Str::new(name), security.clone()),
         _ => take(name),
     });
-    Value::Map(fields.collect())
+    fields.collect()
 }

@@ -1,0 +1,69 @@
+//! Metrics of the bodies of writes.
+//! Guarantees that a body is counted when it has been read whole, under what the server calls resource and verb.
+//! Must never read a body that nobody asks for.
+
+use super::exposition::{Exposition, Family, Kind, Stability};
+use super::instrument::{Histogram, Keyed, Layout};
+use crate::request::{BodyFailure, LazyBody, UnreadBody};
+use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use pintle_kinds::resource::Resource;
+use std::sync::Arc;
+
+/// From 50 kB to 3.05 MB in steps of 100 kB, as a body may be 3 MiB.
+static SIZES: Layout = Layout::bytes(&BOUNDS);
+const BOUNDS: [f64; 31] = bounds();
+
+const fn bounds() -> [f64; 31] {
+    let mut bounds = [0.0; 31];
+    let mut at = 0;
+    while at < bounds.len() {
+        bounds[at] = 50_000.0 + 100_000.0 * at as f64;
+        at += 1;
+    }
+    bounds
+}
+
+const BODY_SIZES: Family = Family::new(
+    "apiserver_request_body_size_bytes",
+    Kind::Histogram,
+    Stability::Alpha,
+    "Bytes of the bodies of writes by group, resource and verb.",
+);
+
+/// Sizes by group, resource and verb.
+#[derive(Default)]
+pub struct Bodies(Keyed<[&'static str; 3], Histogram>);
+
+impl Bodies {
+    /// A body that is counted when it has been read.
+    pub fn counted(&self, body: LazyBody, resource: &'static Resource, action: &'static str) -> LazyBody {
+        let verb = if action == "deletecollection" { "delete_collection" } else { action };
+        let sizes = self.0.get(&[resource.group, resource.plural, verb], || Histogram::new(&SIZES));
+        Box::new(Counted { body, sizes })
+    }
+
+    pub(super) fn render(&self, out: &mut Exposition) {
+        out.family(&BODY_SIZES);
+        for ([group, resource, verb], sizes) in self.0.sorted().iter().filter(|(_, sizes)| !sizes.is_empty()) {
+            out.histogram(BODY_SIZES.name, &[("group", group), ("resource", resource), ("verb", verb)], sizes);
+        }
+    }
+}
+
+struct Counted {
+    body: LazyBody,
+    sizes: Arc<Histogram>,
+}
+
+impl UnreadBody for Counted {
+    fn whole(self: Box<Self>) -> BoxFuture<'static, Result<Bytes, BodyFailure>> {
+        let Counted { body, sizes } = *self;
+        body.whole().inspect(move |read| read.iter().for_each(|bytes| sizes.observe(bytes.len() as f64))).boxed()
+    }
+
+    fn pieces(self: Box<Self>) -> crate::backend::ByteStream {
+        self.body.pieces()
+    }
+}

@@ -1,0 +1,187 @@
+//! Metrics of the store: how many transactions, how long they take, and how many fail.
+//! Guarantees that a transaction is counted once, under the resource of its first write.
+//! Must never change what is measured: the store answers as if it were alone.
+
+use super::exposition::{Exposition, Family, Kind, Label, Stability};
+use super::instrument::{Histogram, Keyed, Layout};
+use pintle_storage::{
+    CommitError, CommitFuture, CompactFuture, Expect, Observer, Revision, Started, Store, StoreError, Transaction,
+};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+static DURATIONS: Layout = Layout::seconds(&[
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0,
+    45.0, 60.0,
+]);
+
+const DURATION: Family = Family::new(
+    "etcd_request_duration_seconds",
+    Kind::Histogram,
+    Stability::Alpha,
+    "Time that the store took by operation, group and resource.",
+);
+const REQUESTS: Family = Family::new(
+    "etcd_requests_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Requests to the store by operation, group and resource.",
+);
+const ERRORS: Family = Family::new(
+    "etcd_request_errors_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Requests that the store could not carry out, by operation, group and resource.",
+);
+
+/// Operation, group and resource.
+type Key = [&'static str; 3];
+
+struct Series {
+    durations: Histogram,
+    errors: AtomicU64,
+}
+
+impl Series {
+    fn new() -> Self {
+        Series { durations: Histogram::new(&DURATIONS), errors: AtomicU64::new(0) }
+    }
+
+    fn ended(&self, started: Instant, outcome: &Result<Revision, CommitError>) {
+        self.durations.observe_duration(started.elapsed());
+        // A precondition that does not hold is an answer, not an error.
+        if matches!(outcome, Err(error) if !matches!(error, CommitError::Conflict { .. })) {
+            self.errors.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// All series of the store's transactions.
+#[derive(Default)]
+pub struct Transactions {
+    series: Keyed<Key, Series>,
+}
+
+impl Transactions {
+    pub(super) fn render(&self, out: &mut Exposition) {
+        let all = self.series.sorted();
+        let labels = |[operation, group, resource]: Key| -> [Label<'static>; 3] {
+            [("group", group), ("operation", operation), ("resource", resource)]
+        };
+        out.family(&REQUESTS);
+        for (key, series) in &all {
+            let count = series.durations.buckets().map(|(_, count)| count).sum::<u64>();
+            out.sample(REQUESTS.name, &labels(*key), count);
+        }
+        out.family(&ERRORS);
+        for (key, series) in &all {
+            let errors = series.errors.load(Ordering::Relaxed);
+            if errors > 0 {
+                out.sample(ERRORS.name, &labels(*key), errors);
+            }
+        }
+        out.family(&DURATION);
+        for (key, series) in &all {
+            out.histogram(DURATION.name, &labels(*key), &series.durations);
+        }
+    }
+}
+
+/// A store whose transactions are measured.
+pub struct MeasuredStore {
+    inner: Arc<dyn Store>,
+    transactions: Arc<Transactions>,
+    /// Group and resource by storage prefix.
+    resources: HashMap<&'static str, [&'static str; 2]>,
+}
+
+impl MeasuredStore {
+    pub fn new(inner: Arc<dyn Store>, transactions: Arc<Transactions>) -> Self {
+        let stored = pintle_kinds::all().filter_map(|it| {
+            let storage = it.storage.as_ref().filter(|storage| storage.api_version == it.api_version())?;
+            Some((storage.prefix, [it.group, it.plural]))
+        });
+        MeasuredStore { inner, transactions, resources: stored.collect() }
+    }
+
+    fn key(&self, transaction: &Transaction) -> Key {
+        let Some(first) = transaction.writes.first() else { return ["", "", ""] };
+        let operation = match (&first.value, &first.expect) {
+            (None, _) => "delete",
+            (Some(_), Expect::Absent) => "create",
+            (Some(_), _) => "update",
+        };
+        // The longest prefix that is known ends at the third or fourth slash.
+        let ends = first.key.match_indices('/').skip(2).take(2);
+        let found = ends.filter_map(|(at, _)| self.resources.get(first.key.get(..=at)?)).last();
+        let [group, resource] = found.copied().unwrap_or_default();
+        [operation, group, resource]
+    }
+}
+
+impl Store for MeasuredStore {
+    fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
+        self.inner.start(observer)
+    }
+
+    fn commit(&self, transaction: Transaction) -> CommitFuture {
+        let started = Instant::now();
+        let series = self.transactions.series.get(&self.key(&transaction), Series::new);
+        let commit = self.inner.commit(transaction);
+        CommitFuture::pending(async move {
+            let outcome = commit.await;
+            series.ended(started, &outcome);
+            outcome
+        })
+    }
+
+    fn compact(&self, revision: Revision) -> CompactFuture {
+        self.inner.compact(revision)
+    }
+
+    fn close(&self) {
+        self.inner.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_storage::{MemoryStore, Record};
+
+    struct Nobody;
+
+    impl Observer for Nobody {
+        fn replay(&mut self, _: Record, _: bool) {}
+        fn publish(&mut self, _: &[Record], _: Revision) {}
+    }
+
+    #[test]
+    fn transactions_are_counted_under_their_first_write() {
+        let transactions = Arc::new(Transactions::default());
+        let store = MeasuredStore::new(Arc::new(MemoryStore::new()), transactions.clone());
+        let commit = |key: &str, expect: Expect, value: Option<&'static [u8]>| {
+            store.commit(Transaction::one(key.into(), expect, value.map(bytes::Bytes::from_static))).wait()
+        };
+        assert!(commit("/registry/services/specs/a/b", Expect::Absent, Some(b"x")).is_err(), "it has not started");
+        store.start(Box::new(Nobody)).expect("starts");
+        let created = commit("/registry/services/specs/a/b", Expect::Absent, Some(b"x")).expect("created");
+        assert!(commit("/registry/services/specs/a/b", Expect::Absent, Some(b"y")).is_err(), "it is there");
+        commit("/registry/services/specs/a/b", Expect::At(created), Some(b"y")).expect("updated");
+        commit("/registry/deployments/a/b", Expect::Any, None).expect("nothing to delete");
+        let mut out = Exposition::default();
+        transactions.render(&mut out);
+        let text = out.into_text();
+        for line in [
+            "etcd_requests_total{group=\"\",operation=\"create\",resource=\"services\"} 3\n",
+            "etcd_request_errors_total{group=\"\",operation=\"create\",resource=\"services\"} 1\n",
+            "etcd_requests_total{group=\"\",operation=\"update\",resource=\"services\"} 1\n",
+            "etcd_request_duration_seconds_count{group=\"apps\",operation=\"delete\",resource=\"deployments\"} 1\n",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+        assert_eq!(text.matches("etcd_request_errors_total{").count(), 1, "a conflict is no error: {text}");
+    }
+}

@@ -1,0 +1,17 @@
+//! The tag `at_most_one`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "at_most_one",
+    variant: "AtMostOne",
+    places: Place::STRUCT,
+    payload: Payload::Texts,
+    chained: false,
+    excludes: &[],
+    origin: "atMostOne",
+    published: "",
+    upstream: "",
+    example: "at_most_one(\"a\", \"b\")",
+    doc: "Of these fields of the struct one may be set: each further one is forbidden.",
+};

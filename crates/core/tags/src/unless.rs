@@ -1,0 +1,17 @@
+//! The tag `unless`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "unless",
+    variant: "Unless",
+    places: Place::ANY,
+    payload: Payload::Pairs,
+    chained: true,
+    excludes: &[],
+    origin: "",
+    published: "",
+    upstream: "",
+    example: "unless(type = \"A|B\")(forbidden)",
+    doc: "What follows holds unless the fields beside this one have these values.",
+};

@@ -1,0 +1,17 @@
+//! The tag `when_set`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "when_set",
+    variant: "WhenSet",
+    places: Place::ANY,
+    payload: Payload::Field,
+    chained: true,
+    excludes: &[],
+    origin: "",
+    published: "",
+    upstream: "",
+    example: "when_set(name)(required)",
+    doc: "What follows holds while another field beside this one is set.",
+};

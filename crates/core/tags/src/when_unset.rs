@@ -1,0 +1,17 @@
+//! The tag `when_unset`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "when_unset",
+    variant: "WhenUnset",
+    places: Place::ANY,
+    payload: Payload::Field,
+    chained: true,
+    excludes: &[],
+    origin: "",
+    published: "",
+    upstream: "",
+    example: "when_unset(name)(required)",
+    doc: "What follows holds while another field beside this one is not set.",
+};

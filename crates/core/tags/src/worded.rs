@@ -1,0 +1,17 @@
+//! The tag `worded`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "worded",
+    variant: "Worded",
+    places: Place::ANY,
+    payload: Payload::Pairs,
+    chained: true,
+    excludes: &[],
+    origin: "",
+    published: "",
+    upstream: "",
+    example: "worded(invalid = \"must be odd\")(required)",
+    doc: "What follows is told in these words when it fails, and as this kind of error: `required`, `invalid`, `forbidden`, or with `detail` as the kind that it is.",
+};

@@ -1,0 +1,211 @@
+//! What a rule says of fields beside the one it stands on: conditions, comparisons, and which fields may stand together.
+//!
+//! Fields are found when rules are compiled, so that a name that is none never reaches a request. Judging what is right
+//! allocates nothing.
+
+use crate::check::{at, is_pointer, is_set, key_text};
+use crate::error::{ErrorKind, ErrorList};
+use crate::path::FieldPath;
+use pintle_schema::{Struct, Type, Value};
+use std::collections::HashSet;
+
+/// A struct's value, and the one it replaces.
+#[derive(Clone, Copy)]
+pub struct Owner<'r> {
+    pub value: &'r Value,
+    pub old: Option<&'r Value>,
+}
+
+/// A field of a struct.
+pub struct Sibling {
+    name: &'static str,
+    pointer: bool,
+    schema_default: &'static str,
+}
+
+impl Sibling {
+    /// The field of a name.
+    pub fn of(owner: Option<&Struct>, name: &'static str) -> Option<Self> {
+        let field = owner?.field(name)?;
+        let schema_default = if matches!(field.ty, Type::Bool) { "false" } else { "" };
+        Some(Sibling { name, pointer: is_pointer(field), schema_default })
+    }
+
+    pub fn is_set(&self, owner: &Value) -> bool {
+        is_set(at(owner, self.name), self.pointer)
+    }
+
+    /// Whether an update changed the field.
+    pub fn changed(&self, owner: Owner<'_>) -> bool {
+        owner.old.is_some_and(|old| !crate::same_at(owner.value, old, self.name))
+    }
+
+    fn number(&self, owner: &Value) -> Option<i64> {
+        match at(owner, self.name) {
+            Value::Null if self.pointer => None,
+            Value::Null => Some(0),
+            value => value.as_i64(),
+        }
+    }
+
+    fn is_one_of(&self, owner: &Value, values: &str) -> bool {
+        let mut values = values.split('|');
+        match at(owner, self.name) {
+            Value::Null if self.pointer => false,
+            Value::Null => values.any(|value| value == self.schema_default),
+            Value::Bool(is) => values.any(|value| value == if *is { "true" } else { "false" }),
+            value => match value.as_i64() {
+                Some(number) => values.any(|value| value.parse() == Ok(number)),
+                None => values.any(|wanted| value.as_str() == Some(wanted)),
+            },
+        }
+    }
+}
+
+/// When a rule holds.
+pub enum Condition {
+    /// All fields have one of the values each, or (`false`) not all do.
+    Values(Box<[(Sibling, &'static str)]>, bool),
+    /// The field is set, or (`false`) not.
+    Set(Sibling, bool),
+}
+
+impl Condition {
+    pub fn holds(&self, owner: &Value) -> bool {
+        match self {
+            Condition::Values(fields, wanted) => {
+                fields.iter().all(|(field, values)| field.is_one_of(owner, values)) == *wanted
+            }
+            Condition::Set(field, wanted) => field.is_set(owner) == *wanted,
+        }
+    }
+
+    /// Whether an update changed a field that this looks at.
+    pub fn changed(&self, owner: Owner<'_>) -> bool {
+        match self {
+            Condition::Values(fields, _) => fields.iter().any(|(field, _)| field.changed(owner)),
+            Condition::Set(field, _) => field.changed(owner),
+        }
+    }
+}
+
+/// How a number stands to another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    NotAbove,
+    NotBelow,
+    Above,
+}
+
+/// A bound that another field sets.
+pub struct Bound {
+    pub order: Order,
+    pub field: Sibling,
+    pub detail: &'static str,
+}
+
+impl Bound {
+    pub fn judge(&self, value: &Value, owner: Owner<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
+        let Some(bound) = self.field.number(owner.value) else { return };
+        let number = value.as_i64().unwrap_or_default();
+        let (right, origin) = match self.order {
+            Order::NotAbove => (number <= bound, "notAbove"),
+            Order::NotBelow => (number >= bound, "notBelow"),
+            Order::Above => (number > bound, "above"),
+        };
+        if !right {
+            errors.invalid(path, number, self.detail);
+            errors.origin(origin);
+        }
+    }
+}
+
+/// How many of some fields may be set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Together {
+    AtLeastOne,
+    AtMostOne,
+    Not,
+}
+
+impl Together {
+    pub fn judge(self, fields: &[Sibling], value: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
+        let mut set = fields.iter().filter(|field| field.is_set(value));
+        let names = || fields.iter().map(|field| format!("`{}`", field.name)).collect::<Vec<_>>().join(", ");
+        match (self, set.next(), set.next()) {
+            (Together::AtLeastOne, None, _) => {
+                errors.push(ErrorKind::Required, path, Some("".into()), format!("must specify one of: {}", names()));
+                errors.origin("atLeastOne");
+            }
+            (Together::AtMostOne, Some(first), Some(second)) => {
+                for other in std::iter::once(second).chain(set) {
+                    let detail = format!("may not be specified together with `{}`", first.name);
+                    errors.forbidden(path.child(other.name), detail);
+                    errors.origin("atMostOne");
+                }
+            }
+            (Together::Not, _, Some(_)) => {
+                errors.invalid(path, "", format!("must specify at most one of: {}", names()));
+                errors.origin("notTogether");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Beyond this many items, remembering is cheaper than comparing each with each.
+const FEW: usize = 16;
+
+/// Tells of items that have a field in common with an earlier one.
+pub fn distinct(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    let items = list.as_list().unwrap_or_default();
+    let mut seen = HashSet::new();
+    for (index, item) in items.iter().enumerate().filter(|(_, item)| field.is_set(item)) {
+        let value = at(item, field.name);
+        let again = match items.len() <= FEW {
+            true => items.iter().take(index).any(|earlier| crate::same(at(earlier, field.name), value)),
+            false => !seen.insert(key_text(&[], value)),
+        };
+        if again {
+            errors.duplicate(path.index(index).child(field.name), value.clone());
+            errors.origin("distinct");
+        }
+    }
+}
+
+/// In which words errors are told.
+pub struct Words {
+    /// `None`: as the kind that it is.
+    pub kind: Option<ErrorKind>,
+    pub detail: &'static str,
+}
+
+impl Words {
+    /// The words of a tag; the text says what would be right.
+    pub fn of(pairs: &[(&'static str, &'static str)]) -> Result<Self, String> {
+        let kind = match pairs {
+            [("detail", _)] => None,
+            [("required", _)] => Some(ErrorKind::Required),
+            [("invalid", _)] => Some(ErrorKind::Invalid),
+            [("forbidden", _)] => Some(ErrorKind::Forbidden),
+            _ => return Err("one of detail, required, invalid and forbidden".to_owned()),
+        };
+        Ok(Words { kind, detail: pairs.first().map(|(_, detail)| *detail).unwrap_or_default() })
+    }
+
+    /// Puts the errors from an index on into these words: one for each field.
+    pub fn tell(&self, from: usize, value: &Value, errors: &mut ErrorList) {
+        let Some(told) = errors.0.get_mut(from..).filter(|told| !told.is_empty()) else { return };
+        for error in told {
+            error.kind = self.kind.unwrap_or(error.kind);
+            error.detail = self.detail.to_owned();
+            error.value.get_or_insert_with(|| value.clone());
+        }
+        let mut fields = HashSet::new();
+        let mut index = 0;
+        errors.0.retain(|error| {
+            index += 1;
+            index <= from || fields.insert(error.field.clone())
+        });
+    }
+}

@@ -1,0 +1,173 @@
+//! Tags that look beside the field they stand on: on create, and on updates that change the one or the other.
+
+use pintle_schema::{ApiType, Value, canonicalize, value};
+use pintle_validation::{Group, KindRules, Operation, Request, Rulebook, Step};
+use std::collections::BTreeMap;
+
+/// A port.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Port {
+    /// Its name.
+    #[k8s(proto = 1, optional)]
+    name: String,
+    /// Its number at nodes.
+    #[k8s(proto = 2, optional)]
+    node: i32,
+}
+
+/// A pair.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    worded(invalid = "one is needed")(at_least_one("left", "right", "third")),
+    at_most_one("left", "right", "third"),
+    not_together("flag", "third"),
+    when(flag = "true")(subfield(left)(required = "with a flag"))
+)]
+struct Pair {
+    /// One.
+    #[k8s(proto = 1, optional)]
+    left: Option<i32>,
+    /// Two.
+    #[k8s(proto = 2, optional)]
+    right: Option<i32>,
+    /// Three.
+    #[k8s(proto = 3, optional)]
+    third: String,
+    /// Flag.
+    #[k8s(proto = 4, optional)]
+    flag: bool,
+}
+
+/// A thing.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Thing {
+    /// What it is.
+    #[k8s(proto = 1, optional)]
+    kind: String,
+    /// An address.
+    #[k8s(
+        proto = 2,
+        when(kind = "Near|Far")(required = "near or far"),
+        unless(kind = "Near|Far")(forbidden),
+        worded(detail = "not a label")(format = "dns1123-label")
+    )]
+    address: Option<String>,
+    /// Ports.
+    #[k8s(
+        proto = 3,
+        optional,
+        list_type = atomic,
+        distinct(name),
+        when(kind = "Near")(each_val(subfield(node)(forbidden = "never near")))
+    )]
+    ports: Vec<Port>,
+    /// Low.
+    #[k8s(proto = 4, optional)]
+    low: Option<i32>,
+    /// High.
+    #[k8s(proto = 5, optional, not_below(low = "lower than low"), when_unset(low)(worded(invalid = "alone")(forbidden)))]
+    high: Option<i32>,
+    /// Labels.
+    #[k8s(proto = 6, optional, labels)]
+    labels: BTreeMap<String, String>,
+    /// Pair.
+    #[k8s(proto = 7, optional, when_set(low)(subfield(right)(above(left = "right of left"))))]
+    pair: Option<Pair>,
+}
+
+static GROUP: Group = Group {
+    kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Thing::schema }],
+    hand: &[],
+};
+
+fn judge(new: &Value, old: Option<&Value>) -> Vec<String> {
+    let book = Rulebook::new(&[&GROUP]);
+    let plan = book.plan(Thing::schema());
+    assert!(plan.problems.is_empty(), "{:?}", plan.problems);
+    let request = Request {
+        operation: if old.is_some() { Operation::Update } else { Operation::Create },
+        subresource: "",
+        api_version: "v1",
+        namespaced: true,
+        name_check: &|_, _| Vec::new(),
+        enabled: &|_| true,
+    };
+    let canonical = |value: &Value| {
+        let mut value = value.clone();
+        canonicalize(Thing::schema(), &mut value);
+        value
+    };
+    let verdict = book.judge(Thing::schema(), &canonical(new), old.map(canonical).as_ref(), &request);
+    verdict.errors.0.iter().map(|error| error.line()).collect()
+}
+
+fn created(new: Value) -> Vec<String> {
+    judge(&new, None)
+}
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn conditions() {
+    assert_eq!(created(value!({})), NONE);
+    assert_eq!(created(value!({"kind": "Far"})), ["address: Required value: near or far"]);
+    assert_eq!(created(value!({"kind": "Other", "address": "a"})), ["address: Forbidden"]);
+    assert_eq!(created(value!({"high": 1})), ["high: Invalid value: 1: alone"]);
+    assert_eq!(
+        created(value!({"kind": "Near", "address": "a", "ports": [{}, {"node": 1}]})),
+        ["ports[1].node: Forbidden: never near"]
+    );
+}
+
+#[test]
+fn words() {
+    // Two messages about one field are one.
+    let long = format!("{}-", "A".repeat(70));
+    let errors = created(value!({"kind": "Far", "address": (long.clone())}));
+    assert_eq!(errors, [format!("address: Invalid value: {long:?}: not a label")]);
+}
+
+#[test]
+fn numbers() {
+    assert_eq!(created(value!({"low": 3, "high": 3})), NONE);
+    assert_eq!(created(value!({"low": 3, "high": 2})), ["high: Invalid value: 2: lower than low"]);
+    let pair = |left: i64, right: i64| value!({"low": 1, "pair": {"left": left, "right": right}});
+    assert!(created(pair(1, 1)).contains(&"pair.right: Invalid value: 1: right of left".to_owned()));
+}
+
+#[test]
+fn fields_together() {
+    assert_eq!(created(value!({"pair": {}})), ["pair: Invalid value: \"\": one is needed"]);
+    assert_eq!(
+        created(value!({"pair": {"left": 1, "right": 2, "third": "x", "flag": true}})),
+        [
+            "pair.right: Forbidden: may not be specified together with `left`",
+            "pair.third: Forbidden: may not be specified together with `left`",
+            "pair: Invalid value: \"\": must specify at most one of: `flag`, `third`",
+        ]
+    );
+    assert_eq!(created(value!({"pair": {"right": 2, "flag": true}})), ["pair.left: Required value: with a flag"]);
+}
+
+#[test]
+fn items() {
+    let ports = value!({"ports": [{"name": "a"}, {}, {}, {"name": "a"}]});
+    assert_eq!(created(ports), ["ports[3].name: Duplicate value: \"a\""]);
+    let label = format!("labels: Invalid value: {:?}", "a b");
+    let errors = created(value!({"labels": {"x": "a b"}}));
+    assert!(errors.len() == 1 && errors[0].starts_with(&label), "{errors:?}");
+}
+
+#[test]
+fn what_a_rule_depends_on_changes() {
+    let old = value!({"kind": "Far", "address": "A", "ports": [{"node": 1}], "low": 1, "high": 1});
+    assert_eq!(judge(&old, Some(&old)), NONE);
+    // Neither the label nor the ports changed, but where they are did.
+    let near = value!({"kind": "Near", "address": "A", "ports": [{"node": 1}], "low": 1, "high": 1});
+    assert_eq!(judge(&near, Some(&old)), ["ports[0].node: Forbidden: never near"]);
+    let other = value!({"kind": "Other", "address": "A", "ports": [{"node": 1}], "low": 2, "high": 1});
+    assert_eq!(
+        judge(&other, Some(&old)),
+        ["address: Forbidden", "high: Invalid value: 1: lower than low"]
+    );
+}

@@ -1,0 +1,295 @@
+//! `FormedStore`: a store whose values are kept in another form than they are used in.
+//! Guarantees that what this process wrote comes back as it was written, without being read again.
+//! Must never know a form: that is the `StoredForm`'s.
+
+use crate::api::{CommitError, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction};
+use crate::queue::{CommitFuture, CompactFuture};
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Why a value has no other form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormError(pub String);
+
+impl fmt::Display for FormError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for FormError {}
+
+/// Between values as they are used and as they are kept.
+pub trait StoredForm: Send + Sync + 'static {
+    /// The kept form of a value.
+    ///
+    /// # Errors
+    /// The value is not one that this process makes.
+    fn to_stored(&self, key: &str, value: &Bytes) -> Result<Bytes, FormError>;
+
+    /// The used form of what is kept, whoever wrote it.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, FormError>;
+}
+
+/// A [`Store`] over another, with a form between the two.
+pub struct FormedStore {
+    inner: Arc<dyn Store>,
+    form: Arc<dyn StoredForm>,
+    written: Arc<Written>,
+}
+
+impl FormedStore {
+    /// `inner` keeps the stored form of what is written here.
+    pub fn new(inner: Arc<dyn Store>, form: Arc<dyn StoredForm>) -> FormedStore {
+        FormedStore { inner, form, written: Arc::default() }
+    }
+
+    fn formed(&self, transaction: &mut Transaction) -> Result<Forget, CommitError> {
+        let mut forget = Forget(self.written.clone(), Vec::with_capacity(transaction.writes.len()));
+        for write in &mut transaction.writes {
+            let Some(value) = &write.value else { continue };
+            let stored = self.form.to_stored(&write.key, value);
+            let stored = stored.map_err(|error| CommitError::Invalid(format!("{}: {error}", write.key)))?;
+            self.written.expect(&write.key, &stored, value);
+            forget.1.push(write.key.clone());
+            write.value = Some(stored);
+        }
+        Ok(forget)
+    }
+}
+
+/// What this process is writing, in both forms, until it is done.
+#[derive(Default)]
+struct Written(Mutex<HashMap<Key, Vec<(Bytes, Bytes)>>>);
+
+impl Written {
+    fn map(&self) -> MutexGuard<'_, HashMap<Key, Vec<(Bytes, Bytes)>>> {
+        // An entry more or less costs a reading, nothing else.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn expect(&self, key: &Key, stored: &Bytes, used: &Bytes) {
+        self.map().entry(key.clone()).or_default().push((stored.clone(), used.clone()));
+    }
+
+    fn find(&self, key: &str, stored: &Bytes) -> Option<Bytes> {
+        let map = self.map();
+        map.get(key)?.iter().find(|(bytes, _)| bytes == stored).map(|(_, used)| used.clone())
+    }
+
+    /// One write of a key is over.
+    fn forget(&self, key: &Key) {
+        let mut map = self.map();
+        if let Some(entries) = map.get_mut(key) {
+            if entries.len() > 1 {
+                entries.remove(0);
+            } else {
+                map.remove(key);
+            }
+        }
+    }
+}
+
+/// Forgets writes when they are over, also when nobody waits for them any more.
+struct Forget(Arc<Written>, Vec<Key>);
+
+impl Drop for Forget {
+    fn drop(&mut self) {
+        self.1.iter().for_each(|key| self.0.forget(key));
+    }
+}
+
+impl Store for FormedStore {
+    fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
+        let observer =
+            Forming { observer, form: self.form.clone(), written: self.written.clone(), replayed: Vec::new() };
+        self.inner.start(Box::new(observer))
+    }
+
+    fn commit(&self, mut transaction: Transaction) -> CommitFuture {
+        let forget = match self.formed(&mut transaction) {
+            Ok(forget) => forget,
+            Err(error) => return CommitFuture::ready(Err(error)),
+        };
+        let commit = self.inner.commit(transaction);
+        CommitFuture::pending(async move {
+            let answer = commit.await;
+            drop(forget);
+            answer
+        })
+    }
+
+    fn compact(&self, revision: Revision) -> CompactFuture {
+        self.inner.compact(revision)
+    }
+
+    fn close(&self) {
+        self.inner.close();
+    }
+
+    fn catch_up(&self) -> Option<CommitFuture> {
+        self.inner.catch_up()
+    }
+
+    fn expires(&self) -> bool {
+        self.inner.expires()
+    }
+
+    fn transaction_writes_max(&self) -> usize {
+        self.inner.transaction_writes_max()
+    }
+
+    fn on_health(&self, tell: Box<dyn Fn(bool) + Send + Sync>) {
+        self.inner.on_health(tell);
+    }
+}
+
+impl fmt::Debug for FormedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FormedStore")
+    }
+}
+
+/// The observer in front of the user's.
+struct Forming {
+    observer: Box<dyn Observer>,
+    form: Arc<dyn StoredForm>,
+    written: Arc<Written>,
+    /// Of the replay: read together, as one after the other would take long.
+    replayed: Vec<(Record, bool)>,
+}
+
+/// Records that are read at a time by one thread.
+const SHARE: usize = 256;
+
+impl Forming {
+    fn used(&self, record: &Record) -> Record {
+        let used = |stored: &Bytes| {
+            let written = self.written.find(&record.key, stored);
+            // What cannot be read goes on as it is: whoever takes it sees that it is none of ours.
+            written.unwrap_or_else(|| read(self.form.as_ref(), &record.key, stored))
+        };
+        Record { revision: record.revision, key: record.key.clone(), value: record.value.as_ref().map(used) }
+    }
+
+    /// Reads many records on all processors.
+    fn read_all<'a>(&self, records: impl Iterator<Item = &'a mut Record>) {
+        let mut records: Vec<&mut Record> = records.collect();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let share = records.len().div_ceil(processors).max(SHARE);
+        std::thread::scope(|scope| {
+            for records in records.chunks_mut(share) {
+                let form = self.form.as_ref();
+                scope.spawn(move || {
+                    for record in records {
+                        if let Some(value) = &mut record.value {
+                            *value = read(form, &record.key, value);
+                        }
+                    }
+                });
+            }
+        });
+    }
+}
+
+fn read(form: &dyn StoredForm, key: &str, stored: &Bytes) -> Bytes {
+    form.to_used(key, stored).unwrap_or_else(|_| stored.clone())
+}
+
+impl Observer for Forming {
+    fn replay(&mut self, record: Record, history: bool) {
+        self.replayed.push((record, history));
+    }
+
+    fn replayed(&mut self, started: Started) {
+        let mut records = std::mem::take(&mut self.replayed);
+        self.read_all(records.iter_mut().map(|(record, _)| record));
+        records.into_iter().for_each(|(record, history)| self.observer.replay(record, history));
+        self.observer.replayed(started);
+    }
+
+    fn publish(&mut self, records: &[Record], revision: Revision) {
+        let records: Vec<Record> = records.iter().map(|record| self.used(record)).collect();
+        self.observer.publish(&records, revision);
+    }
+
+    fn replace(&mut self, mut records: Vec<Record>, revision: Revision) {
+        self.read_all(records.iter_mut());
+        self.observer.replace(records, revision);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{Expect, Write};
+    use crate::memory::MemoryStore;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Values are kept backwards.
+    #[derive(Default)]
+    struct Backwards(AtomicUsize);
+
+    fn turned(value: &Bytes) -> Bytes {
+        value.iter().rev().copied().collect()
+    }
+
+    impl StoredForm for Backwards {
+        fn to_stored(&self, _: &str, value: &Bytes) -> Result<Bytes, FormError> {
+            if value.is_empty() { Err(FormError("nothing".to_owned())) } else { Ok(turned(value)) }
+        }
+
+        fn to_used(&self, _: &str, stored: &Bytes) -> Result<Bytes, FormError> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            Ok(turned(stored))
+        }
+    }
+
+    #[derive(Clone, Default)]
+    struct Seen(Arc<Mutex<Vec<Record>>>);
+
+    impl Observer for Seen {
+        fn replay(&mut self, record: Record, _: bool) {
+            self.0.lock().unwrap().push(record);
+        }
+
+        fn publish(&mut self, records: &[Record], _: Revision) {
+            self.0.lock().unwrap().extend_from_slice(records);
+        }
+    }
+
+    #[test]
+    fn what_is_written_here_comes_back_without_being_read() {
+        let (seen, form) = (Seen::default(), Arc::new(Backwards::default()));
+        let store = FormedStore::new(Arc::new(MemoryStore::new()), form.clone());
+        store.start(Box::new(seen.clone())).unwrap();
+        let put = |value: &'static str| Transaction::one("/a".into(), Expect::Any, Some(Bytes::from_static(value.as_bytes())));
+        for value in ["one", "two"] {
+            assert!(store.commit(put(value)).wait().is_ok());
+        }
+        let values: Vec<_> = seen.0.lock().unwrap().iter().map(|record| record.value.clone().unwrap()).collect();
+        assert_eq!(values, ["one", "two"]);
+        // This store publishes before `commit` returns, when both forms are still at hand.
+        assert_eq!(form.0.load(Ordering::Relaxed), 0);
+        assert!(store.written.map().is_empty());
+        let outcome = store.commit(put("")).wait();
+        assert!(matches!(outcome, Err(CommitError::Invalid(why)) if why == "/a: nothing"));
+        assert!(store.written.map().is_empty());
+    }
+
+    #[test]
+    fn what_others_wrote_is_read() {
+        let (seen, inner) = (Seen::default(), Arc::new(MemoryStore::new()));
+        let store = FormedStore::new(inner.clone(), Arc::new(Backwards::default()));
+        store.start(Box::new(seen.clone())).unwrap();
+        let write = Write { key: "/a".into(), expect: Expect::Any, value: Some(Bytes::from_static(b"eno")) };
+        inner.commit(Transaction { writes: vec![write] }).wait().unwrap();
+        assert_eq!(seen.0.lock().unwrap()[0].value.as_deref(), Some(&b"one"[..]));
+    }
+}

@@ -1,0 +1,214 @@
+//! `SealedStore`: a store whose values another store keeps sealed. Memory holds plain values, the disk does not.
+//! Guarantees that a value which does not open stops nothing but itself: it is reported with its key, can be deleted or
+//! overwritten, and is handed on as soon as it does open.
+//! Must never know a cipher; what is sealed and how is the transformer's matter.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use bytes::Bytes;
+
+use crate::api::{CommitError, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction};
+use crate::queue::{CommitFuture, CompactFuture};
+use crate::transform::{Seal, Transformer, Unreadable, UnreadableReason};
+
+/// A [`Store`] over one that is given sealed values.
+pub struct SealedStore {
+    inner: Arc<dyn Store>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    transformer: Arc<dyn Transformer>,
+    /// Whoever needs both locks takes this one first.
+    observer: Mutex<Option<Box<dyn Observer>>>,
+    kept: Mutex<Kept>,
+}
+
+/// What is known of the bytes that the inner store keeps.
+#[derive(Default)]
+struct Kept {
+    /// Of the values that are not plain.
+    seals: HashMap<Key, Seal>,
+    unreadable: HashMap<Key, (Revision, Bytes)>,
+}
+
+impl SealedStore {
+    /// A store whose values `inner` keeps as `transformer` seals them.
+    pub fn new(inner: Arc<dyn Store>, transformer: Arc<dyn Transformer>) -> SealedStore {
+        let shared = Arc::new(Shared {
+            transformer: transformer.clone(),
+            observer: Mutex::new(None),
+            kept: Mutex::new(Kept::default()),
+        });
+        let again: Weak<Shared> = Arc::downgrade(&shared);
+        transformer.subscribe(Box::new(move || {
+            if let Some(shared) = again.upgrade() {
+                shared.try_again();
+            }
+        }));
+        SealedStore { inner, shared }
+    }
+
+    fn seal(&self, mut transaction: Transaction) -> Result<Transaction, CommitError> {
+        for write in &mut transaction.writes {
+            if let Some(value) = &write.value {
+                let sealed = self.shared.transformer.seal(&write.key, value);
+                write.value = Some(sealed.map_err(CommitError::Transform)?);
+            }
+        }
+        Ok(transaction)
+    }
+}
+
+impl Store for SealedStore {
+    fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
+        *lock(&self.shared.observer) = Some(observer);
+        let started = self.inner.start(Box::new(Opener(self.shared.clone())))?;
+        // Meanwhile a key may have come that was missing when the value was read.
+        self.shared.try_again();
+        Ok(started)
+    }
+
+    fn commit(&self, transaction: Transaction) -> CommitFuture {
+        match self.seal(transaction) {
+            Ok(transaction) => self.inner.commit(transaction),
+            Err(error) => CommitFuture::ready(Err(error)),
+        }
+    }
+
+    fn compact(&self, revision: Revision) -> CompactFuture {
+        self.inner.compact(revision)
+    }
+
+    fn is_stale(&self, key: &str) -> bool {
+        let seal = lock(&self.shared.kept).seals.get(key).copied().unwrap_or(Seal::PLAIN);
+        self.shared.transformer.current(key).is_some_and(|current| current != seal)
+    }
+
+    fn close(&self) {
+        self.inner.close();
+    }
+
+    fn catch_up(&self) -> Option<CommitFuture> {
+        self.inner.catch_up()
+    }
+
+    fn expires(&self) -> bool {
+        self.inner.expires()
+    }
+
+    fn transaction_writes_max(&self) -> usize {
+        self.inner.transaction_writes_max()
+    }
+
+    fn on_health(&self, tell: Box<dyn Fn(bool) + Send + Sync>) {
+        self.inner.on_health(tell);
+    }
+}
+
+impl fmt::Debug for SealedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SealedStore")
+    }
+}
+
+impl Shared {
+    /// The record as the observer is to see it.
+    fn open(&self, record: &Record) -> Result<Record, Unreadable> {
+        let Some(sealed) = &record.value else {
+            let mut kept = lock(&self.kept);
+            kept.seals.remove(&record.key);
+            kept.unreadable.remove(&record.key);
+            return Ok(record.clone());
+        };
+        let opened = self.transformer.open(&record.key, sealed);
+        let mut kept = lock(&self.kept);
+        match opened {
+            Ok(opened) => {
+                kept.unreadable.remove(&record.key);
+                match opened.seal {
+                    Seal::PLAIN => kept.seals.remove(&record.key),
+                    seal => kept.seals.insert(record.key.clone(), seal),
+                };
+                Ok(Record { value: Some(opened.plain), ..record.clone() })
+            }
+            Err(error) => {
+                kept.unreadable.insert(record.key.clone(), (record.revision, sealed.clone()));
+                let reason = UnreadableReason::Sealed(error);
+                Err(Unreadable { key: record.key.clone(), revision: record.revision, reason })
+            }
+        }
+    }
+
+    /// Hands on the records that open, after a word about those that do not.
+    fn hand_on(&self, records: &[Record], hand_on: impl FnOnce(&mut dyn Observer, Vec<Record>)) {
+        let opened: Vec<_> = records.iter().map(|record| self.open(record)).collect();
+        let mut observer = lock(&self.observer);
+        let Some(observer) = observer.as_mut() else { return };
+        let mut readable = Vec::with_capacity(opened.len());
+        for outcome in opened {
+            match outcome {
+                Ok(record) => readable.push(record),
+                Err(unreadable) => observer.unreadable(unreadable),
+            }
+        }
+        hand_on(observer.as_mut(), readable);
+    }
+
+    /// Opens what did not open before. Opening may wait for a key service, so no lock is held meanwhile.
+    fn try_again(&self) {
+        let waiting: Vec<_> =
+            lock(&self.kept).unreadable.iter().map(|(key, (at, bytes))| (key.clone(), *at, bytes.clone())).collect();
+        for (key, revision, bytes) in waiting {
+            let Ok(opened) = self.transformer.open(&key, &bytes) else { continue };
+            let mut observer = lock(&self.observer);
+            let mut kept = lock(&self.kept);
+            if kept.unreadable.get(&key).is_none_or(|(at, _)| *at != revision) {
+                continue; // It was written meanwhile.
+            }
+            kept.unreadable.remove(&key);
+            kept.seals.insert(key.clone(), opened.seal);
+            drop(kept);
+            if let Some(observer) = observer.as_mut() {
+                observer.restored(Record { revision, key, value: Some(opened.plain) });
+            }
+        }
+    }
+}
+
+/// The inner store's observer: opens what it is given and hands it on.
+struct Opener(Arc<Shared>);
+
+impl Observer for Opener {
+    fn replay(&mut self, record: Record, history: bool) {
+        let opened = self.0.open(&record);
+        if let Some(observer) = lock(&self.0.observer).as_mut() {
+            match opened {
+                Ok(record) => observer.replay(record, history),
+                Err(unreadable) => observer.unreadable(unreadable),
+            }
+        }
+    }
+
+    fn replayed(&mut self, started: Started) {
+        if let Some(observer) = lock(&self.0.observer).as_mut() {
+            observer.replayed(started);
+        }
+    }
+
+    fn publish(&mut self, records: &[Record], revision: Revision) {
+        self.0.hand_on(records, |observer, readable| observer.publish(&readable, revision));
+    }
+
+    fn replace(&mut self, records: Vec<Record>, revision: Revision) {
+        *lock(&self.0.kept) = Kept::default();
+        self.0.hand_on(&records, |observer, readable| observer.replace(readable, revision));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is under these locks is whole between any two statements.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
