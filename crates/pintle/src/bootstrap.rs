@@ -4,11 +4,26 @@ use pintle_bootstrap::{BootstrapObject, LocalApiService, Settings};
 use pintle_registry::update::{Owners, Update};
 use pintle_registry::{Registry, Status, Target, WriteOptions};
 
+/// How often it is looked anew at what is missing, when other servers start at the same time.
+const ATTEMPTS: usize = 20;
+
 /// Creates what is missing and brings up to date what is reconciled.
 ///
 /// # Errors
 /// An object is refused, or the store fails.
 pub async fn ensure(registry: &Registry, settings: &Settings) -> Result<(), Status> {
+    for _ in 1..ATTEMPTS {
+        let since = registry.revision();
+        match ensure_once(registry, settings).await {
+            // What was missing has come from elsewhere.
+            Err(_) if registry.has_learned(since).await => {}
+            outcome => return outcome,
+        }
+    }
+    ensure_once(registry, settings).await
+}
+
+async fn ensure_once(registry: &Registry, settings: &Settings) -> Result<(), Status> {
     let mut missing = Vec::new();
     for object in pintle_bootstrap::objects(settings) {
         let Some(target) = target(registry, &object) else { continue };

@@ -12,7 +12,7 @@ use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
 use pintle_auth::{Authenticator, Authorizer, Mode};
 use pintle_bootstrap::ServiceRange;
 use pintle_cache::Cache;
-use pintle_controllers::Controllers;
+use pintle_controllers::{Controller, Controllers};
 use pintle_discovery::Catalog;
 use pintle_endpoints::backend::{Backends, Connector};
 use pintle_endpoints::documents::Documents;
@@ -87,6 +87,8 @@ pub struct Builder {
     pub kubelet_address_types: Vec<String>,
     /// How long requests are still taken, while the server says that it is not ready, after it is told to stop.
     pub shutdown_delay: Duration,
+    /// Whether requests that come after that are turned away, and told when to come again, until those in work are done.
+    pub shutdown_send_retry_after: bool,
     /// Metrics beside those of requests and objects.
     pub metrics: Vec<Source>,
     /// The controllers that run beside the API: all, acting at once, when nothing else is said.
@@ -136,6 +138,7 @@ impl Builder {
             connector: None,
             kubelet_address_types: Backends::KUBELET_ADDRESS_TYPES.map(str::to_owned).to_vec(),
             shutdown_delay: Duration::ZERO,
+            shutdown_send_retry_after: false,
             metrics: Vec::new(),
             controllers: pintle_controllers::Settings::default(),
         }
@@ -159,7 +162,10 @@ impl Builder {
         let cache = Cache::indexed(
             pintle_kinds::all().filter_map(|it| Some((it.storage.as_ref()?.prefix, it.indexed_fields()))),
         );
-        self.store.start(Box::new(cache.feeder())).map_err(StartError::Store)?;
+        let (store, feeder) = (self.store.clone(), cache.feeder());
+        // Reading what there is takes its time.
+        let started = tokio::task::spawn_blocking(move || store.start(Box::new(feeder))).await;
+        started.map_err(io::Error::other)?.map_err(StartError::Store)?;
         let environment = Box::new(System { feature_gate: self.feature_gate });
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let authorizer = Authorizer::new(self.modes, roles.clone());
@@ -213,9 +219,22 @@ impl Builder {
         let serving =
             pintle_http::serve(listener, self.tls, ApiService(api.clone()), self.connections, shutdown.clone());
         let serving = tokio::spawn(serving);
-        let controllers = Controllers::start(registry, &self.controllers);
-        let shutdown_delay = self.shutdown_delay;
-        Ok(Server { address, api, shutdown, serving, follower, controllers, store: self.store, shutdown_delay })
+        let health = api.clone();
+        self.store.on_health(Box::new(move |reached| health.health.set("etcd", reached)));
+        let mut controllers = self.controllers;
+        controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.store.expires());
+        let controllers = Controllers::start(registry, &controllers);
+        Ok(Server {
+            address,
+            api,
+            shutdown,
+            serving,
+            follower,
+            controllers,
+            store: self.store,
+            shutdown_delay: self.shutdown_delay,
+            shutdown_send_retry_after: self.shutdown_send_retry_after,
+        })
     }
 }
 
@@ -240,6 +259,7 @@ pub struct Server {
     controllers: Controllers,
     store: Arc<dyn Store>,
     shutdown_delay: Duration,
+    shutdown_send_retry_after: bool,
 }
 
 impl Server {
@@ -259,6 +279,12 @@ impl Server {
     pub async fn stop(self) -> std::io::Result<()> {
         self.api.health.stop();
         tokio::time::sleep(self.shutdown_delay).await;
+        if self.shutdown_send_retry_after {
+            self.api.health.turn_away();
+            // What still is in work after this long has been given up by its own time limit.
+            let done = self.api.metrics.none_in_flight();
+            drop(tokio::time::timeout(self.api.settings.request_timeout, done).await);
+        }
         self.shutdown.trigger();
         let outcome = self.serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         self.follower.abort();

@@ -2,6 +2,7 @@
 //! Guarantees that everything is checked before anything is bound or written, and that errors name the flag.
 //! Must never ignore a flag: what is not acted on is refused.
 
+mod etcd;
 pub mod gates;
 mod reference;
 mod table;
@@ -12,12 +13,14 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pintle::encryption::EncryptionSource;
 use pintle_auth::Mode;
 use pintle_controllers::Controller;
 use pintle_endpoints::backend::Backends;
 use pintle_endpoints::limits;
 use pintle_http::TlsVersion;
 
+pub use etcd::Etcd;
 pub use gates::FeatureGates;
 use table::{Flag, OWN_FLAGS};
 pub use values::IpRange;
@@ -43,6 +46,8 @@ pub enum Storage {
     Embedded,
     /// In memory: gone when the process ends.
     Memory,
+    /// In an etcd cluster.
+    Etcd,
 }
 
 /// Everything that a server is told by its command line, checked.
@@ -56,8 +61,12 @@ pub struct Config {
     pub advertise_address: Option<IpAddr>,
     /// `--data-dir`.
     pub data_dir: PathBuf,
-    /// `--storage`.
+    /// `--storage`, or etcd when servers of it are named.
     pub storage: Storage,
+    /// How etcd is reached and used: the flags that begin with `--etcd-`.
+    pub etcd: Etcd,
+    /// `--encryption-provider-config` and `--encryption-provider-config-automatic-reload`.
+    pub encryption: Option<EncryptionSource>,
     /// `--cert-dir`, or the place for certificates in the data directory.
     pub cert_dir: PathBuf,
     /// `--write-kubeconfig`, or its place in the data directory.
@@ -104,6 +113,10 @@ pub struct Config {
     pub goaway_chance: f64,
     /// `--shutdown-delay-duration`: how long requests are still taken after the server is told to stop.
     pub shutdown_delay: Duration,
+    /// Whether late requests are told to come again.
+    pub shutdown_send_retry_after: bool,
+    /// Over how long watches are ended.
+    pub watch_termination_grace: Duration,
     /// `--tls-min-version`.
     pub tls_min_version: TlsVersion,
     /// `--tls-cipher-suites`; empty for all.
@@ -299,6 +312,9 @@ pub(crate) struct Draft {
     advertise_address: Option<IpAddr>,
     data_dir: Option<PathBuf>,
     storage: Option<Storage>,
+    etcd: Etcd,
+    encryption_config: Option<PathBuf>,
+    encryption_reload: bool,
     cert_dir: Option<PathBuf>,
     kubeconfig: Option<PathBuf>,
     tls_cert_file: Option<PathBuf>,
@@ -324,6 +340,8 @@ pub(crate) struct Draft {
     disable_http2: bool,
     goaway_chance: f64,
     shutdown_delay: Duration,
+    shutdown_send_retry_after: bool,
+    watch_termination_grace: Duration,
     tls_min_version: TlsVersion,
     tls_cipher_suites: Vec<String>,
     controller_items: Vec<String>,
@@ -347,6 +365,12 @@ impl Draft {
             // kube-apiserver would allow everything; a server that does so unasked is a trap.
             self.authorization_modes = vec![Mode::Node, Mode::Rbac];
         }
+        let storage = self.etcd.storage(self.storage)?;
+        if self.encryption_reload && self.encryption_config.is_none() {
+            let sentence =
+                "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config";
+            return Err(FlagError::Combination(sentence.to_owned()));
+        }
         let mut anonymous_auth = self.anonymous_auth.unwrap_or(true);
         if anonymous_auth && self.authorization_modes.contains(&Mode::AlwaysAllow) {
             anonymous_auth = false;
@@ -366,7 +390,13 @@ impl Draft {
             bind_address: self.bind_address.unwrap_or(default_address),
             secure_port: self.secure_port.unwrap_or(6443),
             advertise_address: self.advertise_address,
-            storage: self.storage.unwrap_or(Storage::Embedded),
+            storage,
+            etcd: self.etcd,
+            encryption: self.encryption_config.map(|path| EncryptionSource {
+                path,
+                reload: self.encryption_reload,
+                ..EncryptionSource::default()
+            }),
             cert_dir: self.cert_dir.unwrap_or_else(|| data_dir.join("certs")),
             kubeconfig: self.kubeconfig.unwrap_or_else(|| data_dir.join("kubeconfig")),
             data_dir,
@@ -393,6 +423,8 @@ impl Draft {
             disable_http2: self.disable_http2,
             goaway_chance: self.goaway_chance,
             shutdown_delay: self.shutdown_delay,
+            shutdown_send_retry_after: self.shutdown_send_retry_after,
+            watch_termination_grace: self.watch_termination_grace,
             tls_min_version: self.tls_min_version,
             tls_cipher_suites: self.tls_cipher_suites,
             controllers: pintle_controllers::Settings {
@@ -427,6 +459,10 @@ impl Config {
             ("tls-cert-file", cert),
             ("tls-private-key-file", key),
             ("client-ca-file", self.client_ca_file.as_ref()),
+            ("encryption-provider-config", self.encryption.as_ref().map(|source| &source.path)),
+            ("etcd-cafile", self.etcd.ca_file.as_ref()),
+            ("etcd-certfile", self.etcd.cert_file.as_ref()),
+            ("etcd-keyfile", self.etcd.key_file.as_ref()),
             ("kubelet-certificate-authority", self.kubelet.certificate_authority.as_ref()),
             ("kubelet-client-certificate", self.kubelet.client_certificate.as_ref()),
             ("kubelet-client-key", self.kubelet.client_key.as_ref()),

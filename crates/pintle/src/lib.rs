@@ -5,6 +5,8 @@
 
 pub mod advertised;
 pub mod certs;
+pub mod encryption;
+pub mod etcd;
 pub mod kubeconfig;
 
 mod backends;

@@ -12,6 +12,7 @@ use pintle_auth::authentication::{ClientCa, TokenFile};
 use pintle_bootstrap::ServiceRange;
 use pintle_endpoints::Settings;
 use pintle_endpoints::router::RuntimeConfig;
+use pintle_etcd::{EtcdOptions, Tls};
 use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
 use std::error::Error;
@@ -87,6 +88,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
             std::fs::create_dir_all(&config.data_dir)?;
             Arc::new(EmbeddedStore::open(&config.data_dir.join(STORE), EmbeddedOptions::default())?)
         }
+        Storage::Etcd => pintle::etcd::store(etcd_options(config)?, None)?,
     };
     let range = config.service_cluster_ip_ranges.first();
     let addresses = [Some(config.bind_address), config.advertise_address, range.map(|range| range.first_address())];
@@ -134,6 +136,8 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.tls = Some(Arc::new(tls));
     builder.connections.goaway_chance = config.goaway_chance;
     builder.shutdown_delay = config.shutdown_delay;
+    builder.shutdown_send_retry_after = config.shutdown_send_retry_after;
+    builder.connections.long_running_grace = config.watch_termination_grace;
     builder.controllers = config.controllers.clone();
     if let Some(streams) = config.max_streams_per_connection {
         builder.connections.max_concurrent_streams = streams;
@@ -147,6 +151,23 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         builder.metrics.push(Box::new(move |out| pintle::storage_size(&directory, out)));
     }
     Ok((builder, certs))
+}
+
+/// The cluster that objects are kept in, with the certificates that the flags name.
+fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
+    let etcd = &config.etcd;
+    let ca_pem = etcd.ca_file.as_deref().map(read).transpose()?;
+    let identity = match (&etcd.cert_file, &etcd.key_file) {
+        (Some(cert), Some(key)) => Some((read(cert)?, read(key)?)),
+        _ => None,
+    };
+    Ok(EtcdOptions {
+        endpoints: etcd.servers.clone(),
+        tls: Tls { ca_pem, identity },
+        prefix: etcd.prefix.clone(),
+        compaction_interval: Some(etcd.compaction_interval),
+        lifetimes: pintle::etcd::lifetimes(config.controllers.event_ttl),
+    })
 }
 
 /// The keys and names of service account tokens. The signing key is made when none is given.
@@ -191,6 +212,7 @@ fn announce(config: &Config, url: &str) {
     match config.storage {
         Storage::Memory => println!("data: in memory, gone when it stops"),
         Storage::Embedded => println!("data: {}", config.data_dir.display()),
+        Storage::Etcd => println!("data: etcd at {}", config.etcd.servers.join(", ")),
     }
     let kubeconfig = std::path::absolute(&config.kubeconfig).unwrap_or_else(|_| config.kubeconfig.clone());
     println!("export KUBECONFIG={}", kubeconfig.display());

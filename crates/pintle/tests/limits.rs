@@ -223,3 +223,23 @@ fn a_server_that_is_to_stop_is_not_ready_but_answers_for_a_while() {
     limited.runtime.block_on(stopping).expect("no panic").expect("an end in good order");
     assert!(TcpStream::connect(limited.endpoint.address).is_err(), "nobody listens");
 }
+
+#[test]
+fn a_server_that_stops_may_tell_late_clients_when_to_come_again() {
+    let mut limited = Limited::start(|builder| builder.shutdown_send_retry_after = true);
+    let held = limited.hold();
+    limited.wait_for_metric("apiserver_current_inflight_requests{request_kind=\"mutating\"} 1");
+    let server = limited.server.take().expect("it runs");
+    let stopping = limited.runtime.spawn(server.stop());
+    let late = wait_for("a late request to be turned away", || {
+        let answer = limited.client().get(CONFIG_MAPS).expect("an answer");
+        (answer.status == 429).then_some(answer)
+    });
+    assert_eq!(late.header("retry-after"), "5");
+    assert_eq!(late.header("connection"), "close");
+    assert_eq!(late.text(), "The apiserver is shutting down, please try again later.\n");
+    limited.client().get("/livez").expect("an answer").expect_text("ok");
+    drop(held);
+    limited.runtime.block_on(stopping).expect("no panic").expect("an end in good order");
+    assert!(TcpStream::connect(limited.endpoint.address).is_err(), "nobody listens");
+}

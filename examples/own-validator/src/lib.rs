@@ -1,6 +1,7 @@
 //! A validator that Pintle does not have, in a crate that is none of Pintle's: one static, and a tag that names it.
 //!
-//! `rule(path, payload)` puts it beside a field. It is compiled, ratcheted, documented and published as built-in ones are.
+//! `rule(path, payload)` puts it beside a field. It is compiled, ratcheted, documented and published as built-in ones are; where it cannot stand, the
+//! plan of the kind says so (`Rulebook::plan(..).problems`).
 
 use pintle_schema::rules::{ErrorKind, Fault, Judged, Payload, Validator};
 use pintle_schema::{ApiType, Type, Value};
@@ -62,5 +63,13 @@ mod tests {
         };
         assert!(lines(12).is_empty());
         assert_eq!(lines(13), ["count: Invalid value: 13: must be a multiple of 6"]);
+    }
+
+    #[test]
+    fn it_is_documented_and_published_like_those_built_in() {
+        let tree = Rulebook::new(&[&GROUP]).tree(Eggs::schema());
+        assert_eq!(tree, "Eggs\n  count: required, minimum = 6, multipleOf = 6\n");
+        assert_eq!((MULTIPLE_OF.published)(&Payload::Int(6)), Some(("multipleOf", Value::Int(6))));
+        assert!((MULTIPLE_OF.accepts)(&Type::String, &Payload::Int(6)).is_err());
     }
 }

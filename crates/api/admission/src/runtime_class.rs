@@ -5,8 +5,8 @@
 use crate::fields::set_entry;
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
-use pintle_registry::status::Result;
-use pintle_schema::{Value, View, ViewMut};
+use pintle_registry::status::{Result, Status};
+use pintle_schema::{Value, View, ViewMut, names};
 use pintle_types::core::v1::{Pod, PodSpec, TaintEffect, Toleration, TolerationOperator};
 use pintle_types::node::v1::{RuntimeClass, Scheduling};
 
@@ -48,6 +48,10 @@ fn class_of(request: &Request<'_>, object: &Value) -> Result<Option<RuntimeClass
     let spec = View::<Pod>::new(object).field(Pod::SPEC);
     let Some(name) = spec.field(PodSpec::RUNTIME_CLASS_NAME).some() else { return Ok(None) };
     let name = name.as_str();
+    let faults = names::path_segment_name(name);
+    if !faults.is_empty() {
+        return Err(Status::unexplained(format!("invalid resource name {name:?}: [{}]", faults.join(", "))));
+    }
     match request.find(&CLASSES, "", name)? {
         Some(class) => Ok(Some(class)),
         None => Err(request.forbidden(object, format!("pod rejected: RuntimeClass \"{name}\" not found"))),

@@ -90,7 +90,7 @@ pub async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Respo
             headers.append(WARNING, value);
         }
     }
-    let size = http_body::Body::size_hint(&answer.body).exact().unwrap_or(0);
+    let size = answer.body.size();
     let body = match answer.body {
         body if !body.is_long_running()
             && accepts_gzip

@@ -15,13 +15,28 @@ use std::task::{Context, Poll};
 pub enum Body {
     Full(Bytes),
     /// Ends by itself.
-    Chunks(BoxStream<'static, Bytes>, Option<u64>),
+    Chunks(BoxStream<'static, Bytes>, Size),
     /// Ends when the client goes, its time is over, or the server stops.
     Watch(BoxStream<'static, Bytes>),
     /// What a backend answers, as it comes; breaks off where the backend does.
     Passed(ByteStream),
     /// No body but the connection itself, which is handed over once the head is sent.
     Upgrade(Takeover),
+}
+
+/// How long a body is that is not there yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    Exactly(u64),
+    About(u64),
+}
+
+impl Size {
+    pub fn bytes(self) -> u64 {
+        match self {
+            Size::Exactly(bytes) | Size::About(bytes) => bytes,
+        }
+    }
 }
 
 impl Body {
@@ -50,12 +65,21 @@ impl Body {
         }
     }
 
+    /// About how many bytes a body has that ends.
+    pub fn size(&self) -> u64 {
+        match self {
+            Body::Full(bytes) => bytes.len() as u64,
+            Body::Chunks(_, size) => size.bytes(),
+            Body::Watch(_) | Body::Passed(_) | Body::Upgrade(_) => 0,
+        }
+    }
+
     /// All bytes of a body that ends.
     pub async fn collect(self) -> Bytes {
         match self {
             Body::Full(bytes) => bytes,
             Body::Chunks(mut chunks, size) => {
-                let mut all = Vec::with_capacity(size.and_then(|size| usize::try_from(size).ok()).unwrap_or(0));
+                let mut all = Vec::with_capacity(usize::try_from(size.bytes()).unwrap_or(0));
                 while let Some(chunk) = chunks.next().await {
                     all.extend_from_slice(&chunk);
                 }
@@ -110,7 +134,7 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match self {
             Body::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Body::Chunks(_, Some(size)) => SizeHint::with_exact(*size),
+            Body::Chunks(_, Size::Exactly(size)) => SizeHint::with_exact(*size),
             _ => SizeHint::default(),
         }
     }

@@ -81,7 +81,7 @@ fn list(context: &Context, resource: &'static Resource, path: &ResourcePath) -> 
 fn table(context: &Context, resource: &Resource, objects: &[Value], wanted: Wanted) -> Result<Value> {
     let include = include_object(&context.query, wanted)?;
     let printer = columns::printer(resource.group, resource.kind);
-    let now = Now { unix_seconds: context.api.registry.environment.now_unix() };
+    let now = Now::At(context.api.registry.environment.now_unix());
     let rows = objects.iter().map(|object| {
         let shown = match include {
             IncludeObject::None => Value::Null,

@@ -205,7 +205,8 @@ fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result
     let enabled = |gate: &str| api.registry.environment.feature_enabled(gate);
     // Rules of validation are shown to those who ask: they are no part of the reference's documents.
     let asked = query.all("rules").any(|value| value == "true");
-    let (rules, key): (Option<openapi::v3::Gates<'_>>, _) = if asked { (Some(&enabled), "v3+rules") } else { (None, "v3") };
+    let (rules, key): (Option<openapi::v3::Gates<'_>>, _) =
+        if asked { (Some(&enabled), "v3+rules") } else { (None, "v3") };
     let made = match path {
         "" => documents.kept(key, || Some(openapi::v3::index(&documents.catalog, rules))),
         path => documents.kept(&format!("{key}/{path}"), || openapi::v3::document(&documents.catalog, path, rules)),

@@ -39,17 +39,36 @@ struct Check {
     name: &'static str,
     asked: Asked,
     passes: AtomicBool,
+    /// What knows whether it passes, where that is not set.
+    probe: Option<Probe>,
     /// By endpoint, how often it failed and passed.
     outcomes: [[AtomicU64; 2]; ENDPOINTS.len()],
 }
 
+/// Knows whether a check passes and why not. Called whenever it is asked for, so it must not work or wait.
+pub type Probe = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+
 impl Check {
     fn new(name: &'static str, asked: Asked, passes: bool) -> Self {
-        Check { name, asked, passes: AtomicBool::new(passes), outcomes: Default::default() }
+        Check { name, asked, passes: AtomicBool::new(passes), probe: None, outcomes: Default::default() }
+    }
+
+    /// Why it does not pass.
+    fn fault(&self) -> Result<(), String> {
+        match &self.probe {
+            Some(probe) => {
+                let outcome = probe();
+                self.passes.store(outcome.is_ok(), Ordering::Relaxed);
+                outcome
+            }
+            None if self.passes.load(Ordering::Relaxed) => Ok(()),
+            None if self.name == SHUTDOWN => Err("process is shutting down".to_owned()),
+            None => Err("not finished".to_owned()),
+        }
     }
 
     fn run(&self, endpoint: usize) -> bool {
-        let passes = self.passes.load(Ordering::Relaxed);
+        let passes = self.fault().is_ok();
         if let Some(outcomes) = self.outcomes.get(endpoint) {
             outcomes[usize::from(passes)].fetch_add(1, Ordering::Relaxed);
         }
@@ -60,13 +79,14 @@ impl Check {
 /// The checks, in the order in which they are told.
 pub struct Health {
     checks: RwLock<Vec<Check>>,
+    turns_away: AtomicBool,
 }
 
 impl Default for Health {
     fn default() -> Self {
         let always = ["ping", "log"].map(|name| Check::new(name, Asked::Everywhere, true));
         let ready = ["informer-sync", SHUTDOWN].map(|name| Check::new(name, Asked::Readyz, true));
-        Health { checks: RwLock::new(always.into_iter().chain(ready).collect()) }
+        Health { checks: RwLock::new(always.into_iter().chain(ready).collect()), turns_away: AtomicBool::new(false) }
     }
 }
 
@@ -86,9 +106,26 @@ impl Health {
         }
     }
 
+    /// Adds a check, asked for everywhere, that a probe decides.
+    pub fn watch(&self, name: &'static str, probe: Probe) {
+        let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        let last = checks.len().saturating_sub(1);
+        checks.insert(last, Check { probe: Some(probe), ..Check::new(name, Asked::Everywhere, true) });
+    }
+
     /// From now on the server is not ready.
     pub fn stop(&self) {
         self.set(SHUTDOWN, false);
+    }
+
+    /// From now on requests are turned away, but for those about the server's health.
+    pub fn turn_away(&self) {
+        self.turns_away.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a request for this path comes too late.
+    pub(crate) fn turns_away(&self, path: &str) -> bool {
+        self.turns_away.load(Ordering::Relaxed) && !ENDPOINTS.iter().any(|endpoint| path.starts_with(endpoint))
     }
 
     /// What was asked for and how it went, in the text format of metrics.
@@ -123,11 +160,10 @@ impl Health {
     fn one(&self, endpoint: usize, name: &str) -> Answer {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         match checks.iter().find(|check| check.name == name && is_asked(check, endpoint)) {
-            Some(check) if check.passes.load(Ordering::Relaxed) => Answer::text(200, "ok"),
-            Some(check) if check.name == SHUTDOWN => {
-                Answer::text(500, "internal server error: process is shutting down\n")
-            }
-            Some(_) => Answer::text(500, "internal server error: not finished\n"),
+            Some(check) => match check.fault() {
+                Ok(()) => Answer::text(200, "ok"),
+                Err(fault) => Answer::text(500, format!("internal server error: {fault}\n")),
+            },
             None => Answer::text(404, "404 page not found\n"),
         }
     }
@@ -207,6 +243,21 @@ mod tests {
             assert_eq!(ask(&health, path, ""), (404, "404 page not found\n".to_owned()), "{path}");
         }
         assert!(serve(&health, "/healthzz", &Query::parse("")).is_none());
+    }
+
+    #[test]
+    fn a_probe_says_why_it_fails_to_who_asks_for_it_alone() {
+        let health = Health::default();
+        let well = std::sync::Arc::new(AtomicBool::new(true));
+        let asked = well.clone();
+        let probe = move || if asked.load(Ordering::Relaxed) { Ok(()) } else { Err("it is ill".to_owned()) };
+        health.watch("kms-providers", Box::new(probe));
+        assert_eq!(ask(&health, "/livez/kms-providers", ""), (200, "ok".to_owned()));
+        well.store(false, Ordering::Relaxed);
+        assert_eq!(ask(&health, "/livez/kms-providers", ""), (500, "internal server error: it is ill\n".to_owned()));
+        let (code, text) = ask(&health, "/healthz", "");
+        assert_eq!(code, 500);
+        assert!(text.contains("[-]kms-providers failed: reason withheld\n"), "{text}");
     }
 
     #[test]

@@ -13,6 +13,12 @@ pub const READ_ONLY_REQUESTS_IN_FLIGHT: i64 = 400;
 /// After how many seconds a client that was turned away may come again: kube-apiserver's 1.
 pub const RETRY_AFTER_SECONDS: u32 = 1;
 
+/// The same while the server stops: kube-apiserver's 5, in which another server has been found.
+pub const RETRY_AFTER_SHUTDOWN_SECONDS: u32 = 5;
+
+/// How often a server that stops looks whether requests are still in work.
+pub const IN_FLIGHT_POLL: Duration = Duration::from_millis(10);
+
 /// The longest time for a request that has an end of its own: kube-apiserver's minute.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 

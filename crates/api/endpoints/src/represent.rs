@@ -3,10 +3,13 @@
 //! The common case copies the stored bytes. Everything else is made from the decoded object, and what does not depend
 //! on the time of day is kept in the side cache.
 
-use crate::body::Body;
+mod rows;
+mod splice;
+
+use crate::body::{Body, Size};
 use crate::negotiation::{Format, Shape, Wanted};
 use bytes::Bytes;
-use futures_util::stream;
+use memchr::memmem;
 use pintle_cache::{Object, Variant};
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_kinds::columns::{self, Now, Printer};
@@ -15,9 +18,6 @@ use pintle_registry::{Page, Payload, Registry, Result, Status, Target};
 use pintle_schema::{ApiType, Map, Str, Value, canonicalize, value};
 use pintle_types::meta::v1::{ObjectMeta, PartialObjectMetadata, PartialObjectMetadataList, Table};
 use std::sync::Arc;
-
-/// Bytes of a list sent at a time.
-const CHUNK: usize = 64 << 10;
 
 /// What a table shows of each object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl Presenter<'_> {
             Shape::Object if self.wanted == Wanted::JSON && self.registry.serves_stored_form(self.target) => {
                 Ok(self.spliced(page))
             }
-            Shape::Object if self.wanted.format == Format::Protobuf => self.list_protobuf(&page),
+            Shape::Object if self.wanted.format == Format::Protobuf => self.list_protobuf(page),
             Shape::Object => {
                 let mut items = Vec::with_capacity(page.items.len());
                 for object in page.items.iter() {
@@ -105,14 +105,14 @@ impl Presenter<'_> {
                 });
                 Ok(Body::Full(self.finish(&list)))
             }
-            Shape::Table if self.wanted.format == Format::Json && !self.wanted.pretty => self.list_table(&page),
+            Shape::Table if self.wanted.format == Format::Json && !self.wanted.pretty => self.list_table(page),
             Shape::Table => {
                 let rows =
                     page.items.iter().map(|object| self.row(&self.storage_value(&Payload::Stored(object.clone()))?));
                 let rows = rows.collect::<Result<Vec<_>>>()?;
                 Ok(Body::Full(self.encode_table(list_meta(&page), true, rows)))
             }
-            Shape::PartialList => self.list_partial(&page),
+            Shape::PartialList => self.list_partial(page),
             Shape::Partial => Err(is_a_list(self.target.resource)),
         }
     }
@@ -188,59 +188,33 @@ impl Presenter<'_> {
         let tail = b"]}\n";
         let items: usize = page.items.iter().map(|object| from(object, skip).len() + 1).sum();
         let total = head.len() + items + page.items.len().saturating_sub(1) + tail.len();
-        if total <= CHUNK {
-            let mut bytes = head;
-            bytes.reserve(total);
-            for (at, object) in page.items.iter().enumerate() {
-                if at > 0 {
-                    bytes.push(b',');
-                }
-                bytes.push(b'{');
-                bytes.extend_from_slice(from(object, skip));
-            }
-            bytes.extend_from_slice(tail);
-            return Body::Full(bytes.into());
-        }
-        let state = Some((page.items.detached(), None::<Arc<Object>>, head));
-        let chunks = stream::unfold(state, move |state| async move {
-            let (items, last, head) = state?;
-            let mut chunk = head;
-            chunk.reserve(CHUNK + 4096);
-            let mut objects = items.after(last.as_deref());
-            let mut shown = last.as_ref();
-            while chunk.len() < CHUNK {
-                let Some(object) = objects.next() else {
-                    chunk.extend_from_slice(tail);
-                    return Some((Bytes::from(chunk), None));
-                };
-                if shown.replace(object).is_some() {
-                    chunk.push(b',');
-                }
-                chunk.push(b'{');
-                chunk.extend_from_slice(from(object, skip));
-            }
-            let last = shown.cloned();
-            drop(objects);
-            Some((Bytes::from(chunk), Some((items, last, Vec::new()))))
-        });
-        Body::Chunks(Box::pin(chunks), Some(total as u64))
+        let mut separator = b"".as_slice();
+        let put = move |object: &Object, out: &mut Vec<u8>| {
+            out.extend_from_slice(std::mem::replace(&mut separator, b","));
+            out.push(b'{');
+            out.extend_from_slice(from(object, skip));
+        };
+        splice::items(page.items, Size::Exactly(total as u64), head, put, tail)
     }
 
-    fn list_protobuf(&self, page: &Page) -> Result<Body> {
-        let mut raw = Vec::new();
+    fn list_protobuf(&self, page: Page) -> Result<Body> {
         let mut meta = Vec::new();
-        protobuf::encode(pintle_types::meta::v1::ListMeta::schema(), &Value::Map(list_meta(page)), &mut meta);
-        put_message(&mut raw, 1, &meta);
-        for object in page.items.iter() {
-            put_message(&mut raw, 2, &self.stored_protobuf(object)?);
-        }
+        protobuf::encode(pintle_types::meta::v1::ListMeta::schema(), &Value::Map(list_meta(&page)), &mut meta);
+        let messages = page.items.iter().map(|object| self.stored_protobuf(object)).collect::<Result<Vec<_>>>()?;
+        let raw = message_size(meta.len()) + messages.iter().map(|message| message_size(message.len())).sum::<usize>();
         let resource = self.target.resource;
-        let mut bytes = Vec::with_capacity(raw.len() + 64);
-        protobuf::encode_envelope(&resource.api_version(), &format!("{}List", resource.kind), &raw, &mut bytes);
-        Ok(Body::Full(bytes.into()))
+        let mut head = Vec::new();
+        let tail = protobuf::open_envelope(&resource.api_version(), &format!("{}List", resource.kind), raw, &mut head);
+        let total = head.len() + raw + tail.len();
+        put_message(&mut head, 1, &meta);
+        let mut messages = messages.into_iter();
+        let put = move |_: &Object, out: &mut Vec<u8>| {
+            messages.next().into_iter().for_each(|message| put_message(out, 2, &message));
+        };
+        Ok(splice::items(page.items, Size::Exactly(total as u64), head, put, tail))
     }
 
-    fn list_partial(&self, page: &Page) -> Result<Body> {
+    fn list_partial(&self, page: Page) -> Result<Body> {
         if self.wanted != (Wanted { shape: Shape::PartialList, ..Wanted::JSON }) {
             let items = page
                 .items
@@ -249,27 +223,27 @@ impl Presenter<'_> {
             let items = items.collect::<Result<Vec<_>>>()?;
             let items = if items.is_empty() { Value::Null } else { Value::List(items) };
             let list = value!({
-                "kind": "PartialObjectMetadataList", "apiVersion": (self.wanted.meta_version()), "metadata": (list_meta(page)), "items": items
+                "kind": "PartialObjectMetadataList", "apiVersion": (self.wanted.meta_version()), "metadata": (list_meta(&page)), "items": items
             });
             return Ok(Body::Full(encode(&list, PartialObjectMetadataList::schema(), self.wanted)));
         }
-        let mut bytes = Vec::with_capacity(page.items.len() * 512 + 128);
-        bytes.extend_from_slice(
-            b"{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":",
-        );
-        json::encode(&Value::Map(list_meta(page)), &mut bytes);
-        bytes.extend_from_slice(b",\"items\":");
+        let mut head =
+            b"{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":".to_vec();
+        json::encode(&Value::Map(list_meta(&page)), &mut head);
+        head.extend_from_slice(b",\"items\":");
         if page.items.is_empty() {
             // Unlike other lists: the reference gathers these items, and gathers nothing.
-            bytes.extend_from_slice(b"null}\n");
-            return Ok(Body::Full(bytes.into()));
+            head.extend_from_slice(b"null}\n");
+            return Ok(Body::Full(head.into()));
         }
-        for (at, object) in page.items.iter().enumerate() {
-            bytes.push(if at == 0 { b'[' } else { b',' });
-            self.put_partial(object, &mut bytes);
-        }
-        bytes.extend_from_slice(b"]}\n");
-        Ok(Body::Full(bytes.into()))
+        let size: usize = page.items.iter().map(|object| object.image.metadata().len() + 80).sum();
+        let hidden = self.hidden();
+        let mut separator = b"[".as_slice();
+        let put = move |object: &Object, out: &mut Vec<u8>| {
+            out.extend_from_slice(std::mem::replace(&mut separator, b","));
+            put_partial(object, hidden, out);
+        };
+        Ok(splice::items(page.items, Size::About(size as u64), head, put, b"]}\n"))
     }
 
     /// A table's row of an object in the storage version.
@@ -277,12 +251,9 @@ impl Presenter<'_> {
     /// # Errors
     /// The object cannot be shown in the target's version.
     pub fn row(&self, object: &Value) -> Result<Value> {
-        let storage = self.target.storage;
-        let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        let printer = columns::printer(group, storage.kind);
-        let now = Now { unix_seconds: self.registry.environment.now_unix() };
+        let printer = self.printer();
         let mut row = Map::new();
-        row.push(Str::new_static("cells"), Value::List((printer.cells)(object, &now)));
+        row.push(Str::new_static("cells"), Value::List((printer.cells)(object, &self.now())));
         let conditions = printer.conditions.map(|conditions| conditions(object)).unwrap_or_default();
         if !conditions.is_empty() {
             row.push(Str::new_static("conditions"), Value::List(conditions));
@@ -296,47 +267,47 @@ impl Presenter<'_> {
         Ok(Value::Map(row))
     }
 
-    /// A table; its columns are left out where a stream has shown them already.
-    pub fn table(&self, meta: Map, with_columns: bool, rows: Vec<Value>) -> Value {
-        let storage = self.target.storage;
-        let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        table(columns::printer(group, storage.kind), Value::Map(meta), with_columns, rows, self.wanted)
+    fn printer(&self) -> &'static Printer {
+        let (group, kind) = self.printed();
+        columns::printer(group, kind)
     }
 
-    /// A table written row by row: what a row shows of its object is copied from the stored bytes.
-    fn list_table(&self, page: &Page) -> Result<Body> {
+    /// The group and the kind as which objects are printed.
+    fn printed(&self) -> (&'static str, &'static str) {
         let storage = self.target.storage;
-        let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        let printer = columns::printer(group, storage.kind);
-        let now = Now { unix_seconds: self.registry.environment.now_unix() };
-        let mut head = Vec::new();
-        json::encode(&self.table(list_meta(page), true, Vec::new()), &mut head);
+        (storage.api_version.rsplit_once('/').map_or("", |(group, _)| group), storage.kind)
+    }
+
+    pub(crate) fn now(&self) -> Now {
+        Now::At(self.registry.environment.now_unix())
+    }
+
+    /// A table; its columns are left out where a stream has shown them already.
+    pub fn table(&self, meta: Map, with_columns: bool, rows: Vec<Value>) -> Value {
+        table(self.printer(), Value::Map(meta), with_columns, rows, self.wanted)
+    }
+
+    /// Appends a table in JSON up to its first row; after the last one comes `TABLE_END`.
+    pub(crate) fn put_table_head(&self, meta: Map, with_columns: bool, out: &mut Vec<u8>) {
+        json::encode(&self.table(meta, with_columns, Vec::new()), out);
         // The table without rows ends in the list that the rows come into.
-        head.truncate(head.len().saturating_sub(2));
-        let mut bytes = head;
-        bytes.reserve(page.items.len() * 512);
-        // Metadata of the beta version is written from the decoded object, so that is then needed whole.
-        let unprinted = if self.wanted.beta { Vec::new() } else { columns::unprinted() };
-        for (at, object) in page.items.iter().enumerate() {
-            let value = self.registry.decode_printed(self.target, object, &unprinted)?;
-            bytes.extend_from_slice(if at == 0 { b"{\"cells\":" } else { b",{\"cells\":" });
-            json::encode(&Value::List((printer.cells)(&value, &now)), &mut bytes);
-            let conditions = printer.conditions.map(|conditions| conditions(&value)).unwrap_or_default();
-            if !conditions.is_empty() {
-                bytes.extend_from_slice(b",\"conditions\":");
-                json::encode(&Value::List(conditions), &mut bytes);
-            }
-            bytes.extend_from_slice(b",\"object\":");
-            match self.include_object {
-                IncludeObject::None => bytes.extend_from_slice(b"null"),
-                IncludeObject::Metadata if self.wanted.beta => json::encode(&self.partial(&value), &mut bytes),
-                IncludeObject::Metadata => self.put_partial(object, &mut bytes),
-                IncludeObject::Object => bytes.extend_from_slice(&self.stored_json(object)?),
-            }
-            bytes.push(b'}');
-        }
-        bytes.extend_from_slice(b"]}\n");
-        Ok(Body::Full(bytes.into()))
+        out.truncate(out.len().saturating_sub(TABLE_END.len()));
+    }
+
+    /// A table written row by row.
+    fn list_table(&self, page: Page) -> Result<Body> {
+        let rows = page.items.iter().map(|object| self.stored_row(object)).collect::<Result<Vec<_>>>()?;
+        let size: usize = rows.iter().zip(page.items.iter()).map(|(row, object)| row.size(object)).sum();
+        let mut head = Vec::new();
+        self.put_table_head(list_meta(&page), true, &mut head);
+        let now = self.now();
+        let mut rows = rows.into_iter();
+        let mut separator = b"".as_slice();
+        let put = move |object: &Object, out: &mut Vec<u8>| {
+            out.extend_from_slice(std::mem::replace(&mut separator, b","));
+            rows.next().into_iter().for_each(|row| row.put(object, now, out));
+        };
+        Ok(splice::items(page.items, Size::About(size as u64), head, put, b"]}\n"))
     }
 
     fn encode_table(&self, meta: Map, with_columns: bool, rows: Vec<Value>) -> Bytes {
@@ -355,9 +326,8 @@ impl Presenter<'_> {
 
     /// Annotations that are shown with the whole object only.
     fn hidden(&self) -> &'static [&'static str] {
-        let storage = self.target.storage;
-        let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        columns::hidden_annotations(group, storage.kind)
+        let (group, kind) = self.printed();
+        columns::hidden_annotations(group, kind)
     }
 
     /// The metadata of an object alone.
@@ -371,18 +341,25 @@ impl Presenter<'_> {
 
     /// Appends the metadata of a stored object alone, spliced from its image.
     pub fn put_partial(&self, object: &Object, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
-        let metadata = object.image.metadata();
-        let names = |hidden: &&str| metadata.windows(hidden.len()).any(|part| part == hidden.as_bytes());
-        match self.hidden().iter().any(names).then(|| json::parse(metadata, Strictness::Ignore)) {
-            Some(Ok(mut decoded)) => {
-                hide(&mut decoded.value, self.hidden());
-                json::encode(&decoded.value, out);
-            }
-            _ => out.extend_from_slice(metadata),
-        }
-        out.push(b'}');
+        put_partial(object, self.hidden(), out);
     }
+}
+
+/// What ends a table in JSON.
+pub(crate) const TABLE_END: &[u8] = b"]}";
+
+fn put_partial(object: &Object, hidden: &[&str], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":");
+    let metadata = object.image.metadata();
+    let names = |hidden: &&str| memmem::find(metadata, hidden.as_bytes()).is_some();
+    match hidden.iter().any(names).then(|| json::parse(metadata, Strictness::Ignore)) {
+        Some(Ok(mut decoded)) => {
+            hide(&mut decoded.value, hidden);
+            json::encode(&decoded.value, out);
+        }
+        _ => out.extend_from_slice(metadata),
+    }
+    out.push(b'}');
 }
 
 /// The JSON of a stored object without so many bytes at its beginning.
@@ -531,6 +508,12 @@ pub fn put_message(out: &mut Vec<u8>, number: u32, message: &[u8]) {
     put_varint(out, u64::from(number << 3 | 2));
     put_varint(out, message.len() as u64);
     out.extend_from_slice(message);
+}
+
+/// How many bytes `put_message` appends for a message of so many, under a number below 16.
+fn message_size(length: usize) -> usize {
+    let length_bytes = (usize::BITS - (length | 1).leading_zeros()).div_ceil(7) as usize;
+    1 + length_bytes + length
 }
 
 fn put_varint(out: &mut Vec<u8>, mut value: u64) {

@@ -49,6 +49,7 @@ pub async fn serve(
     let mut warnings = Vec::new();
     let mut object = decode::body(&expected, context.body_format()?, &bytes, query.field_validation, &mut warnings)?;
     if resource.kind == "Binding" {
+        in_namespace(&mut object, &path.namespace)?;
         let name = metadata::text(&object, "name").to_owned();
         let bound =
             crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
@@ -97,7 +98,7 @@ const SET_BY_SERVERS: [&str; 5] =
     ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"];
 
 /// A review is in the namespace of its path.
-fn in_namespace(object: &mut Value, namespace: &str) -> Result<()> {
+pub(crate) fn in_namespace(object: &mut Value, namespace: &str) -> Result<()> {
     let stated = metadata::text(object, "namespace");
     if !stated.is_empty() && stated != namespace {
         let why = "the namespace of the provided object does not match the namespace sent on the request";

@@ -116,13 +116,16 @@ pub async fn serve(api: SharedApi, request: Request) -> Response<Body> {
         .unwrap_or(Wanted { pretty, ..Wanted::JSON });
     let dry_run = DryRun::of(query.all("dryRun"));
     let system_client = metrics::system_client(agent);
+    if api.health.turns_away(&request.path) {
+        return respond(stopping(), accepts_gzip, is_head).await;
+    }
     let mut tally = Tally::default();
     let outcome = steps(api, request, query, path.as_ref(), &mut tally).await;
     let answer = outcome.unwrap_or_else(|status| refusal(&status, wanted));
     let code = answer.code;
     let response = respond(answer, accepts_gzip, is_head).await;
     let Some(series) = tally.answered() else { return response };
-    let size = http_body::Body::size_hint(response.body()).exact();
+    let size = (!response.body().is_long_running()).then(|| response.body().size());
     let outcome = Outcome { code, dry_run, system_client, took: started.elapsed(), size };
     if response.body().is_long_running() {
         return response.map(|body| body.holding(series.long_running(started, outcome)));
@@ -231,6 +234,9 @@ async fn act(
     action: &str,
     request: Request,
 ) -> Result<Answer, Status> {
+    if matches!(action, "get" | "list" | "watch") && wants_more_than_known(context) {
+        context.api.registry.catch_up().await?;
+    }
     if !path.subresource.is_empty() {
         return subresource::serve(context, resource, path, request).await;
     }
@@ -258,6 +264,14 @@ async fn act(
         "deletecollection" => remove::delete_collection(context, &target, wanted, request).await,
         _ => Err(Status::method_not_allowed()),
     }
+}
+
+/// Whether a read asks for everything that was written before it, or for what may not have been seen here yet.
+fn wants_more_than_known(context: &Context) -> bool {
+    let version = context.query.get("resourceVersion");
+    !context.query.get("continue").is_empty()
+        || version.is_empty()
+        || version.parse().is_ok_and(|version: u64| version > context.api.registry.revision().0)
 }
 
 /// A deprecated version warns with every answer, good or bad.
@@ -321,6 +335,14 @@ fn turn_away(api: &Api, path: &ResourcePath, action: &'static str, query: &Query
     }
     let mut answer = Answer::text(429, "Too many requests, please try again later.\n");
     answer.headers.push(("retry-after", limits::RETRY_AFTER_SECONDS.to_string()));
+    answer
+}
+
+/// What a request is answered that comes while the server stops. The connection ends with it.
+fn stopping() -> Answer {
+    let mut answer = Answer::text(429, "The apiserver is shutting down, please try again later.\n");
+    answer.headers.push(("retry-after", limits::RETRY_AFTER_SHUTDOWN_SECONDS.to_string()));
+    answer.headers.push(("connection", "close".to_owned()));
     answer
 }
 

@@ -7,15 +7,16 @@ use crate::negotiation::{Offer, Shape, Wanted};
 use crate::query::{patch_options, write_options};
 use crate::represent::{self, Presenter};
 use crate::request::{Request, ResourcePath};
+use crate::review::in_namespace;
 use crate::serve::{Answer, Context};
 use crate::write::{self, Patch, PatchType, read_body};
 use http::header::CONTENT_TYPE;
 use pintle_kinds::resource::{Action, Resource, ScalePaths, Subresource, Verbs};
 use pintle_registry::scale::Scaling;
-use pintle_registry::update::{Owners, SubresourcePart, Update};
+use pintle_registry::update::{Owners, SubresourcePart, Update, failed_precondition};
 use pintle_registry::{Payload, Result, Status, Target, WriteOptions, metadata, status};
 use pintle_schema::label_selector::{Expression, LabelSelector};
-use pintle_schema::{ApiType, ApiValue, Str, Time, Value, ViewMut, canonicalize, value};
+use pintle_schema::{ApiType, ApiValue, Str, Time, Value, ViewMut, canonicalize, names, value};
 use pintle_types::autoscaling::v1::Scale;
 use pintle_types::core::v1::{Binding, ConditionStatus, Pod, PodCondition, PodConditionType, PodSpec, PodStatus};
 use pintle_types::meta::v1;
@@ -81,7 +82,8 @@ pub async fn serve(
         },
         Action::Scale(paths) => scale(context, &target, subresource, paths, wanted, request, verb).await,
         Action::Binding => {
-            let (object, options, warnings) = body(context, subresource, request).await?;
+            let (mut object, options, warnings) = body(context, subresource, request).await?;
+            in_namespace(&mut object, namespace)?;
             let name = metadata::text(&object, "name");
             if name != path.name {
                 return Err(
@@ -300,6 +302,13 @@ pub async fn bind(
     dry_run: bool,
 ) -> Result<Answer> {
     let pods = pintle_kinds::find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
+    let faults = names::path_segment_name(name);
+    if !faults.is_empty() {
+        return Err(Status::bad_request(format!("Name parameter invalid: {name:?}: {}", faults.join(";"))));
+    }
     let target = context.api.registry.target(pods, namespace, name).ok_or_else(Status::no_such_path)?;
     let [kind, node] = ["kind", "name"].map(|field| binding.str_at(&[Binding::TARGET.name(), field]));
     let mut errors = pintle_validation::ErrorList::default();
@@ -316,6 +325,12 @@ pub async fn bind(
     let change = |stored: Option<&Value>| {
         let Some(stored) = stored else { return Err(target.not_found()) };
         let conflict = |why: String| Err(Status::conflict(pods, name, &why));
+        for (field, what) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
+            let (asked, found) = (metadata::text(binding, field), metadata::text(stored, field));
+            if !asked.is_empty() && asked != found {
+                return Err(failed_precondition(&target, what, asked, found, dry_run));
+            }
+        }
         let bound = stored.at(&[Pod::SPEC.name(), PodSpec::NODE_NAME.name()]).and_then(Value::as_str).unwrap_or("");
         if metadata::is_terminating(stored) {
             return conflict(format!("pod {name} is being deleted, cannot be assigned to a host"));
@@ -386,9 +401,9 @@ async fn evict(
     wanted: Wanted,
     request: Request,
 ) -> Result<Answer> {
-    let (eviction, WriteOptions { mut dry_run, .. }, warnings) = body(context, subresource, request).await?;
-    let name = metadata::text(&eviction, "name");
-    if !name.is_empty() && name != target.name {
+    let (mut eviction, WriteOptions { mut dry_run, .. }, warnings) = body(context, subresource, request).await?;
+    in_namespace(&mut eviction, &target.namespace)?;
+    if metadata::text(&eviction, "name") != target.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
     }
     let none = Value::map();

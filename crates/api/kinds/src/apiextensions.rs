@@ -24,6 +24,7 @@ static CUSTOM_RESOURCE_DEFINITIONS: Resource = Resource {
             "/registry/apiextensions.k8s.io/customresourcedefinitions/",
             "jfWCUB31mvA=",
         )
+        .as_json()
         .converting(to_v1beta1, from_v1beta1),
     ),
     subresources: &[Subresource::status::<v1::CustomResourceDefinition>(

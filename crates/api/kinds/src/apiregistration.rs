@@ -14,12 +14,15 @@ pub(crate) static RESOURCES: &[&Resource] = &[&API_SERVICES];
 
 static API_SERVICES: Resource = Resource {
     categories: &["api-extensions"],
-    storage: Some(Storage::of::<APIService>(
-        "apiregistration.k8s.io/v1",
-        "APIService",
-        "/registry/apiregistration.k8s.io/apiservices/",
-        "InPBPD7+PqM=",
-    )),
+    storage: Some(
+        Storage::of::<APIService>(
+            "apiregistration.k8s.io/v1",
+            "APIService",
+            "/registry/apiregistration.k8s.io/apiservices/",
+            "InPBPD7+PqM=",
+        )
+        .as_json(),
+    ),
     subresources: &[Subresource::status::<APIService>("APIService", &STATUS_ALONE)],
     strategy: &API_SERVICE,
     ..Resource::cluster::<APIService>("apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService")

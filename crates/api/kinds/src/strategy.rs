@@ -120,14 +120,18 @@ pub struct Context<'a> {
     pub groups: &'a [String],
     /// The user's other attributes.
     pub extra: &'a [(String, Vec<String>)],
-    pub gates: &'a dyn Gates,
+    pub outside: &'a dyn Outside,
     /// Texts for Warning headers.
     pub warnings: &'a mut Vec<String>,
 }
 
-/// The values of feature gates.
-pub trait Gates {
+/// What a strategy's function is given from outside: settings and randomness.
+pub trait Outside {
+    /// Whether a feature gate is on.
     fn enabled(&self, gate: &str) -> bool;
+
+    /// A random UUID.
+    fn new_uid(&self) -> String;
 }
 
 /// The rule for names of a kind.
@@ -140,6 +144,8 @@ pub enum NameRule {
     ConfigMapKey,
     /// An IP address in its canonical form.
     Ip,
+    /// A rule for names that holds for no prefix that a name is made from.
+    Whole(&'static NameRule),
     /// One rule while a feature gate is on, another while it is off.
     Gated(&'static str, &'static NameRule, &'static NameRule),
     /// No rule of its own here: the kind's validation judges it.

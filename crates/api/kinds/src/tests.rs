@@ -3,7 +3,7 @@
 //! Nothing here knows a kind's rules.
 
 use crate::resource::{Action, FieldValue, Resource, Verbs};
-use crate::strategy::{Context, Gates, Path, Strategy};
+use crate::strategy::{Context, Outside, Path, Strategy};
 use crate::{all, find, group_order};
 use pintle_schema::{Struct, Value, canonicalize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,16 +20,20 @@ pub(crate) fn with_context<T>(run: impl FnOnce(&mut Context) -> T) -> T {
         user_uid: "42",
         groups: &groups,
         extra: &extra,
-        gates: &AllOff,
+        outside: &AllOff,
         warnings: &mut warnings,
     })
 }
 
 struct AllOff;
 
-impl Gates for AllOff {
+impl Outside for AllOff {
     fn enabled(&self, _: &str) -> bool {
         false
+    }
+
+    fn new_uid(&self) -> String {
+        "a-uid".to_owned()
     }
 }
 

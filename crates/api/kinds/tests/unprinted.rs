@@ -1,7 +1,8 @@
-//! What tables leave undecoded must not show: every kind's cells are the same with and without those fields.
+//! What tables leave undecoded must not show: every kind's cells are the same with and without those fields. Nor what is
+//! left open: with the ages put in later they are the same too.
 
 use pintle_codec::json;
-use pintle_kinds::columns::{Now, printer, unprinted};
+use pintle_kinds::columns::{Now, OPEN_AGE, printer, unprinted};
 use pintle_schema::{Form, Map, Struct, Type, Value, canonicalize};
 
 /// How deep an object is filled; types that contain themselves end here.
@@ -41,6 +42,7 @@ fn sample(ty: &Type, depth: usize) -> Value {
 fn cells_do_not_miss_what_is_passed_over() {
     let mut compared = 0;
     let mut shorter = 0;
+    let mut aged = 0;
     for storage in pintle_kinds::all().filter_map(|resource| resource.storage) {
         let schema = (storage.schema)();
         let mut object = filled(schema, DEPTH);
@@ -50,11 +52,20 @@ fn cells_do_not_miss_what_is_passed_over() {
         let part = json::decode_trusted_without(schema, &text, &unprinted()).expect("just encoded");
         let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
         let cells = printer(group, storage.kind).cells;
-        let now = Now { unix_seconds: 1_800_000_000 };
-        assert_eq!(cells(&whole, &now), cells(&part, &now), "{} {}", storage.api_version, storage.kind);
+        let now = Now::At(1_800_000_000);
+        let shown = cells(&whole, &now);
+        assert_eq!(shown, cells(&part, &now), "{} {}", storage.api_version, storage.kind);
+        let open = json::to_string(&Value::List(cells(&whole, &Now::Open)));
+        let parts = open.split(OPEN_AGE).enumerate().map(|(at, part)| match at % 2 {
+            0 => part.to_owned(),
+            _ => now.since(part.parse().expect("seconds")),
+        });
+        assert_eq!(json::to_string(&Value::List(shown)), parts.collect::<String>());
+        aged += usize::from(open.contains(OPEN_AGE));
         compared += 1;
         shorter += usize::from(whole != part);
     }
     assert!(compared > 60, "only {compared} kinds were compared");
     assert!(shorter > 5, "only {shorter} kinds had something to pass over");
+    assert!(aged > 40, "only {aged} kinds show an age");
 }

@@ -18,7 +18,13 @@ impl Registry {
     /// # Errors
     /// The object is refused, exists already, or its namespace does not exist.
     pub async fn create(&self, target: &Target, object: Value, options: &WriteOptions) -> Result<Written> {
-        self.create_owned(target, object, options, Owners::Tracked).await
+        let (since, again) = (self.revision(), self.is_shared().then(|| object.clone()));
+        match (self.create_owned(target, object, options, Owners::Tracked).await, again) {
+            (Err(_), Some(object)) if self.has_learned(since).await => {
+                self.create_owned(target, object, options, Owners::Tracked).await
+            }
+            (outcome, _) => outcome,
+        }
     }
 
     /// The same for an object whose owners may be settled already.
@@ -64,7 +70,8 @@ impl Registry {
         Err(Status::internal("neither a name nor an address could be found that nobody else took meanwhile"))
     }
 
-    /// Creates objects in one transaction: what a fresh server starts with. Their namespaces may be among them.
+    /// Creates objects in one transaction, or as few as the store takes: what a fresh server starts with. Their
+    /// namespaces may be among them.
     ///
     /// # Errors
     /// An object is refused or exists, or the store fails.
@@ -82,7 +89,11 @@ impl Registry {
             let value = Some(self.encode(&target, &object));
             writes.push(Write { key: target.key().into(), expect: Expect::Absent, value });
         }
-        self.store.commit(Transaction { writes }).await.map(drop).map_err(|error| commit_failed(&error))
+        for writes in writes.chunks(self.store.transaction_writes_max().max(1)) {
+            let commit = self.store.commit(Transaction { writes: writes.to_vec() });
+            commit.await.map_err(|error| commit_failed(&error))?;
+        }
+        Ok(())
     }
 
     /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.

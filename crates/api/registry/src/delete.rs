@@ -39,6 +39,15 @@ impl Registry {
     /// # Errors
     /// There is none, a precondition does not hold, or it keeps changing.
     pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
+        let since = self.revision();
+        match self.delete_known(target, options).await {
+            Err(_) if self.has_learned(since).await => self.delete_known(target, options).await,
+            outcome => outcome,
+        }
+    }
+
+    /// The same, as far as others' writes are known.
+    async fn delete_known(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
         for _ in 0..ATTEMPTS {
             let stored = target.get()?;
             self.check_preconditions(target, &stored, options)?;

@@ -1,6 +1,6 @@
 //! What the outside world gives to the registry: time and randomness, so that tests can give their own.
 
-use pintle_kinds::strategy::Gates;
+use pintle_kinds::strategy::Outside;
 
 /// Time and randomness.
 pub trait Environment: Send + Sync + 'static {
@@ -14,9 +14,13 @@ pub trait Environment: Send + Sync + 'static {
     fn feature_enabled(&self, gate: &str) -> bool;
 }
 
-impl Gates for Box<dyn Environment> {
+impl Outside for Box<dyn Environment> {
     fn enabled(&self, gate: &str) -> bool {
         self.feature_enabled(gate)
+    }
+
+    fn new_uid(&self) -> String {
+        new_uid(self.as_ref())
     }
 }
 

@@ -9,6 +9,7 @@ use pintle_apply::{FieldSet, PathElement};
 use pintle_kinds::resource::{Action, Resource};
 use pintle_kinds::strategy::Path;
 use pintle_schema::{Struct, Value, canonicalize};
+use pintle_validation::metadata::names_are_right;
 use std::borrow::Cow;
 
 /// The versions of a resource that are served, as the upkeep of managed fields sees them.
@@ -87,8 +88,11 @@ impl Registry {
     /// Writes the owners of a new object's fields into it. The object is complete and of the storage version.
     pub(crate) fn track_new(&self, target: &Target, object: &mut Value, options: &WriteOptions) {
         self.finish(target, object);
-        metadata::clear(object, MANAGED_FIELDS);
+        let sent = object.remove_at(&["metadata", MANAGED_FIELDS]);
         self.track(target, "", None, object, Managed::default(), options);
+        if let Some(Value::List(mut entries)) = sent {
+            keep_misnamed(&mut entries, object);
+        }
     }
 
     /// Writes the owners of an object's fields after an update into it. `live` is as the target's version shows it, the new
@@ -202,6 +206,18 @@ pub fn track_posted(
     if let Some(entries) = tracked.ok().and_then(Managed::encode) {
         metadata::set(object, MANAGED_FIELDS, entries);
     }
+}
+
+/// What is sent with a new object is ignored, but for names that validation has to refuse.
+fn keep_misnamed(sent: &mut Vec<Value>, object: &mut Value) {
+    sent.retain(|entry| !names_are_right(entry));
+    if sent.is_empty() || Managed::decode_untrusted(sent).is_err() {
+        return;
+    }
+    if let Some(tracked) = object.at(&["metadata", MANAGED_FIELDS]).and_then(Value::as_list) {
+        sent.extend_from_slice(tracked);
+    }
+    metadata::set(object, MANAGED_FIELDS, Value::List(std::mem::take(sent)));
 }
 
 pub(crate) const MANAGED_FIELDS: &str = "managedFields";

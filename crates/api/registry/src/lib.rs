@@ -19,6 +19,7 @@ pub mod prepare;
 pub mod scale;
 pub mod selection;
 pub mod status;
+mod stored;
 pub mod update;
 
 pub use admission::{Admission, AdmissionRequest, AdmitAll};
@@ -31,6 +32,7 @@ pub use options::{DeleteOptions, Requester, WriteOptions};
 pub use page::{Items, Page};
 pub use selection::Selection;
 pub use status::{Cause, Details, Result, Status};
+pub use stored::KubernetesForm;
 
 use pintle_cache::{Cache, Image, Object, ResourceCache};
 use pintle_codec::json;
@@ -224,6 +226,28 @@ impl Registry {
 
     pub fn revision(&self) -> Revision {
         self.cache.current()
+    }
+
+    /// Waits until everything that anybody was acknowledged before this call can be read here. That is at once where
+    /// nobody else writes.
+    ///
+    /// # Errors
+    /// The store cannot be reached.
+    pub async fn catch_up(&self) -> Result<()> {
+        match self.store.catch_up() {
+            None => Ok(()),
+            Some(reached) => reached.await.map(drop).map_err(|error| commit_failed(&error)),
+        }
+    }
+
+    /// Whether what was decided at a revision may be decided otherwise now, since others write too: catches up.
+    pub async fn has_learned(&self, since: Revision) -> bool {
+        self.is_shared() && self.catch_up().await.is_ok() && self.revision() > since
+    }
+
+    /// Whether others write to the store too.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.store.catch_up().is_some()
     }
 }
 

@@ -38,7 +38,7 @@ impl Registry {
             user_uid: &options.requester.uid,
             groups: &options.requester.groups,
             extra: &options.requester.extra,
-            gates: &self.environment,
+            outside: &self.environment,
             warnings,
         }
     }
@@ -164,6 +164,8 @@ pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&s
         NameRule::PathSegment if prefix => names::path_segment_prefix(name),
         NameRule::PathSegment => names::path_segment_name(name),
         NameRule::Ip => names::ip::ip(name),
+        NameRule::Whole(_) if prefix => Vec::new(),
+        NameRule::Whole(rule) => check_name(rule, name, prefix, enabled),
         NameRule::Gated(gate, on, off) => check_name(if enabled(gate) { on } else { off }, name, prefix, enabled),
         NameRule::None => Vec::new(),
     }

@@ -13,6 +13,7 @@ use pintle_kinds::strategy::Part;
 use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect, Transaction, Write};
 use pintle_validation::{ErrorKind, ErrorList};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How often a change that says nothing of versions is tried on a newer object.
@@ -55,6 +56,15 @@ impl Registry {
     /// # Errors
     /// There is none, the change is refused, or the object changed since the version that the client names.
     pub async fn update(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
+        let since = self.revision();
+        match self.update_known(target, update, options).await {
+            Err(_) if self.has_learned(since).await => self.update_known(target, update, options).await,
+            outcome => outcome,
+        }
+    }
+
+    /// The same, as far as others' writes are known.
+    async fn update_known(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
         for attempt in 1.. {
             let Some(stored) = target.cache.get(&target.key()) else {
                 return self.create_instead(target, update, options).await;
@@ -63,7 +73,7 @@ impl Registry {
             let mut reserved = Reserved::default();
             let (object, named_version, warnings) =
                 self.prepare_update(target, update, &old, options, &mut reserved)?;
-            if object == without_version(&old) {
+            if is_stored(&object, &old) {
                 return Ok(Written { payload: Payload::Stored(stored), created: false, warnings });
             }
             if options.dry_run {
@@ -142,8 +152,10 @@ impl Registry {
         reserved: &mut Reserved,
     ) -> Result<(Value, bool, Vec<String>)> {
         let strategy = target.resource.strategy;
-        let mut served = old.clone();
-        self.to_served(target, &mut served);
+        let mut served = Cow::Borrowed(old);
+        if !self.serves_stored_form(target) {
+            self.to_served(target, served.to_mut());
+        }
         let mut object = (update.change)(Some(&served))?;
         let old_version = metadata::text(old, "resourceVersion");
         let version = metadata::text(&object, "resourceVersion").to_owned();
@@ -278,19 +290,31 @@ fn keep_times(object: &mut Value, old: &Value) {
     }
 }
 
-fn without_version(object: &Value) -> Value {
-    let mut object = object.clone();
-    metadata::clear(&mut object, "resourceVersion");
-    object
+/// Whether a canonical object, which has no version, is the stored one.
+fn is_stored(object: &Value, old: &Value) -> bool {
+    let Value::Map(old) = old else { return false };
+    let same = |key: &str, value: &Value, old: &Value| match (key, value, old) {
+        ("metadata", Value::Map(value), Value::Map(old)) => {
+            value.iter().eq(old.iter().filter(|(key, _)| *key != "resourceVersion"))
+        }
+        _ => value == old,
+    };
+    let Value::Map(object) = object else { return false };
+    object.len() == old.len() && object.iter().zip(old.iter()).all(|((a, x), (b, y))| a == b && same(a, x, y))
 }
 
 fn uid_mismatch(target: &Target, uid: &str, stored: &str, dry_run: bool) -> Status {
+    failed_precondition(target, "UID", uid, stored, dry_run)
+}
+
+/// The 409 for an object that is not the one that was asked for, by its uid or its version.
+pub fn failed_precondition(target: &Target, what: &str, asked: &str, stored: &str, dry_run: bool) -> Status {
     // A dry run of the reference knows keys without the store's prefix.
     let key = target.key();
     let key = if dry_run { key.strip_prefix("/registry").unwrap_or(&key) } else { &key };
     let why = format!(
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
-         UID in precondition: {uid}, UID in object meta: {stored}"
+         {what} in precondition: {asked}, {what} in object meta: {stored}"
     );
     Status::conflict(target.resource, &target.name, &why)
 }

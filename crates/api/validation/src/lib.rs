@@ -53,7 +53,7 @@ static GROUPS: &[&Group] = &[
 
 /// The rules of all built-in kinds.
 pub fn rulebook() -> &'static Rulebook {
-    static RULEBOOK: LazyLock<Rulebook> = LazyLock::new(|| Rulebook::new(GROUPS));
+    static RULEBOOK: LazyLock<Rulebook> = LazyLock::new(|| Rulebook::new(GROUPS).showing(crate::shown::full));
     &RULEBOOK
 }
 

@@ -8,36 +8,12 @@ use pintle_validation::{At, Cx, FieldPath};
 use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
 
-/// A plain selector that must choose something.
-pub fn non_empty_selector(selector: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
-    if selector.new.value().is_zero() {
-        cx.errors.required(selector.path, "");
-    }
-}
-
 /// A number that must not be negative; for places that no tag reaches.
 pub fn non_negative(number: i64, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     if number < 0 {
         cx.errors.invalid(path, number, "must be greater than or equal to 0");
         cx.errors.origin("minimum");
     }
-}
-
-/// A number that must not be greater than another field's.
-pub fn at_most(number: i64, most: i64, path: &FieldPath<'_>, detail: &str, cx: &mut Cx<'_>) {
-    if number > most {
-        cx.errors.invalid(path, number, detail);
-    }
-}
-
-/// No part of the pods of a replicating kind is more than all of them, and none is available that is not ready.
-pub fn replica_counts<S>(status: At<'_, S>, [all, labeled, ready, available]: [FieldName<S, i32>; 4], cx: &mut Cx<'_>) {
-    let than_all = "cannot be greater than status.replicas";
-    let count = |field: FieldName<S, i32>| i64::from(status.new.field(field).get());
-    for part in [labeled, ready, available] {
-        at_most(count(part), count(all), &status.path.to(part), than_all, cx);
-    }
-    at_most(count(available), count(ready), &status.path.to(available), "cannot be greater than readyReplicas", cx);
 }
 
 /// Whether labels have all that a plain selector asks for; an empty one asks for nothing.
@@ -155,13 +131,6 @@ pub fn label_selector(selector: At<'_, LabelSelector>, cx: &mut Cx<'_>) {
             }
         });
     });
-}
-
-/// A selector by labels, where there is one.
-pub fn optional_label_selector(selector: At<'_, Option<LabelSelector>>, cx: &mut Cx<'_>) {
-    if let Some(selector) = selector.some() {
-        label_selector(selector, cx);
-    }
 }
 
 /// A list that must not have more items; for lists that are judged further even so.

@@ -13,7 +13,8 @@ pub fn in_full<T: ApiValue>(view: View<'_, T>) -> Value {
     full(&T::TYPE, view.value(), true)
 }
 
-fn full(ty: &Type, value: &Value, pointer: bool) -> Value {
+/// A value of a type with all its fields; null behind a pointer stays so.
+pub fn full(ty: &Type, value: &Value, pointer: bool) -> Value {
     match (ty, value) {
         (_, Value::Null) if pointer => Value::Null,
         // Types that all groups share have the same names inside.

@@ -3,14 +3,17 @@
 //! They are told only of objects that the rules found right, and change nothing.
 
 use crate::core::pod::warnings as pod;
-use crate::core::{cluster_warnings, service};
+use crate::core::volume::warnings as volume;
+use crate::core::{cluster_warnings, key_pair, service};
 use crate::networking;
 use pintle_schema::names::ip;
 use pintle_schema::names::quoted;
 use pintle_schema::{ApiType, Struct, Value, View};
 use pintle_types::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use pintle_types::batch::v1::{CronJob, Job};
-use pintle_types::core::v1::{Endpoints, Node, Pod, PodTemplate, ReplicationController, Service};
+use pintle_types::core::v1::{
+    Endpoints, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodTemplate, ReplicationController, Secret, Service,
+};
 use pintle_types::discovery::v1::EndpointSlice;
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::{Ingress, NetworkPolicy};
@@ -67,6 +70,9 @@ static KINDS: &[OfKind] = &[
     (Job::schema, pod::job),
     (CronJob::schema, pod::cron_job),
     (CSIDriver::schema, crate::storage::driver::warn),
+    (PersistentVolume::schema, volume::volume),
+    (PersistentVolumeClaim::schema, volume::claim),
+    (Secret::schema, key_pair::warn),
 ];
 
 /// What there is to say of an object of a kind, given under its storage version.

@@ -182,6 +182,21 @@ impl FieldSet {
         })
     }
 
+    /// Takes the members of another set out of this one.
+    pub fn subtract(&mut self, other: &FieldSet) {
+        let mut is_emptied = false;
+        for theirs in &other.entries {
+            let Ok(at) = self.position(&theirs.element) else { continue };
+            let mine = &mut self.entries[at];
+            mine.is_member &= !theirs.is_member;
+            mine.children.subtract(&theirs.children);
+            is_emptied |= !mine.is_needed();
+        }
+        if is_emptied {
+            self.entries.retain(Entry::is_needed);
+        }
+    }
+
     /// Members of this set that are neither members of the other nor below one.
     pub fn recursive_difference(&self, other: &FieldSet) -> FieldSet {
         self.combine(other, |mine, theirs| match (mine?, theirs) {

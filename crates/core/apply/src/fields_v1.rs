@@ -72,6 +72,33 @@ impl FieldSet {
     }
 }
 
+/// Whether a JSON tree is what [`FieldSet::to_v1`] gives of a set.
+pub(crate) fn is_v1_of(value: &Value, set: &FieldSet) -> bool {
+    is_level_of(value, set, false, &mut Vec::new())
+}
+
+fn is_level_of(value: &Value, set: &FieldSet, is_member: bool, text: &mut Vec<u8>) -> bool {
+    let Value::Map(map) = value else { return false };
+    let with_self = is_member && !set.is_empty();
+    let mut below = map.iter();
+    if map.len() != set.entries().len() + usize::from(with_self)
+        || with_self && below.next().is_none_or(|(key, value)| key != SELF || !value.is_zero())
+    {
+        return false;
+    }
+    below.zip(set.entries()).all(|((key, value), entry)| {
+        let is_key = match &entry.element {
+            PathElement::Field(name) => key.strip_prefix("f:") == Some(name),
+            element => {
+                text.clear();
+                write_element(element, text);
+                key.as_bytes() == text
+            }
+        };
+        is_key && is_level_of(value, &entry.children, entry.is_member, text)
+    })
+}
+
 /// The set below, and whether the path that leads here is a member: told by `.`, and when there is nothing below.
 fn read_level(value: &Value) -> Result<(FieldSet, bool), FieldsV1Error> {
     let map = match value {
@@ -226,6 +253,28 @@ mod tests {
         check(r#"{"x:unknown":{"f:a":{}},"f:b":{}}"#, r#"{"f:b":{}}"#);
         check(r#"{"f:a":{"x:unknown":{}}}"#, r#"{"f:a":{}}"#);
         check(r#"{"f:":{},"f:a:b":{}}"#, r#"{"f:":{},"f:a:b":{}}"#);
+    }
+
+    #[test]
+    fn a_tree_is_told_from_those_of_other_sets() {
+        let texts = [
+            "{}",
+            r#"{"f:a":{}}"#,
+            r#"{"f:a":{"f:b":{}}}"#,
+            r#"{"f:a":{".":{},"f:b":{}}}"#,
+            r#"{"f:a":{".":{},"f:c":{}}}"#,
+            r#"{"f:a":{},"f:b":{}}"#,
+            r#"{"k:{\"a\":\"y\"}":{".":{},"f:b":{}}}"#,
+            r#"{"k:{\"a\":\"z\"}":{".":{},"f:b":{}}}"#,
+            r#"{"v:1":{}}"#,
+            r#"{"i:1":{}}"#,
+        ];
+        let sets = texts.map(|text| FieldSet::from_v1_bytes(text.as_bytes()).unwrap_or_else(|error| panic!("{error}")));
+        for (at, set) in sets.iter().enumerate() {
+            for (other_at, other) in sets.iter().enumerate() {
+                assert_eq!(is_v1_of(&other.to_v1(), set), at == other_at, "{set} and {other}");
+            }
+        }
     }
 
     #[test]

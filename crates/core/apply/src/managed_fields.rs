@@ -82,9 +82,9 @@ pub fn is_reset(managed_fields: Option<&Value>) -> bool {
 }
 
 /// Nobody owns what identifies an object or only the server sets.
-fn strip_meta(fields: FieldSet) -> FieldSet {
+fn unowned() -> &'static FieldSet {
     static UNOWNED: OnceLock<FieldSet> = OnceLock::new();
-    let unowned = UNOWNED.get_or_init(|| {
+    UNOWNED.get_or_init(|| {
         let mut set = FieldSet::new();
         for field in ["apiVersion", "kind", "metadata"] {
             set.insert(&[PathElement::field(field)]);
@@ -104,6 +104,5 @@ fn strip_meta(fields: FieldSet) -> FieldSet {
             set.insert(&[PathElement::field("metadata"), PathElement::field(field)]);
         }
         set
-    });
-    fields.difference(unowned)
+    })
 }

@@ -5,7 +5,10 @@
 mod common;
 
 use common::Random;
-use pintle_apply::typed::{Comparison, Duplicates, compare, fields_of, merge, remove_items, validate};
+use pintle_apply::typed::{
+    Comparison, Duplicates, compare, fields_of, is_contained, is_outdated, merge, reconcile_with_schema, remove_items,
+    validate,
+};
 use pintle_apply::{FieldSet, Path, PathElement};
 use pintle_schema::{Str, Struct, Value};
 use std::collections::BTreeSet;
@@ -52,6 +55,9 @@ fn sets_are_what_plain_sets_of_paths_are() {
         assert_eq!(members(&left.union(&right)), &a | &b, "{left} or {right}");
         assert_eq!(members(&left.intersection(&right)), &a & &b, "{left} and {right}");
         assert_eq!(members(&left.difference(&right)), &a - &b, "{left} without {right}");
+        let mut rest = left.clone();
+        rest.subtract(&right);
+        assert_eq!(rest, left.difference(&right), "{right} taken out of {left}");
         let apart: Model = (&a - &b).into_iter().filter(|path| !is_below(path, &b)).collect();
         assert_eq!(members(&left.recursive_difference(&right)), apart, "{left} without all of {right}");
         let has_below = |path: &Vec<_>| a.iter().any(|other| other.len() > path.len() && other.starts_with(path));
@@ -172,4 +178,59 @@ fn removed_fields_are_gone_and_others_stay() {
             );
         });
     });
+}
+
+/// An object with some of its fields and items left out at random.
+fn part_of(random: &mut Random, value: &Value) -> Value {
+    match value {
+        Value::Map(map) => {
+            let kept = map.iter().filter(|(key, _)| *key == "key" || random.below(4) > 0).collect::<Vec<_>>();
+            Value::Map(kept.into_iter().map(|(key, value)| (key.clone(), part_of(random, value))).collect())
+        }
+        Value::List(items) => {
+            let kept: Vec<&Value> = items.iter().filter(|_| random.below(4) > 0).collect();
+            Value::List(kept.into_iter().map(|item| part_of(random, item)).collect())
+        }
+        scalar => scalar.clone(),
+    }
+}
+
+#[test]
+fn what_is_contained_changes_nothing() {
+    let mut random = Random(29);
+    let (mut contained, mut missed) = (0, 0);
+    for _ in 0..600 {
+        let schema = random.schema(3, false);
+        for _ in 0..10 {
+            let live = random.object(&schema);
+            let config = if random.below(8) == 0 { random.object(&schema) } else { part_of(&mut random, &live) };
+            let is_same = merged(&schema, &live, &config) == live;
+            match is_contained(&schema, &live, &config) {
+                true => {
+                    assert!(is_same, "{live:?} {config:?}");
+                    contained += 1;
+                }
+                false => missed += usize::from(is_same),
+            }
+        }
+    }
+    assert!(contained > 2000 && missed < contained / 10, "{contained} contained, {missed} missed");
+}
+
+#[test]
+fn sets_that_a_changed_schema_touches_are_told_without_reading_them() {
+    let mut random = Random(31);
+    let mut touched = 0;
+    for _ in 0..4000 {
+        let (before, now) = (random.schema(3, false), random.schema(3, false));
+        let object = random.object(&before);
+        let set = fields(&before, &object);
+        let reconciled = reconcile_with_schema(&now, &set);
+        assert_eq!(is_outdated(&now, &set.to_v1()), reconciled.is_some(), "{set} of {object:?}");
+        touched += usize::from(reconciled.is_some());
+        if let Some(reconciled) = reconciled {
+            assert!(!is_outdated(&now, &reconciled.to_v1()), "{reconciled} came from {set}");
+        }
+    }
+    assert!(touched > 400, "{touched}");
 }

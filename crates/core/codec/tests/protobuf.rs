@@ -71,6 +71,10 @@ fn the_envelope_holds_what_the_object_is() {
     let mut wrapped = Vec::new();
     protobuf::encode_envelope("v1", "Thing", &encode(&object), &mut wrapped);
     assert_eq!(direct, wrapped);
+    let raw = encode(&object);
+    let mut spliced = Vec::new();
+    let end = protobuf::open_envelope("v1", "Thing", raw.len(), &mut spliced);
+    assert_eq!(direct, [&spliced, &raw, end].concat());
     assert_eq!(direct[..17], *b"k8s\0\x0a\x0b\x0a\x02v1\x12\x05Thing");
     let envelope = protobuf::decode_envelope(&direct).expect("valid");
     assert_eq!((envelope.api_version, envelope.kind, envelope.content_type), ("v1", "Thing", ""));

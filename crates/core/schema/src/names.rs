@@ -4,6 +4,7 @@
 //! Must never stop at the first fault where the reference goes on.
 
 pub mod ip;
+pub mod version;
 
 #[cfg(test)]
 mod tests;

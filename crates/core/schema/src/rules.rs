@@ -34,6 +34,10 @@ pub enum Rule {
     Forbidden(&'static str),
     /// Updates must not change the value.
     Immutable,
+    /// Updates must not change the value, which is judged further all the same; with what is told otherwise.
+    Fixed(&'static str),
+    /// Updates must not make the number less; with what is told otherwise.
+    NeverFalls(&'static str),
     /// What updates must not do.
     Update(&'static [Change]),
     Minimum(i64),
@@ -94,6 +98,12 @@ pub enum Rule {
     WhenSet(&'static str, &'static [Rule]),
     /// Holds while a field beside this one is not set.
     WhenUnset(&'static str, &'static [Rule]),
+    WhenNamespaced(&'static [Rule]),
+    WhenClusterWide(&'static [Rule]),
+    /// Judged before all else; when it fails, nothing else is.
+    First(&'static [Rule]),
+    /// Judged after what is inside the value.
+    Last(&'static [Rule]),
     /// Told in these words, as this kind of error.
     Worded(&'static [(&'static str, &'static str)], &'static [Rule]),
     /// In the shadow since this version: run and compared, never answered.

@@ -5,7 +5,7 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "at_least_one",
     variant: "AtLeastOne",
-    places: Place::STRUCT,
+    places: Place::STRUCT_OR_TYPE,
     payload: Payload::Texts,
     chained: false,
     excludes: &[],

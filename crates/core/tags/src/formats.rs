@@ -68,6 +68,13 @@ pub static FORMATS: &[Name] = &[
     number("disk-partition", 0, 255),
     text("relative-path"),
     text("unreserved-path"),
+    text("absolute-path"),
+    text("plain-url-path"),
+    text("dns-name-of-host"),
+    text("dns1123-subdomain-or-wildcard"),
+    text("ingress-host"),
+    text("semantic-version"),
+    text("trimmed"),
     text("csi-driver-name"),
     text("qualified-name-caseless"),
 ];

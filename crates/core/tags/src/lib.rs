@@ -14,14 +14,16 @@ mod distinct;
 mod each_key;
 mod each_val;
 mod enumeration;
+mod first;
+mod fixed;
 mod forbidden;
 mod format;
-pub mod formats;
 mod if_disabled;
 mod if_enabled;
 mod immutable;
 mod item;
 mod labels;
+mod last;
 mod max_bytes;
 mod max_items;
 mod max_length;
@@ -31,6 +33,7 @@ mod min_items;
 mod min_length;
 mod minimum;
 mod neq;
+mod never_falls;
 mod not_above;
 mod not_below;
 mod not_together;
@@ -46,10 +49,13 @@ mod unique;
 mod unless;
 mod update;
 mod when;
+mod when_cluster_wide;
+mod when_namespaced;
 mod when_set;
 mod when_unset;
 mod worded;
 mod zero_or_one_of;
+pub mod formats;
 
 /// A validation tag.
 pub struct Tag {
@@ -161,6 +167,8 @@ pub static CATALOGUE: &[&Tag] = &[
     &required::TAG,
     &forbidden::TAG,
     &immutable::TAG,
+    &fixed::TAG,
+    &never_falls::TAG,
     &update::TAG,
     &minimum::TAG,
     &maximum::TAG,
@@ -197,6 +205,10 @@ pub static CATALOGUE: &[&Tag] = &[
     &unless::TAG,
     &when_set::TAG,
     &when_unset::TAG,
+    &when_namespaced::TAG,
+    &when_cluster_wide::TAG,
+    &first::TAG,
+    &last::TAG,
     &worded::TAG,
     &alpha::TAG,
     &beta::TAG,

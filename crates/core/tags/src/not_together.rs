@@ -5,7 +5,7 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "not_together",
     variant: "NotTogether",
-    places: Place::STRUCT,
+    places: Place::STRUCT_OR_TYPE,
     payload: Payload::Texts,
     chained: false,
     excludes: &[],

@@ -5,7 +5,7 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "when",
     variant: "When",
-    places: Place::ANY,
+    places: Place::ANY_OR_TYPE,
     payload: Payload::Pairs,
     chained: true,
     excludes: &[],
@@ -13,5 +13,5 @@ pub static TAG: Tag = Tag {
     published: "",
     upstream: "",
     example: "when(type = \"A|B\")(required)",
-    doc: "What follows holds while the fields beside this one have these values, `|` between those that will do. On a struct, its own fields are meant.",
+    doc: "What follows holds while the fields beside this one have these values, `|` between those that will do, nothing for one that is not set. On a struct, its own fields are meant.",
 };

@@ -5,7 +5,7 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "when_unset",
     variant: "WhenUnset",
-    places: Place::ANY,
+    places: Place::ANY_OR_TYPE,
     payload: Payload::Field,
     chained: true,
     excludes: &[],

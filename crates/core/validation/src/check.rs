@@ -59,15 +59,21 @@ pub enum Check {
     Distinct(Sibling),
     Labels,
     Bound(Bound),
-    Together(Together, Box<[Sibling]>),
+    Together(Together, Box<[Sibling]>, Type),
+    /// The value stays; its type, for how it is shown.
+    Fixed(&'static str, Type),
+    NeverFalls(&'static str),
     If(Condition, Checks),
-    Worded(Words, Checks),
+    Namespaced(bool, Checks),
+    First(Checks),
+    Worded(Words, Type, Checks),
     Gate(&'static str, bool, Checks),
     Shadow(Stage, Checks),
     Function(Judge, Payload, &'static str),
 }
 
 /// Rules of one value, and whether the value may be absent (a pointer).
+#[derive(Default)]
 pub struct Checks {
     pub pointer: bool,
     /// Whether one of them looks at fields beside the value.
@@ -80,7 +86,11 @@ impl Check {
     fn is_related(&self) -> bool {
         match self {
             Check::If(..) | Check::Bound(_) => true,
-            Check::Gate(_, _, inner) | Check::Shadow(_, inner) | Check::Worded(_, inner) => inner.related,
+            Check::Gate(_, _, inner)
+            | Check::Shadow(_, inner)
+            | Check::Worded(_, _, inner)
+            | Check::Namespaced(_, inner)
+            | Check::First(inner) => inner.related,
             _ => false,
         }
     }
@@ -156,7 +166,7 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
     };
     let together = |kind: Together, names: &[&'static str]| {
         let fields = names.iter().map(|name| field(on.schema, name)).collect::<Result<Box<[_]>, Misplaced>>()?;
-        Ok(vec![Check::Together(kind, fields)])
+        Ok(vec![Check::Together(kind, fields, on.ty.clone())])
     };
     Ok(Some(match rule {
         Rule::When(pairs, inner) => {
@@ -173,8 +183,12 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
         }
         Rule::Worded(pairs, inner) => {
             let words = Words::of(pairs).map_err(|right| Misplaced(format!("`worded` is given {right}")))?;
-            vec![Check::Worded(words, compile(inner, on, problems))]
+            vec![Check::Worded(words, on.ty.clone(), compile(inner, on, problems))]
         }
+        Rule::WhenNamespaced(inner) => vec![Check::Namespaced(true, compile(inner, on, problems))],
+        Rule::WhenClusterWide(inner) => vec![Check::Namespaced(false, compile(inner, on, problems))],
+        Rule::First(inner) => vec![Check::First(compile(inner, on, problems))],
+        Rule::Last(_) => return Err(Misplaced("`last` is not for the inside of another tag".to_owned())),
         Rule::NotAbove(pairs) => bounds(Order::NotAbove, pairs)?,
         Rule::NotBelow(pairs) => bounds(Order::NotBelow, pairs)?,
         Rule::Above(pairs) => bounds(Order::Above, pairs)?,
@@ -202,6 +216,8 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         Rule::Required(detail) => Check::Required(detail),
         Rule::Forbidden(detail) => Check::Forbidden(detail),
         Rule::Immutable => Check::Immutable,
+        Rule::Fixed(detail) => Check::Fixed(detail, ty.clone()),
+        Rule::NeverFalls(detail) => Check::NeverFalls(detail),
         Rule::Update(changes) => Check::Update(changes),
         Rule::Minimum(_) | Rule::Maximum(_) if !matches!(ty, Type::Int32 | Type::Int64 | Type::IntOrString) => {
             return wrong("minimum and maximum", "an integer");
@@ -298,6 +314,10 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::WhenSet(..)
         | Rule::WhenUnset(..)
         | Rule::Worded(..)
+        | Rule::WhenNamespaced(_)
+        | Rule::WhenClusterWide(_)
+        | Rule::First(_)
+        | Rule::Last(_)
         | Rule::NotAbove(_)
         | Rule::NotBelow(_)
         | Rule::Above(_)
@@ -350,6 +370,15 @@ pub fn leaf(
                 errors.immutable(path, value.clone());
                 errors.origin("immutable");
                 return true;
+            }
+        }
+        Check::NeverFalls(detail) => {
+            let now = number(value).filter(|_| set);
+            if let Some(old) = old.filter(|old| is_set(old, pointer)).and_then(number)
+                && now.is_none_or(|now| now < old)
+            {
+                errors.invalid(path, now.unwrap_or_default(), if detail.is_empty() { "cannot be decremented" } else { detail });
+                errors.origin("neverFalls");
             }
         }
         Check::Update(changes) => return update(changes, pointer, value, old, path, errors),
@@ -423,7 +452,6 @@ pub fn leaf(
         Check::Distinct(field) => relation::distinct(field, value, path, errors),
         Check::Labels => labels(value, path, errors),
         Check::Bound(bound) => bound.judge(value, owner, path, errors),
-        Check::Together(together, fields) => together.judge(fields, value, path, errors),
         Check::Function(judge, payload, origin) => {
             for fault in judge(Judged { value, old, payload: *payload }) {
                 errors.push(fault.kind, path, Some(value.clone()), fault.detail);
@@ -434,7 +462,11 @@ pub fn leaf(
         | Check::EachKey(_)
         | Check::EachVal(..)
         | Check::Subfield(..)
+        | Check::Fixed(..)
+        | Check::Together(..)
         | Check::If(..)
+        | Check::Namespaced(..)
+        | Check::First(_)
         | Check::Worded(..)
         | Check::Gate(..)
         | Check::Shadow(..) => {}

@@ -51,6 +51,24 @@ fn unreserved_path(path: &str) -> Vec<&'static str> {
     messages
 }
 
+const NOT_AN_ADDRESS: &str = "must be a DNS name, not an IP address";
+
+fn not_an_address(host: &str) -> Option<String> {
+    names::ip::parse_ip_sloppy(host).is_some().then(|| NOT_AN_ADDRESS.to_owned())
+}
+
+fn subdomain_or_wildcard(host: &str) -> Messages {
+    if host.contains('*') { names::wildcard_dns1123_subdomain(host) } else { names::dns1123_subdomain(host) }
+}
+
+/// Sequences and ends of a URL's path that leave more than one reading of it.
+fn plain_url_path(path: &str) -> Messages {
+    let inside = ["//", "/./", "/../", "%2f", "%2F"].into_iter().filter(|part| path.contains(part));
+    let at_end = ["/..", "/."].into_iter().filter(|end| path.ends_with(end));
+    let inside = inside.map(|part| format!("must not contain '{part}'"));
+    inside.chain(at_end.map(|end| format!("cannot end with '{end}'"))).collect()
+}
+
 /// All formats.
 pub static FORMATS: &[Format] = &[
     texts!("k8s-short-name", "A DNS label in lower case, limits worded in bytes.", names::short_name),
@@ -178,6 +196,23 @@ pub static FORMATS: &[Format] = &[
     },
     texts!("relative-path", "A path below another, which never goes up.", relative_path),
     texts!("unreserved-path", "A path below another, whose first name does not begin with two dots.", unreserved_path),
+    texts!("absolute-path", "A path from the root on.", |path: &str| {
+        (!path.starts_with('/')).then_some("must be an absolute path")
+    }),
+    texts!("plain-url-path", "The path of a URL, written in the one way that is compared.", plain_url_path),
+    texts!("dns-name-of-host", "A DNS name that is no IP address.", |host: &str| {
+        names::dns1123_subdomain(host).into_iter().chain(not_an_address(host)).collect::<Messages>()
+    }),
+    texts!("dns1123-subdomain-or-wildcard", "A DNS name, whose first label may be `*`.", subdomain_or_wildcard),
+    texts!("ingress-host", "A DNS name that is no IP address, whose first label may be `*`.", |host: &str| {
+        not_an_address(host).into_iter().chain(subdomain_or_wildcard(host)).collect::<Messages>()
+    }),
+    texts!("semantic-version", "A version such as `1.2.3-rc.1+build`.", |text: &str| {
+        names::version::Version::parse(text).is_none().then_some("must be a valid semantic version")
+    }),
+    texts!("trimmed", "A text without whitespace at its ends.", |text: &str| {
+        (text.trim() != text).then_some("must not have leading or trailing whitespace")
+    }),
     texts!("csi-driver-name", "The name of a CSI driver, in either case.", |text: &str| {
         names::dns1123_subdomain(&text.to_lowercase())
     }),

@@ -25,4 +25,5 @@ pub use kind::{CREATE, Group, KindRules, Step, UPDATE};
 pub use path::FieldPath;
 pub use request::{At, Cx, Operation, Request};
 pub use rulebook::{Rulebook, Verdict};
+pub use run::Show;
 pub use same::{same, same_at};

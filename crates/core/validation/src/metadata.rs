@@ -174,13 +174,19 @@ pub fn validate_field_manager(manager: &str, field: &str, errors: &mut ErrorList
     }
 }
 
+/// Whether validation has nothing to say of the names in an entry of `managedFields`.
+pub fn names_are_right(entry: &Value) -> bool {
+    let manager = entry.str_at(&["manager"]);
+    manager.len() <= FIELD_MANAGER_BYTES
+        && !manager.chars().any(char::is_control)
+        && entry.str_at(&["subresource"]).len() <= SUBRESOURCE_BYTES
+}
+
 fn validate_managed_fields(metadata: &Value, errors: &mut ErrorList) {
     let entries = metadata.get("managedFields").and_then(Value::as_list).unwrap_or(&[]);
-    for (at, entry) in entries.iter().enumerate() {
+    for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| !names_are_right(entry)) {
         let manager = entry.str_at(&["manager"]);
-        if manager.len() > FIELD_MANAGER_BYTES || manager.chars().any(char::is_control) {
-            validate_field_manager(manager, &format!("metadata.managedFields[{at}].manager"), errors);
-        }
+        validate_field_manager(manager, &format!("metadata.managedFields[{at}].manager"), errors);
         if entry.str_at(&["subresource"]).len() > SUBRESOURCE_BYTES {
             errors.too_long(format!("metadata.managedFields[{at}].subresource"), SUBRESOURCE_BYTES);
         }

@@ -30,9 +30,11 @@ pub struct Plan {
 pub struct StructPlan {
     pub name: String,
     pub before: Vec<&'static Hand>,
-    pub checks: Option<Checks>,
+    pub checks: Checks,
     pub fields: Vec<FieldPlan>,
     pub unions: Vec<Union>,
+    /// What holds after the fields are judged.
+    pub last: Checks,
     pub after: Vec<&'static Hand>,
     /// Whether anything here or below is judged at all.
     pub active: bool,
@@ -52,6 +54,8 @@ pub struct Node {
     pub checks: Checks,
     pub before: Vec<&'static Hand>,
     pub inner: Inner,
+    /// What holds after the inside is judged.
+    pub last: Checks,
     pub after: Vec<&'static Hand>,
     pub always: bool,
 }
@@ -103,7 +107,8 @@ impl Plan {
             let marks: Vec<(bool, bool)> = self.structs.iter().map(|plan| (plan.active, plan.always)).collect();
             for plan in &mut self.structs {
                 let hands = || plan.before.iter().chain(&plan.after);
-                let own = plan.checks.is_some() || !plan.unions.is_empty() || hands().next().is_some();
+                let tagged = !plan.checks.list.is_empty() || !plan.last.list.is_empty() || !plan.unions.is_empty();
+                let own = tagged || hands().next().is_some();
                 let always = hands().any(|hand| hand.when.has(When::ALWAYS));
                 for field in &mut plan.fields {
                     field.node.mark(&marks);
@@ -130,7 +135,8 @@ impl Plan {
 impl Node {
     fn is_active(&self, marks: &[(bool, bool)]) -> bool {
         let own = self.checks.list.iter().any(|check| !matches!(check, Check::Optional));
-        own || !self.before.is_empty()
+        own || !self.last.list.is_empty()
+            || !self.before.is_empty()
             || !self.after.is_empty()
             || match &self.inner {
                 Inner::Nothing => false,
@@ -178,7 +184,8 @@ impl Compiler<'_> {
         let fields = ordered.iter().map(|field| self.field(schema, field)).collect();
         let mut problems = Vec::new();
         let on = Ground::of_struct(schema);
-        let checks = (!schema.rules.is_empty()).then(|| compile(schema.rules, on, &mut problems));
+        let (rules, last) = in_time(schema.rules);
+        let (checks, last) = (compile(&rules, on, &mut problems), compile(&last, on, &mut problems));
         self.told(&schema.name, problems);
         let unions = self.unions(schema);
         self.structs[at] = StructPlan {
@@ -187,6 +194,7 @@ impl Compiler<'_> {
             checks,
             fields,
             unions,
+            last,
             after,
             active: false,
             always: false,
@@ -221,7 +229,8 @@ impl Compiler<'_> {
         let ty = on.ty;
         let opaque = rules.iter().any(|rule| matches!(rule, Rule::Opaque));
         let (mut own, mut values, mut keys): (Vec<Rule>, Vec<Rule>, Vec<Rule>) = Default::default();
-        for rule in rules {
+        let (rules, last) = in_time(rules);
+        for rule in &rules {
             match (rule, ty) {
                 (Rule::EachVal(inner), Type::List(_) | Type::Map(_)) => values.extend(*inner),
                 (Rule::EachKey(inner), Type::Map(_)) => keys.extend(*inner),
@@ -232,7 +241,7 @@ impl Compiler<'_> {
             values.push(Rule::Opaque);
         }
         let mut problems = Vec::new();
-        let checks = compile(&own, on, &mut problems);
+        let (checks, last) = (compile(&own, on, &mut problems), compile(&last, on, &mut problems));
         let keys = compile(&keys, on.item(&Type::String), &mut problems);
         self.told(place, problems);
         let inner = match ty {
@@ -243,7 +252,7 @@ impl Compiler<'_> {
             Type::Map(map) => Inner::Map(keys, Box::new(self.node(place, on.item(&map.elem), &values))),
             _ => Inner::Nothing,
         };
-        Node { checks, before: Vec::new(), inner, after: Vec::new(), always: false }
+        Node { checks, before: Vec::new(), inner, last, after: Vec::new(), always: false }
     }
 
     fn choice(&mut self, owner: &Struct, field: &Field, place: &str) -> Option<Choice> {
@@ -323,6 +332,18 @@ fn member_value(member: &Member, field: &Field) -> String {
     }
     let mut chars = field.name.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
+
+/// The rules that hold at once, and those that hold last.
+fn in_time(rules: &[Rule]) -> (Vec<Rule>, Vec<Rule>) {
+    let (mut now, mut last) = (Vec::new(), Vec::new());
+    for rule in rules {
+        match rule {
+            Rule::Last(rules) => last.extend_from_slice(rules),
+            rule => now.push(*rule),
+        }
+    }
+    (now, last)
 }
 
 /// The fields in the order in which they are judged.

@@ -51,7 +51,7 @@ impl Sibling {
     fn is_one_of(&self, owner: &Value, values: &str) -> bool {
         let mut values = values.split('|');
         match at(owner, self.name) {
-            Value::Null if self.pointer => false,
+            Value::Null if self.pointer => values.any(str::is_empty),
             Value::Null => values.any(|value| value == self.schema_default),
             Value::Bool(is) => values.any(|value| value == if *is { "true" } else { "false" }),
             value => match value.as_i64() {
@@ -129,12 +129,21 @@ pub enum Together {
 }
 
 impl Together {
-    pub fn judge(self, fields: &[Sibling], value: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    /// `shown` is the value as messages show it.
+    pub fn judge(
+        self,
+        fields: &[Sibling],
+        value: &Value,
+        shown: impl Fn() -> Value,
+        path: &FieldPath<'_>,
+        errors: &mut ErrorList,
+    ) {
         let mut set = fields.iter().filter(|field| field.is_set(value));
         let names = || fields.iter().map(|field| format!("`{}`", field.name)).collect::<Vec<_>>().join(", ");
         match (self, set.next(), set.next()) {
             (Together::AtLeastOne, None, _) => {
-                errors.push(ErrorKind::Required, path, Some("".into()), format!("must specify one of: {}", names()));
+                let detail = format!("must specify one of: {}", names());
+                errors.push(ErrorKind::Required, path, Some(shown()), detail);
                 errors.origin("atLeastOne");
             }
             (Together::AtMostOne, Some(first), Some(second)) => {
@@ -145,7 +154,7 @@ impl Together {
                 }
             }
             (Together::Not, _, Some(_)) => {
-                errors.invalid(path, "", format!("must specify at most one of: {}", names()));
+                errors.invalid(path, shown(), format!("must specify at most one of: {}", names()));
                 errors.origin("notTogether");
             }
             _ => {}
@@ -176,8 +185,9 @@ pub fn distinct(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mu
 /// In which words errors are told.
 pub struct Words {
     /// `None`: as the kind that it is.
-    pub kind: Option<ErrorKind>,
-    pub detail: &'static str,
+    kind: Option<ErrorKind>,
+    shows_value: bool,
+    detail: &'static str,
 }
 
 impl Words {
@@ -186,20 +196,27 @@ impl Words {
         let kind = match pairs {
             [("detail", _)] => None,
             [("required", _)] => Some(ErrorKind::Required),
-            [("invalid", _)] => Some(ErrorKind::Invalid),
+            [("invalid" | "unshown", _)] => Some(ErrorKind::Invalid),
             [("forbidden", _)] => Some(ErrorKind::Forbidden),
-            _ => return Err("one of detail, required, invalid and forbidden".to_owned()),
+            _ => return Err("one of detail, required, invalid, unshown and forbidden".to_owned()),
         };
-        Ok(Words { kind, detail: pairs.first().map(|(_, detail)| *detail).unwrap_or_default() })
+        let (name, detail) = pairs.first().copied().unwrap_or_default();
+        Ok(Words { kind, shows_value: name != "unshown", detail })
     }
 
     /// Puts the errors from an index on into these words: one for each field.
-    pub fn tell(&self, from: usize, value: &Value, errors: &mut ErrorList) {
+    pub fn tell(&self, from: usize, shown: impl Fn() -> Value, errors: &mut ErrorList) {
         let Some(told) = errors.0.get_mut(from..).filter(|told| !told.is_empty()) else { return };
         for error in told {
+            // Some kinds show something else than the value.
+            let value_is_other = self.kind.is_some() && matches!(error.kind, ErrorKind::TooMany | ErrorKind::TooFew);
             error.kind = self.kind.unwrap_or(error.kind);
             error.detail = self.detail.to_owned();
-            error.value.get_or_insert_with(|| value.clone());
+            match (self.shows_value, value_is_other) {
+                (false, _) => error.value = Some("".into()),
+                (true, true) => error.value = Some(shown()),
+                (true, false) => _ = error.value.get_or_insert_with(&shown),
+            }
         }
         let mut fields = HashSet::new();
         let mut index = 0;

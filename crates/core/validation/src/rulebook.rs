@@ -9,7 +9,7 @@ use crate::metadata;
 use crate::path::FieldPath;
 use crate::plan::{HandRules, Plan, key};
 use crate::request::{Cx, Operation, Request};
-use crate::run::Run;
+use crate::run::{Run, Show};
 use pintle_schema::{Struct, Value};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,6 +20,7 @@ pub struct Rulebook {
     hand: HandRules,
     kinds: HashMap<usize, &'static KindRules>,
     plans: RwLock<HashMap<usize, Arc<Plan>>>,
+    show: Show,
 }
 
 /// What judging an object found.
@@ -42,7 +43,12 @@ impl Rulebook {
             }
             kinds.extend(group.kinds.iter().map(|kind| (key((kind.of)()), kind)));
         }
-        Rulebook { hand, kinds, plans: RwLock::default() }
+        Rulebook { hand, kinds, plans: RwLock::default(), show: |_, value, _| value.clone() }
+    }
+
+    /// With a way of its own to show structs and lists in messages.
+    pub fn showing(self, show: Show) -> Self {
+        Rulebook { show, ..self }
     }
 
     /// The compiled rules of a kind.
@@ -60,6 +66,11 @@ impl Rulebook {
         crate::docs::tree(schema, &self.hand)
     }
 
+    /// How many handwritten rules are registered at a type and its fields.
+    pub fn handwritten(&self, schema: &Struct) -> usize {
+        self.hand.get(&key(schema)).map_or(0, Vec::len)
+    }
+
     /// Judges a canonical object of a kind, given under its storage version.
     pub fn judge(
         &self,
@@ -72,7 +83,7 @@ impl Rulebook {
         let mut cx = Cx::new(request, object, old);
         let steps = self.steps(schema, request);
         let outcome =
-            catch_unwind(AssertUnwindSafe(|| steps.iter().for_each(|step| run(step, &plan, &mut cx, object, old))));
+            catch_unwind(AssertUnwindSafe(|| steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old))));
         let panicked = outcome.is_err();
         if panicked {
             cx.errors.push(ErrorKind::Internal, "", None, "a validation rule failed to run");
@@ -92,24 +103,24 @@ impl Rulebook {
             }
         }
     }
-}
 
-fn run(step: &Step, plan: &Plan, cx: &mut Cx<'_>, object: &Value, old: Option<&Value>) {
-    let null = Value::Null;
-    let meta = object.get("metadata").unwrap_or(&null);
-    match step {
-        Step::Metadata | Step::PlainMetadata => {
-            metadata::validate_create(meta, cx.request.namespaced, cx.request.name_check, &mut cx.errors);
+    fn run(&self, step: &Step, plan: &Plan, cx: &mut Cx<'_>, object: &Value, old: Option<&Value>) {
+        let null = Value::Null;
+        let meta = object.get("metadata").unwrap_or(&null);
+        match step {
+            Step::Metadata | Step::PlainMetadata => {
+                metadata::validate_create(meta, cx.request.namespaced, cx.request.name_check, &mut cx.errors);
+            }
+            Step::MetadataUpdate | Step::PlainMetadataUpdate => {
+                let old = old.and_then(|old| old.get("metadata")).unwrap_or(&null);
+                metadata::validate_update(meta, old, &mut cx.errors);
+            }
+            Step::Rules => Run { plan, show: self.show, cx }.object(object, old),
+            Step::Field(name) => Run { plan, show: self.show, cx }.field_of_object(name, object, old),
+            Step::Rule(rule) => rule(&Untyped { value: object, old, path: &FieldPath::ROOT }, cx),
         }
-        Step::MetadataUpdate | Step::PlainMetadataUpdate => {
-            let old = old.and_then(|old| old.get("metadata")).unwrap_or(&null);
-            metadata::validate_update(meta, old, &mut cx.errors);
+        if matches!(step, Step::Metadata | Step::MetadataUpdate) {
+            metadata::validate_kube_finalizers(meta, &mut cx.errors);
         }
-        Step::Rules => Run { plan, cx }.object(object, old),
-        Step::Field(name) => Run { plan, cx }.field_of_object(name, object, old),
-        Step::Rule(rule) => rule(&Untyped { value: object, old, path: &FieldPath::ROOT }, cx),
-    }
-    if matches!(step, Step::Metadata | Step::MetadataUpdate) {
-        metadata::validate_kube_finalizers(meta, &mut cx.errors);
     }
 }

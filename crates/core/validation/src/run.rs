@@ -11,7 +11,7 @@ use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
 use crate::relation::{Owner, Words};
 use crate::request::Cx;
 use crate::same::same;
-use pintle_schema::{Map, Value};
+use pintle_schema::{Map, Type, Value};
 use std::collections::HashMap;
 
 static NULL: Value = Value::Null;
@@ -45,8 +45,12 @@ impl<'r> Spot<'r> {
     }
 }
 
+/// How a value of a type, which may be behind a pointer, is shown in messages that show all of it.
+pub type Show = fn(&Type, &Value, bool) -> Value;
+
 pub struct Run<'p, 'c, 'a> {
     pub plan: &'p Plan,
+    pub show: Show,
     pub cx: &'c mut Cx<'a>,
 }
 
@@ -69,12 +73,14 @@ impl Run<'_, '_, '_> {
             return;
         }
         self.hands(&plan.before, spot);
-        if let Some(checks) = plan.checks.as_ref().filter(|_| !spot.unchanged) {
-            self.checks(checks, Spot { owner: spot.as_owner(), ..spot });
+        // A struct's own rules name its own fields.
+        let as_owner = Spot { owner: spot.as_owner(), ..spot };
+        if spot.unchanged || !self.checks(&plan.checks, as_owner) {
+            self.fields(plan, spot);
         }
-        self.fields(plan, spot);
         if !spot.unchanged {
             plan.unions.iter().for_each(|union| self.union(union, spot));
+            self.checks(&plan.last, as_owner);
         }
         self.hands(&plan.after, spot);
     }
@@ -120,7 +126,7 @@ impl Run<'_, '_, '_> {
             false => self.checks(&node.checks, spot),
             true => node.checks.related && !owner_unchanged && self.related(&node.checks, spot),
         };
-        if spot.unchanged && !node.always {
+        if spot.unchanged && !node.always && (owner_unchanged || !node.last.related) {
             return;
         }
         self.hands(&node.before, spot);
@@ -129,6 +135,11 @@ impl Run<'_, '_, '_> {
             // What is behind a pointer that was not there has nothing to be compared with.
             let old = spot.old.filter(|old| !(node.checks.pointer && old.is_null()));
             self.inner(&node.inner, Spot { old, ..spot });
+        }
+        match spot.unchanged {
+            false => _ = self.checks(&node.last, spot),
+            true if node.last.related && !owner_unchanged => _ = self.related(&node.last, spot),
+            true => {}
         }
         self.hands(&node.after, spot);
     }
@@ -157,7 +168,29 @@ impl Run<'_, '_, '_> {
                     let again = spot.again || condition.changed(spot.owner);
                     condition.holds(spot.owner.value) && self.checks(inner, Spot { again, ..spot })
                 }
-                Check::Worded(words, inner) => self.worded(words, spot, |run| run.checks(inner, spot)),
+                Check::Fixed(detail, ty) => {
+                    if spot.old.is_some_and(|old| !same(spot.value, old)) {
+                        let detail = if detail.is_empty() { "field is immutable" } else { detail };
+                        self.cx.errors.invalid(spot.path, (self.show)(ty, spot.value, checks.pointer), detail);
+                        self.cx.errors.origin("immutable");
+                    }
+                    false
+                }
+                Check::Together(together, fields, ty) => {
+                    let shown = || (self.show)(ty, spot.value, checks.pointer);
+                    let absent = checks.pointer && spot.value.is_null();
+                    if !absent {
+                        together.judge(fields, spot.value, shown, spot.path, &mut self.cx.errors);
+                    }
+                    false
+                }
+                Check::Worded(words, ty, inner) => {
+                    let show = self.show;
+                    let shown = || show(ty, spot.value, checks.pointer);
+                    self.worded(words, shown, |run| run.checks(inner, spot))
+                }
+                Check::Namespaced(is, inner) => self.cx.request.namespaced == *is && self.checks(inner, spot),
+                Check::First(inner) => self.first(|run| run.checks(inner, spot)),
                 Check::Gate(gate, on, inner) => self.cx.enabled(gate) == *on && self.checks(inner, spot),
                 Check::Shadow(stage, inner) => self.shadow(*stage, |run| run.checks(inner, spot)),
                 // What is not there has no fields.
@@ -224,9 +257,15 @@ impl Run<'_, '_, '_> {
                     let Spot { value, old, owner, path, .. } = spot;
                     check::leaf(check, checks.pointer, value, old, owner, path, &mut self.cx.errors)
                 }
-                Check::Worded(words, inner) if inner.related => {
-                    self.worded(words, spot, |run| run.related(inner, spot))
+                Check::Worded(words, ty, inner) if inner.related => {
+                    let show = self.show;
+                    let shown = || show(ty, spot.value, checks.pointer);
+                    self.worded(words, shown, |run| run.related(inner, spot))
                 }
+                Check::Namespaced(is, inner) if inner.related => {
+                    self.cx.request.namespaced == *is && self.related(inner, spot)
+                }
+                Check::First(inner) if inner.related => self.first(|run| run.related(inner, spot)),
                 Check::Gate(gate, on, inner) if inner.related => {
                     self.cx.enabled(gate) == *on && self.related(inner, spot)
                 }
@@ -242,11 +281,18 @@ impl Run<'_, '_, '_> {
         false
     }
 
+    /// Runs rules that end the judging of the value when they find anything.
+    fn first(&mut self, run: impl FnOnce(&mut Self) -> bool) -> bool {
+        let from = self.cx.errors.0.len();
+        run(self);
+        self.cx.errors.0.len() > from
+    }
+
     /// Runs rules whose errors are told in words of their own. True when they end the judging of the value.
-    fn worded(&mut self, words: &Words, spot: Spot<'_>, run: impl FnOnce(&mut Self) -> bool) -> bool {
+    fn worded(&mut self, words: &Words, shown: impl Fn() -> Value, run: impl FnOnce(&mut Self) -> bool) -> bool {
         let from = self.cx.errors.0.len();
         let stopped = run(self);
-        words.tell(from, spot.value, &mut self.cx.errors);
+        words.tell(from, shown, &mut self.cx.errors);
         stopped
     }
 

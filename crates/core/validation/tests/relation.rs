@@ -70,6 +70,18 @@ struct Thing {
     /// Labels.
     #[k8s(proto = 6, optional, labels)]
     labels: BTreeMap<String, String>,
+    /// Settled.
+    #[k8s(proto = 8, optional, fixed = "stays", max_length = 3)]
+    settled: String,
+    /// Counted.
+    #[k8s(proto = 9, never_falls)]
+    count: Option<i32>,
+    /// Owner.
+    #[k8s(proto = 10, when_namespaced(worded(unshown = "nobody's")(forbidden)))]
+    owner: String,
+    /// Judged in turn.
+    #[k8s(proto = 11, optional, first(min_length = 2), max_length = 1, last(neq = "abc"))]
+    turn: Option<String>,
     /// Pair.
     #[k8s(proto = 7, optional, when_set(low)(subfield(right)(above(left = "right of left"))))]
     pair: Option<Pair>,
@@ -156,6 +168,33 @@ fn items() {
     let label = format!("labels: Invalid value: {:?}", "a b");
     let errors = created(value!({"labels": {"x": "a b"}}));
     assert!(errors.len() == 1 && errors[0].starts_with(&label), "{errors:?}");
+}
+
+#[test]
+fn turns() {
+    let short = created(value!({"turn": ""}));
+    assert_eq!(short, ["turn: Too short: \"\": must be at least 2 characters"]);
+    let long = created(value!({"turn": "abc"}));
+    assert_eq!(
+        long,
+        ["turn: Too long: may not be more than 1 character", "turn: Invalid value: \"abc\": must not be equal to \"abc\""]
+    );
+    assert_eq!(created(value!({"owner": "me"})), ["owner: Invalid value: \"\": nobody's"]);
+}
+
+#[test]
+fn what_stays() {
+    let old = value!({"settled": "a", "count": 2});
+    assert_eq!(
+        judge(&value!({"settled": "abcd", "count": 1}), Some(&old)),
+        [
+            "settled: Invalid value: \"abcd\": stays",
+            "settled: Too long: may not be more than 3 characters",
+            "count: Invalid value: 1: cannot be decremented",
+        ]
+    );
+    assert_eq!(judge(&value!({"settled": "a"}), Some(&old)), ["count: Invalid value: 0: cannot be decremented"]);
+    assert_eq!(judge(&value!({"settled": "a", "count": 2}), Some(&value!({}))), ["settled: Invalid value: \"a\": stays"]);
 }
 
 #[test]

@@ -168,6 +168,63 @@ pub static OWN_FLAGS: &[Flag] = &[
         },
     },
     Flag {
+        name: "storage-backend",
+        value: "KIND",
+        help: "What the reference calls the kind of etcd: etcd3.",
+        apply: |_, value| match value {
+            "" | "etcd3" => Ok(()),
+            _ => Err("must be etcd3; --storage names the stores of this program's own".to_owned()),
+        },
+    },
+    Flag {
+        name: "encryption-provider-config",
+        value: "FILE",
+        help: "How resources are encrypted where they are kept: an EncryptionConfiguration.",
+        apply: |draft, value| path(&mut draft.encryption_config, value),
+    },
+    Flag {
+        name: "encryption-provider-config-automatic-reload",
+        value: "",
+        help: "Whether that file is read again when it changes (false).",
+        apply: |draft, value| values::boolean(value).map(|on| draft.encryption_reload = on),
+    },
+    Flag {
+        name: "etcd-servers",
+        value: "URLS",
+        help: "URLs of etcd servers, separated by commas: objects are kept there, as kube-apiserver keeps them.",
+        apply: |draft, value| draft.etcd.add_servers(value),
+    },
+    Flag {
+        name: "etcd-prefix",
+        value: "PATH",
+        help: "What all keys in etcd begin with (/registry).",
+        apply: |draft, value| draft.etcd.set_prefix(value),
+    },
+    Flag {
+        name: "etcd-cafile",
+        value: "FILE",
+        help: "Certificates of the authorities of etcd's servers.",
+        apply: |draft, value| path(&mut draft.etcd.ca_file, value),
+    },
+    Flag {
+        name: "etcd-certfile",
+        value: "FILE",
+        help: "The certificate by which etcd knows this server.",
+        apply: |draft, value| path(&mut draft.etcd.cert_file, value),
+    },
+    Flag {
+        name: "etcd-keyfile",
+        value: "FILE",
+        help: "The key of that certificate.",
+        apply: |draft, value| path(&mut draft.etcd.key_file, value),
+    },
+    Flag {
+        name: "etcd-compaction-interval",
+        value: "DURATION",
+        help: "How often etcd is compacted, by one of all servers; 0 is never (5m).",
+        apply: |draft, value| values::duration(value).map(|interval| draft.etcd.compaction_interval = interval),
+    },
+    Flag {
         name: "write-kubeconfig",
         value: "FILE",
         help: "Where to write the administrator's kubeconfig (kubeconfig in the data directory).",
@@ -404,6 +461,26 @@ pub static OWN_FLAGS: &[Flag] = &[
         value: "DURATION",
         help: "How long requests are still taken, and /readyz fails, after the server is told to stop (0s).",
         apply: |draft, value| values::duration(value).map(|delay| draft.shutdown_delay = delay),
+    },
+    Flag {
+        name: "shutdown-send-retry-after",
+        value: "",
+        help: "Whether, after that delay, requests are turned away with 429 and Retry-After until those in work are done, \
+               instead of not being taken (false).",
+        apply: |draft, value| values::boolean(value).map(|on| draft.shutdown_send_retry_after = on),
+    },
+    Flag {
+        name: "shutdown-watch-termination-grace-period",
+        value: "DURATION",
+        help: "Over how long watches are ended when the server stops; 0 is at once (0s).",
+        apply: |draft, value| values::duration(value).map(|grace| draft.watch_termination_grace = grace),
+    },
+    Flag {
+        name: "livez-grace-period",
+        value: "DURATION",
+        help: "How long /livez takes a start that is not finished for a good one. The start is finished before the first \
+               request is answered, so that there is nothing to wait for (0s).",
+        apply: |_, value| values::duration(value).map(drop),
     },
     Flag {
         name: "tls-min-version",

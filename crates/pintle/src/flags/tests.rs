@@ -59,7 +59,7 @@ fn the_usual_command_line() {
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
-    let rows: [(&str, Check); 11] = [
+    let rows: [(&str, Check); 12] = [
         ("pintle --allow_privileged --v 3", |c| c.verbosity == 3),
         ("pintle -v=4", |c| c.verbosity == 4),
         ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),
@@ -77,11 +77,20 @@ fn forms_of_flags() {
         ("pintle --request-timeout=1m30s --min-request-timeout=5", |c| {
             c.request_timeout.as_secs() == 90 && c.min_watch_seconds == 5
         }),
+        ("pintle --shutdown-send-retry-after --shutdown-watch-termination-grace-period 20s --livez-grace-period=1m", |c| {
+            c.shutdown_send_retry_after && c.watch_termination_grace.as_secs() == 20
+        }),
         ("pintle --goaway-chance=0.02 --shutdown-delay-duration=5s --max-requests-inflight=0", |c| {
             c.goaway_chance == 0.02 && c.shutdown_delay.as_secs() == 5 && c.max_requests_inflight == 0
         }),
         ("pintle --tls-min-version VersionTLS13 --tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", |c| {
             c.tls_min_version == TlsVersion::Tls13 && c.tls_cipher_suites == ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]
+        }),
+        ("pintle --etcd-servers=http://a:1,https://b:2 --etcd-servers c:3 --etcd-prefix /x --etcd-compaction-interval=0", |c| {
+            c.storage == Storage::Etcd
+                && c.etcd.servers == ["http://a:1", "https://b:2", "c:3"]
+                && c.etcd.prefix == "/x"
+                && c.etcd.compaction_interval.is_zero()
         }),
         ("pintle --version=false --http2-max-streams-per-connection=0", |c| c.max_streams_per_connection.is_none()),
     ];
@@ -96,7 +105,13 @@ fn refusals_name_the_flag() {
     let rows = [
         ("pintle --no-such-flag=1", "unknown flag: --no-such-flag"),
         ("pintle serve -x", "unknown flag: -x"),
-        ("pintle --etcd-servers=http://127.0.0.1:2379", "flag --etcd-servers is not supported"),
+        ("pintle --etcd-servers-overrides=/events#http://127.0.0.1:1", "flag --etcd-servers-overrides is not supported"),
+        ("pintle --etcd-servers=http://a:1 --storage=memory", "--storage and --etcd-servers exclude each other"),
+        ("pintle --etcd-certfile=a", "--etcd-certfile and --etcd-keyfile must be given together"),
+        (
+            "pintle --etcd-servers=ftp://a",
+            "invalid argument \"ftp://a\" for \"--etcd-servers\" flag: must be URLs, such as https://10.0.0.1:2379",
+        ),
         ("kube-apiserver --audit-policy-file p", "flag --audit-policy-file is not supported"),
         ("pintle --data-dir", "flag needs an argument: --data-dir"),
         ("pintle fly", "unknown command \"fly\"; \"serve\" is what there is"),

@@ -3,18 +3,20 @@
 //! Must never look into the bytes.
 
 use std::fmt;
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use futures_core::Stream;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyDataStream, BodyExt};
 use pin_project_lite::pin_project;
+use tokio::time::sleep;
 
 use crate::connection::Counted;
 use crate::limits::MAX_DISCARDED_BODY_BYTES;
+use crate::seldom::Seldom;
 use crate::shutdown::Shutdown;
 
 /// Why a request body could not be read.
@@ -137,8 +139,6 @@ pub fn pieces(body: hyper::body::Incoming) -> impl Stream<Item = std::io::Result
 #[derive(Clone, Copy, Debug)]
 pub struct LongRunning;
 
-type ShutdownWait = Pin<Box<dyn Future<Output = ()> + Send>>;
-
 pin_project! {
     /// An answer's body as the connection sends it: keeps the connection from being idle until it has ended, and ends
     /// a long-running one at shutdown. Costs nothing per frame for a body that is not long-running.
@@ -152,19 +152,24 @@ pin_project! {
 }
 
 struct Ending {
-    switch: Shutdown,
-    wait: ShutdownWait,
+    /// When it moves the body ends at once, even while there is more to send.
+    switch: Option<Shutdown>,
+    wait: Seldom<()>,
 }
 
 impl<B> Tracked<B> {
-    /// Wraps the body of a counted request; the request ends when the body is dropped.
-    pub(crate) fn new(inner: B, counted: Counted, ends_with: Option<Shutdown>) -> Tracked<B> {
-        let shutdown = ends_with.map(|switch| Ending {
+    /// Wraps the body of a counted request; the request ends when the body is dropped. It ends so long after a shutdown has
+    /// begun, if it has no end of its own.
+    pub(crate) fn new(inner: B, counted: Counted, ends_with: Option<(Shutdown, Duration)>) -> Tracked<B> {
+        let shutdown = ends_with.map(|(switch, delay)| Ending {
             wait: {
                 let switch = switch.clone();
-                Box::pin(async move { switch.triggered().await })
+                Seldom::new(async move {
+                    switch.triggered().await;
+                    sleep(delay).await;
+                })
             },
-            switch,
+            switch: delay.is_zero().then_some(switch),
         });
         Tracked { inner, shutdown, ended: false, counted }
     }
@@ -179,14 +184,14 @@ impl<B: Body> Body for Tracked<B> {
         let Some(ending) = this.shutdown else {
             return this.inner.poll_frame(cx);
         };
-        if *this.ended || ending.switch.is_triggered() {
+        if *this.ended || ending.switch.as_ref().is_some_and(Shutdown::is_triggered) {
             *this.ended = true;
             return Poll::Ready(None);
         }
         if let Poll::Ready(frame) = this.inner.poll_frame(cx) {
             return Poll::Ready(frame);
         }
-        ready!(ending.wait.as_mut().poll(cx));
+        ready!(ending.wait.poll(cx));
         *this.ended = true;
         Poll::Ready(None)
     }
@@ -218,6 +223,16 @@ mod tests {
         }
         fn size_hint(&self) -> SizeHint {
             self.1
+        }
+    }
+
+    struct Endless;
+
+    impl Body for Endless {
+        type Data = Bytes;
+        type Error = Infallible;
+        fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            Poll::Pending
         }
     }
 
@@ -257,5 +272,18 @@ mod tests {
         let body = Pieces(VecDeque::from([data.clone()]), SizeHint::with_exact(64));
         let read = read_body(body, 64).await.expect("within the limit");
         assert_eq!(read.as_ptr(), data.as_ptr());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_without_end_ends_so_long_after_the_shutdown_began() {
+        let shutdown = Shutdown::new();
+        shutdown.trigger();
+        for delay in [Duration::ZERO, Duration::from_secs(7)] {
+            let activity = std::sync::Arc::default();
+            let body = Tracked::new(Endless, Counted::new(&activity), Some((shutdown.clone(), delay)));
+            let began = tokio::time::Instant::now();
+            assert!(body.collect().await.expect("a clean end").to_bytes().is_empty());
+            assert_eq!(began.elapsed(), delay);
+        }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -57,6 +57,9 @@ pub struct Connection<S = ()> {
 pub(crate) struct Activity {
     start: Instant,
     requests: AtomicUsize,
+    so_far: AtomicU64,
+    /// It speaks HTTP no more, or will not in a moment.
+    upgraded: AtomicBool,
     last_end_ms: AtomicU64,
     /// Set by the answer 101, after which no request follows.
     handed_over: Mutex<Option<(Takeover, OnUpgrade)>>,
@@ -64,20 +67,34 @@ pub(crate) struct Activity {
     pub(crate) leave: Notify,
 }
 
-impl Activity {
-    pub(crate) fn new() -> Activity {
+impl Default for Activity {
+    fn default() -> Activity {
         Activity {
             start: Instant::now(),
             requests: AtomicUsize::new(0),
+            so_far: AtomicU64::new(0),
+            upgraded: AtomicBool::new(false),
             last_end_ms: AtomicU64::new(0),
             handed_over: Mutex::default(),
             leave: Notify::new(),
         }
     }
+}
 
+impl Activity {
     /// What is to happen on the connection now that it speaks HTTP no more.
     pub(crate) fn handed_over(&self) -> Option<(Takeover, OnUpgrade)> {
         self.handed_over.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Whether a request is in work, or another protocol.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.requests.load(Ordering::Acquire) > 0 || self.upgraded.load(Ordering::Acquire)
+    }
+
+    /// How many requests there have been.
+    pub(crate) fn requests_so_far(&self) -> u64 {
+        self.so_far.load(Ordering::Relaxed)
     }
 
     fn end_request(&self) {
@@ -100,6 +117,7 @@ pub(crate) struct Counted(Arc<Activity>);
 impl Counted {
     pub(crate) fn new(activity: &Arc<Activity>) -> Counted {
         activity.requests.fetch_add(1, Ordering::Relaxed);
+        activity.so_far.fetch_add(1, Ordering::Relaxed);
         Counted(Arc::clone(activity))
     }
 
@@ -112,6 +130,7 @@ impl Counted {
     pub(crate) fn hand_over(&self, takeover: Takeover, upgrade: OnUpgrade) {
         let mut slot = self.0.handed_over.lock().unwrap_or_else(PoisonError::into_inner);
         *slot = Some((takeover, upgrade));
+        self.0.upgraded.store(true, Ordering::Release);
     }
 }
 

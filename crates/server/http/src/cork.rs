@@ -46,9 +46,11 @@ impl<I: AsyncWrite + Unpin> Pipe<I> {
             }
         }
         self.sent = 0;
+        let used = self.waiting.len();
         self.waiting.clear();
-        if self.waiting.capacity() > CORKED_BYTES_KEPT {
-            self.waiting = Vec::new();
+        // What was needed just now is kept, as it may be again. More than that goes by and by.
+        if used < self.waiting.capacity() / 4 {
+            self.waiting.shrink_to((self.waiting.capacity() / 2).max(CORKED_BYTES_KEPT));
         }
         Pin::new(&mut self.io).poll_flush(cx)
     }

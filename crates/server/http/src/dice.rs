@@ -4,6 +4,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 pub(crate) struct Dice(AtomicU64);
 
@@ -18,6 +19,11 @@ impl Dice {
     /// Whether this throw is among the given share of all throws.
     pub(crate) fn falls_within(&self, share: f64) -> bool {
         share > 0.0 && self.throw() < share
+    }
+
+    /// A part of a time, any as likely as any other; nothing of nothing.
+    pub(crate) fn part_of(&self, whole: Duration) -> Duration {
+        if whole.is_zero() { whole } else { whole.mul_f64(self.throw()) }
     }
 
     /// A number from 0 up to 1: a counter with a large odd step, its bits mixed (SplitMix64).
@@ -40,5 +46,8 @@ mod tests {
         let fallen = (0..100_000).filter(|_| dice.falls_within(0.02)).count();
         assert!((1_800..2_200).contains(&fallen), "{fallen}");
         assert!((0..1000).all(|_| !dice.falls_within(0.0)));
+        let second = Duration::from_secs(1);
+        let long = (0..1000).map(|_| dice.part_of(second)).filter(|part| *part > second / 2).count();
+        assert!((400..600).contains(&long) && dice.part_of(Duration::ZERO).is_zero(), "{long}");
     }
 }

@@ -47,7 +47,7 @@ pub const PING_TIMEOUT: Duration = Duration::from_secs(15);
 /// records, beyond which a larger write saves nothing. One frame may come on top.
 pub const CORKED_BYTES: usize = 64 * 1024;
 
-/// Bytes of that buffer that a connection keeps while it has nothing to write.
+/// Bytes of that buffer that a connection keeps however little it writes.
 pub const CORKED_BYTES_KEPT: usize = 4 * 1024;
 
 /// Time for a client to complete the TLS handshake: seconds even on bad links, so ten are generous.
@@ -56,11 +56,19 @@ pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time without any request after which a connection is closed, as in kube-apiserver.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
+/// Time for the head of an HTTP/1 request, from its first byte on, as in kube-apiserver: longer than any link needs, and a
+/// slow client cannot hold a connection for ever.
+pub const HEAD_TIMEOUT: Duration = Duration::from_secs(32);
+
 /// Time between TCP keep-alive probes, as in kube-apiserver: finds peers that vanished without a word.
 pub const TCP_KEEP_ALIVE: Duration = Duration::from_secs(180);
 
 /// Pause after a failed accept (mostly: no file descriptor left), so that the loop does not spin.
 pub const ACCEPT_RETRY: Duration = Duration::from_millis(50);
+
+/// The share of the time given to long-running requests at shutdown over which their ends are spread; the rest is for
+/// their last bytes.
+pub const SPREAD_OF_GRACE: f64 = 0.8;
 
 /// Time that requests in work have to finish once the server is told to stop.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(60);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use http::header::UPGRADE;
+use http::header::{CONNECTION, UPGRADE};
 use http::{Request, Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
@@ -25,6 +25,7 @@ use crate::body::{LongRunning, Tracked};
 use crate::connection::{Activity, Connection, Counted, Incoming, Service};
 use crate::cork::{Cork, corked};
 use crate::dice::Dice;
+use crate::head::HeadTimeout;
 use crate::limits;
 use crate::shutdown::{Phase, Shutdown};
 use crate::tls::TlsConfig;
@@ -37,10 +38,14 @@ pub struct ServerConfig {
     pub max_concurrent_streams: u32,
     /// Time for the TLS handshake.
     pub handshake_timeout: Duration,
+    /// Time for the head of an HTTP/1 request.
+    pub head_timeout: Duration,
     /// Time without requests after which a connection is closed.
     pub idle_timeout: Duration,
     /// Time that requests in work have to finish after shutdown began.
     pub shutdown_grace: Duration,
+    /// Time over which long-running answers end after shutdown began; at once when it is zero.
+    pub long_running_grace: Duration,
     /// The share of HTTP/2 requests after which a client is asked to connect anew, so that clients spread over servers.
     pub goaway_chance: f64,
     /// Where handshakes that failed are counted.
@@ -52,8 +57,10 @@ impl Default for ServerConfig {
         ServerConfig {
             max_concurrent_streams: limits::MAX_CONCURRENT_STREAMS,
             handshake_timeout: limits::HANDSHAKE_TIMEOUT,
+            head_timeout: limits::HEAD_TIMEOUT,
             idle_timeout: limits::IDLE_TIMEOUT,
             shutdown_grace: limits::SHUTDOWN_GRACE,
+            long_running_grace: Duration::ZERO,
             goaway_chance: 0.0,
             handshake_errors: Arc::default(),
         }
@@ -93,7 +100,8 @@ pub async fn serve<S: Service>(
     }
     drop(listener);
     drop(alive);
-    if timeout(server.config.shutdown_grace, all_gone.recv()).await.is_err() {
+    let grace = server.config.shutdown_grace.max(server.config.long_running_grace);
+    if timeout(grace, all_gone.recv()).await.is_err() {
         server.shutdown.abort();
         all_gone.recv().await;
     }
@@ -147,7 +155,8 @@ impl<S: Service> Server<S> {
         tune(&stream);
         let Some(tls) = &self.tls else {
             let connection = self.describe(peer, false, Vec::new());
-            return self.requests(stream, None::<Cork<TcpStream>>, self.builder.clone(), connection).await;
+            let activity = Arc::default();
+            return self.requests(stream, None::<Cork<TcpStream>>, self.builder.clone(), connection, activity).await;
         };
         let handshake = timeout(self.config.handshake_timeout, TlsAcceptor::from(tls.current()).accept(stream));
         let mut stop = pin!(self.shutdown.triggered());
@@ -167,12 +176,13 @@ impl<S: Service> Server<S> {
         let certs = session.peer_certificates().unwrap_or_default();
         let certs = certs.iter().map(|cert| cert.clone().into_owned()).collect();
         let connection = self.describe(peer, true, certs);
-        let builder = self.builder.clone();
+        let (builder, activity) = (self.builder.clone(), Arc::<Activity>::default());
         if is_http2 {
             let (stream, cork) = corked(stream);
-            self.requests(stream, Some(cork), builder.http2_only(), connection).await;
+            self.requests(stream, Some(cork), builder.http2_only(), connection, activity).await;
         } else {
-            self.requests(stream, None::<Cork<TcpStream>>, builder.http1_only(), connection).await;
+            let stream = HeadTimeout::new(stream, Arc::clone(&activity), self.config.head_timeout);
+            self.requests(stream, None::<Cork<TcpStream>>, builder.http1_only(), connection, activity).await;
         }
     }
 
@@ -192,11 +202,11 @@ impl<S: Service> Server<S> {
         mut cork: Option<Cork<C>>,
         builder: Builder<TokioExecutor>,
         connection: Arc<Connection<S::State>>,
+        activity: Arc<Activity>,
     ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         C: AsyncWrite + Unpin,
     {
-        let activity = Arc::new(Activity::new());
         let answer = hyper::service::service_fn(|request| {
             self.answer(request, Arc::clone(&connection), Counted::new(&activity))
         });
@@ -228,9 +238,15 @@ impl<S: Service> Server<S> {
         if let Some((takeover, upgraded)) = activity.handed_over() {
             tokio::select! {
                 () = takeover.run(upgraded) => {}
-                () = self.shutdown.triggered() => {}
+                () = self.end_of_long_running() => {}
             }
         }
+    }
+
+    /// Waits for the shutdown, and then for a part of the time that it gives.
+    async fn end_of_long_running(&self) {
+        self.shutdown.triggered().await;
+        sleep(self.dice.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE))).await;
     }
 
     /// One request. Owns all it needs, as HTTP/2 runs it in a task of its own.
@@ -242,7 +258,9 @@ impl<S: Service> Server<S> {
     ) -> impl Future<Output = Result<Response<Tracked<S::Body>>, Infallible>> + Send + use<S> {
         let service = self.service.clone();
         let shutdown = self.shutdown.clone();
-        if request.version() == Version::HTTP_2 && self.dice.falls_within(self.config.goaway_chance) {
+        let end_delay = self.dice.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE));
+        let is_http2 = request.version() == Version::HTTP_2;
+        if is_http2 && self.dice.falls_within(self.config.goaway_chance) {
             counted.leave_after();
         }
         async move {
@@ -254,8 +272,12 @@ impl<S: Service> Server<S> {
             if let (Some(upgrade), Some(takeover)) = (upgrade, parts.extensions.remove::<Takeover>()) {
                 counted.hand_over(takeover, upgrade);
             }
+            if is_http2 && parts.headers.get(CONNECTION).is_some_and(|value| value == "close") {
+                // It cannot be said in a header of HTTP/2.
+                counted.leave_after();
+            }
             let long_running = parts.extensions.get::<LongRunning>().is_some();
-            let ends_with = long_running.then_some(shutdown);
+            let ends_with = long_running.then_some((shutdown, end_delay));
             let body = Tracked::new(body, counted, ends_with);
             Ok(Response::from_parts(parts, body))
         }

@@ -267,6 +267,19 @@ async fn idle_connections_are_closed_and_busy_ones_are_not() {
 }
 
 #[tokio::test]
+async fn a_head_that_does_not_end_costs_only_its_own_connection() {
+    let pki = Pki::new();
+    let config = ServerConfig { head_timeout: Duration::from_secs(1), ..ServerConfig::default() };
+    let server = Running::start(Some(TlsConfig::new(&pki.material()).expect("TLS")), config).await;
+    let client_config = pki.client(false, None);
+    let mut idle = Client::tls(server.port, false, &client_config).await;
+    assert_eq!(idle.get("/info").await.0, 200);
+    let silent = Client::tls(server.port, false, &client_config).await;
+    timeout(SOON, silent.closed()).await.expect("nothing came: closed");
+    assert_eq!(idle.get("/info").await.0, 200, "a client may be silent between requests");
+}
+
+#[tokio::test]
 async fn garbage_costs_only_its_own_connection() {
     let server = Running::plain().await;
     let mut client = Client::plain(server.port, true).await;

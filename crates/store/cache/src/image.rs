@@ -66,6 +66,25 @@ pub fn encode(object: &Value, fields: &[&str]) -> Bytes {
     Bytes::from(record)
 }
 
+/// The object of a record as JSON, with an empty resourceVersion.
+///
+/// # Errors
+/// It is no record.
+pub fn object(record: &Bytes) -> Result<Bytes, CorruptImage> {
+    let mut reader = Reader { bytes: record, at: 0 };
+    if reader.take(1)? != [FORMAT] {
+        return Err(CorruptImage);
+    }
+    reader.take(5 * size_of::<u32>())?;
+    reader.text()?;
+    for texts in [2, 1, 1] {
+        let count = reader.count()?;
+        (0..count * texts).try_for_each(|_| reader.text().map(drop))?;
+    }
+    reader.take(1)?;
+    Ok(record.slice(reader.at..))
+}
+
 struct Spans {
     hole: usize,
     metadata: (usize, usize),

@@ -7,12 +7,13 @@
 
 use crate::resource::{Event, Object};
 use arc_swap::ArcSwap;
+use futures_util::task::AtomicWaker;
 use imbl::OrdMap;
 use pintle_storage::{Key, Revision};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
-use tokio::sync::Notify;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::task::{Context, Poll};
 
 /// The events of a resource that a watcher can need. What it selects beyond that is its own matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -71,7 +72,8 @@ pub(crate) struct Waiter {
     first: AtomicU64,
     /// The last revision that concerned it.
     last: AtomicU64,
-    woken: Notify,
+    woken: AtomicBool,
+    task: AtomicWaker,
 }
 
 impl Waiter {
@@ -97,8 +99,16 @@ impl Waiter {
         }
     }
 
-    pub async fn woken(&self) {
-        self.woken.notified().await;
+    fn wake(&self) {
+        self.woken.store(true, Ordering::SeqCst);
+        self.task.wake();
+    }
+
+    /// Ready once for all wakes since it last was. Called by the watcher's task alone.
+    pub fn poll_woken(&self, context: &mut Context<'_>) -> Poll<()> {
+        // A wake before the task is known is found in the flag, one after it wakes the task.
+        self.task.register(context.waker());
+        if self.woken.swap(false, Ordering::SeqCst) { Poll::Ready(()) } else { Poll::Pending }
     }
 }
 
@@ -117,7 +127,7 @@ impl Waiters {
     /// A new waiter, whom any revision may concern until it has caught up, and its name for `leave`.
     pub fn join(&self, interest: &Interest) -> ((u64, u64), Arc<Waiter>) {
         let any = Revision::EMPTY.0;
-        let waiter = Arc::new(Waiter { first: any.into(), last: any.into(), woken: Notify::new() });
+        let waiter = Arc::new(Waiter { first: any.into(), last: any.into(), woken: AtomicBool::new(false), task: AtomicWaker::new() });
         let name = (interest.fingerprint(), self.next.fetch_add(1, Ordering::Relaxed));
         if let Interest::Field(index @ 0..FIELDS, _) = interest {
             self.fields.fetch_or(1 << index, Ordering::SeqCst);
@@ -143,7 +153,7 @@ impl Waiters {
             // Some came in between and may have loaded the old state.
             concerned = self.note(&now, events);
         }
-        concerned.into_iter().for_each(|waiter| waiter.woken.notify_one());
+        concerned.into_iter().for_each(Waiter::wake);
     }
 
     /// Tells everybody that the history before a revision is gone, around `publish`.
@@ -154,7 +164,7 @@ impl Waiters {
         fence(Ordering::SeqCst);
         let now = self.index.load();
         tell(&now);
-        now.iter().for_each(|(_, waiter)| waiter.woken.notify_one());
+        now.iter().for_each(|(_, waiter)| waiter.wake());
     }
 
     /// Notes the events with those they concern, and lists these; some more than once.

@@ -17,7 +17,7 @@ pub use image::Image;
 pub use interest::Interest;
 pub use resource::{Cursor, Event, Expired, Object, ResourceCache, State};
 
-use pintle_storage::{Observer, Record, Revision, Started};
+use pintle_storage::{Observer, Record, Revision, Started, Unreadable, UnreadableReason};
 use resource::Writer;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl Cache {
     pub fn feeder(self: &Arc<Self>) -> Feeder {
         let writers: HashMap<_, _> =
             self.by_prefix.iter().map(|(prefix, cache)| (prefix.clone(), Writer::new(cache.clone()))).collect();
-        Feeder { cache: self.clone(), writers, corrupt: Vec::new() }
+        Feeder { cache: self.clone(), writers, replayed: false }
     }
 
     /// Everything up to this revision has been published.
@@ -89,8 +89,8 @@ impl Cache {
 pub struct Feeder {
     cache: Arc<Cache>,
     writers: HashMap<Box<str>, Writer>,
-    /// Keys whose records could not be read; they are left out.
-    corrupt: Vec<Arc<str>>,
+    /// Whether there is a state that readers may see.
+    replayed: bool,
 }
 
 impl Feeder {
@@ -100,13 +100,21 @@ impl Feeder {
             None => None,
             Some(value) => match Image::from_record(value, record.revision) {
                 Ok(image) => Some(image),
-                Err(_) => {
-                    self.corrupt.push(record.key.clone());
+                Err(error) => {
+                    let reason = UnreadableReason::Undecodable(error.to_string().into());
+                    writer.unreadable(Unreadable { key: record.key.clone(), revision: record.revision, reason });
                     return;
                 }
             },
         };
         writer.apply(&record.key, record.revision, image, history);
+    }
+
+    /// Makes visible what came on its own.
+    fn publish_all(&mut self) {
+        if self.replayed {
+            self.writers.values_mut().for_each(Writer::publish);
+        }
     }
 }
 
@@ -120,6 +128,7 @@ impl Observer for Feeder {
             writer.set_base(started.compacted);
             writer.publish();
         });
+        self.replayed = true;
         self.cache.advance(started.current);
     }
 
@@ -134,6 +143,21 @@ impl Observer for Feeder {
         records.iter().for_each(|record| self.apply(record, false));
         self.writers.values_mut().for_each(|writer| writer.replace(revision));
         self.cache.advance(revision);
+    }
+
+    fn unreadable(&mut self, unreadable: Unreadable) {
+        if let Some(writer) = prefix_of(&unreadable.key, &mut self.writers) {
+            writer.unreadable(unreadable);
+        }
+        self.publish_all();
+    }
+
+    fn restored(&mut self, record: Record) {
+        let image = record.value.as_ref().and_then(|value| Image::from_record(value, record.revision).ok());
+        if let (Some(writer), Some(image)) = (prefix_of(&record.key, &mut self.writers), image) {
+            writer.restore(&record.key, record.revision, image);
+        }
+        self.publish_all();
     }
 }
 

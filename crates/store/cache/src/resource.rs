@@ -13,9 +13,11 @@ use crate::interest::{Interest, Waiter, Waiters};
 use crate::limits;
 use arc_swap::ArcSwap;
 use imbl::{OrdMap, Vector};
-use pintle_storage::{Key, Revision};
+use pintle_storage::{Key, Revision, Unreadable};
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
 
 /// An object as of one revision.
 #[derive(Debug)]
@@ -94,6 +96,8 @@ pub struct State {
     /// Events after this revision are retained.
     pub compacted: Revision,
     pub objects: OrdMap<Key, Arc<Object>>,
+    /// What is kept under keys of this resource and cannot be read.
+    pub unreadable: OrdMap<Key, Arc<Unreadable>>,
     /// Of `objects`, as soon as they are complete.
     index: Index,
     events: Vector<Arc<Event>>,
@@ -117,6 +121,7 @@ impl State {
             last: Revision(0),
             compacted: Revision(0),
             objects: OrdMap::new(),
+            unreadable: OrdMap::new(),
             index: Index::default(),
             events: Vector::new(),
             checkpoints: Vector::new(),
@@ -160,15 +165,18 @@ impl State {
         self.index.keys(field, value)
     }
 
-    /// The index of the first event after a revision.
+    /// The index of the first event after a revision. Mostly that is near the end, so it is looked for from there.
     fn after(&self, revision: Revision) -> usize {
-        let (mut low, mut high) = (0, self.events.len());
+        let is_after = |index: usize| self.events.get(index).is_some_and(|event| event.revision > revision);
+        let (mut low, mut high, mut step) = (self.events.len(), self.events.len(), 1);
+        while low > 0 && is_after(low - 1) {
+            high = low - 1;
+            low = high.saturating_sub(step);
+            step *= 2;
+        }
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.events.get(middle) {
-                Some(event) if event.revision <= revision => low = middle + 1,
-                _ => high = middle,
-            }
+            if is_after(middle) { high = middle } else { low = middle + 1 }
         }
         low
     }
@@ -178,17 +186,29 @@ impl State {
     }
 
     fn put(&mut self, object: Arc<Object>, history: bool) {
-        let previous = self.objects.insert(object.key.clone(), object.clone());
-        self.object_bytes += object.image.size();
-        self.object_bytes -= previous.as_ref().map_or(0, |previous| previous.image.size());
-        self.index.change(&object.key, previous.as_deref(), Some(&object));
+        let previous = self.insert(&object);
         self.push(history, Event { revision: object.revision, object, previous, removed: false });
     }
 
-    fn remove(&mut self, key: &Key, revision: Revision, history: bool) {
-        let Some(previous) = self.objects.remove(key) else { return };
+    fn insert(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
+        self.unreadable.remove(&object.key);
+        let previous = self.objects.insert(object.key.clone(), object.clone());
+        self.object_bytes += object.image.size();
+        self.object_bytes -= previous.as_ref().map_or(0, |previous| previous.image.size());
+        self.index.change(&object.key, previous.as_deref(), Some(object));
+        previous
+    }
+
+    fn take(&mut self, key: &Key) -> Option<Arc<Object>> {
+        self.unreadable.remove(key);
+        let previous = self.objects.remove(key)?;
         self.object_bytes -= previous.image.size();
         self.index.change(key, Some(&previous), None);
+        Some(previous)
+    }
+
+    fn remove(&mut self, key: &Key, revision: Revision, history: bool) {
+        let Some(previous) = self.take(key) else { return };
         let image = previous.image.at_revision(revision);
         let last = Arc::new(Object::new(key.clone(), previous.prefix.into(), revision, image));
         self.push(history, Event { revision, object: last, previous: Some(previous), removed: true });
@@ -340,6 +360,19 @@ impl Writer {
         self.dirty = true;
     }
 
+    /// Takes note of a value that cannot be read. Watchers are told nothing: what they were told last was true then.
+    pub fn unreadable(&mut self, unreadable: Unreadable) {
+        self.state.take(&unreadable.key);
+        self.state.unreadable.insert(unreadable.key.clone(), Arc::new(unreadable));
+        self.dirty = true;
+    }
+
+    /// Takes in what could not be read before. It is no change: it has been there since its revision.
+    pub fn restore(&mut self, key: &Key, revision: Revision, image: Image) {
+        self.state.insert(&Arc::new(Object::new(key.clone(), self.cache.prefix.len(), revision, image)));
+        self.dirty = true;
+    }
+
     /// Forgets everything, to take in a state that does not follow from this one.
     pub fn begin_anew(&mut self) {
         self.state = State::new(self.state.bounds);
@@ -384,36 +417,48 @@ impl Cursor {
     /// # Errors
     /// The history no longer reaches back to the first event that may concern the cursor.
     pub fn take(&mut self, limit: usize) -> Result<Vec<Arc<Event>>, Expired> {
+        let mut events = Vec::new();
+        self.visit(limit, |event| events.push(event.clone()))?;
+        Ok(events)
+    }
+
+    /// The same, without keeping the events: those that many watch are counted up and down by none of them.
+    ///
+    /// # Errors
+    /// As `take`.
+    pub fn visit(&mut self, limit: usize, mut visitor: impl FnMut(&Arc<Event>)) -> Result<(), Expired> {
         let state = self.cache.state.load();
-        let mut events: Vec<Arc<Event>> = Vec::new();
         self.behind = false;
         let seen = state.last.max(Revision::EMPTY);
         let Some(first) = self.waiter.first(seen) else {
             self.after = self.after.max(state.last);
-            return Ok(events);
+            return Ok(());
         };
         // Nothing between the cursor's place and the first concerns it.
         let from = self.after.max(Revision(first.0 - 1));
         if from < state.compacted {
             return Err(Expired { requested: from, oldest: state.compacted });
         }
+        let (mut visited, mut last) = (0, None);
         for event in state.new_events(from) {
-            if events.len() >= limit && events.last().is_some_and(|last| last.revision != event.revision) {
+            if visited >= limit && last.is_some_and(|last| last != event.revision) {
                 self.behind = true;
                 break;
             }
             if self.interest.concerns(event) {
-                events.push(event.clone());
+                visitor(event);
+                visited += 1;
+                last = Some(event.revision);
             }
         }
-        match events.last() {
-            Some(last) if self.behind => self.after = last.revision,
+        match last {
+            Some(last) if self.behind => self.after = last,
             _ => {
                 self.after = self.after.max(state.last);
                 self.waiter.caught_up(seen);
             }
         }
-        Ok(events)
+        Ok(())
     }
 
     /// Where the cursor stands: everything up to here that concerns it has been taken.
@@ -423,9 +468,12 @@ impl Cursor {
 
     /// Waits until there may be something to take.
     pub async fn changed(&mut self) {
-        if !self.behind {
-            self.waiter.woken().await;
-        }
+        poll_fn(|context| self.poll_changed(context)).await;
+    }
+
+    /// Ready when there may be something to take; otherwise the task is woken when there is.
+    pub fn poll_changed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.behind { Poll::Ready(()) } else { self.waiter.poll_woken(context) }
     }
 }
 

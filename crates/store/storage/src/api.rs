@@ -119,8 +119,8 @@ pub trait Observer: Send + 'static {
     /// `revision`, and history begins anew after it. Only stores that others write too ever call this.
     fn replace(&mut self, _records: Vec<Record>, _revision: Revision) {}
 
-    /// A value is kept that cannot be read. Called in the place of `replay`, or before the `publish` or `replace` that
-    /// would have had it; what was there under the key before is gone.
+    /// A value is kept that cannot be read; what was there under its key before is gone. Called in the place of
+    /// `replay`, before the `publish` that would have had it, or after the `replace`.
     fn unreadable(&mut self, _unreadable: Unreadable) {}
 
     /// What was unreadable can be read now. Called between two publications, out of the order of revisions.

@@ -4,6 +4,7 @@
 
 use crate::api::{CommitError, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction};
 use crate::queue::{CommitFuture, CompactFuture};
+use crate::transform::{Unreadable, UnreadableReason};
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::error::Error;
@@ -107,8 +108,8 @@ impl Drop for Forget {
 
 impl Store for FormedStore {
     fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
-        let observer =
-            Forming { observer, form: self.form.clone(), written: self.written.clone(), replayed: Vec::new() };
+        let reader = Reader { form: self.form.clone(), written: self.written.clone() };
+        let observer = Forming { observer, reader, replayed: Vec::new() };
         self.inner.start(Box::new(observer))
     }
 
@@ -127,6 +128,10 @@ impl Store for FormedStore {
 
     fn compact(&self, revision: Revision) -> CompactFuture {
         self.inner.compact(revision)
+    }
+
+    fn is_stale(&self, key: &str) -> bool {
+        self.inner.is_stale(key)
     }
 
     fn close(&self) {
@@ -156,50 +161,57 @@ impl fmt::Debug for FormedStore {
     }
 }
 
+/// Reads records in their stored form.
+struct Reader {
+    form: Arc<dyn StoredForm>,
+    written: Arc<Written>,
+}
+
+/// Fewer records than this are not worth a thread.
+const SHARE: usize = 256;
+
+impl Reader {
+    fn read(&self, mut record: Record) -> Result<Record, Unreadable> {
+        if let Some(stored) = &record.value {
+            record.value = Some(match self.written.find(&record.key, stored) {
+                Some(used) => used,
+                None => self.form.to_used(&record.key, stored).map_err(|error| Unreadable {
+                    key: record.key.clone(),
+                    revision: record.revision,
+                    reason: UnreadableReason::Undecodable(error.0.into()),
+                })?,
+            });
+        }
+        Ok(record)
+    }
+
+    fn read_share(&self, records: &[Record]) -> Vec<Result<Record, Unreadable>> {
+        records.iter().cloned().map(|record| self.read(record)).collect()
+    }
+
+    /// Reads many records on all processors, in their order.
+    fn read_all(&self, records: &[Record]) -> Vec<Result<Record, Unreadable>> {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let shares: Vec<_> = records.chunks(records.len().div_ceil(processors).max(SHARE)).collect();
+        let Some((first, others)) = shares.split_first() else { return Vec::new() };
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = others.iter().map(|share| scope.spawn(|| self.read_share(share))).collect();
+            let mut read = self.read_share(first);
+            for (share, thread) in others.iter().zip(threads) {
+                // A share whose thread died is read once more, so that the panic is this thread's.
+                read.extend(thread.join().unwrap_or_else(|_| self.read_share(share)));
+            }
+            read
+        })
+    }
+}
+
 /// The observer in front of the user's.
 struct Forming {
     observer: Box<dyn Observer>,
-    form: Arc<dyn StoredForm>,
-    written: Arc<Written>,
+    reader: Reader,
     /// Of the replay: read together, as one after the other would take long.
     replayed: Vec<(Record, bool)>,
-}
-
-/// Records that are read at a time by one thread.
-const SHARE: usize = 256;
-
-impl Forming {
-    fn used(&self, record: &Record) -> Record {
-        let used = |stored: &Bytes| {
-            let written = self.written.find(&record.key, stored);
-            // What cannot be read goes on as it is: whoever takes it sees that it is none of ours.
-            written.unwrap_or_else(|| read(self.form.as_ref(), &record.key, stored))
-        };
-        Record { revision: record.revision, key: record.key.clone(), value: record.value.as_ref().map(used) }
-    }
-
-    /// Reads many records on all processors.
-    fn read_all<'a>(&self, records: impl Iterator<Item = &'a mut Record>) {
-        let mut records: Vec<&mut Record> = records.collect();
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        let share = records.len().div_ceil(processors).max(SHARE);
-        std::thread::scope(|scope| {
-            for records in records.chunks_mut(share) {
-                let form = self.form.as_ref();
-                scope.spawn(move || {
-                    for record in records {
-                        if let Some(value) = &mut record.value {
-                            *value = read(form, &record.key, value);
-                        }
-                    }
-                });
-            }
-        });
-    }
-}
-
-fn read(form: &dyn StoredForm, key: &str, stored: &Bytes) -> Bytes {
-    form.to_used(key, stored).unwrap_or_else(|_| stored.clone())
 }
 
 impl Observer for Forming {
@@ -208,20 +220,43 @@ impl Observer for Forming {
     }
 
     fn replayed(&mut self, started: Started) {
-        let mut records = std::mem::take(&mut self.replayed);
-        self.read_all(records.iter_mut().map(|(record, _)| record));
-        records.into_iter().for_each(|(record, history)| self.observer.replay(record, history));
+        let (records, history): (Vec<_>, Vec<_>) = std::mem::take(&mut self.replayed).into_iter().unzip();
+        for (outcome, history) in self.reader.read_all(&records).into_iter().zip(history) {
+            match outcome {
+                Ok(record) => self.observer.replay(record, history),
+                Err(unreadable) => self.observer.unreadable(unreadable),
+            }
+        }
         self.observer.replayed(started);
     }
 
     fn publish(&mut self, records: &[Record], revision: Revision) {
-        let records: Vec<Record> = records.iter().map(|record| self.used(record)).collect();
-        self.observer.publish(&records, revision);
+        let mut readable = Vec::with_capacity(records.len());
+        for record in records {
+            match self.reader.read(record.clone()) {
+                Ok(record) => readable.push(record),
+                Err(unreadable) => self.observer.unreadable(unreadable),
+            }
+        }
+        self.observer.publish(&readable, revision);
     }
 
-    fn replace(&mut self, mut records: Vec<Record>, revision: Revision) {
-        self.read_all(records.iter_mut());
-        self.observer.replace(records, revision);
+    fn replace(&mut self, records: Vec<Record>, revision: Revision) {
+        let read = self.reader.read_all(&records);
+        let (readable, unreadable): (Vec<_>, Vec<_>) = read.into_iter().partition(Result::is_ok);
+        self.observer.replace(readable.into_iter().filter_map(Result::ok).collect(), revision);
+        unreadable.into_iter().filter_map(Result::err).for_each(|what| self.observer.unreadable(what));
+    }
+
+    fn unreadable(&mut self, unreadable: Unreadable) {
+        self.observer.unreadable(unreadable);
+    }
+
+    fn restored(&mut self, record: Record) {
+        match self.reader.read(record) {
+            Ok(record) => self.observer.restored(record),
+            Err(unreadable) => self.observer.unreadable(unreadable),
+        }
     }
 }
 
@@ -269,7 +304,9 @@ mod tests {
         let (seen, form) = (Seen::default(), Arc::new(Backwards::default()));
         let store = FormedStore::new(Arc::new(MemoryStore::new()), form.clone());
         store.start(Box::new(seen.clone())).unwrap();
-        let put = |value: &'static str| Transaction::one("/a".into(), Expect::Any, Some(Bytes::from_static(value.as_bytes())));
+        let put = |value: &'static str| {
+            Transaction::one("/a".into(), Expect::Any, Some(Bytes::from_static(value.as_bytes())))
+        };
         for value in ["one", "two"] {
             assert!(store.commit(put(value)).wait().is_ok());
         }

@@ -142,19 +142,11 @@ impl Shared {
         }
     }
 
-    /// Hands on the records that open, after a word about those that do not.
-    fn hand_on(&self, records: &[Record], hand_on: impl FnOnce(&mut dyn Observer, Vec<Record>)) {
-        let opened: Vec<_> = records.iter().map(|record| self.open(record)).collect();
-        let mut observer = lock(&self.observer);
-        let Some(observer) = observer.as_mut() else { return };
-        let mut readable = Vec::with_capacity(opened.len());
-        for outcome in opened {
-            match outcome {
-                Ok(record) => readable.push(record),
-                Err(unreadable) => observer.unreadable(unreadable),
-            }
-        }
-        hand_on(observer.as_mut(), readable);
+    /// The records that open, and what there is to say of those that do not.
+    fn open_all(&self, records: &[Record]) -> (Vec<Record>, Vec<Unreadable>) {
+        let mut unreadable = Vec::new();
+        let readable = records.iter().filter_map(|record| self.open(record).map_err(|what| unreadable.push(what)).ok());
+        (readable.collect(), unreadable)
     }
 
     /// Opens what did not open before. Opening may wait for a key service, so no lock is held meanwhile.
@@ -199,12 +191,20 @@ impl Observer for Opener {
     }
 
     fn publish(&mut self, records: &[Record], revision: Revision) {
-        self.0.hand_on(records, |observer, readable| observer.publish(&readable, revision));
+        let (readable, unreadable) = self.0.open_all(records);
+        if let Some(observer) = lock(&self.0.observer).as_mut() {
+            unreadable.into_iter().for_each(|what| observer.unreadable(what));
+            observer.publish(&readable, revision);
+        }
     }
 
     fn replace(&mut self, records: Vec<Record>, revision: Revision) {
         *lock(&self.0.kept) = Kept::default();
-        self.0.hand_on(&records, |observer, readable| observer.replace(readable, revision));
+        let (readable, unreadable) = self.0.open_all(&records);
+        if let Some(observer) = lock(&self.0.observer).as_mut() {
+            observer.replace(readable, revision);
+            unreadable.into_iter().for_each(|what| observer.unreadable(what));
+        }
     }
 }
 

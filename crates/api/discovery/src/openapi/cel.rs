@@ -22,7 +22,7 @@ impl InForce<'_> {
                 Rule::IfDisabled(gate, inner) if !(self.enabled)(gate) => all.extend(self.of(inner)),
                 Rule::Beta(_, inner) if (self.enabled)("DeclarativeValidationBeta") => all.extend(self.of(inner)),
                 Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Alpha(..) | Rule::Beta(..) => {}
-                Rule::Worded(_, inner) => all.extend(self.of(inner)),
+                Rule::Worded(_, inner) | Rule::First(inner) | Rule::Last(inner) => all.extend(self.of(inner)),
                 rule => all.push(rule),
             }
         }
@@ -200,8 +200,27 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// CEL's own words, which fields are not called by.
 const RESERVED: &[&str] = &[
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
-    "loop", "package", "namespace", "return", "var", "void", "while",
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 /// A field's name as CEL selects it.
@@ -235,7 +254,8 @@ mod tests {
         let in_force = InForce { enabled: &|gate| gate == "On" };
         let part = <Part as pintle_schema::ApiValue>::TYPE;
         let text = &Type::String;
-        static CHAIN: Rule = Rule::Subfield("names", &[Rule::EachVal(&[Rule::Format("dns1123-label"), Rule::MaxBytes(9)])]);
+        static CHAIN: Rule =
+            Rule::Subfield("names", &[Rule::EachVal(&[Rule::Format("dns1123-label"), Rule::MaxBytes(9)])]);
         static GATED: Rule = Rule::Subfield("namespace", &[Rule::IfEnabled("On", &[Rule::Required("")])]);
         static OFF: Rule = Rule::Subfield("name", &[Rule::IfDisabled("On", &[Rule::Forbidden("")])]);
         static LENIENT: Rule = Rule::Subfield("name", &[Rule::Optional, Rule::Pattern("a|b")]);
@@ -246,7 +266,9 @@ mod tests {
             (
                 &CHAIN,
                 &part,
-                Some("!has(self.names) || self.names.all(x, !format.dns1123Label().validate(x).hasValue() && size(bytes(x)) <= 9)"),
+                Some(
+                    "!has(self.names) || (self.names.all(x, !format.dns1123Label().validate(x).hasValue() && size(bytes(x)) <= 9))",
+                ),
             ),
             (&GATED, &part, Some("has(self.__namespace__) && self.__namespace__ != \"\"")),
             (&OFF, &part, None),

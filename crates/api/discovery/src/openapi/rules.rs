@@ -30,14 +30,18 @@ impl InForce<'_> {
 
     /// Says the rule for all items in the schema of the items, when that is written here.
     fn inside(&self, out: &mut Map, rule: &'static Rule, ty: &Type) -> bool {
-        let (Rule::EachVal(inner), (key, elem)) = (rule, match ty {
-            Type::List(list) => ("items", &list.elem),
-            Type::Map(map) => ("additionalProperties", &map.elem),
-            _ => return false,
-        }) else {
+        let (Rule::EachVal(inner), (key, elem)) = (
+            rule,
+            match ty {
+                Type::List(list) => ("items", &list.elem),
+                Type::Map(map) => ("additionalProperties", &map.elem),
+                _ => return false,
+            },
+        ) else {
             return false;
         };
-        let items = out.entries_mut().iter_mut().find(|(known, _)| known == key).and_then(|(_, items)| items.as_map_mut());
+        let items =
+            out.entries_mut().iter_mut().find(|(known, _)| known == key).and_then(|(_, items)| items.as_map_mut());
         let Some(items) = items.filter(|items| !items.contains_key("$ref") && !items.contains_key("allOf")) else {
             return false;
         };
@@ -46,7 +50,7 @@ impl InForce<'_> {
     }
 
     fn in_words(&self, rule: &'static Rule, ty: &Type, lenient: bool) -> Option<Value> {
-        if matches!(rule, Rule::Immutable) {
+        if matches!(rule, Rule::Immutable | Rule::Fixed(_)) {
             return Some(validation("self == oldSelf", "field is immutable"));
         }
         if let Rule::Update(changes) = rule {
@@ -76,7 +80,7 @@ impl InForce<'_> {
             for rule in self.of(field.rules) {
                 match rule {
                     Rule::Forbidden(detail) => said.push(validation(&format!("!has({name})"), detail)),
-                    Rule::Immutable if !field.is_required() => {
+                    Rule::Immutable | Rule::Fixed(_) if !field.is_required() => {
                         said.push(validation(&format!("has({name}) == has({old})"), "field is immutable"));
                     }
                     Rule::Update(changes) => {
@@ -95,7 +99,8 @@ impl InForce<'_> {
                         said.extend(self.conditional(others.collect::<Vec<_>>(), field, inner));
                     }
                     Rule::Unless(pairs, inner) => {
-                        let differ: Vec<_> = pairs.iter().map(|(other, values)| differs(schema, other, values)).collect();
+                        let differ: Vec<_> =
+                            pairs.iter().map(|(other, values)| differs(schema, other, values)).collect();
                         let is = format!("!({})", differ.join(" || "));
                         said.extend(self.conditional(vec![is], field, inner));
                     }
@@ -138,7 +143,8 @@ impl InForce<'_> {
 
     fn of_choice(&self, schema: &Struct, field: &Field, member: &Member, inner: &'static [Rule]) -> Option<Value> {
         let is_chooser = |rule: &&Rule| matches!(rule, Rule::Discriminator(union) if *union == member.union);
-        let chooser = schema.fields.iter().find(|other| self.of(other.rules).into_iter().any(|rule| is_chooser(&rule)))?;
+        let chooser =
+            schema.fields.iter().find(|other| self.of(other.rules).into_iter().any(|rule| is_chooser(&rule)))?;
         let value = member_value(member, field);
         self.conditional(vec![differs(schema, &chooser.name, &value)], field, inner)
     }
@@ -206,15 +212,19 @@ fn set(fields: &[&str]) -> String {
     format!("[{has}].filter(x, x).size()")
 }
 
-/// Whether a field has none of the values, `|` between them; an absent one is its zero value.
+/// Whether a field has none of the values, `|` between them; nothing stands for a field that is not set.
 fn differs(schema: &Struct, field: &str, values: &str) -> String {
     let name = format!("self.{}", escaped(field));
     let ty = schema.field(field).map(|field| &field.ty);
-    let literals = values.split('|').map(|value| match ty {
+    let literals = values.split('|').filter(|value| !value.is_empty()).map(|value| match ty {
         Some(Type::Bool | Type::Int32 | Type::Int64) => value.to_owned(),
         _ => quoted(value),
     });
-    format!("!has({name}) || !({name} in [{}])", literals.collect::<Vec<_>>().join(", "))
+    let listed = format!("{name} in [{}]", literals.collect::<Vec<_>>().join(", "));
+    match values.split('|').any(str::is_empty) {
+        true => format!("has({name}) && !({listed})"),
+        false => format!("!has({name}) || !({listed})"),
+    }
 }
 
 fn compared<'a>(

@@ -21,7 +21,7 @@ pub use request::{DryRun, Labels, LongRunning, Outcome, Requests, Series, system
 pub use storage::{MeasuredStore, Transactions};
 pub use watch::{WatchSeries, Watches};
 
-use crate::Api;
+use crate::{Api, limits};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -66,6 +66,13 @@ impl Metrics {
         // Dropped where it is refused, so that it does not count.
         let counted = InFlight(counter);
         (limit <= 0 || now <= limit).then_some(counted)
+    }
+
+    /// Waits until no request is in flight: looks now and then, as it is done once, at the end.
+    pub async fn none_in_flight(&self) {
+        while self.in_flight.iter().any(|counter| counter.load(Ordering::Relaxed) > 0) {
+            tokio::time::sleep(limits::IN_FLIGHT_POLL).await;
+        }
     }
 
     /// Adds figures that others keep.

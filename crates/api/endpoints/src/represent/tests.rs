@@ -1,5 +1,6 @@
 //! Lists in chunks against the objects they are of; what is hidden; indentation.
 
+use super::splice::CHUNK;
 use super::*;
 use futures_util::{FutureExt, StreamExt};
 use pintle_cache::{Cache, image};
@@ -63,7 +64,7 @@ fn a_list_in_chunks_is_the_list() {
             wanted: Wanted::JSON,
             include_object: IncludeObject::None,
         };
-        let Ok(Body::Chunks(chunks, Some(total))) = presenter.list(page) else { panic!("it has one chunk") };
+        let Ok(Body::Chunks(chunks, Size::Exactly(total))) = presenter.list(page) else { panic!("it has one chunk") };
         let chunks: Vec<Bytes> = chunks.collect().now_or_never().expect("it waits for nothing");
         let bytes = chunks.concat();
         assert_eq!(bytes.len() as u64, total);

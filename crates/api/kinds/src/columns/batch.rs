@@ -70,8 +70,8 @@ fn duration(job: View<'_, Job>, now: &Now) -> Value {
     let status = job.to(Job::STATUS);
     match status.to(JobStatus::START_TIME).seconds() {
         Some(start) => {
-            let end = status.to(JobStatus::COMPLETION_TIME).seconds().unwrap_or(now.unix_seconds);
-            passed(start, end).into()
+            let end = status.to(JobStatus::COMPLETION_TIME).seconds();
+            end.map_or(*now, Now::At).since(start).into()
         }
         None => "".into(),
     }

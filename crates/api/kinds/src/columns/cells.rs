@@ -3,7 +3,6 @@
 //! Each function reads through a typed view and makes a cell, or text for one; none knows a kind or can fail.
 
 use super::Now;
-use pintle_schema::duration::human_duration;
 use pintle_schema::label_selector::{self, Expression};
 use pintle_schema::{FieldName, Map, MicroTime, Str, Time, Value, View};
 use pintle_types::core::v1::{Container, PodSpec, PodTemplateSpec};
@@ -150,11 +149,7 @@ pub fn since(time: impl Moment, now: &Now) -> String {
 }
 
 pub fn since_or(time: impl Moment, now: &Now, stand_in: &str) -> String {
-    time.seconds().map_or_else(|| stand_in.to_owned(), |seconds| passed(seconds, now.unix_seconds))
-}
-
-pub fn passed(from_seconds: i64, to_seconds: i64) -> String {
-    human_duration(to_seconds.saturating_sub(from_seconds))
+    time.seconds().map_or_else(|| stand_in.to_owned(), |seconds| now.since(seconds))
 }
 
 /// The texts of a list of strings.

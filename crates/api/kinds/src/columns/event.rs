@@ -25,7 +25,7 @@ pub static PRINTERS: &[Entry] = printers! { "";
 
 fn first_seen(event: View<'_, Event>, now: &Now) -> String {
     match event.to(Event::FIRST_TIMESTAMP).seconds() {
-        Some(seconds) => passed(seconds, now.unix_seconds),
+        Some(seconds) => now.since(seconds),
         None => since(event.to(Event::EVENT_TIME), now),
     }
 }
@@ -35,7 +35,7 @@ fn last_seen(event: View<'_, Event>, now: &Now) -> String {
         return since(series.to(EventSeries::LAST_OBSERVED_TIME), now);
     }
     match event.to(Event::LAST_TIMESTAMP).seconds() {
-        Some(seconds) => passed(seconds, now.unix_seconds),
+        Some(seconds) => now.since(seconds),
         None => first_seen(event, now),
     }
 }

@@ -31,6 +31,7 @@ mod storagemigration;
 mod tests;
 mod volume;
 
+use pintle_schema::duration::human_duration;
 use pintle_schema::{ApiType, Struct, Value};
 use pintle_types::core::v1::{Container, PodSpec};
 use pintle_types::meta::v1::ObjectMeta;
@@ -57,10 +58,28 @@ pub struct Printer {
     pub conditions: Option<fn(&Value) -> Vec<Value>>,
 }
 
-/// The time that ages are reckoned from.
+/// When a table is shown: what ages are reckoned from.
 #[derive(Clone, Copy, Debug)]
-pub struct Now {
-    pub unix_seconds: i64,
+pub enum Now {
+    /// At a time, in seconds since 1970.
+    At(i64),
+    /// Later, and maybe more than once: an age is left open, as the seconds of its beginning between two
+    /// [`OPEN_AGE`]s.
+    Open,
+}
+
+/// A character that Unicode assigns to nothing and that no text is meant to hold. In cells of an object that holds it
+/// all the same, open ages cannot be told from its own text.
+pub const OPEN_AGE: char = '\u{FDD0}';
+
+impl Now {
+    /// How long ago a time was.
+    pub fn since(&self, seconds: i64) -> String {
+        match self {
+            Now::At(now) => human_duration(now.saturating_sub(seconds)),
+            Now::Open => format!("{OPEN_AGE}{seconds}{OPEN_AGE}"),
+        }
+    }
 }
 
 /// The printer of a kind; a kind without its own shows name and time of creation.

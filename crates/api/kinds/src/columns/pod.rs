@@ -46,7 +46,7 @@ fn restarts(pod: View<'_, Pod>, now: &Now) -> Value {
     let restarts = Walk::of(pod).restarts;
     match restarts.last_seconds {
         Some(seconds) if restarts.count != 0 => {
-            format!("{} ({} ago)", restarts.count, passed(seconds, now.unix_seconds)).into()
+            format!("{} ({} ago)", restarts.count, now.since(seconds)).into()
         }
         _ => restarts.count.to_string().into(),
     }

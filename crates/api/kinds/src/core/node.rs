@@ -3,7 +3,7 @@
 //! Component statuses are probed when asked for and never stored.
 
 use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
-use crate::strategy::{STATUS, STATUS_PATHS, Strategy, WITH_STATUS};
+use crate::strategy::{Context, Part, STATUS, STATUS_PATHS, Strategy, WITH_STATUS};
 use crate::views::clear;
 use pintle_schema::{Value, ViewMut};
 use pintle_types::core::v1;
@@ -20,7 +20,7 @@ pub(super) static NODES: Resource = Resource {
     storage: Some(Storage::of::<v1::Node>("v1", "Node", "/registry/minions/", "XwShjMxG9Fs=")),
     subresources: &[
         Subresource::connect::<v1::NodeProxyOptions>("proxy", "NodeProxyOptions", Verbs::PROXY),
-        Subresource::status::<v1::Node>("Node", &STATUS),
+        Subresource::status::<v1::Node>("Node", &NODE_STATUS),
     ],
     selectable: &[Selectable::path("spec.unschedulable", &["spec", "unschedulable"])],
     selector_refusal: NOT_SUPPORTED,
@@ -33,8 +33,20 @@ static NODE: Strategy = Strategy {
     create_clears: &[&["status", "config"], &["spec", "configSource"]],
     update_keeps: STATUS_PATHS,
     normalize: Some(mirror_pod_cidr),
+    prepare_update: Some(drop_config),
     ..WITH_STATUS
 };
+
+static NODE_STATUS: Part = Part { prepare: Some(drop_config), ..STATUS };
+
+/// What nodes no longer heed stays only where it was.
+fn drop_config(node: &mut Value, old: &Value, _: &mut Context) {
+    for path in [["status", "config"], ["spec", "configSource"]] {
+        if old.at(&path).is_none_or(Value::is_null) {
+            node.remove_at(&path);
+        }
+    }
+}
 
 /// Keeps `podCIDR` and the first of `podCIDRs` equal; where they differ the single one is right.
 fn mirror_pod_cidr(object: &mut Value) {

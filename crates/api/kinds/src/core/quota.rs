@@ -3,13 +3,15 @@
 //! Only what is stored; admission applies them.
 
 use crate::resource::{Resource, Storage, Subresource};
-use crate::strategy::{GENERAL, STATUS, Strategy, WITH_STATUS};
+use crate::strategy::{Context, GENERAL, STATUS, Strategy, WITH_STATUS};
+use pintle_schema::{Value, ViewMut};
 use pintle_types::core::v1;
+use pintle_types::meta::v1::ObjectMeta;
 
 pub(super) static LIMIT_RANGES: Resource = Resource {
     short_names: &["limits"],
     storage: Some(Storage::of::<v1::LimitRange>("v1", "LimitRange", "/registry/limitranges/", "EBKMFVe6cwo=")),
-    strategy: &Strategy { create_on_update: true, ..GENERAL },
+    strategy: &Strategy { create_on_update: true, prepare_create: Some(name_limits), ..GENERAL },
     ..Resource::namespaced::<v1::LimitRange>("", "v1", "limitranges", "limitrange", "LimitRange")
 };
 
@@ -20,3 +22,26 @@ pub(super) static RESOURCE_QUOTAS: Resource = Resource {
     strategy: &Strategy { delete_answers_object: true, ..WITH_STATUS },
     ..Resource::namespaced::<v1::ResourceQuota>("", "v1", "resourcequotas", "resourcequota", "ResourceQuota")
 };
+
+/// Limits without a name get a random one.
+fn name_limits(object: &mut Value, context: &mut Context) {
+    let metadata = ViewMut::<v1::LimitRange>::new(object).field(v1::LimitRange::METADATA);
+    let name = metadata.field(ObjectMeta::NAME);
+    if name.view().as_str().is_empty() {
+        name.set(context.outside.new_uid());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::created;
+    use pintle_schema::value;
+
+    #[test]
+    fn limits_have_a_name() {
+        let name = |given: Value| created(&LIMIT_RANGES, given).str_at(&["metadata", "name"]).to_owned();
+        assert_eq!(name(value!({})), "a-uid");
+        assert_eq!(name(value!({"metadata": {"name": "own"}})), "own");
+    }
+}

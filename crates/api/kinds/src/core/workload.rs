@@ -4,7 +4,7 @@
 
 use crate::core::pod_spec;
 use crate::resource::{NOT_SUPPORTED, Resource, SCALE, Selectable, Storage, Subresource};
-use crate::strategy::{GENERAL, GarbageCollection, SPEC_PATHS, STATUS, Strategy, WITH_STATUS};
+use crate::strategy::{GENERAL, GarbageCollection, NameRule, SPEC_PATHS, STATUS, Strategy, WITH_STATUS};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::core::v1;
 
@@ -47,6 +47,7 @@ static POD_TEMPLATE: Strategy = Strategy {
 };
 
 static REPLICATION_CONTROLLER: Strategy = Strategy {
+    name: NameRule::Whole(&NameRule::Subdomain),
     garbage_collection: GarbageCollection::Orphan,
     generation: Some(SPEC_PATHS),
     normalize: Some(normalize_replication_controller),

@@ -98,7 +98,7 @@ pub struct LabelSelectorAttributes {
     #[k8s(proto = 1, optional)]
     pub raw_selector: String,
     /// Parsed conditions, all of which have to hold.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, optional, list_type = atomic, opaque_type)]
     pub requirements: Vec<LabelSelectorRequirement>,
 }
 

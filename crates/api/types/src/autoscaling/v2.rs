@@ -239,7 +239,7 @@ pub struct MetricIdentifier {
     #[k8s(proto = 1, always, required = "must specify a metric name", format = "k8s-path-segment-name")]
     pub name: String,
     /// Narrows the metric to series with matching labels.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, opaque_type)]
     pub selector: Option<LabelSelector>,
 }
 

@@ -9,6 +9,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 
 /// Component instance offering to become leader for a lease.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(last(subfield(spec)(subfield(lease_name)(fixed))))]
 pub struct LeaseCandidate {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -34,10 +35,10 @@ pub struct LeaseCandidateSpec {
     #[k8s(proto = 3, optional)]
     pub renew_time: Option<MicroTime>,
     /// Version of the candidate's program, as semantic version.
-    #[k8s(proto = 4, published = required, always)]
+    #[k8s(proto = 4, published = required, always, format = "semantic-version")]
     pub binary_version: String,
     /// Version the candidate behaves as; not above its program version.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, format = "semantic-version")]
     pub emulation_version: String,
     /// Election method the candidate wants coordination to use.
     #[k8s(proto = 6, published = required)]

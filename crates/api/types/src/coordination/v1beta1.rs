@@ -28,7 +28,7 @@ pub struct LeaseSpec {
     #[k8s(proto = 1, optional)]
     pub holder_identity: Option<String>,
     /// How long others wait after the last renewal before taking over.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, worded(invalid = "must be greater than 0")(minimum = 1))]
     pub lease_duration_seconds: Option<i32>,
     /// When the current holder took the lease.
     #[k8s(proto = 3, optional)]
@@ -37,7 +37,7 @@ pub struct LeaseSpec {
     #[k8s(proto = 4, optional)]
     pub renew_time: Option<MicroTime>,
     /// How many times the holder has changed.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, minimum = 0)]
     pub lease_transitions: Option<i32>,
     /// Election method when the leader is chosen by coordinated election.
     #[k8s(proto = 6, optional, gate = "CoordinatedLeaderElection")]
@@ -63,6 +63,7 @@ pub struct LeaseList {
 
 /// Component instance offering to become leader for a lease.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(last(subfield(spec)(subfield(lease_name)(fixed))))]
 pub struct LeaseCandidate {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -89,10 +90,10 @@ pub struct LeaseCandidateSpec {
     #[k8s(proto = 3, optional)]
     pub renew_time: Option<MicroTime>,
     /// Version of the candidate's program, as semantic version.
-    #[k8s(proto = 4, required, always)]
+    #[k8s(proto = 4, required, always, format = "semantic-version")]
     pub binary_version: String,
     /// Version the candidate behaves as; not above its program version.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, format = "semantic-version")]
     pub emulation_version: String,
     /// Election method the candidate wants coordination to use.
     #[k8s(proto = 6, required)]

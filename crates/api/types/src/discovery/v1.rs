@@ -12,6 +12,7 @@ use crate::meta::v1::{ListMeta, ObjectMeta, TypeMeta};
 /// Portion of the network endpoints that implement a service.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(judged_first("addressType", "ports", "endpoints"))]
+#[k8s(last(subfield(address_type)(fixed)))]
 pub struct EndpointSlice {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -26,7 +27,7 @@ pub struct EndpointSlice {
     #[k8s(proto = 2, optional, always, list_type = atomic, max_items = 1000)]
     pub endpoints: Vec<Endpoint>,
     /// Ports offered by each endpoint listed here; at most 100.
-    #[k8s(proto = 3, optional, always, list_type = atomic, max_items = 20_000)]
+    #[k8s(proto = 3, optional, always, list_type = atomic, max_items = 20_000, distinct(name))]
     pub ports: Vec<EndpointPort>,
 }
 
@@ -60,7 +61,7 @@ pub struct Endpoint {
     #[k8s(proto = 4, optional)]
     pub target_ref: Option<ObjectReference>,
     /// Leftover topology labels from the beta version; read-only in practice.
-    #[k8s(proto = 5, optional, max_items = 16)]
+    #[k8s(proto = 5, optional, max_items = 16, labels)]
     pub deprecated_topology: BTreeMap<String, String>,
     /// Node on which the backend runs.
     #[k8s(proto = 6, optional, format = "dns1123-subdomain")]
@@ -91,10 +92,10 @@ pub struct EndpointConditions {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct EndpointHints {
     /// Zones whose clients should use this endpoint.
-    #[k8s(proto = 1, list_type = atomic, max_items = 8)]
+    #[k8s(proto = 1, list_type = atomic, max_items = 8, distinct(name))]
     pub for_zones: Vec<ForZone>,
     /// Nodes whose clients should use this endpoint.
-    #[k8s(proto = 2, list_type = atomic, max_items = 8)]
+    #[k8s(proto = 2, list_type = atomic, max_items = 8, distinct(name))]
     pub for_nodes: Vec<ForNode>,
 }
 
@@ -119,7 +120,7 @@ pub struct ForNode {
 #[k8s(struct_type = atomic)]
 pub struct EndpointPort {
     /// Port name, unique in the slice; empty or a DNS label.
-    #[k8s(proto = 1, default = "")]
+    #[k8s(proto = 1, default = "", unless(name = "")(format = "dns1123-label"))]
     pub name: Option<String>,
     /// Transport protocol: TCP, UDP or SCTP; TCP when unset.
     #[k8s(proto = 2, required, published = optional, default = "TCP", enum)]

@@ -46,7 +46,13 @@ pub struct NetworkPolicySpec {
     #[k8s(proto = 3, optional, list_type = atomic)]
     pub egress: Vec<NetworkPolicyEgressRule>,
     /// Directions this policy restricts; derived from the rules present when omitted.
-    #[k8s(proto = 4, optional, list_type = atomic)]
+    #[k8s(
+        proto = 4,
+        optional,
+        list_type = atomic,
+        worded(invalid = "may not specify more than two policyTypes")(max_items = 2),
+        each_val(enum("Ingress", "Egress"))
+    )]
     pub policy_types: Vec<PolicyType>,
 }
 
@@ -76,13 +82,17 @@ pub struct NetworkPolicyEgressRule {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct NetworkPolicyPort {
     /// Transport protocol to match: TCP, UDP or SCTP; TCP when unset.
-    #[k8s(proto = 1, optional, default = "TCP")]
+    #[k8s(proto = 1, optional, default = "TCP", enum("TCP", "UDP", "SCTP"))]
     pub protocol: Option<Protocol>,
     /// Port number or named pod port; any port when unset.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "port-or-name")]
     pub port: Option<IntOrString>,
     /// Last port of a range starting at a numeric port value.
-    #[k8s(proto = 3, optional)]
+    #[k8s(
+        proto = 3,
+        optional,
+        when_unset(port)(worded(invalid = "may not be specified when `port` is not specified")(forbidden))
+    )]
     pub end_port: Option<i32>,
 }
 
@@ -99,6 +109,15 @@ pub struct IPBlock {
 
 /// Communication partner given by pod and namespace labels or by addresses.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    last(
+        worded(detail = "must specify a peer")(at_least_one("podSelector", "namespaceSelector", "ipBlock")),
+        worded(forbidden = "may not specify both ipBlock and another peer")(
+            not_together("podSelector", "ipBlock"),
+            not_together("namespaceSelector", "ipBlock")
+        )
+    )
+)]
 pub struct NetworkPolicyPeer {
     /// Chooses partner pods by label, in this namespace unless namespaces are selected too.
     #[k8s(proto = 1, optional)]
@@ -178,7 +197,7 @@ pub struct IngressSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IngressTLS {
     /// Host names the certificate is used for; should appear in that certificate.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, optional, list_type = atomic, each_val(format = "dns1123-subdomain-or-wildcard"))]
     pub hosts: Vec<String>,
     /// Secret in this namespace containing the TLS key and certificate.
     #[k8s(proto = 2, optional, format = "dns1123-subdomain")]
@@ -208,7 +227,7 @@ pub struct IngressLoadBalancerIngress {
     #[k8s(proto = 1, optional)]
     pub ip: String,
     /// DNS name of the entry point, for balancers identified by name.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "dns-name-of-host")]
     pub hostname: String,
     /// State of every port exposed at this entry point.
     #[k8s(proto = 4, optional, list_type = atomic)]
@@ -233,7 +252,7 @@ pub struct IngressPortStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IngressRule {
     /// Exact or `*.` wildcard host to match; any host when unset.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "ingress-host")]
     pub host: String,
     /// Protocol-specific part of an ingress rule.
     #[k8s(inline, proto = 2, optional)]
@@ -272,12 +291,18 @@ string_type! {
 /// A path and the backend that serves matching requests.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(judged_first("pathType", "path", "backend"))]
+#[k8s(first(subfield(path_type)(required = "pathType must be specified")))]
 pub struct HTTPIngressPath {
     /// Request path to match; has to begin with a slash for most path types.
-    #[k8s(proto = 1, optional)]
+    #[k8s(
+        proto = 1,
+        published = optional,
+        when(path_type = "Exact|Prefix")(format = "absolute-path", format = "plain-url-path"),
+        when(path_type = "ImplementationSpecific")(optional, format = "absolute-path")
+    )]
     pub path: String,
     /// Way the path is compared: Exact, Prefix or ImplementationSpecific.
-    #[k8s(proto = 3, required = "pathType must be specified", always, enum)]
+    #[k8s(proto = 3, always, enum, published = required)]
     pub path_type: Option<PathType>,
     /// Destination for requests with a matching path.
     #[k8s(proto = 2, always)]
@@ -286,12 +311,24 @@ pub struct HTTPIngressPath {
 
 /// Destination of traffic, either a service or some other resource.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    first(
+        worded(unshown = "resource or service backend is required")(at_least_one("resource", "service")),
+        worded(unshown = "cannot set both resource and service backends")(not_together("resource", "service"))
+    )
+)]
 pub struct IngressBackend {
     /// Service that receives the traffic.
     #[k8s(proto = 4, optional)]
     pub service: Option<IngressServiceBackend>,
     /// Non-service object in this namespace receiving the traffic; excludes a service.
-    #[k8s(proto = 3, optional)]
+    #[k8s(
+        proto = 3,
+        optional,
+        subfield(api_group)(format = "dns1123-subdomain"),
+        subfield(kind)(required, format = "k8s-path-segment-name"),
+        subfield(name)(required, format = "k8s-path-segment-name")
+    )]
     pub resource: Option<TypedLocalObjectReference>,
 }
 
@@ -299,7 +336,7 @@ pub struct IngressBackend {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IngressServiceBackend {
     /// Service to send to, from the namespace of the ingress.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, format = "dns1123-label")]
     pub name: String,
     /// Port of that service to send to.
     #[k8s(proto = 2)]
@@ -311,10 +348,10 @@ pub struct IngressServiceBackend {
 #[k8s(struct_type = atomic)]
 pub struct ServiceBackendPort {
     /// Name of the service port.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, when_unset(number)(format = "port-name"))]
     pub name: String,
     /// Number of the service port.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, when_unset(name)(format = "port"))]
     pub number: i32,
 }
 
@@ -360,7 +397,12 @@ pub struct IngressClassParametersReference {
     #[k8s(proto = 4, required, published = optional, always, default = "Cluster", enum("Cluster", "Namespace"))]
     pub scope: Option<String>,
     /// Namespace of the settings object; only with scope Namespace, where it is needed.
-    #[k8s(proto = 5, optional)]
+    #[k8s(
+        proto = 5,
+        published = optional,
+        when(scope = "Namespace")(required = "`parameters.scope` is set to 'Namespace'", format = "dns1123-label"),
+        when(scope = "Cluster")(forbidden = "`parameters.scope` is set to 'Cluster'")
+    )]
     pub namespace: Option<String>,
 }
 

@@ -81,7 +81,13 @@ pub struct PodDisruptionBudget {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Wanted limits.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        optional,
+        worded(invalid = "minAvailable and maxUnavailable cannot be both set")(
+            not_together("minAvailable", "maxUnavailable")
+        )
+    )]
     pub spec: PodDisruptionBudgetSpec,
     /// Most recently computed counts.
     #[k8s(proto = 3, optional)]

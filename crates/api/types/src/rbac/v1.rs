@@ -8,15 +8,39 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
 /// A set of permitted actions on resources or URLs; rules only ever grant.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    last(
+        subfield(nonResourceURLs)(
+            when_namespaced(worded(invalid = "namespaced rules cannot apply to non-resource URLs")(forbidden))
+        ),
+        subfield(nonResourceURLs)(
+            worded(invalid = "rules cannot apply to both regular resources and non-resource URLs")(
+                when_set(api_groups)(forbidden),
+                when_set(resources)(forbidden),
+                when_set(resource_names)(forbidden)
+            )
+        )
+    )
+)]
 pub struct PolicyRule {
     /// Actions permitted, such as get, list or create; `*` stands for all.
     #[k8s(proto = 1, always, list_type = atomic, required = "verbs must contain at least one value")]
     pub verbs: Vec<String>,
     /// API groups of the resources; an empty string is the core group, `*` any.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(
+        proto = 2,
+        published = optional,
+        list_type = atomic,
+        when_unset(nonResourceURLs)(required = "resource rules must supply at least one api group")
+    )]
     pub api_groups: Vec<String>,
     /// Resources or subresources the rule applies to; `*` stands for all.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(
+        proto = 3,
+        published = optional,
+        list_type = atomic,
+        when_unset(nonResourceURLs)(required = "resource rules must supply at least one resource")
+    )]
     pub resources: Vec<String>,
     /// Limits the rule to objects with these names; empty means any name.
     #[k8s(proto = 4, optional, list_type = atomic)]
@@ -28,19 +52,24 @@ pub struct PolicyRule {
 
 /// User, group or service account that receives the permissions of a role.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(struct_type = atomic, judged_first("name"))]
+#[k8s(struct_type = atomic, judged_first("name", "apiGroup", "namespace", "kind"))]
 pub struct Subject {
     /// Type of subject: User, Group or ServiceAccount.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, published = required, always, enum("ServiceAccount", "User", "Group"))]
     pub kind: String,
     /// API group of the subject; empty for service accounts, rbac.authorization.k8s.io otherwise.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        published = optional,
+        when(kind = "ServiceAccount")(optional, enum("")),
+        when(kind = "User|Group")(enum("rbac.authorization.k8s.io"))
+    )]
     pub api_group: String,
     /// Name of the user, group or service account.
-    #[k8s(proto = 3, always, required)]
+    #[k8s(proto = 3, always, required, when(kind = "ServiceAccount")(format = "dns1123-subdomain"))]
     pub name: String,
     /// Namespace of a service account; not allowed for users and groups.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, published = optional, when(kind = "ServiceAccount")(when_cluster_wide(required)))]
     pub namespace: String,
 }
 
@@ -52,7 +81,13 @@ pub struct RoleRef {
     #[k8s(proto = 1, optional, always, default = "rbac.authorization.k8s.io", enum("rbac.authorization.k8s.io"))]
     pub api_group: String,
     /// Role or ClusterRole.
-    #[k8s(proto = 2, published = required, always)]
+    #[k8s(
+        proto = 2,
+        published = required,
+        always,
+        when_namespaced(enum("Role", "ClusterRole")),
+        when_cluster_wide(enum("ClusterRole"))
+    )]
     pub kind: String,
     /// Name of the role being granted.
     #[k8s(proto = 3, always, required, format = "k8s-path-segment-name")]
@@ -75,6 +110,7 @@ pub struct Role {
 
 /// Grants a role's permissions to subjects within one namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(last(subfield(role_ref)(fixed = "cannot change roleRef")))]
 pub struct RoleBinding {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -150,6 +186,7 @@ pub struct AggregationRule {
 
 /// Grants a cluster role to subjects across the entire cluster.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(last(subfield(role_ref)(fixed = "cannot change roleRef")))]
 pub struct ClusterRoleBinding {
     /// The kind and API version of the object.
     #[k8s(inline)]

@@ -1,20 +1,17 @@
 //! Rules of StatefulSet.
 
 use super::workload;
-use crate::shared::{at_most, items, text_in};
+use crate::shared::{items, text_in};
 use crate::shown::in_full;
 use pintle_schema::{Value, names};
-use pintle_types::apps::v1::{
-    PodManagementPolicyType, RollingUpdateStatefulSetStrategy, StatefulSet,
-    StatefulSetPersistentVolumeClaimRetentionPolicy, StatefulSetSpec, StatefulSetStatus, StatefulSetUpdateStrategy,
-};
+use pintle_types::apps::v1::{RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy};
 use pintle_types::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec, Volume};
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
 use pintle_validation::{At, Cx, ErrorKind, metadata as general, same_at};
 
 /// It selects by something that can be selected by.
 pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut Cx<'_>) {
-    workload::selector(selector, "statefulset", Some(""), cx);
+    workload::usable(selector, "", cx);
 }
 
 /// It selects the pods that it makes.
@@ -23,7 +20,7 @@ pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
     workload::labels_match(spec.field(StatefulSetSpec::SELECTOR), template, cx);
 }
 
-/// Its pods run until it removes them. What they are labeled with is judged once more, with the template's own path.
+/// What its pods are labeled with is judged once more, with the template's own path.
 pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
     claims_are_volumes(template, cx);
     let metadata = template.new.field(PodTemplateSpec::METADATA);
@@ -31,7 +28,6 @@ pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
     general::validate_labels(Some(metadata.field(ObjectMeta::LABELS).value()), &labels, &mut cx.errors);
     let annotations = template.path.to(ObjectMeta::ANNOTATIONS).to_string();
     general::validate_annotations(Some(metadata.field(ObjectMeta::ANNOTATIONS).value()), &annotations, &mut cx.errors);
-    workload::pods_run_on(template, "StatefulSet", cx);
 }
 
 /// Each claim that is made for a pod is a volume of its own, before those of the template and in place of any that has
@@ -74,24 +70,10 @@ fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
     }
 }
 
-/// How pods are started is one of two ways.
-pub fn pod_management(policy: At<'_, PodManagementPolicyType>, cx: &mut Cx<'_>) {
-    match policy.new.value().as_str().unwrap_or_default() {
-        "" => cx.errors.required(policy.path, ""),
-        "OrderedReady" | "Parallel" => {}
-        other => cx.errors.invalid(policy.path, other, "must be 'OrderedReady' or 'Parallel'"),
-    }
-}
-
-/// Settings of a rolling update stand where there is one.
+/// Pods are replaced in turn, or when somebody deletes them.
 pub fn strategy(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut Cx<'_>) {
-    let rolling = strategy.new.field(StatefulSetUpdateStrategy::ROLLING_UPDATE);
     match strategy.new.field(StatefulSetUpdateStrategy::TYPE).value().as_str().unwrap_or_default() {
         "" => cx.errors.required(strategy.path, ""),
-        "OnDelete" if rolling.is_set() => {
-            let path = strategy.path.to(StatefulSetUpdateStrategy::ROLLING_UPDATE);
-            cx.errors.invalid(path, in_full(rolling), "only allowed for updateStrategy 'RollingUpdate'");
-        }
         "OnDelete" | "RollingUpdate" => {}
         _ => {
             let value = in_full(strategy.new);
@@ -106,17 +88,6 @@ pub fn rolling_update(update: At<'_, RollingUpdateStatefulSetStrategy>, cx: &mut
     if cx.enabled("MaxUnavailableStatefulSet") && unavailable.is_set() && workload::is_none(unavailable) {
         let path = update.path.to(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
         cx.errors.invalid(path, unavailable.value().clone(), "cannot be 0");
-    }
-}
-
-/// Claims are kept or deleted.
-pub fn claim_retention(policy: At<'_, StatefulSetPersistentVolumeClaimRetentionPolicy>, cx: &mut Cx<'_>) {
-    type Policy = StatefulSetPersistentVolumeClaimRetentionPolicy;
-    for field in [Policy::WHEN_DELETED, Policy::WHEN_SCALED] {
-        let fate = policy.new.field(field).value().as_str().unwrap_or_default();
-        if !["Retain", "Delete"].contains(&fate) {
-            cx.errors.not_supported(policy.path.to(field), fate, &["Retain", "Delete"]);
-        }
     }
 }
 
@@ -141,25 +112,4 @@ pub fn what_is_fixed(spec: At<'_, StatefulSetSpec>, cx: &mut Cx<'_>) {
                       'minReadySeconds' are forbidden";
         cx.errors.forbidden(spec.path, detail);
     }
-}
-
-/// No part of the pods is more than all of them.
-pub fn counts(status: At<'_, StatefulSetStatus>, cx: &mut Cx<'_>) {
-    type Status = StatefulSetStatus;
-    let all = i64::from(status.new.field(Status::REPLICAS).get());
-    for field in
-        [Status::READY_REPLICAS, Status::CURRENT_REPLICAS, Status::UPDATED_REPLICAS, Status::AVAILABLE_REPLICAS]
-    {
-        let part = i64::from(status.new.field(field).get());
-        at_most(part, all, &status.path.to(field), "cannot be greater than status.replicas", cx);
-    }
-    let ready = i64::from(status.new.field(Status::READY_REPLICAS).get());
-    let available = i64::from(status.new.field(Status::AVAILABLE_REPLICAS).get());
-    let path = status.path.to(Status::AVAILABLE_REPLICAS);
-    at_most(available, ready, &path, "cannot be greater than status.readyReplicas", cx);
-}
-
-/// Its counter of name clashes only grows.
-pub fn clashes_add_up(status: At<'_, StatefulSetStatus>, cx: &mut Cx<'_>) {
-    status.field(StatefulSetStatus::COLLISION_COUNT, |count| workload::never_falls(count, cx));
 }

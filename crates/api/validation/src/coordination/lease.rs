@@ -8,13 +8,6 @@ use pintle_validation::{At, Cx, FieldPath};
 /// The gate of strategies.
 const STRATEGIES: &str = "CoordinatedLeaderElection";
 
-/// A lease is for some time.
-pub fn duration(seconds: At<'_, Option<i32>>, cx: &mut Cx<'_>) {
-    if let Some(number) = seconds.new.some().map(|seconds| seconds.get()).filter(|number| *number <= 0) {
-        cx.errors.invalid(seconds.path, number, "must be greater than 0");
-    }
-}
-
 /// How the holder is chosen, where it is.
 pub fn optional_strategy(strategy: At<'_, Option<CoordinatedLeaseStrategy>>, cx: &mut Cx<'_>) {
     if let Some(name) = strategy.new.value().as_str().filter(|_| cx.enabled(STRATEGIES)) {

@@ -1,26 +1,10 @@
 //! Rules of LeaseCandidate.
 
 use super::lease::known_strategy;
-use super::version::Version;
-use crate::shared::immutable;
+use pintle_schema::names::version::Version;
 use pintle_types::coordination::v1::CoordinatedLeaseStrategy;
 use pintle_types::coordination::v1beta1::{LeaseCandidate, LeaseCandidateSpec};
 use pintle_validation::{At, Cx};
-
-/// A candidate stays with its lease.
-pub fn keeps_lease(candidate: At<'_, LeaseCandidate>, cx: &mut Cx<'_>) {
-    candidate.field(LeaseCandidate::SPEC, |spec| {
-        spec.field(LeaseCandidateSpec::LEASE_NAME, |lease| immutable(lease, cx));
-    });
-}
-
-/// Versions are semantic ones.
-pub fn version(version: At<'_, String>, cx: &mut Cx<'_>) {
-    let text = version.new.as_str();
-    if !text.is_empty() && Version::parse(text).is_none() {
-        cx.errors.invalid(version.path, text, "must be a valid semantic version");
-    }
-}
 
 /// A program acts as one that is not newer. What is no version counts as the oldest.
 pub fn not_older(binary: At<'_, String>, cx: &mut Cx<'_>) {

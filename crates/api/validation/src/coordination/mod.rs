@@ -2,12 +2,11 @@
 
 pub mod lease;
 pub mod lease_candidate;
-mod version;
 
 use pintle_schema::ApiType;
 use pintle_types::coordination::v1::{Lease, LeaseSpec};
 use pintle_types::coordination::v1beta1::{LeaseCandidate, LeaseCandidateSpec};
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -20,17 +19,14 @@ static KINDS: &[KindRules] = &[
     },
     KindRules {
         create: &[Step::PlainMetadata, Step::Rules],
-        update: &[Step::PlainMetadataUpdate, Step::Rules, step!(LeaseCandidate, lease_candidate::keeps_lease)],
+        update: &[Step::PlainMetadataUpdate, Step::Rules],
         ..KindRules::of(LeaseCandidate::schema)
     },
 ];
 
 static RULES: &[Hand] = &[
-    at_field!(LeaseSpec::LEASE_DURATION_SECONDS, lease::duration),
     at_field!(LeaseSpec::STRATEGY, lease::optional_strategy),
     at_type!(LeaseSpec, lease::preferred_holder, AFTER),
-    at_field!(LeaseCandidateSpec::EMULATION_VERSION, lease_candidate::version),
-    at_field!(LeaseCandidateSpec::BINARY_VERSION, lease_candidate::version),
     at_field!(LeaseCandidateSpec::BINARY_VERSION, lease_candidate::not_older, ALWAYS),
     at_type!(LeaseCandidateSpec, lease_candidate::strategy, AFTER),
 ];

@@ -9,6 +9,7 @@ pub mod cluster_warnings;
 pub mod config_map;
 pub mod endpoints;
 pub mod event;
+pub mod key_pair;
 pub mod namespace;
 pub mod node;
 pub mod pod;
@@ -21,7 +22,7 @@ pub mod service;
 pub mod volume;
 
 use pintle_schema::ApiType;
-use pintle_types::core::v1::{ConfigMap, PodTemplateSpec, ReplicationControllerSpec, ReplicationControllerStatus};
+use pintle_types::core::v1::{ConfigMap, PodTemplateSpec, ReplicationControllerSpec};
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
@@ -38,8 +39,5 @@ static RULES: &[Hand] = &[
     at_type!(ConfigMap, config_map::size, AFTER),
     at_type!(PodTemplateSpec, pod_template::metadata),
     at_type!(PodTemplateSpec, pod_template::no_ephemeral_containers, AFTER),
-    at_field!(ReplicationControllerSpec::SELECTOR, crate::shared::non_empty_selector),
     at_field!(ReplicationControllerSpec::TEMPLATE, replication_controller::labels_match, ALWAYS),
-    at_field!(ReplicationControllerSpec::TEMPLATE, replication_controller::restarts, AFTER),
-    at_type!(ReplicationControllerStatus, replication_controller::counts, AFTER),
 ];

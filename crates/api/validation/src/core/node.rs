@@ -1,6 +1,7 @@
 //! Rules of Node: taints, resources, addresses of pods, and what an update may change.
 
 use super::resource_names::COUNTED;
+use super::volume::persistent::is_whole;
 use crate::shared::{Repeats, invalid_each, items, legacy_cidr};
 use crate::shown::in_full;
 use pintle_schema::names::{self, ip};
@@ -123,12 +124,12 @@ pub fn resource_amount(name: &str, amount: &Value, path: &FieldPath<'_>, cx: &mu
     if quantity.signum() < 0 {
         cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
     }
-    if is_whole(name) && quantity.milli_value() % 1000 != 0 {
+    if is_counted(name) && !is_whole(&quantity) {
         cx.errors.invalid(path, amount.clone(), "must be an integer");
     }
 }
 
-fn is_whole(resource: &str) -> bool {
+fn is_counted(resource: &str) -> bool {
     COUNTED.contains(&resource) || is_extended(resource)
 }
 

@@ -1,35 +1,13 @@
 //! Rules of EndpointSlice.
 
 use crate::core::endpoints::endpoint_ip;
-use crate::shared::{Repeats, immutable, invalid_each, items, legacy_ip, text_in};
+use crate::shared::{invalid_each, items, legacy_ip};
 use crate::warnings::{Written, address, each};
 use pintle_schema::names::{self, ip};
-use pintle_schema::{FieldName, Value};
-use pintle_types::discovery::v1::{Endpoint, EndpointPort, EndpointSlice, ForNode, ForZone};
+use pintle_schema::Value;
+use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath};
-
-/// A slice keeps the kind of its addresses.
-pub fn keeps_address_type(slice: At<'_, EndpointSlice>, cx: &mut Cx<'_>) {
-    slice.field(EndpointSlice::ADDRESS_TYPE, |kind| immutable(kind, cx));
-}
-
-/// Each port has a name of its own, which may be empty.
-pub fn port_names(ports: At<'_, Vec<EndpointPort>>, cx: &mut Cx<'_>) {
-    let list = items(ports.new);
-    let mut repeats = Repeats::new(list.len(), |at| text_in(list, at, EndpointPort::NAME));
-    for at in 0..list.len() {
-        let name = text_in(list, at, EndpointPort::NAME);
-        let path = ports.path.index(at);
-        let path = path.to(EndpointPort::NAME);
-        if !name.is_empty() {
-            invalid_each(name, names::dns1123_label(name), &path, cx);
-        }
-        if repeats.is_repeated(at) {
-            cx.errors.duplicate(path, name);
-        }
-    }
-}
 
 /// Addresses are of the slice's kind.
 pub fn addresses(addresses: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
@@ -59,24 +37,6 @@ fn domain(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
         Ok(()) => {}
         Err(names::Fault::Required) => cx.errors.required(path, ""),
         Err(names::Fault::Invalid { value, detail }) => cx.errors.invalid(path, value, detail),
-    }
-}
-
-/// A hint names a zone once.
-pub fn zones_once(zones: At<'_, Vec<ForZone>>, cx: &mut Cx<'_>) {
-    once(zones, ForZone::NAME, cx);
-}
-
-/// A hint names a node once.
-pub fn nodes_once(nodes: At<'_, Vec<ForNode>>, cx: &mut Cx<'_>) {
-    once(nodes, ForNode::NAME, cx);
-}
-
-fn once<T>(list: At<'_, Vec<T>>, name: FieldName<T, String>, cx: &mut Cx<'_>) {
-    let hints = items(list.new);
-    let mut repeats = Repeats::new(hints.len(), |at| text_in(hints, at, name));
-    for at in (0..hints.len()).filter(|at| repeats.is_repeated(*at)) {
-        cx.errors.duplicate(list.path.index(at).to(name), text_in(hints, at, name));
     }
 }
 

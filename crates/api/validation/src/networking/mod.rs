@@ -11,9 +11,8 @@ mod tests;
 
 use pintle_schema::ApiType;
 use pintle_types::networking::v1::{
-    HTTPIngressPath, IPAddress, IPBlock, Ingress, IngressClass, IngressClassParametersReference, IngressClassSpec,
-    IngressLoadBalancerIngress, IngressRule, IngressSpec, IngressTLS, NetworkPolicyPeer, NetworkPolicyPort,
-    NetworkPolicySpec, ServiceCIDR, ServiceCIDRSpec,
+    IPAddress, IPBlock, Ingress, IngressBackend, IngressClass, IngressClassSpec, IngressLoadBalancerIngress,
+    IngressSpec, NetworkPolicyPort, ServiceCIDR, ServiceCIDRSpec,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -43,21 +42,12 @@ static KINDS: &[KindRules] = &[
 ];
 
 static RULES: &[Hand] = &[
-    at_field!(NetworkPolicySpec::POD_SELECTOR, crate::shared::label_selector),
-    at_type!(NetworkPolicySpec, network_policy::policy_types, AFTER),
-    at_type!(NetworkPolicyPort, network_policy::port),
-    at_field!(NetworkPolicyPeer::POD_SELECTOR, crate::shared::optional_label_selector),
-    at_field!(NetworkPolicyPeer::NAMESPACE_SELECTOR, crate::shared::optional_label_selector),
-    at_type!(NetworkPolicyPeer, network_policy::one_peer, AFTER | ALWAYS),
+    at_type!(NetworkPolicyPort, network_policy::port_range, AFTER),
     at_type!(IPBlock, network_policy::block, AFTER),
     at_type!(Ingress, ingress::one_class, AFTER | ON_CREATE),
     at_type!(IngressSpec, ingress::has_backend),
-    at_field!(IngressSpec::DEFAULT_BACKEND, ingress::default_backend),
-    at_field!(IngressRule::HOST, ingress::host_of_rule),
-    at_type!(HTTPIngressPath, ingress::path, AFTER),
-    at_field!(IngressTLS::HOSTS, ingress::hosts),
+    at_type!(IngressBackend, ingress::backend_port, AFTER),
     at_type!(IngressLoadBalancerIngress, ingress::ingress_point),
     at_field!(IngressClassSpec::CONTROLLER, ingress_class::controller, AFTER),
-    at_type!(IngressClassParametersReference, ingress_class::namespace, AFTER),
     at_field!(ServiceCIDRSpec::CIDRS, addresses::cidrs, ON_CREATE),
 ];

@@ -10,66 +10,21 @@ use pintle_types::networking::v1::{
 };
 use pintle_validation::{At, Cx, FieldPath};
 
-/// There are two types of policies.
-pub fn policy_types(spec: At<'_, NetworkPolicySpec>, cx: &mut Cx<'_>) {
-    spec.field(NetworkPolicySpec::POLICY_TYPES, |types| {
-        let list = items(types.new);
-        if list.len() > 2 {
-            let detail = "may not specify more than two policyTypes";
-            return cx.errors.invalid(types.path, types.new.value().clone(), detail);
-        }
-        for (at, kind) in list.iter().enumerate() {
-            let kind = kind.as_str().unwrap_or_default();
-            if !matches!(kind, "Ingress" | "Egress") {
-                cx.errors.not_supported(types.path.index(at), kind, &["Ingress", "Egress"]);
-            }
-        }
-    });
-}
-
 /// A range of ports goes from a number up.
-pub fn port(port: At<'_, NetworkPolicyPort>, cx: &mut Cx<'_>) {
-    type Port = NetworkPolicyPort;
-    if let Some(protocol) = port.new.field(Port::PROTOCOL).value().as_str()
-        && !matches!(protocol, "TCP" | "UDP" | "SCTP")
-    {
-        cx.errors.not_supported(port.path.to(Port::PROTOCOL), protocol, &["TCP", "UDP", "SCTP"]);
-    }
-    let end = port.new.field(Port::END_PORT).value().as_i64();
-    let (path, end_path) = (port.path.to(Port::PORT), port.path.to(Port::END_PORT));
-    match (port.new.field(Port::PORT).value(), end) {
-        (Value::Null, Some(end)) => {
-            cx.errors.invalid(end_path, end, "may not be specified when `port` is not specified");
-        }
-        (Value::Null, None) => {}
-        (Value::String(name), end) => {
-            if let Some(end) = end {
-                cx.errors.invalid(end_path, end, "may not be specified when `port` is non-numeric");
+pub fn port_range(range: At<'_, NetworkPolicyPort>, cx: &mut Cx<'_>) {
+    let Some(last) = range.new.field(NetworkPolicyPort::END_PORT).some() else { return };
+    let (path, last) = (range.path.to(NetworkPolicyPort::END_PORT), i64::from(last.get()));
+    match range.new.field(NetworkPolicyPort::PORT).value() {
+        Value::Null => {}
+        Value::String(_) => cx.errors.invalid(path, last, "may not be specified when `port` is non-numeric"),
+        first => {
+            let first = first.as_i64().unwrap_or_default();
+            if last < first {
+                // The reference shows the first port.
+                cx.errors.invalid(path, first, "must be greater than or equal to `port`");
             }
-            invalid_each(name, names::port_name(name), &path, cx);
+            names::port_number(last).into_iter().for_each(|text| cx.errors.invalid(path, last, text));
         }
-        (number, end) => {
-            let number = number.as_i64().unwrap_or_default();
-            names::port_number(number).into_iter().for_each(|text| cx.errors.invalid(path, number, text));
-            if let Some(end) = end {
-                if end < number {
-                    // The reference shows the first port.
-                    cx.errors.invalid(end_path, number, "must be greater than or equal to `port`");
-                }
-                names::port_number(end).into_iter().for_each(|text| cx.errors.invalid(end_path, end, text));
-            }
-        }
-    }
-}
-
-/// A peer is chosen by selectors or by addresses.
-pub fn one_peer(peer: At<'_, NetworkPolicyPeer>, cx: &mut Cx<'_>) {
-    let selects = peer.new.field(NetworkPolicyPeer::POD_SELECTOR).is_set()
-        || peer.new.field(NetworkPolicyPeer::NAMESPACE_SELECTOR).is_set();
-    match (selects, peer.new.field(NetworkPolicyPeer::IP_BLOCK).is_set()) {
-        (false, false) => cx.errors.required(peer.path, "must specify a peer"),
-        (true, true) => cx.errors.forbidden(peer.path, "may not specify both ipBlock and another peer"),
-        _ => {}
     }
 }
 

@@ -1,13 +1,9 @@
 //! Rules of the policy group that tags cannot say.
 //!
-//! One file for each kind; this one is the table.
-
-pub mod pod_disruption_budget;
-
 use crate::meta::condition;
 use pintle_schema::ApiType;
-use pintle_types::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus};
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type};
+use pintle_types::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
+use pintle_validation::{Group, Hand, KindRules, Step, at_field};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -20,8 +16,4 @@ static KINDS: &[KindRules] = &[KindRules {
     ..KindRules::of(PodDisruptionBudget::schema)
 }];
 
-static RULES: &[Hand] = &[
-    at_type!(PodDisruptionBudgetSpec, pod_disruption_budget::one_limit),
-    at_field!(PodDisruptionBudgetSpec::SELECTOR, crate::shared::optional_label_selector),
-    at_field!(PodDisruptionBudgetStatus::CONDITIONS, condition::conditions),
-];
+static RULES: &[Hand] = &[at_field!(PodDisruptionBudgetStatus::CONDITIONS, condition::conditions)];

@@ -60,6 +60,5 @@ static RULES: &[Hand] = &[
     at_field!(CSINodeDriver::NODE_ID, driver::node_id),
     at_type!(CSINodeDriver, driver::topology_keys, AFTER),
     at_field!(CSINodeSpec::DRIVERS, driver::distinct, AFTER),
-    at_field!(CSIStorageCapacity::NODE_TOPOLOGY, crate::shared::optional_label_selector),
     at_field!(CSIStorageCapacity::CAPACITY, driver::free_space),
 ];

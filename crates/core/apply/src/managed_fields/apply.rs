@@ -3,7 +3,7 @@
 //! What the manager applied before and applies no more is removed, unless somebody else owns it.
 
 use super::entry::{Entry, Managed, Manager, Operation};
-use super::{Error, Write, last_applied, strip_meta};
+use super::{Error, Write, last_applied, unowned};
 use crate::field_set::FieldSet;
 use crate::typed::{self, Duplicates};
 use pintle_schema::{Str, Value};
@@ -33,9 +33,10 @@ impl Write<'_> {
         managed: Managed,
         force: bool,
     ) -> Result<Applied, Error> {
-        let first = self.apply_once(live, config, empty, managed.clone(), force);
-        match first {
-            Err(Error::Conflicts(conflicts)) if self.manager == last_applied::KUBECTL => {
+        // Only kubectl may be told that what is in conflict is its own.
+        let retried = Some(&managed).filter(|_| self.manager == last_applied::KUBECTL && !force).cloned();
+        match (self.apply_once(live, config, empty, managed, force), retried) {
+            (Err(Error::Conflicts(conflicts)), Some(managed)) => {
                 let Some(allowed) = self.applied_by_client(live) else { return Err(Error::Conflicts(conflicts)) };
                 let left = conflicts.without(&allowed);
                 if !left.0.is_empty() {
@@ -43,7 +44,7 @@ impl Write<'_> {
                 }
                 self.apply_once(live, config, empty, managed, true)
             }
-            outcome => outcome,
+            (outcome, _) => outcome,
         }
     }
 
@@ -62,19 +63,28 @@ impl Write<'_> {
         typed::validate(schema, config, Duplicates::Refused).map_err(Error::Configuration)?;
         let mut managed = self.reconcile(managed)?;
         let applier = Manager::new(self.manager, Operation::Apply, self.api_version, self.subresource);
-        let merged = typed::merge(schema, live, config)?;
-        let last = managed.get(&applier).cloned();
-        let fields = self.versions.ignored(self.api_version).strip(typed::fields_of(schema, config)?);
+        let mut fields = self.versions.ignored(self.api_version).strip(typed::fields_of(schema, config)?);
+        let identity = fields.intersection(unowned());
+        fields.subtract(unowned());
+        let last = managed.remove(&applier);
+        let is_repeated =
+            last.as_ref().is_some_and(|last| last.api_version == self.api_version && last.owns(&fields));
+        if is_repeated && typed::is_contained(schema, live, config) {
+            managed.entries_mut().extend(last);
+            managed.entries_mut().retain(|entry| !entry.is_empty());
+            return Ok(Applied { object: None, managed });
+        }
+        let mut merged = typed::merge(schema, live, config)?;
         let time = last.as_ref().and_then(|last| last.time.clone());
-        managed.put(Entry { time, ..Entry::new(applier.clone(), self.api_version, fields) });
-        let merged = match last {
-            Some(last) if !last.is_empty() => self.prune(merged, &mut managed, last)?,
-            _ => merged,
-        };
-        self.settle(live, &merged, &mut managed, Some(&applier), force)?;
-        let changed = !same(live, &merged);
+        let owned = fields.union(&identity);
+        managed.put(Entry { time, ..Entry::new(applier.clone(), self.api_version, owned) });
+        // What is owned again as it was has nothing to be removed.
+        if let Some(last) = last.filter(|last| !is_repeated && !last.is_empty()) {
+            merged = self.prune(merged, &mut managed, last)?;
+        }
+        let changes = self.settle(live, &merged, &mut managed, Some(&applier), force)?;
+        let changed = !changes.is_same() || !same(live, &merged);
         if let Some(entry) = managed.get_mut(&applier) {
-            let fields = strip_meta(entry.fields()?.clone());
             entry.set_fields(fields);
             if changed {
                 entry.time = Some(Str::new(self.now));

@@ -4,7 +4,9 @@
 //! may decide about ownership.
 
 use crate::field_set::FieldSet;
-use pintle_schema::{Map, Str, Value, time::Time};
+use crate::fields_v1::is_v1_of;
+use crate::typed;
+use pintle_schema::{Map, Str, Struct, Value, time::Time};
 use std::cmp::Ordering;
 
 /// How a manager writes.
@@ -144,9 +146,21 @@ impl Entry {
         self.fields = Fields::Set(fields);
     }
 
-    /// Whether the fields were parsed.
-    pub(super) fn is_parsed(&self) -> bool {
-        matches!(self.fields, Fields::Set(_))
+    /// Brings the fields into the form that a schema gives them now.
+    pub(super) fn reconcile(&mut self, schema: &Struct) -> Result<(), InvalidEntry> {
+        let is_current = matches!(&self.fields, Fields::Encoded(encoded) if !typed::is_outdated(schema, encoded));
+        if !is_current && let Some(fields) = typed::reconcile_with_schema(schema, self.fields()?) {
+            self.set_fields(fields);
+        }
+        Ok(())
+    }
+
+    /// Whether the fields are these, told without parsing them. What was stored in another order may count as others.
+    pub(super) fn owns(&self, fields: &FieldSet) -> bool {
+        match &self.fields {
+            Fields::Set(set) => set == fields,
+            Fields::Encoded(encoded) => is_v1_of(encoded, fields),
+        }
     }
 
     /// Whether nothing is owned.

@@ -5,7 +5,7 @@
 use super::cap::fold_oldest;
 use super::conflict::{Conflict, Conflicts};
 use super::entry::{Entry, InvalidEntry, Managed, Manager, Operation};
-use super::{Error, Write, strip_meta};
+use super::{Error, Write, unowned};
 use crate::field_set::FieldSet;
 use crate::typed::{self, Comparison};
 use pintle_schema::{Str, Value};
@@ -30,7 +30,8 @@ impl Write<'_> {
         let mut managed = self.reconcile(managed)?;
         let changes = self.settle(live, new, &mut managed, None, true)?;
         let ignored = self.versions.ignored(self.api_version);
-        let taken = strip_meta(ignored.strip(changes.modified.union(&changes.added)));
+        let mut taken = ignored.strip(changes.modified.union(&changes.added));
+        taken.subtract(unowned());
         if !taken.is_empty() {
             let mut entry = match managed.remove(&writer) {
                 Some(mut former) => {
@@ -48,24 +49,18 @@ impl Write<'_> {
         Ok(managed)
     }
 
-    /// Leaves out managers of versions that are gone, and brings sets that were parsed into the form of the schema as it is now.
+    /// Leaves out managers of versions that are gone, and brings all sets into the form of the schema as it is now.
     pub(super) fn reconcile(&self, mut managed: Managed) -> Result<Managed, Error> {
         if managed.entries().iter().any(|entry| entry.api_version.matches('/').count() > 1) {
             return Err(Error::InvalidEntry);
         }
         managed.entries_mut().retain(|entry| self.versions.schema(&entry.api_version).is_some());
-        for entry in managed.entries_mut().iter_mut().filter(|entry| entry.is_parsed()) {
-            self.reconcile_entry(entry)?;
+        for entry in managed.entries_mut() {
+            if let Some(schema) = self.versions.schema(&entry.api_version) {
+                entry.reconcile(schema)?;
+            }
         }
         Ok(managed)
-    }
-
-    fn reconcile_entry(&self, entry: &mut Entry) -> Result<(), Error> {
-        let Some(schema) = self.versions.schema(&entry.api_version) else { return Ok(()) };
-        if let Some(fields) = typed::reconcile_with_schema(schema, entry.fields()?) {
-            entry.set_fields(fields);
-        }
-        Ok(())
     }
 
     /// Takes from all managers but one what a write changed or removed. Returns the changes in the writer's version.
@@ -81,8 +76,7 @@ impl Write<'_> {
         force: bool,
     ) -> Result<Comparison, Error> {
         let own = self.compare(live, new, self.api_version)?;
-        let mut compared: Vec<(Str, Comparison)> =
-            vec![(Str::new(self.api_version), self.versions.ignored(self.api_version).strip_changes(own.clone()))];
+        let mut compared: Vec<(Str, Comparison)> = Vec::new();
         let mut conflicts = Conflicts::default();
         let mut lost: Vec<(usize, FieldSet)> = Vec::new();
         for (at, entry) in managed.entries_mut().iter_mut().enumerate() {
@@ -93,7 +87,10 @@ impl Write<'_> {
             let known = match known {
                 Some(known) => known,
                 None => {
-                    let changes = self.compare(live, new, &entry.api_version)?;
+                    let changes = match entry.api_version == self.api_version {
+                        true => own.clone(),
+                        false => self.compare(live, new, &entry.api_version)?,
+                    };
                     let changes = self.versions.ignored(&entry.api_version).strip_changes(changes);
                     compared.push((entry.api_version.clone(), changes));
                     compared.len() - 1
@@ -102,9 +99,6 @@ impl Write<'_> {
             let changes = &compared[known].1;
             if changes.is_same() || entry.is_empty() {
                 continue;
-            }
-            if !entry.is_parsed() {
-                self.reconcile_entry(entry)?;
             }
             let written = changes.modified.union(&changes.added);
             let fields = entry.fields()?;

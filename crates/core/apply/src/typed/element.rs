@@ -4,8 +4,9 @@
 
 use super::node::{Chosen, KeyNames, ListMode, ListNode, Node, key_default};
 use crate::go_text::quoted;
-use crate::path_element::PathElement;
+use crate::path_element::{PathElement, compare_values};
 use pintle_schema::Value;
+use std::borrow::Cow;
 
 /// The element that names an item of a list that is not atomic.
 pub(super) fn of_item(list: &ListNode<'_>, item: &Value) -> Result<PathElement, String> {
@@ -35,13 +36,7 @@ fn of_keyed_item(elem: Node<'_>, keys: KeyNames<'_>, item: &Value) -> Result<Pat
     for name in (0..keys.len()).map_while(|at| keys.get(at)) {
         let value = match map.get(&name) {
             Some(value) => Some(value.clone()),
-            None => match elem.atom().choose(item) {
-                Chosen::Map(declared) => declared.field(&name).and_then(key_default),
-                _ => {
-                    let why = "associative list may not have non-map types";
-                    return Err(format!("couldn't find default value for {name}: {why}"));
-                }
-            },
+            None => default_of(elem, &name, item)?,
         };
         // A key that is left out is left out of the element too: that is an item of its own.
         fields.extend(value.map(|value| (name, value)));
@@ -54,4 +49,35 @@ fn of_keyed_item(elem: Node<'_>, keys: KeyNames<'_>, item: &Value) -> Result<Pat
         ));
     }
     Ok(PathElement::key(fields))
+}
+
+/// What a key counts as in an item that leaves it out.
+fn default_of(elem: Node<'_>, name: &str, item: &Value) -> Result<Option<Value>, String> {
+    match elem.atom().choose(item) {
+        Chosen::Map(declared) => Ok(declared.field(name).and_then(key_default)),
+        _ => Err(format!("couldn't find default value for {name}: associative list may not have non-map types")),
+    }
+}
+
+/// Whether two items have the same element. Those without one are the same as nothing.
+pub(super) fn is_same(list: &ListNode<'_>, a: &Value, b: &Value) -> bool {
+    let keys = match (list.kind, a, b) {
+        (ListMode::Set, Value::Map(_) | Value::List(_) | Value::Null, _) => return false,
+        (ListMode::Set, ..) => return compare_values(a, b).is_eq(),
+        (ListMode::Keyed(keys), Value::Map(_), Value::Map(_)) => keys,
+        _ => return false,
+    };
+    let key_of = |name: &str, item| match Value::get(item, name) {
+        Some(value) => Some(Cow::Borrowed(value)),
+        None => default_of(list.elem, name, item).ok().flatten().map(Cow::Owned),
+    };
+    let mut has_keys = false;
+    let mut names = (0..keys.len()).map_while(|at| keys.get(at));
+    names.all(|name| match (key_of(&name, a), key_of(&name, b)) {
+        (Some(a), Some(b)) => {
+            has_keys = true;
+            compare_values(&a, &b).is_eq()
+        }
+        (a, b) => a.is_none() && b.is_none(),
+    }) && has_keys
 }

@@ -5,7 +5,7 @@
 use super::node::{Chosen, ListMode, ListNode, MapNode, Node};
 use crate::field_set::{Entry, FieldSet};
 use crate::path_element::PathElement;
-use pintle_schema::Value;
+use pintle_schema::{Str, Value};
 
 /// The set with every declared field that it has paths below made a member.
 pub fn ensure_named_fields_are_members<'s>(schema: impl Into<Node<'s>>, set: &FieldSet) -> FieldSet {
@@ -35,20 +35,47 @@ pub fn reconcile_with_schema<'s>(schema: impl Into<Node<'s>>, set: &FieldSet) ->
     reconcile(schema.into(), set)
 }
 
+/// Whether [`reconcile_with_schema`] would change the set of this `FieldsV1`, told without reading it.
+pub fn is_outdated<'s>(schema: impl Into<Node<'s>>, fields_v1: &Value) -> bool {
+    outdated(schema.into(), fields_v1)
+}
+
+fn outdated(node: Node<'_>, level: &Value) -> bool {
+    let Value::Map(level) = level else { return false };
+    let has_children = |below: &Value| below.as_map().is_some_and(|below| below.keys().any(|key| key != "."));
+    let mut below: Option<Below<'_>> = None;
+    level.iter().filter(|(_, children)| has_children(children)).any(|(key, children)| {
+        let below = below.get_or_insert_with(|| Below::of(node));
+        let node = below.at(key.strip_prefix("f:"));
+        is_atomic(node) || outdated(node, children)
+    })
+}
+
+/// What lies below a place. Without a value at hand, a place that takes several forms counts as a map.
+struct Below<'s>(Chosen<'s>);
+
+impl<'s> Below<'s> {
+    fn of(node: Node<'s>) -> Self {
+        Below(node.atom().choose(&Value::Null))
+    }
+
+    /// The place behind a step: a field's name, or an item.
+    fn at(&self, field: Option<&str>) -> Node<'s> {
+        match (&self.0, field) {
+            (Chosen::Map(map), _) if map.is_deduced() => Node::Undeclared,
+            (Chosen::Map(map), Some(name)) => map.child(name).0,
+            (Chosen::Map(map), None) => map.elem,
+            (Chosen::List(list), _) => list.elem,
+            _ => Node::Undeclared,
+        }
+    }
+}
+
 fn reconcile(node: Node<'_>, set: &FieldSet) -> Option<FieldSet> {
-    // Without a value at hand, a place that takes several forms counts as a map.
-    let form = node.atom().choose(&Value::Null);
-    let below = |element: &PathElement| match &form {
-        Chosen::Map(map) if !map.is_deduced() => match element {
-            PathElement::Field(name) => map.child(name).0,
-            _ => map.elem,
-        },
-        Chosen::List(list) => list.elem,
-        _ => Node::Undeclared,
-    };
+    let below = Below::of(node);
     let mut changed: Option<Vec<Entry>> = None;
     for (at, entry) in set.entries().iter().enumerate().filter(|(_, entry)| !entry.children.is_empty()) {
-        let node = below(&entry.element);
+        let node = below.at(entry.element.as_field().map(Str::as_str));
         let (is_member, children) = match is_atomic(node) {
             true => (true, Some(FieldSet::new())),
             false => (entry.is_member, reconcile(node, &entry.children)),

@@ -1,6 +1,6 @@
 //! The envelope of stored and sent objects: `k8s\0` and the message `Unknown`.
 
-use super::wire::{Payload, Reader, broken, put_bytes, put_nested, wrong_wire};
+use super::wire::{Payload, Reader, Wire, broken, put_bytes, put_nested, put_tag, put_varint, wrong_wire};
 use crate::error::DecodeError;
 use pintle_schema::{Struct, Value};
 
@@ -20,23 +20,35 @@ pub struct Envelope<'a> {
 
 /// Appends the envelope around an encoded object.
 pub fn encode_envelope(api_version: &str, kind: &str, raw: &[u8], out: &mut Vec<u8>) {
-    write(api_version, kind, out, |out| put_bytes(2, raw, out));
+    begin(api_version, kind, out);
+    put_bytes(2, raw, out);
+    out.extend_from_slice(END);
 }
 
 /// Appends an object in its envelope, without a copy of its own in between.
 pub fn encode_object(api_version: &str, kind: &str, schema: &Struct, value: &Value, out: &mut Vec<u8>) {
-    write(api_version, kind, out, |out| put_nested(2, out, |out| super::encode(schema, value, out)));
+    begin(api_version, kind, out);
+    put_nested(2, out, |out| super::encode(schema, value, out));
+    out.extend_from_slice(END);
 }
 
-fn write(api_version: &str, kind: &str, out: &mut Vec<u8>, raw: impl FnOnce(&mut Vec<u8>)) {
+/// Appends what stands before an encoded object of so many bytes in its envelope; returns what stands after it.
+pub fn open_envelope(api_version: &str, kind: &str, raw_bytes: usize, out: &mut Vec<u8>) -> &'static [u8] {
+    begin(api_version, kind, out);
+    put_tag(2, Wire::Bytes, out);
+    put_varint(raw_bytes as u64, out);
+    END
+}
+
+/// Content encoding and content type: both empty, and written all the same.
+const END: &[u8] = &[3 << 3 | Wire::Bytes as u8, 0, 4 << 3 | Wire::Bytes as u8, 0];
+
+fn begin(api_version: &str, kind: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(MAGIC);
     put_nested(1, out, |out| {
         put_bytes(1, api_version.as_bytes(), out);
         put_bytes(2, kind.as_bytes(), out);
     });
-    raw(out);
-    put_bytes(3, b"", out);
-    put_bytes(4, b"", out);
 }
 
 /// Reads an envelope.

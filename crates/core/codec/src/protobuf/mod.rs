@@ -8,7 +8,7 @@ mod encode;
 mod envelope;
 mod wire;
 
-pub use envelope::{Envelope, MAGIC, decode_envelope, encode_envelope, encode_object};
+pub use envelope::{Envelope, MAGIC, decode_envelope, encode_envelope, encode_object, open_envelope};
 
 use crate::error::DecodeError;
 use pintle_schema::{Struct, Value};

@@ -12,7 +12,7 @@ use pintle_codec::json;
 use pintle_schema::{Value, value};
 
 /// 2001-09-09T01:46:40Z.
-const NOW: Now = Now { unix_seconds: 1_000_000_000 };
+const NOW: Now = Now::At(1_000_000_000);
 const MINUTE_AGO: &str = "2001-09-09T01:45:40Z";
 const HOUR_AGO: &str = "2001-09-09T00:46:40Z";
 

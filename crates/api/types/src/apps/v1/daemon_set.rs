@@ -14,7 +14,7 @@ pub struct DaemonSetUpdateStrategy {
     #[k8s(proto = 1, optional, default = "RollingUpdate")]
     pub r#type: DaemonSetUpdateStrategyType,
     /// Settings for rolling updates; used only when type is "RollingUpdate".
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, published = optional, when(type = "RollingUpdate")(required))]
     pub rolling_update: Option<RollingUpdateDaemonSet>,
 }
 
@@ -45,14 +45,30 @@ pub struct RollingUpdateDaemonSet {
 /// Desired state of a DaemonSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(judged_first("selector", "template", "minReadySeconds"))]
+#[k8s(subfield(selector)(fixed))]
 pub struct DaemonSetSpec {
     /// Chooses the pods that belong to this DaemonSet; it must match the labels in the template and
     /// cannot be changed later.
-    #[k8s(proto = 1, always)]
+    #[k8s(
+        proto = 1,
+        always,
+        last(
+            worded(invalid = "empty selector is invalid for daemonset")(at_least_one("matchLabels", "matchExpressions"))
+        )
+    )]
     pub selector: Option<LabelSelector>,
     /// Template for the pod placed on every node that its node selection and tolerations allow. Its
     /// restartPolicy has to be "Always".
-    #[k8s(proto = 2, always)]
+    #[k8s(
+        proto = 2,
+        always,
+        last(
+            subfield(spec)(
+                subfield(restart_policy)(enum("Always")),
+                subfield(active_deadline_seconds)(forbidden = "activeDeadlineSeconds in DaemonSet is not Supported")
+            )
+        )
+    )]
     pub template: PodTemplateSpec,
     /// How pods are replaced after a change to the template.
     #[k8s(proto = 3, optional)]
@@ -144,7 +160,7 @@ pub struct DaemonSet {
     #[k8s(proto = 2, optional)]
     pub spec: DaemonSetSpec,
     /// Last observed state; may lag behind.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, last(subfield(collision_count)(never_falls)))]
     pub status: DaemonSetStatus,
 }
 

@@ -20,23 +20,42 @@ pub struct Deployment {
     #[k8s(proto = 2, optional)]
     pub spec: DeploymentSpec,
     /// Last observed state; may lag behind.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, last(subfield(collision_count)(never_falls)))]
     pub status: DeploymentStatus,
 }
 
 /// Desired state of a Deployment.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(last(subfield(selector)(fixed)))]
 pub struct DeploymentSpec {
     /// Number of pods wanted; absent means 1, while 0 runs none.
     #[k8s(proto = 1, optional, default = 1, minimum = 0)]
     pub replicas: Option<i32>,
     /// Chooses the pods that belong to this Deployment; it must match the labels in the template
     /// and cannot be changed later.
-    #[k8s(proto = 2, always, required)]
+    #[k8s(
+        proto = 2,
+        always,
+        required,
+        last(
+            worded(invalid = "empty selector is invalid for deployment")(
+                at_least_one("matchLabels", "matchExpressions")
+            )
+        )
+    )]
     pub selector: Option<LabelSelector>,
     /// Template for the pods; any change to it starts a rollout. Its restartPolicy has to be
     /// "Always".
-    #[k8s(proto = 3, always)]
+    #[k8s(
+        proto = 3,
+        always,
+        last(
+            subfield(spec)(
+                subfield(restart_policy)(enum("Always")),
+                subfield(active_deadline_seconds)(forbidden = "activeDeadlineSeconds in ReplicaSet is not Supported")
+            )
+        )
+    )]
     pub template: PodTemplateSpec,
     /// How old pods are replaced by new ones.
     #[k8s(proto = 4, optional, patch_strategy = "retainKeys")]
@@ -53,7 +72,7 @@ pub struct DeploymentSpec {
     pub paused: bool,
     /// Seconds a rollout may go without progress before it is reported as failed in the Progressing
     /// condition; defaults to 600. Time spent paused does not count.
-    #[k8s(proto = 9, default = 600, minimum = 0)]
+    #[k8s(proto = 9, default = 600, minimum = 0, above(min_ready_seconds = "must be greater than minReadySeconds"))]
     pub progress_deadline_seconds: Option<i32>,
 }
 
@@ -64,7 +83,12 @@ pub struct DeploymentStrategy {
     #[k8s(proto = 1, optional, default = "RollingUpdate")]
     pub r#type: DeploymentStrategyType,
     /// Settings for rolling updates; allowed only when type is "RollingUpdate".
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        published = optional,
+        when(type = "Recreate")(forbidden = "may not be specified when strategy `type` is 'Recreate'"),
+        when(type = "RollingUpdate")(required = "this should be defaulted and never be nil")
+    )]
     pub rolling_update: Option<RollingUpdateDeployment>,
 }
 
@@ -94,6 +118,16 @@ pub struct RollingUpdateDeployment {
 
 /// Observed state of a Deployment.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    last(
+        subfield(updated_replicas)(not_above(replicas = "cannot be greater than status.replicas")),
+        subfield(ready_replicas)(not_above(replicas = "cannot be greater than status.replicas")),
+        subfield(available_replicas)(
+            not_above(replicas = "cannot be greater than status.replicas"),
+            not_above(ready_replicas = "cannot be greater than readyReplicas")
+        )
+    )
+)]
 pub struct DeploymentStatus {
     /// Generation of the Deployment the controller has acted upon.
     #[k8s(proto = 1, optional, minimum = 0)]

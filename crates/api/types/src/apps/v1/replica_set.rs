@@ -40,6 +40,7 @@ pub struct ReplicaSetList {
 
 /// Desired state of a ReplicaSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(last(subfield(selector)(fixed)))]
 pub struct ReplicaSetSpec {
     /// Number of pods wanted; absent means 1, while 0 runs none.
     #[k8s(proto = 1, optional, default = 1, minimum = 0)]
@@ -50,16 +51,44 @@ pub struct ReplicaSetSpec {
     pub min_ready_seconds: i32,
     /// Chooses the pods that belong to this ReplicaSet; it must match the labels in the template
     /// and cannot be changed later.
-    #[k8s(proto = 2, always, required)]
+    #[k8s(
+        proto = 2,
+        always,
+        required,
+        last(
+            worded(invalid = "empty selector is invalid for deployment")(
+                at_least_one("matchLabels", "matchExpressions")
+            )
+        )
+    )]
     pub selector: Option<LabelSelector>,
     /// Template for pods that have to be added; changing it leaves existing pods alone.
-    #[k8s(proto = 3, optional)]
+    #[k8s(
+        proto = 3,
+        optional,
+        last(
+            subfield(spec)(
+                subfield(restart_policy)(enum("Always")),
+                subfield(active_deadline_seconds)(forbidden = "activeDeadlineSeconds in ReplicaSet is not Supported")
+            )
+        )
+    )]
     pub template: PodTemplateSpec,
 }
 
 /// Observed state of a ReplicaSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(judged_first("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"))]
+#[k8s(
+    last(
+        subfield(fully_labeled_replicas)(not_above(replicas = "cannot be greater than status.replicas")),
+        subfield(ready_replicas)(not_above(replicas = "cannot be greater than status.replicas")),
+        subfield(available_replicas)(
+            not_above(replicas = "cannot be greater than status.replicas"),
+            not_above(ready_replicas = "cannot be greater than readyReplicas")
+        )
+    )
+)]
 pub struct ReplicaSetStatus {
     /// Number of pods of this ReplicaSet that are not terminating.
     #[k8s(proto = 1, always, minimum = 0)]

@@ -20,7 +20,7 @@ pub struct StatefulSet {
     #[k8s(proto = 2, optional)]
     pub spec: StatefulSetSpec,
     /// Last observed state; may lag behind.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, last(subfield(collision_count)(never_falls)))]
     pub status: StatefulSetStatus,
 }
 
@@ -42,7 +42,11 @@ pub struct StatefulSetUpdateStrategy {
     #[k8s(proto = 1, optional, default = "RollingUpdate")]
     pub r#type: StatefulSetUpdateStrategyType,
     /// Settings for rolling updates; used only when type is "RollingUpdate".
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        optional,
+        when(type = "OnDelete")(worded(invalid = "only allowed for updateStrategy 'RollingUpdate'")(forbidden))
+    )]
     pub rolling_update: Option<RollingUpdateStatefulSetStrategy>,
 }
 
@@ -89,11 +93,11 @@ string_type! {
 pub struct StatefulSetPersistentVolumeClaimRetentionPolicy {
     /// Fate of the claims when the StatefulSet itself is deleted: "Retain" (the default) or
     /// "Delete".
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, enum("Retain", "Delete"))]
     pub when_deleted: PersistentVolumeClaimRetentionPolicyType,
     /// Fate of a pod's claims when scaling down removes the pod: "Retain" (the default) or
     /// "Delete".
-    #[k8s(proto = 2)]
+    #[k8s(proto = 2, enum("Retain", "Delete"))]
     pub when_scaled: PersistentVolumeClaimRetentionPolicyType,
 }
 
@@ -123,10 +127,28 @@ pub struct StatefulSetSpec {
     pub replicas: Option<i32>,
     /// Chooses the pods that belong to this StatefulSet; it must match the labels in the template
     /// and cannot be changed later.
-    #[k8s(proto = 2, always, required)]
+    #[k8s(
+        proto = 2,
+        always,
+        required,
+        last(
+            worded(invalid = "empty selector is invalid for statefulset")(
+                at_least_one("matchLabels", "matchExpressions")
+            )
+        )
+    )]
     pub selector: Option<LabelSelector>,
     /// Template for the pods; every pod is named after the StatefulSet and its ordinal.
-    #[k8s(proto = 3, always)]
+    #[k8s(
+        proto = 3,
+        always,
+        last(
+            subfield(spec)(
+                subfield(restart_policy)(enum("Always")),
+                subfield(active_deadline_seconds)(forbidden = "activeDeadlineSeconds in StatefulSet is not Supported")
+            )
+        )
+    )]
     pub template: PodTemplateSpec,
     /// Claims created for each pod separately and reused by a later pod of the same ordinal. Each
     /// takes precedence over a template volume of the same name.
@@ -137,7 +159,13 @@ pub struct StatefulSetSpec {
     pub service_name: String,
     /// Order of creating and removing pods while scaling: "OrderedReady" (the default) or
     /// "Parallel".
-    #[k8s(proto = 6, optional, default = "OrderedReady")]
+    #[k8s(
+        proto = 6,
+        published = optional,
+        default = "OrderedReady",
+        required,
+        worded(invalid = "must be 'OrderedReady' or 'Parallel'")(enum)
+    )]
     pub pod_management_policy: PodManagementPolicyType,
     /// How pods are replaced after a change to the template.
     #[k8s(proto = 7)]
@@ -160,6 +188,17 @@ pub struct StatefulSetSpec {
 /// Observed state of a StatefulSet.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(judged_first("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"))]
+#[k8s(
+    last(
+        subfield(ready_replicas)(not_above(replicas = "cannot be greater than status.replicas")),
+        subfield(current_replicas)(not_above(replicas = "cannot be greater than status.replicas")),
+        subfield(updated_replicas)(not_above(replicas = "cannot be greater than status.replicas")),
+        subfield(available_replicas)(
+            not_above(replicas = "cannot be greater than status.replicas"),
+            not_above(ready_replicas = "cannot be greater than status.readyReplicas")
+        )
+    )
+)]
 pub struct StatefulSetStatus {
     /// Generation of the StatefulSet the controller has acted upon.
     #[k8s(proto = 1, optional, minimum = 0)]

@@ -110,7 +110,7 @@ pub struct ClusterTrustBundleProjection {
     pub signer_name: Option<String>,
     /// Label query over the signer's bundles. Absent matches no bundle, an empty selector matches
     /// all of them.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, opaque_type)]
     pub label_selector: Option<LabelSelector>,
     /// When true, the pod may start although no matching bundle exists; otherwise it waits for one.
     #[k8s(proto = 5, optional)]

@@ -22,15 +22,37 @@ pub struct ReplicationControllerSpec {
     pub min_ready_seconds: i32,
     /// Labels that pods must carry to belong to this controller; absent uses the labels of the
     /// template.
-    #[k8s(proto = 2, optional, map_type = atomic)]
+    #[k8s(proto = 2, map_type = atomic, required, published = optional)]
     pub selector: BTreeMap<String, String>,
     /// Template for pods that have to be added; its restartPolicy has to be "Always".
-    #[k8s(proto = 3, required, published = optional)]
+    #[k8s(
+        proto = 3,
+        required,
+        published = optional,
+        last(
+            subfield(spec)(
+                subfield(restart_policy)(enum("Always")),
+                subfield(active_deadline_seconds)(
+                    forbidden = "activeDeadlineSeconds in ReplicationController is not Supported"
+                )
+            )
+        )
+    )]
     pub template: Option<PodTemplateSpec>,
 }
 
 /// Observed state of a ReplicationController.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    last(
+        subfield(fully_labeled_replicas)(not_above(replicas = "cannot be greater than status.replicas")),
+        subfield(ready_replicas)(not_above(replicas = "cannot be greater than status.replicas")),
+        subfield(available_replicas)(
+            not_above(replicas = "cannot be greater than status.replicas"),
+            not_above(ready_replicas = "cannot be greater than readyReplicas")
+        )
+    )
+)]
 pub struct ReplicationControllerStatus {
     /// Number of pods that exist.
     #[k8s(proto = 1, always, minimum = 0)]

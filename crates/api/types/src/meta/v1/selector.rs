@@ -12,7 +12,7 @@ use pintle_schema::{ApiType, string_type};
 #[k8s(struct_type = atomic)]
 pub struct LabelSelector {
     /// Labels an object has to carry with exactly these values.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, labels)]
     pub match_labels: BTreeMap<String, String>,
     /// Further conditions on labels, every one of which must hold.
     #[k8s(proto = 2, optional, list_type = atomic)]
@@ -21,16 +21,25 @@ pub struct LabelSelector {
 
 /// One condition on a single label.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    subfield(values)(
+        when(operator = "In|NotIn")(required = "must be specified when `operator` is 'In' or 'NotIn'"),
+        when(operator = "Exists|DoesNotExist")(
+            forbidden = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        )
+    ),
+    subfield(operator)(worded(invalid = "not a valid selector operator")(enum))
+)]
 pub struct LabelSelectorRequirement {
     /// Label key the condition looks at.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "k8s-label-key")]
     pub key: String,
     /// How the label is compared: "In", "NotIn", "Exists" or "DoesNotExist".
     #[k8s(proto = 2, always)]
     pub operator: LabelSelectorOperator,
     /// Values to compare with; needed for "In" and "NotIn", and must be empty for the other
     /// operators.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(proto = 3, optional, list_type = atomic, each_val(format = "k8s-label-value"))]
     pub values: Vec<String>,
 }
 

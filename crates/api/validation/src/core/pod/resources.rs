@@ -2,6 +2,7 @@
 
 use super::{containers, text};
 use crate::core::resource_names::{COUNTED, STANDARD};
+use crate::core::volume::persistent::is_whole;
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::core::v1::{
     Container, PodOS, PodResourceClaim, PodSpec, ResourceClaim, ResourceList, ResourceRequirements,
@@ -101,10 +102,12 @@ fn amounts(asker: Asker, list: View<'_, ResourceList>, path: &FieldPath<'_>, cx:
 }
 
 fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    cx.errors.invalid_each(path, &Value::from(name), names::label_key(name));
+    let messages = names::label_key(name);
+    let is_qualified = messages.is_empty();
+    cx.errors.invalid_each(path, &Value::from(name), messages);
     let plain = !name.contains('/');
     let is_standard = STANDARD.contains(&name) || is_huge_page(name) || name.starts_with("requests.hugepages-");
-    if plain && !is_standard {
+    if plain && !is_standard && is_qualified {
         cx.errors.invalid(path, name, "must be a standard resource type or fully qualified");
     }
     match asker {
@@ -128,7 +131,7 @@ fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &
     if quantity.signum() < 0 {
         cx.errors.invalid(path, value.clone(), "must be greater than or equal to 0");
     }
-    if (COUNTED.contains(&name) || is_extended(name)) && quantity.milli_value() % 1000 != 0 {
+    if (COUNTED.contains(&name) || is_extended(name)) && !is_whole(&quantity) {
         cx.errors.invalid(path, value.clone(), "must be an integer");
     }
 }
@@ -137,7 +140,7 @@ fn huge_pages(name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) 
     let Some(size) = name.strip_prefix(HUGE_PAGES) else { return };
     let quantity = amount(value);
     let fits = Quantity::parse(size).is_ok_and(|size| {
-        size.signum() > 0 && size.milli_value() % 1000 == 0 && quantity.value().checked_rem(size.value()) == Some(0)
+        size.signum() > 0 && is_whole(&size) && quantity.value().checked_rem(size.value()) == Some(0)
     });
     if !fits {
         cx.errors.invalid(path, value.clone(), format!("{quantity} is not positive integer multiple of {name}"));

@@ -266,6 +266,14 @@ pub fn distinct_constraints(constraints: At<'_, Vec<TopologySpreadConstraint>>, 
         if constraints.new.iter().skip(index + 1).any(|other| place(other) == (key.clone(), action.clone())) {
             let path = constraints.path.index(index);
             cx.errors.duplicate(path.child("{topologyKey, whenUnsatisfiable}"), format!("{{{key}, {action}}}"));
+            // It is told with the first of the two, before what is wrong with later ones.
+            let is_later = |field: &str| {
+                (index + 1..constraints.new.iter().len())
+                    .any(|later| field.starts_with(&constraints.path.index(later).to_string()))
+            };
+            if let Some(at) = cx.errors.0.iter().position(|error| is_later(&error.field)) {
+                cx.errors.0[at..].rotate_right(1);
+            }
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::mounts::descending_path;
 use super::{containers, is_true, text};
-use pintle_schema::{Map, Value, View, names};
+use crate::shown::in_full;
+use pintle_schema::{View, names};
 use pintle_types::core::v1::{
     AppArmorProfile, Capabilities, Container, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl,
     WindowsSecurityContextOptions,
@@ -21,51 +22,12 @@ pub fn privileges(context: At<'_, SecurityContext>, cx: &mut Cx<'_>) {
     }
     if is_true(context.new.field(SecurityContext::PRIVILEGED)) {
         let detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true";
-        cx.errors.invalid(context.path, shown(context.new), detail);
+        cx.errors.invalid(context.path, in_full(context.new), detail);
     }
     let added = context.new.field(SecurityContext::CAPABILITIES).or_zero().field(Capabilities::ADD);
     if added.iter().any(|capability| capability.as_str() == "CAP_SYS_ADMIN") {
         let detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN";
-        cx.errors.invalid(context.path, shown(context.new), detail);
-    }
-}
-
-/// A security context as the reference's messages show it: by the names of its own types.
-fn shown(context: View<'_, SecurityContext>) -> Value {
-    let fields = [
-        ("Capabilities", "capabilities"),
-        ("Privileged", "privileged"),
-        ("SELinuxOptions", "seLinuxOptions"),
-        ("WindowsOptions", "windowsOptions"),
-        ("RunAsUser", "runAsUser"),
-        ("RunAsGroup", "runAsGroup"),
-        ("RunAsNonRoot", "runAsNonRoot"),
-        ("ReadOnlyRootFilesystem", "readOnlyRootFilesystem"),
-        ("AllowPrivilegeEscalation", "allowPrivilegeEscalation"),
-        ("ProcMount", "procMount"),
-        ("SeccompProfile", "seccompProfile"),
-        ("AppArmorProfile", "appArmorProfile"),
-    ];
-    let entry = |(name, field): (&'static str, &str)| {
-        (pintle_schema::Str::new_static(name), capitalized(context.value().get(field).unwrap_or(&Value::Null)))
-    };
-    Value::Map(Map::from_entries(fields.into_iter().map(entry).collect()))
-}
-
-/// A value with all its keys capitalized.
-pub fn capitalized(value: &Value) -> Value {
-    match value {
-        Value::Map(map) => {
-            let entries = map.iter().map(|(key, value)| {
-                let mut letters = key.chars();
-                let first = letters.next().map(|letter| letter.to_ascii_uppercase());
-                let name: String = first.into_iter().chain(letters).collect();
-                (name.into(), capitalized(value))
-            });
-            Value::Map(Map::from_entries(entries.collect()))
-        }
-        Value::List(items) => Value::List(items.iter().map(capitalized).collect()),
-        other => other.clone(),
+        cx.errors.invalid(context.path, in_full(context.new), detail);
     }
 }
 

@@ -1,16 +1,16 @@
 //! What clients are warned of when they write pods, and templates of pods: fields that do nothing, or not what was
 //! meant. Warnings never refuse; texts are the reference's.
 
-use super::text;
+use crate::core::volume::warnings as volume;
 use crate::warnings::{Written, address};
-use pintle_schema::{Quantity, Value, View, names};
+use pintle_schema::{Value, View, names};
 use pintle_types::apps::v1::{
     DaemonSet, DaemonSetSpec, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
 };
 use pintle_types::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use pintle_types::core::v1::{
     Affinity, Container, ContainerPort, EnvVar, HostAlias, LocalObjectReference, NodeAffinity, NodeSelector,
-    NodeSelectorRequirement, NodeSelectorTerm, Pod, PodAffinity, PodAffinityTerm, PodAntiAffinity, PodDNSConfig,
+    NodeSelectorRequirement, NodeSelectorTerm, PersistentVolumeClaim, Pod, PodAffinity, PodAffinityTerm, PodAntiAffinity, PodDNSConfig,
     PodSpec, PodTemplate, PodTemplateSpec, PreferredSchedulingTerm, ReplicationController, ReplicationControllerSpec,
     ResourceList, ResourceRequirements, TopologySpreadConstraint, Volume, WeightedPodAffinityTerm,
 };
@@ -41,7 +41,7 @@ const OLD_ANNOTATIONS: &[(&str, &str)] = &[
 ];
 
 /// Sources of volumes that are gone: field, its name in texts, and since when.
-const OLD_SOURCES: &[(&str, &str, &str)] = &[
+pub const OLD_SOURCES: &[(&str, &str, &str)] = &[
     ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     ("gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
     ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
@@ -72,11 +72,10 @@ macro_rules! of_owner {
 }
 
 of_owner!(pod_template, PodTemplate::TEMPLATE, false);
-of_owner!(replication_controller, ReplicationController::SPEC.ReplicationControllerSpec::TEMPLATE, true);
 of_owner!(deployment, Deployment::SPEC.DeploymentSpec::TEMPLATE, true);
 of_owner!(replica_set, ReplicaSet::SPEC.ReplicaSetSpec::TEMPLATE, true);
 of_owner!(daemon_set, DaemonSet::SPEC.DaemonSetSpec::TEMPLATE, false);
-of_owner!(stateful_set, StatefulSet::SPEC.StatefulSetSpec::TEMPLATE, false);
+of_owner!(template_of_stateful_set, StatefulSet::SPEC.StatefulSetSpec::TEMPLATE, false);
 of_owner!(job, Job::SPEC.JobSpec::TEMPLATE, true);
 of_owner!(cron_job, CronJob::SPEC.CronJobSpec::JOB_TEMPLATE.JobTemplateSpec::SPEC.JobSpec::TEMPLATE, true);
 
@@ -91,6 +90,28 @@ fn of_owner(written: &Written<'_>, fields: &[&str], names_pods: bool, warnings: 
     }
     if let Some(template) = written.object.at(fields) {
         of_template(View::new(template), &FieldPath::ROOT, fields, warnings);
+    }
+}
+
+/// Warnings of a new controller; of a changed one the reference tells none.
+pub fn replication_controller(written: &Written<'_>, warnings: &mut Vec<String>) {
+    if written.is_new() {
+        let template = [ReplicationController::SPEC.name(), ReplicationControllerSpec::TEMPLATE.name()];
+        of_owner(written, &template, true, warnings);
+    }
+}
+
+/// Warnings of the pods of a stateful set, and of the claims that it makes for them.
+pub fn stateful_set(written: &Written<'_>, warnings: &mut Vec<String>) {
+    template_of_stateful_set(written, warnings);
+    if !written.has_new_generation() {
+        return;
+    }
+    let spec = FieldPath::new(StatefulSet::SPEC.name());
+    let path = spec.to(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES);
+    let claims = written.view::<StatefulSet>().field(StatefulSet::SPEC).field(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES);
+    for (index, claim) in claims.iter().enumerate() {
+        volume::of_claim_spec(claim.field(PersistentVolumeClaim::SPEC), &path.index(index), warnings);
     }
 }
 
@@ -134,8 +155,9 @@ fn of_parts(metadata: View<'_, ObjectMeta>, spec: View<'_, PodSpec>, path: &Fiel
             }
         }
     }
-    for volume in spec.field(PodSpec::VOLUMES).iter() {
+    for (index, volume) in spec.field(PodSpec::VOLUMES).iter().enumerate() {
         overlaps(volume, warnings);
+        volume::of_made_claim(volume, &volumes.index(index), warnings);
     }
     repeated(spec, &spec_path, warnings);
     fractions(spec.field(PodSpec::OVERHEAD), &spec_path.to(PodSpec::OVERHEAD), warnings);
@@ -145,6 +167,7 @@ fn of_parts(metadata: View<'_, ObjectMeta>, spec: View<'_, PodSpec>, path: &Fiel
             of_container(container, &path.index(index), warnings);
         }
     }
+    ports(spec, &spec_path, warnings);
     let grace = PodSpec::TERMINATION_GRACE_PERIOD_SECONDS;
     if spec.field(grace).get().is_some_and(|seconds| seconds < 0) {
         let detail = "must be >= 0; negative values are invalid and will be treated as 1";
@@ -193,7 +216,7 @@ fn placement(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<S
     }
 }
 
-fn node_term(term: View<'_, NodeSelectorTerm>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
+pub fn node_term(term: View<'_, NodeSelectorTerm>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
     let path = path.to(NodeSelectorTerm::MATCH_EXPRESSIONS);
     for (index, expression) in term.field(NodeSelectorTerm::MATCH_EXPRESSIONS).iter().enumerate() {
         let key = expression.field(NodeSelectorRequirement::KEY).as_str();
@@ -262,12 +285,7 @@ fn repeated(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<St
 
 fn fractions(list: View<'_, ResourceList>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
     for name in ["memory", "ephemeral-storage"] {
-        let Some(value) = list.value().get(name) else { continue };
-        let quantity: Quantity = View::new(value).get();
-        if quantity.milli_value() % 1000 != 0 {
-            let detail = format!("fractional byte value \"{quantity}\" is invalid, must be an integer");
-            warnings.push(format!("{}: {detail}", path.key(name)));
-        }
+        volume::fraction(list, name, path, warnings);
     }
 }
 
@@ -287,19 +305,49 @@ fn of_container(container: View<'_, Container>, path: &FieldPath<'_>, warnings: 
             warnings.push(format!("{}: {detail}", place.index(index)));
         }
     }
-    let place = path.to(Container::PORTS);
-    for (index, port) in container.field(Container::PORTS).iter().enumerate() {
-        let (ip, host) = (port.field(ContainerPort::HOST_IP).as_str(), port.field(ContainerPort::HOST_PORT).get());
-        if !ip.is_empty() && host == 0 {
-            let name = port.field(ContainerPort::NAME).as_str();
-            let number = port.field(ContainerPort::CONTAINER_PORT).get();
-            let protocol = text(port.field(ContainerPort::PROTOCOL));
-            warnings.push(format!(
-                "{}: hostIP set without hostPort: \
-                 {{Name:{name} HostPort:0 ContainerPort:{number} Protocol:{protocol} HostIP:{ip}}}",
-                place.index(index)
-            ));
+}
+
+/// Ports of a host's address without a port, and those that two containers, or one twice, listen on.
+fn ports(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
+    let mut earlier: Vec<(ContainerPort, String)> = Vec::new();
+    for field in [PodSpec::INIT_CONTAINERS, PodSpec::CONTAINERS] {
+        let containers = path.to(field);
+        for (index, container) in spec.field(field).iter().enumerate() {
+            let container_path = containers.index(index);
+            let list = container_path.to(Container::PORTS);
+            for (index, port) in container.field(Container::PORTS).iter().enumerate() {
+                let place = list.index(index).to_string();
+                let port = port.get();
+                if !port.host_ip.is_empty() && port.host_port == 0 {
+                    let ContainerPort { name, container_port, protocol, host_ip, .. } = &port;
+                    let protocol = protocol.as_str();
+                    warnings.push(format!(
+                        "{place}: hostIP set without hostPort: \
+                         {{Name:{name} HostPort:0 ContainerPort:{container_port} Protocol:{protocol} HostIP:{host_ip}}}"
+                    ));
+                }
+                for (other, other_place) in &earlier {
+                    if let Some(fault) = clash(&port, other) {
+                        warnings.push(format!("{place}: {fault} port definition with {other_place}"));
+                    }
+                }
+                earlier.push((port, place));
+            }
         }
+    }
+}
+
+/// What is wrong with two ports that may be one.
+fn clash(port: &ContainerPort, other: &ContainerPort) -> Option<&'static str> {
+    if (port.container_port, &port.protocol) != (other.container_port, &other.protocol) {
+        None
+    } else if (port.host_port, &port.host_ip) == (other.host_port, &other.host_ip) {
+        Some("duplicate")
+    } else if port.host_port == 0 || other.host_port == 0 {
+        Some("overlapping")
+    } else {
+        let is_ambiguous = port.host_port == other.host_port && (port.host_ip.is_empty() != other.host_ip.is_empty());
+        is_ambiguous.then_some("dangerously ambiguous")
     }
 }
 

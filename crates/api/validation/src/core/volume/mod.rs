@@ -6,6 +6,7 @@ pub mod claim;
 pub mod persistent;
 pub mod projected;
 pub mod sources;
+pub mod warnings;
 
 use pintle_schema::{ApiType, Value, names};
 use pintle_types::core::v1::{
@@ -75,7 +76,6 @@ static RULES: &[Hand] = &[
     at_type!(PersistentVolumeSource, persistent::one_source, AFTER),
     at_type!(PersistentVolumeSpec, persistent::fits_source, AFTER),
     at_field!(PersistentVolumeClaimSpec::ACCESS_MODES, claim::access_modes),
-    at_field!(PersistentVolumeClaimSpec::SELECTOR, crate::shared::optional_label_selector),
     at_field!(PersistentVolumeClaimSpec::RESOURCES, claim::storage),
     at_field!(PersistentVolumeClaimSpec::STORAGE_CLASS_NAME, claim::class_name),
     at_field!(PersistentVolumeClaimSpec::DATA_SOURCE, claim::data_source),

@@ -112,6 +112,11 @@ pub fn units(quantity: &Quantity, scale: i64) -> i64 {
     }
 }
 
+/// Whether an amount is a number of whole units.
+pub fn is_whole(amount: &Quantity) -> bool {
+    units(amount, -3) % 1000 == 0
+}
+
 /// An amount that is more than nothing. Says whether it is.
 pub fn positive(amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
     let is_positive = quantity(amount).signum() > 0;

@@ -1,0 +1,152 @@
+//! Rows of tables: what a row says of a stored object is made once for each of its states and shared by all who see it.
+//!
+//! Only ages differ from one answer to the next. They are left open in what is kept, and put in when it is sent.
+
+use super::{IncludeObject, Presenter, put_partial};
+use bytes::Bytes;
+use memchr::memmem;
+use pintle_cache::{Object, Variant};
+use pintle_codec::json;
+use pintle_kinds::columns::{self, Now, OPEN_AGE, Printer};
+use pintle_registry::Result;
+use pintle_schema::Value;
+use std::sync::Arc;
+
+/// Rows among the other encodings of an object. What is printed is always the storage version, so there is one.
+const ROW: Variant = Variant(u32::from_be_bytes(*b"rows"));
+
+/// A row of a stored object, but for the ages.
+pub(crate) struct Row {
+    /// Its cells, and its conditions if it has any, as members of a JSON object.
+    members: Bytes,
+    shown: Shown,
+}
+
+/// What a row shows of its object.
+enum Shown {
+    Nothing,
+    /// Its metadata, copied from the stored bytes.
+    Metadata {
+        hidden: &'static [&'static str],
+    },
+    Json(Bytes),
+}
+
+impl Presenter<'_> {
+    /// The row of a stored object.
+    ///
+    /// # Errors
+    /// The stored object cannot be decoded.
+    pub(crate) fn stored_row(&self, object: &Arc<Object>) -> Result<Row> {
+        let printed = |now| {
+            let value = self.registry.decode_printed(self.target, object, &columns::unprinted())?;
+            Ok(members(self.printer(), &value, now))
+        };
+        let kept = self.registry.cache.derived.get_or_make(object.id, ROW, || {
+            // An age could not be told from the object's own text: then there is nothing to be kept.
+            match memmem::find(object.image.json(), &open_age()) {
+                None => printed(Now::Open),
+                Some(_) => Ok(Bytes::new()),
+            }
+        })?;
+        let members = if kept.is_empty() { printed(self.now())? } else { kept };
+        let shown = match self.include_object {
+            IncludeObject::None => Shown::Nothing,
+            IncludeObject::Metadata if self.wanted.beta => {
+                let partial = self.partial(&self.registry.decode(self.target, object)?);
+                Shown::Json(json::to_vec(&partial).into())
+            }
+            IncludeObject::Metadata => Shown::Metadata { hidden: self.hidden() },
+            IncludeObject::Object => Shown::Json(self.stored_json(object)?),
+        };
+        Ok(Row { members, shown })
+    }
+}
+
+/// The members of an object's row but the object itself.
+fn members(printer: &Printer, object: &Value, now: Now) -> Bytes {
+    let mut members = b"\"cells\":".to_vec();
+    json::encode(&Value::List((printer.cells)(object, &now)), &mut members);
+    let conditions = printer.conditions.map(|conditions| conditions(object)).unwrap_or_default();
+    if !conditions.is_empty() {
+        members.extend_from_slice(b",\"conditions\":");
+        json::encode(&Value::List(conditions), &mut members);
+    }
+    members.into()
+}
+
+impl Row {
+    /// About how many bytes it will have.
+    pub(crate) fn size(&self, object: &Object) -> usize {
+        let shown = match &self.shown {
+            Shown::Nothing => 4,
+            Shown::Metadata { .. } => object.image.metadata().len() + 80,
+            Shown::Json(json) => json.len(),
+        };
+        self.members.len() + shown + 16
+    }
+
+    /// Appends the row of an object as it is shown now.
+    pub(crate) fn put(&self, object: &Object, now: Now, out: &mut Vec<u8>) {
+        out.push(b'{');
+        put_closed(&self.members, now, out);
+        out.extend_from_slice(b",\"object\":");
+        match &self.shown {
+            Shown::Nothing => out.extend_from_slice(b"null"),
+            Shown::Metadata { hidden } => put_partial(object, hidden, out),
+            Shown::Json(json) => out.extend_from_slice(json),
+        }
+        out.push(b'}');
+    }
+}
+
+/// Appends JSON with the ages put in that were left open in it.
+fn put_closed(open: &[u8], now: Now, out: &mut Vec<u8>) {
+    let mark = open_age();
+    let finder = memmem::Finder::new(&mark);
+    let split = |text: &[u8]| finder.find(text).map(|at| (at, at + mark.len()));
+    let mut rest = open;
+    while let Some((start, end)) = split(rest) {
+        out.extend_from_slice(&rest[..start]);
+        rest = &rest[end..];
+        let (start, end) = split(rest).unwrap_or((rest.len(), rest.len()));
+        let seconds = std::str::from_utf8(&rest[..start]).ok().and_then(|seconds| seconds.parse().ok());
+        rest = &rest[end..];
+        // Within a text already, so without the quotes.
+        let quote = out.len();
+        json::encode_str(&now.since(seconds.unwrap_or_default()), out);
+        out.remove(quote);
+        out.pop();
+    }
+    out.extend_from_slice(rest);
+}
+
+fn open_age() -> [u8; OPEN_AGE.len_utf8()] {
+    let mut bytes = [0; OPEN_AGE.len_utf8()];
+    OPEN_AGE.encode_utf8(&mut bytes);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_put_in_where_they_were_left_open() {
+        let cell = |seconds| format!("{} ago", Now::Open.since(seconds));
+        for seconds in [-5, 0, 100, 900, 1200] {
+            let cells = |age: String| json::to_vec(&Value::List(vec!["a<b".into(), age.into(), "é".into()]));
+            let mut closed = Vec::new();
+            put_closed(&cells(format!("{}, {}", cell(seconds), cell(1))), Now::At(1000), &mut closed);
+            let wanted = cells(format!("{} ago, {} ago", Now::At(1000).since(seconds), Now::At(1000).since(1)));
+            assert_eq!(String::from_utf8_lossy(&closed), String::from_utf8_lossy(&wanted));
+        }
+    }
+
+    #[test]
+    fn text_that_only_looks_open_harms_nothing() {
+        for text in ["\u{fdd0}", "\u{fdd0}x\u{fdd0}", "\u{fdd0}1\u{fdd0}\u{fdd0}"] {
+            put_closed(text.as_bytes(), Now::At(0), &mut Vec::new());
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Frames: events in the form that a watcher asked for.
+//!
+//! A frame of a stored object is made once and shared by everybody who watches in that form; but for tables, which tell
+//! the time and show their columns once.
+
+use super::in_scope;
+use crate::Api;
+use crate::metrics::WatchSeries;
+use crate::negotiation::{Format, Shape, Wanted};
+use crate::represent::{self, IncludeObject, Presenter, TABLE_END};
+use bytes::Bytes;
+use pintle_cache::{Event, Object, Variant};
+use pintle_codec::json;
+use pintle_registry::{Payload, Result, Selection, Status, Target};
+use pintle_schema::{Map, Str, Value, canonicalize, value};
+use pintle_storage::Revision;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Kind {
+    Added = 0,
+    Modified = 1,
+    Deleted = 2,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Added => "ADDED",
+            Kind::Modified => "MODIFIED",
+            Kind::Deleted => "DELETED",
+        }
+    }
+}
+
+/// What a watcher is shown, and how.
+pub(super) struct Frames {
+    pub api: Arc<Api>,
+    pub target: Target,
+    pub selection: Selection,
+    wanted: Wanted,
+    include_object: IncludeObject,
+    /// Under which each kind of event is kept in this form.
+    variants: [Variant; 3],
+    columns_sent: bool,
+    pub counters: Arc<WatchSeries>,
+}
+
+/// What an event's frame is kept under, beside the object it is of.
+fn variant(target: &Target, wanted: Wanted, kind: Kind) -> Variant {
+    let mut hasher = DefaultHasher::new();
+    (target.resource.api_version(), target.resource.kind, wanted, kind).hash(&mut hasher);
+    Variant(hasher.finish() as u32)
+}
+
+/// Frames on their way out. One alone is handed on as it is; several are gathered in one buffer.
+#[derive(Default)]
+pub(super) struct Chunk {
+    alone: Bytes,
+    gathered: Vec<u8>,
+}
+
+impl Chunk {
+    pub fn len(&self) -> usize {
+        self.alone.len() + self.gathered.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn push(&mut self, frame: Bytes) {
+        match self.is_empty() {
+            true => self.alone = frame,
+            false => self.buffer().extend_from_slice(&frame),
+        }
+    }
+
+    /// Where frames are appended to that are made here.
+    fn buffer(&mut self) -> &mut Vec<u8> {
+        self.gathered.extend_from_slice(&std::mem::take(&mut self.alone));
+        &mut self.gathered
+    }
+
+    pub fn finish(self) -> Bytes {
+        match self.gathered.is_empty() {
+            true => self.alone,
+            false => self.gathered.into(),
+        }
+    }
+}
+
+impl Frames {
+    pub fn new(
+        api: Arc<Api>,
+        target: Target,
+        selection: Selection,
+        wanted: Wanted,
+        include_object: IncludeObject,
+    ) -> Self {
+        let counters = api.metrics.watches.series(target.resource);
+        let variants = [Kind::Added, Kind::Modified, Kind::Deleted].map(|kind| variant(&target, wanted, kind));
+        Frames { api, target, selection, wanted, include_object, variants, columns_sent: false, counters }
+    }
+
+    fn presenter(&self) -> Presenter<'_> {
+        Presenter {
+            registry: &self.api.registry,
+            target: &self.target,
+            wanted: self.wanted,
+            include_object: self.include_object,
+        }
+    }
+
+    /// Appends the frame of an object that is there from the beginning.
+    ///
+    /// # Errors
+    /// The stored object cannot be decoded.
+    pub fn initial(&mut self, object: &Arc<Object>, out: &mut Chunk) -> Result<()> {
+        let before = out.len();
+        self.own_frame(Kind::Added, object, out)?;
+        self.counters.event(out.len() - before);
+        Ok(())
+    }
+
+    /// Appends the frame of an event, if it concerns what is watched.
+    ///
+    /// # Errors
+    /// The stored object cannot be decoded.
+    pub fn event(&mut self, event: &Event, out: &mut Chunk) -> Result<()> {
+        let object = &event.object;
+        if !in_scope(&self.target, object) {
+            return Ok(());
+        }
+        let was = event.previous.as_ref().is_some_and(|previous| self.selection.matches(previous));
+        let is = !event.removed && self.selection.matches(object);
+        let kind = match (was, is) {
+            (false, true) => Kind::Added,
+            (true, true) => Kind::Modified,
+            (true, false) => Kind::Deleted,
+            (false, false) => return Ok(()),
+        };
+        let before = out.len();
+        match (kind, event.removed, &event.previous) {
+            // It left the selection: the watcher sees what it last saw, as of now.
+            (Kind::Deleted, false, Some(previous)) => {
+                let image = previous.image.at_revision(event.revision);
+                let last = Object::new(previous.key.clone(), self.target.storage.prefix.len(), event.revision, image);
+                self.own_frame(kind, &Arc::new(last), out)?;
+            }
+            _ if self.wanted.shape == Shape::Table => self.own_frame(kind, object, out)?,
+            _ => {
+                let derived = &self.api.registry.cache.derived;
+                out.push(derived.get_or_make(object.id, self.variants[kind as usize], || {
+                    let mut frame = Vec::with_capacity(object.image.json().len() + 64);
+                    self.put_frame(kind, object, &mut frame)?;
+                    Ok(frame.into())
+                })?);
+            }
+        }
+        self.counters.event(out.len() - before);
+        Ok(())
+    }
+
+    /// Appends a frame that nobody else is shown.
+    fn own_frame(&mut self, kind: Kind, object: &Arc<Object>, out: &mut Chunk) -> Result<()> {
+        self.put_frame(kind, object, out.buffer())?;
+        self.columns_sent = true;
+        Ok(())
+    }
+
+    fn put_frame(&self, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        let presenter = self.presenter();
+        match (self.wanted.shape, self.wanted.format) {
+            (Shape::Object | Shape::Partial | Shape::PartialList, Format::Cbor) => presenter
+                .object(&Payload::Stored(object.clone()))
+                .map(|item| pintle_codec::cbor::encode_event(kind.name(), &item, out)),
+            (Shape::Object, Format::Protobuf) => presenter.stored_protobuf(object).map(|raw| {
+                let resource = self.target.resource;
+                let mut message = Vec::with_capacity(raw.len() + 64);
+                pintle_codec::protobuf::encode_envelope(&resource.api_version(), resource.kind, &raw, &mut message);
+                put_protobuf_event(kind.name(), &message, out);
+            }),
+            (Shape::Object, _) => presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out)),
+            (Shape::Table, _) => self.table_frame(&presenter, kind, object, out),
+            (Shape::Partial | Shape::PartialList, Format::Json) if self.wanted.beta => {
+                self.partial_json(&presenter, kind, object, out)
+            }
+            (Shape::Partial | Shape::PartialList, Format::Protobuf) => {
+                self.partial_protobuf(&presenter, kind, object, out)
+            }
+            (Shape::Partial | Shape::PartialList, _) => {
+                let mut json = Vec::new();
+                presenter.put_partial(object, &mut json);
+                put_json_event(kind.name(), &json, out);
+                Ok(())
+            }
+        }
+    }
+
+    fn table_frame(&self, presenter: &Presenter, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        let row = presenter.stored_row(object)?;
+        let mut json = Vec::with_capacity(row.size(object) + 256);
+        presenter.put_table_head(version_meta(object.revision), !self.columns_sent, &mut json);
+        row.put(object, presenter.now(), &mut json);
+        json.extend_from_slice(TABLE_END);
+        put_json_event(kind.name(), &json, out);
+        Ok(())
+    }
+
+    fn partial_protobuf(
+        &self,
+        presenter: &Presenter,
+        kind: Kind,
+        object: &Arc<Object>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let message = presenter.object(&Payload::Stored(object.clone()))?;
+        put_protobuf_event(kind.name(), &message, out);
+        Ok(())
+    }
+
+    fn partial_json(&self, presenter: &Presenter, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+        let value = presenter.partial(&self.api.registry.decode(&self.target, object)?);
+        let mut json = Vec::new();
+        json::encode(&value, &mut json);
+        put_json_event(kind.name(), &json, out);
+        Ok(())
+    }
+
+    /// Appends a bookmark: everything up to the revision has been shown.
+    pub fn bookmark(&mut self, revision: Revision, initial_end: bool, out: &mut Chunk) {
+        let resource = self.target.resource;
+        let (kind, api_version) = match self.wanted.shape {
+            Shape::Object | Shape::Table => (resource.kind.to_owned(), resource.api_version()),
+            _ => ("PartialObjectMetadata".to_owned(), self.wanted.meta_version().to_owned()),
+        };
+        let mut metadata = value!({"resourceVersion": (revision.0.to_string())});
+        if initial_end {
+            metadata.set_at(&["annotations", "k8s.io/initial-events-end"], "true");
+        }
+        let mut object = value!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
+        if matches!(self.wanted.shape, Shape::Object | Shape::Table) {
+            canonicalize((resource.schema)(), &mut object);
+        }
+        if self.wanted.shape == Shape::Table {
+            let presenter = self.presenter();
+            let rows = presenter.row(&object).map(|row| vec![row]).unwrap_or_default();
+            object = presenter.table(version_meta(revision), !self.columns_sent, rows);
+            self.columns_sent = true;
+        }
+        self.put_value("BOOKMARK", &object, out.buffer());
+    }
+
+    /// Appends the error that ends the stream.
+    pub fn error(&self, status: &Status, out: &mut Chunk) {
+        self.put_value("ERROR", &status.to_value(), out.buffer());
+    }
+
+    fn put_value(&self, kind: &str, object: &Value, out: &mut Vec<u8>) {
+        let before = out.len();
+        match self.wanted.format {
+            format @ (Format::Protobuf | Format::Cbor) => {
+                let schema = match (kind, self.wanted.shape) {
+                    ("ERROR", _) => <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema(),
+                    (_, Shape::Object) => (self.target.resource.schema)(),
+                    _ => <pintle_types::meta::v1::PartialObjectMetadata as pintle_schema::ApiType>::schema(),
+                };
+                let item = represent::encode(object, schema, Wanted { format, ..Wanted::JSON });
+                match format {
+                    Format::Cbor => pintle_codec::cbor::encode_event(kind, &item, out),
+                    _ => put_protobuf_event(kind, &item, out),
+                }
+            }
+            _ => {
+                let mut json = Vec::new();
+                json::encode(object, &mut json);
+                put_json_event(kind, &json, out);
+            }
+        }
+        self.counters.event(out.len() - before);
+    }
+}
+
+fn version_meta(revision: Revision) -> Map {
+    let mut meta = Map::new();
+    meta.push(Str::new_static("resourceVersion"), revision.0.to_string().into());
+    meta
+}
+
+fn put_json_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(b"{\"type\":\"");
+    out.extend_from_slice(kind.as_bytes());
+    out.extend_from_slice(b"\",\"object\":");
+    out.extend_from_slice(object);
+    out.extend_from_slice(b"}\n");
+}
+
+/// A WatchEvent behind its length in four big-endian bytes.
+fn put_protobuf_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
+    let mut raw = Vec::with_capacity(object.len() + 8);
+    represent::put_message(&mut raw, 1, object);
+    let mut event = Vec::with_capacity(raw.len() + 24);
+    represent::put_message(&mut event, 1, kind.as_bytes());
+    represent::put_message(&mut event, 2, &raw);
+    out.extend_from_slice(&u32::try_from(event.len()).unwrap_or(u32::MAX).to_be_bytes());
+    out.extend_from_slice(&event);
+}

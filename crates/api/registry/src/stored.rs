@@ -1,0 +1,134 @@
+//! `KubernetesForm`: objects as kube-apiserver stores them, from and to the images that are used here.
+//! Guarantees the reference's bytes: protobuf in its envelope or JSON, in the storage version, without a resourceVersion.
+//! Must never know a resource by name: what differs is in its `Storage`.
+
+use crate::selection::field_values;
+use crate::set_type;
+use bytes::Bytes;
+use pintle_cache::image;
+use pintle_codec::{Strictness, json, protobuf};
+use pintle_kinds::defaults;
+use pintle_kinds::resource::{Resource, Storage};
+use pintle_schema::{Value, canonicalize};
+use pintle_storage::{FormError, StoredForm};
+use std::collections::HashMap;
+use std::fmt::Display;
+
+/// The form that stores shared with the reference keep.
+pub struct KubernetesForm {
+    /// All versions of each resource, the storage version first, by storage prefix.
+    versions: HashMap<&'static str, Vec<(&'static Resource, &'static Storage)>>,
+}
+
+impl Default for KubernetesForm {
+    fn default() -> Self {
+        KubernetesForm::new(pintle_kinds::all())
+    }
+}
+
+impl KubernetesForm {
+    /// The form of the objects of these resources, all versions of each.
+    pub fn new(resources: impl Iterator<Item = &'static Resource>) -> Self {
+        let mut versions: HashMap<_, Vec<_>> = HashMap::new();
+        for resource in resources {
+            if let Some(storage) = &resource.storage {
+                versions.entry(storage.prefix).or_default().push((resource, storage));
+            }
+        }
+        for versions in versions.values_mut() {
+            versions.sort_by_key(|(resource, storage)| resource.api_version() != storage.api_version);
+        }
+        KubernetesForm { versions }
+    }
+
+    /// The versions of the resource that a key belongs to.
+    fn versions_of(&self, key: &str) -> Result<&[(&'static Resource, &'static Storage)], FormError> {
+        let slashes = key.match_indices('/').map(|(at, _)| at).skip(2).take(2);
+        let found = slashes.filter_map(|at| self.versions.get(&key[..=at])).last();
+        found.map(Vec::as_slice).ok_or_else(|| FormError("no resource is stored there".to_owned()))
+    }
+}
+
+fn encode(storage: &Storage, object: &Value) -> Bytes {
+    let mut stored = Vec::with_capacity(1024);
+    if storage.json {
+        json::encode(object, &mut stored);
+        stored.push(b'\n');
+    } else {
+        protobuf::encode_object(storage.api_version, storage.kind, (storage.schema)(), object, &mut stored);
+    }
+    Bytes::from(stored)
+}
+
+fn unknown(api_version: &str) -> FormError {
+    FormError(format!("no kind is known in version {api_version:?}"))
+}
+
+fn wrong(error: impl Display) -> FormError {
+    FormError(error.to_string())
+}
+
+impl StoredForm for KubernetesForm {
+    fn to_stored(&self, key: &str, record: &Bytes) -> Result<Bytes, FormError> {
+        let [(_, storage), ..] = self.versions_of(key)? else { return Err(wrong("no version is stored")) };
+        let json = image::object(record).map_err(wrong)?;
+        let mut object = json::decode_trusted((storage.schema)(), &json).map_err(wrong)?;
+        object.remove_at(&["metadata", "resourceVersion"]);
+        Ok(encode(storage, &object))
+    }
+
+    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, FormError> {
+        let versions = self.versions_of(key)?;
+        let [(hub, home), ..] = versions else { return Err(wrong("no version is stored")) };
+        let (api_version, mut object) = decode(versions, stored)?;
+        let is_other = |(resource, _): &&(&Resource, _)| resource.api_version() == api_version;
+        let written = match api_version == home.api_version {
+            true => Some(&(*hub, *home)),
+            false => versions.iter().find(is_other),
+        };
+        let (resource, storage) = written.ok_or_else(|| unknown(&api_version))?;
+        if let Some(normalize) = resource.strategy.normalize {
+            normalize(&mut object);
+        }
+        if api_version != home.api_version {
+            defaults::apply((resource.schema)(), &mut object);
+            if let Some(convert) = &storage.convert {
+                (convert.to_storage)(&mut object);
+            }
+            set_type(&mut object, home.api_version, home.kind);
+        }
+        let schema = (home.schema)();
+        defaults::apply(schema, &mut object);
+        canonicalize(schema, &mut object);
+        let fields = field_values(hub, &object);
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        Ok(image::encode(&object, &fields))
+    }
+}
+
+/// The stored object in the version that it was stored in, and that version.
+fn decode(versions: &[(&'static Resource, &'static Storage)], stored: &[u8]) -> Result<(String, Value), FormError> {
+    // The storage version may be one that is not served.
+    let schema_of = |api_version: &str| {
+        versions.iter().find_map(|(resource, storage)| match () {
+            () if storage.api_version == api_version => Some((storage.schema)()),
+            () if resource.api_version() == api_version => Some((resource.schema)()),
+            () => None,
+        })
+    };
+    if !stored.starts_with(protobuf::MAGIC) {
+        let untyped = json::parse(stored, Strictness::Ignore).map_err(wrong)?.value;
+        let api_version = untyped.str_at(&["apiVersion"]);
+        let schema = schema_of(api_version).ok_or_else(|| unknown(api_version))?;
+        let object = json::decode(schema, stored, Strictness::Ignore).map_err(wrong)?.value;
+        return Ok((api_version.to_owned(), object));
+    }
+    let envelope = protobuf::decode_envelope(stored).map_err(wrong)?;
+    let schema = schema_of(envelope.api_version).ok_or_else(|| unknown(envelope.api_version))?;
+    let mut object = protobuf::decode(schema, envelope.raw).map_err(wrong)?;
+    set_type(&mut object, envelope.api_version, envelope.kind);
+    Ok((envelope.api_version.to_owned(), object))
+}
+
+#[cfg(test)]
+mod tests;

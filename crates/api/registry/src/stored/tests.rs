@@ -1,0 +1,92 @@
+//! Stored objects there and back, and against bytes that the reference wrote where these are at hand.
+
+use super::*;
+use pintle_cache::Image;
+use pintle_schema::{base64, value};
+use pintle_storage::Revision;
+use std::path::Path;
+
+/// Beside the checkout: a JSON document a line, with the key, the value and what the reference served of it.
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/stored/objects.jsonl");
+
+fn served(collection: &str) -> &'static Resource {
+    let segments: Vec<&str> = collection.trim_start_matches('/').split('/').collect();
+    let (group, version, plural) = match segments[..] {
+        ["api", version, plural] => ("", version, plural),
+        ["apis", group, version, plural] => (group, version, plural),
+        _ => panic!("{collection}"),
+    };
+    pintle_kinds::find(group, version, plural).unwrap_or_else(|| panic!("{collection}"))
+}
+
+fn canonical(resource: &Resource, object: &Value) -> String {
+    let text = json::to_vec(object);
+    let mut object = json::decode((resource.schema)(), &text, Strictness::Ignore).unwrap().value;
+    canonicalize((resource.schema)(), &mut object);
+    json::to_string(&object)
+}
+
+#[test]
+fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
+    let Ok(text) = std::fs::read_to_string(Path::new(RECORDED)) else { return };
+    let form = KubernetesForm::default();
+    let mut wrong = Vec::new();
+    for line in text.lines() {
+        let line = json::parse(line.as_bytes(), Strictness::Ignore).unwrap().value;
+        let (key, collection) = (line.str_at(&["key"]), line.str_at(&["servedAs"]));
+        let stored = Bytes::from(base64::decode(line.str_at(&["value"])).unwrap());
+        let record = form.to_used(key, &stored).unwrap_or_else(|error| panic!("{key}: {error}"));
+        let revision = line.get("revision").and_then(Value::as_i64).unwrap();
+        let image = Image::from_record(&record, Revision(revision.unsigned_abs())).unwrap();
+        let resource = served(collection);
+        let storage = resource.storage.as_ref().unwrap();
+        let mut object = json::decode_trusted((storage.schema)(), image.json()).unwrap();
+        if let Some(convert) = &storage.convert {
+            (convert.from_storage)(&mut object);
+        }
+        set_type(&mut object, &resource.api_version(), resource.kind);
+        let (found, wanted) = (canonical(resource, &object), canonical(resource, line.get("object").unwrap()));
+        if found != wanted {
+            wrong.push(format!("{key} as {collection}\n  is {found}\n  not {wanted}"));
+        }
+        // What reading fills in, the reference would store at the next write only; and it keeps the blanks of documents
+        // within objects.
+        let versions = form.versions_of(key).unwrap();
+        let (_, mut plain) = decode(versions, &stored).unwrap();
+        canonicalize((versions[0].1.schema)(), &mut plain);
+        let again = encode(versions[0].1, &plain);
+        let has_blanks = stored.windows(3).any(|window| window == b"\": ");
+        if again != stored && !has_blanks {
+            wrong.push(format!("{key} is stored as\n  {}\n  not {}", again.escape_ascii(), stored.escape_ascii()));
+        }
+        assert!(form.to_stored(key, &record).is_ok(), "{key}");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn an_object_of_another_version_is_read_as_the_storage_version() {
+    let form = KubernetesForm::default();
+    let object = value!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": {"name": "a", "namespace": "n"},
+        "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 40, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}});
+    let stored = Bytes::from(json::to_vec(&object));
+    let record = form.to_used("/registry/horizontalpodautoscalers/n/a", &stored).unwrap();
+    let text = String::from_utf8(image::object(&record).unwrap().to_vec()).unwrap();
+    assert!(text.contains(r#""apiVersion":"autoscaling/v2""#) && text.contains(r#""averageUtilization":40"#), "{text}");
+}
+
+#[test]
+fn what_is_no_object_is_refused() {
+    let form = KubernetesForm::default();
+    for (key, stored) in [
+        ("/registry/pods/a/b", &b"k8s\0\xff"[..]),
+        ("/registry/pods/a/b", b"{"),
+        ("/registry/pods/a/b", br#"{"kind":"Pod","apiVersion":"v7"}"#),
+        ("/registry/nothing/a/b", br#"{"kind":"Pod","apiVersion":"v1"}"#),
+        ("/", b""),
+        ("", b""),
+    ] {
+        assert!(form.to_used(key, &Bytes::copy_from_slice(stored)).is_err(), "{key}");
+    }
+    assert!(form.to_stored("/registry/pods/a/b", &Bytes::from_static(b"\x01")).is_err());
+}

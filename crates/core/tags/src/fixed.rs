@@ -1,0 +1,17 @@
+//! The tag `fixed`.
+
+use crate::{Payload, Place, Tag};
+
+pub static TAG: Tag = Tag {
+    name: "fixed",
+    variant: "Fixed",
+    places: Place::ANY,
+    payload: Payload::Detail,
+    chained: false,
+    excludes: &[],
+    origin: "immutable",
+    published: "",
+    upstream: "",
+    example: "fixed or fixed = \"may not change\"",
+    doc: "Updates must not change the value; what else holds for it is judged all the same.",
+};

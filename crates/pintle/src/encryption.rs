@@ -1,0 +1,186 @@
+//! The file of `--encryption-provider-config`: read, judged, followed, and read again when it changes.
+//! Guarantees that a file with a fault changes nothing while a server runs, and that its faults are told in the
+//! reference's words. Must never put a secret into a message.
+
+mod validate;
+
+use pintle_codec::{Strictness, yaml};
+use pintle_encryption::{Encryption, GroupResource, Key, KmsConfig, Names, Pace, Provider, Rule};
+use pintle_kinds::defaults;
+use pintle_schema::{ApiType, ApiValue, base64};
+use pintle_types::config_apiserver::v1::{self as config, EncryptionConfiguration, KMSConfiguration};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+const API_VERSION: &str = "apiserver.config.k8s.io/v1";
+const KIND: &str = "EncryptionConfiguration";
+
+/// How often the file is looked at, where that is asked for. The reference looks once a minute.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Where the configuration stands and how it is followed.
+#[derive(Clone, Debug, Default)]
+pub struct EncryptionSource {
+    /// The file.
+    pub path: PathBuf,
+    /// Whether it is read again when it changes.
+    pub reload: bool,
+    /// How key services are asked.
+    pub pace: Pace,
+}
+
+/// The built-in resources by where they are kept.
+#[must_use]
+pub fn names() -> Names {
+    let built_in = pintle_kinds::all().filter_map(|it| {
+        // Kept together with the events of the core group, and named after them.
+        let group = if it.group == "events.k8s.io" { "" } else { it.group };
+        let name = GroupResource { group: group.to_owned(), resource: it.plural.to_owned() };
+        Some((it.storage.as_ref()?.prefix.to_owned(), name))
+    });
+    Names::new("/registry/", built_in)
+}
+
+/// Reads the configuration and follows it.
+///
+/// # Errors
+/// There is none, or it has faults.
+pub fn load(source: &EncryptionSource, names: Names) -> Result<Arc<Encryption>, String> {
+    let text = read(&source.path)?;
+    let rules = parse(source, &text)?;
+    let encryption = Encryption::new(names, &rules, source.pace);
+    let encryption = Arc::new(encryption.map_err(|error| format!("error while building transformers: {error}"))?);
+    if source.reload {
+        let (source, followed) = (source.clone(), Arc::downgrade(&encryption));
+        let follow = move || follow(&source, text, &followed);
+        let thread = std::thread::Builder::new().name("encryption-config".to_owned()).spawn(follow);
+        thread.map_err(|error| error.to_string())?;
+    }
+    Ok(encryption)
+}
+
+/// Looks at the file until nobody follows it any more.
+fn follow(source: &EncryptionSource, mut followed_text: Vec<u8>, followed: &Weak<Encryption>) {
+    let mut told = String::new();
+    loop {
+        std::thread::sleep(LOOK_EVERY);
+        let Some(encryption) = followed.upgrade() else { return };
+        let outcome = read(&source.path).and_then(|text| {
+            if text != followed_text {
+                replace(source, &encryption, &text)?;
+                followed_text = text;
+            }
+            Ok(())
+        });
+        // Each fault is told once, not once a second.
+        let fault = outcome.err().unwrap_or_default();
+        if fault != told && !fault.is_empty() {
+            eprintln!("warning: the encryption configuration was not taken over: {fault}");
+        }
+        told = fault;
+    }
+}
+
+/// Takes a changed file over, if its key services are well: what they cannot seal would be refused.
+fn replace(source: &EncryptionSource, encryption: &Encryption, text: &[u8]) -> Result<(), String> {
+    let rules = parse(source, text)?;
+    let prepared = encryption.prepare(&rules);
+    let prepared = prepared.map_err(|error| format!("error while building transformers: {error}"))?;
+    prepared.health()?;
+    encryption.replace(prepared);
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let name = path.display();
+    let text = std::fs::read(path).map_err(|error| {
+        format!("error while parsing file: error while loading file: error reading encryption provider configuration file \"{name}\": {error}")
+    })?;
+    if text.is_empty() {
+        return Err(format!(
+            "error while parsing file: error while loading file: encryption provider configuration file \"{name}\" is empty"
+        ));
+    }
+    Ok(text)
+}
+
+/// The rules of a file's text.
+fn parse(source: &EncryptionSource, text: &[u8]) -> Result<Vec<Rule>, String> {
+    let decoded = decode(text).map_err(|error| {
+        let name = source.path.display();
+        format!("error while parsing file: error decoding encryption provider configuration file \"{name}\": {error}")
+    })?;
+    let faults = validate::configuration(&decoded, source.reload);
+    if !faults.is_empty() {
+        return Err(format!("error while parsing file: {}", faults.summary()));
+    }
+    let rule = |rule: &config::ResourceConfiguration| {
+        let resources = rule.resources.iter().map(|name| GroupResource::parse(name)).collect();
+        let providers = rule.providers.iter().map(provider).collect::<Result<_, _>>()?;
+        Ok(Rule { resources, providers })
+    };
+    let rules: Result<_, String> = decoded.resources.iter().map(rule).collect();
+    rules.map_err(|error| format!("error while building transformers: {error}"))
+}
+
+fn decode(text: &[u8]) -> Result<EncryptionConfiguration, String> {
+    let head = yaml::parse(text, Strictness::Ignore).map_err(|error| error.to_string())?.value;
+    let (version, kind) = (head.str_at(&["apiVersion"]), head.str_at(&["kind"]));
+    match (version, kind) {
+        (API_VERSION, KIND) => {}
+        (_, "") => return Err("Object 'Kind' is missing".to_owned()),
+        ("", _) => return Err("Object 'apiVersion' is missing".to_owned()),
+        _ => return Err(format!("no kind \"{kind}\" is registered for version \"{version}\"")),
+    }
+    let schema = EncryptionConfiguration::schema();
+    let mut decoded = yaml::decode(schema, text, Strictness::Collect).map_err(|error| error.to_string())?;
+    if !decoded.problems.is_empty() {
+        let problems: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
+        return Err(format!("strict decoding error: {}", problems.join(", ")));
+    }
+    defaults::apply(schema, &mut decoded.value);
+    EncryptionConfiguration::from_value(&decoded.value).map_err(|error| error.to_string())
+}
+
+/// A provider of a configuration that was found to be right.
+fn provider(provider: &config::ProviderConfiguration) -> Result<Provider, String> {
+    if let Some(aes) = &provider.aesgcm {
+        return Ok(Provider::AesGcm(keys(&aes.keys)));
+    }
+    if let Some(aes) = &provider.aescbc {
+        return Ok(Provider::AesCbc(keys(&aes.keys)));
+    }
+    if let Some(secretbox) = &provider.secretbox {
+        return Ok(Provider::Secretbox(keys(&secretbox.keys)));
+    }
+    match &provider.kms {
+        Some(kms) => self::kms(kms).map(Provider::Kms),
+        None => Ok(Provider::Identity),
+    }
+}
+
+fn keys(keys: &[config::Key]) -> Vec<Key> {
+    let key =
+        |key: &config::Key| Key { name: key.name.clone(), secret: base64::decode(&key.secret).unwrap_or_default() };
+    keys.iter().map(key).collect()
+}
+
+fn kms(kms: &KMSConfiguration) -> Result<KmsConfig, String> {
+    if kms.api_version != "v2" {
+        return Err(
+            "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.".to_owned()
+        );
+    }
+    let socket = kms.endpoint.strip_prefix("unix://").unwrap_or(&kms.endpoint);
+    let timeout = kms.timeout.map_or(0, |timeout| timeout.nanos);
+    Ok(KmsConfig {
+        name: kms.name.clone(),
+        // An abstract socket may be written with a slash before its name.
+        socket: socket.strip_prefix('/').filter(|name| name.starts_with('@')).unwrap_or(socket).into(),
+        timeout: Duration::from_nanos(timeout.unsigned_abs()),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! The store over an etcd cluster that is shared with other servers and with kube-apiserver.
+
+use pintle_etcd::{EtcdOptions, EtcdStore};
+use pintle_registry::KubernetesForm;
+use pintle_storage::{FormedStore, SealedStore, Store, StoreError, Transformer};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A store that keeps objects in the cluster as kube-apiserver does, sealed by the transformer if there is one. Call it
+/// within the runtime.
+///
+/// # Errors
+/// An endpoint is no URL, or a certificate cannot be used.
+pub fn store(
+    options: EtcdOptions,
+    transformer: Option<Arc<dyn Transformer>>,
+) -> Result<Arc<dyn Store>, StoreError> {
+    let mut store: Arc<dyn Store> = Arc::new(EtcdStore::new(options)?);
+    if let Some(transformer) = transformer {
+        store = Arc::new(SealedStore::new(store, transformer));
+    }
+    Ok(Arc::new(FormedStore::new(store, Arc::new(KubernetesForm::default()))))
+}
+
+/// How many seconds objects live, by what their keys begin with: each kind's own lifetime unless another is told.
+pub fn lifetimes(told: Option<Duration>) -> Vec<(String, u32)> {
+    let told = told.map(|lifetime| u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX));
+    let expiring = pintle_kinds::all().filter(|resource| resource.ttl_seconds > 0);
+    let stored = expiring.filter_map(|resource| Some((resource.storage.as_ref()?.prefix, resource.ttl_seconds)));
+    let mut lifetimes: Vec<_> = stored.map(|(prefix, own)| (prefix.to_owned(), told.unwrap_or(own))).collect();
+    lifetimes.sort();
+    lifetimes.dedup();
+    lifetimes
+}

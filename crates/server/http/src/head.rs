@@ -1,0 +1,129 @@
+//! `HeadTimeout`: an HTTP/1 connection whose client must send the head of a request in time.
+//! Guarantees that a head that came in one piece costs no timer, and that waiting between requests is not counted.
+//! Must never be put around HTTP/2, whose frames need not belong to a request.
+
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep};
+
+use crate::connection::Activity;
+
+pub(crate) struct HeadTimeout<I> {
+    stream: I,
+    activity: Arc<Activity>,
+    timeout: Duration,
+    /// When the head that is being read began, and how many requests there had been.
+    head: Option<(Instant, u64)>,
+    alarm: Pin<Box<Sleep>>,
+}
+
+impl<I> HeadTimeout<I> {
+    /// The first head begins with the connection, as nobody connects to say nothing.
+    pub(crate) fn new(stream: I, activity: Arc<Activity>, timeout: Duration) -> Self {
+        let head = Some((Instant::now(), activity.requests_so_far()));
+        HeadTimeout { stream, activity, timeout, head, alarm: Box::pin(sleep(timeout)) }
+    }
+}
+
+impl<I: AsyncRead + Unpin> AsyncRead for HeadTimeout<I> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        let before = buffer.filled().len();
+        let read = Pin::new(&mut this.stream).poll_read(context, buffer);
+        let so_far = this.activity.requests_so_far();
+        if this.activity.is_busy() || this.head.is_some_and(|(_, requests)| requests != so_far) {
+            this.head = None;
+        }
+        match (&read, this.head) {
+            (Poll::Ready(Ok(())), None) if buffer.filled().len() > before && !this.activity.is_busy() => {
+                this.head = Some((Instant::now(), so_far));
+            }
+            (Poll::Pending, Some((since, _))) => {
+                let deadline = since + this.timeout;
+                if this.alarm.deadline() != deadline {
+                    this.alarm.as_mut().reset(deadline);
+                }
+                if this.alarm.as_mut().poll(context).is_ready() {
+                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                }
+            }
+            _ => {}
+        }
+        read
+    }
+}
+
+impl<I: AsyncWrite + Unpin> AsyncWrite for HeadTimeout<I> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::connection::Counted;
+
+    const TIMEOUT: Duration = Duration::from_secs(32);
+    const LONG: Duration = Duration::from_secs(1000);
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_head_that_began_must_end() {
+        let (mut client, server) = duplex(64);
+        let activity = Arc::<Activity>::default();
+        let mut server = HeadTimeout::new(server, Arc::clone(&activity), TIMEOUT);
+        let mut byte = [0; 1];
+        let mut read = async |server: &mut HeadTimeout<_>| timeout(LONG, server.read(&mut byte)).await;
+        // The first head begins with the connection.
+        let began = Instant::now();
+        let first = read(&mut server).await.expect("it gives up").expect_err("an error");
+        assert_eq!((first.kind(), began.elapsed().as_secs()), (io::ErrorKind::TimedOut, 32));
+        // While a request is in work nothing is expected, nor between requests, nor after an answer within one read.
+        let request = Counted::new(&activity);
+        assert!(read(&mut server).await.is_err(), "a request takes as long as it takes");
+        drop(request);
+        assert!(read(&mut server).await.is_err(), "the next one may be long in coming");
+        client.write_all(b"a").await.expect("written");
+        assert!(read(&mut server).await.is_ok());
+        drop(Counted::new(&activity));
+        assert!(read(&mut server).await.is_err(), "what was read was a request");
+        // Once the next one has begun it must come whole, however slowly its bytes drip.
+        client.write_all(b"b").await.expect("written");
+        assert!(read(&mut server).await.is_ok());
+        let began = Instant::now();
+        tokio::time::sleep(TIMEOUT / 2).await;
+        client.write_all(b"c").await.expect("written");
+        assert!(read(&mut server).await.is_ok());
+        assert!(read(&mut server).await.expect("it gives up").is_err());
+        assert_eq!(began.elapsed(), TIMEOUT);
+    }
+}

@@ -1,0 +1,184 @@
+//! A resource's providers in their order: the first seals, the first that can opens.
+//! Guarantees that a value which no provider opens says why in the reference's words, and never names a secret.
+//! Must never choose between resources.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use pintle_storage::{Opened, Seal, TransformError};
+use ring::digest;
+
+use crate::ciphers::{Cipher, Gcm};
+use crate::kms::{Kms, KmsConfig};
+use crate::transformers::RuleError;
+
+/// What every sealed value begins with.
+const SEALED: &[u8] = b"k8s:enc:";
+const CBC: &str = "k8s:enc:aescbc:v1:";
+const GCM: &str = "k8s:enc:aesgcm:v1:";
+const SECRETBOX: &str = "k8s:enc:secretbox:v1:";
+
+/// A named key.
+#[derive(Clone)]
+pub struct Key {
+    /// Stands before every value that the key sealed.
+    pub name: String,
+    /// The key's bytes.
+    pub secret: Vec<u8>,
+}
+
+/// A way to keep values.
+#[derive(Clone)]
+pub enum Provider {
+    /// As they are.
+    Identity,
+    /// AES in CBC mode, with keys of 16, 24 or 32 bytes.
+    AesCbc(Vec<Key>),
+    /// AES in GCM mode, with keys of 16, 24 or 32 bytes.
+    AesGcm(Vec<Key>),
+    /// XSalsa20 and Poly1305, with keys of 32 bytes.
+    Secretbox(Vec<Key>),
+    /// Keys that a key service guards.
+    Kms(KmsConfig),
+}
+
+/// A provider, ready.
+pub(crate) enum Link {
+    Identity,
+    Ring(Ring),
+    Kms(Arc<Kms>),
+}
+
+/// Keys of one cipher.
+pub(crate) struct Ring {
+    prefix: &'static str,
+    /// What is said when none of the keys is named in a value.
+    no_key: &'static str,
+    keys: Vec<RingKey>,
+}
+
+struct RingKey {
+    /// With the name of the key.
+    prefix: String,
+    cipher: Cipher,
+    seal: Seal,
+}
+
+impl Ring {
+    pub fn new(provider: &Provider) -> Result<Option<Ring>, RuleError> {
+        let aes = "no matching key was found for the provided AES transformer";
+        let secretbox = "no matching key was found for the provided Secretbox transformer";
+        let (prefix, no_key, keys, cipher): (_, _, _, fn(&[u8]) -> Option<Cipher>) = match provider {
+            Provider::AesCbc(keys) => (CBC, aes, keys, Cipher::cbc),
+            Provider::AesGcm(keys) => (GCM, aes, keys, |secret| Gcm::new(secret).map(Cipher::Gcm)),
+            Provider::Secretbox(keys) => (SECRETBOX, secretbox, keys, Cipher::secretbox),
+            Provider::Identity | Provider::Kms(_) => return Ok(None),
+        };
+        let ready = |key: &Key| {
+            let prefix = format!("{prefix}{}:", key.name);
+            let cipher = cipher(&key.secret).ok_or_else(|| RuleError::KeyLength(key.name.clone(), key.secret.len()))?;
+            Ok(RingKey { seal: seal_of(&[prefix.as_bytes(), &key.secret]), cipher, prefix })
+        };
+        let keys: Vec<RingKey> = keys.iter().map(ready).collect::<Result<_, _>>()?;
+        if keys.is_empty() {
+            return Err(RuleError::NoKeys(prefix));
+        }
+        Ok(Some(Ring { prefix, no_key, keys }))
+    }
+
+    fn seal(&self, key: &str, plain: &[u8]) -> Result<Bytes, TransformError> {
+        let first = self.keys.first().ok_or_else(|| TransformError::new(self.no_key))?;
+        let mut out = Vec::with_capacity(first.prefix.len() + plain.len() + 64);
+        out.extend_from_slice(first.prefix.as_bytes());
+        first.cipher.seal(key, plain, &mut out)?;
+        Ok(Bytes::from(out))
+    }
+
+    fn open(&self, key: &str, kept: &[u8]) -> Result<Opened, TransformError> {
+        let mut errors = Vec::new();
+        for ring_key in &self.keys {
+            let Some(sealed) = kept.strip_prefix(ring_key.prefix.as_bytes()) else { continue };
+            match ring_key.cipher.open(key, sealed) {
+                Ok(plain) => return Ok(Opened { plain: plain.into(), seal: ring_key.seal }),
+                Err(error) => errors.push(error),
+            }
+        }
+        Err(together(errors, self.no_key))
+    }
+}
+
+/// The providers of a resource. Empty where none is configured: values are kept as they are.
+#[derive(Clone, Default)]
+pub(crate) struct Chain(pub Vec<Arc<Link>>);
+
+impl Chain {
+    pub fn seal(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
+        match self.0.first().map(Arc::as_ref) {
+            None | Some(Link::Identity) => Ok(plain.clone()),
+            Some(Link::Ring(ring)) => ring.seal(key, plain),
+            Some(Link::Kms(kms)) => kms.seal(key, plain),
+        }
+    }
+
+    pub fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, TransformError> {
+        let sealed = kept.starts_with(SEALED);
+        let plain = || Ok(Opened { plain: kept.clone(), seal: Seal::PLAIN });
+        if self.0.is_empty() {
+            return if sealed { Err(TransformError::new(TRIED_TO_READ_SEALED)) } else { plain() };
+        }
+        let mut errors = Vec::new();
+        for link in &self.0 {
+            let opened = match link.as_ref() {
+                Link::Identity if sealed => continue,
+                Link::Identity => return plain(),
+                Link::Ring(ring) if kept.starts_with(ring.prefix.as_bytes()) => ring.open(key, kept),
+                Link::Kms(kms) if kept.starts_with(kms.prefix.as_bytes()) => kms.open(key, kept),
+                Link::Ring(_) | Link::Kms(_) => continue,
+            };
+            match opened {
+                Ok(opened) => return Ok(opened),
+                Err(error) => errors.push(error),
+            }
+        }
+        Err(together(errors, "no matching prefix found"))
+    }
+
+    pub fn current(&self) -> Option<Seal> {
+        match self.0.first().map(Arc::as_ref) {
+            None | Some(Link::Identity) => Some(Seal::PLAIN),
+            Some(Link::Ring(ring)) => ring.keys.first().map(|key| key.seal),
+            Some(Link::Kms(kms)) => kms.current(),
+        }
+    }
+}
+
+const TRIED_TO_READ_SEALED: &str = "identity transformer tried to read encrypted data";
+
+/// Several errors as one, each text once; `none` when nothing was tried.
+fn together(errors: Vec<TransformError>, none: &str) -> TransformError {
+    let mut texts: Vec<String> = Vec::new();
+    for text in errors.iter().map(TransformError::to_string) {
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    match texts.as_slice() {
+        [] => TransformError::new(none),
+        [text] => TransformError::new(text.as_str()),
+        texts => TransformError::new(format!("[{}]", texts.join(", "))),
+    }
+}
+
+/// The seal of what a key is told by. Its secret takes part, so that another secret under the same name is another key;
+/// a digest, so that the seal does not tell it.
+pub(crate) fn seal_of(parts: &[&[u8]]) -> Seal {
+    let mut context = digest::Context::new(&digest::SHA256);
+    for part in parts {
+        context.update(&part.len().to_be_bytes());
+        context.update(part);
+    }
+    let digest = context.finish();
+    let first = digest.as_ref().first_chunk().map_or(0, |eight| u64::from_be_bytes(*eight));
+    // Zero is the seal of what is plain.
+    Seal(first.max(1))
+}

@@ -1,0 +1,113 @@
+//! `Encryption`: the configuration that is in force, which can be replaced while values are sealed and opened.
+//! Guarantees that a value is sealed by one configuration or the next, never by half of one.
+//! Must never let a reader wait for a replacement.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use pintle_storage::{Opened, Seal, TransformError, Transformer};
+
+use crate::chain::Chain;
+use crate::kms::{Changed, Pace};
+use crate::names::Names;
+use crate::transformers::{Rule, RuleError, Transformers};
+
+/// The [`Transformer`] of a server.
+pub struct Encryption {
+    names: Names,
+    current: ArcSwap<Transformers>,
+    pace: Pace,
+    listeners: Arc<Listeners>,
+}
+
+#[derive(Default)]
+struct Listeners(Mutex<Vec<Box<dyn Fn() + Send + Sync>>>);
+
+impl Listeners {
+    fn tell(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|listener| listener());
+    }
+
+    /// Tells from a thread of its own: whoever notices the change may be the one that listeners wait for.
+    fn callback(self: &Arc<Self>) -> Changed {
+        let listeners: Weak<Listeners> = Arc::downgrade(self);
+        Arc::new(move || {
+            if let Some(listeners) = listeners.upgrade() {
+                // Without a thread the values stay unreadable until the next change.
+                let _ = std::thread::Builder::new().name("unsealing".to_owned()).spawn(move || listeners.tell());
+            }
+        })
+    }
+}
+
+impl Encryption {
+    /// Keeps everything plain, and says so of what is not.
+    #[must_use]
+    pub fn none(names: Names) -> Encryption {
+        Encryption { names, current: ArcSwap::default(), pace: Pace::default(), listeners: Arc::default() }
+    }
+
+    /// Follows rules.
+    ///
+    /// # Errors
+    /// They contradict each other, or a key does not fit its cipher.
+    pub fn new(names: Names, rules: &[Rule], pace: Pace) -> Result<Encryption, RuleError> {
+        let encryption = Encryption { pace, ..Encryption::none(names) };
+        encryption.current.store(Arc::new(encryption.prepare(rules)?));
+        Ok(encryption)
+    }
+
+    /// Makes other rules ready without following them.
+    ///
+    /// # Errors
+    /// They contradict each other, or a key does not fit its cipher.
+    pub fn prepare(&self, rules: &[Rule]) -> Result<Transformers, RuleError> {
+        Transformers::new(rules, self.pace, &self.listeners.callback())
+    }
+
+    /// Follows other rules from now on, and tries again what could not be opened.
+    pub fn replace(&self, transformers: Transformers) {
+        self.current.store(Arc::new(transformers));
+        self.listeners.tell();
+    }
+
+    /// Whether key services are in use.
+    pub fn uses_kms(&self) -> bool {
+        !self.current.load().kms.is_empty()
+    }
+
+    /// How the key services are, all together.
+    ///
+    /// # Errors
+    /// At least one is not well; the text says which.
+    pub fn health(&self) -> Result<(), String> {
+        self.current.load().health()
+    }
+
+    fn with<T>(&self, key: &str, act: impl FnOnce(&Chain) -> T) -> T {
+        let current = self.current.load();
+        match current.chain(self.names.of(key)) {
+            Some(chain) => act(chain),
+            None => act(&Chain::default()),
+        }
+    }
+}
+
+impl Transformer for Encryption {
+    fn seal(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
+        self.with(key, |chain| chain.seal(&self.names.kept(key), plain))
+    }
+
+    fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, TransformError> {
+        self.with(key, |chain| chain.open(&self.names.kept(key), kept))
+    }
+
+    fn current(&self, key: &str) -> Option<Seal> {
+        self.with(key, Chain::current)
+    }
+
+    fn subscribe(&self, changed: Box<dyn Fn() + Send + Sync>) {
+        self.listeners.0.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
+    }
+}

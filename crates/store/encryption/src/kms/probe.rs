@@ -1,0 +1,162 @@
+//! The thread of a key service: carries out calls, asks how the service is, and takes another seed when its key changed.
+//! Guarantees that a seed is written with only while the service names the key that encrypted it, and for the time of
+//! coasting after its last good word. Must never give up: a service may come at any time.
+
+use std::sync::{Arc, PoisonError};
+use std::time::SystemTime;
+
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout_at};
+
+use super::client::{Client, Connection, Decrypt};
+use super::{Changed, Current, KmsConfig, Opener, Pace, Shared, key_id_hash, rfc3339, validate, validate_key_id};
+use crate::ciphers::random;
+use crate::limits;
+use crate::seed::{SEED_BYTES, Seed};
+use crate::transformers::RuleError;
+
+/// Starts the thread and waits until the service was asked for the first time.
+pub(super) fn start(
+    config: &KmsConfig,
+    pace: Pace,
+    shared: Arc<Shared>,
+    changed: Changed,
+) -> Result<Client, RuleError> {
+    let (calls, waiting) = mpsc::channel(limits::CALLS);
+    let (asked, was_asked) = std::sync::mpsc::sync_channel(1);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| RuleError::Thread(error.to_string()))?;
+    let connection = Connection::new(&config.socket, config.timeout);
+    let mut service = Service { connection, shared, pace, version: String::new() };
+    let run = move || {
+        runtime.block_on(async move {
+            service.ask().await;
+            // Who started the thread may have gone.
+            let _ = asked.send(());
+            service.run(waiting, changed).await;
+        });
+    };
+    let thread = std::thread::Builder::new().name(format!("kms-{}", config.name)).spawn(run);
+    thread.map_err(|error| RuleError::Thread(error.to_string()))?;
+    // The first question takes at most two calls; a thread that died leaves the service not asked.
+    let _ = was_asked.recv();
+    Ok(Client { calls, timeout: config.timeout })
+}
+
+struct Service {
+    connection: Connection,
+    shared: Arc<Shared>,
+    pace: Pace,
+    /// Of the first answer; it may not change.
+    version: String,
+}
+
+impl Service {
+    async fn run(&mut self, mut waiting: mpsc::Receiver<Decrypt>, changed: Changed) {
+        let mut was_well = self.is_well();
+        loop {
+            let next = Instant::now() + if was_well { self.pace.healthy } else { self.pace.unhealthy };
+            while let Ok(call) = timeout_at(next, waiting.recv()).await {
+                let Some(call) = call else { return };
+                let plain = self.connection.decrypt(&call.seed, &uid()).await;
+                // Who waited may have given up.
+                let _ = call.answer.try_send(plain);
+            }
+            self.ask().await;
+            if !std::mem::replace(&mut was_well, self.is_well()) && was_well {
+                changed();
+            }
+        }
+    }
+
+    fn is_well(&self) -> bool {
+        self.shared.health.lock().unwrap_or_else(PoisonError::into_inner).is_ok()
+    }
+
+    async fn ask(&mut self) {
+        let health = self.check().await;
+        *self.shared.health.lock().unwrap_or_else(PoisonError::into_inner) = health;
+    }
+
+    async fn check(&mut self) -> Result<(), String> {
+        let name = self.shared.name.clone();
+        let status = self.connection.status().await.map_err(|error| {
+            format!("failed to perform status section of the healthz check for KMS Provider {name}, error: {error}")
+        })?;
+        let mut faults = Vec::new();
+        if status.healthz != "ok" {
+            faults.push(format!("got unexpected healthz status: {}", status.healthz));
+        }
+        if !matches!(status.version.as_str(), "v2" | "v2beta1") {
+            faults.push(format!("expected KMSv2 API version v2, got {}", status.version));
+        } else if self.version.is_empty() {
+            self.version = status.version;
+        } else if self.version != status.version {
+            faults.push(format!(
+                "KMSv2 API version should not change after the initial status response version {}, got {}",
+                self.version, status.version
+            ));
+        }
+        let rotated = match validate_key_id(&status.key_id) {
+            Ok(()) => self.rotate(&status.key_id).await,
+            Err(error) => Err(format!("got invalid KMSv2 KeyID hash {:?}: {error}", key_id_hash(&status.key_id))),
+        };
+        faults.extend(rotated.err());
+        let faults = match faults.as_slice() {
+            [] => return Ok(()),
+            [fault] => fault.clone(),
+            faults => format!("[{}]", faults.join(", ")),
+        };
+        Err(format!("kmsv2 Provider {name} is not healthy, error: {faults}"))
+    }
+
+    /// Goes on with the seed if the service still names its key, and takes another if not. When that fails the old one
+    /// stays until it expires.
+    async fn rotate(&mut self, key_id: &str) -> Result<(), String> {
+        let expires = SystemTime::now() + self.pace.coast;
+        let old = self.shared.current.load_full();
+        if let Some(old) = old.as_ref().filter(|old| old.encrypted.key_id == key_id) {
+            let (seed, encrypted) = (old.seed.clone(), old.encrypted.clone());
+            self.shared.current.store(Some(Arc::new(Current { seed, encrypted, seal: old.seal, expires })));
+            return Ok(());
+        }
+        let uid = uid();
+        let (encrypt_key_id, why) = match self.new_seed(&uid).await {
+            Ok((seed, encrypted)) if encrypted.key_id == key_id => {
+                let (seed, seal) = (Arc::new(seed), self.shared.seal_of(&encrypted));
+                self.shared.remember(encrypted.clone(), Opener::Seed(seed.clone()));
+                self.shared.current.store(Some(Arc::new(Current { seed, encrypted, seal, expires })));
+                return Ok(());
+            }
+            Ok((_, encrypted)) => (encrypted.key_id, "<nil>".to_owned()),
+            Err(error) => (String::new(), error),
+        };
+        let old_key_id = old.as_ref().map_or("", |old| &old.encrypted.key_id);
+        Err(format!(
+            "failed to rotate DEK uid={uid:?}, useSeed=true, errState={}, errGen={why}, statusKeyIDHash={:?}, \
+             encryptKeyIDHash={:?}, stateKeyIDHash={:?}, expirationTimestamp={}",
+            if old.is_some() { "<nil>" } else { "got unexpected nil transformer" },
+            key_id_hash(key_id),
+            key_id_hash(&encrypt_key_id),
+            key_id_hash(old_key_id),
+            old.as_ref().map_or_else(|| "0001-01-01T00:00:00Z".to_owned(), |old| rfc3339(old.expires)),
+        ))
+    }
+
+    async fn new_seed(&mut self, uid: &str) -> Result<(Seed, super::EncryptedSeed), String> {
+        let plain = random::<SEED_BYTES>().map_err(|error| error.to_string())?;
+        let encrypted = self.connection.encrypt(&plain, uid).await;
+        let encrypted = encrypted.map_err(|error| format!("failed to encrypt DEK, error: {error}"))?;
+        validate(&encrypted)?;
+        Ok((Seed::new(&plain).map_err(|error| error.to_string())?, encrypted))
+    }
+}
+
+/// A random UUID, by which a service's own log can be matched.
+fn uid() -> String {
+    let Ok(mut bytes) = random::<16>() else { return String::new() };
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}

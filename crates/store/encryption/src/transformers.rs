@@ -1,0 +1,109 @@
+//! All resources' providers, as one configuration gives them.
+//! Guarantees the reference's precedence: the resource by name, then its group, then everything; else values stay plain.
+//! Must never change once it is made: another configuration is another value.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::chain::{Chain, Link, Provider, Ring};
+use crate::kms::{Changed, Kms, Pace};
+use crate::names::GroupResource;
+
+/// Some resources and their providers.
+#[derive(Clone)]
+pub struct Rule {
+    /// By name, or with wildcards: `*.group` and `*.*`.
+    pub resources: Vec<GroupResource>,
+    /// The first one writes, all of them read.
+    pub providers: Vec<Provider>,
+}
+
+/// Why rules cannot be followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RuleError {
+    /// The resource named first could never come into the rule: the second one has it already.
+    Masked(String, String),
+    /// The key of this name has a secret of a length that its cipher does not take.
+    KeyLength(String, usize),
+    /// A provider without keys.
+    NoKeys(&'static str),
+    /// The thread that talks to a key service could not be started.
+    Thread(String),
+}
+
+impl fmt::Display for RuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RuleError::Masked(resource, earlier) => {
+                write!(f, "resource {resource:?} is masked by earlier rule {earlier:?}")
+            }
+            RuleError::KeyLength(key, length) => {
+                write!(f, "error while creating cipher for named key {key}: invalid key size {length}")
+            }
+            RuleError::NoKeys(prefix) => write!(f, "the provider of {prefix:?} has no valid keys"),
+            RuleError::Thread(error) => write!(f, "the thread of a key service could not be started: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// A configuration, ready to seal and open.
+#[derive(Default)]
+pub struct Transformers {
+    chains: HashMap<GroupResource, Chain>,
+    pub(crate) kms: Vec<Arc<Kms>>,
+}
+
+impl Transformers {
+    /// Makes the ciphers, and asks each key service once how it is; that it does not answer is no error.
+    pub(crate) fn new(rules: &[Rule], pace: Pace, changed: &Changed) -> Result<Transformers, RuleError> {
+        let mut made = Transformers::default();
+        for rule in rules {
+            let mut links = Vec::with_capacity(rule.providers.len());
+            for provider in &rule.providers {
+                links.push(Arc::new(match provider {
+                    Provider::Kms(config) => {
+                        let kms = Kms::start(config, pace, changed.clone())?;
+                        made.kms.push(kms.clone());
+                        Link::Kms(kms)
+                    }
+                    keyed => Ring::new(keyed)?.map_or(Link::Identity, Link::Ring),
+                }));
+            }
+            for resource in &rule.resources {
+                let wildcards = [GroupResource { resource: "*".to_owned(), ..resource.clone() }, everything()];
+                if let Some(earlier) = wildcards.iter().find(|earlier| made.chains.contains_key(earlier)) {
+                    return Err(RuleError::Masked(resource.to_string(), earlier.to_string()));
+                }
+                made.chains.entry(resource.clone()).or_default().0.extend_from_slice(&links);
+            }
+        }
+        Ok(made)
+    }
+
+    /// The providers of a resource; of none, when it is `None`.
+    pub(crate) fn chain(&self, resource: Option<GroupResource>) -> Option<&Chain> {
+        let mut resource = resource.filter(|_| !self.chains.is_empty())?;
+        self.chains.get(&resource).or_else(|| {
+            resource.resource = "*".to_owned();
+            self.chains.get(&resource).or_else(|| self.chains.get(&everything()))
+        })
+    }
+
+    /// The state of all key services together, as one check tells it.
+    pub fn health(&self) -> Result<(), String> {
+        let fault = |(index, kms): (usize, &Arc<Kms>)| Some(format!("kms-provider-{index}: {}", kms.health().err()?));
+        let faults: Vec<String> = self.kms.iter().enumerate().filter_map(fault).collect();
+        match faults.as_slice() {
+            [] => Ok(()),
+            [fault] => Err(fault.clone()),
+            faults => Err(format!("[{}]", faults.join(", "))),
+        }
+    }
+}
+
+fn everything() -> GroupResource {
+    GroupResource::parse(GroupResource::ALL)
+}

@@ -1,0 +1,145 @@
+//! The provider of key services against a service in this process: seeds, rotation, and life without the service.
+
+mod support;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use pintle_encryption::{Encryption, GroupResource, KmsConfig, Names, Pace, Provider, Rule};
+use pintle_storage::Transformer;
+use support::{Plugin, TempDir};
+
+const SECRET: &str = "/registry/secrets/default/a";
+const PREFIX: &[u8] = b"k8s:enc:kms:v2:test:";
+
+fn encryption(socket: &Path, coast: Duration) -> Encryption {
+    let built_in = [("/registry/secrets/".to_owned(), GroupResource::parse("secrets"))];
+    let config = KmsConfig { name: "test".to_owned(), socket: socket.to_owned(), timeout: Duration::from_secs(3) };
+    let rule = Rule { resources: vec![GroupResource::parse("secrets")], providers: vec![Provider::Kms(config)] };
+    let often = Duration::from_millis(5);
+    let pace = Pace { healthy: often, unhealthy: often, coast };
+    Encryption::new(Names::new("/registry/", built_in), &[rule], pace).expect("rules")
+}
+
+const LONG: Duration = Duration::from_secs(3600);
+
+fn kept(encryption: &Encryption) -> Bytes {
+    encryption.seal(SECRET, &Bytes::from_static(b"value")).expect("sealed")
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn one_seed_seals_all_and_one_call_opens_all() {
+    let directory = TempDir::new();
+    let socket = directory.0.join("kms.sock");
+    let plugin = Plugin::start(&socket, "key-1");
+    let encryption_a = encryption(&socket, LONG);
+    assert_eq!(encryption_a.health(), Ok(()));
+    let sealed: Vec<Bytes> = (0..20).map(|_| kept(&encryption_a)).collect();
+    assert!(sealed.iter().all(|value| value.starts_with(PREFIX)));
+    assert!(!sealed[0].windows(5).any(|window| window == b"value"));
+    let opened = encryption_a.open(SECRET, &sealed[0]).expect("opens");
+    assert_eq!((opened.plain, Some(opened.seal)), (Bytes::from_static(b"value"), encryption_a.current(SECRET)));
+    assert_eq!(plugin.keys.encryptions.load(Ordering::Relaxed), 1);
+    assert_eq!(plugin.keys.decryptions.load(Ordering::Relaxed), 0, "its own seed is known");
+    let encryption_b = encryption(&socket, LONG);
+    for value in &sealed {
+        let opened = encryption_b.open(SECRET, value).expect("another server opens it");
+        assert_eq!(Some(opened.seal), encryption_b.current(SECRET), "another seed of the same key is not stale");
+    }
+    assert_eq!(plugin.keys.decryptions.load(Ordering::Relaxed), 1);
+    let elsewhere = encryption_b.open("/registry/secrets/default/b", &sealed[0]).expect_err("moved");
+    assert_eq!(elsewhere.to_string(), "cipher: message authentication failed");
+}
+
+#[test]
+fn another_key_of_the_service_makes_what_was_sealed_stale() {
+    let directory = TempDir::new();
+    let socket = directory.0.join("kms.sock");
+    let plugin = Plugin::start(&socket, "key-1");
+    let encryption = encryption(&socket, LONG);
+    let (sealed, before) = (kept(&encryption), encryption.current(SECRET));
+    plugin.change_key("key-2");
+    until("the new key is taken", || encryption.current(SECRET) != before);
+    let opened = encryption.open(SECRET, &sealed).expect("the old key opens");
+    assert_eq!(Some(opened.seal), before);
+    assert!(kept(&encryption).windows(5).any(|window| window == b"key-2"));
+}
+
+#[test]
+fn without_the_service_reading_goes_on_and_writing_for_a_while() {
+    let directory = TempDir::new();
+    let socket = directory.0.join("kms.sock");
+    let plugin = Plugin::start(&socket, "key-1");
+    let coast = Duration::from_millis(300);
+    let encryption = encryption(&socket, coast);
+    let sealed = kept(&encryption);
+    let keys = plugin.keys.clone();
+    drop(plugin);
+    until("the loss is noticed", || encryption.health().is_err());
+    let why = encryption.health().expect_err("lost");
+    let begin = "kms-provider-0: failed to perform status section of the healthz check for KMS Provider test, error: \
+                 rpc error: code = Unavailable desc = connection error: ";
+    assert!(why.starts_with(begin), "{why}");
+    until("the seed expires", || encryption.seal(SECRET, &Bytes::from_static(b"value")).is_err());
+    let why = encryption.seal(SECRET, &Bytes::new()).expect_err("expired").to_string();
+    assert!(why.starts_with("encryptedDEKSource with keyID hash \"sha256:"), "{why}");
+    assert_eq!(encryption.open(SECRET, &sealed).expect("still known").plain, "value");
+    let _again = Plugin::start_with(&socket, keys);
+    until("the service is back", || encryption.health().is_ok());
+    let opened = encryption.open(SECRET, &kept(&encryption)).expect("opens");
+    assert_eq!(Some(opened.seal), encryption.current(SECRET));
+}
+
+#[test]
+fn a_service_that_comes_late_is_noticed() {
+    let directory = TempDir::new();
+    let socket = directory.0.join("kms.sock");
+    let plugin = Plugin::start(&socket, "key-1");
+    let sealed = kept(&encryption(&socket, LONG));
+    let keys = plugin.keys.clone();
+    drop(plugin);
+    let encryption = encryption(&socket, LONG);
+    let (tell, told) = std::sync::mpsc::channel();
+    encryption.subscribe(Box::new(move || {
+        let _ = tell.send(());
+    }));
+    let why = encryption.open(SECRET, &sealed).expect_err("nobody decrypts").to_string();
+    assert!(why.starts_with("failed to decrypt DEK, error: rpc error: code = Unavailable"), "{why}");
+    let why = encryption.seal(SECRET, &Bytes::new()).expect_err("no seed").to_string();
+    assert_eq!(why, "got unexpected nil transformer");
+    let _plugin = Plugin::start_with(&socket, keys);
+    told.recv_timeout(Duration::from_secs(60)).expect("told that it is there");
+    assert_eq!(encryption.open(SECRET, &sealed).expect("opens now").plain, "value");
+}
+
+#[test]
+fn what_the_service_says_is_judged() {
+    let directory = TempDir::new();
+    let socket = directory.0.join("kms.sock");
+    let plugin = Plugin::start(&socket, "key-1");
+    let encryption = encryption(&socket, LONG);
+    "tired".clone_into(&mut plugin.keys.healthz.lock().expect("whole"));
+    until("it is not well", || encryption.health().is_err());
+    let why = encryption.health().expect_err("tired");
+    let expected = "kms-provider-0: kmsv2 Provider test is not healthy, error: got unexpected healthz status: tired";
+    assert_eq!(why, expected);
+    let keys = Arc::new(support::Keys { current: "unknown-1".to_owned().into(), ..support::Keys::default() });
+    drop(plugin);
+    let _other = Plugin::start_with(&socket, keys);
+    until("it names an unknown key", || kept(&encryption).windows(9).any(|window| window == b"unknown-1"));
+    let sealed = kept(&encryption);
+    let fresh = self::encryption(&socket, LONG);
+    let why = fresh.open(SECRET, &sealed).expect_err("refused").to_string();
+    assert_eq!(why, "failed to decrypt DEK, error: rpc error: code = NotFound desc = no such key: 100%");
+}

@@ -1,0 +1,53 @@
+//! Compaction: history older than one interval is given up, by one of all the servers of a cluster.
+//! Guarantees that servers take turns by counting on one key, as the reference does, so that both can run together.
+//! Must never give up what happened in the last interval.
+
+use crate::client::{Client, method};
+use crate::wire::{
+    CompactionRequest, CompactionResponse, Compare, CompareTarget, Compared, Op, PutRequest, RangeRequest, RequestOp,
+    TxnRequest, TxnResponse,
+};
+use bytes::Bytes;
+use std::time::Duration;
+use tonic::Status;
+
+/// Holds the revision of the last compaction; its version counts them. Outside of every prefix.
+const KEY: &[u8] = b"compact_rev_key";
+
+/// Compacts once in an interval, until it is dropped.
+pub async fn run(client: &Client, interval: Duration) {
+    let (mut count, mut revision) = (0, 0);
+    loop {
+        tokio::time::sleep(interval).await;
+        // What fails now is tried again after the next interval.
+        if let Ok(next) = step(client, count, revision).await {
+            (count, revision) = next;
+        }
+    }
+}
+
+/// Compacts up to `revision`, unless somebody else did so since there were `count` compactions. Answers how many there
+/// have been, and the revision to compact up to the next time.
+async fn step(client: &Client, count: i64, revision: i64) -> Result<(i64, i64), Status> {
+    let key = Bytes::from_static(KEY);
+    let compare =
+        Compare { target: CompareTarget::Version.into(), key: key.clone(), to: Some(Compared::Version(count)) };
+    let put = PutRequest { key: key.clone(), value: revision.to_string().into(), lease: 0 };
+    let get = RangeRequest { key, ..RangeRequest::default() };
+    let request = TxnRequest {
+        compare: vec![compare],
+        success: vec![RequestOp { request: Some(Op::Put(put)) }],
+        failure: vec![RequestOp { request: Some(Op::Range(get)) }],
+    };
+    let answer: TxnResponse = client.attempt(client.turn(), method::TXN, request).await?;
+    let current = answer.header.map_or(0, |header| header.revision);
+    if !answer.succeeded {
+        let found = answer.responses.first().and_then(|response| response.range.as_ref()?.kvs.first());
+        return Ok((found.map_or(0, |kv| kv.version), current));
+    }
+    if revision > 0 {
+        let _: CompactionResponse =
+            client.attempt(client.turn(), method::COMPACT, CompactionRequest { revision }).await?;
+    }
+    Ok((count + 1, current))
+}

@@ -1,0 +1,254 @@
+//! Following the cluster: everything is read once, then one watch brings every change, wherever it has to be opened anew.
+//! Guarantees that the observer is told each revision once, in order and whole, or that there is a gap.
+//! Must never advance on what a member says of itself: only events, and progress from members that can be trusted with it.
+
+use crate::client::{Patience, method};
+use crate::limits;
+use crate::store::Shared;
+use crate::wire::{
+    EventType, RangeRequest, RangeResponse, WatchAction, WatchCreateRequest, WatchProgressRequest, WatchRequest,
+    WatchResponse,
+};
+use bytes::Bytes;
+use pintle_storage::{Observer, Record, Revision, Started};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+use tonic::{Code, Status};
+
+/// Why a watch ended.
+enum End {
+    /// The endpoint of this turn failed; another, or this one later, goes on.
+    Broken(usize),
+    /// What comes next is no longer there.
+    Compacted,
+}
+
+/// Hands over what there is as of some time ago, so that `run` can tell what happened since.
+///
+/// # Errors
+/// The cluster cannot be reached.
+pub(crate) async fn start(shared: &Shared, observer: &mut dyn Observer) -> Result<Started, Status> {
+    let mut patience = Patience::new(limits::START);
+    loop {
+        let current = shared.client.revision(limits::START).await?;
+        let base = oldest(shared, current).await?;
+        match read_all(shared, base).await {
+            Ok(records) => {
+                let base = Revision(base);
+                records.into_iter().for_each(|record| observer.replay(record, false));
+                let started = Started { compacted: base, current: base };
+                observer.replayed(started);
+                shared.progress.reached(base.0);
+                return Ok(Started { compacted: base, current: Revision(current) });
+            }
+            Err(status) if status.code() == Code::OutOfRange && patience.wait(1).await => {}
+            Err(status) => return Err(status),
+        }
+    }
+}
+
+/// The oldest revision that can still be read, as far back as history is wanted.
+async fn oldest(shared: &Shared, current: u64) -> Result<u64, Status> {
+    let (mut gone, mut there) = (current.saturating_sub(limits::HISTORY_REVISIONS).max(1) - 1, current.max(1));
+    // Most clusters keep more than is wanted, so the oldest is asked for first.
+    let mut probe = gone + 1;
+    while gone + 1 < there {
+        let request = RangeRequest {
+            key: Bytes::from_static(b"health"),
+            count_only: true,
+            revision: i64::try_from(probe).unwrap_or(i64::MAX),
+            ..RangeRequest::default()
+        };
+        match shared.client.call::<_, RangeResponse>(method::RANGE, request).await {
+            Ok(_) => there = probe,
+            Err(status) if status.code() == Code::OutOfRange => gone = probe,
+            Err(status) => return Err(status),
+        }
+        probe = gone + (there - gone) / 2;
+    }
+    Ok(there)
+}
+
+/// All keys under the prefix as of a revision.
+async fn read_all(shared: &Shared, revision: u64) -> Result<Vec<Record>, Status> {
+    let (mut key, end) = shared.keys.range();
+    let mut records = Vec::new();
+    loop {
+        let request = RangeRequest {
+            key,
+            range_end: end.clone(),
+            limit: limits::PAGE_KEYS,
+            revision: i64::try_from(revision).unwrap_or(i64::MAX),
+            count_only: false,
+        };
+        let page: RangeResponse = shared.client.call(method::RANGE, request).await?;
+        let next = page.kvs.last().map(|kv| [&kv.key[..], b"\0"].concat());
+        for kv in page.kvs {
+            let Some(key) = shared.keys.inner(&kv.key) else { continue };
+            records.push(Record { revision: Revision(kv.mod_revision.unsigned_abs()), key, value: Some(kv.value) });
+        }
+        match next {
+            Some(next) if page.more => key = Bytes::from(next),
+            _ => return Ok(records),
+        }
+    }
+}
+
+/// Follows the cluster from where the observer is, until it is dropped.
+pub(crate) async fn run(shared: &Shared, mut observer: Box<dyn Observer>) {
+    let mut failures = 0;
+    loop {
+        let before = shared.progress.published();
+        match watch(shared, observer.as_mut()).await {
+            End::Broken(turn) => {
+                shared.client.failed(turn);
+                failures = if shared.progress.published() > before { 0 } else { failures + 1 };
+            }
+            End::Compacted => failures += usize::from(read_anew(shared, observer.as_mut()).await.is_err()),
+        }
+        if failures >= shared.client.endpoints() {
+            tokio::time::sleep(limits::PAUSE.saturating_mul(failures.min(10) as u32).min(limits::PAUSE_MAX)).await;
+        }
+    }
+}
+
+/// The present state in place of the history that is gone.
+async fn read_anew(shared: &Shared, observer: &mut dyn Observer) -> Result<(), Status> {
+    let current = shared.client.revision(limits::CALL).await?;
+    let records = read_all(shared, current).await?;
+    observer.replace(records, Revision(current));
+    shared.progress.reached(current);
+    Ok(())
+}
+
+/// What is sent on a watch's stream: the creation, and now and then a question.
+const REQUESTS: usize = 4;
+
+/// One watch, from the revision after the last that was published until it ends.
+async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
+    let turn = shared.client.turn();
+    let trusted = match shared.client.version(turn).await {
+        Ok(version) => can_tell_progress(&version),
+        Err(_) => return End::Broken(turn),
+    };
+    // Of a member that cannot be trusted to tell how far it is, all keys are watched: then each revision is an event.
+    let (key, range_end) = if trusted { shared.keys.range() } else { (ZERO, ZERO) };
+    let next = shared.progress.published() + 1;
+    let start_revision = i64::try_from(next).unwrap_or(i64::MAX);
+    let (requests, receiver) = mpsc::channel(REQUESTS);
+    let create = WatchAction::Create(WatchCreateRequest { key, range_end, start_revision });
+    if requests.try_send(WatchRequest { action: Some(create) }).is_err() {
+        return End::Broken(turn);
+    }
+    let stream = shared.client.stream::<WatchRequest, WatchResponse>(turn, method::WATCH, receiver).await;
+    let Ok(mut stream) = stream else { return End::Broken(turn) };
+    let mut heard = Instant::now();
+    // When to see whether somebody waits for what has not come.
+    let mut look = None;
+    loop {
+        let at = look.unwrap_or_else(Instant::now);
+        tokio::select! {
+            biased;
+            message = stream.message() => {
+                heard = Instant::now();
+                let Ok(Some(response)) = message else { return End::Broken(turn) };
+                if let Some(end) = take(shared, observer, response, trusted, turn) {
+                    return end;
+                }
+            }
+            () = shared.progress.joined.notified(), if look.is_none() => {
+                heard = Instant::now();
+                look = Some(heard + limits::PROGRESS_AFTER);
+            }
+            () = sleep_until(at), if look.is_some() => {
+                if shared.progress.wanted().is_none() {
+                    look = None;
+                    continue;
+                }
+                if heard.elapsed() > limits::SILENCE {
+                    return End::Broken(turn);
+                }
+                look = Some(Instant::now() + limits::PROGRESS_PERIOD);
+                if trusted {
+                    // A full queue holds a question already.
+                    let _ = requests.try_send(WatchRequest { action: Some(WatchAction::Progress(WatchProgressRequest {})) });
+                }
+            }
+        }
+    }
+}
+
+/// A key of one zero byte begins at the first; as an end it means that there is none.
+const ZERO: Bytes = Bytes::from_static(b"\0");
+
+/// Takes in what a watch brought. `Some`: it is over.
+fn take(
+    shared: &Shared,
+    observer: &mut dyn Observer,
+    response: WatchResponse,
+    trusted: bool,
+    turn: usize,
+) -> Option<End> {
+    if response.compact_revision > 0 {
+        return Some(End::Compacted);
+    }
+    if response.canceled {
+        return Some(End::Broken(turn));
+    }
+    let published = shared.progress.published();
+    if response.events.is_empty() {
+        let revision = response.header.map_or(0, |header| header.revision.unsigned_abs());
+        if trusted && !response.created && revision > published {
+            observer.publish(&[], Revision(revision));
+            shared.progress.reached(revision);
+        }
+        return None;
+    }
+    let mut last = published;
+    let mut records = Vec::with_capacity(response.events.len());
+    for event in response.events {
+        let delete = event.r#type == i32::from(EventType::Delete);
+        let Some(kv) = event.kv else { continue };
+        let revision = kv.mod_revision.unsigned_abs();
+        if revision <= published {
+            continue;
+        }
+        last = last.max(revision);
+        let Some(key) = shared.keys.inner(&kv.key) else { continue };
+        records.push(Record { revision: Revision(revision), key, value: (!delete).then_some(kv.value) });
+    }
+    if last > published {
+        observer.publish(&records, Revision(last));
+        shared.progress.reached(last);
+    }
+    None
+}
+
+/// Whether a member of this version tells how far a watch is only after it has sent everything up to there.
+fn can_tell_progress(version: &str) -> bool {
+    let mut numbers = version.split(['.', '-', '+']).map_while(|part| part.parse::<u32>().ok());
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    version >= (3, 5, 13) || version >= (3, 4, 31) && version < (3, 5, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_believed_from_the_versions_that_tell_it_rightly() {
+        for (version, trusted) in [
+            ("3.4.23", false),
+            ("3.4.31", true),
+            ("3.5.0", false),
+            ("3.5.12", false),
+            ("3.5.13", true),
+            ("3.5.16", true),
+            ("3.6.0-rc.1", true),
+            ("4.0.0", true),
+            ("", false),
+        ] {
+            assert_eq!(can_tell_progress(version), trusted, "{version}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Leases for keys of a limited lifetime, shared by many keys.
+//! Guarantees that a key lives at least as long as asked for, and no more than a little longer.
+//! Must never keep a lease alive: keys go when their time is over.
+
+use crate::client::{Client, method};
+use crate::limits;
+use crate::wire::{LeaseGrantRequest, LeaseGrantResponse};
+use std::time::Duration;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use tonic::Status;
+
+#[derive(Default)]
+pub struct Leases(Mutex<Option<Lease>>);
+
+struct Lease {
+    id: i64,
+    expires: Instant,
+    keys: usize,
+}
+
+impl Lease {
+    /// Whether a key may have it: neither too short nor too long for its lifetime.
+    fn suits(&self, now: Instant, lifetime: i64) -> bool {
+        let lives = |seconds: i64| now + Duration::from_secs(seconds.unsigned_abs());
+        self.keys < limits::LEASE_KEYS
+            && lives(lifetime) < self.expires
+            && lives(lifetime + spare(lifetime)) > self.expires
+    }
+}
+
+/// How many seconds longer than a key's lifetime its lease may be.
+fn spare(lifetime: i64) -> i64 {
+    ((lifetime as f64 * limits::LEASE_REUSE_SHARE) as i64).min(limits::LEASE_REUSE_SECONDS_MAX)
+}
+
+impl Leases {
+    /// A lease for a key that is to live for so many seconds.
+    ///
+    /// # Errors
+    /// The cluster gives none.
+    pub async fn lease(&self, client: &Client, lifetime: u32) -> Result<i64, Status> {
+        let lifetime = i64::from(lifetime);
+        let mut last = self.0.lock().await;
+        if let Some(lease) = last.as_mut().filter(|lease| lease.suits(Instant::now(), lifetime)) {
+            lease.keys += 1;
+            return Ok(lease.id);
+        }
+        let began = Instant::now();
+        let request = LeaseGrantRequest { ttl: lifetime + spare(lifetime) };
+        let granted: LeaseGrantResponse = client.call(method::LEASE_GRANT, request).await?;
+        let expires = began + Duration::from_secs(granted.ttl.unsigned_abs());
+        *last = Some(Lease { id: granted.id, expires, keys: 1 });
+        Ok(granted.id)
+    }
+
+    /// The cluster does not know the lease any more.
+    pub async fn forget(&self) {
+        *self.0.lock().await = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_shared_as_long_as_it_is_neither_too_short_nor_too_long() {
+        let now = Instant::now();
+        let lease = |seconds: u64, keys| Lease { id: 1, expires: now + Duration::from_secs(seconds), keys };
+        assert!(lease(3_630, 1).suits(now, 3_600));
+        assert!(!lease(3_600, 1).suits(now, 3_600), "too short");
+        assert!(!lease(3_660, 1).suits(now, 3_600), "too long");
+        assert!(!lease(3_630, limits::LEASE_KEYS).suits(now, 3_600), "too many keys");
+        assert_eq!((spare(3_600), spare(15), spare(100)), (60, 0, 5));
+    }
+}

@@ -1,0 +1,29 @@
+//! The store over an etcd cluster that others may write too: other servers of this kind, and kube-apiserver.
+//! Guarantees that who was acknowledged is seen by every read that begins later, here and elsewhere.
+//! Must never look into a value, nor tell the observer anything that did not happen, or in another order.
+//!
+//! # How it works
+//!
+//! ```text
+//!  commit() ─▶ one transaction of etcd's ─▶ wait until the watch has brought it ─▶ answer
+//!  watch of the prefix ─▶ in the order of revisions ─▶ Observer
+//!  catch_up() ─▶ ask the majority for the newest revision ─▶ wait until the watch has come there
+//! ```
+//!
+//! One watch follows all keys under the prefix, so there is one order of all changes and one revision that all have
+//! reached. A watch that breaks goes on elsewhere after the last revision; when that has been compacted meanwhile,
+//! everything is read anew and the observer is told that history has a gap.
+
+mod client;
+mod commit;
+mod compact;
+mod follow;
+mod fresh;
+mod lease;
+pub mod limits;
+mod progress;
+mod store;
+mod wire;
+
+pub use client::Tls;
+pub use store::{EtcdOptions, EtcdStore};

@@ -1,0 +1,53 @@
+//! The bounds of this crate, each with its reason.
+
+use std::time::Duration;
+
+/// How long a connection may take to come about; another endpoint is tried after that.
+pub const CONNECT: Duration = Duration::from_secs(2);
+
+/// How long one attempt at a call may take. An election takes one to two seconds; a member that does not answer for
+/// longer is stopped or cut off.
+pub const ATTEMPT: Duration = Duration::from_secs(3);
+
+/// How long a call is tried again, on all endpoints. Below a request's minute, so that its client learns why.
+pub const CALL: Duration = Duration::from_secs(30);
+
+/// How long the cluster may take to answer for the first time.
+pub const START: Duration = Duration::from_secs(20);
+
+/// The pause before an endpoint that failed is followed by the next; doubled after every round of all.
+pub const PAUSE: Duration = Duration::from_millis(50);
+pub const PAUSE_MAX: Duration = Duration::from_millis(500);
+
+/// How often a connection that is used by nobody is asked whether it is still there, and how long it may take to say.
+pub const KEEP_ALIVE: Duration = Duration::from_secs(5);
+pub const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Keys of a page when everything is read: some MB.
+pub const PAGE_KEYS: i64 = 2_000;
+
+/// How far back history is read at the start, so that watches go on that began before it.
+pub const HISTORY_REVISIONS: u64 = 10_000;
+
+/// Writes of a transaction: etcd's own bound when nothing else is configured.
+pub const TRANSACTION_WRITES: usize = 128;
+
+/// Transactions under way at a time; later ones wait. etcd commits in batches and is not faster with more.
+pub const TRANSACTIONS: usize = 512;
+
+/// How long somebody waits for a revision before etcd is asked how far it is, and how often it is asked then.
+pub const PROGRESS_AFTER: Duration = Duration::from_millis(5);
+pub const PROGRESS_PERIOD: Duration = Duration::from_millis(50);
+
+/// How long a watch may be silent while somebody waits, before it is begun anew elsewhere.
+pub const SILENCE: Duration = Duration::from_secs(3);
+
+/// How much longer than its keys a lease may live, as a share of their lifetime and in seconds, so that many keys share
+/// one; and how many keys may. The reference's numbers.
+pub const LEASE_REUSE_SHARE: f64 = 0.05;
+pub const LEASE_REUSE_SECONDS_MAX: i64 = 60;
+pub const LEASE_KEYS: usize = 1_000;
+
+/// How often it is asked whether the cluster can be written, and how long it may take to say.
+pub const HEALTH_PERIOD: Duration = Duration::from_secs(2);
+pub const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);

@@ -1,0 +1,118 @@
+//! How far the observer has been fed, and who waits for it to get further.
+//! Guarantees that everybody who waits for a revision is woken when it has been published, and nobody else.
+//! Must never be held across an await.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, oneshot};
+
+#[derive(Default)]
+pub struct Progress {
+    published: AtomicU64,
+    waiting: Mutex<BTreeMap<u64, Vec<oneshot::Sender<()>>>>,
+    closed: AtomicBool,
+    /// Somebody began to wait.
+    pub joined: Notify,
+}
+
+/// The store was closed before the revision came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed;
+
+impl Progress {
+    fn waiting(&self) -> MutexGuard<'_, BTreeMap<u64, Vec<oneshot::Sender<()>>>> {
+        // Nothing that holds the lock can fail half way.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn published(&self) -> u64 {
+        self.published.load(Ordering::Acquire)
+    }
+
+    /// Everything up to this revision has been published.
+    pub fn reached(&self, revision: u64) {
+        let mut waiting = self.waiting();
+        self.published.fetch_max(revision, Ordering::AcqRel);
+        let later = waiting.split_off(&(revision + 1));
+        let due = std::mem::replace(&mut *waiting, later);
+        drop(waiting);
+        for waiter in due.into_values().flatten() {
+            // Who has gone away meanwhile need not be told.
+            let _ = waiter.send(());
+        }
+    }
+
+    /// The highest revision that somebody waits for.
+    pub fn wanted(&self) -> Option<u64> {
+        let mut waiting = self.waiting();
+        waiting.retain(|_, waiters| {
+            waiters.retain(|waiter| !waiter.is_closed());
+            !waiters.is_empty()
+        });
+        waiting.keys().next_back().copied()
+    }
+
+    /// Waits until everything up to a revision has been published.
+    ///
+    /// # Errors
+    /// The store was closed.
+    pub async fn wait(&self, revision: u64) -> Result<(), Closed> {
+        let receiver = {
+            let mut waiting = self.waiting();
+            if self.published() >= revision {
+                return Ok(());
+            }
+            if self.closed.load(Ordering::Acquire) {
+                return Err(Closed);
+            }
+            let (sender, receiver) = oneshot::channel();
+            waiting.entry(revision).or_default().push(sender);
+            receiver
+        };
+        self.joined.notify_one();
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// Nothing will be published any more.
+    pub fn close(&self) {
+        let mut waiting = self.waiting();
+        self.closed.store(true, Ordering::Release);
+        waiting.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    #[test]
+    fn who_waits_is_woken_by_their_revision_and_by_the_end() {
+        let progress = Progress::default();
+        let (mut five, mut seven) = (pin!(progress.wait(5)), pin!(progress.wait(7)));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(five.as_mut().poll(&mut context).is_pending() && seven.as_mut().poll(&mut context).is_pending());
+        assert_eq!(progress.wanted(), Some(7));
+        progress.reached(6);
+        assert_eq!(five.as_mut().poll(&mut context), Poll::Ready(Ok(())));
+        assert!(seven.as_mut().poll(&mut context).is_pending());
+        assert_eq!(pin!(progress.wait(6)).poll(&mut context), Poll::Ready(Ok(())));
+        progress.close();
+        assert_eq!(seven.as_mut().poll(&mut context), Poll::Ready(Err(Closed)));
+        assert_eq!(pin!(progress.wait(8)).poll(&mut context), Poll::Ready(Err(Closed)));
+        assert_eq!(pin!(progress.wait(6)).poll(&mut context), Poll::Ready(Ok(())));
+    }
+
+    #[test]
+    fn nobody_waits_for_those_who_went_away() {
+        let progress = Progress::default();
+        {
+            let mut nine = pin!(progress.wait(9));
+            assert!(nine.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        }
+        assert_eq!(progress.wanted(), None);
+    }
+}

@@ -1,0 +1,275 @@
+//! `EtcdStore`: the `Store` over a cluster.
+//! Guarantees what `Store` asks for, but for the order of transactions that are under way together.
+//! Must never block a caller that is asynchronous.
+
+use crate::client::{Client, Tls};
+use crate::fresh::Fresh;
+use crate::lease::Leases;
+use crate::progress::Progress;
+use crate::wire::{CompactionRequest, CompactionResponse};
+use crate::{client::method, commit, compact, follow, limits};
+use bytes::Bytes;
+use pintle_storage::{
+    CommitError, CommitFuture, CompactFuture, Key, Observer, Revision, Started, Store, StoreError, Transaction,
+};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinHandle;
+
+/// What all keys begin with for those who use the store.
+const INNER: &str = "/registry";
+
+/// How a cluster is reached and used.
+#[derive(Clone, Debug)]
+pub struct EtcdOptions {
+    /// URLs of the members' clients' ports.
+    pub endpoints: Vec<String>,
+    pub tls: Tls,
+    /// Takes the place of `/registry` at the beginning of every key.
+    pub prefix: String,
+    /// How much history is kept at least; `None`: somebody else sees to that.
+    pub compaction_interval: Option<Duration>,
+    /// How many seconds keys live after their last change, by what they begin with; the others live for ever.
+    pub lifetimes: Vec<(String, u32)>,
+}
+
+impl Default for EtcdOptions {
+    fn default() -> Self {
+        EtcdOptions {
+            endpoints: Vec::new(),
+            tls: Tls::default(),
+            prefix: INNER.to_owned(),
+            compaction_interval: Some(Duration::from_secs(5 * 60)),
+            lifetimes: Vec::new(),
+        }
+    }
+}
+
+/// Keys as etcd has them and as the users of the store know them.
+pub(crate) struct Keys {
+    prefix: String,
+}
+
+impl Keys {
+    fn new(prefix: &str) -> Keys {
+        Keys { prefix: format!("/{}", prefix.trim_matches('/')) }
+    }
+
+    pub fn outer(&self, key: &str) -> Bytes {
+        let rest = key.strip_prefix(INNER).unwrap_or(key);
+        Bytes::from([self.prefix.as_str(), rest].concat())
+    }
+
+    /// `None`: a key of somebody else.
+    pub fn inner(&self, key: &[u8]) -> Option<Key> {
+        let rest = std::str::from_utf8(key).ok()?.strip_prefix(self.prefix.as_str())?;
+        rest.starts_with('/').then(|| [INNER, rest].concat().into())
+    }
+
+    /// The first of all keys and the end of them.
+    pub fn range(&self) -> (Bytes, Bytes) {
+        // The byte after the slash.
+        (Bytes::from(format!("{}/", self.prefix)), Bytes::from(format!("{}0", self.prefix)))
+    }
+}
+
+/// What all parts of the store share.
+pub(crate) struct Shared {
+    pub client: Arc<Client>,
+    pub keys: Keys,
+    pub progress: Progress,
+    pub leases: Leases,
+    pub transactions: Semaphore,
+    lifetimes: Vec<(String, u32)>,
+}
+
+impl Shared {
+    pub fn lifetime(&self, key: &str) -> u32 {
+        self.lifetimes.iter().find(|(prefix, _)| key.starts_with(prefix.as_str())).map_or(0, |(_, seconds)| *seconds)
+    }
+}
+
+/// A [`Store`] that keeps everything in an etcd cluster.
+pub struct EtcdStore {
+    shared: Arc<Shared>,
+    fresh: Arc<Fresh>,
+    runtime: Handle,
+    compaction_interval: Option<Duration>,
+    tasks: Mutex<Option<Vec<JoinHandle<()>>>>,
+}
+
+impl EtcdStore {
+    /// A store over the cluster, whose connections are kept up by the runtime that this is called in. Nothing is
+    /// connected to before the start.
+    ///
+    /// # Errors
+    /// An endpoint is no URL, or a certificate cannot be used.
+    pub fn new(options: EtcdOptions) -> Result<EtcdStore, StoreError> {
+        let client = Client::new(&options.endpoints, &options.tls).map_err(StoreError::Remote)?;
+        let shared = Shared {
+            client: Arc::new(client),
+            keys: Keys::new(&options.prefix),
+            progress: Progress::default(),
+            leases: Leases::default(),
+            transactions: Semaphore::new(limits::TRANSACTIONS),
+            lifetimes: options.lifetimes.into_iter().filter(|(_, seconds)| *seconds > 0).collect(),
+        };
+        let runtime = Handle::try_current().map_err(|error| StoreError::Remote(error.to_string()))?;
+        Ok(EtcdStore {
+            shared: Arc::new(shared),
+            fresh: Arc::default(),
+            runtime,
+            compaction_interval: options.compaction_interval.filter(|interval| !interval.is_zero()),
+            tasks: Mutex::new(Some(Vec::new())),
+        })
+    }
+
+    /// Something that goes on until the store is closed.
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tasks) = tasks.as_mut() {
+            tasks.push(self.runtime.spawn(task));
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// Runs to its end even if nobody waits for it.
+    fn carry_out(&self, work: impl Future<Output = Result<Revision, CommitError>> + Send + 'static) -> CommitFuture {
+        let (sender, receiver) = oneshot::channel();
+        self.runtime.spawn(async move {
+            // Nobody may be there any more to be told.
+            let _ = sender.send(work.await);
+        });
+        CommitFuture::pending(async move { receiver.await.unwrap_or(Err(CommitError::Closed)) })
+    }
+}
+
+impl Store for EtcdStore {
+    /// Blocks, so it must not be called where tasks of the runtime run.
+    fn start(&self, mut observer: Box<dyn Observer>) -> Result<Started, StoreError> {
+        let is_started =
+            self.tasks.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(|it| !it.is_empty());
+        if is_started {
+            return Err(StoreError::AlreadyStarted);
+        }
+        let shared = self.shared.clone();
+        let remote = |status: tonic::Status| {
+            let code = status.code();
+            StoreError::Remote(format!("etcd cannot be read: {code:?}: {}", status.message()))
+        };
+        let started = self.runtime.block_on(follow::start(&shared, observer.as_mut())).map_err(remote)?;
+        self.spawn({
+            let shared = shared.clone();
+            async move { follow::run(&shared, observer).await }
+        });
+        if let Some(interval) = self.compaction_interval {
+            let client = shared.client.clone();
+            self.spawn(async move { compact::run(&client, interval).await });
+        }
+        let waiting = tokio::time::timeout(limits::START, shared.progress.wait(started.current.0));
+        // The timer needs the runtime's context too.
+        match self.runtime.block_on(async { waiting.await }) {
+            Ok(Ok(())) => Ok(started),
+            _ => Err(StoreError::Remote("etcd's watch does not come up".to_owned())),
+        }
+    }
+
+    fn commit(&self, transaction: Transaction) -> CommitFuture {
+        if self.is_closed() {
+            return CommitFuture::ready(Err(CommitError::Closed));
+        }
+        if let Err(error) = transaction.check() {
+            return CommitFuture::ready(Err(error));
+        }
+        let shared = self.shared.clone();
+        self.carry_out(async move { shared.commit(transaction).await })
+    }
+
+    fn compact(&self, revision: Revision) -> CompactFuture {
+        let client = self.shared.client.clone();
+        let request = CompactionRequest { revision: i64::try_from(revision.0).unwrap_or(i64::MAX) };
+        self.carry_out(async move {
+            let outcome = client.attempt::<_, CompactionResponse>(client.turn(), method::COMPACT, request).await;
+            outcome.map(|_| revision).map_err(commit::failed)
+        })
+    }
+
+    fn close(&self) {
+        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
+        tasks.into_iter().flatten().for_each(|task| task.abort());
+        self.shared.transactions.close();
+        self.shared.progress.close();
+    }
+
+    fn catch_up(&self) -> Option<CommitFuture> {
+        let (shared, fresh, runtime) = (self.shared.clone(), self.fresh.clone(), self.runtime.clone());
+        Some(CommitFuture::pending(async move {
+            let asked = fresh.ask(&shared.client, &runtime);
+            let revision = asked.await.map_err(|_| CommitError::Closed)?.map_err(commit::failed)?;
+            shared.progress.wait(revision).await.map_err(|_| CommitError::Closed)?;
+            Ok(Revision(revision))
+        }))
+    }
+
+    fn expires(&self) -> bool {
+        true
+    }
+
+    fn transaction_writes_max(&self) -> usize {
+        limits::TRANSACTION_WRITES
+    }
+
+    fn on_health(&self, tell: Box<dyn Fn(bool) + Send + Sync>) {
+        let client = self.shared.client.clone();
+        // It was reached a moment ago, or there would be no server.
+        tell(true);
+        self.spawn(async move {
+            loop {
+                tokio::time::sleep(limits::HEALTH_PERIOD).await;
+                tell(client.revision(limits::HEALTH_TIMEOUT).await.is_ok());
+            }
+        });
+    }
+}
+
+impl Drop for EtcdStore {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl fmt::Debug for EtcdStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("EtcdStore")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_moved_under_the_prefix_and_back() {
+        for (prefix, key, outer) in [
+            ("/registry", "/registry/pods/a/b", "/registry/pods/a/b"),
+            ("registry", "/registry/pods/a/b", "/registry/pods/a/b"),
+            ("/clusters/one/", "/registry/pods/a/b", "/clusters/one/pods/a/b"),
+        ] {
+            let keys = Keys::new(prefix);
+            assert_eq!(keys.outer(key), outer);
+            assert_eq!(keys.inner(outer.as_bytes()).as_deref(), Some(key));
+            let (from, to) = keys.range();
+            assert!(from <= outer && outer < &to[..] as &[u8] || outer.as_bytes() < &to[..]);
+        }
+        let keys = Keys::new("/registry");
+        for foreign in [&b"/registryother/a"[..], b"/other/a", b"/registry", b"/registry/\xff"] {
+            assert_eq!(keys.inner(foreign), None);
+        }
+    }
+}
