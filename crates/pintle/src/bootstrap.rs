@@ -24,8 +24,19 @@ pub async fn ensure(registry: &Registry, settings: &Settings) -> Result<(), Stat
 }
 
 async fn ensure_once(registry: &Registry, settings: &Settings) -> Result<(), Status> {
+    reconcile(registry, pintle_bootstrap::objects(settings)).await
+}
+
+/// Creates those of the objects that are missing and brings up to date those that are reconciled.
+///
+/// # Errors
+/// An object is refused, or the store fails.
+pub async fn reconcile(
+    registry: &Registry,
+    objects: impl IntoIterator<Item = BootstrapObject>,
+) -> Result<(), Status> {
     let mut missing = Vec::new();
-    for object in pintle_bootstrap::objects(settings) {
+    for object in objects {
         let Some(target) = target(registry, &object) else { continue };
         let options = WriteOptions { field_manager: object.manager().to_owned(), ..WriteOptions::default() };
         match target.cache.get(&target.key()) {

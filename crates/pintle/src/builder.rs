@@ -4,8 +4,9 @@
 //! written.
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
+use crate::presence::{self, Presence};
 use crate::service::ApiService;
-use crate::{advertised, bootstrap, rbac, service_accounts, sources};
+use crate::{advertised, bootstrap, certs, rbac, service_accounts, sources};
 use pintle_admission::Chain;
 use pintle_auth::authentication::service_account::TokenConfig;
 use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
@@ -16,7 +17,7 @@ use pintle_controllers::{Controller, Controllers};
 use pintle_discovery::Catalog;
 use pintle_endpoints::backend::{Backends, Connector};
 use pintle_endpoints::documents::Documents;
-use pintle_endpoints::health::Health;
+use pintle_endpoints::health::{Health, Probe};
 use pintle_endpoints::metrics::{Measured, MeasuredStore, Metrics, Source};
 use pintle_endpoints::router::{Router, RuntimeConfig};
 use pintle_endpoints::{Api, Settings};
@@ -89,6 +90,8 @@ pub struct Builder {
     pub shutdown_delay: Duration,
     /// Whether requests that come after that are turned away, and told when to come again, until those in work are done.
     pub shutdown_send_retry_after: bool,
+    /// Checks of the server's health beside its own.
+    pub checks: Vec<(&'static str, Probe)>,
     /// Metrics beside those of requests and objects.
     pub metrics: Vec<Source>,
     /// The controllers that run beside the API: all, acting at once, when nothing else is said.
@@ -116,6 +119,10 @@ impl Environment for System {
     fn feature_enabled(&self, gate: &str) -> bool {
         (self.feature_gate)(gate)
     }
+
+    fn log(&self, line: &str) {
+        eprintln!("{line}");
+    }
 }
 
 impl Builder {
@@ -139,6 +146,7 @@ impl Builder {
             kubelet_address_types: Backends::KUBELET_ADDRESS_TYPES.map(str::to_owned).to_vec(),
             shutdown_delay: Duration::ZERO,
             shutdown_send_retry_after: false,
+            checks: Vec::new(),
             metrics: Vec::new(),
             controllers: pintle_controllers::Settings::default(),
         }
@@ -159,9 +167,8 @@ impl Builder {
         let gate = self.feature_gate.clone();
         let served: Vec<_> =
             pintle_kinds::all().filter(|resource| self.runtime_config.serves(resource, &|name| gate(name))).collect();
-        let cache = Cache::indexed(
-            pintle_kinds::all().filter_map(|it| Some((it.storage.as_ref()?.prefix, it.indexed_fields()))),
-        );
+        let stored = pintle_kinds::all().filter_map(|it| Some((it.storage.as_ref()?.prefix, it.indexed_fields())));
+        let cache = Cache::indexed(stored.chain([(presence::PREFIX, Vec::new())]));
         let (store, feeder) = (self.store.clone(), cache.feeder());
         // Reading what there is takes its time.
         let started = tokio::task::spawn_blocking(move || store.start(Box::new(feeder))).await;
@@ -184,9 +191,12 @@ impl Builder {
         let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::all());
         let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
         registry.allocators = Allocators::new(ranges, self.service_node_ports);
+        let advertised = advertised::address(self.advertise_address, address.ip());
+        let is_shared = self.store.catch_up().is_some();
         let first_objects = pintle_bootstrap::Settings {
             service_ranges: self.service_ranges,
-            advertise_address: advertised::address(self.advertise_address, address.ip()),
+            // Of several servers each has a lease, and all leases together tell the addresses.
+            advertise_address: advertised.filter(|_| !is_shared),
             secure_port: address.port(),
             client_ca: self.client_ca_pem,
             api_services: bootstrap::api_services(|group, version| {
@@ -197,6 +207,16 @@ impl Builder {
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
         roles.publish(rbac::snapshot(&registry));
         let registry = Arc::new(registry);
+        let presence = match is_shared {
+            false => None,
+            true => {
+                let host = certs::host_name().unwrap_or_default();
+                let presence = Arc::new(Presence::new(registry.clone(), advertised, address.port(), host));
+                presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
+                let kept = presence.clone();
+                Some((presence, tokio::spawn(async move { kept.keep().await })))
+            }
+        };
         let mut authenticator = self.authenticator;
         let tokens = service_accounts::tokens(self.service_account_tokens, registry.clone());
         authenticator.service_accounts = Some(tokens.map_err(io::Error::other)?);
@@ -214,13 +234,14 @@ impl Builder {
         });
         // They are done, or there would be no server: `ensure` has written all first objects.
         FIRST_OBJECTS.iter().for_each(|check| api.health.set(check, true));
+        self.checks.into_iter().for_each(|(name, probe)| api.health.watch(name, probe));
         let follower = tokio::spawn(rbac::follow(api.clone(), roles));
         let shutdown = Shutdown::new();
         let serving =
             pintle_http::serve(listener, self.tls, ApiService(api.clone()), self.connections, shutdown.clone());
         let serving = tokio::spawn(serving);
         let health = api.clone();
-        self.store.on_health(Box::new(move |reached| health.health.set("etcd", reached)));
+        self.store.on_health(Box::new(move |reached| health.health.set_store(reached)));
         let mut controllers = self.controllers;
         controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.store.expires());
         let controllers = Controllers::start(registry, &controllers);
@@ -231,6 +252,7 @@ impl Builder {
             serving,
             follower,
             controllers,
+            presence,
             store: self.store,
             shutdown_delay: self.shutdown_delay,
             shutdown_send_retry_after: self.shutdown_send_retry_after,
@@ -257,6 +279,7 @@ pub struct Server {
     serving: JoinHandle<std::io::Result<()>>,
     follower: JoinHandle<()>,
     controllers: Controllers,
+    presence: Option<(Arc<Presence>, JoinHandle<()>)>,
     store: Arc<dyn Store>,
     shutdown_delay: Duration,
     shutdown_send_retry_after: bool,
@@ -278,6 +301,10 @@ impl Server {
     /// The listener failed while the server ran.
     pub async fn stop(self) -> std::io::Result<()> {
         self.api.health.stop();
+        if let Some((presence, keeping)) = &self.presence {
+            keeping.abort();
+            presence.withdraw().await;
+        }
         tokio::time::sleep(self.shutdown_delay).await;
         if self.shutdown_send_retry_after {
             self.api.health.turn_away();

@@ -139,7 +139,7 @@ fn decode(text: &[u8]) -> Result<EncryptionConfiguration, String> {
         let problems: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
         return Err(format!("strict decoding error: {}", problems.join(", ")));
     }
-    defaults::apply(schema, &mut decoded.value);
+    defaults::apply(schema, &mut decoded.value, 0);
     EncryptionConfiguration::from_value(&decoded.value).map_err(|error| error.to_string())
 }
 

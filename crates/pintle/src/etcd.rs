@@ -1,5 +1,6 @@
 //! The store over an etcd cluster that is shared with other servers and with kube-apiserver.
 
+use crate::presence;
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_registry::KubernetesForm;
 use pintle_storage::{FormedStore, SealedStore, Store, StoreError, Transformer};
@@ -19,15 +20,21 @@ pub fn store(
     if let Some(transformer) = transformer {
         store = Arc::new(SealedStore::new(store, transformer));
     }
-    Ok(Arc::new(FormedStore::new(store, Arc::new(KubernetesForm::default()))))
+    let form = match pintle_kinds::find("", "v1", "endpoints") {
+        Some(endpoints) => KubernetesForm::default().with(presence::PREFIX, endpoints),
+        None => KubernetesForm::default(),
+    };
+    Ok(Arc::new(FormedStore::new(store, Arc::new(form))))
 }
 
-/// How many seconds objects live, by what their keys begin with: each kind's own lifetime unless another is told.
+/// How many seconds objects live, by what their keys begin with: each kind's own lifetime unless another is told, and the
+/// servers' leases.
 pub fn lifetimes(told: Option<Duration>) -> Vec<(String, u32)> {
     let told = told.map(|lifetime| u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX));
     let expiring = pintle_kinds::all().filter(|resource| resource.ttl_seconds > 0);
     let stored = expiring.filter_map(|resource| Some((resource.storage.as_ref()?.prefix, resource.ttl_seconds)));
     let mut lifetimes: Vec<_> = stored.map(|(prefix, own)| (prefix.to_owned(), told.unwrap_or(own))).collect();
+    lifetimes.push((presence::PREFIX.to_owned(), presence::LIFETIME_SECONDS));
     lifetimes.sort();
     lifetimes.dedup();
     lifetimes

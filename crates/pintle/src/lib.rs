@@ -12,6 +12,7 @@ pub mod kubeconfig;
 mod backends;
 mod bootstrap;
 mod builder;
+mod presence;
 mod rbac;
 mod service;
 mod service_accounts;

@@ -5,16 +5,17 @@ mod tools;
 
 use flags::{Command, Config, Kubelet, Storage};
 use futures_util::future::select;
-use pintle::{Builder, SocketConnector, certs, kubeconfig};
+use pintle::{Builder, SocketConnector, certs, encryption, kubeconfig};
 use pintle_auth::Authenticator;
 use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, VerifyingKey};
 use pintle_auth::authentication::{ClientCa, TokenFile};
 use pintle_bootstrap::ServiceRange;
+use pintle_encryption::Encryption;
 use pintle_endpoints::Settings;
 use pintle_endpoints::router::RuntimeConfig;
 use pintle_etcd::{EtcdOptions, Tls};
 use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
-use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, Store};
+use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, Store};
 use std::error::Error;
 use std::path::Path;
 use std::pin::pin;
@@ -82,13 +83,15 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
 
 /// Reads every file and opens the store: whatever is wrong is told before a port is bound.
 fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
+    let encryption = encryption(config)?;
     let store: Arc<dyn Store> = match config.storage {
-        Storage::Memory => Arc::new(MemoryStore::new()),
+        Storage::Memory => Arc::new(SealedStore::new(Arc::new(MemoryStore::new()), encryption.clone())),
         Storage::Embedded => {
             std::fs::create_dir_all(&config.data_dir)?;
-            Arc::new(EmbeddedStore::open(&config.data_dir.join(STORE), EmbeddedOptions::default())?)
+            let store = EmbeddedStore::open(&config.data_dir.join(STORE), EmbeddedOptions::default())?;
+            Arc::new(SealedStore::new(Arc::new(store), encryption.clone()))
         }
-        Storage::Etcd => pintle::etcd::store(etcd_options(config)?, None)?,
+        Storage::Etcd => pintle::etcd::store(etcd_options(config)?, Some(encryption.clone()))?,
     };
     let range = config.service_cluster_ip_ranges.first();
     let addresses = [Some(config.bind_address), config.advertise_address, range.map(|range| range.first_address())];
@@ -116,6 +119,10 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let gates = config.feature_gates.clone();
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     let mut builder = Builder::new(store);
+    // Where the file may change, key services may come.
+    if encryption.uses_kms() || config.encryption.as_ref().is_some_and(|source| source.reload) {
+        builder.checks.push(("kms-providers", Box::new(move || encryption.health())));
+    }
     builder.authenticator = authenticator;
     builder.service_account_tokens = Some(tokens(config)?);
     builder.modes.clone_from(&config.authorization_modes);
@@ -151,6 +158,18 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         builder.metrics.push(Box::new(move |out| pintle::storage_size(&directory, out)));
     }
     Ok((builder, certs))
+}
+
+/// How values are sealed where they are kept.
+fn encryption(config: &Config) -> Result<Arc<Encryption>, String> {
+    let mut names = encryption::names();
+    if config.storage == Storage::Etcd {
+        names = names.kept_under(&format!("{}/", config.etcd.prefix.trim_end_matches('/')));
+    }
+    match &config.encryption {
+        Some(source) => encryption::load(source, names),
+        None => Ok(Arc::new(Encryption::none(names))),
+    }
 }
 
 /// The cluster that objects are kept in, with the certificates that the flags name.

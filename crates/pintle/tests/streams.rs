@@ -3,123 +3,16 @@
 
 mod common;
 
-use common::http::{Client, Endpoint};
-use common::streams::{Backend, Redirected, rest_of_head, upgrade_request};
-use pintle::{Builder, Server, SocketConnector};
+use common::streams::{Backend, rest_of_head, upgrade_request};
+use common::world::{POD_ADDRESS, World, connector};
 use pintle_auth::Authenticator;
 use pintle_auth::authentication::TokenFile;
-use pintle_http::ClientTlsMaterial;
-use pintle_storage::MemoryStore;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::process::Command;
+use std::net::{Ipv4Addr, TcpListener};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
-use tokio::runtime::Runtime;
-use tungstenite::client::IntoClientRequest;
-use tungstenite::protocol::CloseFrame;
-use tungstenite::protocol::frame::coding::CloseCode;
-use tungstenite::{Message, WebSocket};
-
-const POD_ADDRESS: &str = "10.1.2.3";
-
-/// A server with a node, whose kubelet the backend plays, and a pod on it with an address.
-struct World {
-    server: Option<Server>,
-    runtime: Runtime,
-    endpoint: Endpoint,
-}
-
-impl World {
-    fn start(port: u16) -> World {
-        World::start_with(port, |_| {})
-    }
-
-    fn start_with(port: u16, prepare: impl FnOnce(&mut Builder)) -> World {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-        let runtime = runtime.expect("a runtime");
-        let mut builder = Builder::new(Arc::new(MemoryStore::new()));
-        builder.connector = Some(Box::new(Redirected { from: POD_ADDRESS, port, inner: connector(None) }));
-        prepare(&mut builder);
-        let server = runtime.block_on(async {
-            let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
-            builder.start(listener).await.expect("a server")
-        });
-        let endpoint = Endpoint { address: server.address(), tls: None, token: None };
-        let world = World { server: Some(server), runtime, endpoint };
-        world.create(
-            "/api/v1/nodes",
-            &json!({
-                "kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"},
-                "status": {
-                    "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
-                    "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
-                },
-            }),
-        );
-        world.create("/api/v1/namespaces/default/serviceaccounts", &json!({"metadata": {"name": "default"}}));
-        world.create("/api/v1/namespaces/default/pods", &json!({
-            "kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"},
-            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]},
-        }));
-        let status = json!({"status": {"podIP": POD_ADDRESS, "podIPs": [{"ip": POD_ADDRESS}]}});
-        let path = "/api/v1/namespaces/default/pods/p/status";
-        let patched = world.client().send("PATCH", path, common::http::MERGE_PATCH, status.to_string().as_bytes());
-        patched.expect("an answer").expect(200);
-        world
-    }
-
-    fn client(&self) -> Client {
-        self.endpoint.client()
-    }
-
-    fn create(&self, path: &str, object: &Value) {
-        let answer = self.client().post(path, object).expect("an answer");
-        assert!([201, 409].contains(&answer.status), "{path}: {}", answer.text());
-    }
-
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.endpoint.address).expect("a connection");
-        stream.set_read_timeout(Some(common::DEADLINE)).expect("a deadline");
-        stream
-    }
-
-    /// A WebSocket on a path.
-    fn websocket(&self, path: &str, headers: &[(&'static str, &str)]) -> Result<WebSocket<TcpStream>, u16> {
-        let mut request = format!("ws://{}{path}", self.endpoint.address).into_client_request().expect("a request");
-        for (name, value) in headers {
-            request.headers_mut().insert(*name, value.parse().expect("a header"));
-        }
-        match tungstenite::client(request, self.connect()) {
-            Ok((socket, _)) => Ok(socket),
-            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
-                Err(response.status().as_u16())
-            }
-            Err(error) => panic!("no handshake: {error}"),
-        }
-    }
-
-    fn stop(&mut self) {
-        if let Some(server) = self.server.take() {
-            self.runtime.block_on(server.stop()).expect("an orderly end");
-        }
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        if let (Some(server), false) = (self.server.take(), std::thread::panicking()) {
-            let _ = self.runtime.block_on(server.stop());
-        }
-    }
-}
-
-fn connector(ca_pem: Option<Vec<u8>>) -> SocketConnector {
-    let material = ClientTlsMaterial { ca_pem, identity: None };
-    SocketConnector::new(&material, Duration::from_secs(5)).expect("a connector")
-}
+use tungstenite::Message;
 
 #[test]
 fn logs_flow_while_they_are_written() {
@@ -232,50 +125,6 @@ fn websockets_reach_the_kubelet() {
     assert_eq!(socket.read().expect("the echo").into_data(), bytes);
     socket.close(None).expect("closed");
     while socket.read().is_ok() {}
-}
-
-#[test]
-fn kubectl_reads_logs_and_runs_commands() {
-    if Command::new("kubectl").args(["version", "--client"]).output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "no kubectl on PATH");
-        return println!("SKIPPED: no kubectl on PATH");
-    }
-    let kubelet = Backend::tls(|request, stream| match request.path() {
-        "/containerLogs/default/p/c" => {
-            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n").expect("sent");
-        }
-        "/exec/default/p/c" => {
-            let mut socket = request.accept_websocket(stream, "v5.channel.k8s.io");
-            // Channel 0 is what the command reads, 1 what it prints; 255 closes a channel, and 3 tells how it ended.
-            while let Ok(Message::Binary(input)) = socket.read() {
-                match &input[..] {
-                    [0, text @ ..] if !text.is_empty() => {
-                        socket.send(Message::binary([&[1], text].concat())).expect("sent");
-                    }
-                    [255, ..] => break,
-                    _ => {}
-                }
-            }
-            socket.send(Message::binary(&b"\x03{\"status\":\"Success\"}"[..])).expect("sent");
-            let _ = socket.close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }));
-            while socket.read().is_ok() {}
-        }
-        other => panic!("kubectl asks for {other}"),
-    });
-    let world = World::start(kubelet.port());
-    let home = common::Scratch::new();
-    let input = home.write("input", "copied\n");
-    let kubectl = |arguments: &[&str]| {
-        let server = format!("--server=http://{}", world.endpoint.address);
-        let mut command = Command::new("kubectl");
-        command.arg(server).args(arguments).env("HOME", home.path()).env("KUBECONFIG", home.path().join("none"));
-        command.stdin(std::fs::File::open(&input).expect("the input"));
-        let output = command.output().expect("kubectl runs");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    assert_eq!(kubectl(&["logs", "p"]), "hello\n");
-    assert_eq!(kubectl(&["exec", "-i", "p", "--", "cat"]), "copied\n");
 }
 
 #[test]
@@ -410,17 +259,10 @@ fn watches_over_websockets() {
 
 #[test]
 fn a_websocket_may_bring_its_token_as_a_protocol() {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("a runtime");
-    let mut builder = Builder::new(Arc::new(MemoryStore::new()));
-    builder.authenticator = Authenticator::new(false);
-    builder.authenticator.token_file = Some(TokenFile::parse("secret,admin,1").expect("a token"));
-    let server = runtime.block_on(async {
-        let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
-        builder.start(listener).await.expect("a server")
+    let world = World::empty(|builder| {
+        builder.authenticator = Authenticator::new(false);
+        builder.authenticator.token_file = Some(TokenFile::parse("secret,admin,1").expect("a token"));
     });
-    let endpoint = Endpoint { address: server.address(), tls: None, token: None };
-    let world = World { server: Some(server), runtime, endpoint };
     let path = "/api/v1/configmaps?watch=true";
     let offer = |protocols: &str| world.websocket(path, &[("sec-websocket-protocol", protocols)]).map(drop);
     assert_eq!(world.websocket(path, &[]).map(drop), Err(401));

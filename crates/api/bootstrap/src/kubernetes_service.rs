@@ -41,10 +41,16 @@ pub(crate) fn objects(settings: &Settings, out: &mut Vec<BootstrapObject>) {
     out.push(SERVICE_CIDR.object("", Reconcile::Keep, &service_cidr(&settings.service_ranges, settings.now)));
     out.push(IP_ADDRESS.object("", Reconcile::Keep, &ip_address(cluster_ip)));
     out.push(SERVICE.object(NAMESPACE, Reconcile::Service, &service(cluster_ip, port)));
-    if let Some(server) = settings.advertise_address {
-        out.push(ENDPOINTS.object(NAMESPACE, Reconcile::Endpoints, &endpoints(server, port)));
-        out.push(ENDPOINT_SLICE.object(NAMESPACE, Reconcile::EndpointSlice, &endpoint_slice(server, port)));
-    }
+    out.extend(settings.advertise_address.into_iter().flat_map(|server| servers(&[server], port)));
+}
+
+/// The objects that say where the servers behind the service listen, which are reconciled whenever one comes or goes. The
+/// first address tells the family of all.
+pub fn servers(addresses: &[IpAddr], port: u16) -> [BootstrapObject; 2] {
+    [
+        ENDPOINTS.object(NAMESPACE, Reconcile::Endpoints, &endpoints(addresses, port)),
+        ENDPOINT_SLICE.object(NAMESPACE, Reconcile::EndpointSlice, &endpoint_slice(addresses, port)),
+    ]
 }
 
 fn service_cidr(ranges: &[ServiceRange], now: Time) -> ServiceCIDR {
@@ -108,13 +114,14 @@ fn service(cluster_ip: IpAddr, port: u16) -> Service {
     }
 }
 
-fn endpoints(server: IpAddr, port: u16) -> Endpoints {
+fn endpoints(servers: &[IpAddr], port: u16) -> Endpoints {
+    let address = |server: &IpAddr| EndpointAddress { ip: server.to_string(), ..Default::default() };
     Endpoints {
         type_meta: type_meta(ENDPOINTS),
         // The slice is written beside it, so it must not be mirrored into another one.
         metadata: metadata(NAME, NAMESPACE, &[("endpointslice.kubernetes.io/skip-mirror", "true")], &[]),
         subsets: vec![EndpointSubset {
-            addresses: vec![EndpointAddress { ip: server.to_string(), ..Default::default() }],
+            addresses: servers.iter().map(address).collect(),
             not_ready_addresses: Vec::new(),
             ports: vec![EndpointPort {
                 name: PORT_NAME.to_owned(),
@@ -126,16 +133,20 @@ fn endpoints(server: IpAddr, port: u16) -> Endpoints {
     }
 }
 
-fn endpoint_slice(server: IpAddr, port: u16) -> EndpointSlice {
+fn endpoint_slice(servers: &[IpAddr], port: u16) -> EndpointSlice {
+    let endpoint = |server: &IpAddr| Endpoint {
+        addresses: vec![server.to_string()],
+        conditions: EndpointConditions { ready: Some(true), ..Default::default() },
+        ..Default::default()
+    };
     EndpointSlice {
         type_meta: type_meta(ENDPOINT_SLICE),
         metadata: metadata(NAME, NAMESPACE, &[("kubernetes.io/service-name", NAME)], &[]),
-        address_type: if server.is_ipv4() { AddressType::IPV4 } else { AddressType::IPV6 },
-        endpoints: vec![Endpoint {
-            addresses: vec![server.to_string()],
-            conditions: EndpointConditions { ready: Some(true), ..Default::default() },
-            ..Default::default()
-        }],
+        address_type: match servers.first() {
+            Some(IpAddr::V6(_)) => AddressType::IPV6,
+            _ => AddressType::IPV4,
+        },
+        endpoints: servers.iter().map(endpoint).collect(),
         ports: vec![discovery::EndpointPort {
             name: Some(PORT_NAME.to_owned()),
             protocol: Some(Protocol::TCP),

@@ -15,6 +15,7 @@ mod rbac;
 pub mod reconcile;
 mod service_range;
 
+pub use kubernetes_service::servers;
 pub use object::BootstrapObject;
 pub use reconcile::Reconcile;
 pub use service_range::{RangeError, ServiceRange};

@@ -33,6 +33,8 @@ enum Asked {
     Everywhere,
     /// Of a server that is to be sent requests.
     Readyz,
+    /// Of a server that need not be started anew.
+    Alive,
 }
 
 struct Check {
@@ -84,11 +86,14 @@ pub struct Health {
 
 impl Default for Health {
     fn default() -> Self {
-        let always = ["ping", "log"].map(|name| Check::new(name, Asked::Everywhere, true));
+        let always = ALWAYS.map(|name| Check::new(name, Asked::Everywhere, true));
         let ready = ["informer-sync", SHUTDOWN].map(|name| Check::new(name, Asked::Readyz, true));
         Health { checks: RwLock::new(always.into_iter().chain(ready).collect()), turns_away: AtomicBool::new(false) }
     }
 }
+
+/// The checks of a server that answers at all.
+const ALWAYS: [&str; 2] = ["ping", "log"];
 
 /// The check that fails from the moment on that the server is told to stop.
 const SHUTDOWN: &str = "shutdown";
@@ -111,6 +116,18 @@ impl Health {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         let last = checks.len().saturating_sub(1);
         checks.insert(last, Check { probe: Some(probe), ..Check::new(name, Asked::Everywhere, true) });
+    }
+
+    /// Sets whether the store can be reached, where it is elsewhere.
+    pub fn set_store(&self, reached: bool) {
+        let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        // Before the others, as what they need.
+        for (name, asked) in [("etcd-readiness", Asked::Readyz), ("etcd", Asked::Alive)] {
+            match checks.iter().find(|check| check.name == name) {
+                Some(check) => check.passes.store(reached, Ordering::Relaxed),
+                None => checks.insert(ALWAYS.len(), Check::new(name, asked, reached)),
+            }
+        }
     }
 
     /// From now on the server is not ready.
@@ -201,7 +218,11 @@ impl Health {
 }
 
 fn is_asked(check: &Check, endpoint: usize) -> bool {
-    check.asked == Asked::Everywhere || ENDPOINTS[endpoint] == "/readyz"
+    match check.asked {
+        Asked::Everywhere => true,
+        Asked::Readyz => ENDPOINTS[endpoint] == "/readyz",
+        Asked::Alive => ENDPOINTS[endpoint] != "/readyz",
+    }
 }
 
 /// Answers a health path; `None` when it is none.

@@ -6,6 +6,7 @@
 use crate::request::decode;
 use pintle_registry::list::Match;
 use pintle_registry::options::Propagation;
+use pintle_registry::unreadable::UNSAFE_DELETION_OPTION;
 use pintle_registry::{DeleteOptions, ListOptions, Requester, Result, Status, WriteOptions};
 use pintle_schema::Value;
 use pintle_validation::ErrorList;
@@ -261,11 +262,11 @@ fn watch_combinations(query: &Query, wanted: &str, initial: Option<bool>, errors
     }
 }
 
-/// Reads the options of a delete from the query.
+/// Reads the options of a delete from the query. `unsafe_allowed`: that an object cannot be read may be ignored.
 ///
 /// # Errors
 /// 400 for a period that is no number, 422 for values that are not allowed.
-pub fn delete_options(query: &Query, requester: Requester) -> Result<DeleteOptions> {
+pub fn delete_options(query: &Query, unsafe_allowed: bool, requester: Requester) -> Result<DeleteOptions> {
     let grace_period_seconds = query.integer("gracePeriodSeconds")?;
     let policy = query.has("propagationPolicy").then(|| query.get("propagationPolicy"));
     let text = |key: &str| Some(query.get(key)).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -274,6 +275,7 @@ pub fn delete_options(query: &Query, requester: Requester) -> Result<DeleteOptio
         orphan_dependents: query.optional_flag("orphanDependents"),
         uid: text("uid"),
         resource_version: text("resourceVersion"),
+        ignore_read_error: unsafe_allowed && query.optional_flag(UNSAFE_DELETION_OPTION) == Some(true),
         requester,
         ..DeleteOptions::default()
     };
@@ -285,7 +287,7 @@ pub fn delete_options(query: &Query, requester: Requester) -> Result<DeleteOptio
 ///
 /// # Errors
 /// 422 for values that are not allowed.
-pub fn delete_options_from_body(body: &Value, requester: Requester) -> Result<DeleteOptions> {
+pub fn delete_options_from_body(body: &Value, unsafe_allowed: bool, requester: Requester) -> Result<DeleteOptions> {
     let text =
         |key: &str| Some(body.str_at(&["preconditions", key])).filter(|text| !text.is_empty()).map(str::to_owned);
     let mut options = DeleteOptions {
@@ -293,6 +295,7 @@ pub fn delete_options_from_body(body: &Value, requester: Requester) -> Result<De
         orphan_dependents: body.get("orphanDependents").and_then(Value::as_bool),
         uid: text("uid"),
         resource_version: text("resourceVersion"),
+        ignore_read_error: unsafe_allowed && body.get(UNSAFE_DELETION_OPTION).and_then(Value::as_bool) == Some(true),
         requester,
         ..DeleteOptions::default()
     };
@@ -326,6 +329,19 @@ fn judge_delete<'a>(
         );
     }
     options.dry_run = dry_run(dry_run_values, &mut errors);
+    if options.ignore_read_error {
+        // It cannot be known what would hold an object that nobody can read.
+        let set = [
+            ("dryRun", options.dry_run),
+            ("propagationPolicy", policy.is_some()),
+            ("orphanDependents", options.orphan_dependents.is_some()),
+            ("gracePeriodSeconds", options.grace_period_seconds.is_some()),
+            ("preconditions", options.uid.is_some() || options.resource_version.is_some()),
+        ];
+        for (other, _) in set.into_iter().filter(|(_, set)| *set) {
+            errors.invalid(UNSAFE_DELETION_OPTION, true, format!("cannot be set together with .{other}"));
+        }
+    }
     judged("DeleteOptions", errors)
 }
 

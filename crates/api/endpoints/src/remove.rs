@@ -7,11 +7,14 @@ use crate::represent::{self, Presenter};
 use crate::request::Request;
 use crate::serve::{Answer, Context};
 use crate::write::read_body;
+use pintle_auth::Attributes;
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_registry::delete::Deleted;
+use pintle_registry::unreadable::{UNSAFE_DELETION_GATE, UNSAFE_DELETION_OPTION, UNSAFE_DELETION_VERB};
 use pintle_registry::{DeleteOptions, Items, Page, Result, Selection, Status, Target, status};
 use pintle_schema::{ApiType, Value};
 use pintle_types::meta::v1;
+use pintle_validation::ErrorList;
 
 /// DELETE of one object.
 ///
@@ -19,7 +22,19 @@ use pintle_types::meta::v1;
 /// The options are wrong, there is no such object, or a precondition does not hold.
 pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
     let options = options(context, request).await?;
-    let deleted = context.api.registry.delete(target, &options).await?;
+    let registry = &context.api.registry;
+    if options.ignore_read_error {
+        authorize_unsafe(context, target)?;
+        registry.delete_unreadable(target).await?;
+        let kind = target.resource.kind.into();
+        let details = pintle_registry::Details { name: target.name.clone(), kind, ..Default::default() };
+        let mut status = status::success(Some(&details));
+        status.set_at(&["code"], 200);
+        let wanted = Wanted { shape: Shape::Object, ..wanted };
+        let body = represent::encode(&status, v1::Status::schema(), wanted);
+        return Ok(Answer::new(200, wanted.format.content_type(), body));
+    }
+    let deleted = registry.delete(target, &options).await?;
     let shows_object = !deleted.gone || target.resource.strategy.delete_answers_object;
     if shows_object {
         let mut answer = show(context, target, wanted, &deleted)?;
@@ -32,6 +47,22 @@ pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request:
     let mut answer = Answer::new(200, wanted.format.content_type(), body);
     answer.warnings = deleted.warnings;
     Ok(answer)
+}
+
+/// Deleting what cannot be read needs more than the right to delete.
+fn authorize_unsafe(context: &Context, target: &Target) -> Result<()> {
+    let resource = target.resource;
+    let decision = context.api.authorizer.authorize(&Attributes {
+        api_version: resource.version,
+        namespace: &target.namespace,
+        name: &target.name,
+        ..Attributes::resource(&context.user, UNSAFE_DELETION_VERB, resource.group, resource.plural)
+    });
+    if decision.is_allowed() {
+        return Ok(());
+    }
+    let why = format!("not permitted to do {UNSAFE_DELETION_VERB:?}, reason: {}", decision.reason());
+    Err(Status::forbidden(resource, &target.name, &why))
 }
 
 fn show(context: &Context, target: &Target, wanted: Wanted, deleted: &Deleted) -> Result<Answer> {
@@ -47,6 +78,12 @@ fn show(context: &Context, target: &Target, wanted: Wanted, deleted: &Deleted) -
 pub async fn delete_collection(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
     let query = list_options(&context.query, false)?;
     let options = options(context, request).await?;
+    if options.ignore_read_error {
+        let mut errors = ErrorList::default();
+        let why = "is not allowed with DELETECOLLECTION, try again after removing the option";
+        errors.invalid(UNSAFE_DELETION_OPTION, true, why);
+        return Err(Status::invalid("meta.k8s.io", "DeleteOptions", "", &errors));
+    }
     let registry = &context.api.registry;
     let hub = registry.hub(target.storage).unwrap_or(target.resource);
     let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
@@ -70,8 +107,9 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
 /// The options of a delete: a body hides the whole query.
 async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
     let bytes = read_body(request.body).await?;
+    let unsafe_allowed = context.api.registry.environment.feature_enabled(UNSAFE_DELETION_GATE);
     if bytes.is_empty() {
-        return delete_options(&context.query, context.requester());
+        return delete_options(&context.query, unsafe_allowed, context.requester());
     }
     let format = context.body_format()?;
     let schema = v1::DeleteOptions::schema();
@@ -98,5 +136,5 @@ async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
             "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{scheme}\""
         )));
     }
-    delete_options_from_body(&body, context.requester())
+    delete_options_from_body(&body, unsafe_allowed, context.requester())
 }

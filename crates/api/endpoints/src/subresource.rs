@@ -325,11 +325,9 @@ pub async fn bind(
     let change = |stored: Option<&Value>| {
         let Some(stored) = stored else { return Err(target.not_found()) };
         let conflict = |why: String| Err(Status::conflict(pods, name, &why));
-        for (field, what) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
-            let (asked, found) = (metadata::text(binding, field), metadata::text(stored, field));
-            if !asked.is_empty() && asked != found {
-                return Err(failed_precondition(&target, what, asked, found, dry_run));
-            }
+        let [asked, found] = [binding, stored].map(|object| metadata::text(object, "resourceVersion"));
+        if !asked.is_empty() && asked != found {
+            return Err(failed_precondition(&target, "ResourceVersion", asked, found, dry_run));
         }
         let bound = stored.at(&[Pod::SPEC.name(), PodSpec::NODE_NAME.name()]).and_then(Value::as_str).unwrap_or("");
         if metadata::is_terminating(stored) {
@@ -404,11 +402,12 @@ async fn evict(
     let (mut eviction, WriteOptions { mut dry_run, .. }, warnings) = body(context, subresource, request).await?;
     in_namespace(&mut eviction, &target.namespace)?;
     if metadata::text(&eviction, "name") != target.name {
-        return Err(Status::bad_request("name in URL does not match name in Eviction object"));
+        let status = Status::bad_request("name in URL does not match name in Eviction object");
+        return Err(status.with_warnings(warnings));
     }
     let none = Value::map();
     let options = eviction.get("deleteOptions").unwrap_or(&none);
-    let mut options = crate::query::delete_options_from_body(options, context.requester())?;
+    let mut options = crate::query::delete_options_from_body(options, false, context.requester())?;
     dry_run |= options.dry_run;
     options.dry_run = dry_run;
     context.api.registry.delete(target, &options).await?;

@@ -66,7 +66,7 @@ fn complete(
     let environment = registry.environment.as_ref();
     let tokens = context.api.authenticator.service_accounts.as_ref().ok_or_else(Status::no_such_path)?;
     check_namespace(target, object)?;
-    defaults::apply(TokenRequest::schema(), object);
+    defaults::apply(TokenRequest::schema(), object, environment.now_unix());
     track_posted(TokenRequest::schema(), API_VERSION, "token", object, options, environment);
     registry.check_namespace(target, &target.name)?;
     let name = metadata::text(object, "name");

@@ -1,13 +1,13 @@
-//! WebSockets that end here: watches and logs, one message per event or piece.
+//! WebSockets that end here: the handshake, and watches and logs, one message per event or piece.
 //!
-//! Guarantees that a slow client holds up its own stream and nothing else, and that what clients send is thrown away
-//! within a bound. Must never carry exec, attach or portforward: those belong to the kubelet.
+//! Guarantees that a slow client holds up its own stream and nothing else, and a bound on what a client's message holds.
+//! Must never carry exec, attach or portforward: what those mean is for `connect` to know.
 
 use crate::answer::Answer;
 use crate::body::Body;
 use crate::upgrade::{Upgraded, tokens};
 use bytes::Bytes;
-use futures_util::future::select;
+use futures_util::future::{BoxFuture, select};
 use futures_util::stream::{BoxStream, StreamExt};
 use futures_util::{FutureExt, SinkExt};
 use http::header::{SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION};
@@ -19,8 +19,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
 
-/// Largest message taken from a client. Clients have nothing to say; this is room for their pings.
-const MAX_RECEIVED_BYTES: usize = 64 << 10;
+/// Largest message taken from a client that has nothing to say; this is room for its pings.
+const MAX_IGNORED_BYTES: usize = 64 << 10;
 /// Bytes read and written at a time.
 const BUFFER_BYTES: usize = 16 << 10;
 
@@ -48,7 +48,7 @@ const READER_PROTOCOLS: [(&str, Framing); 2] =
 /// The handshake is none.
 pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Framing) -> Result<Answer> {
     let protocol = tokens(headers, &SEC_WEBSOCKET_PROTOCOL).next();
-    accept(headers, protocol, events, framing)
+    accept(headers, protocol, MAX_IGNORED_BYTES, move |socket| send(socket, events, framing).boxed())
 }
 
 /// Answers with a stream of bytes, in the first protocol offered that is known.
@@ -58,23 +58,35 @@ pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Fr
 pub fn bytes(headers: &HeaderMap, pieces: BoxStream<'static, Bytes>) -> Result<Answer> {
     let mut offered = tokens(headers, &SEC_WEBSOCKET_PROTOCOL).peekable();
     if offered.peek().is_none() {
-        return accept(headers, None, pieces, Framing::Pieces);
+        return accept(headers, None, MAX_IGNORED_BYTES, |socket| send(socket, pieces, Framing::Pieces).boxed());
     }
     let known = offered.find_map(|name| READER_PROTOCOLS.iter().find(|(known, _)| *known == name));
     let (name, framing) = known.ok_or_else(|| Status::new(403, "Forbidden", "no WebSocket protocol is known"))?;
-    accept(headers, Some(name), pieces, *framing)
+    accept(headers, Some(name), MAX_IGNORED_BYTES, |socket| send(socket, pieces, *framing).boxed())
 }
 
-fn accept(
-    headers: &HeaderMap,
-    protocol: Option<&str>,
-    pieces: BoxStream<'static, Bytes>,
-    framing: Framing,
-) -> Result<Answer> {
+/// The key of a handshake.
+///
+/// # Errors
+/// It is none.
+pub fn check(headers: &HeaderMap) -> Result<&HeaderValue> {
     let key = headers
         .get(SEC_WEBSOCKET_KEY)
         .filter(|_| headers.get(SEC_WEBSOCKET_VERSION).is_some_and(|version| version == "13"));
-    let key = key.ok_or_else(|| Status::bad_request("missing or bad WebSocket-Key or version"))?;
+    key.ok_or_else(|| Status::bad_request("missing or bad WebSocket-Key or version"))
+}
+
+/// Agrees to a WebSocket in a protocol; `run` is what happens on it. A client's messages have at most so many bytes.
+///
+/// # Errors
+/// The handshake is none.
+pub fn accept(
+    headers: &HeaderMap,
+    protocol: Option<&str>,
+    max_bytes: usize,
+    run: impl FnOnce(WebSocketStream<Upgraded>) -> BoxFuture<'static, ()> + Send + 'static,
+) -> Result<Answer> {
+    let key = check(headers)?;
     let mut answer = Answer::new(101, "", "");
     answer.headers = vec![
         ("connection", "Upgrade".into()),
@@ -84,18 +96,19 @@ fn accept(
     if let Some(protocol) = protocol.and_then(|protocol| HeaderValue::try_from(protocol).ok()) {
         answer.passed.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
     }
-    answer.body = Body::Upgrade(Box::new(move |connection| send(connection, pieces, framing).boxed()));
+    answer.body = Body::Upgrade(Box::new(move |connection| {
+        let config = WebSocketConfig::default()
+            .read_buffer_size(BUFFER_BYTES)
+            .write_buffer_size(BUFFER_BYTES)
+            .max_message_size(Some(max_bytes))
+            .max_frame_size(Some(max_bytes));
+        WebSocketStream::from_raw_socket(connection, Role::Server, Some(config)).then(run).boxed()
+    }));
     Ok(answer)
 }
 
 /// Sends until the stream ends or the client goes.
-async fn send(connection: Upgraded, mut pieces: BoxStream<'static, Bytes>, framing: Framing) {
-    let config = WebSocketConfig::default()
-        .read_buffer_size(BUFFER_BYTES)
-        .write_buffer_size(BUFFER_BYTES)
-        .max_message_size(Some(MAX_RECEIVED_BYTES))
-        .max_frame_size(Some(MAX_RECEIVED_BYTES));
-    let socket = WebSocketStream::from_raw_socket(connection, Role::Server, Some(config)).await;
+async fn send(socket: WebSocketStream<Upgraded>, mut pieces: BoxStream<'static, Bytes>, framing: Framing) {
     let (mut to_client, mut from_client) = socket.split();
     let sending = async {
         while let Some(mut piece) = pieces.next().await {

@@ -144,8 +144,6 @@ pub enum NameRule {
     ConfigMapKey,
     /// An IP address in its canonical form.
     Ip,
-    /// A rule for names that holds for no prefix that a name is made from.
-    Whole(&'static NameRule),
     /// One rule while a feature gate is on, another while it is off.
     Gated(&'static str, &'static NameRule, &'static NameRule),
     /// No rule of its own here: the kind's validation judges it.

@@ -123,7 +123,7 @@ impl Registry {
         if let Some(reserved) = reserved {
             self.allocate(target, object, None, options, reserved)?;
         }
-        validate_create(target, object, self.environment.as_ref())?;
+        validate_create(target, object, &options.requester.name, self.environment.as_ref())?;
         warn(target, object, None, "", warnings);
         self.finish(target, object);
         self.admission.validate(&request, object, warnings)

@@ -12,6 +12,11 @@ pub trait Environment: Send + Sync + 'static {
 
     /// Whether a feature gate is on.
     fn feature_enabled(&self, gate: &str) -> bool;
+
+    /// Takes note of something that an operator should know of. Never called for what clients do wrong.
+    fn log(&self, line: &str) {
+        let _ = line;
+    }
 }
 
 impl Outside for Box<dyn Environment> {

@@ -20,6 +20,7 @@ pub mod scale;
 pub mod selection;
 pub mod status;
 mod stored;
+pub mod unreadable;
 pub mod update;
 
 pub use admission::{Admission, AdmissionRequest, AdmitAll};
@@ -67,6 +68,8 @@ pub struct Target {
     pub namespace: String,
     /// "" for the collection.
     pub name: String,
+    /// Whether errors tell that an object cannot be read, and which.
+    pub tells_unreadable: bool,
 }
 
 impl Target {
@@ -81,9 +84,9 @@ impl Target {
     /// The stored object, or the 404 that names it.
     ///
     /// # Errors
-    /// There is none.
+    /// There is none, or it cannot be read.
     pub fn get(&self) -> Result<Arc<Object>> {
-        self.cache.get(&self.key()).ok_or_else(|| self.not_found())
+        self.cache.get(&self.key()).ok_or_else(|| self.missing())
     }
 }
 
@@ -129,7 +132,9 @@ impl Registry {
     pub fn target(&self, resource: &'static Resource, namespace: &str, name: &str) -> Option<Target> {
         let storage = resource.storage.as_ref()?;
         let cache = self.cache.resource(storage.prefix)?.clone();
-        Some(Target { resource, storage, cache, namespace: namespace.to_owned(), name: name.to_owned() })
+        let tells_unreadable = self.environment.feature_enabled(unreadable::UNSAFE_DELETION_GATE);
+        let (namespace, name) = (namespace.to_owned(), name.to_owned());
+        Some(Target { resource, storage, cache, namespace, name, tells_unreadable })
     }
 
     /// The served versions of a target's resource.

@@ -79,6 +79,7 @@ impl Registry {
         if let Some(name) = selection.single_name().filter(|_| whole_names) {
             // A list by name is a look-up: it costs the same however many objects there are.
             let key = format!("{from}{name}");
+            target.check_readable(&state, &key, &format!("{key}\0"))?;
             let found = objects.get(key.as_str()).filter(|object| selection.matches(object));
             let found = found.filter(|_| after.as_ref().is_none_or(|after| key >= *after));
             page.items = Items::Picked(found.into_iter().cloned().collect());
@@ -124,6 +125,8 @@ impl Registry {
             _ => Items::Picked(picked),
         };
         target.cache.listed(index, fetched, count);
+        let read_to = last.filter(|_| rest > 0).map_or(end.as_str(), |last| &last.key);
+        target.check_readable(&state, lower, read_to)?;
         if rest > 0 {
             let last = last.and_then(|object| object.key.strip_prefix(from.as_str()));
             page.remaining = everything.then_some(rest);

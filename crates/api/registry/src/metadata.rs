@@ -51,7 +51,7 @@ pub fn now_text(environment: &dyn Environment) -> String {
 
 /// Fills what identifies a new object, and drops what only the server may set.
 pub fn fill_new(object: &mut Value, environment: &dyn Environment) {
-    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion", "managedFields"] {
+    for field in ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "resourceVersion"] {
         clear(object, field);
     }
     identify(object, environment);

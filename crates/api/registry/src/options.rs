@@ -39,5 +39,7 @@ pub struct DeleteOptions {
     pub orphan_dependents: Option<bool>,
     pub uid: Option<String>,
     pub resource_version: Option<String>,
+    /// The object is to go although it cannot be read.
+    pub ignore_read_error: bool,
     pub requester: Requester,
 }

@@ -6,7 +6,7 @@
 use crate::environment::Environment;
 use crate::status::{Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata};
-use pintle_api_validation::{OUTCOMES, rulebook, warnings};
+use pintle_api_validation::{OUTCOMES, Subject, rulebook, warnings};
 use pintle_kinds::defaults;
 use pintle_kinds::resource::Resource;
 use pintle_kinds::strategy::{Context, NameRule, Path, Strategy};
@@ -19,11 +19,11 @@ impl Registry {
         if let Some(normalize) = target.resource.strategy.normalize {
             normalize(object);
         }
-        defaults::apply((target.resource.schema)(), object);
+        defaults::apply((target.resource.schema)(), object, self.environment.now_unix());
         self.to_storage(target, object);
         if target.storage.convert.is_some() {
             // What conversion made may lack what the storage version defaults.
-            defaults::apply((target.storage.schema)(), object);
+            defaults::apply((target.storage.schema)(), object, self.environment.now_unix());
         }
         match target.resource.namespaced {
             true => metadata::set(object, "namespace", target.namespace.as_str()),
@@ -59,8 +59,13 @@ fn clear_path(object: &mut Value, path: Path) {
 }
 
 /// Judges a new object: by its kind's rules, and when they find nothing, by what holds for every name.
-pub(crate) fn validate_create(target: &Target, object: &Value, environment: &dyn Environment) -> Result<()> {
-    judge(target, object, None, "", environment, ErrorList::default())?;
+pub(crate) fn validate_create(
+    target: &Target,
+    object: &Value,
+    user: &str,
+    environment: &dyn Environment,
+) -> Result<()> {
+    judge(target, object, None, "", user, environment, ErrorList::default())?;
     let mut errors = ErrorList::default();
     let meta = object.get("metadata").unwrap_or(&Value::Null);
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
@@ -74,6 +79,7 @@ pub(crate) fn validate_update(
     object: &Value,
     old: &Value,
     subresource: &str,
+    user: &str,
     environment: &dyn Environment,
 ) -> Result<()> {
     let mut errors = ErrorList::default();
@@ -81,9 +87,9 @@ pub(crate) fn validate_update(
     let (new_meta, old_meta) = (object.get("metadata").unwrap_or(&none), old.get("metadata").unwrap_or(&none));
     // The reference judges metadata for all kinds, as new and as changed, and once more with the kind: causes repeat.
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
-    rules::validate_create(new_meta, target.resource.namespaced, &check, &mut errors);
+    rules::validate_anew(new_meta, old_meta, target.resource.namespaced, &check, &mut errors);
     rules::validate_update(new_meta, old_meta, &mut errors);
-    judge(target, object, Some(old), subresource, environment, errors)
+    judge(target, object, Some(old), subresource, user, environment, errors)
 }
 
 fn judge(
@@ -91,6 +97,7 @@ fn judge(
     object: &Value,
     old: Option<&Value>,
     subresource: &str,
+    user: &str,
     environment: &dyn Environment,
     mut errors: ErrorList,
 ) -> Result<()> {
@@ -105,7 +112,9 @@ fn judge(
         enabled: &enabled,
     };
     let verdict = rulebook().judge((target.storage.schema)(), object, old, &request);
-    OUTCOMES.count(&verdict);
+    let (name, namespace) = (metadata::text(object, "name"), metadata::text(object, "namespace"));
+    let subject = Subject { resource: target.resource.plural, namespace, name, user };
+    OUTCOMES.note(&verdict, subject, &|line| environment.log(line));
     errors.0.extend(verdict.errors.0);
     invalid(target, object, errors)
 }
@@ -125,7 +134,8 @@ pub fn validate_review(resource: &Resource, object: &Value, environment: &dyn En
         enabled: &enabled,
     };
     let verdict = rulebook().judge((resource.schema)(), object, None, &request);
-    OUTCOMES.count(&verdict);
+    let subject = Subject { resource: resource.plural, namespace: "", name: "", user: "" };
+    OUTCOMES.note(&verdict, subject, &|line| environment.log(line));
     if verdict.errors.is_empty() {
         return Ok(());
     }
@@ -164,8 +174,6 @@ pub fn check_name(rule: &NameRule, name: &str, prefix: bool, enabled: &dyn Fn(&s
         NameRule::PathSegment if prefix => names::path_segment_prefix(name),
         NameRule::PathSegment => names::path_segment_name(name),
         NameRule::Ip => names::ip::ip(name),
-        NameRule::Whole(_) if prefix => Vec::new(),
-        NameRule::Whole(rule) => check_name(rule, name, prefix, enabled),
         NameRule::Gated(gate, on, off) => check_name(if enabled(gate) { on } else { off }, name, prefix, enabled),
         NameRule::None => Vec::new(),
     }

@@ -14,6 +14,9 @@ use pintle_storage::{FormError, StoredForm};
 use std::collections::HashMap;
 use std::fmt::Display;
 
+/// What is stored has been dated when it was written; a date that another program left out is not made up.
+const UNDATED: i64 = 0;
+
 /// The form that stores shared with the reference keep.
 pub struct KubernetesForm {
     /// All versions of each resource, the storage version first, by storage prefix.
@@ -39,6 +42,13 @@ impl KubernetesForm {
             versions.sort_by_key(|(resource, storage)| resource.api_version() != storage.api_version);
         }
         KubernetesForm { versions }
+    }
+
+    /// Objects of a resource's storage version are kept under another prefix too.
+    #[must_use]
+    pub fn with(mut self, prefix: &'static str, resource: &'static Resource) -> Self {
+        self.versions.extend(resource.storage.as_ref().map(|storage| (prefix, vec![(resource, storage)])));
+        self
     }
 
     /// The versions of the resource that a key belongs to.
@@ -91,14 +101,14 @@ impl StoredForm for KubernetesForm {
             normalize(&mut object);
         }
         if api_version != home.api_version {
-            defaults::apply((resource.schema)(), &mut object);
+            defaults::apply((resource.schema)(), &mut object, UNDATED);
             if let Some(convert) = &storage.convert {
                 (convert.to_storage)(&mut object);
             }
             set_type(&mut object, home.api_version, home.kind);
         }
         let schema = (home.schema)();
-        defaults::apply(schema, &mut object);
+        defaults::apply(schema, &mut object, UNDATED);
         canonicalize(schema, &mut object);
         let fields = field_values(hub, &object);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();

@@ -67,13 +67,17 @@ impl Registry {
     async fn update_known(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
         for attempt in 1.. {
             let Some(stored) = target.cache.get(&target.key()) else {
+                if let Some(status) = target.unreadable() {
+                    return Err(status);
+                }
                 return self.create_instead(target, update, options).await;
             };
             let old = self.decode(target, &stored)?;
             let mut reserved = Reserved::default();
             let (object, named_version, warnings) =
                 self.prepare_update(target, update, &old, options, &mut reserved)?;
-            if is_stored(&object, &old) {
+            // What was sealed with a key that is on its way out is written anew, though nothing changes.
+            if is_stored(&object, &old) && !self.store.is_stale(&stored.key) {
                 return Ok(Written { payload: Payload::Stored(stored), created: false, warnings });
             }
             if options.dry_run {
@@ -227,7 +231,7 @@ impl Registry {
         if strategy.counts_dropped {
             self.drop_switched_off(target, &mut object, Some(old));
         }
-        validate_update(target, &object, old, subresource, self.environment.as_ref())
+        validate_update(target, &object, old, subresource, &options.requester.name, self.environment.as_ref())
             .map_err(|status| status.with_warnings(warnings.clone()))?;
         warn(target, &object, Some(old), subresource, &mut warnings);
         self.admission.validate(&request, &object, &mut warnings)?;

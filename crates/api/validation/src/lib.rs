@@ -11,6 +11,7 @@ pub mod coordination;
 pub mod core;
 pub mod difference;
 pub mod discovery;
+pub mod flowcontrol;
 pub mod meta;
 pub mod networking;
 pub mod node;
@@ -23,7 +24,7 @@ pub mod shown;
 pub mod storage;
 pub mod warnings;
 
-pub use outcomes::OUTCOMES;
+pub use outcomes::{OUTCOMES, Subject};
 
 use pintle_validation::{Group, Rulebook};
 use std::sync::LazyLock;
@@ -42,6 +43,7 @@ static GROUPS: &[&Group] = &[
     &crate::core::cluster::GROUP,
     &crate::coordination::GROUP,
     &crate::discovery::GROUP,
+    &crate::flowcontrol::GROUP,
     &crate::networking::GROUP,
     &crate::node::GROUP,
     &crate::scheduling::GROUP,

@@ -1,8 +1,8 @@
-//! What happened to rules since the process began: counters that metrics show.
+//! What happened to rules since the process began: counters that metrics show, and lines for the log.
 //!
 //! Counted where objects are judged; read where metrics are rendered.
 
-use pintle_validation::Verdict;
+use pintle_validation::{ErrorWords, FieldError, Verdict};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts of verdicts that should not occur.
@@ -14,11 +14,24 @@ pub struct Outcomes {
 /// The counts of this process.
 pub static OUTCOMES: Outcomes = Outcomes { mismatches: AtomicU64::new(0), panics: AtomicU64::new(0) };
 
+/// Whose object was judged.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    pub resource: &'a str,
+    pub namespace: &'a str,
+    pub name: &'a str,
+    pub user: &'a str,
+}
+
 impl Outcomes {
-    /// Counts what a verdict says of the rules themselves.
-    pub fn count(&self, verdict: &Verdict) {
+    /// Counts what a verdict says of the rules themselves, and tells it to the log.
+    pub fn note(&self, verdict: &Verdict, subject: Subject<'_>, log: &dyn Fn(&str)) {
+        if verdict.panicked {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            log(&format!("a validation rule panicked: {}", subject.text()));
+        }
         self.mismatches.fetch_add(verdict.mismatches.len() as u64, Ordering::Relaxed);
-        self.panics.fetch_add(u64::from(verdict.panicked), Ordering::Relaxed);
+        verdict.mismatches.iter().for_each(|error| log(&subject.mismatch(error)));
     }
 
     /// Errors that tags and handwritten rules did not agree on.
@@ -29,5 +42,53 @@ impl Outcomes {
     /// Rules that panicked.
     pub fn panics(&self) -> u64 {
         self.panics.load(Ordering::Relaxed)
+    }
+}
+
+impl Subject<'_> {
+    fn text(&self) -> String {
+        let Subject { resource, namespace, name, user } = self;
+        format!("resource={resource:?} namespace={namespace:?} name={name:?} user={user:?}")
+    }
+
+    /// Never with the value: it may be a secret.
+    fn mismatch(&self, error: &FieldError) -> String {
+        let found_by = if error.is_declared() { "tag" } else { "function" };
+        let (field, kind, origin) = (&error.field, error.kind.reason(), error.origin);
+        let subject = self.text();
+        format!(
+            "a tag and the handwritten rule for the same disagree: {subject} field={field:?} type={kind:?} origin={origin:?} found by={found_by:?}"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_validation::ErrorList;
+    use std::cell::RefCell;
+
+    #[test]
+    fn what_is_noted_is_counted_and_told() {
+        let outcomes = Outcomes { mismatches: AtomicU64::new(0), panics: AtomicU64::new(0) };
+        let mut errors = ErrorList::default();
+        errors.invalid("spec.a", "secret", "wrong");
+        errors.origin("minimum");
+        let verdict = Verdict { mismatches: errors.0, panicked: true, ..Verdict::default() };
+        let subject = Subject { resource: "pods", namespace: "b", name: "a\n", user: "u" };
+        let lines = RefCell::new(Vec::new());
+        outcomes.note(&verdict, subject, &|line| lines.borrow_mut().push(line.to_owned()));
+        outcomes.note(&Verdict::default(), subject, &|line| lines.borrow_mut().push(line.to_owned()));
+        assert_eq!((outcomes.mismatches(), outcomes.panics()), (1, 1));
+        let of = r#"resource="pods" namespace="b" name="a\n" user="u""#;
+        assert_eq!(
+            lines.into_inner(),
+            [
+                format!("a validation rule panicked: {of}"),
+                format!(
+                    r#"a tag and the handwritten rule for the same disagree: {of} field="spec.a" type="FieldValueInvalid" origin="minimum" found by="function""#
+                ),
+            ]
+        );
     }
 }

@@ -4,7 +4,6 @@
 //! nothing is known of. Walks read values as they are and never change their input; what they make is not canonical.
 
 mod compare;
-mod contained;
 mod element;
 mod error;
 mod fields;
@@ -18,11 +17,10 @@ mod tests;
 mod validate;
 
 pub use compare::{Comparison, compare};
-pub use contained::is_contained;
 pub use error::{TypedError, TypedErrors};
 pub use fields::fields_of;
 pub use merge::merge;
 pub use node::Node;
 pub use reconcile::{ensure_named_fields_are_members, is_outdated, reconcile_with_schema};
 pub use remove::{extract_items, remove_items};
-pub use validate::{Duplicates, validate};
+pub use validate::{Duplicates, Examined, examine, validate};

@@ -6,7 +6,7 @@ mod common;
 
 use common::Random;
 use pintle_apply::typed::{
-    Comparison, Duplicates, compare, fields_of, is_contained, is_outdated, merge, reconcile_with_schema, remove_items,
+    Comparison, Duplicates, compare, examine, fields_of, is_outdated, merge, reconcile_with_schema, remove_items,
     validate,
 };
 use pintle_apply::{FieldSet, Path, PathElement};
@@ -195,24 +195,43 @@ fn part_of(random: &mut Random, value: &Value) -> Value {
     }
 }
 
+/// Lets some lists have items twice.
+fn repeat_items(random: &mut Random, value: &mut Value) {
+    match value {
+        Value::Map(map) => map.iter_mut().for_each(|(_, value)| repeat_items(random, value)),
+        Value::List(items) if !items.is_empty() => {
+            if random.below(4) == 0 {
+                let item = items[random.below(items.len())].clone();
+                items.insert(random.below(items.len() + 1), item);
+            }
+            items.iter_mut().for_each(|item| repeat_items(random, item));
+        }
+        _ => {}
+    }
+}
+
 #[test]
 fn what_is_contained_changes_nothing() {
     let mut random = Random(29);
     let (mut contained, mut missed) = (0, 0);
-    for _ in 0..600 {
+    for round in 0..6000 {
         let schema = random.schema(3, false);
-        for _ in 0..10 {
-            let live = random.object(&schema);
-            let config = if random.below(8) == 0 { random.object(&schema) } else { part_of(&mut random, &live) };
-            let is_same = merged(&schema, &live, &config) == live;
-            match is_contained(&schema, &live, &config) {
-                true => {
-                    assert!(is_same, "{live:?} {config:?}");
-                    contained += 1;
-                }
-                false => missed += usize::from(is_same),
-            }
+        let mut live = random.object(&schema);
+        if round % 2 == 0 {
+            repeat_items(&mut random, &mut live);
         }
+        let config = if round % 8 == 0 { random.object(&schema) } else { part_of(&mut random, &live) };
+        let is_valid = validate(&schema, &config, Duplicates::Refused);
+        let Ok(examined) = examine(&schema, &config, &live) else {
+            assert!(is_valid.is_err(), "{config:?}");
+            continue;
+        };
+        assert_eq!(is_valid, Ok(()));
+        assert_eq!(examined.fields, fields(&schema, &config), "{config:?}");
+        let is_same = merged(&schema, &live, &config) == live;
+        assert!(is_same || !examined.is_contained, "{live:?} {config:?}");
+        contained += usize::from(examined.is_contained);
+        missed += usize::from(is_same && !examined.is_contained);
     }
     assert!(contained > 2000 && missed < contained / 10, "{contained} contained, {missed} missed");
 }

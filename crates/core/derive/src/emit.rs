@@ -26,12 +26,14 @@ pub fn api_type(input: &DeriveInput) -> syn::Result<TokenStream> {
     let fields = written.into_iter().map(Field::read).collect::<syn::Result<Vec<_>>>()?;
     check_together(&tags, &fields)?;
     rules::check_struct(&tags.rules)?;
+    rules::check_unions(&fields.iter().map(|field| field.tags.rules.as_slice()).collect::<Vec<_>>())?;
 
     let name = &input.ident;
     let schema = schema(name, &tags::doc(&input.attrs), &tags, &fields)?;
     let conversions = conversions(name, &tags, &fields);
     let names = field_names(name, &fields);
-    Ok(quote! { #schema #conversions #names })
+    let assertions = fields.iter().map(|field| rules::assertions(&field.tags.rules, field.ty));
+    Ok(quote! { #schema #conversions #names #(#assertions)* })
 }
 
 fn check_together(tags: &StructTags, fields: &[Field]) -> syn::Result<()> {

@@ -4,7 +4,7 @@
 
 use crate::rules;
 use crate::tags::{self, FieldTags, camel_case};
-use syn::{Expr, GenericArgument, Ident, PathArguments, Type};
+use syn::{Expr, ExprLit, GenericArgument, Ident, Lit, PathArguments, Type};
 
 /// What the written type of a field is, as far as the tags care.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,6 +100,7 @@ impl<'a> Field<'a> {
         }
         if let Some(default) = &tags.default {
             self.check_default(default)?;
+            rules::check_default(&tags.rules, integer(default), self.pointer)?;
         }
         Ok(())
     }
@@ -120,6 +121,15 @@ impl<'a> Field<'a> {
             Shape::List | Shape::Map => given == Shape::Other,
         };
         if fits { Ok(()) } else { Err(syn::Error::new_spanned(default, "the default is not of the field's type")) }
+    }
+}
+
+/// The number that a default is.
+fn integer(default: &Expr) -> Option<i64> {
+    match default {
+        Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
+        Expr::Unary(negative) => integer(&negative.expr).map(|number| -number),
+        _ => None,
     }
 }
 

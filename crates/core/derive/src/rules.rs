@@ -3,23 +3,27 @@
 //! Nothing here knows a tag by name but for the spelling of payloads; what a tag is stands in `pintle_tags`.
 
 use crate::field::{Shape, generic, shape};
-use crate::tags::camel_case;
-use pintle_tags::{Payload, Place, Tag};
+use crate::tags::{camel_case, nearest};
+use pintle_tags::{Payload, Place, Tag, formats};
 use proc_macro2::{Span, TokenStream};
-use quote::quote;
+use quote::{quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
-use syn::{Expr, Ident, LitInt, LitStr, Path, Token, Type, parenthesized};
+use syn::{Expr, ExprLit, Ident, Lit, LitInt, LitStr, Path, Token, Type, parenthesized};
 
 /// A tag as it was written.
 pub struct RuleTag {
     pub tag: &'static Tag,
-    span: Span,
+    pub span: Span,
     payload: TokenStream,
     inner: Vec<RuleTag>,
+    /// The tag's places, or those of them that its payload fits.
+    places: Place,
     /// Bounds that contradict each other are found by their numbers.
-    number: Option<i64>,
+    pub number: Option<i64>,
+    /// The union that it speaks of.
+    union: String,
 }
 
 impl RuleTag {
@@ -27,7 +31,7 @@ impl RuleTag {
     pub fn read(name: &Ident, tag: &'static Tag, input: ParseStream) -> syn::Result<Self> {
         let fail = |text: String| syn::Error::new(name.span(), text);
         let wrong = || fail(format!("`{}` is written `{}`", tag.name, tag.example));
-        let mut number = None;
+        let (mut number, mut places, mut union) = (None, tag.places, String::new());
         let payload = match tag.payload {
             Payload::None => quote!(),
             Payload::Int | Payload::Size => {
@@ -41,16 +45,31 @@ impl RuleTag {
                 number = Some(if negative { -value } else { value });
                 if negative { quote!(-#digits) } else { quote!(#digits) }
             }
-            Payload::Text => {
+            Payload::Format => {
                 input.parse::<Token![=]>().map_err(|_| wrong())?;
-                let text: LitStr = input.parse().map_err(|_| wrong())?;
-                quote!(#text)
+                let name: LitStr = input.parse().map_err(|_| wrong())?;
+                let names = || formats::FORMATS.iter().map(|format| format.name);
+                let format = formats::find(&name.value()).ok_or_else(|| {
+                    let known = nearest(&name.value(), names());
+                    syn::Error::new(name.span(), format!("unknown format {:?}; {known}", name.value()))
+                })?;
+                places = format.places;
+                quote!(#name)
+            }
+            Payload::Pattern => {
+                input.parse::<Token![=]>().map_err(|_| wrong())?;
+                let pattern: LitStr = input.parse().map_err(|_| wrong())?;
+                if let Err(error) = regex_lite::Regex::new(&format!("^(?:{})$", pattern.value())) {
+                    return Err(syn::Error::new(pattern.span(), format!("this is no regular expression: {error}")));
+                }
+                quote!(#pattern)
             }
             Payload::Detail | Payload::OptionalText => {
                 let text = match input.parse::<Option<Token![=]>>()? {
                     Some(_) => input.parse::<LitStr>().map_err(|_| wrong())?.value(),
                     None => String::new(),
                 };
+                union.clone_from(&text);
                 quote!(#text)
             }
             Payload::Texts => {
@@ -71,9 +90,14 @@ impl RuleTag {
             Payload::Literal => {
                 input.parse::<Token![=]>().map_err(|_| wrong())?;
                 let value: Expr = input.parse().map_err(|_| wrong())?;
+                places = literal_places(&value).ok_or_else(wrong)?;
                 crate::emit::literal(&value)
             }
-            Payload::Member => member(input, tag)?,
+            Payload::Member => {
+                let payload;
+                (union, payload) = member(input, tag)?;
+                payload
+            }
             Payload::Pairs => {
                 let pairs: Vec<Pair> = if input.peek(syn::token::Paren) { in_brackets(input)? } else { Vec::new() };
                 if pairs.is_empty() {
@@ -96,6 +120,14 @@ impl RuleTag {
             }
             Payload::Since => {
                 let since: LitStr = one_in_brackets(input, &wrong)?;
+                let is_release = |text: &str| {
+                    let parts = text.split_once('.').map(|(major, minor)| (major.parse::<u16>(), minor.parse::<u16>()));
+                    matches!(parts, Some((Ok(_), Ok(_))))
+                };
+                if !is_release(&since.value()) {
+                    let text = format!("{:?} is no release; written `{}`", since.value(), tag.example);
+                    return Err(syn::Error::new(since.span(), text));
+                }
                 quote!(#since)
             }
             Payload::Path => {
@@ -106,17 +138,38 @@ impl RuleTag {
             Payload::External => external(input, &wrong)?,
         };
         let inner = if tag.chained { chain(input, &wrong)? } else { Vec::new() };
-        Ok(RuleTag { tag, span: name.span(), payload, inner, number })
+        Ok(RuleTag { tag, span: name.span(), payload, inner, places, number, union })
     }
 
     /// Holds the tag against the type it stands on; `None` when the type is another struct's.
     fn check(&self, place: Option<Place>, ty: Option<&Type>) -> syn::Result<()> {
         let tag = self.tag;
+        let fail = |text: String| Err(syn::Error::new(self.span, text));
         if let Some(place) = place
-            && !tag.places.meets(place)
+            && !self.places.meets(place)
         {
-            let text = format!("`{}` is for {}, and this is {}", tag.name, tag.places.words(), place.words());
-            return Err(syn::Error::new(self.span, text));
+            return match place {
+                Place::TYPE => fail(format!("`{}` belongs to a field, and this is a struct", tag.name)),
+                place => fail(format!("`{}` is for {}, and this is {}", tag.name, self.places.words(), place.words())),
+            };
+        }
+        if tag.name == "enum" && place == Some(Place::STRING) && self.names_nothing() {
+            return fail("a `String` has no values of its own; written `enum(\"a\", \"b\")`".to_owned());
+        }
+        for inner in &self.inner {
+            // What is said of a union is gathered where its fields are; only stages and items are looked into.
+            let of_union = matches!(inner.tag.payload, Payload::Member | Payload::OptionalText);
+            let member = matches!(inner.tag.name, "union_member" | "zero_or_one_of");
+            let looked_into = tag.payload == Payload::Since || member && tag.name == "item";
+            if of_union && !looked_into {
+                let text =
+                    format!("`{}` stands beside the field's other tags, not inside `{}`", inner.tag.name, tag.name);
+                return Err(syn::Error::new(inner.span, text));
+            }
+            if tag.payload == Payload::Since && inner.tag.payload == Payload::Since {
+                let text = format!("`{}` inside `{}`: a rule is in one stage", inner.tag.name, tag.name);
+                return Err(syn::Error::new(inner.span, text));
+            }
         }
         let inner = match tag.name {
             "each_key" => (Some(Place::STRING), None),
@@ -128,6 +181,43 @@ impl RuleTag {
             _ => (place, ty),
         };
         check_all(&self.inner, inner.0, inner.1)
+    }
+
+    /// Whether a payload of texts has none.
+    fn names_nothing(&self) -> bool {
+        self.payload.to_string().replace(' ', "") == "&[]"
+    }
+
+    /// Where the type is under a name of its own, its place is known to the compiler alone: it is made to tell.
+    fn assert(&self, ty: &Type, out: &mut TokenStream) {
+        let inner = match self.tag.name {
+            "each_key" | "subfield" => return,
+            "each_val" | "item" => generic(ty, "Vec").or_else(|| generic(ty, "BTreeMap")),
+            _ => Some(ty),
+        };
+        // The fields of a struct stand beside each other, so the types of other tags' chains are not this field's.
+        if let Some(inner) = inner {
+            self.inner.iter().for_each(|rule| rule.assert(inner, out));
+        }
+        if place_of(ty).is_some() || self.places.0 & Place::ANY.0 == Place::ANY.0 {
+            return;
+        }
+        let (places, written) = (self.places.0, quote!(#ty).to_string().replace(' ', ""));
+        let text = format!("`{}` is for {}, and this is a `{written}`", self.tag.name, self.places.words());
+        out.extend(quote_spanned! { self.span =>
+            const _: () = {
+                const TYPE: &::pintle_schema::Type = &<#ty as ::pintle_schema::ApiValue>::TYPE;
+                ::core::assert!(::pintle_schema::rules::may_stand(TYPE, #places), #text);
+            };
+        });
+    }
+
+    /// The tag, or the tags in it when it says no more than their stage.
+    fn staged(&self) -> impl Iterator<Item = &RuleTag> {
+        match self.tag.payload {
+            Payload::Since => self.inner.iter(),
+            _ => std::slice::from_ref(self).iter(),
+        }
     }
 
     fn emit(&self) -> TokenStream {
@@ -154,6 +244,49 @@ pub fn emit(rules: &[RuleTag]) -> TokenStream {
     quote!(&[#(#rules),*])
 }
 
+/// What the compiler is to check of the rules of a field whose type has a name of its own.
+pub fn assertions(rules: &[RuleTag], ty: &Type) -> TokenStream {
+    let mut out = TokenStream::new();
+    rules.iter().for_each(|rule| rule.assert(generic(ty, "Option").unwrap_or(ty), &mut out));
+    out
+}
+
+/// Holds the rules of fields that speak of each other against each other.
+pub fn check_unions(fields: &[&[RuleTag]]) -> syn::Result<()> {
+    let all = || fields.iter().flat_map(|rules| rules.iter()).flat_map(RuleTag::staged);
+    let has = |name: &str, union: &str| all().any(|rule| rule.tag.name == name && rule.union == union);
+    for rule in all() {
+        let needed = match rule.tag.name {
+            "member" => "discriminator",
+            "discriminator" => "member",
+            "union_discriminator" => "union_member",
+            _ => continue,
+        };
+        if !has(needed, &rule.union) {
+            let text = format!("`{}` needs a field tagged `{needed}` beside it", rule.tag.name);
+            return Err(syn::Error::new(rule.span, text));
+        }
+    }
+    Ok(())
+}
+
+/// Holds the rules of a field against its default.
+pub fn check_default(rules: &[RuleTag], number: Option<i64>, pointer: bool) -> syn::Result<()> {
+    let lenient = !pointer && rules.iter().any(|rule| rule.tag.name == "optional") && number == Some(0);
+    for rule in rules {
+        let refused = match (rule.tag.name, rule.number, number) {
+            ("forbidden", ..) => true,
+            ("minimum", Some(least), Some(number)) => number < least && !lenient,
+            ("maximum", Some(most), Some(number)) => number > most && !lenient,
+            _ => false,
+        };
+        if refused {
+            return Err(syn::Error::new(rule.span, format!("`{}` refuses the field's default", rule.tag.name)));
+        }
+    }
+    Ok(())
+}
+
 /// Holds the rules of a field against its type and against each other.
 pub fn check_field(rules: &[RuleTag], shape: Shape, ty: &Type) -> syn::Result<()> {
     check_all(rules, place(shape), Some(generic(ty, "Option").unwrap_or(ty)))
@@ -161,7 +294,7 @@ pub fn check_field(rules: &[RuleTag], shape: Shape, ty: &Type) -> syn::Result<()
 
 /// Holds the rules of a struct against each other.
 pub fn check_struct(rules: &[RuleTag]) -> syn::Result<()> {
-    check_all(rules, Some(Place::STRUCT), None)
+    check_all(rules, Some(Place::TYPE), None)
 }
 
 fn check_all(rules: &[RuleTag], place: Option<Place>, ty: Option<&Type>) -> syn::Result<()> {
@@ -169,7 +302,10 @@ fn check_all(rules: &[RuleTag], place: Option<Place>, ty: Option<&Type>) -> syn:
         rule.check(place, ty)?;
         for before in &rules[..at] {
             if rule.tag.excludes.contains(&before.tag.name) {
-                let text = format!("`{}` contradicts `{}`: one of them must go", rule.tag.name, before.tag.name);
+                let text = match rule.tag.name == before.tag.name {
+                    true => format!("`{}` stands twice: one of them must go", rule.tag.name),
+                    false => format!("`{}` contradicts `{}`: one of them must go", rule.tag.name, before.tag.name),
+                };
                 return Err(syn::Error::new(rule.span, text));
             }
             let bounds = [("minimum", "maximum"), ("min_length", "max_length"), ("min_items", "max_items")];
@@ -256,10 +392,20 @@ fn chain(input: ParseStream, wrong: &dyn Fn() -> syn::Error) -> syn::Result<Vec<
     if rules.is_empty() { Err(wrong()) } else { Ok(rules) }
 }
 
-/// The error for a name that no tag has, with the nearest one that there is.
+/// The error for a name that no tag has.
 fn unknown(name: &Ident) -> syn::Error {
-    let names: Vec<&str> = pintle_tags::CATALOGUE.iter().map(|tag| tag.name).collect();
-    syn::Error::new(name.span(), format!("unknown rule `{name}`; known: {}", names.join(", ")))
+    let known = nearest(&name.to_string(), pintle_tags::CATALOGUE.iter().map(|tag| tag.name));
+    syn::Error::new(name.span(), format!("unknown rule `{name}`; {known}"))
+}
+
+/// The values that a literal can be compared with.
+fn literal_places(value: &Expr) -> Option<Place> {
+    match value {
+        Expr::Lit(ExprLit { lit: Lit::Str(_), .. }) => Some(Place::STRING),
+        Expr::Lit(ExprLit { lit: Lit::Bool(_), .. }) => Some(Place::BOOL),
+        Expr::Lit(ExprLit { lit: Lit::Int(_), .. }) | Expr::Unary(_) => Some(Place::INT),
+        _ => None,
+    }
 }
 
 fn change(word: &Ident) -> syn::Result<TokenStream> {
@@ -271,7 +417,8 @@ fn change(word: &Ident) -> syn::Result<TokenStream> {
     }
 }
 
-fn member(input: ParseStream, tag: &Tag) -> syn::Result<TokenStream> {
+/// The union, and both words as an expression.
+fn member(input: ParseStream, tag: &Tag) -> syn::Result<(String, TokenStream)> {
     let (mut union, mut value) = (String::new(), String::new());
     if input.peek(syn::token::Paren) {
         for Pair(key, text) in in_brackets::<Pair>(input)? {
@@ -285,7 +432,8 @@ fn member(input: ParseStream, tag: &Tag) -> syn::Result<TokenStream> {
             }
         }
     }
-    Ok(quote!(::pintle_schema::rules::Member { union: #union, value: #value }))
+    let payload = quote!(::pintle_schema::rules::Member { union: #union, value: #value });
+    Ok((union, payload))
 }
 
 fn external(input: ParseStream, wrong: &dyn Fn() -> syn::Error) -> syn::Result<TokenStream> {

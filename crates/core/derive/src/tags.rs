@@ -8,6 +8,28 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitInt, LitStr, Token};
 
+/// The tags of a struct that are none of validation, for messages.
+const STRUCT_TAGS: &[&str] = &["reserved", "struct_type", "wrapper", "json_union", "judged_first"];
+
+/// The tags of a field that are none of validation, for messages.
+const FIELD_TAGS: &[&str] = &[
+    "proto",
+    "name",
+    "inline",
+    "published",
+    "always",
+    "omitzero",
+    "nullable",
+    "list_type",
+    "list_map_keys",
+    "map_type",
+    "struct_type",
+    "patch_strategy",
+    "patch_merge_key",
+    "gate",
+    "default",
+];
+
 /// The tags of a struct.
 #[derive(Default)]
 pub struct StructTags {
@@ -58,10 +80,8 @@ pub fn struct_tags(attributes: &[Attribute]) -> syn::Result<StructTags> {
             "json_union" => tags.json_union = Some(meta.value()?.parse()?),
             "judged_first" => tags.judged_first = strings(&meta)?,
             other => tags.rules.push(rule(&meta, other).unwrap_or_else(|| {
-                Err(meta.error(format!(
-                    "unknown tag `{other}` on a struct; known: reserved, struct_type, wrapper, json_union, judged_first, \
-                     and the tags of validation"
-                )))
+                let known = nearest(other, STRUCT_TAGS.iter().copied().chain(validation_tags()));
+                Err(meta.error(format!("unknown tag `{other}` on a struct; {known}")))
             })?),
         }
         Ok(())
@@ -91,13 +111,42 @@ pub fn field_tags(attributes: &[Attribute]) -> syn::Result<FieldTags> {
             "patch_merge_key" => tags.patch_merge_key = Some(meta.value()?.parse()?),
             "gate" => tags.gates.push(meta.value()?.parse()?),
             "default" => tags.default = Some(literal(&meta)?),
-            other => tags.rules.push(
-                rule(&meta, other).unwrap_or_else(|| Err(meta.error(format!("unknown tag `{other}` on a field"))))?,
-            ),
+            other => tags.rules.push(rule(&meta, other).unwrap_or_else(|| {
+                let known = nearest(other, FIELD_TAGS.iter().copied().chain(validation_tags()));
+                Err(meta.error(format!("unknown tag `{other}` on a field; {known}")))
+            })?),
         }
         Ok(())
     })?;
     Ok(tags)
+}
+
+fn validation_tags() -> impl Iterator<Item = &'static str> {
+    pintle_tags::CATALOGUE.iter().map(|tag| tag.name)
+}
+
+/// What may have been meant by a word: the name that is like it, or all there are.
+pub fn nearest<'a>(word: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    let near = names.iter().map(|name| (distance(word, name), name)).min();
+    match near.filter(|(distance, _)| *distance <= word.len() / 3) {
+        Some((_, name)) => format!("is `{name}` meant?"),
+        None => format!("known: {}", names.join(", ")),
+    }
+}
+
+/// How many characters must be changed, left out or added to make one word of the other.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, x) in a.bytes().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, y) in b.bytes().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 /// A tag of validation; `None` when it is not in the catalogue.

@@ -164,8 +164,15 @@ fn canonicalize_type(ty: &Type, value: &mut Value) {
             if !entries.entries().is_sorted_by(|(a, _), (b, _)| a <= b) {
                 entries.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
             }
-            if is_composite(&map.elem) {
-                entries.iter_mut().for_each(|(_, item)| canonicalize_type(&map.elem, item));
+            match map.elem {
+                Type::Bytes => entries.iter_mut().filter(|(_, item)| item.is_null()).for_each(|(_, item)| {
+                    // No bytes are the same as none told.
+                    *item = Value::String(Str::new_static(""));
+                }),
+                _ if is_composite(&map.elem) => {
+                    entries.iter_mut().for_each(|(_, item)| canonicalize_type(&map.elem, item));
+                }
+                _ => {}
             }
         }
         _ => {}

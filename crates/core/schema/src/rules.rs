@@ -98,6 +98,8 @@ pub enum Rule {
     WhenSet(&'static str, &'static [Rule]),
     /// Holds while a field beside this one is not set.
     WhenUnset(&'static str, &'static [Rule]),
+    /// Holds while the list has more than one item.
+    WhenSeveral(&'static [Rule]),
     WhenNamespaced(&'static [Rule]),
     WhenClusterWide(&'static [Rule]),
     /// Judged before all else; when it fails, nothing else is.
@@ -172,4 +174,24 @@ pub struct Validator {
     pub judge: Judge,
     /// What OpenAPI shows of it: a key and a value.
     pub published: fn(&Payload) -> Option<(&'static str, Value)>,
+}
+
+/// Whether a tag of these places may stand on values of a type: the derive's way to ask of types that have a name of their own.
+///
+/// The places are the bits of `Place` in the catalogue of tags. A struct may be a list or map in a message of its own.
+#[doc(hidden)]
+pub const fn may_stand(ty: &Type, places: u8) -> bool {
+    const INT: u8 = 1;
+    const STRING: u8 = 2;
+    let is = match ty {
+        Type::Bool => 4,
+        Type::Int32 | Type::Int64 => INT,
+        Type::IntOrString => INT | STRING,
+        Type::List(_) => 8,
+        Type::Map(_) => 16,
+        Type::Struct(_) => 8 | 16 | 32,
+        Type::Any | Type::Json | Type::RawExtension => u8::MAX,
+        _ => STRING,
+    };
+    places & is != 0
 }

@@ -6,7 +6,7 @@ pub static TAG: Tag = Tag {
     name: "format",
     variant: "Format",
     places: Place::SCALAR,
-    payload: Payload::Text,
+    payload: Payload::Format,
     chained: false,
     excludes: &[],
     origin: "format",

@@ -52,6 +52,7 @@ mod when;
 mod when_cluster_wide;
 mod when_namespaced;
 mod when_set;
+mod when_several;
 mod when_unset;
 mod worded;
 mod zero_or_one_of;
@@ -116,6 +117,7 @@ impl Place {
     pub fn words(self) -> String {
         match self {
             Place::ANY => return "any value".to_owned(),
+            Place::STRUCT_OR_TYPE => return "a struct".to_owned(),
             Place::ANY_OR_TYPE => return "any value, or a struct where it is declared".to_owned(),
             _ => {}
         }
@@ -133,8 +135,10 @@ pub enum Payload {
     Int,
     /// `= 5`, not negative.
     Size,
-    /// `= ".."`
-    Text,
+    /// `= ".."`: the name of a format.
+    Format,
+    /// `= ".."`: a regular expression.
+    Pattern,
     /// Nothing or `= ".."`: the detail of the error.
     Detail,
     /// Nothing or `= ".."`
@@ -205,6 +209,7 @@ pub static CATALOGUE: &[&Tag] = &[
     &unless::TAG,
     &when_set::TAG,
     &when_unset::TAG,
+    &when_several::TAG,
     &when_namespaced::TAG,
     &when_cluster_wide::TAG,
     &first::TAG,

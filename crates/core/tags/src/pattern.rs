@@ -6,7 +6,7 @@ pub static TAG: Tag = Tag {
     name: "pattern",
     variant: "Pattern",
     places: Place::STRING,
-    payload: Payload::Text,
+    payload: Payload::Pattern,
     chained: false,
     excludes: &[],
     origin: "pattern",

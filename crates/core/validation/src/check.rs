@@ -4,6 +4,7 @@
 
 use crate::error::{ErrorKind, ErrorList};
 use crate::formats::{self, Format};
+use crate::item_union::ItemUnion;
 use crate::path::FieldPath;
 use crate::relation::{self, Bound, Condition, Order, Owner, Sibling, Together, Words};
 use pintle_schema::rules::{Change, Judge, Judged, Payload, Rule, Validator};
@@ -66,9 +67,12 @@ pub enum Check {
     If(Condition, Checks),
     Namespaced(bool, Checks),
     First(Checks),
+    /// For lists with more than one item.
+    Several(Checks),
     Worded(Words, Type, Checks),
     Gate(&'static str, bool, Checks),
     Shadow(Stage, Checks),
+    ItemUnion(ItemUnion),
     Function(Judge, Payload, &'static str),
 }
 
@@ -138,6 +142,7 @@ pub struct Misplaced(pub String);
 pub fn compile(rules: &[Rule], on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Checks {
     let mut list = Vec::with_capacity(rules.len());
     rules.iter().for_each(|rule| check(rule, on, problems, &mut list));
+    list.extend(ItemUnion::all(rules).into_iter().map(Check::ItemUnion));
     Checks { pointer: on.pointer, related: list.iter().any(Check::is_related), list: list.into() }
 }
 
@@ -187,6 +192,7 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
         }
         Rule::WhenNamespaced(inner) => vec![Check::Namespaced(true, compile(inner, on, problems))],
         Rule::WhenClusterWide(inner) => vec![Check::Namespaced(false, compile(inner, on, problems))],
+        Rule::WhenSeveral(inner) => vec![Check::Several(compile(inner, on, problems))],
         Rule::First(inner) => vec![Check::First(compile(inner, on, problems))],
         Rule::Last(_) => return Err(Misplaced("`last` is not for the inside of another tag".to_owned())),
         Rule::NotAbove(pairs) => bounds(Order::NotAbove, pairs)?,
@@ -314,6 +320,7 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::WhenSet(..)
         | Rule::WhenUnset(..)
         | Rule::Worded(..)
+        | Rule::WhenSeveral(_)
         | Rule::WhenNamespaced(_)
         | Rule::WhenClusterWide(_)
         | Rule::First(_)
@@ -377,7 +384,11 @@ pub fn leaf(
             if let Some(old) = old.filter(|old| is_set(old, pointer)).and_then(number)
                 && now.is_none_or(|now| now < old)
             {
-                errors.invalid(path, now.unwrap_or_default(), if detail.is_empty() { "cannot be decremented" } else { detail });
+                errors.invalid(
+                    path,
+                    now.unwrap_or_default(),
+                    if detail.is_empty() { "cannot be decremented" } else { detail },
+                );
                 errors.origin("neverFalls");
             }
         }
@@ -450,6 +461,7 @@ pub fn leaf(
         Check::NotEqual(other) => not_equal(other, value, path, errors),
         Check::Unique(keys) => unique(keys, value, path, errors),
         Check::Distinct(field) => relation::distinct(field, value, path, errors),
+        Check::ItemUnion(union) => union.judge(value, old, path, errors),
         Check::Labels => labels(value, path, errors),
         Check::Bound(bound) => bound.judge(value, owner, path, errors),
         Check::Function(judge, payload, origin) => {
@@ -467,6 +479,7 @@ pub fn leaf(
         | Check::If(..)
         | Check::Namespaced(..)
         | Check::First(_)
+        | Check::Several(_)
         | Check::Worded(..)
         | Check::Gate(..)
         | Check::Shadow(..) => {}

@@ -177,6 +177,7 @@ pub fn show(rule: &Rule) -> String {
         Rule::Unless(values, inner) => chain(format!("unless({})", pairs(values)), inner),
         Rule::WhenSet(name, inner) => chain(format!("when_set({name})"), inner),
         Rule::WhenUnset(name, inner) => chain(format!("when_unset({name})"), inner),
+        Rule::WhenSeveral(inner) => chain("when_several".to_owned(), inner),
         Rule::WhenNamespaced(inner) => chain("when_namespaced".to_owned(), inner),
         Rule::WhenClusterWide(inner) => chain("when_cluster_wide".to_owned(), inner),
         Rule::First(inner) => chain("first".to_owned(), inner),

@@ -103,6 +103,11 @@ impl FieldError {
         self.field == other.field && self.kind == other.kind && (origins.contains(&"") || self.origin == other.origin)
     }
 
+    /// Whether a tag found it, of those that are compared with handwritten rules.
+    pub fn is_declared(&self) -> bool {
+        matches!(self.twin, Twin::Staged(_))
+    }
+
     /// `{field}: {body}`.
     pub fn line(&self) -> String {
         format!("{}: {}", self.field, self.body())
@@ -144,6 +149,13 @@ impl ErrorList {
     pub fn origin(&mut self, origin: &'static str) {
         if let Some(last) = self.0.last_mut() {
             last.origin = origin;
+        }
+    }
+
+    /// Says that a tag finds the last error, too: their verdicts are compared.
+    pub fn covered(&mut self) {
+        if let Some(last) = self.0.last_mut() {
+            last.twin = Twin::Handwritten;
         }
     }
 

@@ -207,6 +207,20 @@ pub static FORMATS: &[Format] = &[
     texts!("ingress-host", "A DNS name that is no IP address, whose first label may be `*`.", |host: &str| {
         not_an_address(host).into_iter().chain(subdomain_or_wildcard(host)).collect::<Messages>()
     }),
+    texts!("endpoint-ip", "An IP address that packets from another node can be sent to.", |text: &str| {
+        let unreadable = names::ip::parse_ip_sloppy(text).is_none().then(|| "must be a valid IP address".to_owned());
+        unreadable.into_iter().chain(names::ip::endpoint_ip(text)).collect::<Messages>()
+    }),
+    texts!("rooted-dns1123-subdomain", "A DNS name, which may end with a dot.", |text: &str| match text {
+        "." => Vec::new(),
+        text => names::dns1123_subdomain(text.strip_suffix('.').unwrap_or(text)),
+    }),
+    texts!("dns1123-subdomain-prefix", "The beginning of a DNS name in lower case.", |text: &str| {
+        match text.strip_suffix('-') {
+            Some(begun) if text.len() > 1 => names::dns1123_subdomain(&format!("{begun}a")),
+            _ => names::dns1123_subdomain(text),
+        }
+    }),
     texts!("semantic-version", "A version such as `1.2.3-rc.1+build`.", |text: &str| {
         names::version::Version::parse(text).is_none().then_some("must be a valid semantic version")
     }),

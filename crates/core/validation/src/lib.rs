@@ -9,6 +9,7 @@ pub mod docs;
 pub mod error;
 pub mod formats;
 pub mod hand;
+mod item_union;
 pub mod kind;
 pub mod metadata;
 pub mod path;

@@ -4,6 +4,7 @@
 
 use crate::error::{ErrorKind, ErrorList};
 use pintle_schema::{Map, Value, names};
+use std::borrow::Cow;
 
 /// Judges a name, or with `true` the prefix that a name is generated from; returns one message for each fault.
 pub type NameCheck<'a> = &'a dyn Fn(&str, bool) -> Vec<String>;
@@ -17,6 +18,17 @@ const BANNED_OWNERS: [(&str, &str); 1] = [("v1", "Event")];
 
 /// The rules for a new object.
 pub fn validate_create(metadata: &Value, namespaced: bool, name_check: NameCheck<'_>, errors: &mut ErrorList) {
+    validate_anew(metadata, &Value::Null, namespaced, name_check, errors);
+}
+
+/// The rules for a new object, for one that replaces another: what is as it was is not judged again.
+pub fn validate_anew(
+    metadata: &Value,
+    old: &Value,
+    namespaced: bool,
+    name_check: NameCheck<'_>,
+    errors: &mut ErrorList,
+) {
     let generate_name = metadata.str_at(&["generateName"]);
     if !generate_name.is_empty() {
         invalid_each(errors, "metadata.generateName", generate_name, name_check(generate_name, true));
@@ -38,11 +50,20 @@ pub fn validate_create(metadata: &Value, namespaced: bool, name_check: NameCheck
     if generation < 0 {
         errors.invalid("metadata.generation", generation, "must be greater than or equal to 0");
     }
-    validate_labels(metadata.get("labels"), "metadata.labels", errors);
-    validate_annotations(metadata.get("annotations"), "metadata.annotations", errors);
-    validate_owners(metadata, errors);
-    validate_finalizers(metadata, errors);
+    validate_changed(metadata, old, errors);
+    if metadata.get("finalizers") != old.get("finalizers") {
+        validate_finalizers(metadata, errors);
+    }
     validate_managed_fields(metadata, errors);
+}
+
+fn validate_changed(metadata: &Value, old: &Value, errors: &mut ErrorList) {
+    let changed = |field: &str| metadata.get(field).filter(|value| old.get(field) != Some(value));
+    validate_labels(changed("labels"), "metadata.labels", errors);
+    validate_annotations(changed("annotations"), "metadata.annotations", errors);
+    if changed("ownerReferences").is_some() {
+        validate_owners(metadata, errors);
+    }
 }
 
 /// The rules for an object that replaces a stored one.
@@ -60,9 +81,7 @@ pub fn validate_update(metadata: &Value, old: &Value, errors: &mut ErrorList) {
             errors.immutable(format!("metadata.{field}"), new.cloned().unwrap_or(Value::Null));
         }
     }
-    validate_labels(metadata.get("labels"), "metadata.labels", errors);
-    validate_annotations(metadata.get("annotations"), "metadata.annotations", errors);
-    validate_owners(metadata, errors);
+    validate_changed(metadata, old, errors);
     validate_managed_fields(metadata, errors);
 }
 
@@ -80,7 +99,11 @@ pub fn validate_annotations(annotations: Option<&Value>, field: &str, errors: &m
     let mut total = 0;
     for (key, value) in annotations.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
         // Annotation keys may be written in capitals; the rule is that of label keys all the same.
-        invalid_each(errors, field, key, names::label_key(&key.to_lowercase()));
+        let lower: Cow<'_, str> = match key.bytes().any(|byte| byte.is_ascii_uppercase()) || !key.is_ascii() {
+            true => key.to_lowercase().into(),
+            false => Cow::Borrowed(key),
+        };
+        invalid_each(errors, field, key, names::label_key(&lower));
         total += key.len() + value.as_str().map_or(0, str::len);
     }
     if total > TOTAL_ANNOTATION_BYTES {
@@ -89,7 +112,7 @@ pub fn validate_annotations(annotations: Option<&Value>, field: &str, errors: &m
 }
 
 fn validate_owners(metadata: &Value, errors: &mut ErrorList) {
-    let mut controller: Option<String> = None;
+    let mut controller: Option<(&str, &str)> = None;
     let owners = metadata.get("ownerReferences").and_then(Value::as_list).unwrap_or(&[]);
     // The reference's path of an owner has no index.
     let field = "metadata.ownerReferences";
@@ -110,13 +133,14 @@ fn validate_owners(metadata: &Value, errors: &mut ErrorList) {
             errors.invalid(field, owner.clone(), detail);
         }
         if owner.get("controller").and_then(Value::as_bool) == Some(true) {
-            let this = format!("{}/{}", text("kind"), text("name"));
-            match &controller {
+            let this = (text("kind"), text("name"));
+            match controller {
                 Some(first) => errors.invalid(
                     "metadata.ownerReferences",
                     metadata.get("ownerReferences").cloned().unwrap_or_default(),
                     format!(
-                        "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
+                        "Only one reference can have Controller set to true. Found \"true\" in references for {}/{} and {}/{}",
+                        first.0, first.1, this.0, this.1
                     ),
                 ),
                 None => controller = Some(this),

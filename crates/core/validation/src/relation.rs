@@ -50,7 +50,12 @@ impl Sibling {
 
     fn is_one_of(&self, owner: &Value, values: &str) -> bool {
         let mut values = values.split('|');
-        match at(owner, self.name) {
+        // A list has the value of its only item.
+        let value = match at(owner, self.name) {
+            Value::List(items) if items.len() == 1 => items.first().unwrap_or(&Value::Null),
+            value => value,
+        };
+        match value {
             Value::Null if self.pointer => values.any(str::is_empty),
             Value::Null => values.any(|value| value == self.schema_default),
             Value::Bool(is) => values.any(|value| value == if *is { "true" } else { "false" }),

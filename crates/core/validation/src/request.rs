@@ -91,11 +91,13 @@ pub struct Cx<'a> {
     root: &'a Value,
     old_root: Option<&'a Value>,
     notes: Vec<Box<dyn Any>>,
+    /// How many rules ran.
+    pub(crate) steps: usize,
 }
 
 impl<'a> Cx<'a> {
     pub fn new(request: &'a Request<'a>, root: &'a Value, old_root: Option<&'a Value>) -> Self {
-        Cx { errors: ErrorList::default(), request, root, old_root, notes: Vec::new() }
+        Cx { errors: ErrorList::default(), request, root, old_root, notes: Vec::new(), steps: 0 }
     }
 
     /// Whether a feature gate is on.

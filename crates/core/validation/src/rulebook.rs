@@ -31,6 +31,8 @@ pub struct Verdict {
     pub mismatches: Vec<FieldError>,
     /// A rule panicked.
     pub panicked: bool,
+    /// How many rules of the kind ran, on all values together.
+    pub steps: usize,
 }
 
 impl Rulebook {
@@ -88,8 +90,9 @@ impl Rulebook {
         if panicked {
             cx.errors.push(ErrorKind::Internal, "", None, "a validation rule failed to run");
         }
+        let steps = cx.steps;
         let (errors, mismatches) = cx.settle();
-        Verdict { errors, mismatches, panicked }
+        Verdict { errors, mismatches, panicked, steps }
     }
 
     fn steps(&self, schema: &'static Struct, request: &Request<'_>) -> &'static [Step] {
@@ -107,13 +110,13 @@ impl Rulebook {
     fn run(&self, step: &Step, plan: &Plan, cx: &mut Cx<'_>, object: &Value, old: Option<&Value>) {
         let null = Value::Null;
         let meta = object.get("metadata").unwrap_or(&null);
+        let old_meta = old.and_then(|old| old.get("metadata")).unwrap_or(&null);
         match step {
             Step::Metadata | Step::PlainMetadata => {
-                metadata::validate_create(meta, cx.request.namespaced, cx.request.name_check, &mut cx.errors);
+                metadata::validate_anew(meta, old_meta, cx.request.namespaced, cx.request.name_check, &mut cx.errors);
             }
             Step::MetadataUpdate | Step::PlainMetadataUpdate => {
-                let old = old.and_then(|old| old.get("metadata")).unwrap_or(&null);
-                metadata::validate_update(meta, old, &mut cx.errors);
+                metadata::validate_update(meta, old_meta, &mut cx.errors);
             }
             Step::Rules => Run { plan, show: self.show, cx }.object(object, old),
             Step::Field(name) => Run { plan, show: self.show, cx }.field_of_object(name, object, old),

@@ -163,6 +163,7 @@ impl Run<'_, '_, '_> {
     /// Runs rules on a value; true when one of them ended it.
     fn checks(&mut self, checks: &Checks, spot: Spot<'_>) -> bool {
         for check in &checks.list {
+            self.cx.steps += 1;
             let stop = match check {
                 Check::If(condition, inner) => {
                     let again = spot.again || condition.changed(spot.owner);
@@ -190,6 +191,10 @@ impl Run<'_, '_, '_> {
                     self.worded(words, shown, |run| run.checks(inner, spot))
                 }
                 Check::Namespaced(is, inner) => self.cx.request.namespaced == *is && self.checks(inner, spot),
+                Check::Several(inner) => {
+                    let several = spot.value.as_list().is_some_and(|items| items.len() > 1);
+                    several && self.checks(inner, Spot { again: true, ..spot })
+                }
                 Check::First(inner) => self.first(|run| run.checks(inner, spot)),
                 Check::Gate(gate, on, inner) => self.cx.enabled(gate) == *on && self.checks(inner, spot),
                 Check::Shadow(stage, inner) => self.shadow(*stage, |run| run.checks(inner, spot)),
@@ -246,7 +251,10 @@ impl Run<'_, '_, '_> {
     /// Runs, on a value that did not change, the rules that depend on fields that did; true when one of them ended it.
     fn related(&mut self, checks: &Checks, spot: Spot<'_>) -> bool {
         for check in &checks.list {
+            self.cx.steps += 1;
             let stop = match check {
+                // What is not there is judged no further.
+                Check::Optional | Check::Required(_) => !is_set(spot.value, checks.pointer),
                 Check::If(condition, inner) if condition.changed(spot.owner) => {
                     condition.holds(spot.owner.value) && self.checks(inner, Spot { again: true, ..spot })
                 }
@@ -269,9 +277,7 @@ impl Run<'_, '_, '_> {
                 Check::Gate(gate, on, inner) if inner.related => {
                     self.cx.enabled(gate) == *on && self.related(inner, spot)
                 }
-                Check::Shadow(stage, inner) if inner.related => {
-                    self.shadow(*stage, |run| run.related(inner, spot))
-                }
+                Check::Shadow(stage, inner) if inner.related => self.shadow(*stage, |run| run.related(inner, spot)),
                 _ => false,
             };
             if stop {
@@ -333,6 +339,7 @@ impl Run<'_, '_, '_> {
             if spot.unchanged && !hand.when.has(When::ALWAYS) || !hand.when.runs_on(self.cx.request) {
                 continue;
             }
+            self.cx.steps += 1;
             let from = self.cx.errors.0.len();
             (hand.run)(&spot.untyped(), self.cx);
             if hand.when.has(When::COVERED) {

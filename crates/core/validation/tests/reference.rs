@@ -1,5 +1,6 @@
 //! `docs/validation.md` is what the catalogue says. With `PINTLE_UPDATE_DOCS` set, the test writes it.
 
+use pintle_schema::Value;
 use std::path::Path;
 
 #[test]
@@ -11,4 +12,23 @@ fn the_reference_is_up_to_date() {
     }
     let written = std::fs::read_to_string(&file).unwrap_or_default();
     assert!(written == reference, "docs/validation.md is old: run this test with PINTLE_UPDATE_DOCS=1");
+}
+
+/// Numbers at and beyond the ends of ranges.
+fn around(low: i64, high: i64) -> [i64; 6] {
+    [low.saturating_sub(1), low, low + 1, high.saturating_sub(1), high, high.saturating_add(1)]
+}
+
+#[test]
+fn formats_are_the_same_to_the_compiler_and_to_the_engine() {
+    let known: Vec<&str> = pintle_tags::formats::FORMATS.iter().map(|format| format.name).collect();
+    let judged: Vec<&str> = pintle_validation::formats::FORMATS.iter().map(|format| format.name).collect();
+    assert_eq!(known, judged);
+    for (known, judged) in pintle_tags::formats::FORMATS.iter().zip(pintle_validation::formats::FORMATS) {
+        let Some((low, high)) = known.range else { continue };
+        for number in around(low, high) {
+            let right = (judged.judge)(&Value::Int(number)).is_empty();
+            assert_eq!(right, (low..=high).contains(&number), "{} and {number}", known.name);
+        }
+    }
 }

@@ -58,6 +58,7 @@ struct Thing {
         optional,
         list_type = atomic,
         distinct(name),
+        when_several(each_val(subfield(name)(worded(detail = "of several")(required)))),
         when(kind = "Near")(each_val(subfield(node)(forbidden = "never near")))
     )]
     ports: Vec<Port>,
@@ -79,6 +80,9 @@ struct Thing {
     /// Owner.
     #[k8s(proto = 10, when_namespaced(worded(unshown = "nobody's")(forbidden)))]
     owner: String,
+    /// Judged in turn.
+    #[k8s(proto = 12, optional, when_unset(low)(min_length = 3))]
+    absent: String,
     /// Judged in turn.
     #[k8s(proto = 11, optional, first(min_length = 2), max_length = 1, last(neq = "abc"))]
     turn: Option<String>,
@@ -126,7 +130,7 @@ fn conditions() {
     assert_eq!(created(value!({"kind": "Other", "address": "a"})), ["address: Forbidden"]);
     assert_eq!(created(value!({"high": 1})), ["high: Invalid value: 1: alone"]);
     assert_eq!(
-        created(value!({"kind": "Near", "address": "a", "ports": [{}, {"node": 1}]})),
+        created(value!({"kind": "Near", "address": "a", "ports": [{"name": "a"}, {"name": "b", "node": 1}]})),
         ["ports[1].node: Forbidden: never near"]
     );
 }
@@ -149,13 +153,13 @@ fn numbers() {
 
 #[test]
 fn fields_together() {
-    assert_eq!(created(value!({"pair": {}})), ["pair: Invalid value: \"\": one is needed"]);
+    assert_eq!(created(value!({"pair": {}})), ["pair: Invalid value: {}: one is needed"]);
     assert_eq!(
         created(value!({"pair": {"left": 1, "right": 2, "third": "x", "flag": true}})),
         [
             "pair.right: Forbidden: may not be specified together with `left`",
             "pair.third: Forbidden: may not be specified together with `left`",
-            "pair: Invalid value: \"\": must specify at most one of: `flag`, `third`",
+            "pair: Invalid value: {\"left\":1,\"right\":2,\"third\":\"x\",\"flag\":true}: must specify at most one of: `flag`, `third`",
         ]
     );
     assert_eq!(created(value!({"pair": {"right": 2, "flag": true}})), ["pair.left: Required value: with a flag"]);
@@ -163,8 +167,8 @@ fn fields_together() {
 
 #[test]
 fn items() {
-    let ports = value!({"ports": [{"name": "a"}, {}, {}, {"name": "a"}]});
-    assert_eq!(created(ports), ["ports[3].name: Duplicate value: \"a\""]);
+    let ports = value!({"ports": [{"name": "a"}, {}, {"name": "a"}]});
+    assert_eq!(created(ports), ["ports[2].name: Duplicate value: \"a\"", "ports[1].name: Required value: of several"]);
     let label = format!("labels: Invalid value: {:?}", "a b");
     let errors = created(value!({"labels": {"x": "a b"}}));
     assert!(errors.len() == 1 && errors[0].starts_with(&label), "{errors:?}");
@@ -173,11 +177,14 @@ fn items() {
 #[test]
 fn turns() {
     let short = created(value!({"turn": ""}));
-    assert_eq!(short, ["turn: Too short: \"\": must be at least 2 characters"]);
+    assert_eq!(short, ["turn: Too short: must be at least 2 characters"]);
     let long = created(value!({"turn": "abc"}));
     assert_eq!(
         long,
-        ["turn: Too long: may not be more than 1 character", "turn: Invalid value: \"abc\": must not be equal to \"abc\""]
+        [
+            "turn: Too long: may not be more than 1 character",
+            "turn: Invalid value: \"abc\": must not be equal to \"abc\""
+        ]
     );
     assert_eq!(created(value!({"owner": "me"})), ["owner: Invalid value: \"\": nobody's"]);
 }
@@ -194,7 +201,10 @@ fn what_stays() {
         ]
     );
     assert_eq!(judge(&value!({"settled": "a"}), Some(&old)), ["count: Invalid value: 0: cannot be decremented"]);
-    assert_eq!(judge(&value!({"settled": "a", "count": 2}), Some(&value!({}))), ["settled: Invalid value: \"a\": stays"]);
+    assert_eq!(
+        judge(&value!({"settled": "a", "count": 2}), Some(&value!({}))),
+        ["settled: Invalid value: \"a\": stays"]
+    );
 }
 
 #[test]
@@ -205,8 +215,7 @@ fn what_a_rule_depends_on_changes() {
     let near = value!({"kind": "Near", "address": "A", "ports": [{"node": 1}], "low": 1, "high": 1});
     assert_eq!(judge(&near, Some(&old)), ["ports[0].node: Forbidden: never near"]);
     let other = value!({"kind": "Other", "address": "A", "ports": [{"node": 1}], "low": 2, "high": 1});
-    assert_eq!(
-        judge(&other, Some(&old)),
-        ["address: Forbidden", "high: Invalid value: 1: lower than low"]
-    );
+    assert_eq!(judge(&other, Some(&old)), ["address: Forbidden", "high: Invalid value: 1: lower than low"]);
+    // What is not set is judged no more than before.
+    assert_eq!(judge(&value!({"high": 0}), Some(&value!({"low": 0, "high": 0}))), ["high: Invalid value: 0: alone"]);
 }

@@ -107,13 +107,15 @@ fn causes(resource: &'static Resource, object: &mut Value) -> Vec<(String, Strin
     if let Some(normalize) = resource.strategy.normalize {
         normalize(object);
     }
-    defaults::apply((resource.schema)(), object);
+    // No rule depends on when it is asked.
+    let now = 0;
+    defaults::apply((resource.schema)(), object, now);
     let mut schema = (resource.schema)();
     if let Some(storage) = &resource.storage {
         schema = (storage.schema)();
         if let Some(convert) = &storage.convert {
             (convert.to_storage)(object);
-            defaults::apply(schema, object);
+            defaults::apply(schema, object, now);
         }
     }
     if resource.namespaced && object.str_at(&["metadata", "namespace"]).is_empty() {

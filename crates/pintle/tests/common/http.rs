@@ -86,6 +86,11 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// A header by its name in lower case; empty when there is none.
+    pub fn header(&self, name: &str) -> &str {
+        header(&self.headers, name).unwrap_or_default()
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

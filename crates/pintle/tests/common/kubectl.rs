@@ -14,6 +14,20 @@ use std::time::{Duration, Instant};
 /// A command line, its exit code, what its output (both streams) holds, and what it does not hold.
 pub type Step = (&'static str, i32, &'static [&'static str], &'static [&'static str]);
 
+/// Whether kubectl is on PATH; that it is not is said.
+///
+/// # Panics
+/// It is not, on CI.
+pub fn is_there() -> bool {
+    let version = Command::new("kubectl").args(["version", "--client"]).output();
+    let there = version.is_ok_and(|output| output.status.success());
+    if !there {
+        assert!(env::var_os("CI").is_none(), "no kubectl on PATH");
+        println!("SKIPPED: no kubectl on PATH");
+    }
+    there
+}
+
 /// A server, and kubectl with its kubeconfig.
 pub struct Kubectl {
     pub installation: Installation,
@@ -25,10 +39,7 @@ pub struct Kubectl {
 impl Kubectl {
     /// A fresh server, kubectl in a folder of its own; `None` where there is no kubectl.
     pub fn start() -> Option<Kubectl> {
-        let there = Command::new("kubectl").args(["version", "--client"]).output();
-        if !there.is_ok_and(|output| output.status.success()) {
-            assert!(env::var_os("CI").is_none(), "no kubectl on PATH");
-            println!("SKIPPED: no kubectl on PATH");
+        if !is_there() {
             return None;
         }
         let installation = Installation::new();

@@ -5,11 +5,15 @@
 // Each test file uses its part of this module.
 #![allow(dead_code)]
 
+pub mod etcd;
+pub mod history;
 pub mod http;
 pub mod in_process;
 pub mod kubectl;
+pub mod kubelet;
 pub mod process;
 pub mod streams;
+pub mod world;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

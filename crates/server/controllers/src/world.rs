@@ -94,6 +94,13 @@ impl World {
         from.take_while(|(key, _)| key.starts_with(&first)).map(|(_, object)| object.clone()).collect()
     }
 
+    /// How many objects of a kind in a namespace cannot be read, and so cannot be deleted in the usual way.
+    pub fn unreadable(kind: &Kind, namespace: &str) -> usize {
+        let first = format!("{}{namespace}/", kind.target.storage.prefix);
+        let state = kind.target.cache.state();
+        state.unreadable.keys().filter(|key| key.starts_with(&first)).count()
+    }
+
     pub fn observed(&self) -> Revision {
         Revision(self.observed.load(Ordering::Acquire))
     }

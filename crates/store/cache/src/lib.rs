@@ -9,6 +9,7 @@ pub mod image;
 pub mod index;
 mod interest;
 pub mod limits;
+mod replay;
 pub mod resource;
 
 pub use derived::{Derived, Variant};
@@ -18,6 +19,7 @@ pub use interest::Interest;
 pub use resource::{Cursor, Event, Expired, Object, ResourceCache, State};
 
 use pintle_storage::{Observer, Record, Revision, Started, Unreadable, UnreadableReason};
+use replay::{Kept, Replay};
 use resource::Writer;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -75,7 +77,7 @@ impl Cache {
     pub fn feeder(self: &Arc<Self>) -> Feeder {
         let writers: HashMap<_, _> =
             self.by_prefix.iter().map(|(prefix, cache)| (prefix.clone(), Writer::new(cache.clone()))).collect();
-        Feeder { cache: self.clone(), writers, replayed: false }
+        Feeder { cache: self.clone(), writers, replay: None, replayed: false }
     }
 
     /// Everything up to this revision has been published.
@@ -85,45 +87,66 @@ impl Cache {
     }
 }
 
+type Writers = HashMap<Box<str>, Writer>;
+
 /// The cache's only writer, driven by the store.
 pub struct Feeder {
     cache: Arc<Cache>,
-    writers: HashMap<Box<str>, Writer>,
+    /// Away while there is a replay.
+    writers: Writers,
+    replay: Option<Replay>,
     /// Whether there is a state that readers may see.
     replayed: bool,
 }
 
+/// Takes a change in.
+fn take_in(writers: &mut Writers, record: &Record, history: bool) {
+    let Some(writer) = prefix_of(&record.key, writers) else { return };
+    let image = match &record.value {
+        None => None,
+        Some(value) => match Image::from_record(value, record.revision) {
+            Ok(image) => Some(image),
+            Err(error) => {
+                let reason = UnreadableReason::Undecodable(error.to_string().into());
+                writer.unreadable(Unreadable { key: record.key.clone(), revision: record.revision, reason });
+                return;
+            }
+        },
+    };
+    writer.apply(&record.key, record.revision, image, history);
+}
+
 impl Feeder {
     fn apply(&mut self, record: &Record, history: bool) {
-        let Some(writer) = prefix_of(&record.key, &mut self.writers) else { return };
-        let image = match &record.value {
-            None => None,
-            Some(value) => match Image::from_record(value, record.revision) {
-                Ok(image) => Some(image),
-                Err(error) => {
-                    let reason = UnreadableReason::Undecodable(error.to_string().into());
-                    writer.unreadable(Unreadable { key: record.key.clone(), revision: record.revision, reason });
-                    return;
-                }
-            },
-        };
-        writer.apply(&record.key, record.revision, image, history);
+        take_in(&mut self.writers, record, history);
     }
 
-    /// Makes visible what came on its own.
-    fn publish_all(&mut self) {
-        if self.replayed {
-            self.writers.values_mut().for_each(Writer::publish);
+    /// What takes in what the store kept, from the first of it on.
+    fn replay_of(&mut self) -> &mut Replay {
+        let writers = &mut self.writers;
+        self.replay.get_or_insert_with(|| Replay::begin(std::mem::take(writers)))
+    }
+
+    /// Makes visible what is no change of its own: who watches the resource has to look at it anew.
+    fn publish_gap(&mut self, prefixes: &[Box<str>]) {
+        let revision = self.cache.current();
+        for prefix in prefixes {
+            if let Some(writer) = self.writers.get_mut(prefix) {
+                writer.replace(revision);
+            }
         }
     }
 }
 
 impl Observer for Feeder {
     fn replay(&mut self, record: Record, history: bool) {
-        self.apply(&record, history);
+        self.replay_of().push(Kept::Record(record, history));
     }
 
     fn replayed(&mut self, started: Started) {
+        if let Some(replay) = self.replay.take() {
+            self.writers = replay.finish();
+        }
         self.writers.values_mut().for_each(|writer| {
             writer.set_base(started.compacted);
             writer.publish();
@@ -146,23 +169,28 @@ impl Observer for Feeder {
     }
 
     fn unreadable(&mut self, unreadable: Unreadable) {
-        if let Some(writer) = prefix_of(&unreadable.key, &mut self.writers) {
-            writer.unreadable(unreadable);
+        if !self.replayed {
+            return self.replay_of().push(Kept::Unreadable(unreadable));
         }
-        self.publish_all();
+        let Some(writer) = prefix_of(&unreadable.key, &mut self.writers) else { return };
+        writer.unreadable(unreadable);
+        let prefix = writer.cache.prefix.clone();
+        self.publish_gap(&[prefix]);
     }
 
-    fn restored(&mut self, record: Record) {
-        let image = record.value.as_ref().and_then(|value| Image::from_record(value, record.revision).ok());
-        if let (Some(writer), Some(image)) = (prefix_of(&record.key, &mut self.writers), image) {
-            writer.restore(&record.key, record.revision, image);
+    fn restored(&mut self, records: Vec<Record>) {
+        let mut prefixes: Vec<Box<str>> = Vec::new();
+        for record in records {
+            self.apply(&record, false);
+            let changed = prefix_of(&record.key, &mut self.writers).map(|writer| &writer.cache.prefix);
+            prefixes.extend(changed.filter(|prefix| !prefixes.contains(prefix)).cloned());
         }
-        self.publish_all();
+        self.publish_gap(&prefixes);
     }
 }
 
 /// The writer responsible for a key: prefixes are `/registry/<one or two segments>/`.
-fn prefix_of<'a>(key: &str, writers: &'a mut HashMap<Box<str>, Writer>) -> Option<&'a mut Writer> {
+fn prefix_of<'a>(key: &str, writers: &'a mut Writers) -> Option<&'a mut Writer> {
     let slashes = key.match_indices('/').map(|(at, _)| at).skip(2).take(2);
     let mut found = None;
     for at in slashes {

@@ -360,16 +360,10 @@ impl Writer {
         self.dirty = true;
     }
 
-    /// Takes note of a value that cannot be read. Watchers are told nothing: what they were told last was true then.
+    /// Takes note of a value that cannot be read.
     pub fn unreadable(&mut self, unreadable: Unreadable) {
         self.state.take(&unreadable.key);
         self.state.unreadable.insert(unreadable.key.clone(), Arc::new(unreadable));
-        self.dirty = true;
-    }
-
-    /// Takes in what could not be read before. It is no change: it has been there since its revision.
-    pub fn restore(&mut self, key: &Key, revision: Revision, image: Image) {
-        self.state.insert(&Arc::new(Object::new(key.clone(), self.cache.prefix.len(), revision, image)));
         self.dirty = true;
     }
 
@@ -378,10 +372,11 @@ impl Writer {
         self.state = State::new(self.state.bounds);
     }
 
-    /// Publishes what has been taken in since `begin_anew` as the state at a revision before which nothing is known:
-    /// every watcher finds its place in the history gone.
+    /// Publishes what has been taken in, since `begin_anew` or outside of history, as the state at a revision before
+    /// which nothing is known: every watcher finds its place in the history gone.
     pub fn replace(&mut self, revision: Revision) {
         self.state.last = revision;
+        self.state.forget(revision);
         self.set_base(revision);
         self.dirty = false;
         self.cache.waiters.announce_gap(revision, || self.cache.state.store(Arc::new(self.state.clone())));

@@ -104,7 +104,8 @@ pub struct Started {
 /// Receives what is durable. Called by one thread at a time, in the order of revisions, without gaps.
 pub trait Observer: Send + 'static {
     /// A record that was kept. First, with `history` false, the values of the keys as they were at the compaction
-    /// revision (never a tombstone); then, with `history` true, each change made after it, tombstones included.
+    /// revision (never a tombstone); then, with `history` true, each change made after it, tombstones included. A value
+    /// given here may be a part of something larger: keep a copy of it, not it.
     fn replay(&mut self, record: Record, history: bool);
 
     /// The replay is over: everything that was kept has been given, and the store stands here. Called once.
@@ -124,7 +125,7 @@ pub trait Observer: Send + 'static {
     fn unreadable(&mut self, _unreadable: Unreadable) {}
 
     /// What was unreadable can be read now. Called between two publications, out of the order of revisions.
-    fn restored(&mut self, _record: Record) {}
+    fn restored(&mut self, _records: Vec<Record>) {}
 }
 
 /// A durable, ordered, transactional map with a short history.

@@ -252,11 +252,15 @@ impl Observer for Forming {
         self.observer.unreadable(unreadable);
     }
 
-    fn restored(&mut self, record: Record) {
-        match self.reader.read(record) {
-            Ok(record) => self.observer.restored(record),
-            Err(unreadable) => self.observer.unreadable(unreadable),
+    fn restored(&mut self, records: Vec<Record>) {
+        let mut readable = Vec::with_capacity(records.len());
+        for record in records {
+            match self.reader.read(record) {
+                Ok(record) => readable.push(record),
+                Err(unreadable) => self.observer.unreadable(unreadable),
+            }
         }
+        self.observer.restored(readable);
     }
 }
 

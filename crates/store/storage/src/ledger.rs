@@ -2,6 +2,7 @@
 //! Guarantees that a batch is applied whole or rolled back to exactly what was before.
 //! Must never do I/O or read a clock: time comes in as a number, durability is the committer's.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use crate::api::{CommitError, Expect, Key, Record, Revision, Transaction};
@@ -74,21 +75,22 @@ impl Ledger {
     /// An entry that no correct history contains is refused with what is wrong about it.
     pub fn replay(&mut self, position: Position, key: Key, tombstone: bool) -> Result<Key, &'static str> {
         let history = position.revision > self.compacted;
-        let known = self.live.get_key_value(&key).map(|(key, at)| (key.clone(), *at));
-        if !history && (tombstone || known.is_some()) {
+        let entry = self.live.entry(key);
+        let known = matches!(entry, Entry::Occupied(_));
+        if !history && (tombstone || known) {
             return Err("a superseded entry is older than the compaction revision");
         }
-        if tombstone && known.is_none() {
-            return Err("a tombstone deletes a key that does not exist");
-        }
+        let (key, previous) = match (entry, tombstone) {
+            (Entry::Vacant(_), true) => return Err("a tombstone deletes a key that does not exist"),
+            (Entry::Vacant(place), false) => (place.insert_entry(position).key().clone(), None),
+            (Entry::Occupied(known), true) => {
+                let (key, previous) = known.remove_entry();
+                (key, Some(previous))
+            }
+            (Entry::Occupied(mut known), false) => (known.key().clone(), Some(known.insert(position))),
+        };
         self.current = self.current.max(position.revision);
-        let key = known.as_ref().map_or(key, |(key, _)| key.clone());
-        self.bury(position, known.map(|(_, at)| at), tombstone);
-        if tombstone {
-            self.live.remove(&key);
-        } else {
-            self.live.insert(key.clone(), position);
-        }
+        self.bury(position, previous, tombstone);
         Ok(key)
     }
 

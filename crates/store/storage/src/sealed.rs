@@ -128,10 +128,7 @@ impl Shared {
         match opened {
             Ok(opened) => {
                 kept.unreadable.remove(&record.key);
-                match opened.seal {
-                    Seal::PLAIN => kept.seals.remove(&record.key),
-                    seal => kept.seals.insert(record.key.clone(), seal),
-                };
+                kept.mark(&record.key, opened.seal);
                 Ok(Record { value: Some(opened.plain), ..record.clone() })
             }
             Err(error) => {
@@ -153,20 +150,37 @@ impl Shared {
     fn try_again(&self) {
         let waiting: Vec<_> =
             lock(&self.kept).unreadable.iter().map(|(key, (at, bytes))| (key.clone(), *at, bytes.clone())).collect();
-        for (key, revision, bytes) in waiting {
-            let Ok(opened) = self.transformer.open(&key, &bytes) else { continue };
-            let mut observer = lock(&self.observer);
+        let open = |(key, revision, bytes): (Key, Revision, Bytes)| {
+            let opened = self.transformer.open(&key, &bytes).ok()?;
+            Some((Record { revision, key, value: Some(opened.plain) }, opened.seal))
+        };
+        let opened: Vec<_> = waiting.into_iter().filter_map(open).collect();
+        if opened.is_empty() {
+            return;
+        }
+        let mut observer = lock(&self.observer);
+        let mut restored = Vec::with_capacity(opened.len());
+        for (record, seal) in opened {
             let mut kept = lock(&self.kept);
-            if kept.unreadable.get(&key).is_none_or(|(at, _)| *at != revision) {
-                continue; // It was written meanwhile.
-            }
-            kept.unreadable.remove(&key);
-            kept.seals.insert(key.clone(), opened.seal);
-            drop(kept);
-            if let Some(observer) = observer.as_mut() {
-                observer.restored(Record { revision, key, value: Some(opened.plain) });
+            // Unless it was written meanwhile.
+            if kept.unreadable.get(&record.key).is_some_and(|(at, _)| *at == record.revision) {
+                kept.unreadable.remove(&record.key);
+                kept.mark(&record.key, seal);
+                restored.push(record);
             }
         }
+        if let Some(observer) = observer.as_mut().filter(|_| !restored.is_empty()) {
+            observer.restored(restored);
+        }
+    }
+}
+
+impl Kept {
+    fn mark(&mut self, key: &Key, seal: Seal) {
+        match seal {
+            Seal::PLAIN => self.seals.remove(key),
+            seal => self.seals.insert(key.clone(), seal),
+        };
     }
 }
 

@@ -41,6 +41,12 @@ impl Location {
     }
 }
 
+/// A kubelet, and what its node declares of it.
+pub struct Kubelet {
+    pub location: Location,
+    pub takes_websockets: bool,
+}
+
 /// Parameters sorted and encoded, as the reference sends them.
 pub fn encode_query(mut parameters: Vec<(&'static str, String)>) -> String {
     parameters.sort_by_key(|(name, _)| *name);
@@ -112,14 +118,16 @@ pub fn container(pod: &Value, wanted: &str) -> Result<String> {
 ///
 /// # Errors
 /// There is no such node, or it tells no address.
-pub fn kubelet(context: &Context, node: &str) -> Result<Location> {
+pub fn kubelet(context: &Context, node: &str) -> Result<Kubelet> {
     let nodes = collection(context, "", "nodes", "")?;
     let node =
         object(context, &nodes, node).map_err(|status| match (status.code, pintle_kinds::find("", "v1", "pods")) {
             (404, Some(pods)) => Status::not_found(pods, node),
             _ => status,
         })?;
-    kubelet_of(context, &node)
+    let declared = View::<Node>::new(&node).field(Node::STATUS).field(NodeStatus::DECLARED_FEATURES).get();
+    let takes_websockets = declared.iter().any(|feature| feature == super::TAKES_WEBSOCKETS);
+    Ok(Kubelet { location: kubelet_of(context, &node)?, takes_websockets })
 }
 
 fn kubelet_of(context: &Context, node: &Value) -> Result<Location> {

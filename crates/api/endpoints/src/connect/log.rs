@@ -30,7 +30,7 @@ pub async fn serve(context: &Context, target: &Target) -> Result<Answer> {
         // Nothing was ever said.
         return Ok(Answer::new(204, "", ""));
     }
-    let mut location = locate::kubelet(context, node)?;
+    let mut location = locate::kubelet(context, node)?.location;
     if options.insecure {
         location.to.trust = Trust::UnverifiedKubelet;
     }

@@ -6,12 +6,18 @@ mod locate;
 mod log;
 mod proxy;
 mod rewrite;
+mod spdy;
+mod translate;
+mod tunnel;
 
 use crate::request::{Request, ResourcePath, decode};
 use crate::serve::{self, Answer, Context};
-use locate::{Location, encode_query, percent_encode};
+use locate::{Kubelet, encode_query, percent_encode};
 use pintle_kinds::resource::Subresource;
 use pintle_registry::{Result, Status, Target};
+
+/// The gate, and the feature that a node declares, of kubelets that take a client's WebSocket as it is.
+const TAKES_WEBSOCKETS: &str = "ExtendWebSocketsToKubelet";
 
 /// Answers a request for a stream.
 ///
@@ -28,8 +34,8 @@ pub async fn serve(
         ("Pod", "log") => return log::serve(context, target).await,
         ("Pod", "proxy") => locate::pod(context, target)?,
         ("Pod", name) => {
-            let location = stream(context, target, name, path)?;
-            return proxy::upgrade(context, location, request).await;
+            let kubelet = stream(context, target, name, path)?;
+            return carry(context, kubelet, name, request).await;
         }
         ("Service", _) => locate::service(context, target)?,
         _ => locate::node(context, target)?,
@@ -41,8 +47,28 @@ pub async fn serve(
     proxy::pass(context, location, prefix, request).await
 }
 
+/// Connects a client to a kubelet's stream. A WebSocket ends here, unless the kubelet takes it itself.
+async fn carry(context: &Context, kubelet: Kubelet, name: &str, request: Request) -> Result<Answer> {
+    let enabled = |gate| context.api.registry.environment.feature_enabled(gate);
+    let Kubelet { location, takes_websockets } = kubelet;
+    if takes_websockets && enabled(TAKES_WEBSOCKETS) {
+        return proxy::upgrade(context, location, request).await;
+    }
+    match name {
+        "portforward" if enabled("PortForwardWebsockets") && !tunnel::offered(&request.headers).is_empty() => {
+            tunnel::serve(context, location, request).await
+        }
+        "portforward" => proxy::upgrade(context, location, request).await,
+        _ if enabled("TranslateStreamCloseWebsocketRequests") && translate::is_asked(&request.headers) => {
+            let [stdin, stdout, stderr, tty] = ["stdin", "stdout", "stderr", "tty"].map(|flag| context.query.flag(flag));
+            translate::serve(context, location, translate::Wanted { stdin, stdout, stderr, tty })
+        }
+        _ => proxy::upgrade(context, location, request).await,
+    }
+}
+
 /// The kubelet's side of exec, attach or portforward.
-fn stream(context: &Context, target: &Target, name: &str, path: &ResourcePath) -> Result<Location> {
+fn stream(context: &Context, target: &Target, name: &str, path: &ResourcePath) -> Result<Kubelet> {
     let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
     if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
         // A WebSocket begins with a GET, but what it does in a container is no reading.
@@ -59,7 +85,8 @@ fn stream(context: &Context, target: &Target, name: &str, path: &ResourcePath) -
     if node.is_empty() {
         return Err(Status::bad_request(format!("pod {} does not have a host assigned", target.name)));
     }
-    let mut location = locate::kubelet(context, node)?;
+    let mut kubelet = locate::kubelet(context, node)?;
+    let location = &mut kubelet.location;
     let kubelets_name = if name == "portforward" { "portForward" } else { name };
     location.path = format!("/{kubelets_name}/{}/{}{container}", target.namespace, target.name);
     location.query = encode_query(match name {
@@ -73,7 +100,7 @@ fn stream(context: &Context, target: &Target, name: &str, path: &ResourcePath) -
             flags.map(|(_, name)| (name, "1".to_owned())).chain(command).collect()
         }
     });
-    Ok(location)
+    Ok(kubelet)
 }
 
 /// The path behind `proxy`, cleaned, and encoded as the reference encodes paths.

@@ -53,8 +53,7 @@ pub async fn upgrade(context: &Context, location: Location, request: Request) ->
     request.headers.get_all(header::UPGRADE).iter().for_each(|value| {
         headers.append(header::UPGRADE, value.clone());
     });
-    let exchange = send(context, location, request, headers).await;
-    let exchange = exchange.map_err(|error| Status::unexplained(format!("error dialing backend: {error}")))?;
+    let exchange = dial(context, location, request, headers).await?;
     if exchange.response.status != http::StatusCode::SWITCHING_PROTOCOLS {
         return Ok(answer(exchange));
     }
@@ -70,6 +69,20 @@ pub async fn upgrade(context: &Context, location: Location, request: Request) ->
         .boxed()
     }));
     Ok(answer)
+}
+
+/// Sends a request for an upgrade.
+///
+/// # Errors
+/// The backend cannot be reached.
+pub fn dial(
+    context: &Context,
+    location: Location,
+    request: Request,
+    headers: HeaderMap,
+) -> impl Future<Output = Result<Exchange>> {
+    let exchange = send(context, location, request, headers);
+    exchange.map(|sent| sent.map_err(|error| Status::unexplained(format!("error dialing backend: {error}"))))
 }
 
 /// Copies in both directions until one of them has ended.
@@ -137,7 +150,7 @@ async fn send(
 }
 
 /// The client's headers as a backend may see them.
-fn outgoing_headers(request: &Request) -> HeaderMap {
+pub fn outgoing_headers(request: &Request) -> HeaderMap {
     let mut headers = without_hop_by_hop(&request.headers);
     let private = |name: &HeaderName| *name == header::AUTHORIZATION || name.as_str().starts_with("impersonate-");
     let private: Vec<HeaderName> = headers.keys().filter(|name| private(name)).cloned().collect();
@@ -160,7 +173,7 @@ fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
     headers.iter().filter(|(name, _)| passes(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-fn answer(exchange: Exchange) -> Answer {
+pub fn answer(exchange: Exchange) -> Answer {
     let mut answer = Answer::new(exchange.response.status.as_u16(), "", "");
     answer.passed = without_hop_by_hop(&exchange.response.headers);
     answer.body = Body::Passed(exchange.body);

@@ -47,7 +47,7 @@ static POD_TEMPLATE: Strategy = Strategy {
 };
 
 static REPLICATION_CONTROLLER: Strategy = Strategy {
-    name: NameRule::Whole(&NameRule::Subdomain),
+    name: NameRule::None,
     garbage_collection: GarbageCollection::Orphan,
     generation: Some(SPEC_PATHS),
     normalize: Some(normalize_replication_controller),

@@ -33,7 +33,20 @@ use pintle_schema::{Struct, Value};
 /// it has something to set, and it must not read what lies outside the value.
 type Rule = (fn() -> &'static Struct, fn(&mut Value));
 
-/// Every function, by group. Those of one type run in the order they stand in.
+/// The same for a function that fills in the time, which is given in seconds since 1970.
+type DatedRule = (fn() -> &'static Struct, fn(&mut Value, i64));
+
+/// A function of either kind.
+#[derive(Clone, Copy)]
+enum Function {
+    Plain(fn(&mut Value)),
+    Dated(fn(&mut Value, i64)),
+}
+
+/// Every function that fills in the time.
+const DATED: &[DatedRule] = resource::DATED;
+
+/// Every other function, by group. Those of one type run in the order they stand in.
 const RULES: &[&[Rule]] = &[
     admissionregistration::RULES,
     apiextensions::RULES,
@@ -53,12 +66,12 @@ const RULES: &[&[Rule]] = &[
     storage::RULES,
 ];
 
-/// Applies the defaults to a decoded object of the schema's version.
+/// Applies the defaults to a decoded object of the schema's version, at a time in seconds since 1970.
 ///
 /// The tree needs not be canonical, before or after: explicit zeros, nulls and empty collections count as absent where
 /// Go could not tell them apart. A type's functions run before its constants, an owner before its fields.
-pub fn apply(schema: &'static Struct, object: &mut Value) {
+pub fn apply(schema: &'static Struct, object: &mut Value, now_unix: i64) {
     if let Some(plan) = plan::of(schema) {
-        plan.run(object);
+        plan.run(object, now_unix);
     }
 }

@@ -3,7 +3,7 @@
 //! A plan names only fields that have a default or lead to one, so that the rest of an object is never walked. Plans
 //! live as long as the program; they are made of built-in schemas only.
 
-use super::RULES;
+use super::{DATED, Function, RULES};
 use pintle_schema::quantity::Quantity;
 use pintle_schema::{Field, Form, Literal, Presence, Ref, Str, Struct, Type, Value};
 use std::collections::{HashMap, HashSet};
@@ -11,7 +11,7 @@ use std::sync::{LazyLock, OnceLock, PoisonError, RwLock};
 
 /// What defaulting does in values of one struct, those it inlines included.
 pub struct Plan {
-    functions: Vec<fn(&mut Value)>,
+    functions: Vec<Function>,
     /// The fields to look at, at most `MOST_STEPS`.
     steps: Vec<Step>,
     /// Open hash table of field names: index into `steps` plus one, 0 for none.
@@ -52,7 +52,7 @@ enum Below {
     Quantities,
 }
 
-type Functions = HashMap<usize, Vec<fn(&mut Value)>>;
+type Functions = HashMap<usize, Vec<Function>>;
 
 type Plans = HashMap<usize, Option<&'static Plan>>;
 
@@ -63,7 +63,10 @@ static PLANS: LazyLock<RwLock<Plans>> = LazyLock::new(RwLock::default);
 static FUNCTIONS: LazyLock<Functions> = LazyLock::new(|| {
     let mut functions = Functions::new();
     for (schema, function) in RULES.iter().copied().flatten() {
-        functions.entry(address(schema())).or_default().push(*function);
+        functions.entry(address(schema())).or_default().push(Function::Plain(*function));
+    }
+    for (schema, function) in DATED {
+        functions.entry(address(schema())).or_default().push(Function::Dated(*function));
     }
     functions
 });
@@ -83,16 +86,21 @@ pub fn of(schema: &'static Struct) -> Option<&'static Plan> {
 }
 
 impl Plan {
-    /// Applies the defaults to a value of the plan's struct.
-    pub fn run(&self, value: &mut Value) {
-        self.functions.iter().for_each(|function| function(value));
+    /// Applies the defaults to a value of the plan's struct, at a time in seconds since 1970.
+    pub fn run(&self, value: &mut Value, now: i64) {
+        for function in &self.functions {
+            match function {
+                Function::Plain(fill) => fill(value),
+                Function::Dated(fill) => fill(value, now),
+            }
+        }
         let mut seen = 0_u64;
         match value {
             Value::Map(map) => {
                 for (key, item) in map.iter_mut() {
                     if let Some((at, step)) = self.find(key) {
                         seen |= 1 << at;
-                        step.run(item);
+                        step.run(item, now);
                     }
                 }
             }
@@ -106,7 +114,7 @@ impl Plan {
         let map = value.make_map();
         while missing != 0 {
             if let Some(step) = self.steps.get(missing.trailing_zeros() as usize) {
-                map.push(step.name.clone(), step.filled());
+                map.push(step.name.clone(), step.filled(now));
             }
             missing &= missing - 1;
         }
@@ -127,12 +135,13 @@ impl Plan {
 
     fn fills(&self) -> u64 {
         *self.fills.get_or_init(|| {
-            let gives = |step: &Step| !step.filled().is_null();
+            // Whether there is something does not depend on when.
+            let gives = |step: &Step| !step.filled(0).is_null();
             self.steps.iter().enumerate().filter(|(_, step)| gives(step)).map(|(at, _)| 1 << at).sum()
         })
     }
 
-    fn new(functions: Vec<fn(&mut Value)>, steps: Vec<Step>) -> Plan {
+    fn new(functions: Vec<Function>, steps: Vec<Step>) -> Plan {
         // Four slots a step: names are mostly found, or found missing, at the first look.
         let mut slots = vec![0; (steps.len() * 4).next_power_of_two()];
         let mask = slots.len() - 1;
@@ -156,7 +165,7 @@ fn hash(name: &str) -> usize {
 }
 
 impl Step {
-    fn run(&self, value: &mut Value) {
+    fn run(&self, value: &mut Value, now: i64) {
         let absent = match self.absence {
             Absence::Null => value.is_null(),
             Absence::Zero => value.is_zero(),
@@ -165,19 +174,19 @@ impl Step {
         };
         if !absent {
             if let Some(below) = &self.below {
-                below.run(value);
+                below.run(value, now);
             }
         } else if self.constant.is_some() {
-            *value = self.filled();
+            *value = self.filled(now);
         }
     }
 
     /// What an absent field becomes; null when it stays absent.
-    fn filled(&self) -> Value {
+    fn filled(&self, now: i64) -> Value {
         let mut value = self.constant.clone().unwrap_or_default();
         match (&self.below, &self.absence) {
-            (Some(below), Absence::Struct) => below.run(&mut value),
-            (Some(below), _) if !value.is_null() => below.run(&mut value),
+            (Some(below), Absence::Struct) => below.run(&mut value, now),
+            (Some(below), _) if !value.is_null() => below.run(&mut value, now),
             _ => {}
         }
         value
@@ -209,15 +218,15 @@ impl Step {
 }
 
 impl Below {
-    fn run(&self, value: &mut Value) {
+    fn run(&self, value: &mut Value, now: i64) {
         match (self, value) {
             (Below::Struct(_, plan), value) => {
                 if let Some(plan) = plan.get() {
-                    plan.run(value);
+                    plan.run(value, now);
                 }
             }
-            (Below::List(elem), Value::List(items)) => items.iter_mut().for_each(|item| elem.run(item)),
-            (Below::Map(elem), Value::Map(map)) => map.iter_mut().for_each(|(_, item)| elem.run(item)),
+            (Below::List(elem), Value::List(items)) => items.iter_mut().for_each(|item| elem.run(item, now)),
+            (Below::Map(elem), Value::Map(map)) => map.iter_mut().for_each(|(_, item)| elem.run(item, now)),
             (Below::Quantities, Value::Map(map)) => map.iter_mut().for_each(|(_, item)| round_up(item)),
             _ => {}
         }
@@ -269,7 +278,7 @@ fn has_exponent(text: &str) -> bool {
 /// What is known of a struct before it is known whether anything below has defaults.
 struct Draft {
     schema: &'static Struct,
-    functions: Vec<fn(&mut Value)>,
+    functions: Vec<Function>,
     steps: Vec<Step>,
 }
 

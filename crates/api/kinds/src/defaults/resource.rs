@@ -1,13 +1,12 @@
 //! Defaults of the resource group: how many devices a request is for, and when a taint was added.
 //!
-//! The time of a taint is the only default that is read from the clock.
+//! The time of a taint is the only default that depends on when it is filled in.
 
-use super::Rule;
+use super::{DatedRule, Rule};
 use super::fields::{is_zero, set_if_null, set_if_zero, text};
 use pintle_schema::time::Time;
 use pintle_schema::{ApiType, ApiValue, FieldName, Value};
 use pintle_types::resource::{v1, v1alpha3, v1beta1, v1beta2};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 pub const RULES: &[Rule] = &[
     (v1::ExactDeviceRequest::schema, |request| {
@@ -26,10 +25,13 @@ pub const RULES: &[Rule] = &[
     (v1beta1::DeviceSubRequest::schema, |request| {
         count(request, v1beta1::DeviceSubRequest::ALLOCATION_MODE, v1beta1::DeviceSubRequest::COUNT);
     }),
-    (v1::DeviceTaint::schema, |taint| added_now(taint, v1::DeviceTaint::TIME_ADDED)),
-    (v1alpha3::DeviceTaint::schema, |taint| added_now(taint, v1alpha3::DeviceTaint::TIME_ADDED)),
-    (v1beta1::DeviceTaint::schema, |taint| added_now(taint, v1beta1::DeviceTaint::TIME_ADDED)),
-    (v1beta2::DeviceTaint::schema, |taint| added_now(taint, v1beta2::DeviceTaint::TIME_ADDED)),
+];
+
+pub const DATED: &[DatedRule] = &[
+    (v1::DeviceTaint::schema, |taint, now| added(taint, now, v1::DeviceTaint::TIME_ADDED)),
+    (v1alpha3::DeviceTaint::schema, |taint, now| added(taint, now, v1alpha3::DeviceTaint::TIME_ADDED)),
+    (v1beta1::DeviceTaint::schema, |taint, now| added(taint, now, v1beta1::DeviceTaint::TIME_ADDED)),
+    (v1beta2::DeviceTaint::schema, |taint, now| added(taint, now, v1beta2::DeviceTaint::TIME_ADDED)),
 ];
 
 /// The mode, alike in all versions.
@@ -51,7 +53,6 @@ fn device_request(request: &mut Value) {
     }
 }
 
-fn added_now<S>(taint: &mut Value, field: FieldName<S, Option<Time>>) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-    set_if_null(taint, field, Time::from_seconds(now.cast_signed()));
+fn added<S>(taint: &mut Value, now: i64, field: FieldName<S, Option<Time>>) {
+    set_if_null(taint, field, Time::from_seconds(now));
 }

@@ -68,7 +68,13 @@ pub struct ExtraValue {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CertificateSigningRequestStatus {
     /// Decisions such as Approved, Denied or Failed.
-    #[k8s(proto = 1, optional, list_type = map, list_map_keys("type"))]
+    #[k8s(
+        proto = 1,
+        optional,
+        list_type = map,
+        list_map_keys("type"),
+        alpha("1.36")(item(type = "Approved")(zero_or_one_of), item(type = "Denied")(zero_or_one_of))
+    )]
     pub conditions: Vec<CertificateSigningRequestCondition>,
     /// Issued PEM certificate chain; never changes once set.
     #[k8s(proto = 2, optional)]

@@ -39,12 +39,20 @@ pub struct FlowSchemaList {
 
 /// Which requests belong here and how they are treated.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("matchingPrecedence", "distinguisherMethod"))]
 pub struct FlowSchemaSpec {
     /// Priority level that handles the matched requests.
     #[k8s(proto = 1, always)]
     pub priority_level_configuration: PriorityLevelConfigurationReference,
     /// Order among schemas, 1 to 10000; the lowest number matching wins; 1000 when unset.
-    #[k8s(proto = 2, optional, always, default = 1000)]
+    #[k8s(
+        proto = 2,
+        optional,
+        always,
+        default = 1000,
+        worded(invalid = "must be a positive value")(minimum = 1),
+        worded(invalid = "must not be greater than 10000")(maximum = 10000)
+    )]
     pub matching_precedence: i32,
     /// How matched requests are split into flows; a single flow when unset.
     #[k8s(proto = 3, optional)]
@@ -76,7 +84,7 @@ pub struct FlowDistinguisherMethod {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PriorityLevelConfigurationReference {
     /// Name of the priority level.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required = "must reference a priority level", format = "dns1123-subdomain")]
     pub name: String,
 }
 
@@ -84,7 +92,7 @@ pub struct PriorityLevelConfigurationReference {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PolicyRulesWithSubjects {
     /// Callers this rule applies to.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(proto = 1, always, list_type = atomic, required = "subjects must contain at least one value")]
     pub subjects: Vec<Subject>,
     /// Requests for resources to match.
     #[k8s(proto = 2, optional, list_type = atomic)]
@@ -127,7 +135,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct UserSubject {
     /// User name, or `*` for everyone.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub name: String,
 }
 
@@ -135,18 +143,19 @@ pub struct UserSubject {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct GroupSubject {
     /// Group name, or `*` for any group.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub name: String,
 }
 
 /// Callers given by service account.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("name"))]
 pub struct ServiceAccountSubject {
     /// Namespace of the service account.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required = "must specify namespace for service account", format = "dns1123-label")]
     pub namespace: String,
     /// Service account name, or `*` for all in the namespace.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required, format = "dns1123-subdomain-or-wildcard")]
     pub name: String,
 }
 
@@ -154,19 +163,25 @@ pub struct ServiceAccountSubject {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ResourcePolicyRule {
     /// Actions matched; `*` alone means all.
-    #[k8s(proto = 1, always, list_type = set)]
+    #[k8s(proto = 1, always, list_type = set, required = "verbs must contain at least one value")]
     pub verbs: Vec<String>,
     /// API groups matched; `*` alone means all.
-    #[k8s(proto = 2, always, list_type = set)]
+    #[k8s(proto = 2, always, list_type = set, required = "resource rules must supply at least one api group")]
     pub api_groups: Vec<String>,
     /// Resources matched, in lower-case plural; `*` alone means all.
-    #[k8s(proto = 3, always, list_type = set)]
+    #[k8s(proto = 3, always, list_type = set, required = "resource rules must supply at least one resource")]
     pub resources: Vec<String>,
     /// Whether requests without a namespace match as well.
     #[k8s(proto = 4, optional)]
     pub cluster_scope: bool,
     /// Namespaces matched; `*` means all, empty means none.
-    #[k8s(proto = 5, optional, always, list_type = set)]
+    #[k8s(
+        proto = 5,
+        published = optional,
+        always,
+        list_type = set,
+        when(clusterScope = "false")(required = "resource rules that are not cluster scoped must supply at least one namespace")
+    )]
     pub namespaces: Vec<String>,
 }
 
@@ -174,10 +189,16 @@ pub struct ResourcePolicyRule {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct NonResourcePolicyRule {
     /// HTTP methods matched, in lower case; `*` alone means all.
-    #[k8s(proto = 1, always, list_type = set)]
+    #[k8s(proto = 1, always, list_type = set, required = "verbs must contain at least one value")]
     pub verbs: Vec<String>,
     /// Paths matched; a trailing `/*` covers everything below.
-    #[k8s(proto = 6, name = "nonResourceURLs", always, list_type = set)]
+    #[k8s(
+        proto = 6,
+        name = "nonResourceURLs",
+        always,
+        list_type = set,
+        required = "nonResourceURLs must contain at least one value"
+    )]
     pub non_resource_urls: Vec<String>,
 }
 
@@ -191,7 +212,8 @@ pub struct FlowSchemaStatus {
         list_type = map,
         list_map_keys("type"),
         patch_strategy = "merge",
-        patch_merge_key = "type"
+        patch_merge_key = "type",
+        distinct(type)
     )]
     pub conditions: Vec<FlowSchemaCondition>,
 }
@@ -200,7 +222,7 @@ pub struct FlowSchemaStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct FlowSchemaCondition {
     /// Aspect described.
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, required)]
     pub r#type: FlowSchemaConditionType,
     /// True, False or Unknown.
     #[k8s(proto = 2)]
@@ -252,15 +274,21 @@ pub struct PriorityLevelConfigurationList {
 
 /// Whether and how a level limits its requests.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("type", "exempt"))]
 pub struct PriorityLevelConfigurationSpec {
     /// Limited for levels with restrictions, Exempt for levels without.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, enum)]
     pub r#type: PriorityLevelEnablement,
     /// Limits of a Limited level.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        published = optional,
+        when(type = "Exempt")(forbidden = "must be nil if the type is not Limited"),
+        when(type = "Limited")(required = "must not be empty when type is Limited")
+    )]
     pub limited: Option<LimitedPriorityLevelConfiguration>,
     /// Capacity accounting of an Exempt level.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, when(type = "Limited")(forbidden = "must be nil if the type is Limited"))]
     pub exempt: Option<ExemptPriorityLevelConfiguration>,
 }
 
@@ -278,16 +306,21 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LimitedPriorityLevelConfiguration {
     /// Weight for dividing server concurrency among levels; 30 when unset.
-    #[k8s(proto = 1, optional, always, default = 30)]
+    #[k8s(proto = 1, optional, always, default = 30, worded(invalid = "must be a non-negative integer")(minimum = 0))]
     pub nominal_concurrency_shares: Option<i32>,
     /// What becomes of requests that cannot run at once.
     #[k8s(proto = 2)]
     pub limit_response: LimitResponse,
     /// Part of the level's capacity other levels may use, in percent.
-    #[k8s(proto = 3, optional, default = 0)]
+    #[k8s(
+        proto = 3,
+        optional,
+        default = 0,
+        worded(invalid = "must be between 0 and 100, inclusive")(minimum = 0, maximum = 100)
+    )]
     pub lendable_percent: Option<i32>,
     /// Most it may take from others, in percent of its own; unlimited when unset.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, worded(invalid = "if specified, must be a non-negative integer")(minimum = 0))]
     pub borrowing_limit_percent: Option<i32>,
 }
 
@@ -295,10 +328,15 @@ pub struct LimitedPriorityLevelConfiguration {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ExemptPriorityLevelConfiguration {
     /// Weight counted for this level when dividing concurrency; 0 when unset.
-    #[k8s(proto = 1, optional, default = 0)]
+    #[k8s(proto = 1, optional, default = 0, worded(invalid = "must be a non-negative integer")(minimum = 0))]
     pub nominal_concurrency_shares: Option<i32>,
     /// Part of the level's capacity other levels may use, in percent.
-    #[k8s(proto = 2, optional, default = 0)]
+    #[k8s(
+        proto = 2,
+        optional,
+        default = 0,
+        worded(invalid = "must be between 0 and 100, inclusive")(minimum = 0, maximum = 100)
+    )]
     pub lendable_percent: Option<i32>,
 }
 
@@ -306,10 +344,15 @@ pub struct ExemptPriorityLevelConfiguration {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LimitResponse {
     /// Either Queue or Reject.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, enum)]
     pub r#type: LimitResponseType,
     /// Queue settings; only together with type Queue.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        published = optional,
+        when(type = "Reject")(forbidden = "must be nil if limited.limitResponse.type is not Limited"),
+        when(type = "Queue")(required = "must not be empty if limited.limitResponse.type is Limited")
+    )]
     pub queuing: Option<QueuingConfiguration>,
 }
 
@@ -325,15 +368,23 @@ string_type! {
 
 /// Queues of a level.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("queueLengthLimit"))]
 pub struct QueuingConfiguration {
     /// Number of queues; more of them separate flows better. 64 when unset.
-    #[k8s(proto = 1, optional, always, default = 64)]
+    #[k8s(
+        proto = 1,
+        optional,
+        always,
+        default = 64,
+        worded(invalid = "must be positive")(minimum = 1),
+        worded(invalid = "must not be greater than 10000000")(maximum = 10000000)
+    )]
     pub queues: i32,
     /// Queues considered for each flow before the shortest is taken; 8 when unset.
-    #[k8s(proto = 2, optional, always, default = 8)]
+    #[k8s(proto = 2, optional, always, default = 8, worded(invalid = "must be positive")(minimum = 1))]
     pub hand_size: i32,
     /// Requests one queue may hold before new ones are rejected; 50 when unset.
-    #[k8s(proto = 3, optional, always, default = 50)]
+    #[k8s(proto = 3, optional, always, default = 50, worded(invalid = "must be positive")(minimum = 1))]
     pub queue_length_limit: i32,
 }
 
@@ -350,7 +401,8 @@ pub struct PriorityLevelConfigurationStatus {
         list_type = map,
         list_map_keys("type"),
         patch_strategy = "merge",
-        patch_merge_key = "type"
+        patch_merge_key = "type",
+        distinct(type)
     )]
     pub conditions: Vec<PriorityLevelConfigurationCondition>,
 }
@@ -359,7 +411,7 @@ pub struct PriorityLevelConfigurationStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PriorityLevelConfigurationCondition {
     /// Aspect described.
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, required)]
     pub r#type: PriorityLevelConfigurationConditionType,
     /// True, False or Unknown.
     #[k8s(proto = 2)]

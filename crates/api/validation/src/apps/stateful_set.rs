@@ -4,7 +4,9 @@ use super::workload;
 use crate::shared::{items, text_in};
 use crate::shown::in_full;
 use pintle_schema::{Value, names};
-use pintle_types::apps::v1::{RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy};
+use pintle_types::apps::v1::{
+    RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec, StatefulSetUpdateStrategy,
+};
 use pintle_types::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec, Volume};
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
 use pintle_validation::{At, Cx, ErrorKind, metadata as general, same_at};

@@ -74,6 +74,7 @@ pub fn conditions(conditions: At<'_, Vec<CertificateSigningRequestCondition>>, c
             let detail = "Approved and Denied conditions are mutually exclusive";
             cx.errors.invalid(conditions.path, kind, detail);
             cx.errors.origin("zeroOrOneOf");
+            cx.errors.covered();
         }
         if repeats.is_repeated(at) {
             cx.errors.duplicate(path.to(Condition::TYPE), kind);

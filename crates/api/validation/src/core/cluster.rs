@@ -1,10 +1,9 @@
 //! The table of the core group's kinds that are about the cluster: services, endpoints, nodes, namespaces and events.
 
-use super::{endpoints, event, namespace, node, service};
+use super::{event, namespace, node, service};
 use pintle_schema::ApiType;
 use pintle_types::core::v1::{
-    EndpointAddress, EndpointSubset, Endpoints, Event, LoadBalancerStatus, Namespace, NamespaceSpec, Node, Service,
-    ServiceSpec,
+    Endpoints, Event, LoadBalancerStatus, Namespace, NamespaceSpec, Node, Service, ServiceSpec,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -43,16 +42,10 @@ static KINDS: &[KindRules] = &[
 
 static RULES: &[Hand] = &[
     at_type!(Service, service::topology_mode),
-    at_type!(ServiceSpec, service::fits_type, ALWAYS | ON_CREATE | ON_UPDATE),
-    at_field!(ServiceSpec::PORTS, service::port_names),
-    at_field!(ServiceSpec::SELECTOR, crate::shared::labels),
-    at_field!(ServiceSpec::SESSION_AFFINITY_CONFIG, service::session_affinity, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(ServiceSpec::CLUSTER_IPS, service::cluster_ips, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(ServiceSpec::EXTERNAL_IPS, service::external_ips),
-    at_type!(ServiceSpec, service::exposure, AFTER | ALWAYS | ON_CREATE | ON_UPDATE),
+    at_field!(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES, service::ports_and_ranges, ALWAYS | ON_CREATE | ON_UPDATE),
+    at_field!(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS, service::allocates, ALWAYS | ON_CREATE | ON_UPDATE),
     at_type!(LoadBalancerStatus, service::load_balancer, ON_PART),
-    at_type!(EndpointSubset, endpoints::has_addresses),
-    at_field!(EndpointSubset::PORTS, endpoints::port_names),
-    at_type!(EndpointAddress, endpoints::reachable, AFTER),
     at_field!(NamespaceSpec::FINALIZERS, namespace::finalizers),
 ];

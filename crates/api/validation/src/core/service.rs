@@ -6,8 +6,8 @@ use crate::warnings::{Written, address, block, each};
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Value, View, value};
 use pintle_types::core::v1::{
-    ClientIPConfig, IPFamilyPolicy, LoadBalancerIngress, LoadBalancerStatus, Service, ServiceExternalTrafficPolicy,
-    ServicePort, ServiceSpec, ServiceStatus, ServiceType, SessionAffinityConfig,
+    IPFamilyPolicy, LoadBalancerIngress, LoadBalancerStatus, Service, ServiceExternalTrafficPolicy, ServicePort,
+    ServiceSpec, ServiceStatus, ServiceType,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath};
@@ -16,7 +16,6 @@ use pintle_validation::{At, Cx, FieldPath};
 const NONE: &str = "None";
 
 const ONLY_FOR_LOAD_BALANCERS: &str = "may only be used when `type` is 'LoadBalancer'";
-const NOT_FOR_ALIASES: &str = "may not be set for ExternalName services";
 
 const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
@@ -52,87 +51,6 @@ pub fn topology_mode(service: At<'_, Service>, cx: &mut Cx<'_>) {
     }
 }
 
-/// What a service of each type must have and must not have.
-pub fn fits_type(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
-    let is_alias = is(spec.new, &ServiceType::EXTERNAL_NAME);
-    let headless = is_headless(spec.new);
-    if items(spec.new.field(ServiceSpec::PORTS)).is_empty() && !headless && !is_alias {
-        cx.errors.required(spec.path.to(ServiceSpec::PORTS), "");
-    }
-    for kind in [&ServiceType::LOAD_BALANCER, &ServiceType::NODE_PORT] {
-        if headless && is(spec.new, kind) {
-            let detail = format!("may not be set to 'None' for {} services", kind.as_str());
-            cx.errors.invalid(spec.path.to(ServiceSpec::CLUSTER_IPS).index(0), NONE, detail);
-        }
-    }
-    if is_alias {
-        alias(spec, cx);
-    }
-}
-
-fn alias(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
-    if !spec.new.field(ServiceSpec::CLUSTER_IPS).value().is_zero() {
-        cx.errors.forbidden(spec.path.to(ServiceSpec::CLUSTER_IPS), NOT_FOR_ALIASES);
-    }
-    if !spec.new.field(ServiceSpec::IP_FAMILIES).value().is_zero() {
-        cx.errors.forbidden(spec.path.to(ServiceSpec::IP_FAMILIES), NOT_FOR_ALIASES);
-    }
-    if spec.new.field(ServiceSpec::IP_FAMILY_POLICY).is_set() {
-        cx.errors.forbidden(spec.path.to(ServiceSpec::IP_FAMILY_POLICY), NOT_FOR_ALIASES);
-    }
-    let path = spec.path.to(ServiceSpec::EXTERNAL_NAME);
-    let name = spec.new.field(ServiceSpec::EXTERNAL_NAME).as_str();
-    match name.strip_suffix('.').unwrap_or(name) {
-        "" => cx.errors.required(path, ""),
-        name => _ = invalid_each(name, names::dns1123_subdomain(name), &path, cx),
-    }
-}
-
-/// Ports have names to tell them apart when there are several.
-pub fn port_names(ports: At<'_, Vec<ServicePort>>, cx: &mut Cx<'_>) {
-    let list = items(ports.new);
-    let mut repeats = Repeats::new(list.len(), |at| text_in(list, at, ServicePort::NAME));
-    for at in 0..list.len() {
-        let name = text_in(list, at, ServicePort::NAME);
-        let path = ports.path.index(at);
-        let path = path.to(ServicePort::NAME);
-        let repeated = repeats.is_repeated(at);
-        if name.is_empty() {
-            if list.len() > 1 {
-                cx.errors.required(path, "");
-            }
-            continue;
-        }
-        invalid_each(name, names::dns1123_label(name), &path, cx);
-        if repeated {
-            cx.errors.duplicate(path, name);
-        }
-    }
-}
-
-/// How long a client stays at its pod is said when clients stay, and only then.
-pub fn session_affinity(config: At<'_, Option<SessionAffinityConfig>>, cx: &mut Cx<'_>) {
-    let detail = "when session affinity type is ClientIP";
-    match spec_of(cx).field(ServiceSpec::SESSION_AFFINITY).value().as_str() {
-        Some("ClientIP") => {}
-        Some("None") if config.new.is_set() => {
-            return cx.errors.forbidden(config.path, "must not be set when session affinity is None");
-        }
-        _ => return,
-    }
-    let Some(config) = config.some() else { return cx.errors.required(config.path, detail) };
-    config.field(SessionAffinityConfig::CLIENT_IP, |client| {
-        let Some(client) = client.some() else { return cx.errors.required(client.path, detail) };
-        client.field(ClientIPConfig::TIMEOUT_SECONDS, |seconds| match seconds.some() {
-            None => cx.errors.required(seconds.path, detail),
-            Some(seconds) if !(1..=86_400).contains(&seconds.new.get()) => {
-                cx.errors.invalid(seconds.path, seconds.new.get(), "must be greater than 0 and less than 86400");
-            }
-            Some(_) => {}
-        });
-    });
-}
-
 fn family_of(address: &str) -> Option<&'static str> {
     ip::parse_ip_sloppy(address).map(|address| if address.is_ipv4() { "IPv4" } else { "IPv6" })
 }
@@ -145,16 +63,10 @@ pub fn cluster_ips(ips: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
     }
     let list = items(ips.new);
     let all = || ips.new.value().clone();
-    match (spec.field(ServiceSpec::CLUSTER_IP).as_str(), list.first().map(|ip| ip.as_str().unwrap_or_default())) {
-        ("", None) => {}
-        (_, None) => cx.errors.required(ips.path, ""),
-        ("", Some(_)) => cx.errors.invalid(ips.path, all(), "must be empty when `clusterIP` is not specified"),
-        (single, Some(first)) if single != first => {
-            cx.errors.invalid(ips.path, all(), "first value must match `clusterIP`");
-        }
-        _ => {}
+    let single = spec.field(ServiceSpec::CLUSTER_IP).as_str();
+    if !single.is_empty() && list.first().and_then(Value::as_str).is_some_and(|first| first != single) {
+        cx.errors.invalid(ips.path, all(), "first value must match `clusterIP`");
     }
-    families(spec, cx);
     let old = ips.old.map(items).unwrap_or_default();
     let mut valid = true;
     for (at, ip) in list.iter().enumerate() {
@@ -168,32 +80,8 @@ pub fn cluster_ips(ips: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
             valid &= legacy_ip(text, &ips.path.index(at), cx);
         }
     }
-    if list.len() > 2 {
-        cx.errors.invalid(ips.path, all(), "may only hold up to 2 values");
-    }
     if valid {
         address_families(ips, spec, cx);
-    }
-}
-
-fn families(spec: View<'_, ServiceSpec>, cx: &mut Cx<'_>) {
-    let root = FieldPath::new(Service::SPEC.name());
-    let families = items(spec.field(ServiceSpec::IP_FAMILIES));
-    let path = root.to(ServiceSpec::IP_FAMILIES);
-    for (at, family) in families.iter().enumerate() {
-        let text = family.as_str().unwrap_or_default();
-        if !matches!(text, "IPv4" | "IPv6") {
-            cx.errors.not_supported(path.index(at), text, &["IPv4", "IPv6"]);
-        }
-        if families.iter().take(at).any(|earlier| earlier == family) {
-            cx.errors.duplicate(path.index(at), text);
-        }
-    }
-    if let Some(policy) = spec.field(ServiceSpec::IP_FAMILY_POLICY).value().as_str()
-        && !matches!(policy, "SingleStack" | "PreferDualStack" | "RequireDualStack")
-    {
-        let known = ["PreferDualStack", "RequireDualStack", "SingleStack"];
-        cx.errors.not_supported(root.to(ServiceSpec::IP_FAMILY_POLICY), policy, &known);
     }
 }
 
@@ -229,43 +117,21 @@ pub fn external_ips(ips: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
     }
 }
 
-/// What lets traffic in: node ports, load balancers and the policies for both.
-pub fn exposure(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
-    node_ports(spec, cx);
-    source_ranges(spec, cx);
-    let balanced = is(spec.new, &ServiceType::LOAD_BALANCER);
-    match (balanced, spec.new.field(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS).is_set()) {
-        (false, true) => {
-            let path = spec.path.to(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS);
-            cx.errors.forbidden(path, ONLY_FOR_LOAD_BALANCERS);
-        }
-        // The reference's path of this error begins at the field.
-        (true, false) => cx.errors.required(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS.name(), ""),
-        _ => {}
-    }
-    spec.field(ServiceSpec::LOAD_BALANCER_CLASS, |class| load_balancer_class(class, balanced, cx));
-    traffic_policies(spec, cx);
-    if let Some(distribution) = spec.new.field(ServiceSpec::TRAFFIC_DISTRIBUTION).value().as_str()
-        && !matches!(distribution, "PreferClose" | "PreferSameZone" | "PreferSameNode")
-    {
-        let known = ["PreferClose", "PreferSameZone", "PreferSameNode"];
-        cx.errors.not_supported(spec.path.to(ServiceSpec::TRAFFIC_DISTRIBUTION), distribution, &known);
-    }
+/// Ports are not served twice, and the ranges that a load balancer lets in are ranges.
+pub fn ports_and_ranges(ranges: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+    let spec = spec_of(cx);
+    repeated_ports(items(spec.field(ServiceSpec::PORTS)), cx);
+    source_ranges(ranges, is(spec, &ServiceType::LOAD_BALANCER), cx);
 }
 
-fn node_ports(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
-    let ports = items(spec.new.field(ServiceSpec::PORTS));
+fn repeated_ports(ports: &[Value], cx: &mut Cx<'_>) {
     let number = |at: usize, field: &str| -> i64 {
         ports.get(at).and_then(|port| port.get(field)).and_then(Value::as_i64).unwrap_or_default()
     };
     let node_port = |at: usize| number(at, ServicePort::NODE_PORT.name());
     let protocol = |at: usize| text_in(ports, at, ServicePort::PROTOCOL);
-    let path = spec.path.to(ServiceSpec::PORTS);
-    let internal = is(spec.new, &ServiceType::CLUSTER_IP);
-    for at in (0..ports.len()).filter(|at| internal && node_port(*at) != 0) {
-        let detail = "may not be used when `type` is 'ClusterIP'";
-        cx.errors.forbidden(path.index(at).to(ServicePort::NODE_PORT), detail);
-    }
+    let root = FieldPath::new(Service::SPEC.name());
+    let path = root.to(ServiceSpec::PORTS);
     let mut taken = Repeats::new(ports.len(), |at| (protocol(at), node_port(at)));
     for at in 0..ports.len() {
         if taken.is_repeated(at) && node_port(at) != 0 {
@@ -282,17 +148,24 @@ fn node_ports(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
     }
 }
 
-fn source_ranges(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
-    let balanced = is(spec.new, &ServiceType::LOAD_BALANCER);
-    let ranges = items(spec.new.field(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES));
-    if !ranges.is_empty() {
+/// The field is filled in for load balancers. The reference's path of this error begins at the field.
+pub fn allocates(allocates: At<'_, Option<bool>>, cx: &mut Cx<'_>) {
+    if !allocates.new.is_set() && is(spec_of(cx), &ServiceType::LOAD_BALANCER) {
+        cx.errors.required(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS.name(), "");
+    }
+}
+
+fn source_ranges(ranges: At<'_, Vec<String>>, balanced: bool, cx: &mut Cx<'_>) {
+    let list = items(ranges.new);
+    if !list.is_empty() {
         // The reference's path has this capital.
-        let path = spec.path.child("LoadBalancerSourceRanges");
+        let root = FieldPath::new(Service::SPEC.name());
+        let path = root.child("LoadBalancerSourceRanges");
         if !balanced {
             cx.errors.forbidden(path, ONLY_FOR_LOAD_BALANCERS);
         }
-        let old = spec.old.map(|old| items(old.field(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES))).unwrap_or_default();
-        for (at, range) in ranges.iter().enumerate().filter(|(_, range)| !old.contains(range)) {
+        let old = ranges.old.map(items).unwrap_or_default();
+        for (at, range) in list.iter().enumerate().filter(|(_, range)| !old.contains(range)) {
             legacy_cidr(range.as_str().unwrap_or_default().trim(), &path.index(at), cx);
         }
         return;
@@ -326,34 +199,6 @@ pub fn load_balancer_class(class: At<'_, Option<String>>, balanced: bool, cx: &m
 pub fn needs_health_check(spec: View<'_, ServiceSpec>) -> bool {
     let policy = spec.field(ServiceSpec::EXTERNAL_TRAFFIC_POLICY).value().as_str();
     is(spec, &ServiceType::LOAD_BALANCER) && policy == Some(ServiceExternalTrafficPolicy::LOCAL.as_str())
-}
-
-fn traffic_policies(spec: At<'_, ServiceSpec>, cx: &mut Cx<'_>) {
-    let view = spec.new;
-    let exposed = is(view, &ServiceType::LOAD_BALANCER)
-        || is(view, &ServiceType::NODE_PORT)
-        || is(view, &ServiceType::CLUSTER_IP) && !view.field(ServiceSpec::EXTERNAL_IPS).value().is_zero();
-    let path = spec.path.to(ServiceSpec::EXTERNAL_TRAFFIC_POLICY);
-    match (exposed, view.field(ServiceSpec::EXTERNAL_TRAFFIC_POLICY).value().as_str().unwrap_or_default()) {
-        (true, "") => cx.errors.required(path, ""),
-        (false, "") | (true, "Cluster" | "Local") => {}
-        (true, other) => cx.errors.not_supported(path, other, &["Cluster", "Local"]),
-        (false, other) => cx.errors.invalid(path, other, "may only be set for externally-accessible services"),
-    }
-    let path = spec.path.to(ServiceSpec::HEALTH_CHECK_NODE_PORT);
-    match (needs_health_check(view), i64::from(view.field(ServiceSpec::HEALTH_CHECK_NODE_PORT).get())) {
-        (false, 0) => {}
-        (false, port) => {
-            let detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
-            cx.errors.invalid(path, port, detail);
-        }
-        (true, 0) => cx.errors.required(path, ""),
-        (true, port) => names::port_number(port).into_iter().for_each(|text| cx.errors.invalid(path, port, text)),
-    }
-    let routed = [&ServiceType::NODE_PORT, &ServiceType::LOAD_BALANCER, &ServiceType::CLUSTER_IP];
-    if !view.field(ServiceSpec::INTERNAL_TRAFFIC_POLICY).is_set() && routed.iter().any(|kind| is(view, kind)) {
-        cx.errors.required(spec.path.to(ServiceSpec::INTERNAL_TRAFFIC_POLICY), "");
-    }
 }
 
 /// What an update may not do to addresses, families, the load balancer's class and the port of health checks.

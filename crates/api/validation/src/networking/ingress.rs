@@ -5,8 +5,8 @@ use crate::warnings::{Written, address};
 use pintle_schema::Value;
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::{
-    Ingress, IngressBackend, IngressLoadBalancerIngress, IngressLoadBalancerStatus,
-    IngressServiceBackend, IngressSpec, IngressStatus, ServiceBackendPort,
+    Ingress, IngressBackend, IngressLoadBalancerIngress, IngressLoadBalancerStatus, IngressServiceBackend, IngressSpec,
+    IngressStatus, ServiceBackendPort,
 };
 use pintle_validation::{At, Cx, FieldPath};
 

@@ -10,22 +10,28 @@ use pintle_types::networking::v1::{
 };
 use pintle_validation::{At, Cx, FieldPath};
 
-/// A range of ports goes from a number up.
-pub fn port_range(range: At<'_, NetworkPolicyPort>, cx: &mut Cx<'_>) {
-    let Some(last) = range.new.field(NetworkPolicyPort::END_PORT).some() else { return };
-    let (path, last) = (range.path.to(NetworkPolicyPort::END_PORT), i64::from(last.get()));
-    match range.new.field(NetworkPolicyPort::PORT).value() {
-        Value::Null => {}
-        Value::String(_) => cx.errors.invalid(path, last, "may not be specified when `port` is non-numeric"),
-        first => {
-            let first = first.as_i64().unwrap_or_default();
-            if last < first {
-                // The reference shows the first port.
-                cx.errors.invalid(path, first, "must be greater than or equal to `port`");
-            }
-            names::port_number(last).into_iter().for_each(|text| cx.errors.invalid(path, last, text));
-        }
+/// A port by its name begins no range.
+pub fn named_port(port: At<'_, NetworkPolicyPort>, cx: &mut Cx<'_>) {
+    if let (Value::String(_), Some(last)) = ends(port.new) {
+        let path = port.path.to(NetworkPolicyPort::END_PORT);
+        cx.errors.invalid(path, last, "may not be specified when `port` is non-numeric");
     }
+}
+
+/// A range of ports goes from a number up.
+pub fn port_range(port: At<'_, NetworkPolicyPort>, cx: &mut Cx<'_>) {
+    let (Value::Int(first), Some(last)) = ends(port.new) else { return };
+    let path = port.path.to(NetworkPolicyPort::END_PORT);
+    if last < *first {
+        // The reference shows the first port.
+        cx.errors.invalid(path, *first, "must be greater than or equal to `port`");
+    }
+    names::port_number(last).into_iter().for_each(|text| cx.errors.invalid(path, last, text));
+}
+
+fn ends<'a>(port: View<'a, NetworkPolicyPort>) -> (&'a Value, Option<i64>) {
+    let last = port.field(NetworkPolicyPort::END_PORT).some().map(View::get);
+    (port.field(NetworkPolicyPort::PORT).value(), last.map(i64::from))
 }
 
 /// Blocks that are left out lie inside the one that is meant.

@@ -5,7 +5,7 @@
 use super::entry::{Entry, Managed, Manager, Operation};
 use super::{Error, Write, last_applied, unowned};
 use crate::field_set::FieldSet;
-use crate::typed::{self, Duplicates};
+use crate::typed::{self, Examined};
 use pintle_schema::{Str, Value};
 use std::borrow::Cow;
 
@@ -60,16 +60,16 @@ impl Write<'_> {
             managed = self.track(empty, live, managed, BEFORE_FIRST_APPLY)?;
         }
         let schema = self.versions.schema(self.api_version).ok_or(Error::NoSuchVersion)?;
-        typed::validate(schema, config, Duplicates::Refused).map_err(Error::Configuration)?;
+        let Examined { fields, is_contained } = typed::examine(schema, config, live).map_err(Error::Configuration)?;
         let mut managed = self.reconcile(managed)?;
         let applier = Manager::new(self.manager, Operation::Apply, self.api_version, self.subresource);
-        let mut fields = self.versions.ignored(self.api_version).strip(typed::fields_of(schema, config)?);
+        let mut fields = self.versions.ignored(self.api_version).strip(fields);
         let identity = fields.intersection(unowned());
         fields.subtract(unowned());
         let last = managed.remove(&applier);
         let is_repeated =
             last.as_ref().is_some_and(|last| last.api_version == self.api_version && last.owns(&fields));
-        if is_repeated && typed::is_contained(schema, live, config) {
+        if is_repeated && is_contained {
             managed.entries_mut().extend(last);
             managed.entries_mut().retain(|entry| !entry.is_empty());
             return Ok(Applied { object: None, managed });

@@ -41,15 +41,19 @@ fn of_map(map: &MapNode<'_>, value: &Map, errors: &mut TypedErrors) -> FieldSet 
     for (key, item) in value.iter() {
         let (node, is_declared) = map.child(key);
         let (is_leaf, children) = walk(node, item, errors);
-        let is_empty = match item {
-            Value::Null => true,
-            Value::Map(map) => map.is_empty(),
-            _ => false,
-        };
-        let is_member = is_leaf || is_empty || !is_declared;
+        let is_member = is_leaf || is_empty(item) || !is_declared;
         entries.push(Entry { element: PathElement::Field(key.clone()), is_member, children });
     }
     FieldSet::from_entries(entries)
+}
+
+/// Whether a value is owned itself because nothing in it could be. An empty list is none of these.
+pub(super) fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Map(map) => map.is_empty(),
+        _ => false,
+    }
 }
 
 /// Items that are there more than once are members without what they hold.

@@ -1,13 +1,17 @@
-//! `validate`: whether an object fits its schema, as far as structured merge needs it.
+//! `examine`: what is applied, held against its schema and the live object in one walk: whether it fits, which fields it
+//! has, and whether the object has them all already.
 //!
 //! Every problem is told in the reference's words. It must not judge what values mean: that is validation's work.
 
 use super::element;
 use super::error::TypedErrors;
+use super::fields::is_empty;
+use super::lookup::Lookup;
 use super::node::{Chosen, ListMode, ListNode, MapNode, Node, Scalar};
+use crate::field_set::{Entry, FieldSet};
 use crate::go_text;
 use crate::path_element::{Path, PathElement};
-use pintle_schema::Value;
+use pintle_schema::{Map, Str, Value};
 
 /// Whether associative lists may hold an item more than once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,94 +22,189 @@ pub enum Duplicates {
     Refused,
 }
 
+/// What there is to know of a configuration before it is applied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Examined {
+    /// Its fields, as [`fields_of`](super::fields_of) tells them.
+    pub fields: FieldSet,
+    /// Whether merging it into the live object surely gives that object again. Long lists are not looked at.
+    pub is_contained: bool,
+}
+
 /// Whether an object has only what its schema declares, of the kinds it declares.
 ///
 /// # Errors
 /// All that does not fit.
 pub fn validate<'s>(schema: impl Into<Node<'s>>, value: &Value, duplicates: Duplicates) -> Result<(), TypedErrors> {
-    let mut walk = Walk { path: Vec::new(), errors: TypedErrors::default(), duplicates };
-    walk.value(schema.into(), value);
-    walk.errors.checked()
+    walk(schema.into(), value, None, duplicates).map(drop)
+}
+
+/// Looks at a configuration for a live object: validates it, tells its fields, and whether it says anything new.
+///
+/// # Errors
+/// All that does not fit the schema.
+pub fn examine<'s>(schema: impl Into<Node<'s>>, config: &Value, live: &Value) -> Result<Examined, TypedErrors> {
+    walk(schema.into(), config, Some(live), Duplicates::Refused)
+}
+
+fn walk(node: Node<'_>, value: &Value, live: Option<&Value>, duplicates: Duplicates) -> Result<Examined, TypedErrors> {
+    let mut walk = Walk { errors: TypedErrors::default(), duplicates, is_contained: live.is_some() };
+    let (_, fields) = walk.value(node, value, live, &At::Root);
+    walk.errors.checked()?;
+    Ok(Examined { fields, is_contained: walk.is_contained })
+}
+
+/// Lists of more items are not compared with the live ones: what is found in one step here is sorted by the merge.
+const FEW: usize = 32;
+
+/// The way to a value. It becomes a path only when something is wrong there.
+enum At<'a> {
+    Root,
+    Field(&'a At<'a>, &'a Str),
+    Item(&'a At<'a>, &'a PathElement),
+}
+
+impl At<'_> {
+    fn path(&self) -> Vec<PathElement> {
+        let (mut path, element) = match self {
+            At::Root => return Vec::new(),
+            At::Field(parent, name) => (parent.path(), PathElement::Field(Str::clone(name))),
+            At::Item(parent, element) => (parent.path(), PathElement::clone(element)),
+        };
+        path.push(element);
+        path
+    }
 }
 
 struct Walk {
-    path: Vec<PathElement>,
     errors: TypedErrors,
     duplicates: Duplicates,
+    /// Whether all that was seen so far is in the live object.
+    is_contained: bool,
 }
 
 impl Walk {
-    fn value(&mut self, node: Node<'_>, value: &Value) {
-        let problem = match node.atom().choose(value) {
-            Chosen::Scalar(scalar) => scalar_problem(scalar, value),
-            Chosen::Map(map) => match value {
-                Value::Map(entries) => return self.map(&map, entries),
-                Value::Null => None,
-                other => Some(format!("expected map, got {}", shown(other))),
-            },
-            Chosen::List(list) => match value {
-                Value::List(items) => return self.list(&list, items),
-                Value::Null => None,
-                other => Some(format!("expected list, got {}", shown(other))),
-            },
-            Chosen::None => Some("schema error: invalid atom: inlined".to_owned()),
-        };
-        if let Some(problem) = problem {
-            self.errors.push(Path(&self.path), problem);
+    #[cold]
+    fn refuse(&mut self, at: &At<'_>, problem: impl Into<String>) {
+        self.errors.push(Path(&at.path()), problem);
+    }
+
+    /// Whether the value is a leaf, and the fields below it.
+    fn value(&mut self, node: Node<'_>, value: &Value, live: Option<&Value>, at: &At<'_>) -> (bool, FieldSet) {
+        match (node.atom().choose(value), value) {
+            (Chosen::Map(map), Value::Map(entries)) if map.atomic => {
+                self.inside(value, live, |walk| drop(walk.map(&map, entries, None, at)));
+                (true, FieldSet::new())
+            }
+            (Chosen::Map(map), Value::Map(entries)) => {
+                let live = live.and_then(Value::as_map);
+                self.is_contained &= live.is_some();
+                (false, self.map(&map, entries, live, at))
+            }
+            (Chosen::List(list), Value::List(items)) if matches!(list.kind, ListMode::Atomic) => {
+                self.inside(value, live, |walk| {
+                    for (index, item) in (0..).zip(items) {
+                        walk.value(list.elem, item, None, &At::Item(at, &PathElement::Index(index)));
+                    }
+                });
+                (true, FieldSet::new())
+            }
+            (Chosen::List(list), Value::List(items)) => {
+                let live = live.and_then(Value::as_list);
+                self.is_contained &= live.is_some_and(|live| live.len() <= FEW);
+                (false, self.list(&list, items, live.unwrap_or_default(), at))
+            }
+            (chosen, value) => {
+                self.whole(value, live);
+                let problem = match chosen {
+                    Chosen::Scalar(scalar) => scalar_problem(scalar, value),
+                    Chosen::Map(_) if !value.is_null() => Some(format!("expected map, got {}", shown(value))),
+                    Chosen::List(_) if !value.is_null() => Some(format!("expected list, got {}", shown(value))),
+                    Chosen::None => Some("schema error: invalid atom: inlined".to_owned()),
+                    _ => None,
+                };
+                if let Some(problem) = problem {
+                    self.refuse(at, problem);
+                }
+                let is_leaf = match chosen {
+                    Chosen::Map(map) => map.atomic,
+                    Chosen::List(list) => matches!(list.kind, ListMode::Atomic),
+                    _ => true,
+                };
+                (is_leaf, FieldSet::new())
+            }
         }
     }
 
-    fn below(&mut self, element: PathElement, node: Node<'_>, value: &Value) {
-        self.path.push(element);
-        self.value(node, value);
-        self.path.pop();
+    /// Sees a value that is one as a whole, and validates what is inside.
+    fn inside(&mut self, value: &Value, live: Option<&Value>, validate: impl FnOnce(&mut Self)) {
+        self.whole(value, live);
+        let is_contained = self.is_contained;
+        validate(self);
+        self.is_contained = is_contained;
+    }
+
+    /// Sees a value that is one as a whole.
+    fn whole(&mut self, value: &Value, live: Option<&Value>) {
+        self.is_contained = self.is_contained && live == Some(value);
     }
 
     /// Stops at the first field that is not declared, as the reference does.
-    fn map(&mut self, map: &MapNode<'_>, entries: &pintle_schema::Map) {
+    fn map(&mut self, map: &MapNode<'_>, entries: &Map, live: Option<&Map>, at: &At<'_>) -> FieldSet {
+        let live = Lookup::new(live.filter(|_| self.is_contained));
+        let mut near = 0;
+        let mut fields = Vec::with_capacity(entries.len());
         for (key, value) in entries.iter() {
-            let (node, _) = map.child(key);
-            let element = PathElement::Field(key.clone());
+            let (node, is_declared) = map.child(key);
+            let at = At::Field(at, key);
             if let Node::Undeclared = node {
-                self.path.push(element);
-                self.errors.push(Path(&self.path), "field not declared in schema");
-                self.path.pop();
-                return;
+                self.refuse(&at, "field not declared in schema");
+                break;
             }
-            self.below(element, node, value);
+            let (is_leaf, children) = self.value(node, value, live.get(&mut near, key), &at);
+            let is_member = is_leaf || is_empty(value) || !is_declared;
+            fields.push(Entry { element: PathElement::Field(key.clone()), is_member, children });
         }
+        FieldSet::from_entries(fields)
     }
 
-    fn list(&mut self, list: &ListNode<'_>, items: &[Value]) {
-        if matches!(list.kind, ListMode::Atomic) {
-            for (at, item) in (0..).zip(items) {
-                self.below(PathElement::Index(at), list.elem, item);
-            }
-            return;
-        }
+    fn list(&mut self, list: &ListNode<'_>, items: &[Value], live: &[Value], at: &At<'_>) -> FieldSet {
         let mut elements = Vec::with_capacity(items.len());
         let mut nameless = None;
-        for (at, item) in items.iter().enumerate() {
+        for (index, item) in items.iter().enumerate() {
             match element::of_item(list, item) {
                 Ok(element) => elements.push(element),
                 Err(why) => {
-                    nameless = Some(format!("element {at}: {why}"));
+                    nameless = Some(format!("element {index}: {why}"));
                     break;
                 }
             }
         }
         let is_repeated = repeated(&elements);
+        let mut next = 0;
+        let mut fields = Vec::with_capacity(items.len());
         for ((element, item), is_repeated) in elements.into_iter().zip(items).zip(is_repeated) {
             if is_repeated && self.duplicates == Duplicates::Refused {
-                self.errors.push(Path(&self.path), format!("duplicate entries for key {element}"));
+                self.refuse(at, format!("duplicate entries for key {element}"));
             }
-            self.below(element, list.elem, item);
+            let before = if self.is_contained { next_same(list, live, &mut next, item) } else { None };
+            let (_, children) = self.value(list.elem, item, before, &At::Item(at, &element));
+            fields.push(Entry { element, is_member: true, children });
         }
         // What follows an item without a name is not looked at.
         if let Some(why) = nameless {
-            self.errors.push(Path(&self.path), why);
+            self.refuse(at, why);
         }
+        FieldSet::from_items(fields)
     }
+}
+
+/// The item of a live list that has an item's element, from `next` on. It must be the only one.
+fn next_same<'a>(list: &ListNode<'_>, live: &'a [Value], next: &mut usize, item: &Value) -> Option<&'a Value> {
+    let mut same = live.iter().enumerate().filter(|(_, candidate)| element::is_same(list, candidate, item));
+    let (at, found) = same.next().filter(|(at, _)| at >= next)?;
+    *next = at + 1;
+    same.next().is_none().then_some(found)
 }
 
 /// Which elements were there before.

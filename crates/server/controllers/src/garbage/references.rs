@@ -63,6 +63,11 @@ pub fn judge(world: &World, graph: &Mutex<Graph>, object: &Object, references: V
         }
         let namespace = if kind.resource.namespaced { object.namespace() } else { "" };
         let key = Resource::key(kind.target.storage, namespace, &reference.name);
+        if kind.target.cache.state().unreadable.contains_key(key.as_str()) {
+            // It may be the owner.
+            owners.undecided = true;
+            continue;
+        }
         match kind.target.cache.get(&key).filter(|owner| owner.image.uid() == reference.uid) {
             Some(owner) if waits_for(&owner, FOREGROUND) => owners.waiting.push(reference.uid),
             Some(_) => owners.solid += 1,

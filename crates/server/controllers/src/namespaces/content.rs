@@ -50,6 +50,11 @@ impl NamespaceController {
     }
 
     async fn empty_kind(&self, kind: &Kind, namespace: &str, age_seconds: i64, emptied: &mut Emptied) {
+        let unreadable = World::unreadable(kind, namespace);
+        if unreadable > 0 {
+            let resource = kind.resource.qualified();
+            emptied.failures.push(format!("{unreadable} {resource} in namespace {namespace} cannot be read"));
+        }
         let objects = World::content(kind, namespace);
         if objects.is_empty() {
             return;

@@ -9,11 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions, PersistMode};
 
-use super::format;
-use crate::api::{Key, Observer, Record, Revision, StoreError};
+use super::format::{self, Checked};
+use crate::api::{Observer, Record, Revision, StoreError};
 use crate::committer::{Backend, BackendError, Replayed, Step, positions};
 use crate::ledger::{Ledger, Position};
 use crate::limits;
@@ -137,8 +136,8 @@ impl Open {
         batch.commit()
     }
 
-    /// Hands on the whole log, in order: one thread reads and checks while this one takes stock. Budget: one read and
-    /// one copy per record.
+    /// Hands on the whole log, in order: one thread reads and checks while this one takes stock. Budget: one read per
+    /// record and no copy.
     fn replay(&self, observer: &mut dyn Observer) -> Result<Replayed, String> {
         let read = |error: fjall::Error| describe(&error);
         let compacted = match self.log.get(format::COMPACTED_KEY).map_err(read)? {
@@ -153,8 +152,11 @@ impl Open {
         let (batches, read_batches) = mpsc::sync_channel(limits::REPLAY_BATCHES);
         std::thread::scope(|scope| {
             let reader = scope.spawn(|| self.read_log(batches));
-            for Logged { position, key, value } in read_batches.into_iter().flatten() {
-                let key = ledger.replay(position, key, value.is_none()).map_err(|what| wrong_entry(position, what))?;
+            for (position, entry) in read_batches.into_iter().flatten() {
+                let value = entry.value();
+                // Made here, as between the short-lived buffers that the other thread fills it would leave holes.
+                let key = ledger.replay(position, entry.key(), value.is_none());
+                let key = key.map_err(|what| wrong_entry(position, what))?;
                 observer.replay(Record { revision: position.revision, key, value }, position.revision > compacted);
             }
             reader.join().unwrap_or_else(|panic| resume_unwind(panic))
@@ -163,15 +165,13 @@ impl Open {
     }
 
     /// Reads the log in batches, until the end or until nobody wants more.
-    fn read_log(&self, batches: mpsc::SyncSender<Vec<Logged>>) -> Result<(), String> {
+    fn read_log(&self, batches: mpsc::SyncSender<Vec<(Position, Checked)>>) -> Result<(), String> {
         let mut batch = Vec::with_capacity(limits::REPLAY_BATCH);
         for guard in self.log.range(format::revision_key(Revision(0))..) {
             let (key, bytes) = guard.into_inner().map_err(|error| describe(&error))?;
             let position = format::decode_position(&key).ok_or("a log entry's position is malformed")?;
-            let entry = format::decode_entry(position, &bytes).map_err(|what| wrong_entry(position, what))?;
-            // Copied, since the engine's buffer may be a part of something larger.
-            let value = entry.value.map(Bytes::copy_from_slice);
-            batch.push(Logged { position, key: entry.key.into(), value });
+            let entry = Checked::new(position, bytes.into()).map_err(|what| wrong_entry(position, what))?;
+            batch.push((position, entry));
             if batch.len() == limits::REPLAY_BATCH {
                 let full = std::mem::replace(&mut batch, Vec::with_capacity(limits::REPLAY_BATCH));
                 if batches.send(full).is_err() {
@@ -183,13 +183,6 @@ impl Open {
         let _ = batches.send(batch);
         Ok(())
     }
-}
-
-/// An entry of the log as it was read.
-struct Logged {
-    position: Position,
-    key: Key,
-    value: Option<Bytes>,
 }
 
 fn wrong_entry(position: Position, what: &str) -> String {

@@ -46,7 +46,7 @@
 use bytes::Bytes;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::api::Revision;
+use crate::api::{Key, Revision};
 use crate::ledger::Position;
 use crate::retention::Mark;
 
@@ -73,6 +73,8 @@ const VALUE: u8 = 1;
 const TOMBSTONE: u8 = 2;
 const POSITION_BYTES: usize = 13;
 const HEADER_BYTES: usize = 7;
+/// Behind the kind and the key's length.
+const KEY_AT: usize = 3;
 
 /// The key of a log entry.
 pub(crate) fn position_key(position: Position) -> [u8; POSITION_BYTES] {
@@ -133,6 +135,33 @@ pub(crate) fn decode_entry(position: Position, entry: &[u8]) -> Result<Entry<'_>
     }
 }
 
+/// A log entry that has been found right, with its parts to be taken out of the engine's buffer.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    entry: Bytes,
+    key_end: usize,
+    tombstone: bool,
+}
+
+impl Checked {
+    /// Decodes an entry, to be looked at elsewhere.
+    pub fn new(position: Position, entry: Bytes) -> Result<Checked, &'static str> {
+        let decoded = decode_entry(position, &entry)?;
+        let (key_end, tombstone) = (KEY_AT + decoded.key.len(), decoded.value.is_none());
+        Ok(Checked { entry, key_end, tombstone })
+    }
+
+    pub fn key(&self) -> Key {
+        let key = self.entry.get(KEY_AT..self.key_end).unwrap_or_default();
+        std::str::from_utf8(key).unwrap_or_default().into()
+    }
+
+    /// Not copied.
+    pub fn value(&self) -> Option<Bytes> {
+        (!self.tombstone).then(|| self.entry.slice(self.key_end + size_of::<u32>()..))
+    }
+}
+
 /// Encodes the time marks.
 pub(crate) fn encode_marks(marks: &[Mark]) -> Vec<u8> {
     marks.iter().flat_map(|mark| [mark.unix_seconds, mark.revision.0]).flat_map(u64::to_be_bytes).collect()
@@ -172,6 +201,8 @@ mod tests {
             let bytes = encode_entry(AT, "/registry/pods/default/web", value.as_ref());
             let entry = decode_entry(AT, &bytes).unwrap();
             assert_eq!((entry.key, entry.value), ("/registry/pods/default/web", value.as_deref()));
+            let checked = Checked::new(AT, bytes.into()).unwrap();
+            assert_eq!((&*checked.key(), checked.value()), ("/registry/pods/default/web", value));
         }
         assert_eq!(decode_position(&position_key(AT)), Some(AT));
         assert!(position_key(AT) < position_key(Position { revision: Revision(256), ordinal: 0 }));

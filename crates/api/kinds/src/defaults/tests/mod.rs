@@ -24,16 +24,19 @@ use pintle_types::resource::{v1 as resource_v1, v1alpha3 as resource_v1alpha3, v
 use pintle_types::storage::v1::{CSIDriver, VolumeAttachment};
 use pintle_types::{admissionregistration, apiregistration, flowcontrol, networking, node, storage};
 
+/// When objects are defaulted: 2001-09-09T01:46:40Z.
+const NOW: i64 = 1_000_000_000;
+
 /// Defaults `input` and compares it with `wanted`, both in the form of the wire; again changes nothing.
 #[track_caller]
 fn row<T: ApiType>(input: Value, mut wanted: Value) {
     let mut object = input;
-    apply(T::schema(), &mut object);
+    apply(T::schema(), &mut object, NOW);
     canonicalize(T::schema(), &mut object);
     canonicalize(T::schema(), &mut wanted);
     assert_eq!(object, wanted);
     let first = object.clone();
-    apply(T::schema(), &mut object);
+    apply(T::schema(), &mut object, NOW);
     canonicalize(T::schema(), &mut object);
     assert_eq!(object, first, "the second time changes something");
 }
@@ -41,7 +44,7 @@ fn row<T: ApiType>(input: Value, mut wanted: Value) {
 /// Defaults `input` and gives what is then at a path.
 fn at<T: ApiType>(input: Value, path: &[&str]) -> Value {
     let mut object = input;
-    apply(T::schema(), &mut object);
+    apply(T::schema(), &mut object, NOW);
     object.at(path).cloned().unwrap_or_default()
 }
 
@@ -150,11 +153,11 @@ fn every_constant_is_set_and_twice_is_as_once() {
     for schema in KINDS {
         let schema = schema();
         let mut object = skeleton(schema, &mut Vec::new());
-        apply(schema, &mut object);
+        apply(schema, &mut object, NOW);
         check_constants(schema, &object, &schema.name);
         canonicalize(schema, &mut object);
         let first = object.clone();
-        apply(schema, &mut object);
+        apply(schema, &mut object, NOW);
         canonicalize(schema, &mut object);
         assert_eq!(object, first, "{}", schema.name.as_str());
     }
@@ -164,12 +167,12 @@ fn every_constant_is_set_and_twice_is_as_once() {
 fn objects_of_the_wrong_shape_are_left_alone() {
     for schema in KINDS {
         let mut object = v!([1]);
-        apply(schema(), &mut object);
+        apply(schema(), &mut object, NOW);
         let mut object = v!({"metadata": "x", "spec": [1], "status": 1});
-        apply(schema(), &mut object);
+        apply(schema(), &mut object, NOW);
     }
     let mut object = v!({"metadata": {"name": "a"}, "handler": "h", "overhead": {"podFixed": {"cpu": "1u"}}});
     let before = object.clone();
-    apply(node::v1::RuntimeClass::schema(), &mut object);
+    apply(node::v1::RuntimeClass::schema(), &mut object, NOW);
     assert_eq!(object, before, "a group without defaults");
 }

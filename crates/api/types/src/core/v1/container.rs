@@ -210,7 +210,8 @@ pub struct Container {
         list_type = map,
         list_map_keys("containerPort", "protocol"),
         patch_strategy = "merge",
-        patch_merge_key = "containerPort"
+        patch_merge_key = "containerPort",
+        distinct(name)
     )]
     pub ports: Vec<ContainerPort>,
     /// Sources whose entries all become variables; later sources win over earlier ones, and `env`
@@ -283,7 +284,7 @@ pub struct Container {
     pub termination_message_path: String,
     /// Whether the final message is only read from the file or may fall back to the log; defaults
     /// to File.
-    #[k8s(proto = 20, optional, default = "File")]
+    #[k8s(proto = 20, published = optional, default = "File", required, enum("File", "FallbackToLogsOnError"))]
     pub termination_message_policy: TerminationMessagePolicy,
     /// When to pull the image. Defaults to Always for the tag `latest` or a missing tag, otherwise
     /// to IfNotPresent.
@@ -320,10 +321,15 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ContainerRestartRule {
     /// What to do on a match: Restart or RestartAllContainers.
-    #[k8s(proto = 1, published = required)]
+    #[k8s(
+        proto = 1,
+        published = required,
+        if_enabled(RestartAllContainersOnContainerExits)(enum("Restart", "RestartAllContainers")),
+        if_disabled(RestartAllContainersOnContainerExits)(enum("Restart"))
+    )]
     pub action: ContainerRestartRuleAction,
     /// Exit codes that make the rule match.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, published = optional, required = "must be specified")]
     pub exit_codes: Option<ContainerRestartRuleOnExitCodes>,
 }
 
@@ -341,10 +347,10 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ContainerRestartRuleOnExitCodes {
     /// In to match the listed codes, NotIn to match all others.
-    #[k8s(proto = 1, published = required)]
+    #[k8s(proto = 1, published = required, enum("In", "NotIn"))]
     pub operator: ContainerRestartRuleOnExitCodesOperator,
     /// Exit codes to compare with, at most 255 of them.
-    #[k8s(proto = 2, optional, list_type = set)]
+    #[k8s(proto = 2, optional, list_type = set, max_items = 255)]
     pub values: Vec<i32>,
 }
 
@@ -400,7 +406,8 @@ pub struct EphemeralContainerCommon {
         list_type = map,
         list_map_keys("containerPort", "protocol"),
         patch_strategy = "merge",
-        patch_merge_key = "containerPort"
+        patch_merge_key = "containerPort",
+        distinct(name)
     )]
     pub ports: Vec<ContainerPort>,
     /// Sources whose keys all become environment variables; later sources win over earlier ones,
@@ -427,7 +434,7 @@ pub struct EphemeralContainerCommon {
     #[k8s(proto = 24, optional)]
     pub restart_policy: Option<ContainerRestartPolicy>,
     /// Not allowed for ephemeral containers.
-    #[k8s(proto = 25, optional, list_type = atomic, gate = "ContainerRestartRules")]
+    #[k8s(proto = 25, optional, list_type = atomic, gate = "ContainerRestartRules", opaque_type)]
     pub restart_policy_rules: Vec<ContainerRestartRule>,
     /// Volumes of the pod to mount into the container; mounts with a subPath are refused.
     #[k8s(
@@ -467,7 +474,7 @@ pub struct EphemeralContainerCommon {
     pub termination_message_path: String,
     /// Source of the final message: "File" (the default), or "FallbackToLogsOnError" to use the end
     /// of the log after a failure.
-    #[k8s(proto = 20, optional, default = "File")]
+    #[k8s(proto = 20, published = optional, default = "File", required, enum("File", "FallbackToLogsOnError"))]
     pub termination_message_policy: TerminationMessagePolicy,
     /// When the image is pulled: "Always", "IfNotPresent" or "Never". Defaults to "Always" for the
     /// tag "latest", otherwise to "IfNotPresent".

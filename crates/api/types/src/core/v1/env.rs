@@ -23,7 +23,28 @@ pub struct EnvVar {
     #[k8s(proto = 2, optional)]
     pub value: String,
     /// Where to take the value from instead; must not be combined with a non-empty `value`.
-    #[k8s(proto = 3, optional)]
+    #[k8s(
+        proto = 3,
+        optional,
+        last(
+            first(
+                if_enabled(EnvFiles)(
+                    worded(unshown = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`")(
+                        at_least_one("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+                    )
+                ),
+                if_disabled(EnvFiles)(
+                    worded(unshown = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`")(
+                        at_least_one("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef")
+                    )
+                )
+            ),
+            unless(value = "")(worded(unshown = "may not be specified when `value` is not empty")(forbidden)),
+            worded(unshown = "may not have more than one field specified at a time")(
+                not_together("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+            )
+        )
+    )]
     pub value_from: Option<EnvVarSource>,
 }
 
@@ -99,6 +120,7 @@ pub struct ResourceFieldSelector {
 /// Picks one key of a ConfigMap.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(struct_type = atomic)]
+#[k8s(subfield(name)(format = "dns1123-subdomain"))]
 pub struct ConfigMapKeySelector {
     /// Points to an object in the same namespace, whose type is known from context.
     #[k8s(inline, proto = 1)]
@@ -114,6 +136,7 @@ pub struct ConfigMapKeySelector {
 /// Picks one key of a Secret.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(struct_type = atomic)]
+#[k8s(subfield(name)(format = "dns1123-subdomain"))]
 pub struct SecretKeySelector {
     /// Points to an object in the same namespace, whose type is known from context.
     #[k8s(inline, proto = 1)]
@@ -147,6 +170,7 @@ pub struct EnvFromSource {
 
 /// Names a ConfigMap whose entries become environment variables.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(subfield(name)(required, format = "dns1123-subdomain-prefix"))]
 pub struct ConfigMapEnvSource {
     /// Points to an object in the same namespace, whose type is known from context.
     #[k8s(inline, proto = 1)]
@@ -158,6 +182,7 @@ pub struct ConfigMapEnvSource {
 
 /// Names a Secret whose entries become environment variables.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(subfield(name)(required, format = "dns1123-subdomain-prefix"))]
 pub struct SecretEnvSource {
     /// Points to an object in the same namespace, whose type is known from context.
     #[k8s(inline, proto = 1)]

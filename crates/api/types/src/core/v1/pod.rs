@@ -96,6 +96,23 @@ pub struct PodReadinessGate {
         "schedulingGroup"
     )
 )]
+#[k8s(
+    last(
+        subfield(dns_config)(
+            when(dns_policy = "None")(
+                required = "must provide `dnsConfig` when `dnsPolicy` is None",
+                subfield(nameservers)(required = "must provide at least one DNS nameserver when `dnsPolicy` is None")
+            )
+        ),
+        subfield(hostname_override)(
+            when(setHostnameAsFQDN = "true")(forbidden = "may not be specified when setHostnameAsFQDN is true")
+        ),
+        subfield(hostname_override)(
+            when(host_network = "true")(forbidden = "may not be specified when hostNetwork is true")
+        ),
+        subfield(hostname_override)(max_bytes = 64, format = "dns1123-subdomain")
+    )
+)]
 pub struct PodSpec {
     /// Volumes that containers of the pod may mount.
     #[k8s(
@@ -136,7 +153,7 @@ pub struct PodSpec {
     pub ephemeral_containers: Vec<EphemeralContainer>,
     /// When containers are restarted after they end: "Always" (the default), "OnFailure" or
     /// "Never".
-    #[k8s(proto = 3, optional, default = "Always")]
+    #[k8s(proto = 3, published = optional, default = "Always", required, enum("Always", "OnFailure", "Never"))]
     pub restart_policy: RestartPolicy,
     /// Seconds the processes get to stop between the termination signal and being killed; defaults
     /// to 30, and 0 kills at once.
@@ -148,10 +165,16 @@ pub struct PodSpec {
     pub active_deadline_seconds: Option<i64>,
     /// How name lookup is set up: "ClusterFirst" (the default), "ClusterFirstWithHostNet",
     /// "Default" or "None".
-    #[k8s(proto = 6, optional, default = "ClusterFirst")]
+    #[k8s(
+        proto = 6,
+        published = optional,
+        default = "ClusterFirst",
+        required,
+        enum("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+    )]
     pub dns_policy: DNSPolicy,
     /// Labels a node must carry, all with these values, for the pod to be placed on it.
-    #[k8s(proto = 7, optional, map_type = atomic)]
+    #[k8s(proto = 7, optional, map_type = atomic, labels)]
     pub node_selector: BTreeMap<String, String>,
     /// ServiceAccount under which the pod acts; "default" is filled in when absent.
     #[k8s(proto = 8, optional, format = "dns1123-subdomain")]
@@ -236,7 +259,7 @@ pub struct PodSpec {
     pub enable_service_links: Option<bool>,
     /// Whether this pod may push out less important ones: "PreemptLowerPriority" (the default) or
     /// "Never".
-    #[k8s(proto = 31, optional)]
+    #[k8s(proto = 31, optional, first(worded(required = "")(neq = "")), enum("PreemptLowerPriority", "Never"))]
     pub preemption_policy: Option<PreemptionPolicy>,
     /// Resources the pod takes in addition to its containers, filled in by the server from the
     /// RuntimeClass.
@@ -284,7 +307,18 @@ pub struct PodSpec {
         list_map_keys("name"),
         patch_strategy = "merge,retainKeys",
         patch_merge_key = "name",
-        gate = "DynamicResourceAllocation"
+        gate = "DynamicResourceAllocation",
+        distinct(name),
+        last(
+            each_val(
+                worded(invalid = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")(
+                    at_least_one("resourceClaimName", "resourceClaimTemplateName")
+                ),
+                worded(invalid = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")(
+                    not_together("resourceClaimName", "resourceClaimTemplateName")
+                )
+            )
+        )
     )]
     pub resource_claims: Vec<PodResourceClaim>,
     /// Requests and limits for the pod as a whole, shared by its containers.
@@ -304,15 +338,15 @@ pub struct PodSpec {
 #[k8s(reserved(proto = 2, name = "source"))]
 pub struct PodResourceClaim {
     /// Name by which containers refer to the claim; unique within the pod.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, format = "dns1123-label")]
     pub name: String,
     /// Existing ResourceClaim in the same namespace; cannot be set together with
     /// resourceClaimTemplateName.
-    #[k8s(proto = 3)]
+    #[k8s(proto = 3, format = "dns1123-subdomain")]
     pub resource_claim_name: Option<String>,
     /// ResourceClaimTemplate from which a claim is made for this pod alone and removed with it;
     /// cannot be set together with resourceClaimName.
-    #[k8s(proto = 4)]
+    #[k8s(proto = 4, format = "dns1123-subdomain")]
     pub resource_claim_template_name: Option<String>,
 }
 
@@ -376,7 +410,11 @@ pub struct PodDNSConfig {
         proto = 1,
         optional,
         list_type = atomic,
-        each_val(if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"), if_disabled(StrictIPCIDRValidation)(format = "legacy-ip"))
+        each_val(
+            if_enabled(StrictIPCIDRValidation)(format = "strict-legacy-ip"),
+            if_disabled(StrictIPCIDRValidation)(format = "legacy-ip")
+        ),
+        last(worded(invalid = "must not have more than 3 nameservers")(max_items = 3))
     )]
     pub nameservers: Vec<String>,
     /// Search domains, appended to the ones from the policy without repeats.
@@ -384,7 +422,12 @@ pub struct PodDNSConfig {
     pub searches: Vec<String>,
     /// Resolver options, merged with the ones from the policy; an entry here replaces an option of
     /// the same name.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(
+        proto = 3,
+        optional,
+        list_type = atomic,
+        last(each_val(worded(required = "must not be empty")(at_least_one("name"))))
+    )]
     pub options: Vec<PodDNSConfigOption>,
 }
 
@@ -409,7 +452,14 @@ pub struct Pod {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Desired containers and placement.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        optional,
+        last(
+            subfield(containers)(each_val(subfield(image)(format = "trimmed"))),
+            subfield(init_containers)(each_val(subfield(image)(format = "trimmed")))
+        )
+    )]
     pub spec: PodSpec,
     /// Last observed state; may lag behind.
     #[k8s(proto = 3, optional)]

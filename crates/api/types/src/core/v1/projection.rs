@@ -31,6 +31,7 @@ pub struct SecretVolumeSource {
 
 /// Contributes the keys of a Secret to a projected volume.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(subfield(name)(required))]
 pub struct SecretProjection {
     /// Points to an object in the same namespace, whose type is known from context.
     #[k8s(inline, proto = 1)]
@@ -47,6 +48,7 @@ pub struct SecretProjection {
 /// Presents a ConfigMap as a directory with one file per key.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(judged_first("defaultMode"))]
+#[k8s(subfield(name)(required))]
 pub struct ConfigMapVolumeSource {
     /// Points to an object in the same namespace, whose type is known from context.
     #[k8s(inline, proto = 1)]
@@ -67,6 +69,7 @@ pub struct ConfigMapVolumeSource {
 
 /// Contributes the keys of a ConfigMap to a projected volume.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(subfield(name)(required))]
 pub struct ConfigMapProjection {
     /// Points to an object in the same namespace, whose type is known from context.
     #[k8s(inline, proto = 1)]

@@ -11,7 +11,13 @@ use crate::meta::v1::LabelSelector;
 #[k8s(struct_type = atomic)]
 pub struct NodeSelector {
     /// Terms of which a node has to satisfy at least one; the list may not be empty.
-    #[k8s(proto = 1, always, required = "must have at least one node selector term", list_type = atomic)]
+    #[k8s(
+        proto = 1,
+        always,
+        required = "must have at least one node selector term",
+        list_type = atomic,
+        last(each_val(subfield(match_expressions)(each_val(subfield(values)(each_val(format = "k8s-label-value"))))))
+    )]
     pub node_selector_terms: Vec<NodeSelectorTerm>,
 }
 
@@ -20,10 +26,47 @@ pub struct NodeSelector {
 #[k8s(struct_type = atomic)]
 pub struct NodeSelectorTerm {
     /// Requirements on the labels of the node.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(
+        proto = 1,
+        optional,
+        list_type = atomic,
+        each_val(
+            subfield(values)(
+                when(operator = "In|NotIn")(required = "must be specified when `operator` is 'In' or 'NotIn'"),
+                when(operator = "Exists|DoesNotExist")(
+                    forbidden = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                ),
+                when(operator = "Gt|Lt")(
+                    worded(required = "must be specified single value when `operator` is 'Lt' or 'Gt'")(
+                        min_items = 1,
+                        max_items = 1
+                    )
+                )
+            ),
+            subfield(operator)(worded(invalid = "not a valid selector operator")(enum)),
+            subfield(key)(format = "k8s-label-key")
+        )
+    )]
     pub match_expressions: Vec<NodeSelectorRequirement>,
     /// Requirements on fields of the node; only metadata.name is supported.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(
+        proto = 2,
+        optional,
+        list_type = atomic,
+        each_val(
+            subfield(values)(
+                when(operator = "In|NotIn")(
+                    worded(required = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector")(
+                        min_items = 1,
+                        max_items = 1
+                    )
+                )
+            ),
+            subfield(operator)(worded(invalid = "not a valid selector operator")(enum("In", "NotIn"))),
+            subfield(key)(worded(invalid = "not a valid field selector key")(enum("metadata.name"))),
+            subfield(values)(when(key = "metadata.name")(each_val(format = "dns1123-subdomain")))
+        )
+    )]
     pub match_fields: Vec<NodeSelectorRequirement>,
 }
 
@@ -134,6 +177,10 @@ pub struct WeightedPodAffinityTerm {
 
 /// Selects pods, and the topology domain within which they count as being in the same place.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    subfield(topology_key)(required = "can not be empty"),
+    judged_first("labelSelector", "namespaceSelector", "matchLabelKeys", "mismatchLabelKeys", "topologyKey")
+)]
 pub struct PodAffinityTerm {
     /// Label query over the pods meant; absent selects no pods.
     #[k8s(proto = 1, optional)]
@@ -144,7 +191,7 @@ pub struct PodAffinityTerm {
     pub namespaces: Vec<String>,
     /// Node label whose equal values form one place, such as kubernetes.io/hostname; it may not be
     /// empty.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, format = "k8s-label-key", always, published = required)]
     pub topology_key: String,
     /// Label query over the namespaces to look in; an empty selector means all of them, absent adds
     /// none.
@@ -152,11 +199,23 @@ pub struct PodAffinityTerm {
     pub namespace_selector: Option<LabelSelector>,
     /// Label keys whose values on the incoming pod are added to labelSelector as things to match;
     /// requires labelSelector.
-    #[k8s(proto = 5, optional, list_type = atomic)]
+    #[k8s(
+        proto = 5,
+        optional,
+        list_type = atomic,
+        when_unset(label_selector)(forbidden = "must not be specified when labelSelector is not set"),
+        each_val(format = "k8s-label-key")
+    )]
     pub match_label_keys: Vec<String>,
     /// Label keys whose values on the incoming pod are added to labelSelector as things to exclude;
     /// requires labelSelector.
-    #[k8s(proto = 6, optional, list_type = atomic)]
+    #[k8s(
+        proto = 6,
+        optional,
+        list_type = atomic,
+        when_unset(label_selector)(forbidden = "must not be specified when labelSelector is not set"),
+        each_val(format = "k8s-label-key")
+    )]
     pub mismatch_label_keys: Vec<String>,
 }
 
@@ -303,6 +362,12 @@ pub struct TopologySpreadConstraint {
     pub node_taints_policy: Option<NodeInclusionPolicy>,
     /// Label keys whose values are taken from the incoming pod and added to labelSelector, so that
     /// for example only pods of one revision count.
-    #[k8s(proto = 8, optional, list_type = atomic)]
+    #[k8s(
+        proto = 8,
+        optional,
+        list_type = atomic,
+        when_unset(label_selector)(forbidden = "must not be specified when labelSelector is not set"),
+        each_val(format = "k8s-label-key")
+    )]
     pub match_label_keys: Vec<String>,
 }

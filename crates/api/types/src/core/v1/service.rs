@@ -148,15 +148,19 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 16, name = "topologyKeys"))]
 #[k8s(reserved(proto = 15, name = "ipFamily"))]
-#[k8s(judged_first(
-    "ports",
-    "selector",
-    "sessionAffinity",
-    "sessionAffinityConfig",
-    "clusterIPs",
-    "externalIPs",
-    "type"
-))]
+#[k8s(judged_first("ports", "selector", "sessionAffinity", "sessionAffinityConfig", "ipFamilies", "ipFamilyPolicy", "clusterIPs", "externalIPs", "type", "externalName", "loadBalancerSourceRanges", "allocateLoadBalancerNodePorts", "loadBalancerClass", "externalTrafficPolicy", "healthCheckNodePort", "internalTrafficPolicy", "trafficDistribution"))]
+#[k8s(
+    subfield(ports)(unless(type = "ExternalName")(unless(clusterIPs = "None")(required))),
+    subfield(clusterIPs)(
+        when(type = "LoadBalancer", clusterIPs = "None")(
+            each_val(worded(invalid = "may not be set to 'None' for LoadBalancer services")(neq = "None"))
+        ),
+        when(type = "NodePort", clusterIPs = "None")(
+            each_val(worded(invalid = "may not be set to 'None' for NodePort services")(neq = "None"))
+        ),
+        when(type = "ExternalName")(forbidden = "may not be set for ExternalName services")
+    )
+)]
 pub struct ServiceSpec {
     /// Ports the service offers; required unless the service is headless or an ExternalName.
     #[k8s(
@@ -164,19 +168,34 @@ pub struct ServiceSpec {
         list_type = map,
         list_map_keys("port", "protocol"),
         patch_strategy = "merge",
-        patch_merge_key = "port"
+        patch_merge_key = "port",
+        distinct(name),
+        when_several(each_val(subfield(name)(required))),
+        when(type = "ClusterIP")(
+            each_val(subfield(node_port)(forbidden = "may not be used when `type` is 'ClusterIP'"))
+        )
     )]
     pub ports: Vec<ServicePort>,
     /// Labels of the pods that receive the traffic. When empty, the endpoints have to be maintained
     /// by someone else.
-    #[k8s(proto = 2, optional, map_type = atomic)]
+    #[k8s(proto = 2, optional, map_type = atomic, labels)]
     pub selector: BTreeMap<String, String>,
     /// Main address inside the cluster. Empty has one assigned, "None" makes the service headless;
     /// it usually cannot be changed later.
     #[k8s(proto = 3, name = "clusterIP", optional)]
     pub cluster_ip: String,
     /// All addresses inside the cluster, at most one per IP version; the first equals clusterIP.
-    #[k8s(proto = 18, name = "clusterIPs", optional, list_type = atomic)]
+    #[k8s(
+        proto = 18,
+        name = "clusterIPs",
+        published = optional,
+        list_type = atomic,
+        unless(type = "ExternalName")(
+            when_set(clusterIP)(required),
+            when_unset(clusterIP)(worded(invalid = "must be empty when `clusterIP` is not specified")(max_items = 0))
+        ),
+        last(worded(invalid = "may only hold up to 2 values")(max_items = 2))
+    )]
     pub cluster_ips: Vec<String>,
     /// How the service can be reached: "ClusterIP" (the default), "NodePort", "LoadBalancer" or
     /// "ExternalName".
@@ -197,45 +216,104 @@ pub struct ServiceSpec {
     #[k8s(proto = 9, optional, list_type = atomic)]
     pub load_balancer_source_ranges: Vec<String>,
     /// DNS name the service is an alias for; required for type "ExternalName".
-    #[k8s(proto = 10, optional)]
+    #[k8s(
+        proto = 10,
+        published = optional,
+        when(type = "ExternalName")(required, worded(required = "")(neq = "."), format = "rooted-dns1123-subdomain")
+    )]
     pub external_name: String,
     /// Where outside traffic may go: "Cluster" (the default) or "Local". Applies to node ports,
     /// external IPs and load balancers only.
-    #[k8s(proto = 11, optional)]
+    #[k8s(
+        proto = 11,
+        published = optional,
+        when(type = "LoadBalancer|NodePort")(required, enum),
+        when(type = "ClusterIP")(
+            when_set(externalIPs)(required, enum),
+            when_unset(externalIPs)(worded(invalid = "may only be set for externally-accessible services")(forbidden))
+        ),
+        unless(type = "LoadBalancer|NodePort|ClusterIP")(
+            worded(invalid = "may only be set for externally-accessible services")(forbidden)
+        )
+    )]
     pub external_traffic_policy: ServiceExternalTrafficPolicy,
     /// Node port at which load balancers can ask whether a node has endpoints; assigned for type
     /// "LoadBalancer" with externalTrafficPolicy "Local", and fixed afterwards.
-    #[k8s(proto = 12, optional)]
+    #[k8s(
+        proto = 12,
+        published = optional,
+        when(type = "LoadBalancer", external_traffic_policy = "Local")(required, format = "port"),
+        unless(type = "LoadBalancer", external_traffic_policy = "Local")(
+            worded(invalid = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")(
+                forbidden
+            )
+        )
+    )]
     pub health_check_node_port: i32,
     /// When true, pods that are not ready are published as well, as peers finding each other at
     /// startup need. Defaults to false.
     #[k8s(proto = 13, optional)]
     pub publish_not_ready_addresses: bool,
     /// Settings for the chosen session affinity.
-    #[k8s(proto = 14, optional)]
+    #[k8s(
+        proto = 14,
+        published = optional,
+        when(session_affinity = "None")(forbidden = "must not be set when session affinity is None"),
+        when(session_affinity = "ClientIP")(
+            required = "when session affinity type is ClientIP",
+            subfield(clientIP)(
+                required = "when session affinity type is ClientIP",
+                subfield(timeout_seconds)(
+                    required = "when session affinity type is ClientIP",
+                    worded(invalid = "must be greater than 0 and less than 86400")(minimum = 1, maximum = 86400)
+                )
+            )
+        )
+    )]
     pub session_affinity_config: Option<SessionAffinityConfig>,
     /// IP versions of the service in order of preference; absent is worked out from the cluster and
     /// ipFamilyPolicy. The first one cannot be changed later.
-    #[k8s(proto = 19, optional, list_type = atomic)]
+    #[k8s(
+        proto = 19,
+        optional,
+        list_type = atomic,
+        when(type = "ExternalName")(forbidden = "may not be set for ExternalName services"),
+        each_val(enum("IPv4", "IPv6")),
+        unique
+    )]
     pub ip_families: Vec<IPFamily>,
     /// How many IP versions to use: "SingleStack" (the default), "PreferDualStack" or
     /// "RequireDualStack".
-    #[k8s(proto = 17, optional)]
+    #[k8s(
+        proto = 17,
+        optional,
+        when(type = "ExternalName")(forbidden = "may not be set for ExternalName services"),
+        enum
+    )]
     pub ip_family_policy: Option<IPFamilyPolicy>,
     /// Whether a load balancer service gets node ports; defaults to true. False suits providers
     /// that reach pods directly, and ports asked for explicitly are still honoured.
-    #[k8s(proto = 20, optional)]
+    #[k8s(
+        proto = 20,
+        optional,
+        unless(type = "LoadBalancer")(forbidden = "may only be used when `type` is 'LoadBalancer'")
+    )]
     pub allocate_load_balancer_node_ports: Option<bool>,
     /// Implementation responsible for the load balancer, such as "example.com/fast"; absent means
     /// the cluster's default one. Cannot be changed once set.
-    #[k8s(proto = 21, optional)]
+    #[k8s(
+        proto = 21,
+        optional,
+        unless(type = "LoadBalancer")(forbidden = "may only be used when `type` is 'LoadBalancer'"),
+        format = "k8s-label-key"
+    )]
     pub load_balancer_class: Option<String>,
     /// Where traffic from within the cluster may go: "Cluster" (the default) or "Local".
-    #[k8s(proto = 22, optional, enum)]
+    #[k8s(proto = 22, published = optional, enum, when(type = "NodePort|LoadBalancer|ClusterIP")(required))]
     pub internal_traffic_policy: Option<ServiceInternalTrafficPolicy>,
     /// Preference for endpoints near the client: "PreferSameZone", "PreferSameNode" or the older
     /// "PreferClose". Absent sets no preference.
-    #[k8s(proto = 23, optional)]
+    #[k8s(proto = 23, optional, enum("PreferClose", "PreferSameZone", "PreferSameNode"))]
     pub traffic_distribution: Option<String>,
 }
 
@@ -244,7 +322,7 @@ pub struct ServiceSpec {
 #[k8s(judged_first("name", "port", "protocol", "targetPort", "appProtocol"))]
 pub struct ServicePort {
     /// Name of the port, unique within the service; may be left out only if it is the sole port.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "dns1123-label")]
     pub name: String,
     /// Transport protocol: "TCP" (the default), "UDP" or "SCTP".
     #[k8s(proto = 2, required, published = optional, default = "TCP", enum)]
@@ -314,6 +392,9 @@ pub struct Endpoints {
 
 /// Addresses that all offer the same ports.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    worded(detail = "must specify `addresses` or `notReadyAddresses`")(at_least_one("addresses", "notReadyAddresses"))
+)]
 pub struct EndpointSubset {
     /// Addresses that are ready for traffic.
     #[k8s(proto = 1, optional, list_type = atomic)]
@@ -322,13 +403,14 @@ pub struct EndpointSubset {
     #[k8s(proto = 2, optional, list_type = atomic)]
     pub not_ready_addresses: Vec<EndpointAddress>,
     /// Ports offered at each of the addresses.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(proto = 3, optional, list_type = atomic, when_several(each_val(subfield(name)(required))))]
     pub ports: Vec<EndpointPort>,
 }
 
 /// One address of an endpoint.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(struct_type = atomic)]
+#[k8s(last(subfield(ip)(format = "endpoint-ip")))]
 pub struct EndpointAddress {
     /// IP address; loopback, link-local and link-local multicast addresses are refused.
     #[k8s(

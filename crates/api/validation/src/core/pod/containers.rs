@@ -4,8 +4,7 @@ use super::handlers::{self, Handlers};
 use super::{env, text};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
-    Container, ContainerPort, ContainerResizePolicy, ContainerRestartRule, ContainerRestartRuleOnExitCodes,
-    EphemeralContainer, Lifecycle, PodSpec, Probe, TerminationMessagePolicy, VolumeMount,
+    Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, Lifecycle, PodSpec, Probe, VolumeMount,
 };
 use pintle_validation::{At, Cx, FieldPath};
 
@@ -19,7 +18,6 @@ const SIDECARS_ONLY: &str = "may not be set for init containers without restartP
 const NOT_EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
 const NO_POLICY: &str = "must specify restartPolicy when restart rules are used";
 const MAX_RULES: usize = 20;
-const MAX_EXIT_CODES: usize = 255;
 
 /// The containers of a field; ephemeral ones have the same fields as others.
 fn list<'a>(spec: View<'a, PodSpec>, field: &str) -> Containers<'a> {
@@ -150,29 +148,6 @@ fn restart_policy(container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut
     if rules.iter().len() > MAX_RULES {
         cx.errors.too_many(path, rules.iter().len(), MAX_RULES);
     }
-    let all = cx.enabled("RestartAllContainersOnContainerExits");
-    for (index, rule) in rules.iter().enumerate() {
-        let path = path.index(index);
-        let action = text(rule.field(ContainerRestartRule::ACTION));
-        if action != "Restart" && !(all && action == "RestartAllContainers") {
-            let supported: &[&str] = if all { &["Restart", "RestartAllContainers"] } else { &["Restart"] };
-            cx.errors.not_supported(path.to(ContainerRestartRule::ACTION), action, supported);
-        }
-        let path = path.to(ContainerRestartRule::EXIT_CODES);
-        let Some(codes) = rule.field(ContainerRestartRule::EXIT_CODES).some() else {
-            cx.errors.required(path, "must be specified");
-            continue;
-        };
-        let operator = text(codes.field(ContainerRestartRuleOnExitCodes::OPERATOR));
-        if !matches!(operator, "In" | "NotIn") {
-            let path = path.to(ContainerRestartRuleOnExitCodes::OPERATOR);
-            cx.errors.not_supported(path, operator, &["In", "NotIn"]);
-        }
-        let values = codes.field(ContainerRestartRuleOnExitCodes::VALUES).iter().len();
-        if values > MAX_EXIT_CODES {
-            cx.errors.too_many(path.to(ContainerRestartRuleOnExitCodes::VALUES), values, MAX_EXIT_CODES);
-        }
-    }
 }
 
 /// Ephemeral containers have no ports, probes, hooks or resources of their own.
@@ -207,28 +182,6 @@ pub fn ephemeral(containers: At<'_, Vec<EphemeralContainer>>, cx: &mut Cx<'_>) {
                     cx.errors.forbidden(path.to(field), NOT_EPHEMERAL);
                 }
             }
-        }
-    }
-}
-
-/// Where a container's last words are read from.
-pub fn termination_message_policy(policy: At<'_, TerminationMessagePolicy>, cx: &mut Cx<'_>) {
-    let supported = &["File", "FallbackToLogsOnError"];
-    let policy_name = text(policy.new);
-    if policy_name.is_empty() {
-        cx.errors.required(policy.path, "");
-    } else if !supported.contains(&policy_name) {
-        cx.errors.not_supported(policy.path, policy_name, supported);
-    }
-}
-
-/// Names of ports stand once.
-pub fn ports(ports: At<'_, Vec<ContainerPort>>, cx: &mut Cx<'_>) {
-    for (index, port) in ports.new.iter().enumerate() {
-        let name = port.field(ContainerPort::NAME).as_str();
-        let mut others = ports.new.iter().take(index).map(|other| other.field(ContainerPort::NAME).as_str());
-        if !name.is_empty() && others.any(|other| other == name) && pintle_schema::names::port_name(name).is_empty() {
-            cx.errors.duplicate(ports.path.index(index).to(ContainerPort::NAME), name);
         }
     }
 }

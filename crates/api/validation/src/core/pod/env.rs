@@ -3,9 +3,8 @@
 use super::{containers, text};
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::core::v1::{
-    ConfigMapEnvSource, ConfigMapKeySelector, Container, EnvFromSource, EnvVar, EnvVarSource, FileKeySelector,
-    LocalObjectReference, ObjectFieldSelector, PodSpec, ResourceFieldSelector, SecretEnvSource, SecretKeySelector,
-    Volume, VolumeSource,
+    Container, EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec,
+    ResourceFieldSelector, Volume, VolumeSource,
 };
 use pintle_validation::{At, Cx, FieldPath};
 
@@ -51,7 +50,7 @@ const RESOURCES: &[&str] = &[
 
 const UNITS: &[&str] = &["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
-/// A variable has a value or one source, and that one right.
+/// A source that tells of the pod itself is right.
 pub fn value_from(var: At<'_, EnvVar>, cx: &mut Cx<'_>) {
     let Some(source) = var.new.field(EnvVar::VALUE_FROM).some() else { return };
     let path = var.path.to(EnvVar::VALUE_FROM);
@@ -61,24 +60,6 @@ pub fn value_from(var: At<'_, EnvVar>, cx: &mut Cx<'_>) {
     if let Some(field) = source.field(EnvVarSource::RESOURCE_FIELD_REF).some() {
         resource_field(field, &path.to(EnvVarSource::RESOURCE_FIELD_REF), cx);
     }
-    let files = cx.enabled("EnvFiles");
-    let sources = [
-        source.field(EnvVarSource::FIELD_REF).is_set(),
-        source.field(EnvVarSource::RESOURCE_FIELD_REF).is_set(),
-        source.field(EnvVarSource::CONFIG_MAP_KEY_REF).is_set(),
-        source.field(EnvVarSource::SECRET_KEY_REF).is_set(),
-        source.field(EnvVarSource::FILE_KEY_REF).is_set(),
-    ];
-    let detail = match sources.into_iter().filter(|set| *set).count() {
-        0 if files => {
-            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
-        }
-        0 => "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`",
-        _ if !var.new.field(EnvVar::VALUE).as_str().is_empty() => "may not be specified when `value` is not empty",
-        1 => return,
-        _ => "may not have more than one field specified at a time",
-    };
-    cx.errors.invalid(path, "", detail);
 }
 
 /// A reference to a field of the pod.
@@ -160,46 +141,6 @@ pub fn sources(sources: At<'_, Vec<EnvFromSource>>, cx: &mut Cx<'_>) {
         };
         cx.errors.invalid(sources.path, "", detail);
     }
-}
-
-/// The name of a ConfigMap of which one key is taken.
-pub fn config_map_key_name(selector: At<'_, ConfigMapKeySelector>, cx: &mut Cx<'_>) {
-    key_owner(selector.new.field(ConfigMapKeySelector::LOCAL_OBJECT_REFERENCE), selector.path, cx);
-}
-
-/// The name of a Secret of which one key is taken.
-pub fn secret_key_name(selector: At<'_, SecretKeySelector>, cx: &mut Cx<'_>) {
-    key_owner(selector.new.field(SecretKeySelector::LOCAL_OBJECT_REFERENCE), selector.path, cx);
-}
-
-fn key_owner(reference: View<'_, LocalObjectReference>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let name = reference.field(LocalObjectReference::NAME).as_str();
-    let messages = names::dns1123_subdomain(name);
-    cx.errors.invalid_each(path.to(LocalObjectReference::NAME), &Value::from(name), messages);
-}
-
-/// The name of a ConfigMap taken as a whole.
-pub fn config_map_name(source: At<'_, ConfigMapEnvSource>, cx: &mut Cx<'_>) {
-    whole(source.new.field(ConfigMapEnvSource::LOCAL_OBJECT_REFERENCE), source.path, cx);
-}
-
-/// The name of a Secret taken as a whole.
-pub fn secret_name(source: At<'_, SecretEnvSource>, cx: &mut Cx<'_>) {
-    whole(source.new.field(SecretEnvSource::LOCAL_OBJECT_REFERENCE), source.path, cx);
-}
-
-fn whole(reference: View<'_, LocalObjectReference>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let name = reference.field(LocalObjectReference::NAME).as_str();
-    if name.is_empty() {
-        return cx.errors.required(path.to(LocalObjectReference::NAME), "");
-    }
-    // As the beginning of a name: it may end with a hyphen.
-    let begun = match name.strip_suffix('-') {
-        Some(begun) if name.len() > 1 => format!("{begun}a"),
-        _ => name.to_owned(),
-    };
-    let messages = names::dns1123_subdomain(&begun);
-    cx.errors.invalid_each(path.to(LocalObjectReference::NAME), &Value::from(name), messages);
 }
 
 /// Files with variables stand on empty volumes of the pod.

@@ -1,95 +1,14 @@
 //! Rules of where pods run: affinity, tolerations, spreading.
 
 use super::text;
-use crate::shared::label_selector;
+
 use pintle_schema::{Value, View, names};
-use pintle_types::core::v1::{
-    NodeSelectorRequirement, NodeSelectorTerm, PodAffinityTerm, Toleration, TopologySpreadConstraint,
-};
+use pintle_types::core::v1::{PodAffinityTerm, Toleration, TopologySpreadConstraint};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use pintle_validation::{At, Cx, FieldPath};
 
-const NOT_AN_OPERATOR: &str = "not a valid selector operator";
 const NO_SELECTOR: &str = "must not be specified when labelSelector is not set";
 const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
-
-/// Terms that a node must satisfy.
-pub fn node_selector_terms(terms: At<'_, Vec<NodeSelectorTerm>>, cx: &mut Cx<'_>) {
-    for (index, term) in terms.new.iter().enumerate() {
-        node_selector_term(term, true, &terms.path.index(index), cx);
-    }
-}
-
-/// A term that a node should satisfy; the values of labels are not looked at.
-pub fn preference(term: At<'_, NodeSelectorTerm>, cx: &mut Cx<'_>) {
-    node_selector_term(term.new, false, term.path, cx);
-}
-
-fn node_selector_term(term: View<'_, NodeSelectorTerm>, strict: bool, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let expressions = path.to(NodeSelectorTerm::MATCH_EXPRESSIONS);
-    for (index, requirement) in term.field(NodeSelectorTerm::MATCH_EXPRESSIONS).iter().enumerate() {
-        label_requirement(requirement, strict, &expressions.index(index), cx);
-    }
-    let fields = path.to(NodeSelectorTerm::MATCH_FIELDS);
-    for (index, requirement) in term.field(NodeSelectorTerm::MATCH_FIELDS).iter().enumerate() {
-        field_requirement(requirement, &fields.index(index), cx);
-    }
-}
-
-fn label_requirement(
-    requirement: View<'_, NodeSelectorRequirement>,
-    strict: bool,
-    path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
-) {
-    let values = requirement.field(NodeSelectorRequirement::VALUES);
-    let values_path = path.to(NodeSelectorRequirement::VALUES);
-    match (text(requirement.field(NodeSelectorRequirement::OPERATOR)), values.iter().len()) {
-        ("In" | "NotIn", 0) => {
-            cx.errors.required(values_path, "must be specified when `operator` is 'In' or 'NotIn'");
-        }
-        ("Exists" | "DoesNotExist", 1..) => {
-            let detail = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
-            cx.errors.forbidden(values_path, detail);
-        }
-        ("Gt" | "Lt", 0 | 2..) => {
-            cx.errors.required(values_path, "must be specified single value when `operator` is 'Lt' or 'Gt'");
-        }
-        ("In" | "NotIn" | "Exists" | "DoesNotExist" | "Gt" | "Lt", _) => {}
-        (other, _) => cx.errors.invalid(path.to(NodeSelectorRequirement::OPERATOR), other, NOT_AN_OPERATOR),
-    }
-    let key = requirement.field(NodeSelectorRequirement::KEY).as_str();
-    label_name(key, &path.to(NodeSelectorRequirement::KEY), cx);
-    for (index, value) in values.iter().enumerate().filter(|_| strict) {
-        cx.errors.invalid_each(
-            values_path.index(index),
-            &Value::from(value.as_str()),
-            names::label_value(value.as_str()),
-        );
-    }
-}
-
-fn field_requirement(requirement: View<'_, NodeSelectorRequirement>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let values = requirement.field(NodeSelectorRequirement::VALUES);
-    let values_path = path.to(NodeSelectorRequirement::VALUES);
-    match (text(requirement.field(NodeSelectorRequirement::OPERATOR)), values.iter().len()) {
-        ("In" | "NotIn", 1) => {}
-        ("In" | "NotIn", _) => {
-            let detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector";
-            cx.errors.required(values_path, detail);
-        }
-        (other, _) => cx.errors.invalid(path.to(NodeSelectorRequirement::OPERATOR), other, NOT_AN_OPERATOR),
-    }
-    let key = requirement.field(NodeSelectorRequirement::KEY).as_str();
-    if key != "metadata.name" {
-        let detail = "not a valid field selector key";
-        return cx.errors.invalid(path.to(NodeSelectorRequirement::KEY), key, detail);
-    }
-    for (index, value) in values.iter().enumerate() {
-        let messages = names::dns1123_subdomain(value.as_str());
-        cx.errors.invalid_each(values_path.index(index), &Value::from(value.as_str()), messages);
-    }
-}
 
 fn label_name(key: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     cx.errors.invalid_each(path, &Value::from(key), names::label_key(key));
@@ -97,11 +16,6 @@ fn label_name(key: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 
 /// Which pods are meant, and what counts as one place.
 pub fn pod_affinity_term(term: At<'_, PodAffinityTerm>, cx: &mut Cx<'_>) {
-    for field in [PodAffinityTerm::LABEL_SELECTOR, PodAffinityTerm::NAMESPACE_SELECTOR] {
-        if let Some(selector) = term.new.field(field).some() {
-            label_selector(At { new: selector, old: None, path: &term.path.to(field) }, cx);
-        }
-    }
     for namespace in term.new.field(PodAffinityTerm::NAMESPACES).iter() {
         let namespace = namespace.as_str();
         let messages = names::dns1123_label(namespace);
@@ -110,12 +24,6 @@ pub fn pod_affinity_term(term: At<'_, PodAffinityTerm>, cx: &mut Cx<'_>) {
     let keys = term.new.field(PodAffinityTerm::MATCH_LABEL_KEYS);
     let others = term.new.field(PodAffinityTerm::MISMATCH_LABEL_KEYS);
     label_keys(keys, Some(others), term.new.field(PodAffinityTerm::LABEL_SELECTOR), term.path, cx);
-    let key = term.new.field(PodAffinityTerm::TOPOLOGY_KEY).as_str();
-    let path = term.path.to(PodAffinityTerm::TOPOLOGY_KEY);
-    if key.is_empty() {
-        cx.errors.required(path, "can not be empty");
-    }
-    label_name(key, &path, cx);
 }
 
 /// Keys of the incoming pod's labels that are added to a selector.
@@ -126,18 +34,6 @@ fn label_keys(
     path: &FieldPath<'_>,
     cx: &mut Cx<'_>,
 ) {
-    let fields = [(PodAffinityTerm::MATCH_LABEL_KEYS, Some(keys)), (PodAffinityTerm::MISMATCH_LABEL_KEYS, mismatch)];
-    for (field, keys) in fields {
-        let Some(keys) = keys.filter(|keys| keys.iter().len() > 0) else { continue };
-        let path = path.to(field);
-        if !selector.is_set() {
-            cx.errors.forbidden(path, NO_SELECTOR);
-            continue;
-        }
-        for (index, key) in keys.iter().enumerate() {
-            label_name(key.as_str(), &path.index(index), cx);
-        }
-    }
     if let Some(selector) = selector.some() {
         let labels = selector.field(LabelSelector::MATCH_LABELS).value();
         let expressions = selector.field(LabelSelector::MATCH_EXPRESSIONS);
@@ -224,10 +120,6 @@ pub fn spread(constraint: At<'_, TopologySpreadConstraint>, cx: &mut Cx<'_>) {
         label_keys(keys, None, selector, constraint.path, cx);
     } else {
         unmerged_label_keys(keys, selector, &constraint.path.to(TopologySpreadConstraint::MATCH_LABEL_KEYS), cx);
-    }
-    if let Some(selector) = selector.some() {
-        let path = constraint.path.to(TopologySpreadConstraint::LABEL_SELECTOR);
-        label_selector(At { new: selector, old: None, path: &path }, cx);
     }
 }
 

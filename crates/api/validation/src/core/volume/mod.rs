@@ -10,13 +10,12 @@ pub mod warnings;
 
 use pintle_schema::{ApiType, Value, names};
 use pintle_types::core::v1::{
-    AzureDiskVolumeSource, AzureFilePersistentVolumeSource, CSIVolumeSource, ConfigMapProjection,
-    ConfigMapVolumeSource, DownwardAPIProjection, DownwardAPIVolumeSource, EmptyDirVolumeSource, FCVolumeSource,
-    FlexPersistentVolumeSource, FlexVolumeSource, FlockerVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource,
-    ImageVolumeSource, NFSVolumeSource, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
-    PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource,
-    PersistentVolumeSource, PersistentVolumeSpec, Pod, PodSpec, ProjectedVolumeSource, QuobyteVolumeSource,
-    SecretProjection, TopologySelectorTerm, Volume, VolumeSource,
+    AzureDiskVolumeSource, AzureFilePersistentVolumeSource, CSIVolumeSource, DownwardAPIProjection,
+    DownwardAPIVolumeSource, EmptyDirVolumeSource, FCVolumeSource, FlexPersistentVolumeSource, FlexVolumeSource,
+    FlockerVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource, ImageVolumeSource, NFSVolumeSource,
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus,
+    PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource, PersistentVolumeSource, PersistentVolumeSpec,
+    Pod, PodSpec, ProjectedVolumeSource, QuobyteVolumeSource, TopologySelectorTerm, Volume, VolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, step};
@@ -62,9 +61,6 @@ static RULES: &[Hand] = &[
     at_type!(FCVolumeSource, sources::fibre_channel),
     at_type!(CSIVolumeSource, sources::csi_secret, AFTER),
     at_field!(ImageVolumeSource::REFERENCE, sources::image),
-    at_type!(ConfigMapVolumeSource, projected::config_map),
-    at_type!(ConfigMapProjection, projected::config_map_part),
-    at_type!(SecretProjection, projected::secret_part),
     at_type!(DownwardAPIVolumeSource, projected::pod_info, AFTER),
     at_type!(DownwardAPIProjection, projected::pod_info_part),
     at_type!(ProjectedVolumeSource, projected::parts, AFTER),

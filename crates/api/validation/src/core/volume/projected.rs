@@ -4,36 +4,15 @@ use crate::core::pod::env;
 use crate::shared;
 use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
-    ClusterTrustBundleProjection, ConfigMapProjection, ConfigMapVolumeSource, DownwardAPIProjection,
-    DownwardAPIVolumeFile, DownwardAPIVolumeSource, KeyToPath, LocalObjectReference, PodCertificateProjection,
-    ProjectedVolumeSource, ResourceFieldSelector, SecretProjection, ServiceAccountTokenProjection, VolumeProjection,
+    ClusterTrustBundleProjection, ConfigMapProjection, DownwardAPIProjection, DownwardAPIVolumeFile,
+    DownwardAPIVolumeSource, KeyToPath, LocalObjectReference, PodCertificateProjection, ProjectedVolumeSource,
+    ResourceFieldSelector, SecretProjection, ServiceAccountTokenProjection, VolumeProjection,
 };
 use pintle_validation::{At, Cx, FieldPath, formats};
 
 /// Fields of the pod that a file can show.
 const POD_FIELDS: &[&str] =
     &["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
-
-fn named(reference: View<'_, LocalObjectReference>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    if reference.field(LocalObjectReference::NAME).as_str().is_empty() {
-        cx.errors.required(path.to(LocalObjectReference::NAME), "");
-    }
-}
-
-/// A ConfigMap is known by its name.
-pub fn config_map(source: At<'_, ConfigMapVolumeSource>, cx: &mut Cx<'_>) {
-    named(source.new.field(ConfigMapVolumeSource::LOCAL_OBJECT_REFERENCE), source.path, cx);
-}
-
-/// A ConfigMap is known by its name.
-pub fn config_map_part(source: At<'_, ConfigMapProjection>, cx: &mut Cx<'_>) {
-    named(source.new.field(ConfigMapProjection::LOCAL_OBJECT_REFERENCE), source.path, cx);
-}
-
-/// A Secret is known by its name.
-pub fn secret_part(source: At<'_, SecretProjection>, cx: &mut Cx<'_>) {
-    named(source.new.field(SecretProjection::LOCAL_OBJECT_REFERENCE), source.path, cx);
-}
 
 /// Files about the pod.
 pub fn pod_info(source: At<'_, DownwardAPIVolumeSource>, cx: &mut Cx<'_>) {

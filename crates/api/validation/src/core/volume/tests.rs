@@ -69,8 +69,10 @@ fn a_persistent_volume_keeps_its_source() {
     let resized = with(volume(), &["spec", "capacity"], value!({"storage": "2Gi"}));
     assert_eq!(judge(schema, &resized, Some(&volume())), [""; 0]);
     let moved = with(volume(), &["spec", "hostPath", "path"], value!("/y"));
-    let text = "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation";
-    assert_eq!(judge(schema, &moved, Some(&volume())), [text]);
+    let told = judge(schema, &moved, Some(&volume()));
+    let text = "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -2,7";
+    assert!(told.len() == 1 && told[0].starts_with(text), "{told:?}");
+    assert!(told[0].contains("-  \"Path\": \"/x\",\n+  \"Path\": \"/y\",\n"), "{told:?}");
 }
 
 fn claim() -> Value {

@@ -1,0 +1,121 @@
+//! Port forwarding in a WebSocket: its messages carry the bytes of a SPDY connection.
+//!
+//! Guarantees that bytes pass unchanged. Must never look into them: both ends speak SPDY, this server does not.
+
+use super::locate::Location;
+use super::proxy;
+use super::translate::{MAX_MESSAGE_BYTES, STREAM_PROTOCOL};
+use crate::serve::{Answer, Context};
+use crate::upgrade::{Upgraded, is_websocket, tokens};
+use crate::{Request, websocket};
+use bytes::{Bytes, BytesMut};
+use futures_util::future::{FutureExt, select};
+use futures_util::{SinkExt, StreamExt};
+use http::StatusCode;
+use http::header::{self, HeaderMap, HeaderValue};
+use pintle_registry::Result;
+use std::pin::pin;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+
+/// What stands before the inner protocol in a WebSocket's.
+const PREFIX: &str = "SPDY/3.1+";
+
+/// Bytes of a message.
+const MESSAGE_BYTES: usize = 32 << 10;
+
+/// The inner protocols that a client offers.
+pub fn offered(headers: &HeaderMap) -> Vec<&str> {
+    match is_websocket(headers) {
+        true => tokens(headers, &header::SEC_WEBSOCKET_PROTOCOL)
+            .filter(|protocol| protocol.ends_with(".k8s.io"))
+            .filter_map(|protocol| protocol.strip_prefix(PREFIX))
+            .collect(),
+        false => Vec::new(),
+    }
+}
+
+/// Asks a kubelet for SPDY in the client's name, and carries it in the client's WebSocket.
+///
+/// # Errors
+/// The handshake is none, or the kubelet cannot be reached.
+pub async fn serve(context: &Context, location: Location, request: Request) -> Result<Answer> {
+    websocket::check(&request.headers)?;
+    let mut headers = proxy::outgoing_headers(&request);
+    for name in [
+        header::SEC_WEBSOCKET_PROTOCOL,
+        header::SEC_WEBSOCKET_KEY,
+        header::SEC_WEBSOCKET_VERSION,
+        header::SEC_WEBSOCKET_EXTENSIONS,
+    ] {
+        headers.remove(name);
+    }
+    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(header::UPGRADE, HeaderValue::from_static("SPDY/3.1"));
+    for protocol in offered(&request.headers) {
+        headers.extend(HeaderValue::try_from(protocol).ok().map(|protocol| (STREAM_PROTOCOL, protocol)));
+    }
+    let exchange = proxy::dial(context, location, request, headers).await?;
+    if exchange.response.status != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(proxy::answer(exchange));
+    }
+    let agreed = exchange.response.headers.get(STREAM_PROTOCOL).and_then(|value| value.to_str().ok());
+    let agreed = agreed.map(|protocol| format!("{PREFIX}{protocol}"));
+    let kubelet = exchange.upgraded;
+    websocket::accept(&context.headers, agreed.as_deref(), MAX_MESSAGE_BYTES, |socket| {
+        async move {
+            if let Ok(kubelet) = kubelet.await {
+                carry(socket, kubelet).await;
+            }
+        }
+        .boxed()
+    })
+}
+
+/// Carries bytes both ways until one side has ended.
+async fn carry(socket: WebSocketStream<Upgraded>, kubelet: Upgraded) {
+    let (mut to_client, mut from_client) = socket.split();
+    let (mut from_kubelet, mut to_kubelet) = split(kubelet);
+    let up = async {
+        while let Some(Ok(message)) = from_client.next().await {
+            if let Message::Binary(bytes) = message {
+                to_kubelet.write_all(&bytes).await?;
+                to_kubelet.flush().await?;
+            }
+        }
+        std::io::Result::Ok(())
+    };
+    let down = async {
+        let mut buffer = BytesMut::with_capacity(MESSAGE_BYTES);
+        while from_kubelet.read_buf(&mut buffer).await.is_ok_and(|read| read > 0) {
+            let piece: Bytes = buffer.split().freeze();
+            if to_client.send(Message::Binary(piece)).await.is_err() {
+                return;
+            }
+            buffer.reserve(MESSAGE_BYTES);
+        }
+        let _ = to_client.close().await;
+    };
+    select(pin!(up), pin!(down)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inner_protocols_are_those_of_kubernetes() {
+        let mut headers: HeaderMap = [
+            (header::CONNECTION, "Upgrade"),
+            (header::UPGRADE, "websocket"),
+            (header::SEC_WEBSOCKET_PROTOCOL, "SPDY/3.1+portforward.k8s.io, v4.channel.k8s.io, SPDY/3.1+other"),
+        ]
+        .into_iter()
+        .map(|(name, value)| (name, HeaderValue::from_static(value)))
+        .collect();
+        assert_eq!(offered(&headers), ["portforward.k8s.io"]);
+        headers.remove(header::UPGRADE);
+        assert!(offered(&headers).is_empty());
+    }
+}

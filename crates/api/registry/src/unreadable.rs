@@ -1,0 +1,115 @@
+//! Objects that are kept and cannot be read: how requests about them are answered, and how they are deleted on demand.
+//! Guarantees that one of them stops no request about others, and that nobody takes it for gone.
+//! Must never read the object: it is known by its key and its revision alone.
+
+use crate::status::{Cause, Details, Result, Status};
+use crate::{Registry, Target, commit_failed, metadata};
+use pintle_cache::State;
+use pintle_schema::Value;
+use pintle_storage::{CommitError, Expect, Transaction, Unreadable, UnreadableReason};
+use pintle_validation::ErrorList;
+use std::ops::Bound;
+
+/// Lets errors tell one unreadable object from another failure, and such objects be deleted.
+pub const UNSAFE_DELETION_GATE: &str = "AllowUnsafeMalformedObjectDeletion";
+
+/// The option of a delete that asks for it.
+pub const UNSAFE_DELETION_OPTION: &str = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
+/// The verb that allows it.
+pub const UNSAFE_DELETION_VERB: &str = "unsafe-delete-ignore-read-errors";
+
+/// How many unreadable objects the error of a list tells.
+const TOLD_MAX: usize = 100;
+
+impl Target {
+    /// Why there is no object to be had: it is not there, or it cannot be read.
+    pub fn missing(&self) -> Status {
+        self.unreadable().unwrap_or_else(|| self.not_found())
+    }
+
+    /// The error of a request for this object, if it is there and cannot be read.
+    pub(crate) fn unreadable(&self) -> Option<Status> {
+        let state = self.cache.state();
+        let unreadable = state.unreadable.get(self.key().as_str()).filter(|_| !state.unreadable.is_empty())?;
+        Some(match &unreadable.reason {
+            _ if self.tells_unreadable => Status::internal(corrupt_object(unreadable)),
+            UnreadableReason::Sealed(error) => Status::internal(error),
+            UnreadableReason::Undecodable(why) => Status::unexplained(why.as_ref()),
+        })
+    }
+
+    /// Whether everything can be read between two keys.
+    pub(crate) fn check_readable(&self, state: &State, from: &str, end: &str) -> Result<()> {
+        if state.unreadable.is_empty() {
+            return Ok(());
+        }
+        let range = (Bound::Included(from), Bound::Excluded(end));
+        let unreadable: Vec<_> = state.unreadable.range::<_, str>(range).map(|(_, it)| it.as_ref()).collect();
+        let Some(first) = unreadable.first() else { return Ok(()) };
+        Err(match &first.reason {
+            _ if self.tells_unreadable => self.several(&unreadable),
+            UnreadableReason::Sealed(error) => {
+                Status::internal(format!("unable to transform key {:?}: {error}", first.key))
+            }
+            UnreadableReason::Undecodable(why) => Status::unexplained(why.as_ref()),
+        })
+    }
+
+    fn several(&self, unreadable: &[&Unreadable]) -> Status {
+        let cause = |it: &&Unreadable| Cause {
+            reason: "UnexpectedServerResponse".into(),
+            message: corrupt_object(it),
+            field: it.key.to_string(),
+        };
+        let mut causes: Vec<Cause> = unreadable.iter().take(TOLD_MAX).map(cause).collect();
+        if unreadable.len() > TOLD_MAX {
+            let message = "too many errors, the list is truncated".into();
+            causes.push(Cause { reason: "FieldValueTooMany".into(), message, field: String::new() });
+        }
+        let resource = self.resource;
+        let message = format!("failed to read one or more {} from the storage", resource.qualified());
+        Status::new(500, "StorageReadError", message).with_details(Details {
+            name: "list".into(),
+            group: resource.group.into(),
+            kind: resource.plural.into(),
+            causes,
+            ..Details::default()
+        })
+    }
+}
+
+fn corrupt_object(unreadable: &Unreadable) -> String {
+    // What could not be opened has no revision yet, for the reference.
+    let what = match &unreadable.reason {
+        UnreadableReason::Sealed(error) => format!("data from the storage is not transformable revision=0: {error}"),
+        UnreadableReason::Undecodable(why) => format!("object not decodable revision={}: {why}", unreadable.revision),
+    };
+    let key = &unreadable.key;
+    format!("StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {what}")
+}
+
+impl Registry {
+    /// Deletes an object that cannot be read, whatever would hold one that could: finalizers, preconditions, dependents.
+    ///
+    /// # Errors
+    /// It can be read, or admission is against it.
+    pub async fn delete_unreadable(&self, target: &Target) -> Result<()> {
+        let found = target.cache.state().unreadable.get(target.key().as_str()).cloned();
+        let Some(unreadable) = found else {
+            let mut errors = ErrorList::default();
+            let why = "is exclusively used to delete corrupt object(s), try again by removing this option";
+            errors.invalid(UNSAFE_DELETION_OPTION, true, why);
+            return Err(Status::invalid(target.resource.group, target.resource.plural, &target.name, &errors));
+        };
+        let mut nameless = Value::map();
+        metadata::set(&mut nameless, "name", target.name.as_str());
+        self.admission.delete(self, target, &nameless)?;
+        let transaction = Transaction::one(unreadable.key.clone(), Expect::At(unreadable.revision), None);
+        match self.store.commit(transaction).await {
+            Ok(_) => Ok(()),
+            Err(CommitError::Conflict { .. }) => Err(Status::modified(target.resource, &target.name)),
+            Err(error) => Err(commit_failed(&error)),
+        }
+    }
+}

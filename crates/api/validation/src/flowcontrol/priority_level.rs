@@ -1,0 +1,71 @@
+//! Rules of PriorityLevelConfiguration: which level is exempt, and how requests are dealt to queues.
+
+use pintle_types::flowcontrol::v1::{
+    PriorityLevelConfiguration, PriorityLevelConfigurationSpec, PriorityLevelEnablement, QueuingConfiguration,
+};
+use pintle_types::meta::v1::ObjectMeta;
+use pintle_validation::{At, Cx, FieldPath};
+
+/// Was for older versions of the API alone.
+const ANNOTATION: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+
+pub fn no_old_annotation(level: At<'_, PriorityLevelConfiguration>, cx: &mut Cx<'_>) {
+    let metadata = level.new.field(PriorityLevelConfiguration::METADATA);
+    if metadata.field(ObjectMeta::ANNOTATIONS).value().get(ANNOTATION).is_some() {
+        let path = level.path.to(PriorityLevelConfiguration::METADATA);
+        cx.errors.forbidden(path.to(ObjectMeta::ANNOTATIONS), format!("annotation '{ANNOTATION}' is forbidden"));
+    }
+}
+
+/// One level is exempt, and it is always the same.
+pub fn only_exempt_is_exempt(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut Cx<'_>) {
+    let root = cx.root::<PriorityLevelConfiguration>();
+    let name = root.field(PriorityLevelConfiguration::METADATA).field(ObjectMeta::NAME).as_str();
+    let kind = spec.new.field(PriorityLevelConfigurationSpec::TYPE);
+    let is_exempt = kind.get() == PriorityLevelEnablement::EXEMPT;
+    if is_exempt != (name == "exempt") {
+        let path = spec.path.to(PriorityLevelConfigurationSpec::TYPE);
+        let detail = "must be 'Exempt' if and only if `name` is 'exempt'";
+        cx.errors.invalid(path, kind.value().clone(), detail);
+    }
+}
+
+/// A flow's requests go to some of the queues: not to more than there are, and not to so many that there are more
+/// choices than can be drawn.
+pub fn hand_size(queuing: At<'_, QueuingConfiguration>, cx: &mut Cx<'_>) {
+    let queues = queuing.new.field(QueuingConfiguration::QUEUES).get();
+    let hand = queuing.new.field(QueuingConfiguration::HAND_SIZE).get();
+    let path: FieldPath<'_> = queuing.path.to(QueuingConfiguration::HAND_SIZE);
+    if hand <= 0 {
+        return;
+    }
+    if hand > queues {
+        cx.errors.invalid(path, hand, format!("should not be greater than queues ({queues})"));
+    } else if entropy_bits(queues, hand) > MOST_BITS {
+        let detail = format!(
+            "required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {MOST_BITS}"
+        );
+        cx.errors.invalid(path, hand, detail);
+    }
+}
+
+/// What one hash of a flow gives.
+const MOST_BITS: u32 = 60;
+
+/// The bits that dealing a hand from a deck takes, estimated as if cards went back.
+fn entropy_bits(deck: i32, hand: i32) -> u32 {
+    (f64::from(deck).log2() * f64::from(hand)).ceil() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::entropy_bits;
+
+    #[test]
+    fn hands() {
+        assert_eq!([(64, 8), (1, 1), (2, 1), (512, 7), (1024, 6)].map(|(deck, hand)| entropy_bits(deck, hand)), [
+            48, 0, 1, 63, 60
+        ]);
+        assert!(entropy_bits(i32::MAX, i32::MAX) > 60);
+    }
+}

@@ -1,0 +1,217 @@
+//! The presence of a server among others that share its store: the lease of its address, the endpoints of the
+//! `kubernetes` service that follow from all leases, and the lease of its identity.
+//!
+//! A server that dies is missed when its lease has expired; one that is stopped takes it back. Nothing here is needed where
+//! there is one server only.
+
+use crate::bootstrap;
+use pintle_bootstrap::servers;
+use pintle_cache::image;
+use pintle_kinds::resource::Resource;
+use pintle_registry::environment::new_uid;
+use pintle_registry::update::{Owners, Update};
+use pintle_registry::{DeleteOptions, Registry, Result, Status, WriteOptions};
+use pintle_schema::{ApiType, ApiValue, MicroTime, View, canonicalize};
+use pintle_storage::{Expect, Transaction};
+use pintle_types::coordination::v1::{Lease, LeaseSpec};
+use pintle_types::core::v1::{EndpointAddress, EndpointSubset, Endpoints};
+use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Where the leases of addresses are stored, which no resource shows.
+pub const PREFIX: &str = "/registry/masterleases/";
+
+/// How long the lease of an address lives.
+pub const LIFETIME_SECONDS: u32 = 15;
+
+const RENEW_PERIOD: Duration = Duration::from_secs(10);
+
+/// What marks the lease of an identity.
+const IDENTITY_LABEL: (&str, &str) = ("apiserver.kubernetes.io/identity", "kube-apiserver");
+const IDENTITY_SECONDS: i32 = 3600;
+const NAMESPACE: &str = "kube-system";
+
+/// Identities whose servers are gone are looked for once in so many renewals: about hourly.
+const RENEWALS_BETWEEN_SWEEPS: u32 = 360;
+
+/// One server's.
+pub struct Presence {
+    registry: Arc<Registry>,
+    address: Option<IpAddr>,
+    port: u16,
+    host: String,
+    name: String,
+    holder: String,
+}
+
+impl Presence {
+    pub fn new(registry: Arc<Registry>, address: Option<IpAddr>, port: u16, host: String) -> Self {
+        let name = identity(&host, port);
+        let holder = format!("{name}_{}", new_uid(registry.environment.as_ref()));
+        Presence { registry, address, port, host, name, holder }
+    }
+
+    /// Makes the server known, before it serves.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn announce(&self) -> Result<()> {
+        self.renew_address().await?;
+        self.tell_servers().await?;
+        self.renew_identity().await
+    }
+
+    /// Keeps the server known, until this is dropped.
+    pub async fn keep(&self) {
+        for renewal in 1u32.. {
+            tokio::time::sleep(RENEW_PERIOD).await;
+            // What fails is tried again the next time; the lease outlives one failure.
+            let _ = self.announce().await;
+            if renewal % RENEWALS_BETWEEN_SWEEPS == 1 {
+                self.sweep().await;
+            }
+        }
+    }
+
+    /// Takes the server out of the endpoints, before it ends.
+    pub async fn withdraw(&self) {
+        let Some(key) = self.key() else { return };
+        let removal = Transaction::one(key.as_str().into(), Expect::Any, None);
+        // If this fails the lease expires, and the others see to the endpoints.
+        if self.registry.store.commit(removal).await.is_ok() {
+            let _ = self.tell_servers().await;
+        }
+    }
+
+    fn key(&self) -> Option<String> {
+        self.address.map(|address| format!("{PREFIX}{address}"))
+    }
+
+    async fn renew_address(&self) -> Result<()> {
+        let (Some(key), Some(address)) = (self.key(), self.address) else { return Ok(()) };
+        let stored = self.registry.cache.resource(PREFIX).and_then(|leases| leases.get(&key));
+        let generation = stored.as_ref().map_or(0, |stored| i64::try_from(stored.revision.0).unwrap_or(0));
+        let mut lease = Endpoints {
+            type_meta: TypeMeta { kind: "Endpoints".to_owned(), api_version: "v1".to_owned() },
+            // A lease that did not change would not be written anew.
+            metadata: ObjectMeta { generation: generation + 1, ..ObjectMeta::default() },
+            subsets: vec![EndpointSubset {
+                addresses: vec![EndpointAddress { ip: address.to_string(), ..EndpointAddress::default() }],
+                ..EndpointSubset::default()
+            }],
+        }
+        .to_value();
+        canonicalize(Endpoints::schema(), &mut lease);
+        let record = image::encode(&lease, &[]);
+        let commit = self.registry.store.commit(Transaction::one(key.as_str().into(), Expect::Any, Some(record)));
+        commit.await.map(drop).map_err(Status::internal)
+    }
+
+    /// Brings the endpoints of the service in line with the leases.
+    async fn tell_servers(&self) -> Result<()> {
+        let Some(leases) = self.registry.cache.resource(PREFIX) else { return Ok(()) };
+        let state = leases.state();
+        let leased: BTreeSet<IpAddr> = state.objects.values().filter_map(|lease| lease.path().parse().ok()).collect();
+        // Endpoints of both families do not go together; the address that this server has decides.
+        let is_v6 = self.address.is_some_and(|address| address.is_ipv6());
+        let leased: Vec<IpAddr> = leased.into_iter().filter(|address| address.is_ipv6() == is_v6).collect();
+        if leased.is_empty() {
+            return Ok(());
+        }
+        bootstrap::reconcile(&self.registry, servers(&leased, self.port)).await
+    }
+
+    async fn renew_identity(&self) -> Result<()> {
+        let Some(resource) = leases() else { return Ok(()) };
+        let Some(target) = self.registry.target(resource, NAMESPACE, &self.name) else { return Ok(()) };
+        let labels = [IDENTITY_LABEL, ("kubernetes.io/hostname", &self.host)];
+        let lease = Lease {
+            type_meta: TypeMeta { kind: "Lease".to_owned(), api_version: "coordination.k8s.io/v1".to_owned() },
+            metadata: ObjectMeta {
+                name: self.name.clone(),
+                namespace: NAMESPACE.to_owned(),
+                labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+                ..ObjectMeta::default()
+            },
+            spec: LeaseSpec {
+                holder_identity: Some(self.holder.clone()),
+                lease_duration_seconds: Some(IDENTITY_SECONDS),
+                renew_time: Some(now()),
+                ..LeaseSpec::default()
+            },
+        }
+        .to_value();
+        let change = move |_: Option<&pintle_schema::Value>| Ok(lease.clone());
+        let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Tracked };
+        let options = WriteOptions { field_manager: "kube-apiserver".to_owned(), ..WriteOptions::default() };
+        self.registry.update(&target, &update, &options).await.map(drop)
+    }
+
+    /// Removes the identities of servers that have not been there for as long as their leases say.
+    async fn sweep(&self) {
+        let Some(resource) = leases() else { return };
+        let Some(all) = self.registry.target(resource, NAMESPACE, "") else { return };
+        let expired = |lease: &View<Lease>| {
+            let spec = lease.field(Lease::SPEC);
+            let renewed = spec.field(LeaseSpec::RENEW_TIME).get().unwrap_or(MicroTime::ZERO);
+            let seconds = spec.field(LeaseSpec::LEASE_DURATION_SECONDS).get().unwrap_or(0);
+            renewed.seconds.saturating_add(seconds.into()) < now().seconds
+        };
+        for object in all.cache.state().objects.values() {
+            let is_identity =
+                object.namespace() == NAMESPACE && object.image.label(IDENTITY_LABEL.0) == Some(IDENTITY_LABEL.1);
+            let lease = is_identity.then(|| self.registry.decode(&all, object).ok()).flatten();
+            if lease.is_some_and(|lease| expired(&View::new(&lease))) {
+                let Some(target) = self.registry.target(resource, NAMESPACE, object.name()) else { continue };
+                let options = DeleteOptions { uid: Some(object.image.uid().to_owned()), ..DeleteOptions::default() };
+                // Another server may have been faster, or its owner is back.
+                let _ = self.registry.delete(&target, &options).await;
+            }
+        }
+    }
+}
+
+fn leases() -> Option<&'static Resource> {
+    pintle_kinds::find("coordination.k8s.io", "v1", "leases")
+}
+
+fn now() -> MicroTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    MicroTime { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_micros() * 1_000 }
+}
+
+/// The name of a server on a host: the same after every start.
+fn identity(host: &str, port: u16) -> String {
+    const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+    let digest = Sha256::digest(format!("{host}:{port}"));
+    let bits = digest.iter().take(16).flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
+    let (mut name, mut group, mut length) = ("apiserver-".to_owned(), 0usize, 0);
+    for bit in bits.chain([0, 0]) {
+        (group, length) = (group << 1 | usize::from(bit), length + 1);
+        if length == 5 {
+            name.push(char::from(ALPHABET[group]));
+            (group, length) = (0, 0);
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_follows_from_host_and_port() {
+        let name = identity("a", 6443);
+        assert_eq!(name, identity("a", 6443));
+        assert_eq!(name.len(), "apiserver-".len() + 26);
+        assert!(name.bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase() || (b'2'..=b'7').contains(&byte)));
+        for other in [identity("b", 6443), identity("a", 6444)] {
+            assert_ne!(name, other);
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! etcd as child processes on loopback ports: one member or several, and the wire to them, which can be cut.
+//! Guarantees that nothing outlives a test, and that what was paused or cut can be healed.
+//! Must never decide by time: whoever waits, waits for a member's answer.
+
+use super::http::Endpoint;
+use super::process::free_port;
+use super::{Scratch, wait_for};
+use serde_json::{Value, json};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The program of a version, such as `3.5`; `None` where it is not installed, which is a failure on CI only.
+pub fn program(version: &str) -> Option<PathBuf> {
+    let variable = format!("PINTLE_TEST_ETCD_{}", version.replace('.', "_"));
+    let found = std::env::var_os(&variable).map(PathBuf::from).filter(|path| path.is_file());
+    assert!(found.is_some() || std::env::var_os("CI").is_none(), "{variable} names no etcd {version}");
+    found
+}
+
+/// A member: its process, if it runs, and where it listens.
+struct Member {
+    child: Option<Child>,
+    client_port: u16,
+    peer_port: u16,
+}
+
+/// A cluster of members that keep what they have across restarts.
+pub struct Etcd {
+    program: PathBuf,
+    scratch: Scratch,
+    members: Vec<Member>,
+    flags: Vec<String>,
+}
+
+impl Etcd {
+    /// Starts so many members, and waits until they can be written.
+    pub fn start(program: PathBuf, members: usize) -> Etcd {
+        Etcd::start_with(program, members, &[])
+    }
+
+    /// The same with further flags.
+    pub fn start_with(program: PathBuf, members: usize, flags: &[&str]) -> Etcd {
+        let member = |_| Member { child: None, client_port: free_port(), peer_port: free_port() };
+        let members: Vec<Member> = (0..members).map(member).collect();
+        let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let mut etcd = Etcd { program, scratch: Scratch::new(), members, flags };
+        (0..etcd.members.len()).for_each(|index| etcd.launch(index));
+        etcd.wait_until_healthy();
+        etcd
+    }
+
+    pub fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    pub fn port(&self, index: usize) -> u16 {
+        self.members[index].client_port
+    }
+
+    /// What `--etcd-servers` takes.
+    pub fn urls(&self) -> String {
+        let urls: Vec<_> = self.members.iter().map(|it| format!("http://127.0.0.1:{}", it.client_port)).collect();
+        urls.join(",")
+    }
+
+    fn launch(&mut self, index: usize) {
+        let peer = |member: &Member| format!("http://127.0.0.1:{}", member.peer_port);
+        let cluster = self.members.iter().enumerate().map(|(at, member)| format!("m{at}={}", peer(member)));
+        let cluster = cluster.collect::<Vec<_>>().join(",");
+        let member = &self.members[index];
+        let client = format!("http://127.0.0.1:{}", member.client_port);
+        let log = std::fs::File::create(self.scratch.path().join(format!("m{index}.log"))).expect("a log");
+        let mut command = Command::new(&self.program);
+        command.arg("--data-dir").arg(self.scratch.path().join(format!("m{index}")));
+        command.args(["--name", &format!("m{index}"), "--initial-cluster", &cluster]);
+        command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
+        command.args(["--listen-peer-urls", &peer(member), "--initial-advertise-peer-urls", &peer(member)]);
+        command.args(["--heartbeat-interval", "50", "--election-timeout", "500"]).args(&self.flags);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        self.members[index].child = Some(command.spawn().expect("etcd starts"));
+    }
+
+    pub fn wait_until_healthy(&self) {
+        for index in 0..self.members.len() {
+            wait_for("a healthy member", || {
+                let answer = self.endpoint(index).client().get("/health").ok()?;
+                answer.text().contains("\"true\"").then_some(())
+            });
+        }
+    }
+
+    fn endpoint(&self, index: usize) -> Endpoint {
+        Endpoint { address: SocketAddr::from((Ipv4Addr::LOCALHOST, self.port(index))), tls: None, token: None }
+    }
+
+    /// A call of the JSON gateway, by the first member that answers.
+    pub fn call(&self, path: &str, body: &Value) -> Value {
+        wait_for("an answer of etcd", || {
+            let answers = (0..self.members.len()).map(|index| self.endpoint(index).client().post(path, body));
+            answers.flatten().find(|answer| answer.status == 200).map(|answer| answer.json())
+        })
+    }
+
+    /// Forgets all history up to now.
+    pub fn compact(&self) -> u64 {
+        let answer = self.call("/v3/kv/range", &json!({"key": "YQ=="}));
+        let revision = answer["header"]["revision"].as_str().and_then(|it| it.parse().ok()).expect("a revision");
+        self.call("/v3/kv/compaction", &json!({"revision": revision, "physical": true}));
+        revision
+    }
+
+    /// Which member leads.
+    pub fn leader(&self) -> usize {
+        wait_for("a leader", || {
+            (0..self.members.len()).find(|index| {
+                let answer = self.endpoint(*index).client().post("/v3/maintenance/status", &json!({}));
+                let Ok(answer) = answer.map(|answer| answer.text()) else { return false };
+                let status: Value = serde_json::from_str(&answer).unwrap_or_default();
+                status["leader"].is_string() && status["leader"] == status["header"]["member_id"]
+            })
+        })
+    }
+
+    /// SIGKILL.
+    pub fn kill(&mut self, index: usize) {
+        if let Some(mut child) = self.members[index].child.take() {
+            child.kill().expect("killed");
+            child.wait().expect("gone");
+        }
+    }
+
+    pub fn restart(&mut self, index: usize) {
+        self.launch(index);
+    }
+
+    pub fn pause(&self, index: usize) {
+        self.signal(index, "STOP");
+    }
+
+    pub fn resume(&self, index: usize) {
+        self.signal(index, "CONT");
+    }
+
+    fn signal(&self, index: usize, name: &str) {
+        let Some(child) = &self.members[index].child else { return };
+        let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+        assert!(sent.is_ok_and(|status| status.success()), "no signal {name}");
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        for member in &mut self.members {
+            if let Some(child) = &mut member.child {
+                // It may have ended already.
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+        }
+    }
+}
+
+/// The wires from one server to all members.
+pub struct Wires {
+    ports: Vec<u16>,
+    cut: Arc<AtomicBool>,
+}
+
+impl Wires {
+    pub fn to(etcd: &Etcd) -> Wires {
+        let cut = Arc::new(AtomicBool::new(false));
+        let ports = (0..etcd.len()).map(|index| wire(etcd.port(index), cut.clone())).collect();
+        Wires { ports, cut }
+    }
+
+    pub fn urls(&self) -> String {
+        self.ports.iter().map(|port| format!("http://127.0.0.1:{port}")).collect::<Vec<_>>().join(",")
+    }
+
+    /// Nothing gets through any more, and nobody is told.
+    pub fn cut(&self) {
+        self.cut.store(true, Ordering::SeqCst);
+    }
+
+    pub fn heal(&self) {
+        self.cut.store(false, Ordering::SeqCst);
+    }
+}
+
+fn wire(target: u16, cut: Arc<AtomicBool>) -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let port = listener.local_addr().expect("its address").port();
+    std::thread::spawn(move || {
+        for near in listener.incoming().flatten() {
+            let cut = cut.clone();
+            std::thread::spawn(move || {
+                wait_while(&cut);
+                let Ok(far) = TcpStream::connect((Ipv4Addr::LOCALHOST, target)) else { return };
+                let (Ok(near2), Ok(far2)) = (near.try_clone(), far.try_clone()) else { return };
+                let cut2 = cut.clone();
+                std::thread::spawn(move || copy(near2, far2, &cut2));
+                copy(far, near, &cut);
+            });
+        }
+    });
+    port
+}
+
+fn wait_while(cut: &AtomicBool) {
+    while cut.load(Ordering::SeqCst) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn copy(mut from: TcpStream, mut to: TcpStream, cut: &AtomicBool) {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        let read = from.read(&mut buffer);
+        wait_while(cut);
+        match read {
+            Ok(count) if count > 0 && to.write_all(&buffer[..count]).is_ok() => {}
+            _ => break,
+        }
+    }
+    let _ = (to.shutdown(std::net::Shutdown::Both), from.shutdown(std::net::Shutdown::Both));
+}

@@ -1,0 +1,128 @@
+//! A server with one node, whose kubelet a test plays, and a pod on it.
+//! Guarantees that the kubelet is found where the test listens, and the pod's address as well.
+//! Must never outlive its test: the server stops with it.
+
+use super::http::{Client, Endpoint, MERGE_PATCH};
+use super::streams::Redirected;
+use pintle::{Builder, Server, SocketConnector};
+use pintle_http::ClientTlsMaterial;
+use pintle_storage::MemoryStore;
+use serde_json::{Value, json};
+use std::net::{Ipv4Addr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tungstenite::WebSocket;
+use tungstenite::client::IntoClientRequest;
+
+pub const POD_ADDRESS: &str = "10.1.2.3";
+
+/// A server with a node, whose kubelet the backend plays, and a pod on it with an address.
+pub struct World {
+    server: Option<Server>,
+    runtime: Runtime,
+    pub endpoint: Endpoint,
+}
+
+impl World {
+    pub fn start(port: u16) -> World {
+        World::start_with(port, |_| {})
+    }
+
+    pub fn start_with(port: u16, prepare: impl FnOnce(&mut Builder)) -> World {
+        let world = World::empty(|builder| {
+            builder.connector = Some(Box::new(Redirected { from: POD_ADDRESS, port, inner: connector(None) }));
+            prepare(builder);
+        });
+        world.create(
+            "/api/v1/nodes",
+            &json!({
+                "kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"},
+                "status": {
+                    "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+                    "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+                },
+            }),
+        );
+        world.create("/api/v1/namespaces/default/serviceaccounts", &json!({"metadata": {"name": "default"}}));
+        world.create("/api/v1/namespaces/default/pods", &json!({
+            "kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"},
+            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]},
+        }));
+        let status = json!({"status": {"podIP": POD_ADDRESS, "podIPs": [{"ip": POD_ADDRESS}]}});
+        let path = "/api/v1/namespaces/default/pods/p/status";
+        let patched = world.client().send("PATCH", path, MERGE_PATCH, status.to_string().as_bytes());
+        patched.expect("an answer").expect(200);
+        world
+    }
+
+    /// A server alone.
+    pub fn empty(prepare: impl FnOnce(&mut Builder)) -> World {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let mut builder = Builder::new(Arc::new(MemoryStore::new()));
+        prepare(&mut builder);
+        let server = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+            builder.start(listener).await.expect("a server")
+        });
+        let endpoint = Endpoint { address: server.address(), tls: None, token: None };
+        World { server: Some(server), runtime, endpoint }
+    }
+
+    /// Sets a part of the node's status.
+    pub fn patch_node(&self, status: &Value) {
+        let patch = json!({ "status": status }).to_string();
+        let patched = self.client().send("PATCH", "/api/v1/nodes/n/status", MERGE_PATCH, patch.as_bytes());
+        patched.expect("an answer").expect(200);
+    }
+
+    pub fn client(&self) -> Client {
+        self.endpoint.client()
+    }
+
+    pub fn create(&self, path: &str, object: &Value) {
+        let answer = self.client().post(path, object).expect("an answer");
+        assert!([201, 409].contains(&answer.status), "{path}: {}", answer.text());
+    }
+
+    pub fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.endpoint.address).expect("a connection");
+        stream.set_read_timeout(Some(super::DEADLINE)).expect("a deadline");
+        stream
+    }
+
+    /// A WebSocket on a path.
+    pub fn websocket(&self, path: &str, headers: &[(&'static str, &str)]) -> Result<WebSocket<TcpStream>, u16> {
+        let mut request = format!("ws://{}{path}", self.endpoint.address).into_client_request().expect("a request");
+        for (name, value) in headers {
+            request.headers_mut().insert(*name, value.parse().expect("a header"));
+        }
+        match tungstenite::client(request, self.connect()) {
+            Ok((socket, _)) => Ok(socket),
+            Err(tungstenite::HandshakeError::Failure(tungstenite::Error::Http(response))) => {
+                Err(response.status().as_u16())
+            }
+            Err(error) => panic!("no handshake: {error}"),
+        }
+    }
+
+    pub fn stop(&mut self) {
+        if let Some(server) = self.server.take() {
+            self.runtime.block_on(server.stop()).expect("an orderly end");
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if let (Some(server), false) = (self.server.take(), std::thread::panicking()) {
+            let _ = self.runtime.block_on(server.stop());
+        }
+    }
+}
+
+pub fn connector(ca_pem: Option<Vec<u8>>) -> SocketConnector {
+    let material = ClientTlsMaterial { ca_pem, identity: None };
+    SocketConnector::new(&material, Duration::from_secs(5)).expect("a connector")
+}

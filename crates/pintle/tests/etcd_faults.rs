@@ -1,0 +1,318 @@
+//! Two servers on one etcd cluster, written and read by many clients while members, servers and wires fail.
+//! Guarantees that one order of changes explains everything that any client did and saw, and that writes go on after each
+//! fault.
+//! Must never hope for luck: a round ends when every server has acknowledged anew.
+//!
+//! `PINTLE_FAULT_ROUNDS` says how many rounds there are: 10 when it does not, 200 by night.
+
+mod common;
+
+use common::etcd::{Etcd, Wires, program};
+use common::history::{Event, Fact, History, Version, Watched, finds_what_is_wrong};
+use common::http::{Client, Endpoint};
+use common::process::{Installation, Process, start};
+use common::{name, resource_version, wait_for};
+use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const SERVERS: usize = 2;
+const WRITERS: usize = 2;
+const NAMES: u64 = 5;
+/// How many acknowledgements of each server end a round.
+const ENOUGH: u64 = 15;
+
+fn rounds() -> u64 {
+    std::env::var("PINTLE_FAULT_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(10)
+}
+
+/// A server, and what its clients need to know.
+struct Server {
+    installation: Installation,
+    wires: Wires,
+    process: Option<Process>,
+    /// Changes with each start.
+    endpoint: Arc<Mutex<Endpoint>>,
+    acknowledged: Arc<AtomicU64>,
+}
+
+impl Server {
+    fn new(etcd: &Etcd) -> Server {
+        let (installation, wires) = (Installation::new(), Wires::to(etcd));
+        let process = serve(&installation, &wires);
+        let endpoint = Arc::new(Mutex::new(process.endpoint()));
+        Server { installation, wires, process: Some(process), endpoint, acknowledged: Arc::default() }
+    }
+
+    fn kill(&mut self) {
+        if let Some(mut process) = self.process.take() {
+            process.kill();
+        }
+    }
+
+    fn restart(&mut self) {
+        let process = serve(&self.installation, &self.wires);
+        *self.endpoint.lock().unwrap() = process.endpoint();
+        self.process = Some(process);
+    }
+}
+
+fn serve(installation: &Installation, wires: &Wires) -> Process {
+    let command = |port| {
+        let mut command = installation.command(port);
+        command.args(["--etcd-servers", &wires.urls(), "--controllers="]);
+        command
+    };
+    start(command, &installation.path("certs"))
+}
+
+/// What its clients share.
+#[derive(Clone)]
+struct Shared {
+    history: Arc<History>,
+    end: Arc<AtomicBool>,
+    next: Arc<AtomicU64>,
+}
+
+impl Shared {
+    fn goes_on(&self) -> bool {
+        !self.end.load(Ordering::SeqCst)
+    }
+}
+
+fn id(object: &Value) -> String {
+    object["data"]["id"].as_str().expect("who wrote it").to_owned()
+}
+
+fn version(object: &Value) -> Version {
+    (resource_version(object), id(object))
+}
+
+fn write(shared: &Shared, endpoint: &Mutex<Endpoint>, acknowledged: &AtomicU64) {
+    let mut client = endpoint.lock().unwrap().client();
+    while shared.goes_on() {
+        match change(shared, &mut client) {
+            Ok(true) => drop(acknowledged.fetch_add(1, Ordering::SeqCst)),
+            Ok(false) => {}
+            Err(_) => {
+                std::thread::sleep(Duration::from_millis(20));
+                client = endpoint.lock().unwrap().client();
+            }
+        }
+    }
+}
+
+/// Reads an object and changes it, if it is still as it was read. Says whether that was acknowledged; an error is an
+/// outcome that nobody knows.
+fn change(shared: &Shared, client: &mut Client) -> std::io::Result<bool> {
+    let number = shared.next.fetch_add(1, Ordering::SeqCst);
+    let (name, id) = (format!("o{}", number % NAMES), number.to_string());
+    let path = format!("{CONFIG_MAPS}/{name}");
+    let history = &shared.history;
+    let floor = history.floor();
+    let read = client.get(&path)?;
+    let known = match read.status {
+        200 => Some(version(&read.json())),
+        404 => None,
+        status => return Err(std::io::Error::other(status.to_string())),
+    };
+    history.add(Fact::Got { name: name.clone(), floor, found: known.clone() });
+    let based_on = known.map(|(revision, _)| revision);
+    let mut object = json!({"metadata": {"name": name}, "data": {"id": id}});
+    let answer = match based_on {
+        None => client.post(CONFIG_MAPS, &object)?,
+        Some(revision) if number % 7 == 0 => {
+            let body = json!({"preconditions": {"resourceVersion": revision.to_string()}}).to_string();
+            let answer = client.send("DELETE", &path, common::http::JSON, body.as_bytes())?;
+            if answer.status == 200 {
+                history.add(Fact::Removed { name, version: revision });
+                return Ok(true);
+            }
+            answer
+        }
+        Some(revision) => {
+            object["metadata"]["resourceVersion"] = revision.to_string().into();
+            client.put(&path, &object)?
+        }
+    };
+    match answer.status {
+        200 | 201 => {
+            history.add(Fact::Written { name, based_on, made: version(&answer.json()) });
+            Ok(true)
+        }
+        404 | 409 => {
+            history.add(Fact::Refused { id });
+            Ok(false)
+        }
+        status => Err(std::io::Error::other(status.to_string())),
+    }
+}
+
+fn list(shared: &Shared, endpoint: &Mutex<Endpoint>) {
+    let mut client = endpoint.lock().unwrap().client();
+    while shared.goes_on() {
+        let floor = shared.history.floor();
+        match client.get(CONFIG_MAPS) {
+            Ok(answer) if answer.status == 200 => {
+                let list = answer.json();
+                let items = list["items"].as_array().expect("items").iter();
+                let found = items.filter(|item| item["data"]["id"].is_string());
+                let found = found.map(|item| (name(item).to_owned(), version(item))).collect();
+                shared.history.add(Fact::Listed { floor, revision: resource_version(&list), found });
+            }
+            _ => client = endpoint.lock().unwrap().client(),
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Follows everything after a revision, until the last revision has come.
+fn watch(endpoint: &Mutex<Endpoint>, start: u64, until: &AtomicU64) -> Watched {
+    let mut watched = Watched::default();
+    let mut last = start;
+    loop {
+        let end = until.load(Ordering::SeqCst);
+        if end != 0 && last >= end {
+            return watched;
+        }
+        let path = format!("{CONFIG_MAPS}?watch=true&resourceVersion={last}&timeoutSeconds=5");
+        let mut client = endpoint.lock().unwrap().client();
+        let Ok(mut watch) = client.watch(&path) else {
+            std::thread::sleep(Duration::from_millis(50));
+            continue;
+        };
+        while let Ok(Some(event)) = watch.next() {
+            let object = &event["object"];
+            if event["type"] == "ERROR" {
+                assert_eq!(object["code"], 410, "{event}");
+                // What a client does then: it looks at what there is, and goes on from there.
+                let list = wait_for("a list", || client.get(CONFIG_MAPS).ok().filter(|answer| answer.status == 200));
+                let now = resource_version(&list.json());
+                watched.gaps.push((last, now));
+                last = now;
+                break;
+            }
+            if object["data"]["id"].is_string() {
+                last = resource_version(object);
+                let event = Event { name: name(object).to_owned(), removed: event["type"] == "DELETED", id: id(object) };
+                watched.events.push((last, event));
+            }
+        }
+    }
+}
+
+/// Makes something fail, and mends it when the others have had their time with it.
+fn fault(number: u64, etcd: &mut Etcd, servers: &mut [Server]) -> &'static str {
+    let member = usize::try_from(number / 7).unwrap_or(0) % etcd.len();
+    let server = usize::try_from(number / 7).unwrap_or(0) % SERVERS;
+    match number % 7 {
+        0 => {
+            let leader = etcd.leader();
+            etcd.kill(leader);
+            more(servers, "after the leader died");
+            etcd.restart(leader);
+            "the leader died"
+        }
+        1 => {
+            servers[server].kill();
+            more(&servers[1 - server..][..1], "while the other was gone");
+            servers[server].restart();
+            "a server died"
+        }
+        2 => {
+            etcd.pause(member);
+            more(servers, "while a member was paused");
+            etcd.resume(member);
+            "a member was paused"
+        }
+        3 => {
+            servers[server].wires.cut();
+            more(&servers[1 - server..][..1], "while the other was cut off");
+            servers[server].wires.heal();
+            "a server was cut off"
+        }
+        4 => {
+            etcd.compact();
+            "compaction"
+        }
+        5 => {
+            etcd.kill(member);
+            more(servers, "after a member died");
+            etcd.restart(member);
+            "a member died"
+        }
+        _ => {
+            // What it missed is gone when it comes back.
+            servers[server].wires.cut();
+            more(&servers[1 - server..][..1], "while the other was cut off");
+            etcd.compact();
+            servers[server].wires.heal();
+            "a server was cut off and history compacted"
+        }
+    }
+}
+
+/// Waits until each of the servers has acknowledged enough anew.
+fn more(servers: &[Server], when: &str) {
+    let before: Vec<u64> = servers.iter().map(|server| server.acknowledged.load(Ordering::SeqCst)).collect();
+    for (server, before) in servers.iter().zip(before) {
+        wait_for(&format!("writes {when}"), || {
+            (server.acknowledged.load(Ordering::SeqCst) >= before + ENOUGH).then_some(())
+        });
+    }
+}
+
+fn survives(etcd_version: &str) {
+    finds_what_is_wrong();
+    let Some(program) = program(etcd_version) else { return };
+    let mut etcd = Etcd::start(program, 3);
+    let mut servers: Vec<Server> = (0..SERVERS).map(|_| Server::new(&etcd)).collect();
+    let shared = Shared { history: Arc::default(), end: Arc::default(), next: Arc::new(AtomicU64::new(1)) };
+    let first = servers[0].endpoint.lock().unwrap().client().get(CONFIG_MAPS).expect("an answer").expect(200);
+    let (start, until) = (resource_version(&first), Arc::new(AtomicU64::new(0)));
+    let mut clients = Vec::new();
+    let mut watches = Vec::new();
+    for server in &servers {
+        for _ in 0..WRITERS {
+            let (shared, endpoint) = (shared.clone(), server.endpoint.clone());
+            let acknowledged = server.acknowledged.clone();
+            clients.push(std::thread::spawn(move || write(&shared, &endpoint, &acknowledged)));
+        }
+        let (lister, endpoint) = (shared.clone(), server.endpoint.clone());
+        clients.push(std::thread::spawn(move || list(&lister, &endpoint)));
+        let (endpoint, until) = (server.endpoint.clone(), until.clone());
+        watches.push(std::thread::spawn(move || watch(&endpoint, start, &until)));
+    }
+    more(&servers, "before any fault");
+    for round in 0..rounds() {
+        let began = std::time::Instant::now();
+        let what = fault(round, &mut etcd, &mut servers);
+        etcd.wait_until_healthy();
+        more(&servers, what);
+        println!("round {round}: {what}, {:?}", began.elapsed());
+    }
+    shared.end.store(true, Ordering::SeqCst);
+    clients.into_iter().for_each(|client| client.join().expect("a client"));
+    // A last change that every watch must tell.
+    let mut client = servers[0].endpoint.lock().unwrap().client();
+    let last = json!({"metadata": {"name": "last"}, "data": {"id": "last"}});
+    let last = client.post(CONFIG_MAPS, &last).expect("an answer").expect(201);
+    until.store(resource_version(&last), Ordering::SeqCst);
+    let watched: Vec<Watched> = watches.into_iter().map(|watch| watch.join().expect("a watch")).collect();
+    let wrong = shared.history.check(start, &watched);
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong[..wrong.len().min(20)].join("\n"));
+    let told: usize = watched.iter().map(|watch| watch.events.len()).sum();
+    println!("{told} events, {} gaps", watched.iter().map(|watch| watch.gaps.len()).sum::<usize>());
+}
+
+#[test]
+fn faults_of_a_cluster_that_tells_progress() {
+    survives("3.5");
+}
+
+#[test]
+fn faults_of_a_cluster_that_cannot_be_trusted_with_progress() {
+    survives("3.4");
+}
