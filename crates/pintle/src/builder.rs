@@ -4,7 +4,7 @@
 //! written.
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
-use crate::presence::{self, Presence};
+use crate::presence::Presence;
 use crate::service::ApiService;
 use crate::{advertised, bootstrap, certs, rbac, service_accounts, sources};
 use pintle_admission::Chain;
@@ -21,6 +21,7 @@ use pintle_endpoints::health::{Health, Probe};
 use pintle_endpoints::metrics::{Measured, MeasuredStore, Metrics, Source};
 use pintle_endpoints::router::{Router, RuntimeConfig};
 use pintle_endpoints::{Api, Settings};
+use pintle_kinds::internal::internal;
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_registry::{Allocators, Environment, Registry};
 use pintle_schema::Time;
@@ -167,8 +168,9 @@ impl Builder {
         let gate = self.feature_gate.clone();
         let served: Vec<_> =
             pintle_kinds::all().filter(|resource| self.runtime_config.serves(resource, &|name| gate(name))).collect();
-        let stored = pintle_kinds::all().filter_map(|it| Some((it.storage.as_ref()?.prefix, it.indexed_fields())));
-        let cache = Cache::indexed(stored.chain([(presence::PREFIX, Vec::new())]));
+        let stored = pintle_kinds::all().chain(internal());
+        let stored = stored.filter_map(|it| Some((it.storage.as_ref()?.prefix, it.indexed_fields())));
+        let cache = Cache::indexed(stored);
         let (store, feeder) = (self.store.clone(), cache.feeder());
         // Reading what there is takes its time.
         let started = tokio::task::spawn_blocking(move || store.start(Box::new(feeder))).await;

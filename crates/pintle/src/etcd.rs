@@ -2,6 +2,7 @@
 
 use crate::presence;
 use pintle_etcd::{EtcdOptions, EtcdStore};
+use pintle_kinds::internal::SERVER_ADDRESSES;
 use pintle_registry::KubernetesForm;
 use pintle_storage::{FormedStore, SealedStore, Store, StoreError, Transformer};
 use std::sync::Arc;
@@ -12,19 +13,12 @@ use std::time::Duration;
 ///
 /// # Errors
 /// An endpoint is no URL, or a certificate cannot be used.
-pub fn store(
-    options: EtcdOptions,
-    transformer: Option<Arc<dyn Transformer>>,
-) -> Result<Arc<dyn Store>, StoreError> {
+pub fn store(options: EtcdOptions, transformer: Option<Arc<dyn Transformer>>) -> Result<Arc<dyn Store>, StoreError> {
     let mut store: Arc<dyn Store> = Arc::new(EtcdStore::new(options)?);
     if let Some(transformer) = transformer {
         store = Arc::new(SealedStore::new(store, transformer));
     }
-    let form = match pintle_kinds::find("", "v1", "endpoints") {
-        Some(endpoints) => KubernetesForm::default().with(presence::PREFIX, endpoints),
-        None => KubernetesForm::default(),
-    };
-    Ok(Arc::new(FormedStore::new(store, Arc::new(form))))
+    Ok(Arc::new(FormedStore::new(store, Arc::new(KubernetesForm::default()))))
 }
 
 /// How many seconds objects live, by what their keys begin with: each kind's own lifetime unless another is told, and the
@@ -34,7 +28,8 @@ pub fn lifetimes(told: Option<Duration>) -> Vec<(String, u32)> {
     let expiring = pintle_kinds::all().filter(|resource| resource.ttl_seconds > 0);
     let stored = expiring.filter_map(|resource| Some((resource.storage.as_ref()?.prefix, resource.ttl_seconds)));
     let mut lifetimes: Vec<_> = stored.map(|(prefix, own)| (prefix.to_owned(), told.unwrap_or(own))).collect();
-    lifetimes.push((presence::PREFIX.to_owned(), presence::LIFETIME_SECONDS));
+    let leases = SERVER_ADDRESSES.storage.as_ref();
+    lifetimes.extend(leases.map(|leases| (leases.prefix.to_owned(), presence::LIFETIME_SECONDS)));
     lifetimes.sort();
     lifetimes.dedup();
     lifetimes

@@ -7,10 +7,11 @@
 use crate::bootstrap;
 use pintle_bootstrap::servers;
 use pintle_cache::image;
+use pintle_kinds::internal::SERVER_ADDRESSES;
 use pintle_kinds::resource::Resource;
 use pintle_registry::environment::new_uid;
 use pintle_registry::update::{Owners, Update};
-use pintle_registry::{DeleteOptions, Registry, Result, Status, WriteOptions};
+use pintle_registry::{DeleteOptions, Registry, Result, Status, Target, WriteOptions};
 use pintle_schema::{ApiType, ApiValue, MicroTime, View, canonicalize};
 use pintle_storage::{Expect, Transaction};
 use pintle_types::coordination::v1::{Lease, LeaseSpec};
@@ -21,9 +22,6 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// Where the leases of addresses are stored, which no resource shows.
-pub const PREFIX: &str = "/registry/masterleases/";
 
 /// How long the lease of an address lives.
 pub const LIFETIME_SECONDS: u32 = 15;
@@ -37,6 +35,9 @@ const NAMESPACE: &str = "kube-system";
 
 /// Identities whose servers are gone are looked for once in so many renewals: about hourly.
 const RENEWALS_BETWEEN_SWEEPS: u32 = 360;
+
+/// Node ports are looked over as often as the reference does it: every three minutes.
+const RENEWALS_BETWEEN_REPAIRS: u32 = 18;
 
 /// One server's.
 pub struct Presence {
@@ -67,10 +68,14 @@ impl Presence {
 
     /// Keeps the server known, until this is dropped.
     pub async fn keep(&self) {
+        let mut suspects = BTreeSet::new();
         for renewal in 1u32.. {
             tokio::time::sleep(RENEW_PERIOD).await;
             // What fails is tried again the next time; the lease outlives one failure.
             let _ = self.announce().await;
+            if renewal % RENEWALS_BETWEEN_REPAIRS == 1 {
+                suspects = self.registry.repair_node_ports(&suspects).await.unwrap_or_default();
+            }
             if renewal % RENEWALS_BETWEEN_SWEEPS == 1 {
                 self.sweep().await;
             }
@@ -79,42 +84,43 @@ impl Presence {
 
     /// Takes the server out of the endpoints, before it ends.
     pub async fn withdraw(&self) {
-        let Some(key) = self.key() else { return };
-        let removal = Transaction::one(key.as_str().into(), Expect::Any, None);
+        let Some(lease) = self.lease() else { return };
+        let removal = Transaction::one(lease.key().into(), Expect::Any, None);
         // If this fails the lease expires, and the others see to the endpoints.
         if self.registry.store.commit(removal).await.is_ok() {
             let _ = self.tell_servers().await;
         }
     }
 
-    fn key(&self) -> Option<String> {
-        self.address.map(|address| format!("{PREFIX}{address}"))
+    /// The lease of the address.
+    fn lease(&self) -> Option<Target> {
+        self.registry.target(&SERVER_ADDRESSES, "", &self.address?.to_string())
     }
 
     async fn renew_address(&self) -> Result<()> {
-        let (Some(key), Some(address)) = (self.key(), self.address) else { return Ok(()) };
-        let stored = self.registry.cache.resource(PREFIX).and_then(|leases| leases.get(&key));
+        let Some(target) = self.lease() else { return Ok(()) };
+        let stored = target.cache.get(&target.key());
         let generation = stored.as_ref().map_or(0, |stored| i64::try_from(stored.revision.0).unwrap_or(0));
         let mut lease = Endpoints {
             type_meta: TypeMeta { kind: "Endpoints".to_owned(), api_version: "v1".to_owned() },
             // A lease that did not change would not be written anew.
             metadata: ObjectMeta { generation: generation + 1, ..ObjectMeta::default() },
             subsets: vec![EndpointSubset {
-                addresses: vec![EndpointAddress { ip: address.to_string(), ..EndpointAddress::default() }],
+                addresses: vec![EndpointAddress { ip: target.name.clone(), ..EndpointAddress::default() }],
                 ..EndpointSubset::default()
             }],
         }
         .to_value();
         canonicalize(Endpoints::schema(), &mut lease);
         let record = image::encode(&lease, &[]);
-        let commit = self.registry.store.commit(Transaction::one(key.as_str().into(), Expect::Any, Some(record)));
+        let commit = self.registry.store.commit(Transaction::one(target.key().into(), Expect::Any, Some(record)));
         commit.await.map(drop).map_err(Status::internal)
     }
 
     /// Brings the endpoints of the service in line with the leases.
     async fn tell_servers(&self) -> Result<()> {
-        let Some(leases) = self.registry.cache.resource(PREFIX) else { return Ok(()) };
-        let state = leases.state();
+        let Some(leases) = self.registry.target(&SERVER_ADDRESSES, "", "") else { return Ok(()) };
+        let state = leases.cache.state();
         let leased: BTreeSet<IpAddr> = state.objects.values().filter_map(|lease| lease.path().parse().ok()).collect();
         // Endpoints of both families do not go together; the address that this server has decides.
         let is_v6 = self.address.is_some_and(|address| address.is_ipv6());

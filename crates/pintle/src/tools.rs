@@ -1,10 +1,11 @@
 //! The commands that need no server: the reference of rules, the linter, and judging of manifests in files.
 //!
-//! They run the very engine that the server runs. Nothing here listens, stores or reaches out.
+//! They run the very engine that the server runs. Nothing here listens; only `store` opens stores.
 
 mod lines;
 mod lint;
 mod share;
+mod store;
 mod validate;
 
 use pintle_api_validation::rulebook;
@@ -17,6 +18,7 @@ Usage:
   pintle rules KIND            what is demanded of a kind, as a tree; handwritten rules stand in <angle brackets>
   pintle rules --share         how many rules of each group are tags, and how many functions are written by hand
   pintle lint                  what is wrong with the rules of the built-in kinds themselves
+  pintle store check|copy      verifies or moves a store; pintle store --help tells more
   pintle validate FILE...      judges the objects in YAML or JSON files as a create would; - is standard input
 
 Exit codes: 0 when nothing is wrong, 1 when something is, 2 when a file or the command line cannot be read.
@@ -42,6 +44,7 @@ pub fn run(arguments: &[String]) -> Option<ExitCode> {
         ("rules", ["--share"]) => Outcome::Fine(share::table()),
         ("rules", [kind]) if !kind.starts_with('-') => rules(kind),
         ("lint", []) => lint(),
+        ("store", rest) => store::run(rest),
         ("validate", files) if !files.is_empty() && !files.iter().any(|file| file.starts_with("--")) => {
             validate::files(files)
         }

@@ -5,11 +5,13 @@
 mod common;
 
 use common::kubectl::{Kubectl, said};
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::{Patch, PatchParams, PostParams};
-use kube::{Api, Client, Config};
+use kube::{Api, Client, Config, ResourceExt};
 use pintle::TestServer;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// kubectl, and the one config map that the tests are about.
 struct Settings(Kubectl);
@@ -109,5 +111,134 @@ async fn kube_rs_applies() {
     object.data = Some([("k".to_owned(), "3".to_owned())].into());
     let reset = api.replace("a", &PostParams::default(), &object).await.expect("replaced");
     assert!(reset.data.is_some_and(|data| data["k"] == "3"));
+    server.stop().await.expect("stopped");
+}
+
+async fn started() -> (TestServer, Client) {
+    let server = TestServer::start().await.expect("a server");
+    let client = Client::try_from(Config::new(server.url().parse().expect("an address"))).expect("a client");
+    (server, client)
+}
+
+/// Managers as `name operation subresource fields`, in order.
+fn owners(entries: &[ManagedFieldsEntry]) -> Vec<String> {
+    let show = |entry: &ManagedFieldsEntry| {
+        let fields = entry.fields_v1.as_ref().map(|fields| fields.0.to_string()).unwrap_or_default();
+        let text = |part: &Option<String>| part.clone().unwrap_or_default();
+        format!("{} {} {} {fields}", text(&entry.manager), text(&entry.operation), text(&entry.subresource))
+    };
+    entries.iter().map(show).collect()
+}
+
+/// The message of a refusal.
+fn refusal<T: std::fmt::Debug>(outcome: kube::Result<T>) -> String {
+    match outcome {
+        Err(kube::Error::Api(status)) => status.message.clone(),
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+fn managed_by(name: &str) -> PatchParams {
+    PatchParams { field_manager: Some(name.to_owned()), ..PatchParams::default() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_updaters_the_oldest_are_one() {
+    let (server, client) = started().await;
+    let api: Api<ConfigMap> = Api::namespaced(client, "default");
+    api.create(&PostParams::default(), &ConfigMap { metadata: named("crowded"), ..ConfigMap::default() })
+        .await
+        .expect("created");
+    let mut object = None;
+    for at in 0..14 {
+        let patch = Patch::Merge(json!({"data": {(format!("k{at:02}")): "1"}}));
+        object = Some(api.patch("crowded", &managed_by(&format!("m{at:02}")), &patch).await.expect("patched"));
+    }
+    let owners = owners(object.expect("patched").managed_fields());
+    assert_eq!(owners.len(), 10, "{owners:?}");
+    let ancient: Vec<&String> = owners.iter().filter(|owner| owner.starts_with("ancient-changes Update")).collect();
+    assert_eq!(ancient.len(), 1, "{owners:?}");
+    // Who is folded among those of one second is told by name, so the last of all may not be there any more.
+    let all = owners.join(" ");
+    assert!((0..14).all(|at| all.contains(&format!("f:k{at:02}"))), "{owners:?}");
+    server.stop().await.expect("stopped");
+}
+
+fn named(name: &str) -> kube::core::ObjectMeta {
+    kube::core::ObjectMeta { name: Some(name.to_owned()), ..Default::default() }
+}
+
+fn deployment(replicas: Option<i32>) -> Value {
+    let mut object = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+        "spec": {
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [{"name": "main", "image": "main:1"}]},
+            },
+        },
+    });
+    if let Some(replicas) = replicas {
+        object["spec"]["replicas"] = json!(replicas);
+    }
+    object
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn replicas_change_hands_through_the_scale() {
+    let (server, client) = started().await;
+    let api: Api<Deployment> = Api::namespaced(client, "default");
+    let apply = |config: Value, params: PatchParams| {
+        let api = api.clone();
+        async move { api.patch("web", &params, &Patch::Apply(config)).await }
+    };
+    apply(deployment(Some(1)), PatchParams::apply("team")).await.expect("created");
+    let scale = json!({
+        "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}, "spec": {"replicas": 3},
+    });
+    let conflict = api.patch_scale("web", &PatchParams::apply("scaler"), &Patch::Apply(scale.clone())).await;
+    assert_eq!(refusal(conflict), "Apply failed with 1 conflict: conflict with \"team\": .spec.replicas");
+    let scaled = api.patch_scale("web", &PatchParams::apply("scaler").force(), &Patch::Apply(scale)).await;
+    assert_eq!(scaled.expect("scaled").spec.and_then(|spec| spec.replicas), Some(3));
+    let owners = owners(api.get("web").await.expect("there").managed_fields());
+    assert_eq!(owners[0], r#"scaler Apply scale {"f:spec":{"f:replicas":{}}}"#, "{owners:?}");
+    assert!(owners[1].starts_with("team Apply") && !owners[1].contains("f:replicas"), "{owners:?}");
+
+    let conflict = refusal(apply(deployment(Some(2)), PatchParams::apply("team")).await);
+    let expected = "Apply failed with 1 conflict: conflict with \"scaler\" with subresource \"scale\": .spec.replicas";
+    assert_eq!(conflict, expected);
+    let left = apply(deployment(None), PatchParams::apply("team")).await.expect("no conflict");
+    assert_eq!(left.spec.and_then(|spec| spec.replicas), Some(3), "another owns them");
+    server.stop().await.expect("stopped");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn subresources_have_managers_of_their_own() {
+    let (server, client) = started().await;
+    let api: Api<Pod> = Api::namespaced(client, "default");
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
+    });
+    api.patch("p", &PatchParams::apply("team"), &Patch::Apply(pod)).await.expect("created");
+    let resize = json!({"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}});
+    let resized = api.patch_subresource("resize", "p", &managed_by("sizer"), &Patch::Strategic(resize)).await;
+    let owners = owners(resized.expect("resized").managed_fields());
+    let key = r#""k:{\"name\":\"c\"}""#;
+    let expected = format!(
+        r#"sizer Update resize {{"f:spec":{{"f:containers":{{{key}:{{"f:resources":{{"f:requests":{{"f:cpu":{{}}}}}}}}}}}}}}"#
+    );
+    assert!(owners.contains(&expected), "{owners:?}");
+    assert!(owners[0].starts_with("team Apply") && !owners[0].contains("f:cpu"), "{owners:?}");
+    let status = json!({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "status": {"message": "well"}, "spec": {"nodeName": "n"},
+    });
+    let reported = api.patch_subresource("status", "p", &PatchParams::apply("node").force(), &Patch::Apply(status)).await;
+    let reported = reported.expect("reported");
+    assert_eq!(reported.spec.as_ref().and_then(|spec| spec.node_name.clone()), None);
+    let owners = self::owners(reported.managed_fields());
+    assert!(owners.contains(&r#"node Apply status {"f:status":{"f:message":{}}}"#.to_owned()), "{owners:?}");
     server.stop().await.expect("stopped");
 }

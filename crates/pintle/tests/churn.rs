@@ -1,80 +1,111 @@
-//! Clients that follow a collection through quick changes and restarts of the server: kube-rs's watcher and reflector, and
-//! the Python client's list and watch.
+//! Clients that follow a collection through an hour's changes of a busy cluster and restarts of the server: kube-rs's
+//! watcher and reflector, and the Python client's list and watch.
 //! Guarantees that each client is told every change once and in order, that it believes what is stored, along the way
-//! and at the end, and that no restart makes it list anew.
-//! Must never be decided by time: a round is so many changes. `PINTLE_CHURN_ROUNDS` asks for more than a few.
+//! and at the end, that no restart makes it list anew, and that nothing acknowledged is lost, though every other restart
+//! is a SIGKILL.
+//! Must never be decided by time: a round is so many changes. `PINTLE_CHURN_ROUNDS` asks for more than an hour's.
 
 mod common;
 
-use common::http::{Client, Endpoint};
+use common::http::{Answer, Client, Endpoint};
 use common::{DEADLINE, Scratch, name, resource_version, wait_for};
 use futures_util::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::reflector::{self, Store as Reflected};
 use kube::runtime::watcher::{self, Event};
+use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt, watcher as watch_collection};
 use kube::{Api, Config, ResourceExt};
-use pintle::{Builder, Server};
+use pintle::Builder;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::env;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
-const WRITERS: usize = 4;
+const WRITERS: usize = 16;
+/// Objects of each writer.
+const NAMES: usize = 5;
 /// Changes by each writer in a round.
-const CHANGES: usize = 60;
+const CHANGES: usize = 250;
+/// Ten changes a second are an hour's of a busy cluster: 36,000 in all.
+const ROUNDS: usize = 9;
 
 fn rounds() -> usize {
-    env::var("PINTLE_CHURN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(3)
+    env::var("PINTLE_CHURN_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS)
 }
 
-/// A server with data on disk that can be stopped and started again at the same address.
+/// Where the server's process is told its folder and its address.
+const FOLDER: &str = "PINTLE_CHURN_FOLDER";
+const ADDRESS: &str = "PINTLE_CHURN_ADDRESS";
+/// What it prints before its address once it serves.
+const SERVING: &str = "serving ";
+
+/// The server's process, when the test below starts this one with a folder; otherwise there is nothing to do.
+#[test]
+fn serves_when_told_to() {
+    let (Some(folder), Ok(address)) = (env::var_os(FOLDER), env::var(ADDRESS)) else { return };
+    let address: SocketAddr = address.parse().expect("an address");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let store = EmbeddedStore::open(&Path::new(&folder).join("store"), EmbeddedOptions::default());
+    let mut builder = Builder::new(Arc::new(store.expect("the store opens")));
+    // They would write too, and what this test counts is its own.
+    builder.controllers.enabled.clear();
+    let listener = wait_for("the address", || runtime.block_on(TcpListener::bind(address)).ok());
+    let server = runtime.block_on(builder.start(listener)).expect("a server");
+    println!("\n{SERVING}{}", server.address());
+    // Until nobody needs it any more.
+    std::io::stdin().read_to_end(&mut Vec::new()).expect("an end");
+    runtime.block_on(server.stop()).expect("an end in good order");
+}
+
+/// A server in a process of its own that can be stopped or killed, and started again at the same address.
 struct Restartable {
-    runtime: Runtime,
     scratch: Scratch,
     address: SocketAddr,
-    server: Option<Server>,
+    process: Option<Child>,
 }
 
 impl Restartable {
     fn start() -> Restartable {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let mut server =
-            Restartable { runtime: runtime.expect("a runtime"), scratch: Scratch::new(), address, server: None };
+        let mut server = Restartable { scratch: Scratch::new(), address, process: None };
         server.open();
         server
     }
 
     fn open(&mut self) {
-        let store = EmbeddedStore::open(&self.scratch.path().join("store"), EmbeddedOptions::default());
-        let mut builder = Builder::new(Arc::new(store.expect("the store opens")));
-        // They would write too, and what this test counts is its own.
-        builder.controllers.enabled.clear();
-        let listener = wait_for("the address", || self.runtime.block_on(TcpListener::bind(self.address)).ok());
-        let server = self.runtime.block_on(builder.start(listener)).expect("a server");
-        self.address = server.address();
-        self.server = Some(server);
+        let mut command = Command::new(env::current_exe().expect("this program"));
+        command.args(["--exact", "--nocapture", "serves_when_told_to"]);
+        command.env(FOLDER, self.scratch.path()).env(ADDRESS, self.address.to_string());
+        let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let process = self.process.insert(process.expect("the server's process"));
+        let lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        let address = lines.map_while(Result::ok).find_map(|line| line.strip_prefix(SERVING)?.parse().ok());
+        self.address = address.expect("the server serves");
     }
 
-    fn restart(&mut self) {
-        self.stop();
-        self.open();
-    }
-
-    fn stop(&mut self) {
-        if let Some(server) = self.server.take() {
-            self.runtime.block_on(server.stop()).expect("an end in good order");
+    /// Ends it, by SIGKILL or in good order, and starts it again.
+    fn restart(&mut self, kill: bool) {
+        let mut process = self.process.take().expect("it runs");
+        if kill {
+            process.kill().expect("killed");
         }
+        drop(process.stdin.take());
+        let status = process.wait().expect("its end");
+        assert!(kill || status.success(), "an end in good order: {status}");
+        self.open();
     }
 
     fn endpoint(&self) -> Endpoint {
@@ -84,9 +115,10 @@ impl Restartable {
 
 impl Drop for Restartable {
     fn drop(&mut self) {
-        if let Some(server) = self.server.take() {
+        if let Some(process) = &mut self.process {
             // A test that failed has said why already.
-            let _ = self.runtime.block_on(server.stop());
+            let _ = process.kill();
+            let _ = process.wait();
         }
     }
 }
@@ -100,34 +132,61 @@ fn known(object: &Value) -> Known {
     (uid, resource_version(object), number)
 }
 
+/// One writer's objects by name: what the server has acknowledged of them.
+type Written = BTreeMap<String, Option<Known>>;
+
 /// One writer's changes: it goes around its names and creates, changes and now and then deletes. Where the server is
-/// gone it comes back and looks what has become of its last change.
-fn write(endpoint: &Endpoint, writer: usize, round: usize, done: &AtomicUsize) {
+/// gone it comes back and looks what has become of its last change: it took place or it did not, and those before it did.
+fn write(endpoint: &Endpoint, writer: usize, round: usize, written: &mut Written, done: &AtomicUsize) {
     let mut client = endpoint.client();
-    for step in 0..CHANGES {
-        let name = format!("w{writer}-{}", step % 5);
-        let path = format!("{CONFIG_MAPS}/{name}");
-        wait_for("a change", || change(&mut client, &name, &path, (step + round).is_multiple_of(7)).ok());
+    let mut step = 0;
+    while step < CHANGES {
+        let name = format!("w{writer}-{}", step % NAMES);
+        let known = written.entry(name.clone()).or_default();
+        let delete = known.is_some() && (step + round).is_multiple_of(7);
+        match change(&mut client, &name, known.as_ref(), delete) {
+            Ok(now) => *known = now,
+            Err(_) => {
+                let path = format!("{CONFIG_MAPS}/{name}");
+                let found = wait_for("the server to come back", || client.get(&path).ok().filter(settled));
+                let found = (found.status == 200).then(|| self::known(&found.json()));
+                if found == *known {
+                    continue;
+                }
+                let follows = match (&*known, &found) {
+                    (None, Some((_, _, 0))) => true,
+                    (Some(_), None) => delete,
+                    (Some((uid, _, number)), Some((found, _, next))) => !delete && uid == found && *next == number + 1,
+                    _ => false,
+                };
+                assert!(follows, "{name} is {found:?}, and {known:?} was acknowledged");
+                *known = found;
+            }
+        }
+        step += 1;
         done.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-fn change(client: &mut Client, name: &str, path: &str, delete: bool) -> std::io::Result<()> {
-    let read = client.get(path)?;
-    let answer = match read.status {
-        404 => client.post(CONFIG_MAPS, &json!({"metadata": {"name": name}, "data": {"number": "0"}}))?,
-        200 if delete => client.delete(path)?,
-        200 => {
-            let mut object = read.json();
-            object["data"]["number"] = (known(&object).2 + 1).to_string().into();
-            client.put(path, &object)?
+/// An answer of a server that is not about to stop.
+fn settled(answer: &Answer) -> bool {
+    !matches!(answer.status, 429 | 503)
+}
+
+/// Makes one change and returns what is there after it; the error is that it is not known what has become of it.
+fn change(client: &mut Client, name: &str, known: Option<&Known>, delete: bool) -> std::io::Result<Option<Known>> {
+    let path = format!("{CONFIG_MAPS}/{name}");
+    let answer = match known {
+        None => client.post(CONFIG_MAPS, &json!({"metadata": {"name": name}, "data": {"number": "0"}}))?,
+        Some(_) if delete => client.delete(&path)?,
+        Some((uid, version, number)) => {
+            let metadata = json!({"name": name, "uid": uid, "resourceVersion": version.to_string()});
+            client.put(&path, &json!({"metadata": metadata, "data": {"number": (number + 1).to_string()}}))?
         }
-        _ => read,
     };
     match answer.status {
-        200 | 201 => Ok(()),
-        // It is stopping.
-        429 | 503 => Err(std::io::Error::other("later")),
+        200 | 201 => Ok((!delete).then(|| self::known(&answer.json()))),
+        _ if !settled(&answer) => Err(std::io::Error::other("later")),
         _ => panic!("{path}: {}", answer.text()),
     }
 }
@@ -181,6 +240,21 @@ fn of(object: &ConfigMap) -> Known {
     known(&serde_json::to_value(object).expect("JSON"))
 }
 
+/// Tries again soon and at the same pace, as restarts are all that goes wrong.
+struct Soon;
+
+impl Iterator for Soon {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        Some(Duration::from_millis(20))
+    }
+}
+
+impl Backoff for Soon {
+    fn reset(&mut self) {}
+}
+
 /// A kube-rs watcher with a reflector behind it.
 struct Follower {
     belief: Arc<Mutex<Belief>>,
@@ -195,7 +269,7 @@ fn follow(runtime: &Runtime, endpoint: &Endpoint, config: watcher::Config) -> Fo
     let belief = Arc::new(Mutex::new(Belief::default()));
     let told = belief.clone();
     let (reflected, writer) = reflector::store();
-    let events = watch_collection(api, config).default_backoff().inspect_ok(move |event| {
+    let events = watch_collection(api, config).backoff(Soon).inspect_ok(move |event| {
         told.lock().expect("no panic").told(event);
     });
     let reflecting = reflector::reflector(writer, events);
@@ -270,15 +344,16 @@ fn every_client_is_told_every_change_once_across_restarts() {
     ];
     let followers = configs.map(|config| follow(&clients, &endpoint, config));
     let python = Python::start(&endpoint);
+    let mut written: Vec<Written> = vec![Written::new(); WRITERS];
     for round in 0..rounds() {
         let done = AtomicUsize::new(0);
         std::thread::scope(|scope| {
-            for writer in 0..WRITERS {
+            for (writer, written) in written.iter_mut().enumerate() {
                 let (endpoint, done) = (&endpoint, &done);
-                scope.spawn(move || write(endpoint, writer, round, done));
+                scope.spawn(move || write(endpoint, writer, round, written, done));
             }
             wait_for("half of the changes", || (done.load(Ordering::Relaxed) >= WRITERS * CHANGES / 2).then_some(()));
-            server.restart();
+            server.restart(round % 2 == 0);
         });
         let marker = format!("marker-{round}");
         let mut client = endpoint.client();
@@ -287,6 +362,9 @@ fn every_client_is_told_every_change_once_across_restarts() {
         let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
         let items = list["items"].as_array().expect("items").iter();
         let stored: BTreeMap<String, Known> = items.map(|item| (name(item).to_owned(), known(item))).collect();
+        for (name, acknowledged) in written.iter().flatten() {
+            assert_eq!(stored.get(name), acknowledged.as_ref(), "{name} in round {round}");
+        }
         for (at, follower) in followers.iter().enumerate() {
             let belief = wait_for("a client to catch up", || {
                 let belief = follower.belief.lock().expect("no panic");
@@ -304,6 +382,6 @@ fn every_client_is_told_every_change_once_across_restarts() {
         if let Some(python) = &python {
             python.check(&marker, &stored);
         }
-        server.restart();
+        server.restart(round % 2 == 1);
     }
 }

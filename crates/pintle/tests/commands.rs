@@ -83,7 +83,7 @@ fn a_websocket_is_translated_for_kubelets_that_speak_spdy() {
     let ended = rest(socket);
     assert!(ended.stdout == [&text[..], b"end"].concat(), "{} bytes", ended.stdout.len());
     assert_eq!(ended.status, json!({"metadata": {}, "status": "Success"}));
-    let ended = rest(open("command=sh&command=-c&command=echo%20out;echo%20no%20%3E%262;exit%207&stdout=1&stderr=1"));
+    let ended = rest(open("command=sh&command=-c&command=echo%20out%3Becho%20no%20%3E%262%3Bexit%207&stdout=1&stderr=1"));
     let message = "command terminated with non-zero exit code: command terminated with exit code 7";
     let failed = Ended {
         stdout: b"out\n".to_vec(),

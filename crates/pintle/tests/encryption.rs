@@ -129,16 +129,13 @@ fn what_lies_on_disk_is_sealed() {
 #[test]
 fn keys_rotate_and_what_lost_its_key_stops_nothing_else() {
     let vault = Vault::new(&format!("{{aescbc: {{keys: [{KEY_1}]}}}}"));
-    let mut client = {
-        let process = vault.start();
-        let mut client = process.endpoint().client();
-        create(&mut client, "left");
-        create(&mut client, "moved");
-        assert!(!rewritten(&mut client, "moved"), "nothing changed");
-        drop(process);
-        vault.configure(&format!("{{aescbc: {{keys: [{KEY_2}, {KEY_1}]}}}}"));
-        client
-    };
+    let process = vault.start();
+    let mut client = process.endpoint().client();
+    create(&mut client, "left");
+    create(&mut client, "moved");
+    assert!(!rewritten(&mut client, "moved"), "nothing changed");
+    drop(process);
+    vault.configure(&format!("{{aescbc: {{keys: [{KEY_2}, {KEY_1}]}}}}"));
     let process = vault.start();
     client = process.endpoint().client();
     assert!(rewritten(&mut client, "moved"), "the key changed");

@@ -248,7 +248,7 @@ fn fault(number: u64, etcd: &mut Etcd, servers: &mut [Server]) -> &'static str {
             servers[server].wires.cut();
             more(&servers[1 - server..][..1], "while the other was cut off");
             etcd.compact();
-            servers[server].wires.heal();
+            servers[server].wires.replace();
             "a server was cut off and history compacted"
         }
     }

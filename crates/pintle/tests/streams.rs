@@ -4,14 +4,17 @@
 mod common;
 
 use common::streams::{Backend, rest_of_head, upgrade_request};
+use common::DEADLINE;
 use common::world::{POD_ADDRESS, World, connector};
+use pintle::SocketConnector;
 use pintle_auth::Authenticator;
 use pintle_auth::authentication::TokenFile;
+use pintle_http::ClientTlsMaterial;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use tungstenite::Message;
 
 #[test]
@@ -228,6 +231,50 @@ fn a_kubelet_must_be_who_it_should_be() {
         let unverified = world.client().get(&format!("{log}?insecureSkipTLSVerifyBackend=true")).expect("an answer");
         unverified.expect_text("hi");
     }
+}
+
+#[test]
+fn a_kubelet_is_shown_the_servers_certificate_and_nobody_else() {
+    let made = rcgen::generate_simple_self_signed(["apiserver".to_owned()]).expect("a certificate");
+    let backend = || {
+        let client = Some(made.cert.der().clone());
+        Backend::tls_at(Ipv4Addr::LOCALHOST.into(), client, |request, stream| {
+            assert_eq!(request.target, "/metrics/cadvisor?x=1");
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok").expect("sent");
+        })
+    };
+    let (kubelet, other) = (backend(), backend());
+    let identity = Some((made.cert.pem().into_bytes(), made.signing_key.serialize_pem().into_bytes()));
+    let world = World::start_with(kubelet.port(), |builder| {
+        let material = ClientTlsMaterial { ca_pem: None, identity };
+        builder.connector = Some(Box::new(SocketConnector::new(&material, DEADLINE).expect("a connector")));
+    });
+    let get = |node: &str| world.client().get(&format!("/api/v1/nodes/{node}/proxy/metrics/cadvisor?x=1"));
+    get("n").expect("an answer").expect_text("ok");
+    get(&format!("https:n:{}", kubelet.port())).expect("an answer").expect_text("ok");
+    // Another port of a node is anybody's; one of this machine's own is nobody's to reach.
+    get(&format!("https:n:{}", other.port())).expect("an answer").expect(400);
+    get("https:n:x").expect("an answer").expect(400);
+}
+
+#[test]
+fn a_node_may_have_an_address_of_the_newer_kind() {
+    let Ok(free) = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)) else {
+        return println!("SKIPPED: this machine has no IPv6");
+    };
+    drop(free);
+    let kubelet = Backend::tls_at(Ipv6Addr::LOCALHOST.into(), None, |request, stream| {
+        assert_eq!(request.path(), "/containerLogs/default/p/c");
+        let host = request.header("host");
+        write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{host}", host.len()).expect("sent");
+    });
+    let authority = kubelet.certificate();
+    let world = World::start_with(kubelet.port(), |builder| {
+        builder.connector = Some(Box::new(connector(Some(authority.into_bytes()))));
+    });
+    world.patch_node(&json!({"addresses": [{"type": "InternalIP", "address": "::1"}]}));
+    let log = world.client().get("/api/v1/namespaces/default/pods/p/log").expect("an answer");
+    log.expect_text(&format!("[::1]:{}", kubelet.port()));
 }
 
 #[test]

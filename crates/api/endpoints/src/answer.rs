@@ -3,6 +3,7 @@
 //! Everything that is sent passes through `respond`; it never changes what an answer says.
 
 use crate::body::Body;
+use crate::limits;
 use crate::negotiation::{Shape, Wanted};
 use crate::represent;
 use bytes::Bytes;
@@ -85,7 +86,7 @@ pub async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Respo
     for (name, value) in &answer.passed {
         headers.append(name, value.clone());
     }
-    for warning in &answer.warnings {
+    for warning in told(&answer.warnings) {
         if let Ok(value) = HeaderValue::try_from(format!("299 - {}", quoted(warning))) {
             headers.append(WARNING, value);
         }
@@ -106,6 +107,30 @@ pub async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Respo
         *response.body_mut() = body;
     }
     response
+}
+
+/// The warnings that go out: each text once, and when all are longer than a header may be, their beginnings, until that
+/// is too long as well.
+fn told(warnings: &[String]) -> Vec<&str> {
+    let mut seen = std::collections::HashSet::new();
+    let distinct: Vec<&str> =
+        warnings.iter().map(String::as_str).filter(|text| !text.is_empty() && seen.insert(*text)).collect();
+    let length = |text: &str| text.chars().count();
+    if distinct.iter().map(|text| length(text)).sum::<usize>() <= limits::WARNINGS_CHARACTERS {
+        return distinct;
+    }
+    let mut total = 0;
+    let mut fits = |text: &&str| {
+        let is_room = total < limits::WARNINGS_CHARACTERS;
+        total += length(text);
+        is_room
+    };
+    distinct.into_iter().map(begin).take_while(|text| fits(text)).collect()
+}
+
+fn begin(text: &str) -> &str {
+    let end = text.char_indices().nth(limits::CUT_WARNING_CHARACTERS).map_or(text.len(), |(end, _)| end);
+    text.get(..end).unwrap_or(text)
 }
 
 /// A warning's text as a quoted string of a header.

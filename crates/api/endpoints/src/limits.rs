@@ -25,3 +25,10 @@ pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// The least time that a watch without a timeout is kept open: kube-apiserver's half an hour; up to as much again is
 /// added at random, so that clients do not come back all at once.
 pub const MIN_WATCH_SECONDS: u64 = 1800;
+
+/// All warnings of an answer together, in characters, before they are cut: kube-apiserver's 4096. Clients and proxies
+/// bound headers.
+pub const WARNINGS_CHARACTERS: usize = 4096;
+
+/// What is left of a warning where there are too many: kube-apiserver's 256 characters.
+pub const CUT_WARNING_CHARACTERS: usize = 256;

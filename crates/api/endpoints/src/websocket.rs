@@ -17,7 +17,8 @@ use pintle_schema::base64;
 use std::pin::pin;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tokio_tungstenite::tungstenite::protocol::{Message, Role, WebSocketConfig};
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message, Role, WebSocketConfig};
 
 /// Largest message taken from a client that has nothing to say; this is room for its pings.
 const MAX_IGNORED_BYTES: usize = 64 << 10;
@@ -63,6 +64,11 @@ pub fn bytes(headers: &HeaderMap, pieces: BoxStream<'static, Bytes>) -> Result<A
     let known = offered.find_map(|name| READER_PROTOCOLS.iter().find(|(known, _)| *known == name));
     let (name, framing) = known.ok_or_else(|| Status::new(403, "Forbidden", "no WebSocket protocol is known"))?;
     accept(headers, Some(name), MAX_IGNORED_BYTES, |socket| send(socket, pieces, *framing).boxed())
+}
+
+/// The last message of a WebSocket that has come to its end.
+pub fn goodbye() -> Message {
+    Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }))
 }
 
 /// The key of a handshake.
@@ -117,7 +123,7 @@ async fn send(socket: WebSocketStream<Upgraded>, mut pieces: BoxStream<'static, 
             }
             to_client.flush().await?;
         }
-        to_client.close().await
+        to_client.send(goodbye()).await
     };
     let ignoring = async { while let Some(Ok(_)) = from_client.next().await {} };
     // Whichever ends first ends both: there is nobody to tell of an error.

@@ -24,6 +24,7 @@ mod dynamic_resources;
 mod events;
 mod flowcontrol;
 pub mod groups;
+pub mod internal;
 mod networking;
 mod node;
 mod policy;

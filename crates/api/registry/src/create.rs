@@ -53,6 +53,7 @@ impl Registry {
             }
             Owners::Settled => metadata::identify(&mut object, self.environment.as_ref()),
         }
+        let attempts = self.attempts(ATTEMPTS);
         for attempt in 1.. {
             let mut candidate = object.clone();
             if generated {
@@ -60,8 +61,8 @@ impl Registry {
                 metadata::set(&mut candidate, "name", generate_name(prefix, self.environment.as_ref()));
             }
             match self.create_once(target, candidate, options, warnings.clone()).await {
-                Err(status) if status.reason == "AlreadyExists" && generated && attempt < ATTEMPTS => continue,
-                Ok(None) if attempt < ATTEMPTS => continue,
+                Err(status) if status.reason == "AlreadyExists" && generated && attempt < attempts => continue,
+                Ok(None) if attempt < attempts => continue,
                 Ok(None) => break,
                 Ok(Some(written)) => return Ok(written),
                 Err(status) => return Err(status),

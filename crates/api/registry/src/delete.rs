@@ -48,7 +48,7 @@ impl Registry {
 
     /// The same, as far as others' writes are known.
     async fn delete_known(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
-        for _ in 0..ATTEMPTS {
+        for _ in 0..self.attempts(ATTEMPTS) {
             let stored = target.get()?;
             self.check_preconditions(target, &stored, options)?;
             let old = self.decode(target, &stored)?;

@@ -91,6 +91,8 @@ impl Registry {
         let sent = object.remove_at(&["metadata", MANAGED_FIELDS]);
         self.track(target, "", None, object, Managed::default(), options);
         if let Some(Value::List(mut entries)) = sent {
+            let versions = KindVersions::new(self, target, "");
+            entries.retain(|entry| versions.find(entry.str_at(&["apiVersion"])).is_some());
             keep_misnamed(&mut entries, object);
         }
     }

@@ -250,6 +250,11 @@ impl Registry {
         self.is_shared() && self.catch_up().await.is_ok() && self.revision() > since
     }
 
+    /// How often something is tried anew that `usual` times are enough for among the writes of one server.
+    pub(crate) fn attempts(&self, usual: usize) -> usize {
+        if self.is_shared() { usual * 8 } else { usual }
+    }
+
     /// Whether others write to the store too.
     pub(crate) fn is_shared(&self) -> bool {
         self.store.catch_up().is_some()

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use pintle_cache::image;
 use pintle_codec::{Strictness, json, protobuf};
 use pintle_kinds::defaults;
+use pintle_kinds::internal::internal;
 use pintle_kinds::resource::{Resource, Storage};
 use pintle_schema::{Value, canonicalize};
 use pintle_storage::{FormError, StoredForm};
@@ -25,7 +26,7 @@ pub struct KubernetesForm {
 
 impl Default for KubernetesForm {
     fn default() -> Self {
-        KubernetesForm::new(pintle_kinds::all())
+        KubernetesForm::new(pintle_kinds::all().chain(internal()))
     }
 }
 
@@ -42,13 +43,6 @@ impl KubernetesForm {
             versions.sort_by_key(|(resource, storage)| resource.api_version() != storage.api_version);
         }
         KubernetesForm { versions }
-    }
-
-    /// Objects of a resource's storage version are kept under another prefix too.
-    #[must_use]
-    pub fn with(mut self, prefix: &'static str, resource: &'static Resource) -> Self {
-        self.versions.extend(resource.storage.as_ref().map(|storage| (prefix, vec![(resource, storage)])));
-        self
     }
 
     /// The versions of the resource that a key belongs to.

@@ -97,7 +97,7 @@ impl Registry {
             match outcome {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
                 // A later write is of what was allocated, and not what the client named.
-                Err(CommitError::Conflict { index, .. }) if (index > 0 || !named_version) && attempt < ATTEMPTS => {
+                Err(CommitError::Conflict { index, .. }) if (index > 0 || !named_version) && attempt < self.attempts(ATTEMPTS) => {
                     continue;
                 }
                 Err(CommitError::Conflict { actual: None, .. }) => return Err(target.not_found()),

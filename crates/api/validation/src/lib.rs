@@ -2,6 +2,8 @@
 //!
 //! Rules judge typed views and never change anything; where they run and in which order is the plan's matter.
 
+pub mod admissionregistration;
+pub mod apiregistration;
 pub mod apps;
 pub mod authorization;
 pub mod autoscaling;
@@ -31,6 +33,9 @@ use std::sync::LazyLock;
 
 /// The groups that have rules beyond tags.
 static GROUPS: &[&Group] = &[
+    &crate::admissionregistration::GROUP,
+    &crate::admissionregistration::GROUP_OF_V1BETA1,
+    &crate::apiregistration::GROUP,
     &crate::apps::GROUP,
     &crate::authorization::GROUP,
     &crate::autoscaling::GROUP,

@@ -8,14 +8,6 @@ use pintle_validation::{At, Cx, FieldPath};
 use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
 
-/// A number that must not be negative; for places that no tag reaches.
-pub fn non_negative(number: i64, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    if number < 0 {
-        cx.errors.invalid(path, number, "must be greater than or equal to 0");
-        cx.errors.origin("minimum");
-    }
-}
-
 /// Whether labels have all that a plain selector asks for; an empty one asks for nothing.
 pub fn selects(selector: View<'_, BTreeMap<String, String>>, metadata: View<'_, ObjectMeta>) -> bool {
     let labels = metadata.field(ObjectMeta::LABELS).value();
@@ -131,12 +123,4 @@ pub fn label_selector(selector: At<'_, LabelSelector>, cx: &mut Cx<'_>) {
             }
         });
     });
-}
-
-/// A list that must not have more items; for lists that are judged further even so.
-pub fn too_many<T>(list: View<'_, Vec<T>>, most: usize, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let found = items(list).len();
-    if found > most {
-        cx.errors.too_many(path, found, most);
-    }
 }

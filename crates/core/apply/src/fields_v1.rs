@@ -63,7 +63,7 @@ impl FieldSet {
 
     /// The JSON tree, keys in canonical order.
     pub fn to_v1(&self) -> Value {
-        level(self, false)
+        level(self, false, &mut Vec::new())
     }
 
     /// Appends the JSON text.
@@ -162,16 +162,16 @@ fn element_of(key: &Str) -> Result<Option<PathElement>, FieldsV1Error> {
     }))
 }
 
-fn level(set: &FieldSet, is_member: bool) -> Value {
-    let mut map = Map::with_capacity(set.entries().len() + usize::from(is_member));
+fn level(set: &FieldSet, is_member: bool, text: &mut Vec<u8>) -> Value {
+    let mut map = Map::with_capacity(set.entries().len() + usize::from(is_member && !set.is_empty()));
     if is_member && !set.is_empty() {
         map.push(Str::new_static(SELF), Value::map());
     }
-    let mut text = Vec::new();
     for entry in set.entries() {
-        write_element(&entry.element, &mut text);
-        map.push(Str::new(String::from_utf8_lossy(&text)), level(&entry.children, entry.is_member));
         text.clear();
+        write_element(&entry.element, text);
+        let key = Str::new(std::str::from_utf8(text).unwrap_or_default());
+        map.push(key, level(&entry.children, entry.is_member, text));
     }
     Value::Map(map)
 }

@@ -534,3 +534,27 @@ fn owners_are_as_a_plain_model_says() {
         }
     }
 }
+
+/// Folding old updaters into one loses nothing that they own, and keeps their number within its bound.
+#[test]
+fn however_many_write_what_is_owned_stays_owned() {
+    const CROWD: [&str; 20] =
+        ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "s", "t"];
+    let mut folded = 0;
+    for seed in 1..=200 {
+        let mut world = World::new(seed);
+        for _ in 0..60 {
+            let writer = world.writer(&CROWD);
+            let new = world.near(3, 4);
+            world.update(writer, new, false);
+            let about = format!("seed {seed}, write {}", world.second);
+            let known: Paths = world.owners.values().flatten().cloned().collect();
+            let found: Paths = owners_of(&world.managed).into_values().flatten().collect();
+            assert_eq!(found, known, "{about}");
+            let entries = world.managed.entries();
+            assert!(entries.len() <= 10, "{about}: {} updaters", entries.len());
+            folded += usize::from(entries.iter().any(|entry| entry.manager.name == "ancient-changes"));
+        }
+    }
+    assert!(folded > 100, "{folded} folded");
+}

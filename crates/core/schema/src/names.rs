@@ -215,17 +215,18 @@ pub fn port_number(port: i64) -> Messages {
 /// The name of a port.
 pub fn port_name(text: &str) -> Messages {
     let is_inner = |byte| is_lower_alphanumeric(byte) || byte == b'-';
+    let mut messages = Messages::new();
+    if text.len() > 15 {
+        messages.push(too_long(15, Unit::Characters));
+    }
     let rules = [
-        (text.len() <= 15, too_long(15, Unit::Characters)),
-        (
-            is_framed(text, is_inner, is_inner),
-            "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)".to_string(),
-        ),
-        (text.contains(|c: char| c.is_ascii_lowercase()), "must contain at least one letter (a-z)".to_string()),
-        (!text.contains("--"), "must not contain consecutive hyphens".to_string()),
-        (!text.starts_with('-') && !text.ends_with('-'), "must not begin or end with a hyphen".to_string()),
+        (is_framed(text, is_inner, is_inner), "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"),
+        (text.contains(|c: char| c.is_ascii_lowercase()), "must contain at least one letter (a-z)"),
+        (!text.contains("--"), "must not contain consecutive hyphens"),
+        (!text.starts_with('-') && !text.ends_with('-'), "must not begin or end with a hyphen"),
     ];
-    rules.into_iter().filter(|(holds, _)| !holds).map(|(_, message)| message).collect()
+    messages.extend(rules.into_iter().filter(|(holds, _)| !holds).map(|(_, message)| message.to_owned()));
+    messages
 }
 
 /// The number of a user.

@@ -122,12 +122,28 @@ impl Quantity {
 
     /// Whether the value is zero.
     pub fn is_zero(&self) -> bool {
-        self.decimal().is_zero()
+        self.nanos().map_or_else(|| self.decimal().is_zero(), |nanos| nanos == 0)
     }
 
     /// -1, 0 or 1.
     pub fn signum(&self) -> i32 {
-        self.decimal().signum()
+        self.nanos().map_or_else(|| self.decimal().signum(), |nanos| nanos.signum() as i32)
+    }
+
+    /// The value in units of 10⁻⁹ where plain arithmetic finds it: numbers without a fraction that are not very large.
+    /// Comparing them allocates nothing.
+    fn nanos(&self) -> Option<i128> {
+        let parts = split(&self.0).ok().filter(|parts| parts.fraction.is_empty() && parts.has_digits)?;
+        let whole = parts.whole.parse::<u64>().ok()?;
+        let nanos = match Suffix::parse(parts.suffix)? {
+            // Binary numbers beyond this are cut off by the exact way.
+            Suffix::Binary(power) => i64::try_from(u128::from(whole) << power).ok().map(i128::from)? * 1_000_000_000,
+            Suffix::Decimal(power) | Suffix::Exponent(power) => {
+                let power = u32::try_from(power - NANO).ok().filter(|power| *power <= 18)?;
+                i128::from(whole) * 10_i128.pow(power)
+            }
+        };
+        Some(if parts.negative { -nanos } else { nanos })
     }
 
     /// The value as a whole number, fractions rounded away from zero, held within i64.
@@ -217,7 +233,7 @@ impl std::str::FromStr for Quantity {
 
 impl PartialEq for Quantity {
     fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0 || self.decimal() == other.decimal()
+        self.0 == other.0 || self.cmp(other) == Ordering::Equal
     }
 }
 
@@ -237,7 +253,10 @@ impl PartialOrd for Quantity {
 
 impl Ord for Quantity {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.decimal().cmp(&other.decimal())
+        match (self.nanos(), other.nanos()) {
+            (Some(one), Some(other)) => one.cmp(&other),
+            _ => self.decimal().cmp(&other.decimal()),
+        }
     }
 }
 

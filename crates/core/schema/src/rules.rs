@@ -98,7 +98,7 @@ pub enum Rule {
     WhenSet(&'static str, &'static [Rule]),
     /// Holds while a field beside this one is not set.
     WhenUnset(&'static str, &'static [Rule]),
-    /// Holds while the list has more than one item.
+    /// Holds for the items of a list that has more than one.
     WhenSeveral(&'static [Rule]),
     WhenNamespaced(&'static [Rule]),
     WhenClusterWide(&'static [Rule]),

@@ -5,13 +5,13 @@ use crate::{Payload, Place, Tag};
 pub static TAG: Tag = Tag {
     name: "when_several",
     variant: "WhenSeveral",
-    places: Place::LIST,
+    places: Place::ANY,
     payload: Payload::None,
     chained: true,
     excludes: &[],
     origin: "",
     published: "",
     upstream: "",
-    example: "when_several(each_val(required))",
-    doc: "What follows holds while the list has more than one item, for items that did not change, too.",
+    example: "when_several(required)",
+    doc: "Inside `each_val`: what follows holds while there are more items than one.",
 };

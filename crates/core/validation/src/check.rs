@@ -67,7 +67,7 @@ pub enum Check {
     If(Condition, Checks),
     Namespaced(bool, Checks),
     First(Checks),
-    /// For lists with more than one item.
+    /// For items of lists that have more than one.
     Several(Checks),
     Worded(Words, Type, Checks),
     Gate(&'static str, bool, Checks),
@@ -89,7 +89,7 @@ impl Check {
     /// Whether the check looks at fields beside its value.
     fn is_related(&self) -> bool {
         match self {
-            Check::If(..) | Check::Bound(_) => true,
+            Check::If(..) | Check::Bound(_) | Check::Several(_) => true,
             Check::Gate(_, _, inner)
             | Check::Shadow(_, inner)
             | Check::Worded(_, _, inner)

@@ -23,8 +23,12 @@ pub fn reference() -> String {
             tag.places.words(),
             tag.example
         );
-        if !tag.excludes.is_empty() {
-            let others = tag.excludes.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        if tag.excludes.contains(&tag.name) {
+            out.push_str("- Once at most.\n");
+        }
+        let others = tag.excludes.iter().filter(|name| **name != tag.name);
+        let others = others.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        if !others.is_empty() {
             let _ = writeln!(out, "- Not together with: {others}.");
         }
         for (what, text) in

@@ -187,11 +187,19 @@ pub fn distinct(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mu
     }
 }
 
+/// Which value errors show.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    Value,
+    Empty,
+    Nothing,
+}
+
 /// In which words errors are told.
 pub struct Words {
     /// `None`: as the kind that it is.
     kind: Option<ErrorKind>,
-    shows_value: bool,
+    shows: Shows,
     detail: &'static str,
 }
 
@@ -201,12 +209,17 @@ impl Words {
         let kind = match pairs {
             [("detail", _)] => None,
             [("required", _)] => Some(ErrorKind::Required),
-            [("invalid" | "unshown", _)] => Some(ErrorKind::Invalid),
+            [("invalid" | "unshown" | "valueless", _)] => Some(ErrorKind::Invalid),
             [("forbidden", _)] => Some(ErrorKind::Forbidden),
-            _ => return Err("one of detail, required, invalid, unshown and forbidden".to_owned()),
+            _ => return Err("one of detail, required, invalid, unshown, valueless and forbidden".to_owned()),
         };
         let (name, detail) = pairs.first().copied().unwrap_or_default();
-        Ok(Words { kind, shows_value: name != "unshown", detail })
+        let shows = match name {
+            "unshown" => Shows::Empty,
+            "valueless" => Shows::Nothing,
+            _ => Shows::Value,
+        };
+        Ok(Words { kind, shows, detail })
     }
 
     /// Puts the errors from an index on into these words: one for each field.
@@ -217,10 +230,11 @@ impl Words {
             let value_is_other = self.kind.is_some() && matches!(error.kind, ErrorKind::TooMany | ErrorKind::TooFew);
             error.kind = self.kind.unwrap_or(error.kind);
             error.detail = self.detail.to_owned();
-            match (self.shows_value, value_is_other) {
-                (false, _) => error.value = Some("".into()),
-                (true, true) => error.value = Some(shown()),
-                (true, false) => _ = error.value.get_or_insert_with(&shown),
+            match (self.shows, value_is_other) {
+                (Shows::Nothing, _) => error.value = None,
+                (Shows::Empty, _) => error.value = Some("".into()),
+                (Shows::Value, true) => error.value = Some(shown()),
+                (Shows::Value, false) => _ = error.value.get_or_insert_with(&shown),
             }
         }
         let mut fields = HashSet::new();

@@ -84,8 +84,9 @@ impl Rulebook {
         let plan = self.plan(schema);
         let mut cx = Cx::new(request, object, old);
         let steps = self.steps(schema, request);
-        let outcome =
-            catch_unwind(AssertUnwindSafe(|| steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old))));
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old))
+        }));
         let panicked = outcome.is_err();
         if panicked {
             cx.errors.push(ErrorKind::Internal, "", None, "a validation rule failed to run");

@@ -28,11 +28,21 @@ struct Spot<'r> {
     unchanged: bool,
     /// What the rules depend on changed: the value is judged whether it did or not.
     again: bool,
+    /// An item of a list that has more.
+    several: bool,
 }
 
 impl<'r> Spot<'r> {
     fn root(value: &'r Value, old: Option<&'r Value>, unchanged: bool) -> Self {
-        Spot { value, old, path: &FieldPath::ROOT, owner: Owner { value, old }, unchanged, again: false }
+        Spot {
+            value,
+            old,
+            path: &FieldPath::ROOT,
+            owner: Owner { value, old },
+            unchanged,
+            again: false,
+            several: false,
+        }
     }
 
     /// The value as the struct that its fields are in.
@@ -112,7 +122,15 @@ impl Run<'_, '_, '_> {
     fn field_value(&mut self, field: &FieldPlan, value: &Value, owner: Spot<'_>) {
         let old = owner.old.map(|old| at(old, &field.name));
         let path = owner.path.child(&field.name);
-        let spot = Spot { value, old, path: &path, owner: owner.as_owner(), unchanged: owner.unchanged, again: false };
+        let spot = Spot {
+            value,
+            old,
+            path: &path,
+            owner: owner.as_owner(),
+            unchanged: owner.unchanged,
+            again: false,
+            several: false,
+        };
         if let Some(choice) = field.choice.as_ref().filter(|_| !owner.unchanged) {
             self.choice(choice, field.node.checks.pointer, owner, spot);
         }
@@ -122,6 +140,10 @@ impl Run<'_, '_, '_> {
     fn node(&mut self, node: &Node, mut spot: Spot<'_>) {
         let owner_unchanged = spot.unchanged;
         spot.unchanged = spot.unchanged || spot.old.is_some_and(|old| same(spot.value, old));
+        if spot.unchanged && spot.old.is_some() {
+            // Rules that run all the same find at once that nothing changed.
+            spot.old = Some(spot.value);
+        }
         let stopped = match spot.unchanged {
             false => self.checks(&node.checks, spot),
             true => node.checks.related && !owner_unchanged && self.related(&node.checks, spot),
@@ -191,10 +213,7 @@ impl Run<'_, '_, '_> {
                     self.worded(words, shown, |run| run.checks(inner, spot))
                 }
                 Check::Namespaced(is, inner) => self.cx.request.namespaced == *is && self.checks(inner, spot),
-                Check::Several(inner) => {
-                    let several = spot.value.as_list().is_some_and(|items| items.len() > 1);
-                    several && self.checks(inner, Spot { again: true, ..spot })
-                }
+                Check::Several(inner) => spot.several && self.checks(inner, Spot { again: true, ..spot }),
                 Check::First(inner) => self.first(|run| run.checks(inner, spot)),
                 Check::Gate(gate, on, inner) => self.cx.enabled(gate) == *on && self.checks(inner, spot),
                 Check::Shadow(stage, inner) => self.shadow(*stage, |run| run.checks(inner, spot)),
@@ -270,6 +289,7 @@ impl Run<'_, '_, '_> {
                     let shown = || show(ty, spot.value, checks.pointer);
                     self.worded(words, shown, |run| run.related(inner, spot))
                 }
+                Check::Several(inner) => spot.several && self.checks(inner, Spot { again: true, ..spot }),
                 Check::Namespaced(is, inner) if inner.related => {
                     self.cx.request.namespaced == *is && self.related(inner, spot)
                 }
@@ -330,7 +350,7 @@ impl Run<'_, '_, '_> {
         for (index, value) in items.iter().enumerate() {
             let path = spot.path.index(index);
             let old = if spot.unchanged { Some(value) } else { finder.find(index, value) };
-            visit(self, Spot { value, old, path: &path, ..spot });
+            visit(self, Spot { value, old, path: &path, several: items.len() > 1, ..spot });
         }
     }
 

@@ -58,7 +58,7 @@ struct Thing {
         optional,
         list_type = atomic,
         distinct(name),
-        when_several(each_val(subfield(name)(worded(detail = "of several")(required)))),
+        each_val(when_several(subfield(name)(worded(detail = "of several")(required)))),
         when(kind = "Near")(each_val(subfield(node)(forbidden = "never near")))
     )]
     ports: Vec<Port>,

@@ -31,7 +31,8 @@ pub fn by_group() -> BTreeMap<String, Share> {
 /// The shares as a table.
 pub fn table() -> String {
     let mut text = format!("{:<24} {:>6} {:>10}\n", "GROUP", "TAGS", "FUNCTIONS");
-    let mut row = |name: &str, share: &Share| _ = writeln!(text, "{name:<24} {:>6} {:>10}", share.tags, share.functions);
+    let mut row =
+        |name: &str, share: &Share| _ = writeln!(text, "{name:<24} {:>6} {:>10}", share.tags, share.functions);
     let (mut tags, mut functions) = (0, 0);
     for (name, share) in by_group() {
         row(&name, &share);

@@ -5,7 +5,7 @@
 use super::Outcome;
 use super::lines::{Document, documents};
 use pintle_api_validation::rulebook;
-use pintle_codec::{Decoded, DecodeError, StrictProblem, Strictness, json, yaml};
+use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json, yaml};
 use pintle_kinds::defaults;
 use pintle_kinds::resource::Resource;
 use pintle_kinds::strategy::NameRule;
@@ -79,7 +79,11 @@ fn findings(
     decode: impl FnOnce(&'static Struct) -> Result<Decoded, DecodeError>,
 ) -> Vec<Finding> {
     let at = |field: &str, text: String| Finding {
-        field: if place.is_empty() || field.is_empty() { format!("{place}{field}") } else { format!("{place}.{field}") },
+        field: if place.is_empty() || field.is_empty() {
+            format!("{place}{field}")
+        } else {
+            format!("{place}.{field}")
+        },
         text,
     };
     let resource = pintle_kinds::all().find(|resource| resource.api_version() == *version && resource.kind == kind);

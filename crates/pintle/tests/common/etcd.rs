@@ -6,12 +6,12 @@ use super::http::Endpoint;
 use super::process::free_port;
 use super::{Scratch, wait_for};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// The program of a version, such as `3.5`; `None` where it is not installed, which is a failure on CI only.
@@ -168,14 +168,21 @@ impl Drop for Etcd {
 /// The wires from one server to all members.
 pub struct Wires {
     ports: Vec<u16>,
-    cut: Arc<AtomicBool>,
+    state: Arc<WireState>,
+}
+
+#[derive(Default)]
+struct WireState {
+    cut: AtomicBool,
+    /// Connections made before this changed are closed.
+    generation: AtomicU64,
 }
 
 impl Wires {
     pub fn to(etcd: &Etcd) -> Wires {
-        let cut = Arc::new(AtomicBool::new(false));
-        let ports = (0..etcd.len()).map(|index| wire(etcd.port(index), cut.clone())).collect();
-        Wires { ports, cut }
+        let state = Arc::new(WireState::default());
+        let ports = (0..etcd.len()).map(|index| wire(etcd.port(index), state.clone())).collect();
+        Wires { ports, state }
     }
 
     pub fn urls(&self) -> String {
@@ -184,46 +191,70 @@ impl Wires {
 
     /// Nothing gets through any more, and nobody is told.
     pub fn cut(&self) {
-        self.cut.store(true, Ordering::SeqCst);
+        self.state.cut.store(true, Ordering::SeqCst);
     }
 
+    /// What was held up goes on.
     pub fn heal(&self) {
-        self.cut.store(false, Ordering::SeqCst);
+        self.state.cut.store(false, Ordering::SeqCst);
+    }
+
+    /// What was held up is lost, and new connections are possible.
+    pub fn replace(&self) {
+        self.state.generation.fetch_add(1, Ordering::SeqCst);
+        self.heal();
     }
 }
 
-fn wire(target: u16, cut: Arc<AtomicBool>) -> u16 {
+impl WireState {
+    /// Waits until something can get through; false: not through a connection of this generation.
+    fn open(&self, generation: u64) -> bool {
+        loop {
+            if self.generation.load(Ordering::SeqCst) != generation {
+                return false;
+            }
+            if !self.cut.load(Ordering::SeqCst) {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+}
+
+fn wire(target: u16, state: Arc<WireState>) -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let port = listener.local_addr().expect("its address").port();
     std::thread::spawn(move || {
         for near in listener.incoming().flatten() {
-            let cut = cut.clone();
+            let state = state.clone();
             std::thread::spawn(move || {
-                wait_while(&cut);
+                let generation = state.generation.load(Ordering::SeqCst);
+                if !state.open(generation) {
+                    return;
+                }
                 let Ok(far) = TcpStream::connect((Ipv4Addr::LOCALHOST, target)) else { return };
-                let (Ok(near2), Ok(far2)) = (near.try_clone(), far.try_clone()) else { return };
-                let cut2 = cut.clone();
-                std::thread::spawn(move || copy(near2, far2, &cut2));
-                copy(far, near, &cut);
+                let (Ok(near_again), Ok(far_again)) = (near.try_clone(), far.try_clone()) else { return };
+                let other_way = state.clone();
+                std::thread::spawn(move || copy(near_again, far_again, &other_way, generation));
+                copy(far, near, &state, generation);
             });
         }
     });
     port
 }
 
-fn wait_while(cut: &AtomicBool) {
-    while cut.load(Ordering::SeqCst) {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn copy(mut from: TcpStream, mut to: TcpStream, cut: &AtomicBool) {
+fn copy(mut from: TcpStream, mut to: TcpStream, state: &WireState, generation: u64) {
     let mut buffer = vec![0; 64 << 10];
+    // Otherwise a connection on which nothing comes would never see that it is lost.
+    let _ = from.set_read_timeout(Some(Duration::from_millis(50)));
     loop {
         let read = from.read(&mut buffer);
-        wait_while(cut);
+        if !state.open(generation) {
+            break;
+        }
         match read {
             Ok(count) if count > 0 && to.write_all(&buffer[..count]).is_ok() => {}
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
             _ => break,
         }
     }

@@ -121,7 +121,7 @@ impl History {
                     let is_right = match found {
                         Some((revision, id)) => {
                             events.get(revision).is_some_and(|event| !event.removed && event.id == *id)
-                                && events.range(revision + 1..=(*floor).max(*revision)).next().is_none()
+                                && events.range(revision + 1..(*floor).max(*revision) + 1).next().is_none()
                         }
                         None => known(*floor).is_none() || events.range(floor + 1..).any(|(_, event)| event.removed),
                     };

@@ -4,7 +4,7 @@
 
 use super::streams::{Head, Stream};
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Write};
 use std::process::{Command, Stdio};
 
 const FIN: u8 = 1;

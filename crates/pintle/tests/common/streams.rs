@@ -5,10 +5,11 @@
 use futures_util::future::BoxFuture;
 use pintle::SocketConnector;
 use pintle_endpoints::backend::{ByteStream, Connector, Destination, Exchange, Trust, Unreachable};
-use rustls::pki_types::PrivateKeyDer;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::sync::Arc;
 use tungstenite::WebSocket;
 use tungstenite::handshake::derive_accept_key;
@@ -55,26 +56,45 @@ pub struct Backend {
 
 impl Backend {
     pub fn plain(handler: impl Fn(&Head, &mut dyn Stream) + Send + Sync + 'static) -> Backend {
-        Backend::start(None, String::new(), handler)
+        Backend::start(Ipv4Addr::LOCALHOST.into(), None, String::new(), handler)
     }
 
     /// With a certificate of its own for the loopback address.
     pub fn tls(handler: impl Fn(&Head, &mut dyn Stream) + Send + Sync + 'static) -> Backend {
-        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+        Backend::tls_at(Ipv4Addr::LOCALHOST.into(), None, handler)
+    }
+
+    /// The same at an address, for clients that hold the key of a certificate.
+    pub fn tls_at(
+        address: IpAddr,
+        client: Option<CertificateDer<'static>>,
+        handler: impl Fn(&Head, &mut dyn Stream) + Send + Sync + 'static,
+    ) -> Backend {
+        let made = rcgen::generate_simple_self_signed([address.to_string()]).expect("a certificate");
         let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).expect("a key");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config =
-            config.expect("versions").with_no_client_auth().with_single_cert(vec![made.cert.der().clone()], key);
-        Backend::start(Some(Arc::new(config.expect("a pair"))), made.cert.pem(), handler)
+        let config = ServerConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions();
+        let config = config.expect("versions");
+        let config = match client {
+            None => config.with_no_client_auth(),
+            Some(client) => {
+                let mut roots = RootCertStore::empty();
+                roots.add(client).expect("a certificate");
+                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+                config.with_client_cert_verifier(verifier.expect("a verifier"))
+            }
+        };
+        let config = config.with_single_cert(vec![made.cert.der().clone()], key).expect("a pair");
+        Backend::start(address, Some(Arc::new(config)), made.cert.pem(), handler)
     }
 
     fn start(
+        address: IpAddr,
         tls: Option<Arc<ServerConfig>>,
         certificate: String,
         handler: impl Fn(&Head, &mut dyn Stream) + Send + Sync + 'static,
     ) -> Backend {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let listener = TcpListener::bind((address, 0)).expect("a port");
         let port = listener.local_addr().expect("its address").port();
         let handler = Arc::new(handler);
         std::thread::spawn(move || {

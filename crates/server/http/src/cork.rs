@@ -18,7 +18,7 @@ use crate::limits::{CORKED_BYTES, CORKED_BYTES_KEPT};
 
 /// A connection behind a cork, and the cork.
 pub(crate) fn corked<I>(io: I) -> (Corked<I>, Cork<I>) {
-    let pipe = Arc::new(Mutex::new(Pipe { io, waiting: Vec::new(), sent: 0 }));
+    let pipe = Arc::new(Mutex::new(Pipe { io, waiting: Vec::new(), sent: 0, lately: 0 }));
     (Corked(Arc::clone(&pipe)), Cork { pipe, turn: Arc::default(), closed: false })
 }
 
@@ -27,6 +27,8 @@ struct Pipe<I> {
     /// Bytes to be written, the first `sent` of which are.
     waiting: Vec<u8>,
     sent: usize,
+    /// The most bytes of a turn, the longer ago the less.
+    lately: usize,
 }
 
 impl<I: AsyncWrite + Unpin> Pipe<I> {
@@ -46,10 +48,10 @@ impl<I: AsyncWrite + Unpin> Pipe<I> {
             }
         }
         self.sent = 0;
-        let used = self.waiting.len();
+        // What was needed lately is kept, as it will be needed again. More than that goes by and by.
+        self.lately = self.waiting.len().max(self.lately - self.lately / 16);
         self.waiting.clear();
-        // What was needed just now is kept, as it may be again. More than that goes by and by.
-        if used < self.waiting.capacity() / 4 {
+        if self.lately < self.waiting.capacity() / 4 {
             self.waiting.shrink_to((self.waiting.capacity() / 2).max(CORKED_BYTES_KEPT));
         }
         Pin::new(&mut self.io).poll_flush(cx)

@@ -73,10 +73,17 @@ pub(crate) struct Waiter {
     /// The last revision that concerned it.
     last: AtomicU64,
     woken: AtomicBool,
+    /// The history no longer leads from what the watcher has seen to what there is.
+    gap: AtomicBool,
     task: AtomicWaker,
 }
 
 impl Waiter {
+    /// Whether the watcher has to begin anew, whatever its place in the history.
+    pub fn has_gap(&self) -> bool {
+        self.gap.load(Ordering::SeqCst)
+    }
+
     /// Noted before the state that shows the event is published: who sees the state sees the note.
     fn note(&self, first: Revision, last: Revision) {
         self.last.fetch_max(last.0, Ordering::SeqCst);
@@ -127,7 +134,7 @@ impl Waiters {
     /// A new waiter, whom any revision may concern until it has caught up, and its name for `leave`.
     pub fn join(&self, interest: &Interest) -> ((u64, u64), Arc<Waiter>) {
         let any = Revision::EMPTY.0;
-        let waiter = Arc::new(Waiter { first: any.into(), last: any.into(), woken: AtomicBool::new(false), task: AtomicWaker::new() });
+        let waiter = Arc::new(Waiter { first: any.into(), last: any.into(), woken: AtomicBool::new(false), gap: AtomicBool::new(false), task: AtomicWaker::new() });
         let name = (interest.fingerprint(), self.next.fetch_add(1, Ordering::Relaxed));
         if let Interest::Field(index @ 0..FIELDS, _) = interest {
             self.fields.fetch_or(1 << index, Ordering::SeqCst);
@@ -158,7 +165,12 @@ impl Waiters {
 
     /// Tells everybody that the history before a revision is gone, around `publish`.
     pub fn announce_gap(&self, revision: Revision, publish: impl FnOnce()) {
-        let tell = |index: &Index| index.iter().for_each(|(_, waiter)| waiter.note(Revision(1), revision));
+        let tell = |index: &Index| {
+            index.iter().for_each(|(_, waiter)| {
+                waiter.gap.store(true, Ordering::SeqCst);
+                waiter.note(Revision(1), revision);
+            });
+        };
         tell(&self.index.load());
         publish();
         fence(Ordering::SeqCst);

@@ -424,6 +424,9 @@ impl Cursor {
     pub fn visit(&mut self, limit: usize, mut visitor: impl FnMut(&Arc<Event>)) -> Result<(), Expired> {
         let state = self.cache.state.load();
         self.behind = false;
+        if self.waiter.has_gap() {
+            return Err(Expired { requested: self.after, oldest: state.compacted });
+        }
         let seen = state.last.max(Revision::EMPTY);
         let Some(first) = self.waiter.first(seen) else {
             self.after = self.after.max(state.last);

@@ -106,7 +106,13 @@ impl Client {
     ///
     /// # Errors
     /// Whatever went wrong; whether the call had an effect is unknown.
-    pub async fn attempt<Q, A>(&self, turn: usize, method: &'static str, request: Q) -> Result<A, Status>
+    pub async fn attempt<Q, A>(
+        &self,
+        turn: usize,
+        time: Duration,
+        method: &'static str,
+        request: Q,
+    ) -> Result<A, Status>
     where
         Q: Message + Send + Sync + 'static,
         A: Message + Default + Send + Sync + 'static,
@@ -117,7 +123,7 @@ impl Client {
             let path = PathAndQuery::from_static(method);
             grpc.unary(Request::new(request), path, ProstCodec::<Q, A>::default()).await
         };
-        match timeout(limits::ATTEMPT, call).await {
+        match timeout(time, call).await {
             Ok(outcome) => outcome.map(tonic::Response::into_inner),
             Err(_) => Err(Status::deadline_exceeded("the endpoint did not answer in time")),
         }
@@ -147,7 +153,7 @@ impl Client {
         let mut patience = Patience::new(time);
         loop {
             let turn = self.turn();
-            match self.attempt(turn, method, request.clone()).await {
+            match self.attempt(turn, patience.attempt(), method, request.clone()).await {
                 Err(status) if is_passing(&status) => {
                     self.failed(turn);
                     if !patience.wait(self.endpoints()).await {
@@ -175,7 +181,7 @@ impl Client {
     /// # Errors
     /// It cannot be reached.
     pub async fn version(&self, turn: usize) -> Result<String, Status> {
-        let answer: StatusResponse = self.attempt(turn, method::STATUS, StatusRequest {}).await?;
+        let answer: StatusResponse = self.attempt(turn, limits::ATTEMPT, method::STATUS, StatusRequest {}).await?;
         Ok(answer.version)
     }
 
@@ -225,6 +231,13 @@ pub struct Patience {
 impl Patience {
     pub fn new(time: Duration) -> Self {
         Patience { until: Instant::now() + time, failures: 0 }
+    }
+
+    /// How long the next attempt may take.
+    pub fn attempt(&self) -> Duration {
+        let doublings = u32::try_from(self.failures.min(8)).unwrap_or(8);
+        let left = self.until.saturating_duration_since(Instant::now());
+        limits::ATTEMPT.saturating_mul(1 << doublings).min(limits::ATTEMPT_MAX).min(left)
     }
 
     /// Pauses after a failure; false: enough has been tried. Each of the endpoints is tried at once in the first round.

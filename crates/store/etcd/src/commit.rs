@@ -7,12 +7,13 @@ use crate::client::{Patience, is_passing, method};
 use crate::limits;
 use crate::store::Shared;
 use crate::wire::{
-    Compare, CompareTarget, Compared, DeleteRangeRequest, KeyValue, Op, PutRequest, RangeRequest, RequestOp,
-    TxnRequest, TxnResponse,
+    Compare, CompareTarget, Compared, DeleteRangeRequest, EventType, Op, PutRequest, RangeRequest, RequestOp,
+    TxnRequest, TxnResponse, WatchAction, WatchCreateRequest, WatchRequest, WatchResponse,
 };
-use bytes::Bytes;
 use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
 use std::sync::Arc;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
 use tonic::{Code, Status};
 
 pub(crate) fn failed(status: Status) -> CommitError {
@@ -23,12 +24,14 @@ impl Shared {
     /// Carries a transaction out.
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Revision, CommitError> {
         let _room = self.transactions.acquire().await.map_err(|_| CommitError::Closed)?;
+        let since = self.progress.published();
         let mut patience = Patience::new(limits::CALL);
         let mut in_doubt = false;
         let mut request = self.request(&transaction.writes).await?;
         let answer = loop {
             let turn = self.client.turn();
-            match self.client.attempt::<_, TxnResponse>(turn, method::TXN, request.clone()).await {
+            let time = patience.attempt();
+            match self.client.attempt::<_, TxnResponse>(turn, time, method::TXN, request.clone()).await {
                 Ok(answer) => break answer,
                 Err(status) if status.code() == Code::NotFound && status.message().contains("lease") => {
                     self.leases.forget().await;
@@ -51,7 +54,7 @@ impl Shared {
         let current = answer.header.as_ref().map_or(0, |header| header.revision.unsigned_abs());
         let outcome = match answer.succeeded {
             true => Ok(current),
-            false => self.conflict(&transaction.writes, &answer, in_doubt, current),
+            false => self.refused(&transaction.writes, &answer, in_doubt.then_some(since)).await,
         };
         let seen = *outcome.as_ref().unwrap_or(&current);
         self.progress.wait(seen).await.map_err(|_| CommitError::Closed)?;
@@ -91,87 +94,82 @@ impl Shared {
         Ok(request)
     }
 
-    /// What a transaction means whose preconditions did not hold: the first that did not, or that an earlier attempt
-    /// has made them so.
-    fn conflict(
-        &self,
-        writes: &[Write],
-        answer: &TxnResponse,
-        in_doubt: bool,
-        current: u64,
-    ) -> Result<u64, CommitError> {
-        let found: Vec<Option<&KeyValue>> = (0..writes.len())
-            .map(|at| answer.responses.get(at).and_then(|response| response.range.as_ref()?.kvs.first()))
-            .collect();
-        let revision = |kv: Option<&KeyValue>| kv.map(|kv| Revision(kv.mod_revision.unsigned_abs()));
-        let failed_at = writes.iter().zip(&found).position(|(write, kv)| match write.expect {
+    /// What it means that preconditions did not hold: somebody else was faster, or an earlier attempt, made after the
+    /// revision `in_doubt`, has taken place. Its revision is the answer then.
+    async fn refused(&self, writes: &[Write], answer: &TxnResponse, in_doubt: Option<u64>) -> Result<u64, CommitError> {
+        let found = |at: usize| answer.responses.get(at).and_then(|response| response.range.as_ref()?.kvs.first());
+        let revision = |at: usize| found(at).map(|kv| kv.mod_revision.unsigned_abs());
+        let failed_at = writes.iter().enumerate().position(|(at, write)| match write.expect {
             Expect::Any => false,
-            Expect::Absent => kv.is_some(),
-            Expect::At(expected) => revision(*kv) != Some(expected),
+            Expect::Absent => found(at).is_some(),
+            Expect::At(expected) => revision(at) != Some(expected.0),
         });
-        if in_doubt {
-            return done_before(writes, &found, current).ok_or_else(|| {
-                failed(Status::unknown("an attempt at the transaction failed, and what became of it cannot be told"))
-            });
-        }
         let index = failed_at.unwrap_or(0);
-        let key = writes.get(index).map_or_else(|| "".into(), |write| write.key.clone());
-        Err(CommitError::Conflict { index, key, actual: revision(found.get(index).copied().flatten()) })
+        let Some(write) = writes.get(index) else { return Err(CommitError::Invalid("nothing is written".to_owned())) };
+        if let Some(since) = in_doubt {
+            let done = self.done_before(write, since, revision(index)).await.map_err(failed)?;
+            if let Some(revision) = done {
+                return Ok(revision);
+            }
+        }
+        Err(CommitError::Conflict { index, key: write.key.clone(), actual: revision(index).map(Revision) })
     }
-}
 
-/// The revision of a transaction that has taken place, if what is there looks as if it had: every key has the value
-/// that it was to get, by one and the same revision, or is gone as it was to be.
-fn done_before(writes: &[Write], found: &[Option<&KeyValue>], current: u64) -> Option<u64> {
-    let mut by: Option<u64> = None;
-    for (write, kv) in writes.iter().zip(found) {
-        match (&write.value, kv) {
-            (None, None) => {}
-            (Some(wanted), Some(kv)) if same(wanted, &kv.value) => {
+    /// By which revision a write has taken place whose precondition does not hold any more; `None`: it has not, and its
+    /// whole transaction has not. What happened to its key tells: `last` is the last such revision, if the key is there.
+    async fn done_before(&self, write: &Write, since: u64, last: Option<u64>) -> Result<Option<u64>, Status> {
+        let (after, to) = match (write.expect, last) {
+            // Only the very next change of the key can be this one.
+            (Expect::At(expected), _) => (expected.0, expected.0 + 1),
+            (_, Some(last)) if last > since => (since, last),
+            _ => return Ok(None),
+        };
+        let mut patience = Patience::new(limits::CALL);
+        loop {
+            let turn = self.client.turn();
+            match timeout(patience.attempt(), self.find(turn, write, after, to)).await {
+                Ok(Ok(found)) => return Ok(found),
+                Ok(Err(status)) if !is_passing(&status) => return Err(status),
+                _ => self.client.failed(turn),
+            }
+            if !patience.wait(self.client.endpoints()).await {
+                return Err(Status::unknown("what became of an attempt at the transaction cannot be told"));
+            }
+        }
+    }
+
+    /// The revision of a change of a key, after one revision and up to the first change at or after another, that is just
+    /// what was to be written.
+    async fn find(&self, turn: usize, write: &Write, after: u64, to: u64) -> Result<Option<u64>, Status> {
+        let create = WatchCreateRequest {
+            key: self.keys.outer(&write.key),
+            start_revision: i64::try_from(after + 1).unwrap_or(i64::MAX),
+            ..WatchCreateRequest::default()
+        };
+        let (requests, receiver) = mpsc::channel(1);
+        let request = WatchRequest { action: Some(WatchAction::Create(create)) };
+        requests.try_send(request).map_err(|error| Status::unavailable(error.to_string()))?;
+        let mut stream = self.client.stream::<_, WatchResponse>(turn, method::WATCH, receiver).await?;
+        while let Some(response) = stream.message().await? {
+            if response.compact_revision > 0 {
+                return Err(Status::data_loss("what became of an attempt at the transaction is no longer told"));
+            }
+            for event in response.events {
+                let removed = event.r#type == i32::from(EventType::Delete);
+                let Some(kv) = event.kv else { continue };
                 let revision = kv.mod_revision.unsigned_abs();
-                if by.replace(revision).is_some_and(|other| other != revision) {
-                    return None;
+                let is_written = match &write.value {
+                    None => removed,
+                    Some(value) => !removed && *value == kv.value,
+                };
+                if is_written {
+                    return Ok(Some(revision));
+                }
+                if revision >= to {
+                    return Ok(None);
                 }
             }
-            _ => return None,
         }
-    }
-    Some(by.unwrap_or(current))
-}
-
-fn same(wanted: &Bytes, found: &Bytes) -> bool {
-    wanted == found
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(value: Option<&'static str>) -> Write {
-        Write {
-            key: "/a".into(),
-            expect: Expect::Absent,
-            value: value.map(|value| Bytes::from_static(value.as_bytes())),
-        }
-    }
-
-    fn kv(value: &'static str, mod_revision: i64) -> KeyValue {
-        KeyValue { value: Bytes::from_static(value.as_bytes()), mod_revision, ..KeyValue::default() }
-    }
-
-    #[test]
-    fn a_transaction_has_taken_place_when_all_of_it_is_there() {
-        let writes = [write(Some("x")), write(Some("y")), write(None)];
-        let (x, y, later, other) = (kv("x", 7), kv("y", 7), kv("y", 8), kv("z", 7));
-        for (found, expected) in [
-            ([Some(&x), Some(&y), None], Some(7)),
-            ([Some(&x), Some(&later), None], None),
-            ([Some(&x), Some(&other), None], None),
-            ([Some(&x), None, None], None),
-            ([Some(&x), Some(&y), Some(&x)], None),
-        ] {
-            assert_eq!(done_before(&writes, &found, 9), expected);
-        }
-        assert_eq!(done_before(&writes[2..], &[None], 9), Some(9));
+        Err(Status::unavailable("the watch ended"))
     }
 }

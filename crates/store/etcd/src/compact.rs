@@ -3,6 +3,7 @@
 //! Must never give up what happened in the last interval.
 
 use crate::client::{Client, method};
+use crate::limits::ATTEMPT_MAX;
 use crate::wire::{
     CompactionRequest, CompactionResponse, Compare, CompareTarget, Compared, Op, PutRequest, RangeRequest, RequestOp,
     TxnRequest, TxnResponse,
@@ -39,7 +40,7 @@ async fn step(client: &Client, count: i64, revision: i64) -> Result<(i64, i64), 
         success: vec![RequestOp { request: Some(Op::Put(put)) }],
         failure: vec![RequestOp { request: Some(Op::Range(get)) }],
     };
-    let answer: TxnResponse = client.attempt(client.turn(), method::TXN, request).await?;
+    let answer: TxnResponse = client.attempt(client.turn(), ATTEMPT_MAX, method::TXN, request).await?;
     let current = answer.header.map_or(0, |header| header.revision);
     if !answer.succeeded {
         let found = answer.responses.first().and_then(|response| response.range.as_ref()?.kvs.first());
@@ -47,7 +48,7 @@ async fn step(client: &Client, count: i64, revision: i64) -> Result<(i64, i64), 
     }
     if revision > 0 {
         let _: CompactionResponse =
-            client.attempt(client.turn(), method::COMPACT, CompactionRequest { revision }).await?;
+            client.attempt(client.turn(), ATTEMPT_MAX, method::COMPACT, CompactionRequest { revision }).await?;
     }
     Ok((count + 1, current))
 }

@@ -228,7 +228,7 @@ fn take(
 fn can_tell_progress(version: &str) -> bool {
     let mut numbers = version.split(['.', '-', '+']).map_while(|part| part.parse::<u32>().ok());
     let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
-    version >= (3, 5, 13) || version >= (3, 4, 31) && version < (3, 5, 0)
+    version >= (3, 5, 13) || ((3, 4, 31)..(3, 5, 0)).contains(&version)
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod commit;
 mod compact;
 mod follow;
 mod fresh;
+mod import;
 mod lease;
 pub mod limits;
 mod progress;

@@ -5,9 +5,10 @@ use std::time::Duration;
 /// How long a connection may take to come about; another endpoint is tried after that.
 pub const CONNECT: Duration = Duration::from_secs(2);
 
-/// How long one attempt at a call may take. An election takes one to two seconds; a member that does not answer for
-/// longer is stopped or cut off.
-pub const ATTEMPT: Duration = Duration::from_secs(3);
+/// How long one attempt at a call may take: short at first, as what was under way when a leader died is answered late or
+/// never, then longer, as a cluster that is slow must not be asked the same again and again.
+pub const ATTEMPT: Duration = Duration::from_secs(1);
+pub const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 
 /// How long a call is tried again, on all endpoints. Below a request's minute, so that its client learns why.
 pub const CALL: Duration = Duration::from_secs(30);
@@ -39,8 +40,8 @@ pub const TRANSACTIONS: usize = 512;
 pub const PROGRESS_AFTER: Duration = Duration::from_millis(5);
 pub const PROGRESS_PERIOD: Duration = Duration::from_millis(50);
 
-/// How long a watch may be silent while somebody waits, before it is begun anew elsewhere.
-pub const SILENCE: Duration = Duration::from_secs(3);
+/// How long a watch may be silent while somebody waits for what has been committed, before it is begun anew elsewhere.
+pub const SILENCE: Duration = Duration::from_millis(1_500);
 
 /// How much longer than its keys a lease may live, as a share of their lifetime and in seconds, so that many keys share
 /// one; and how many keys may. The reference's numbers.

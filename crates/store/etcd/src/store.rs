@@ -94,9 +94,9 @@ impl Shared {
 
 /// A [`Store`] that keeps everything in an etcd cluster.
 pub struct EtcdStore {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     fresh: Arc<Fresh>,
-    runtime: Handle,
+    pub(crate) runtime: Handle,
     compaction_interval: Option<Duration>,
     tasks: Mutex<Option<Vec<JoinHandle<()>>>>,
 }
@@ -172,9 +172,10 @@ impl Store for EtcdStore {
             let client = shared.client.clone();
             self.spawn(async move { compact::run(&client, interval).await });
         }
+        // Timers are the runtime's.
+        let _context = self.runtime.enter();
         let waiting = tokio::time::timeout(limits::START, shared.progress.wait(started.current.0));
-        // The timer needs the runtime's context too.
-        match self.runtime.block_on(async { waiting.await }) {
+        match self.runtime.block_on(waiting) {
             Ok(Ok(())) => Ok(started),
             _ => Err(StoreError::Remote("etcd's watch does not come up".to_owned())),
         }
@@ -195,7 +196,9 @@ impl Store for EtcdStore {
         let client = self.shared.client.clone();
         let request = CompactionRequest { revision: i64::try_from(revision.0).unwrap_or(i64::MAX) };
         self.carry_out(async move {
-            let outcome = client.attempt::<_, CompactionResponse>(client.turn(), method::COMPACT, request).await;
+            let outcome = client
+                .attempt::<_, CompactionResponse>(client.turn(), limits::ATTEMPT_MAX, method::COMPACT, request)
+                .await;
             outcome.map(|_| revision).map_err(commit::failed)
         })
     }
@@ -265,7 +268,7 @@ mod tests {
             assert_eq!(keys.outer(key), outer);
             assert_eq!(keys.inner(outer.as_bytes()).as_deref(), Some(key));
             let (from, to) = keys.range();
-            assert!(from <= outer && outer < &to[..] as &[u8] || outer.as_bytes() < &to[..]);
+            assert!(from <= *outer && *outer.as_bytes() < to[..]);
         }
         let keys = Keys::new("/registry");
         for foreign in [&b"/registryother/a"[..], b"/other/a", b"/registry", b"/registry/\xff"] {

@@ -35,7 +35,7 @@ mod transform;
 
 pub use api::{CommitError, Expect, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction, Write};
 pub use clock::{Clock, SystemClock};
-pub use embedded::{EmbeddedOptions, EmbeddedStore, format};
+pub use embedded::{EmbeddedOptions, EmbeddedStore, format, import};
 pub use form::{FormError, FormedStore, StoredForm};
 pub use memory::MemoryStore;
 pub use queue::{CommitFuture, CompactFuture};

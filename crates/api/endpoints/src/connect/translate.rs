@@ -50,6 +50,8 @@ const CLOSE: u8 = 255;
 pub const MAX_MESSAGE_BYTES: usize = 32 << 20;
 /// How often a kubelet is shown that somebody is there.
 const PING_PERIOD: Duration = Duration::from_secs(5);
+/// Time for a client to agree to the end.
+const LEAVING: Duration = Duration::from_secs(1);
 /// Frames that wait for a kubelet that takes them slowly.
 const FRAMES_AHEAD: usize = 8;
 /// The longest report of how a command ended, and the longest refusal, that is read.
@@ -81,7 +83,7 @@ pub fn serve(context: &Context, location: Location, wanted: Wanted) -> Result<An
 }
 
 async fn run(api: SharedApi, location: Location, wanted: Wanted, socket: WebSocketStream<Upgraded>) {
-    let (mut to_client, from_client) = socket.split();
+    let (mut to_client, mut from_client) = socket.split();
     let channel = [(wanted.stdout, STDOUT), (wanted.stderr, STDERR)].into_iter().find(|(wanted, _)| *wanted);
     // An empty message says that the connection stands.
     let greeting = Message::Binary(Bytes::copy_from_slice(&[channel.map_or(ERROR, |(_, channel)| channel)]));
@@ -89,7 +91,7 @@ async fn run(api: SharedApi, location: Location, wanted: Wanted, socket: WebSock
         return;
     }
     let report = match dial(&api, location).await {
-        Ok(kubelet) => translate(kubelet, wanted, from_client, &mut to_client).await,
+        Ok(kubelet) => translate(kubelet, wanted, &mut from_client, &mut to_client).await,
         Err(status) => Some(status),
     };
     if let Some(mut report) = report {
@@ -99,8 +101,10 @@ async fn run(api: SharedApi, location: Location, wanted: Wanted, socket: WebSock
         }
         let mut message = vec![ERROR];
         json::encode(&report, &mut message);
-        if to_client.send(Message::binary(message)).await.is_ok() {
-            let _ = to_client.close().await;
+        if to_client.send(Message::binary(message)).await.is_ok() && to_client.send(websocket::goodbye()).await.is_ok() {
+            // What the client has sent meanwhile is taken, or the connection would break before it has read this.
+            let leaving = async { while let Some(Ok(_)) = from_client.next().await {} };
+            let _ = tokio::time::timeout(LEAVING, leaving).await;
         }
     }
 }
@@ -161,7 +165,7 @@ async fn refusal(mut exchange: Exchange) -> Value {
 async fn translate(
     kubelet: Kubelet,
     wanted: Wanted,
-    from_client: SplitStream<WebSocketStream<Upgraded>>,
+    from_client: &mut SplitStream<WebSocketStream<Upgraded>>,
     to_client: impl Sink<Message> + Unpin,
 ) -> Option<Value> {
     let (from_kubelet, to_kubelet) = split(kubelet.connection);
@@ -209,7 +213,7 @@ impl Streams {
 }
 
 /// From the client to the kubelet, until the client goes away or breaks the protocol.
-async fn up(mut from_client: SplitStream<WebSocketStream<Upgraded>>, streams: &Streams, frames: mpsc::Sender<Bytes>) {
+async fn up(from_client: &mut SplitStream<WebSocketStream<Upgraded>>, streams: &Streams, frames: mpsc::Sender<Bytes>) {
     let mut stdin = streams.stdin;
     while let Some(Ok(message)) = from_client.next().await {
         if !matches!(message, Message::Binary(_) | Message::Text(_)) {

@@ -95,7 +95,7 @@ async fn carry(socket: WebSocketStream<Upgraded>, kubelet: Upgraded) {
             }
             buffer.reserve(MESSAGE_BYTES);
         }
-        let _ = to_client.close().await;
+        let _ = to_client.send(websocket::goodbye()).await;
     };
     select(pin!(up), pin!(down)).await;
 }

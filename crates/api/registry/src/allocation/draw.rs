@@ -28,6 +28,8 @@ pub struct Draw<'a> {
     pub state: &'a mut State,
     /// Whether another object stands for the address.
     pub is_registered: &'a dyn Fn(IpAddr) -> bool,
+    /// Whether the node port is given, by this server or another, as far as no service tells.
+    pub is_given: &'a dyn Fn(u16) -> bool,
     pub environment: &'a dyn Environment,
     pub dry_run: bool,
     /// What this request has drawn and holds.
@@ -97,7 +99,7 @@ impl Draw<'_> {
             let (first, last) = (self.node_ports.start(), self.node_ports.end());
             return Err(format!("provided port is not in the valid range. The range of valid ports is {first}-{last}"));
         };
-        if self.state.is_taken(Claim::NodePort(port), self.environment.now_unix()) {
+        if self.state.is_taken(Claim::NodePort(port), self.environment.now_unix()) || (self.is_given)(port) {
             return Err(ALLOCATED_PORT.to_owned());
         }
         self.take_port(wish)?;
@@ -129,7 +131,8 @@ impl Draw<'_> {
         let now = self.environment.now_unix();
         let ports = turned(lower, size).chain(turned(0, lower));
         let mut ports = ports.filter_map(|at| first.checked_add(u16::try_from(at).ok()?));
-        let Some(port) = ports.find(|port| !self.state.is_taken(Claim::NodePort(*port), now)) else {
+        let is_free = |port: &u16| !self.state.is_taken(Claim::NodePort(*port), now) && !(self.is_given)(*port);
+        let Some(port) = ports.find(is_free) else {
             return Err(FULL.to_owned());
         };
         self.hold(Claim::NodePort(port));

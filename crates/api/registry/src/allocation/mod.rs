@@ -8,6 +8,7 @@ mod draw;
 mod families;
 mod ports;
 mod range;
+mod shared;
 mod taken;
 #[cfg(test)]
 mod tests;
@@ -94,12 +95,14 @@ impl Registry {
         let ranges = self.ranges(allocation);
         let environment = self.environment.as_ref();
         let home = &self.allocators.taken;
+        let given = self.port_map();
         let mut state = home.of(&target.cache, &|object| claims_of_stored(object));
         let mut draw = Draw {
             ranges: &ranges,
             node_ports: self.allocators.node_ports.clone(),
             state: &mut state,
             is_registered: &|address| self.registered(allocation, address).is_some(),
+            is_given: &|port| given.as_ref().is_some_and(|map| map.contains(port)),
             environment,
             dry_run: options.dry_run,
             held: Vec::new(),
@@ -149,6 +152,7 @@ impl Registry {
         if new.is_none() {
             writes.extend(self.remove_companion(allocation, object)?);
         }
+        writes.extend(self.port_write(new, old));
         Ok(writes)
     }
 
@@ -312,13 +316,16 @@ fn write_back(object: &mut Value, given: ServiceSpec) {
 
 /// What a stored object has; nothing when it cannot be read, as nobody can reach it then.
 fn claims_of_stored(object: &Object) -> Vec<Claim> {
-    let Ok(object) = json::decode_trusted(Service::schema(), object.image.json()) else { return Vec::new() };
-    let spec = View::<Service>::new(&object).field(Service::SPEC);
+    json::decode_trusted(Service::schema(), object.image.json()).map_or_else(|_| Vec::new(), |it| claims_of_value(&it))
+}
+
+fn claims_of_value(object: &Value) -> Vec<Claim> {
+    let spec = View::<Service>::new(object).field(Service::SPEC);
     let health_check = spec.field(ServiceSpec::HEALTH_CHECK_NODE_PORT).get();
     let ports = spec.field(ServiceSpec::PORTS).iter().map(|port| port.field(ServicePort::NODE_PORT).get());
     let ports = ports.chain([health_check]).filter_map(|port| u16::try_from(port).ok().filter(|port| *port != 0));
     let mut claims: Vec<Claim> = ports.map(Claim::NodePort).collect();
-    claims.extend(addresses_of(&object).into_iter().map(Claim::Address));
+    claims.extend(addresses_of(object).into_iter().map(Claim::Address));
     claims.sort_by_key(|claim| match claim {
         Claim::NodePort(port) => (0, *port),
         Claim::Address(_) => (1, 0),

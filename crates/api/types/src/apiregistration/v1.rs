@@ -24,40 +24,54 @@ pub struct APIServiceList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ServiceReference {
     /// Namespace of the service.
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, required)]
     pub namespace: String,
     /// Name of the service.
-    #[k8s(proto = 2)]
+    #[k8s(proto = 2, required)]
     pub name: String,
     /// HTTPS port of the service; 443 when unset.
-    #[k8s(proto = 3, optional, default = 443)]
+    #[k8s(
+        proto = 3,
+        optional,
+        default = 443,
+        worded(invalid = "port is not valid: must be between 1 and 65535, inclusive")(format = "port")
+    )]
     pub port: Option<i32>,
 }
 
 /// API group version and the server responsible for it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 6, name = "priority"))]
+#[k8s(judged_first("group", "version", "groupPriorityMinimum", "versionPriority", "caBundle", "insecureSkipTLSVerify"))]
 pub struct APIServiceSpec {
     /// Service to forward to; served locally when unset.
     #[k8s(proto = 1, optional)]
     pub service: Option<ServiceReference>,
     /// API group this entry provides.
-    #[k8s(proto = 2)]
+    #[k8s(
+        proto = 2,
+        unless(version = "v1")(required = "only v1 may have an empty group and it better be legacy kube"),
+        unless(group = "")(format = "dns1123-subdomain")
+    )]
     pub group: String,
     /// API version this entry provides.
-    #[k8s(proto = 3)]
+    #[k8s(proto = 3, format = "dns1035-label")]
     pub version: String,
     /// Turns off certificate checking; strongly discouraged.
-    #[k8s(proto = 4, name = "insecureSkipTLSVerify")]
+    #[k8s(
+        proto = 4,
+        name = "insecureSkipTLSVerify",
+        when_unset(service)(worded(invalid = "local APIServices may not have insecureSkipTLSVerify")(forbidden))
+    )]
     pub insecure_skip_tls_verify: bool,
     /// PEM certificates trusted for the server; system roots when unset.
     #[k8s(proto = 5, optional)]
     pub ca_bundle: Bytes,
     /// Ordering of the group in discovery; bigger comes first.
-    #[k8s(proto = 7, always)]
+    #[k8s(proto = 7, always, worded(invalid = "must be positive and less than 20000")(minimum = 1, maximum = 20000))]
     pub group_priority_minimum: i32,
     /// Ordering of the version within its group; bigger comes first.
-    #[k8s(proto = 8, always)]
+    #[k8s(proto = 8, always, worded(invalid = "must be positive and less than 1000")(minimum = 1, maximum = 1000))]
     pub version_priority: i32,
 }
 

@@ -20,7 +20,7 @@ pub struct Job {
     #[k8s(proto = 2, optional)]
     pub spec: JobSpec,
     /// Last observed progress; may lag behind.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, last(subfield(failed)(never_falls = "cannot decrease the failed counter")))]
     pub status: JobStatus,
 }
 
@@ -89,17 +89,26 @@ string_type! {
 /// Matches failed pods by the exit codes of their containers; containers that exited with 0 are
 /// left out.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("operator", "containerName", "values"))]
 pub struct PodFailurePolicyOnExitCodesRequirement {
     /// Restricts the check to the container or init container of this name; absent checks all of
     /// them.
     #[k8s(proto = 1, optional)]
     pub container_name: Option<String>,
     /// How exit codes are compared with values: "In" or "NotIn".
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required = "valid values: [\"In\" \"NotIn\"]", enum)]
     pub operator: PodFailurePolicyOnExitCodesOperator,
     /// Exit codes to compare with, sorted and without repeats, from 1 to 255 entries. The code 0 is
     /// not allowed with "In".
-    #[k8s(proto = 3, always, list_type = set)]
+    #[k8s(
+        proto = 3,
+        always,
+        list_type = set,
+        worded(invalid = "at least one value is required")(min_items = 1),
+        max_items = 255,
+        when(operator = "In")(each_val(worded(invalid = "must not be 0 for the In operator")(neq = 0))),
+        unique
+    )]
     pub values: Vec<i32>,
 }
 
@@ -107,24 +116,41 @@ pub struct PodFailurePolicyOnExitCodesRequirement {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodFailurePolicyOnPodConditionsPattern {
     /// Pod condition to look for, by exact name.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "k8s-label-key")]
     pub r#type: PodConditionType,
     /// Status the condition must have; defaults to "True".
-    #[k8s(proto = 2, optional, always, default = "True")]
+    #[k8s(
+        proto = 2,
+        published = optional,
+        always,
+        default = "True",
+        required = "valid values: [\"False\" \"True\" \"Unknown\"]",
+        enum("False", "True", "Unknown")
+    )]
     pub status: ConditionStatus,
 }
 
 /// One way of handling failed pods; exactly one of onExitCodes and onPodConditions has to be set.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    last(
+        worded(valueless = "specifying one of OnExitCodes and OnPodConditions is required")(
+            at_least_one("onExitCodes", "onPodConditions")
+        ),
+        worded(valueless = "specifying both OnExitCodes and OnPodConditions is not supported")(
+            not_together("onExitCodes", "onPodConditions")
+        )
+    )
+)]
 pub struct PodFailurePolicyRule {
     /// What to do with a matching failure: "FailJob", "FailIndex", "Ignore" or "Count".
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required = "valid values: [\"Count\" \"FailIndex\" \"FailJob\" \"Ignore\"]", enum)]
     pub action: PodFailurePolicyAction,
     /// Matches by the exit codes of the pod's containers.
     #[k8s(proto = 2, optional)]
     pub on_exit_codes: Option<PodFailurePolicyOnExitCodesRequirement>,
     /// Matches when any of these patterns fits a condition of the pod; at most 20.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(proto = 3, optional, list_type = atomic, max_items = 20)]
     pub on_pod_conditions: Vec<PodFailurePolicyOnPodConditionsPattern>,
 }
 
@@ -133,7 +159,7 @@ pub struct PodFailurePolicyRule {
 pub struct PodFailurePolicy {
     /// Rules tried in order, of which the first match decides; pods matching none count toward the
     /// backoff limit. At most 20.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(proto = 1, always, list_type = atomic, max_items = 20)]
     pub rules: Vec<PodFailurePolicyRule>,
 }
 
@@ -142,20 +168,31 @@ pub struct PodFailurePolicy {
 pub struct SuccessPolicy {
     /// Rules tried in order; the first one met makes the Job succeed and stops its remaining pods.
     /// Between 1 and 20.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(
+        proto = 1,
+        always,
+        list_type = atomic,
+        required = "at least one rules must be specified when the successPolicy is specified",
+        max_items = 20
+    )]
     pub rules: Vec<SuccessPolicyRule>,
 }
 
 /// One criterion for early success; at least one of its fields has to be set.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    worded(detail = "at least one of succeededCount or succeededIndexes must be specified")(
+        at_least_one("succeededIndexes", "succeededCount")
+    )
+)]
 pub struct SuccessPolicyRule {
     /// Indexes that count, as numbers and ranges such as "1,3-5". Without succeededCount all of
     /// them must succeed.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, max_bytes = 65_536)]
     pub succeeded_indexes: Option<String>,
     /// Number of successful indexes needed, among succeededIndexes when given, otherwise among all.
     /// Must be positive.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, minimum = 0)]
     pub succeeded_count: Option<i32>,
 }
 
@@ -163,22 +200,31 @@ pub struct SuccessPolicyRule {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     reserved(name = "failedPodsLimit"),
-    judged_first(
-        "parallelism",
-        "completions",
-        "activeDeadlineSeconds",
-        "backoffLimit",
-        "ttlSecondsAfterFinished",
-        "template"
-    )
+    judged_first("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes", "managedBy", "completionMode", "podFailurePolicy", "successPolicy", "podReplacementPolicy", "template")
+)]
+#[k8s(
+    subfield(max_failed_indexes)(minimum = 0),
+    subfield(backoff_limit_per_index)(when_set(max_failed_indexes)(required = "when maxFailedIndexes is specified"))
 )]
 pub struct JobSpec {
     /// Largest number of pods to run at a time; defaults to 1, and 0 pauses the Job.
-    #[k8s(proto = 1, optional, minimum = 0)]
+    #[k8s(
+        proto = 1,
+        optional,
+        minimum = 0,
+        when(completion_mode = "Indexed")(
+            worded(invalid = "must be less than or equal to 100000 when completion mode is Indexed")(maximum = 100_000)
+        )
+    )]
     pub parallelism: Option<i32>,
     /// Number of successful pods needed; required for indexed Jobs. When absent, success of any one
     /// pod completes the Job.
-    #[k8s(proto = 2, optional, minimum = 0)]
+    #[k8s(
+        proto = 2,
+        published = optional,
+        minimum = 0,
+        when(completion_mode = "Indexed")(required = "when completion mode is Indexed")
+    )]
     pub completions: Option<i32>,
     /// Seconds the Job may be active before it is failed and its pods are stopped; absent means no
     /// limit. Suspending and resuming restarts the clock.
@@ -186,10 +232,24 @@ pub struct JobSpec {
     pub active_deadline_seconds: Option<i64>,
     /// Rules for handling failed pods; absent counts every failure toward the backoff limit. Needs
     /// the pods' restartPolicy to be "Never".
-    #[k8s(proto = 11, optional)]
+    #[k8s(
+        proto = 11,
+        optional,
+        when_unset(backoff_limit_per_index)(
+            subfield(rules)(
+                each_val(
+                    subfield(action)(worded(invalid = "requires the backoffLimitPerIndex to be set")(neq = "FailIndex"))
+                )
+            )
+        )
+    )]
     pub pod_failure_policy: Option<PodFailurePolicy>,
     /// Rules for declaring an indexed Job successful early; absent requires all completions.
-    #[k8s(proto = 16, optional)]
+    #[k8s(
+        proto = 16,
+        optional,
+        unless(completion_mode = "Indexed")(worded(invalid = "requires indexed completion mode")(forbidden))
+    )]
     pub success_policy: Option<SuccessPolicy>,
     /// Number of pod failures tolerated before the whole Job fails; defaults to 6, or to no
     /// practical limit when backoffLimitPerIndex is set.
@@ -197,11 +257,24 @@ pub struct JobSpec {
     pub backoff_limit: Option<i32>,
     /// Number of failures tolerated for each index of an indexed Job before that index fails for
     /// good; cannot be changed.
-    #[k8s(proto = 12, optional)]
+    #[k8s(
+        proto = 12,
+        published = optional,
+        minimum = 0,
+        when(completion_mode = "|NonIndexed")(worded(invalid = "requires indexed completion mode")(forbidden))
+    )]
     pub backoff_limit_per_index: Option<i32>,
     /// Number of failed indexes tolerated before the whole Job fails; absent runs all indexes
     /// regardless. Requires backoffLimitPerIndex.
-    #[k8s(proto = 13, optional)]
+    #[k8s(
+        proto = 13,
+        optional,
+        when(completion_mode = "Indexed")(
+            not_above(completions = "must be less than or equal to completions"),
+            maximum = 100_000
+        ),
+        when(completion_mode = "|NonIndexed")(worded(invalid = "requires indexed completion mode")(forbidden))
+    )]
     pub max_failed_indexes: Option<i32>,
     /// Chooses the Job's pods by label. Normally generated by the server; set it only together with
     /// manualSelector.
@@ -212,14 +285,34 @@ pub struct JobSpec {
     #[k8s(proto = 5, optional)]
     pub manual_selector: Option<bool>,
     /// Template for the Job's pods; their restartPolicy must be "Never" or "OnFailure".
-    #[k8s(proto = 6, always)]
+    #[k8s(
+        proto = 6,
+        always,
+        last(
+            subfield(spec)(
+                subfield(restart_policy)(
+                    first(worded(required = "valid values: \"OnFailure\", \"Never\"")(neq = "", neq = "Always")),
+                    enum("OnFailure", "Never")
+                )
+            ),
+            when_set(pod_failure_policy)(
+                subfield(spec)(
+                    subfield(restart_policy)(
+                        worded(invalid = "only \"Never\" is supported when podFailurePolicy is specified")(
+                            neq = "OnFailure"
+                        )
+                    )
+                )
+            )
+        )
+    )]
     pub template: PodTemplateSpec,
     /// Seconds after finishing until the Job may be removed automatically; 0 means right away,
     /// absent means never.
     #[k8s(proto = 8, optional, minimum = 0)]
     pub ttl_seconds_after_finished: Option<i32>,
     /// How completions are counted: "NonIndexed" (the default) or "Indexed".
-    #[k8s(proto = 9, optional)]
+    #[k8s(proto = 9, optional, enum("NonIndexed", "Indexed"))]
     pub completion_mode: Option<CompletionMode>,
     /// True stops the Job from running pods and deletes active ones; setting it back to false
     /// starts over. Defaults to false.
@@ -227,11 +320,16 @@ pub struct JobSpec {
     pub suspend: Option<bool>,
     /// When replacements for pods are made: "TerminatingOrFailed" (the default) or "Failed", the
     /// only choice with a podFailurePolicy.
-    #[k8s(proto = 14, optional)]
+    #[k8s(
+        proto = 14,
+        optional,
+        when_set(pod_failure_policy)(enum("Failed")),
+        when_unset(pod_failure_policy)(enum("Failed", "TerminatingOrFailed"))
+    )]
     pub pod_replacement_policy: Option<PodReplacementPolicy>,
     /// Controller responsible for the Job, as a domain-prefixed path such as "example.com/queue".
     /// Absent means the built-in controller; cannot be changed.
-    #[k8s(proto = 15, optional)]
+    #[k8s(proto = 15, optional, last(max_bytes = 63))]
     pub managed_by: Option<String>,
 }
 
@@ -331,7 +429,11 @@ pub struct JobTemplateSpec {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Desired state of each created Job.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        optional,
+        last(subfield(selector)(worded(invalid = "`selector` will be auto-generated")(forbidden)))
+    )]
     pub spec: JobSpec,
 }
 

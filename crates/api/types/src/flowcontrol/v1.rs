@@ -109,13 +109,18 @@ pub struct Subject {
     #[k8s(proto = 1, always)]
     pub kind: SubjectKind,
     /// Match by user name.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, opaque_type, when(kind = "User")(subfield(name)(required)))]
     pub user: Option<UserSubject>,
     /// Match by group membership.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, opaque_type, when(kind = "Group")(subfield(name)(required)))]
     pub group: Option<GroupSubject>,
     /// Match by service account.
-    #[k8s(proto = 4, optional)]
+    #[k8s(
+        proto = 4,
+        optional,
+        opaque_type,
+        when(kind = "ServiceAccount")(subfield(name)(required, unless(name = "*")(format = "dns1123-subdomain")), subfield(namespace)(required = "must specify namespace for service account", format = "dns1123-label"))
+    )]
     pub service_account: Option<ServiceAccountSubject>,
 }
 
@@ -135,7 +140,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct UserSubject {
     /// User name, or `*` for everyone.
-    #[k8s(proto = 1, always, required)]
+    #[k8s(proto = 1, always)]
     pub name: String,
 }
 
@@ -143,19 +148,18 @@ pub struct UserSubject {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct GroupSubject {
     /// Group name, or `*` for any group.
-    #[k8s(proto = 1, always, required)]
+    #[k8s(proto = 1, always)]
     pub name: String,
 }
 
 /// Callers given by service account.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(judged_first("name"))]
 pub struct ServiceAccountSubject {
     /// Namespace of the service account.
-    #[k8s(proto = 1, always, required = "must specify namespace for service account", format = "dns1123-label")]
+    #[k8s(proto = 1, always)]
     pub namespace: String,
     /// Service account name, or `*` for all in the namespace.
-    #[k8s(proto = 2, always, required, format = "dns1123-subdomain-or-wildcard")]
+    #[k8s(proto = 2, always)]
     pub name: String,
 }
 

@@ -58,11 +58,6 @@ pub fn time_zone(zone: At<'_, Option<String>>, cx: &mut Cx<'_>) {
 /// Jobs that are made select their own pods.
 pub fn selects_automatically(template: At<'_, JobTemplateSpec>, cx: &mut Cx<'_>) {
     template.field(JobTemplateSpec::SPEC, |spec| {
-        let selector = spec.new.field(JobSpec::SELECTOR);
-        if selector.is_set() {
-            let path = spec.path.to(JobSpec::SELECTOR);
-            cx.errors.invalid(path, selector.value().clone(), "`selector` will be auto-generated");
-        }
         if spec.new.field(JobSpec::MANUAL_SELECTOR).get() == Some(true) {
             cx.errors.not_supported(spec.path.to(JobSpec::MANUAL_SELECTOR), true, &["nil", "false"]);
         }

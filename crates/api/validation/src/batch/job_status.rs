@@ -207,16 +207,10 @@ pub fn moves_forward(status: At<'_, JobStatus>, cx: &mut Cx<'_>) {
             invalid_without_value(conditions, &format!("cannot disable the terminal {kind}=True condition"), cx);
         }
     }
-    let falls = |field| {
-        let now = new.field(field).get();
-        (now < old.field(field).get()).then_some(now)
-    };
-    if let Some(now) = falls(Status::FAILED) {
-        cx.errors.invalid(status.path.to(Status::FAILED), now, "cannot decrease the failed counter");
-    }
     // Numbered pods may become fewer together with how many run at a time.
     let resizes = is_indexed(spec) && number(spec, JobSpec::COMPLETIONS) == number(spec, JobSpec::PARALLELISM);
-    if let Some(now) = falls(Status::SUCCEEDED).filter(|_| !resizes) {
+    let now = new.field(Status::SUCCEEDED).get();
+    if now < old.field(Status::SUCCEEDED).get() && !resizes {
         cx.errors.invalid(status.path.to(Status::SUCCEEDED), now, "cannot decrease the succeeded counter");
     }
     let (is, was) = (new.field(Status::COMPLETION_TIME), old.field(Status::COMPLETION_TIME));

@@ -12,7 +12,9 @@ pub mod schedule;
 pub mod time_zone;
 
 use pintle_schema::ApiType;
-use pintle_types::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobStatus, JobTemplateSpec};
+use pintle_types::batch::v1::{
+    CronJob, CronJobSpec, Job, JobSpec, JobStatus, JobTemplateSpec, PodFailurePolicyOnExitCodesRequirement,
+};
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
@@ -48,12 +50,11 @@ static KINDS: &[KindRules] = &[
 ];
 
 static RULES: &[Hand] = &[
-    at_type!(JobSpec, job_spec::retries),
-    at_type!(JobSpec, job_spec::completion_mode),
-    at_type!(JobSpec, pod_failure_policy::policy),
-    at_type!(JobSpec, job_spec::success_policy),
-    at_type!(JobSpec, job_spec::replacement),
-    at_type!(JobSpec, job_spec::restarts, AFTER),
+    at_field!(JobSpec::MANAGED_BY, job_spec::manager),
+    at_type!(JobSpec, job_spec::many_completions, AFTER),
+    at_type!(JobSpec, pod_failure_policy::containers),
+    at_field!(PodFailurePolicyOnExitCodesRequirement::VALUES, pod_failure_policy::exit_codes, AFTER),
+    at_type!(JobSpec, job_spec::success_policy, AFTER),
     at_field!(Job::SPEC, job::selects_its_pods, AFTER | ON_CREATE | ON_UPDATE),
     at_type!(JobStatus, job_status::counted_once, AFTER | ON_PART),
     at_type!(JobStatus, job_status::is_consistent, AFTER | ON_PART),

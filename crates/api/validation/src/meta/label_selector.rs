@@ -24,11 +24,6 @@ pub fn is_valid(selector: View<'_, LabelSelector>) -> bool {
     labels(selector).all(label) && expressions(selector).iter().all(expression)
 }
 
-/// Whether a selector, if it is set, asks for nothing and so selects everything.
-pub fn is_empty(selector: View<'_, LabelSelector>) -> bool {
-    labels(selector).next().is_none() && expressions(selector).is_empty()
-}
-
 /// Whether a selector that is valid selects what has these labels.
 pub fn selects(selector: View<'_, LabelSelector>, has: &Value) -> bool {
     let expression = |requirement: &Value| {

@@ -66,7 +66,10 @@ pub fn pod() -> (&'static Struct, Value) {
         "preemptionPolicy": "PreemptLowerPriority",
         "priority": 0,
     });
-    canonical(Pod::schema(), value!({ "metadata": (metadata()), "spec": spec, "status": { "phase": "Pending", "qosClass": "Burstable" } }))
+    canonical(
+        Pod::schema(),
+        value!({ "metadata": (metadata()), "spec": spec, "status": { "phase": "Pending", "qosClass": "Burstable" } }),
+    )
 }
 
 /// A ConfigMap with two entries.

@@ -26,6 +26,8 @@ struct Thing {
     data: BTreeMap<String, String>,
     #[k8s(proto = 5)]
     status: Option<String>,
+    #[k8s(proto = 6, map_type = atomic)]
+    selector: BTreeMap<String, String>,
 }
 
 /// The same with another name for the data.
@@ -238,6 +240,25 @@ fn managers_of_other_versions_are_asked_in_theirs() {
     );
     world.apply("x", value!({"a": "2"}), true).expect("forced");
     assert_eq!(world.owners(), ["x Apply 03 .data.a"]);
+}
+
+/// Whoever owned parts of what is one value by now owns that value, whether or not a write has to do with it.
+#[test]
+fn sets_of_an_older_schema_are_brought_up_to_date() {
+    let stored = value!([{"manager": "old", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:data": {"f:a": {}}, "f:selector": {"f:s": {}}}}]);
+    let worlds = || {
+        let mut world = World::created("u", value!({"a": "1"}));
+        world.object.set_at(&["selector"], value!({"s": "1"}));
+        world.managed = Managed::decode(stored.as_list().expect("a list")).expect("well formed");
+        world
+    };
+    let mut world = worlds();
+    world.apply("x", value!({"b": "1"}), false).expect("new");
+    assert_eq!(world.owners(), ["x Apply 02 .data.b", "old Update - .selector .data.a"]);
+    let mut world = worlds();
+    world.update("u", value!({"a": "1", "b": "1"}));
+    assert_eq!(world.owners()[0], "old Update - .data.a", "what is gone is nobody's: {:?}", world.owners());
 }
 
 #[test]

@@ -30,7 +30,7 @@ impl Write<'_> {
         let mut managed = self.reconcile(managed)?;
         let changes = self.settle(live, new, &mut managed, None, true)?;
         let ignored = self.versions.ignored(self.api_version);
-        let mut taken = ignored.strip(changes.modified.union(&changes.added));
+        let mut taken = ignored.strip(changes.modified.joined(changes.added));
         taken.subtract(unowned());
         if !taken.is_empty() {
             let mut entry = match managed.remove(&writer) {

@@ -1,4 +1,4 @@
-//! No input makes the YAML decoder panic, and what it reads can be written.
+//! No input makes the YAML decoder panic, what it reads can be written, and its reader for plain JSON reads what YAML is.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -10,5 +10,10 @@ fuzz_target!(|input: &[u8]| {
     let _ = yaml::decode(Pod::schema(), input, Strictness::Collect);
     if let Ok(parsed) = yaml::parse(input, Strictness::Collect) {
         let _ = yaml::encode(&parsed.value);
+        // Behind a comment nothing is plain JSON.
+        if input.first() == Some(&b'{') {
+            let commented = yaml::parse(&[input, b"\n#"].concat(), Strictness::Collect);
+            assert!(commented.is_ok_and(|commented| commented.value == parsed.value));
+        }
     }
 });

@@ -3,6 +3,7 @@
 //! Must never need a disk that really fails.
 
 use super::*;
+use bytes::Bytes;
 
 struct Nothing;
 

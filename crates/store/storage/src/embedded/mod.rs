@@ -4,6 +4,9 @@
 
 mod engine;
 pub mod format;
+mod import;
+
+pub use import::import;
 
 use std::fmt;
 use std::fs::{File, TryLockError};

@@ -10,16 +10,16 @@ use crate::meta::v1::LabelSelector;
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Rule {
     /// API groups covered; `*` alone means all.
-    #[k8s(proto = 1, list_type = atomic)]
+    #[k8s(proto = 1, list_type = atomic, required)]
     pub api_groups: Vec<String>,
     /// API versions covered; `*` alone means all.
-    #[k8s(proto = 2, list_type = atomic)]
+    #[k8s(proto = 2, list_type = atomic, required, each_val(required))]
     pub api_versions: Vec<String>,
     /// Resources or resource/subresource pairs covered; `*` and `*/*` are wildcards.
-    #[k8s(proto = 3, list_type = atomic)]
+    #[k8s(proto = 3, list_type = atomic, required)]
     pub resources: Vec<String>,
     /// Whether cluster-scoped, namespaced or all objects are covered; all by default.
-    #[k8s(proto = 4, optional, default = "*")]
+    #[k8s(proto = 4, optional, default = "*", enum)]
     pub scope: Option<ScopeType>,
 }
 
@@ -61,6 +61,7 @@ string_type! {
 /// Requests picked by resource, namespace labels and object labels.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(struct_type = atomic)]
+#[k8s(judged_first("matchPolicy"))]
 pub struct MatchResources {
     /// Only namespaces with matching labels; every namespace when unset.
     #[k8s(proto = 1, optional, default = {})]
@@ -75,7 +76,7 @@ pub struct MatchResources {
     #[k8s(proto = 4, optional, list_type = atomic)]
     pub exclude_resource_rules: Vec<NamedRuleWithOperations>,
     /// Whether equivalent resources in other versions count; Equivalent when unset.
-    #[k8s(proto = 7, optional, default = "Equivalent")]
+    #[k8s(proto = 7, optional, default = "Equivalent", enum)]
     pub match_policy: Option<MatchPolicyType>,
 }
 
@@ -95,7 +96,7 @@ pub struct NamedRuleWithOperations {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct RuleWithOperations {
     /// Operations covered: CREATE, UPDATE, DELETE, CONNECT or `*`.
-    #[k8s(proto = 1, list_type = atomic)]
+    #[k8s(proto = 1, list_type = atomic, required)]
     pub operations: Vec<OperationType>,
     /// Resources, given by group, version and name, that something applies to.
     #[k8s(inline, proto = 2)]

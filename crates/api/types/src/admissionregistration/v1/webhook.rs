@@ -38,7 +38,8 @@ pub struct ValidatingWebhookConfiguration {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
-        patch_merge_key = "name"
+        patch_merge_key = "name",
+        last(distinct(name))
     )]
     pub webhooks: Vec<ValidatingWebhook>,
 }
@@ -73,7 +74,8 @@ pub struct MutatingWebhookConfiguration {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
-        patch_merge_key = "name"
+        patch_merge_key = "name",
+        last(distinct(name))
     )]
     pub webhooks: Vec<MutatingWebhook>,
 }
@@ -94,6 +96,9 @@ pub struct MutatingWebhookConfigurationList {
 
 /// One checking webhook and the requests sent to it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    judged_first("name", "rules", "failurePolicy", "matchPolicy", "sideEffects", "timeoutSeconds", "namespaceSelector", "objectSelector", "clientConfig", "matchConditions")
+)]
 pub struct ValidatingWebhook {
     /// Qualified name such as check.example.com; unique in the configuration.
     #[k8s(proto = 1, always)]
@@ -105,10 +110,10 @@ pub struct ValidatingWebhook {
     #[k8s(proto = 3, list_type = atomic)]
     pub rules: Vec<RuleWithOperations>,
     /// Treatment of unreachable webhooks and unusable answers; Fail when unset.
-    #[k8s(proto = 4, optional, default = "Fail")]
+    #[k8s(proto = 4, optional, default = "Fail", enum)]
     pub failure_policy: Option<FailurePolicyType>,
     /// Whether equivalent resources in other versions count; Equivalent when unset.
-    #[k8s(proto = 9, optional, default = "Equivalent")]
+    #[k8s(proto = 9, optional, default = "Equivalent", enum)]
     pub match_policy: Option<MatchPolicyType>,
     /// Only objects from namespaces with matching labels are sent.
     #[k8s(proto = 5, optional, default = {})]
@@ -117,10 +122,15 @@ pub struct ValidatingWebhook {
     #[k8s(proto = 10, optional, default = {})]
     pub object_selector: Option<LabelSelector>,
     /// Declares effects besides the answer; only None or NoneOnDryRun are accepted.
-    #[k8s(proto = 6, always)]
+    #[k8s(proto = 6, always, required = "must specify one of None, NoneOnDryRun", enum("None", "NoneOnDryRun"))]
     pub side_effects: Option<SideEffectClass>,
     /// Seconds to wait for an answer, 1 to 30; 10 when unset.
-    #[k8s(proto = 7, optional, default = 10)]
+    #[k8s(
+        proto = 7,
+        optional,
+        default = 10,
+        worded(invalid = "the timeout value must be between 1 and 30 seconds")(minimum = 1, maximum = 30)
+    )]
     pub timeout_seconds: Option<i32>,
     /// AdmissionReview versions the webhook understands, most wanted first.
     #[k8s(proto = 8, always, list_type = atomic)]
@@ -132,13 +142,17 @@ pub struct ValidatingWebhook {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
-        patch_merge_key = "name"
+        patch_merge_key = "name",
+        max_items = 64, last(distinct(name))
     )]
     pub match_conditions: Vec<MatchCondition>,
 }
 
 /// One changing webhook and the requests sent to it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    judged_first("name", "rules", "failurePolicy", "matchPolicy", "sideEffects", "timeoutSeconds", "namespaceSelector", "objectSelector", "reinvocationPolicy", "clientConfig", "matchConditions")
+)]
 pub struct MutatingWebhook {
     /// Qualified name such as inject.example.com; unique in the configuration.
     #[k8s(proto = 1, always)]
@@ -150,10 +164,10 @@ pub struct MutatingWebhook {
     #[k8s(proto = 3, list_type = atomic)]
     pub rules: Vec<RuleWithOperations>,
     /// Treatment of unreachable webhooks and unusable answers; Fail when unset.
-    #[k8s(proto = 4, optional, default = "Fail")]
+    #[k8s(proto = 4, optional, default = "Fail", enum)]
     pub failure_policy: Option<FailurePolicyType>,
     /// Whether equivalent resources in other versions count; Equivalent when unset.
-    #[k8s(proto = 9, optional, default = "Equivalent")]
+    #[k8s(proto = 9, optional, default = "Equivalent", enum)]
     pub match_policy: Option<MatchPolicyType>,
     /// Only objects from namespaces with matching labels are sent.
     #[k8s(proto = 5, optional, default = {})]
@@ -162,16 +176,21 @@ pub struct MutatingWebhook {
     #[k8s(proto = 11, optional, default = {})]
     pub object_selector: Option<LabelSelector>,
     /// Declares effects besides the answer; only None or NoneOnDryRun are accepted.
-    #[k8s(proto = 6, always)]
+    #[k8s(proto = 6, always, required = "must specify one of None, NoneOnDryRun", enum("None", "NoneOnDryRun"))]
     pub side_effects: Option<SideEffectClass>,
     /// Seconds to wait for an answer, 1 to 30; 10 when unset.
-    #[k8s(proto = 7, optional, default = 10)]
+    #[k8s(
+        proto = 7,
+        optional,
+        default = 10,
+        worded(invalid = "the timeout value must be between 1 and 30 seconds")(minimum = 1, maximum = 30)
+    )]
     pub timeout_seconds: Option<i32>,
     /// AdmissionReview versions the webhook understands, most wanted first.
     #[k8s(proto = 8, always, list_type = atomic)]
     pub admission_review_versions: Vec<String>,
     /// Whether it is called again after later changes; Never when unset.
-    #[k8s(proto = 10, optional, default = "Never")]
+    #[k8s(proto = 10, optional, default = "Never", enum)]
     pub reinvocation_policy: Option<ReinvocationPolicyType>,
     /// CEL conditions a request must meet before being sent; up to 64.
     #[k8s(
@@ -180,7 +199,8 @@ pub struct MutatingWebhook {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
-        patch_merge_key = "name"
+        patch_merge_key = "name",
+        max_items = 64, last(distinct(name))
     )]
     pub match_conditions: Vec<MatchCondition>,
 }

@@ -98,7 +98,7 @@ pub struct ParamRef {
     #[k8s(proto = 2, optional)]
     pub namespace: String,
     /// Labels choosing parameter objects; each one found is applied.
-    #[k8s(proto = 3, optional, opaque_type)]
+    #[k8s(proto = 3, optional)]
     pub selector: Option<LabelSelector>,
     /// What to do when no parameter object exists.
     #[k8s(proto = 4)]

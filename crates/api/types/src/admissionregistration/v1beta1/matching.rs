@@ -30,6 +30,7 @@ string_type! {
 /// Requests picked by resource, namespace labels and object labels.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(struct_type = atomic)]
+#[k8s(judged_first("matchPolicy"))]
 pub struct MatchResources {
     /// Only namespaces with matching labels; every namespace when unset.
     #[k8s(proto = 1, optional, default = {})]
@@ -44,7 +45,7 @@ pub struct MatchResources {
     #[k8s(proto = 4, optional, list_type = atomic)]
     pub exclude_resource_rules: Vec<NamedRuleWithOperations>,
     /// Whether equivalent resources in other versions count; Equivalent when unset.
-    #[k8s(proto = 7, optional, default = "Equivalent")]
+    #[k8s(proto = 7, optional, default = "Equivalent", enum)]
     pub match_policy: Option<MatchPolicyType>,
 }
 

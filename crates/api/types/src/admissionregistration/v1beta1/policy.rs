@@ -60,21 +60,33 @@ pub struct ValidatingAdmissionPolicyList {
 
 /// Requests a policy covers and how they are judged.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("failurePolicy", "paramKind", "matchConstraints", "matchConditions", "variables"))]
 pub struct ValidatingAdmissionPolicySpec {
     /// Kind of object supplying parameters; none when unset.
     #[k8s(proto = 1, optional)]
     pub param_kind: Option<ParamKind>,
     /// Requests the policy covers.
-    #[k8s(proto = 2)]
+    #[k8s(proto = 2, required, last(subfield(resourceRules)(required)))]
     pub match_constraints: Option<MatchResources>,
     /// CEL checks that a request must all pass.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(
+        proto = 3,
+        published = optional,
+        list_type = atomic,
+        when_unset(auditAnnotations)(required = "validations or auditAnnotations must contain at least one item")
+    )]
     pub validations: Vec<Validation>,
     /// Treatment of broken expressions or parameters; Fail when unset.
-    #[k8s(proto = 4, optional, default = "Fail")]
+    #[k8s(proto = 4, optional, default = "Fail", enum)]
     pub failure_policy: Option<FailurePolicyType>,
     /// Values computed and added to the audit record.
-    #[k8s(proto = 5, optional, list_type = atomic)]
+    #[k8s(
+        proto = 5,
+        published = optional,
+        list_type = atomic,
+        when_unset(validations)(required = "validations or auditAnnotations must contain at least one item"),
+        last(distinct(key))
+    )]
     pub audit_annotations: Vec<AuditAnnotation>,
     /// Extra CEL conditions a request must meet before being judged; up to 64.
     #[k8s(
@@ -83,7 +95,8 @@ pub struct ValidatingAdmissionPolicySpec {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
-        patch_merge_key = "name"
+        patch_merge_key = "name",
+        max_items = 64, last(distinct(name))
     )]
     pub match_conditions: Vec<MatchCondition>,
     /// Named expressions that others can refer to.
@@ -130,7 +143,7 @@ pub struct ValidatingAdmissionPolicyBindingList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ValidatingAdmissionPolicyBindingSpec {
     /// Policy to enforce; a missing policy makes the binding ineffective.
-    #[k8s(proto = 1, published = required)]
+    #[k8s(proto = 1, required, format = "dns1123-subdomain")]
     pub policy_name: String,
     /// Parameters given to the policy.
     #[k8s(proto = 2, optional)]
@@ -173,21 +186,22 @@ pub struct MutatingAdmissionPolicyList {
 
 /// Requests a policy covers and how they are changed.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("failurePolicy", "paramKind", "matchConstraints", "matchConditions"))]
 pub struct MutatingAdmissionPolicySpec {
     /// Kind of object supplying parameters; none when unset.
     #[k8s(proto = 1, optional)]
     pub param_kind: Option<ParamKind>,
     /// Requests the policy covers.
-    #[k8s(proto = 2)]
+    #[k8s(proto = 2, required, last(subfield(resourceRules)(required)))]
     pub match_constraints: Option<MatchResources>,
     /// Named expressions that others can refer to.
     #[k8s(proto = 3, optional, list_type = atomic)]
     pub variables: Vec<Variable>,
     /// Changes to make, carried out in order.
-    #[k8s(proto = 4, optional, list_type = atomic)]
+    #[k8s(proto = 4, published = optional, list_type = atomic, required = "mutations must contain at least one item")]
     pub mutations: Vec<Mutation>,
     /// Treatment of broken expressions or parameters; Fail when unset.
-    #[k8s(proto = 5, optional, default = "Fail")]
+    #[k8s(proto = 5, optional, default = "Fail", enum)]
     pub failure_policy: Option<FailurePolicyType>,
     /// Extra CEL conditions a request must meet before being changed; up to 64.
     #[k8s(
@@ -196,11 +210,12 @@ pub struct MutatingAdmissionPolicySpec {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
-        patch_merge_key = "name"
+        patch_merge_key = "name",
+        max_items = 64, last(distinct(name))
     )]
     pub match_conditions: Vec<MatchCondition>,
     /// Whether changes are redone after later ones touched the object.
-    #[k8s(proto = 7)]
+    #[k8s(proto = 7, required, enum)]
     pub reinvocation_policy: ReinvocationPolicyType,
 }
 
@@ -236,7 +251,7 @@ pub struct MutatingAdmissionPolicyBindingList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct MutatingAdmissionPolicyBindingSpec {
     /// Policy to carry out; a missing policy makes the binding ineffective.
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, required, format = "dns1123-subdomain")]
     pub policy_name: String,
     /// Parameters given to the policy.
     #[k8s(proto = 2, optional)]

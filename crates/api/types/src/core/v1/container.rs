@@ -237,11 +237,16 @@ pub struct Container {
     pub resize_policy: Vec<ContainerResizePolicy>,
     /// Overrides the pod's restart policy for this container. An init container with Always keeps
     /// running as a sidecar.
-    #[k8s(proto = 24, optional)]
+    #[k8s(
+        proto = 24,
+        published = optional,
+        when_set(restart_policy_rules)(required = "must specify restartPolicy when restart rules are used"),
+        enum("Always", "Never", "OnFailure")
+    )]
     pub restart_policy: Option<ContainerRestartPolicy>,
     /// Rules checked in order when the container exits; the first match decides, otherwise the
     /// restart policy applies.
-    #[k8s(proto = 25, optional, list_type = atomic, gate = "ContainerRestartRules")]
+    #[k8s(proto = 25, optional, list_type = atomic, gate = "ContainerRestartRules", max_items = 20)]
     pub restart_policy_rules: Vec<ContainerRestartRule>,
     /// Volumes of the pod mounted into the container's filesystem.
     #[k8s(

@@ -35,7 +35,12 @@ pub struct GlusterfsPersistentVolumeSource {
     #[k8s(proto = 3, optional)]
     pub read_only: bool,
     /// Namespace of the Endpoints object; absent means the namespace of the bound claim.
-    #[k8s(proto = 4, optional, format = "dns1123-label")]
+    #[k8s(
+        proto = 4,
+        optional,
+        first(worded(invalid = "if the endpointnamespace is set, it must be a valid namespace name")(neq = "")),
+        format = "dns1123-label"
+    )]
     pub endpoints_namespace: Option<String>,
 }
 

@@ -170,7 +170,7 @@ pub struct ServiceSpec {
         patch_strategy = "merge",
         patch_merge_key = "port",
         distinct(name),
-        when_several(each_val(subfield(name)(required))),
+        each_val(when_several(subfield(name)(required))),
         when(type = "ClusterIP")(
             each_val(subfield(node_port)(forbidden = "may not be used when `type` is 'ClusterIP'"))
         )
@@ -403,7 +403,7 @@ pub struct EndpointSubset {
     #[k8s(proto = 2, optional, list_type = atomic)]
     pub not_ready_addresses: Vec<EndpointAddress>,
     /// Ports offered at each of the addresses.
-    #[k8s(proto = 3, optional, list_type = atomic, when_several(each_val(subfield(name)(required))))]
+    #[k8s(proto = 3, optional, list_type = atomic, each_val(when_several(subfield(name)(required))))]
     pub ports: Vec<EndpointPort>,
 }
 

@@ -16,8 +16,6 @@ const LISTS: [&str; 3] =
 
 const SIDECARS_ONLY: &str = "may not be set for init containers without restartPolicy=Always";
 const NOT_EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
-const NO_POLICY: &str = "must specify restartPolicy when restart rules are used";
-const MAX_RULES: usize = 20;
 
 /// The containers of a field; ephemeral ones have the same fields as others.
 fn list<'a>(spec: View<'a, PodSpec>, field: &str) -> Containers<'a> {
@@ -54,7 +52,6 @@ pub fn regular(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
     for (index, container) in containers.new.iter().enumerate() {
         let path = containers.path.index(index);
         repeated_name(names(containers.new).take(index), container, &path, cx);
-        restart_policy(container, &path, cx);
     }
     let mut seen = Vec::new();
     for (index, container) in containers.new.iter().enumerate() {
@@ -95,11 +92,6 @@ fn host_ports(container: View<'_, Container>, path: &FieldPath<'_>, seen: &mut V
 pub fn init(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
     for (index, container) in containers.new.iter().enumerate() {
         let path = containers.path.index(index);
-        if container.field(Container::RESTART_POLICY).is_set() {
-            restart_policy(container, &path, cx);
-        } else if container.field(Container::RESTART_POLICY_RULES).iter().len() > 0 {
-            cx.errors.required(path.to(Container::RESTART_POLICY), NO_POLICY);
-        }
         repeated_name(names(containers.new).take(index), container, &path, cx);
         // The reference judges each init container as a list of its own, at the place of the first.
         host_ports(container, &containers.path.index(0), &mut Vec::new(), cx);
@@ -131,23 +123,6 @@ pub fn init(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
 pub fn restarts_on_resize(container: View<'_, Container>) -> bool {
     let mut policies = container.field(Container::RESIZE_POLICY).iter();
     policies.any(|policy| text(policy.field(ContainerResizePolicy::RESTART_POLICY)) == "RestartContainer")
-}
-
-/// A container's own restart policy and its rules.
-fn restart_policy(container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let policy = container.field(Container::RESTART_POLICY);
-    let rules = container.field(Container::RESTART_POLICY_RULES);
-    if !policy.is_set() && rules.iter().len() > 0 {
-        cx.errors.required(path.to(Container::RESTART_POLICY), NO_POLICY);
-    }
-    if policy.is_set() && !matches!(text(policy), "Always" | "Never" | "OnFailure") {
-        let supported = &["Always", "Never", "OnFailure"];
-        cx.errors.not_supported(path.to(Container::RESTART_POLICY), text(policy), supported);
-    }
-    let path = path.to(Container::RESTART_POLICY_RULES);
-    if rules.iter().len() > MAX_RULES {
-        cx.errors.too_many(path, rules.iter().len(), MAX_RULES);
-    }
 }
 
 /// Ephemeral containers have no ports, probes, hooks or resources of their own.

@@ -51,9 +51,8 @@ const RESOURCES: &[&str] = &[
 const UNITS: &[&str] = &["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
 /// A source that tells of the pod itself is right.
-pub fn value_from(var: At<'_, EnvVar>, cx: &mut Cx<'_>) {
-    let Some(source) = var.new.field(EnvVar::VALUE_FROM).some() else { return };
-    let path = var.path.to(EnvVar::VALUE_FROM);
+pub fn value_from(source: At<'_, Option<EnvVarSource>>, cx: &mut Cx<'_>) {
+    let Some(At { new: source, path, .. }) = source.some() else { return };
     if let Some(field) = source.field(EnvVarSource::FIELD_REF).some() {
         object_field(field, POD_FIELDS, &path.to(EnvVarSource::FIELD_REF), cx);
     }

@@ -102,7 +102,7 @@ static RULES: &[Hand] = &[
     at_field!(Container::RESOURCES, resources::of_container),
     at_field!(EphemeralContainerCommon::ENV_FROM, env::sources, AFTER),
     at_field!(EphemeralContainerCommon::RESOURCES, resources::of_container),
-    at_type!(EnvVar, env::value_from, AFTER),
+    at_field!(EnvVar::VALUE_FROM, env::value_from),
     at_type!(SecurityContext, security::privileges, AFTER),
     at_type!(SeccompProfile, security::seccomp, AFTER),
     at_type!(AppArmorProfile, security::app_armor),

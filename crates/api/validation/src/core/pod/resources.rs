@@ -61,6 +61,7 @@ fn requirements(asker: Asker, resources: View<'_, ResourceRequirements>, path: &
         let here = requests_path.key(name);
         resource(asker, name, value, &here, cx);
         match limits.value().get(name) {
+            Some(limit) if limit == value => {}
             Some(limit) => {
                 let (limit, wanted) = (amount(limit), amount(value));
                 let demand = if wanted != limit && !may_overcommit(name) {
@@ -104,7 +105,9 @@ fn amounts(asker: Asker, list: View<'_, ResourceList>, path: &FieldPath<'_>, cx:
 fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let messages = names::label_key(name);
     let is_qualified = messages.is_empty();
-    cx.errors.invalid_each(path, &Value::from(name), messages);
+    if !is_qualified {
+        cx.errors.invalid_each(path, &Value::from(name), messages);
+    }
     let plain = !name.contains('/');
     let is_standard = STANDARD.contains(&name) || is_huge_page(name) || name.starts_with("requests.hugepages-");
     if plain && !is_standard && is_qualified {
@@ -127,11 +130,11 @@ fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &
             }
         }
     }
-    let quantity = amount(value);
-    if quantity.signum() < 0 {
+    // Amounts are canonical, so that a negative one begins with its sign.
+    if value.as_str().is_none_or(|amount| amount.starts_with('-')) && amount(value).signum() < 0 {
         cx.errors.invalid(path, value.clone(), "must be greater than or equal to 0");
     }
-    if (COUNTED.contains(&name) || is_extended(name)) && !is_whole(&quantity) {
+    if (COUNTED.contains(&name) || is_extended(name)) && !is_whole(&amount(value)) {
         cx.errors.invalid(path, value.clone(), "must be an integer");
     }
 }

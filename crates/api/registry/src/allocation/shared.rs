@@ -1,0 +1,160 @@
+//! Node ports where several servers give them out: a bit map in the store that changes with the services, in the same
+//! transaction. It is the reference's own, so its servers may be among them.
+//!
+//! Of two servers that give out ports at the same time one is refused by the store and draws anew. What the map has and
+//! no service does is given back when it has been so for a while: somebody may be about to write the service.
+
+use super::taken::Claim;
+use super::{Registry, Result, claims_of_value};
+use crate::Status;
+use pintle_cache::image;
+use pintle_codec::json;
+use pintle_kinds::internal::RANGE_ALLOCATIONS;
+use pintle_schema::{ApiType, ApiValue, Value, canonicalize};
+use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
+use pintle_types::core::v1::RangeAllocation;
+use pintle_types::meta::v1::TypeMeta;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
+
+const KEY: &str = "/registry/ranges/servicenodeports";
+
+/// The ports that the map has, and the revision of the map.
+#[derive(Default)]
+pub struct PortMap {
+    ports: BTreeSet<u16>,
+    revision: Option<Revision>,
+}
+
+impl PortMap {
+    pub fn contains(&self, port: u16) -> bool {
+        self.ports.contains(&port)
+    }
+}
+
+impl Registry {
+    /// The ports that are given, if the store tells; none where this server alone gives them.
+    pub(super) fn port_map(&self) -> Option<PortMap> {
+        if !self.is_shared() {
+            return None;
+        }
+        let prefix = RANGE_ALLOCATIONS.storage.as_ref()?.prefix;
+        let stored = self.cache.resource(prefix).and_then(|cache| cache.get(KEY));
+        let Some(stored) = stored else { return Some(PortMap::default()) };
+        let value = json::decode_trusted(RangeAllocation::schema(), stored.image.json()).unwrap_or(Value::Null);
+        let map = RangeAllocation::from_value(&value).unwrap_or_default();
+        // A map of another range is replaced as a whole by the next change.
+        let is_ours = map.range == range_text(&self.allocators.node_ports);
+        let ports = if is_ours { ports(&map.data.0, &self.allocators.node_ports) } else { BTreeSet::new() };
+        Some(PortMap { ports, revision: Some(stored.revision) })
+    }
+
+    /// The write that goes with that of a service, from `old` to `new`.
+    pub(super) fn port_write(&self, new: Option<&Value>, old: Option<&Value>) -> Option<Write> {
+        let ports = |object: Option<&Value>| object.map(node_ports).unwrap_or_default();
+        let (new, old) = (ports(new), ports(old));
+        if new == old {
+            return None;
+        }
+        let mut map = self.port_map()?;
+        old.iter().for_each(|port| drop(map.ports.remove(port)));
+        map.ports.extend(&new);
+        Some(self.map_write(&map))
+    }
+
+    fn map_write(&self, map: &PortMap) -> Write {
+        let mut value = RangeAllocation {
+            type_meta: TypeMeta { kind: "RangeAllocation".to_owned(), api_version: "v1".to_owned() },
+            range: range_text(&self.allocators.node_ports),
+            data: pintle_schema::Bytes(bits(&map.ports, &self.allocators.node_ports)),
+            ..RangeAllocation::default()
+        }
+        .to_value();
+        canonicalize(RangeAllocation::schema(), &mut value);
+        let record = image::encode(&value, &[]);
+        Write { key: KEY.into(), expect: map.revision.map_or(Expect::Absent, Expect::At), value: Some(record) }
+    }
+
+    /// Brings the map in line with the services: what they have is given; what they have not, and had not either when
+    /// this was called before with the answer `suspects`, is free.
+    ///
+    /// # Errors
+    /// The store fails.
+    pub async fn repair_node_ports(&self, suspects: &BTreeSet<u16>) -> Result<BTreeSet<u16>> {
+        let Some(mut map) = self.port_map() else { return Ok(BTreeSet::new()) };
+        let mut used = BTreeSet::new();
+        for allocation in self.hubs.values().filter(|resource| resource.strategy.allocates.is_some()) {
+            let Some(all) = self.target(allocation, "", "") else { continue };
+            for object in all.cache.state().objects.values() {
+                used.extend(node_ports(&self.decode(&all, object)?));
+            }
+        }
+        let unused: BTreeSet<u16> = map.ports.difference(&used).copied().collect();
+        let mut wanted = map.ports.clone();
+        wanted.extend(used);
+        unused.intersection(suspects).for_each(|port| drop(wanted.remove(port)));
+        if wanted != map.ports || map.revision.is_none() {
+            map.ports = wanted;
+            match self.store.commit(Transaction { writes: vec![self.map_write(&map)] }).await {
+                // Somebody else is at it; it is looked at again.
+                Ok(_) | Err(CommitError::Conflict { .. }) => {}
+                Err(error) => return Err(Status::internal(error)),
+            }
+        }
+        Ok(unused)
+    }
+}
+
+fn node_ports(object: &Value) -> BTreeSet<u16> {
+    let ports = claims_of_value(object).into_iter().filter_map(|claim| match claim {
+        Claim::NodePort(port) => Some(port),
+        Claim::Address(_) => None,
+    });
+    ports.collect()
+}
+
+fn range_text(range: &RangeInclusive<u16>) -> String {
+    format!("{}-{}", range.start(), range.end())
+}
+
+/// The ports of a map: a number whose lowest bit stands for the first port, its highest byte first.
+fn ports(data: &[u8], range: &RangeInclusive<u16>) -> BTreeSet<u16> {
+    let bits = data.iter().rev().flat_map(|byte| (0..8).map(move |bit| byte >> bit & 1 == 1));
+    range.clone().zip(bits).filter(|(_, is_set)| *is_set).map(|(port, _)| port).collect()
+}
+
+fn bits(ports: &BTreeSet<u16>, range: &RangeInclusive<u16>) -> Vec<u8> {
+    let offsets = ports.iter().filter(|port| range.contains(port)).map(|port| usize::from(port - range.start()));
+    let mut bytes: Vec<u8> = Vec::new();
+    for offset in offsets {
+        if bytes.len() <= offset / 8 {
+            bytes.resize(offset / 8 + 1, 0);
+        }
+        if let Some(byte) = bytes.get_mut(offset / 8) {
+            *byte |= 1 << (offset % 8);
+        }
+    }
+    bytes.reverse();
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_is_a_number_without_leading_zeros() {
+        let range = 30_000..=30_100;
+        for (set, data) in [
+            (vec![], vec![]),
+            (vec![30_000], vec![1]),
+            (vec![30_000, 30_007], vec![0x81]),
+            (vec![30_001, 30_008, 30_100], vec![0x10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2]),
+        ] {
+            let set: BTreeSet<u16> = set.into_iter().collect();
+            assert_eq!(bits(&set, &range), data);
+            assert_eq!(ports(&data, &range), set);
+        }
+        assert_eq!(ports(&[0xff; 20], &(1..=3)), [1, 2, 3].into());
+    }
+}

@@ -1,0 +1,261 @@
+//! What must hold for the rules of every kind, tried on random objects and on random pairs of old and new: nothing here knows a kind.
+//! Guarantees that versions judge alike, that stages change no answer, that what is stored stays right, and that no rule panics.
+
+mod random;
+
+use pintle_api_validation::rulebook;
+use pintle_kinds::resource::{Action, Resource};
+use pintle_schema::rules::Rule;
+use pintle_schema::{Presence, Struct, Type, Value, canonicalize};
+use pintle_validation::{ErrorKind, FieldError, Operation, Request, Rulebook, Verdict};
+use random::Random;
+use std::collections::BTreeSet;
+
+/// Objects of each kind. More with `PINTLE_FUZZ_ROUNDS`.
+fn rounds() -> u64 {
+    std::env::var("PINTLE_FUZZ_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(20)
+}
+
+/// The resources that are stored, in each of their versions.
+fn resources() -> impl Iterator<Item = &'static Resource> {
+    pintle_kinds::all().filter(|resource| resource.storage.is_some())
+}
+
+fn stored(resource: &Resource) -> &'static Struct {
+    resource.storage.as_ref().map_or(resource.schema, |storage| storage.schema)()
+}
+
+fn judge(
+    book: &Rulebook,
+    schema: &'static Struct,
+    resource: &Resource,
+    (new, old): (&Value, Option<&Value>),
+    subresource: &str,
+    enabled: &dyn Fn(&str) -> bool,
+) -> Verdict {
+    let request = Request {
+        operation: if old.is_some() { Operation::Update } else { Operation::Create },
+        subresource,
+        api_version: &resource.api_version(),
+        namespaced: resource.namespaced,
+        name_check: &|_, _| Vec::new(),
+        enabled,
+    };
+    book.judge(schema, new, old, &request)
+}
+
+fn lines(verdict: &Verdict) -> Vec<String> {
+    verdict.errors.0.iter().map(FieldError::line).collect()
+}
+
+fn name(resource: &Resource) -> String {
+    format!("{} {}", resource.api_version(), resource.kind)
+}
+
+/// All gates on, that of stage beta off, or all off: as operators may have them.
+const GATES: [fn(&str) -> bool; 3] = [|_| true, |gate| gate != "DeclarativeValidationBeta", |_| false];
+
+#[test]
+fn stages_change_no_answer_and_no_rule_panics() {
+    let book = rulebook();
+    for resource in resources().filter(|resource| {
+        resource.storage.as_ref().is_some_and(|storage| storage.api_version == resource.api_version())
+    }) {
+        let schema = stored(resource);
+        let parts = resource.subresources.iter().filter(|part| matches!(part.action, Action::Part(_)));
+        let parts: Vec<&str> = std::iter::once("").chain(parts.map(|part| part.name)).collect();
+        for seed in 0..rounds() {
+            let random = &mut Random::new(seed);
+            let old = random::object(schema, resource.namespaced, random);
+            let new = random::changed(schema, &old, random);
+            let rows = std::iter::once((&old, None, "")).chain(parts.iter().map(|part| (&new, Some(&old), *part)));
+            for (new, before, part) in rows {
+                let of = |enabled: &dyn Fn(&str) -> bool| judge(book, schema, resource, (new, before), part, enabled);
+                let verdicts = GATES.map(|gates| of(&gates));
+                for verdict in &verdicts {
+                    assert!(!verdict.panicked, "{} {part} seed {seed}", name(resource));
+                    assert_eq!(verdict.mismatches, [], "{} {part} seed {seed}", name(resource));
+                }
+                assert_eq!(lines(&verdicts[0]), lines(&verdicts[1]), "{} {part} seed {seed}", name(resource));
+            }
+        }
+    }
+}
+
+#[test]
+fn versions_judge_alike() {
+    // Handwritten rules are registered at the storage version, so the tags of the others are compared without them.
+    let tags = Rulebook::new(&[]);
+    let mut compared = BTreeSet::new();
+    for resource in
+        resources().filter(|resource| resource.storage.as_ref().is_some_and(|storage| storage.convert.is_none()))
+    {
+        let (served, stored) = ((resource.schema)(), stored(resource));
+        if std::ptr::eq(served, stored) {
+            continue;
+        }
+        for seed in 0..rounds() {
+            let random = &mut Random::new(seed);
+            let object = random::object(served, resource.namespaced, random);
+            let mut converted = object.clone();
+            canonicalize(stored, &mut converted);
+            if converted == object {
+                let of = |schema| lines(&judge(&tags, schema, resource, (&object, None), "", &|_| true));
+                assert_eq!(of(served), of(stored), "{} seed {seed}", name(resource));
+                compared.insert(name(resource));
+            }
+        }
+    }
+    assert!(compared.len() >= 3, "{compared:?}");
+}
+
+/// Whether a rule judges changes, so that only an update can find it broken.
+fn judges_changes(error: &FieldError) -> bool {
+    matches!(error.origin, "immutable" | "update" | "neverFalls") || error.field.starts_with("metadata")
+}
+
+#[test]
+fn updates_find_nothing_that_a_create_would_not_and_nothing_in_what_stays() {
+    let tags = Rulebook::new(&[]);
+    for resource in resources() {
+        let schema = stored(resource);
+        for seed in 0..rounds() {
+            let random = &mut Random::new(seed);
+            let old = random::object(schema, resource.namespaced, random);
+            let new = random::changed(schema, &old, random);
+            let same = judge(&tags, schema, resource, (&old, Some(&old)), "", &|_| true);
+            assert_eq!(lines(&same), [""; 0], "{} seed {seed}: nothing changed", name(resource));
+            assert_eq!(same.steps, 0, "{} seed {seed}: nothing is judged", name(resource));
+            let created = judge(&tags, schema, resource, (&new, None), "", &|_| true);
+            let updated = judge(&tags, schema, resource, (&new, Some(&old)), "", &|_| true);
+            assert!(updated.steps <= created.steps + schema.fields.len(), "{} seed {seed}", name(resource));
+            let known: BTreeSet<String> = lines(&created).into_iter().collect();
+            for error in updated.errors.0.iter().filter(|error| !judges_changes(error)) {
+                assert!(known.contains(&error.line()), "{} seed {seed}: {}", name(resource), error.line());
+            }
+        }
+    }
+}
+
+/// The rules of one field that need nothing but its value, judged a second time in the plainest way.
+#[derive(Default)]
+struct Plain {
+    found: Vec<(String, ErrorKind)>,
+}
+
+impl Plain {
+    fn structure(&mut self, schema: &Struct, value: &Value, path: &str) {
+        // A struct's own rules may end the judging of its fields.
+        if !schema.rules.is_empty() {
+            return;
+        }
+        for field in schema.fields.iter() {
+            if field.inline {
+                field.ty.as_struct().into_iter().for_each(|inlined| self.structure(inlined, value, path));
+                continue;
+            }
+            let here = if path.is_empty() { field.name.to_string() } else { format!("{path}.{}", &*field.name) };
+            let value = value.get(&field.name).unwrap_or(&Value::Null);
+            let pointer = matches!(field.presence, Presence::Pointer | Presence::PointerAlways);
+            let opaque = field.rules.iter().any(|rule| matches!(rule, Rule::Opaque));
+            if self.rules(field.rules, value, pointer, &here) && !(pointer && value.is_null()) && !opaque {
+                self.inside(&field.ty, value, &here);
+            }
+        }
+    }
+
+    fn inside(&mut self, ty: &Type, value: &Value, path: &str) {
+        match (ty, value) {
+            (Type::Struct(schema), value) => self.structure(schema, value, path),
+            (Type::List(list), Value::List(items)) => {
+                items.iter().enumerate().for_each(|(at, item)| self.inside(&list.elem, item, &format!("{path}[{at}]")));
+            }
+            (Type::Map(map), Value::Map(entries)) => {
+                entries.iter().for_each(|(key, value)| self.inside(&map.elem, value, &format!("{path}[{key}]")));
+            }
+            _ => {}
+        }
+    }
+
+    /// False when what is inside is not to be judged.
+    fn rules(&mut self, rules: &[Rule], value: &Value, pointer: bool, path: &str) -> bool {
+        let set = if pointer { !value.is_null() } else { !value.is_zero() };
+        let text = value.as_str().unwrap_or_default();
+        let number = value.as_i64().or(value.is_null().then_some(0));
+        let count = value.as_list().map_or(value.as_map().map_or(0, |map| map.len()), <[Value]>::len);
+        for rule in rules {
+            let wrong = match rule {
+                Rule::Optional if !set => return false,
+                Rule::Required(_) if !set => {
+                    self.found.push((path.to_owned(), ErrorKind::Required));
+                    return false;
+                }
+                Rule::Forbidden(_) => {
+                    self.found.extend(set.then(|| (path.to_owned(), ErrorKind::Forbidden)));
+                    return false;
+                }
+                _ if pointer && !set => None,
+                Rule::Minimum(least) => number.filter(|number| number < least).map(|_| ErrorKind::Invalid),
+                Rule::Maximum(most) => number.filter(|number| number > most).map(|_| ErrorKind::Invalid),
+                Rule::MaxLength(most) => (text.chars().count() > *most as usize).then_some(ErrorKind::TooLong),
+                Rule::MaxBytes(most) => (text.len() > *most as usize).then_some(ErrorKind::TooLong),
+                Rule::MinItems(least) => (count < *least as usize).then_some(ErrorKind::TooFew),
+                Rule::MaxItems(most) if count > *most as usize => {
+                    self.found.push((path.to_owned(), ErrorKind::TooMany));
+                    return false;
+                }
+                Rule::Enum(values) if !values.is_empty() => {
+                    (!values.contains(&text)).then_some(ErrorKind::NotSupported)
+                }
+                // What may end the judging of the field in ways not followed here.
+                Rule::First(_) | Rule::When(..) | Rule::Unless(..) | Rule::WhenSet(..) | Rule::WhenUnset(..) => {
+                    return false;
+                }
+                Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Worded(..) | Rule::WhenNamespaced(_) => {
+                    return false;
+                }
+                Rule::WhenClusterWide(_) => return false,
+                _ => None,
+            };
+            self.found.extend(wrong.map(|kind| (path.to_owned(), kind)));
+        }
+        true
+    }
+}
+
+#[test]
+fn the_plan_finds_what_the_tags_say_read_one_by_one() {
+    let tags = Rulebook::new(&[]);
+    let mut found = 0;
+    for resource in resources() {
+        let schema = stored(resource);
+        for seed in 0..rounds() {
+            let object = random::object(schema, resource.namespaced, &mut Random::new(seed));
+            let verdict = judge(&tags, schema, resource, (&object, None), "", &|_| true);
+            let mut plain = Plain::default();
+            plain.structure(schema, &object, "");
+            let engine: BTreeSet<_> =
+                verdict.errors.0.iter().map(|error| (error.field.as_str(), error.kind.reason_text())).collect();
+            for (path, kind) in plain.found.iter().filter(|(path, _)| !path.starts_with("metadata")) {
+                assert!(
+                    engine.contains(&(path.as_str(), kind.reason_text())),
+                    "{} seed {seed}: {path} {kind:?}",
+                    name(resource)
+                );
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 1000, "{found}");
+}
+
+/// Kinds of errors as they are shown, which have an order.
+trait Text {
+    fn reason_text(&self) -> &'static str;
+}
+
+impl Text for ErrorKind {
+    fn reason_text(&self) -> &'static str {
+        pintle_validation::ErrorWords::reason(*self)
+    }
+}

@@ -1,0 +1,141 @@
+//! What is wrong with the content of a store: objects that cannot be read, stand in the wrong place, or share what only one
+//! can have.
+//! Guarantees that every object is looked at, whatever is wrong with others. Must never change anything.
+
+use super::location::{Content, resource_of};
+use pintle_cache::Image;
+use pintle_codec::{Strictness, json};
+use pintle_kinds::resource::{Resource, Storage};
+use pintle_schema::{ApiValue, Value, View};
+use pintle_storage::Record;
+use pintle_types::core::v1::Service;
+use pintle_types::meta::v1::ObjectMeta;
+use pintle_types::networking::v1::IPAddress;
+use std::collections::HashMap;
+
+/// A key and what is wrong with what is kept there.
+pub type Problem = (String, String);
+
+/// Looks at everything.
+pub fn problems(content: &Content) -> Vec<Problem> {
+    let mut checker = Checker::default();
+    for unreadable in &content.unreadable {
+        checker.tell(&unreadable.key, format!("cannot be read: {}", unreadable.reason));
+    }
+    for record in content.records.values() {
+        if let Some((resource, storage)) = resource_of(&record.key).and_then(|it| Some((it, it.storage.as_ref()?))) {
+            checker.object(record, resource, storage);
+        }
+    }
+    checker.addresses();
+    checker.problems.sort();
+    checker.problems
+}
+
+#[derive(Default)]
+struct Checker {
+    problems: Vec<Problem>,
+    /// Who has what only one can have, told in words.
+    owners: HashMap<String, String>,
+    /// Addresses with the services that have them, by key.
+    services: Vec<(String, String)>,
+    /// The same, as the objects that stand for addresses say.
+    allocated: HashMap<String, String>,
+}
+
+impl Checker {
+    fn tell(&mut self, key: &str, problem: impl Into<String>) {
+        self.problems.push((key.to_owned(), problem.into()));
+    }
+
+    /// Notes that a key has something that nobody else can have.
+    fn claim(&mut self, key: &str, what: String) {
+        if let Some(other) = self.owners.get(&what).filter(|other| *other != key) {
+            let problem = format!("{what} is also that of {other}");
+            self.tell(key, problem);
+            return;
+        }
+        self.owners.insert(what, key.to_owned());
+    }
+
+    fn object(&mut self, record: &Record, resource: &Resource, storage: &Storage) {
+        let key = &*record.key;
+        let image = record.value.as_ref().map(|value| Image::from_record(value, record.revision));
+        let Some(Ok(image)) = image else {
+            return self.tell(key, "is no object: the record is damaged or of an unknown format");
+        };
+        let decoded = match json::decode((storage.schema)(), image.json(), Strictness::Collect) {
+            Ok(decoded) => decoded,
+            Err(error) => return self.tell(key, format!("cannot be decoded: {error}")),
+        };
+        decoded.problems.iter().for_each(|problem| self.tell(key, format!("does not fit its schema: {problem}")));
+        let object = decoded.value;
+        let (api_version, kind) = (object.str_at(&["apiVersion"]), object.str_at(&["kind"]));
+        if (api_version, kind) != (storage.api_version, storage.kind) {
+            let problem = format!("is a {kind} of {api_version}, not a {} of {}", storage.kind, storage.api_version);
+            self.tell(key, problem);
+        }
+        let none = Value::map();
+        let metadata = View::<ObjectMeta>::new(object.get("metadata").unwrap_or(&none));
+        let text = |field| metadata.field(field).get();
+        let (namespace, name, uid) = (text(ObjectMeta::NAMESPACE), text(ObjectMeta::NAME), text(ObjectMeta::UID));
+        if Resource::key(storage, &namespace, &name) != key || namespace.is_empty() == resource.namespaced {
+            self.tell(key, format!("holds the object {name:?} of namespace {namespace:?}"));
+        }
+        let labels = metadata.field(ObjectMeta::LABELS).get();
+        if !image.labels().eq(labels.iter().map(|(key, value)| (key.as_str(), value.as_str()))) || image.uid() != uid {
+            self.tell(key, "has a header that tells another uid or other labels than the object");
+        }
+        if uid.is_empty() {
+            self.tell(key, "has no uid");
+        } else {
+            self.claim(key, format!("uid {uid}"));
+        }
+        match storage.kind {
+            "Service" => self.service(key, &namespace, &name, &object),
+            "IPAddress" => self.address(key, &name, &object),
+            _ => {}
+        }
+    }
+
+    fn service(&mut self, key: &str, namespace: &str, name: &str, object: &Value) {
+        let Ok(service) = Service::from_value(object) else { return };
+        for address in service.spec.cluster_ips.iter().filter(|address| !matches!(address.as_str(), "" | "None")) {
+            self.claim(key, format!("cluster IP {address}"));
+            self.services.push((address.clone(), format!("{namespace}/{name}")));
+        }
+        let ports = service.spec.ports.iter().map(|port| port.node_port);
+        let mut ports: Vec<i32> =
+            ports.chain([service.spec.health_check_node_port]).filter(|port| *port != 0).collect();
+        // One service may have a port under several protocols.
+        ports.sort_unstable();
+        ports.dedup();
+        ports.into_iter().for_each(|port| self.claim(key, format!("node port {port}")));
+    }
+
+    fn address(&mut self, key: &str, name: &str, object: &Value) {
+        let parent = IPAddress::from_value(object).ok().and_then(|address| address.spec.parent_ref);
+        match parent.filter(|parent| parent.group.is_empty() && parent.resource == "services") {
+            Some(parent) => {
+                drop(self.allocated.insert(name.to_owned(), format!("{}/{}", parent.namespace, parent.name)))
+            }
+            None => self.tell(key, "stands for the address of nothing that could have one"),
+        }
+    }
+
+    /// Services have the addresses that stand for them, and the other way round.
+    fn addresses(&mut self) {
+        let key = |address: &str| format!("/registry/ipaddresses/{address}");
+        let mut allocated = std::mem::take(&mut self.allocated);
+        for (address, service) in std::mem::take(&mut self.services) {
+            match allocated.remove(&address) {
+                Some(owner) if owner == service => {}
+                Some(owner) => self.tell(&key(&address), format!("belongs to service {owner}, and {service} has it")),
+                None => self.tell(&key(&address), format!("is missing: service {service} has it")),
+            }
+        }
+        for (address, service) in allocated {
+            self.tell(&key(&address), format!("belongs to service {service}, which does not have it"));
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Stores by name: opened, read to the end, and closed again.
+//! Guarantees that a store which does not exist is not made by looking at it. Must never change what it reads.
+
+use pintle::encryption::{self, EncryptionSource};
+use pintle_encryption::Encryption;
+use pintle_etcd::{EtcdOptions, EtcdStore, Tls};
+use pintle_kinds::resource::Resource;
+use pintle_storage::{
+    EmbeddedOptions, EmbeddedStore, Key, Observer, Record, Revision, SealedStore, Started, Store, Unreadable,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+/// Where a store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// The directory of an embedded store.
+    Directory(PathBuf),
+    /// The endpoints of an etcd cluster.
+    Etcd(Vec<String>),
+}
+
+/// The command line, by names.
+#[derive(Debug, Default)]
+pub struct Options(HashMap<String, String>);
+
+/// Flags that take a value; the place of a store to check has none.
+const FLAGS: [&str; 9] = [
+    "from",
+    "to",
+    "encryption-provider-config",
+    "from-encryption-provider-config",
+    "to-encryption-provider-config",
+    "etcd-prefix",
+    "etcd-cafile",
+    "etcd-certfile",
+    "etcd-keyfile",
+];
+
+impl Options {
+    pub fn parse(arguments: &[&str]) -> Result<Options, String> {
+        let mut options = HashMap::new();
+        let mut rest = arguments.iter();
+        while let Some(word) = rest.next() {
+            let (name, value) = match word.strip_prefix("--").map(|flag| flag.split_once('=').unwrap_or((flag, ""))) {
+                None => ("", (*word).to_owned()),
+                Some((name, _)) if !FLAGS.contains(&name) => return Err(format!("unknown flag: {word}")),
+                Some((name, value)) if word.contains('=') => (name, value.to_owned()),
+                Some((name, _)) => {
+                    (name, rest.next().ok_or_else(|| format!("flag needs an argument: {word}"))?.to_string())
+                }
+            };
+            if options.insert(name.to_owned(), value).is_some() {
+                return Err(format!("{word} is one too many"));
+            }
+        }
+        Ok(Options(options))
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The store that stands alone, the source and the target.
+    pub fn places(&self) -> Result<[Option<Location>; 3], String> {
+        let place = |name| self.get(name).map(Location::parse).transpose();
+        Ok([place("")?, place("from")?, place("to")?])
+    }
+
+    /// The configuration of encryption for a side.
+    pub fn encryption(&self, side: Option<&str>) -> Option<PathBuf> {
+        let own = side.and_then(|side| self.get(&format!("{side}-encryption-provider-config")));
+        own.or_else(|| self.get("encryption-provider-config")).map(PathBuf::from)
+    }
+
+    fn prefix(&self) -> &str {
+        self.get("etcd-prefix").unwrap_or("/registry")
+    }
+
+    fn etcd(&self, endpoints: &[String]) -> Result<EtcdOptions, String> {
+        let read = |name| {
+            let read = |path: &str| std::fs::read(path).map_err(|error| format!("{path}: {error}"));
+            self.get(name).map(read).transpose()
+        };
+        let identity = match (read("etcd-certfile")?, read("etcd-keyfile")?) {
+            (Some(certificate), Some(key)) => Some((certificate, key)),
+            (None, None) => None,
+            _ => return Err("--etcd-certfile and --etcd-keyfile must be given together".to_owned()),
+        };
+        Ok(EtcdOptions {
+            endpoints: endpoints.to_vec(),
+            tls: Tls { ca_pem: read("etcd-cafile")?, identity },
+            prefix: self.prefix().to_owned(),
+            compaction_interval: None,
+            lifetimes: pintle::etcd::lifetimes(None),
+        })
+    }
+}
+
+impl Location {
+    pub fn parse(text: &str) -> Result<Location, String> {
+        if text.contains("://") {
+            return Ok(Location::Etcd(text.split(',').map(str::to_owned).collect()));
+        }
+        if text.is_empty() {
+            return Err("a store has no name".to_owned());
+        }
+        // A data directory of a server, or the store in it.
+        let path = Path::new(text);
+        let is_store = path.join("format").exists() || path.file_name().is_some_and(|name| name == crate::STORE);
+        Ok(Location::Directory(if is_store { path.to_owned() } else { path.join(crate::STORE) }))
+    }
+
+    /// How values are sealed there.
+    pub fn sealing(&self, options: &Options, config: Option<PathBuf>) -> Result<Arc<Encryption>, String> {
+        let mut names = encryption::names();
+        if matches!(self, Location::Etcd(_)) {
+            names = names.kept_under(&format!("/{}/", options.prefix().trim_matches('/')));
+        }
+        match config {
+            Some(path) => encryption::load(&EncryptionSource { path, ..EncryptionSource::default() }, names),
+            None => Ok(Arc::new(Encryption::none(names))),
+        }
+    }
+
+    /// Everything in it.
+    pub fn read(&self, options: &Options, config: Option<PathBuf>) -> Result<Content, String> {
+        let sealing = self.sealing(options, config)?;
+        match self {
+            Location::Directory(path) => {
+                if !path.join("format").exists() {
+                    return Err(format!("there is no store in {}", path.display()));
+                }
+                // Without retention nothing is compacted while it is read.
+                let open = EmbeddedOptions { retention: None, ..EmbeddedOptions::default() };
+                let store = EmbeddedStore::open(path, open).map_err(|error| error.to_string())?;
+                Content::of(&SealedStore::new(Arc::new(store), sealing))
+            }
+            Location::Etcd(endpoints) => within_runtime(|| {
+                let store = pintle::etcd::store(options.etcd(endpoints)?, Some(sealing));
+                store.map_err(|error| error.to_string())
+            })
+            .and_then(|(store, _runtime)| Content::of(store.as_ref())),
+        }
+    }
+
+    /// Fills the store, which must be empty, with sealed values.
+    pub fn fill(&self, options: &Options, records: &[Record], current: Revision) -> Result<(), String> {
+        match self {
+            Location::Directory(path) => {
+                pintle_storage::import(path, records, current).map_err(|error| error.to_string())
+            }
+            Location::Etcd(endpoints) => {
+                let open = || EtcdStore::new(options.etcd(endpoints)?).map_err(|error| error.to_string());
+                let (store, _runtime) = within_runtime(open)?;
+                store.import(records, current).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+/// Makes something that needs a runtime around it, and keeps that.
+fn within_runtime<T>(make: impl FnOnce() -> Result<T, String>) -> Result<(T, tokio::runtime::Runtime), String> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let made = {
+        let _context = runtime.enter();
+        make()?
+    };
+    Ok((made, runtime))
+}
+
+impl std::fmt::Display for Location {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Location::Directory(path) => path.display().fmt(f),
+            Location::Etcd(endpoints) => f.write_str(&endpoints.join(",")),
+        }
+    }
+}
+
+/// What a store holds, as the server would have it in memory.
+#[derive(Default)]
+pub struct Content {
+    /// The newest values of resources that this program knows.
+    pub records: BTreeMap<Key, Record>,
+    pub unreadable: Vec<Unreadable>,
+    /// Keys of no resource: leases of servers, tables of addresses, resources of other programs.
+    pub others: Vec<Key>,
+    pub current: Revision,
+}
+
+impl Content {
+    fn of(store: &dyn Store) -> Result<Content, String> {
+        let reading = Reading::default();
+        let started = store.start(Box::new(reading.clone())).map_err(|error| error.to_string())?;
+        store.close();
+        let mut content = std::mem::take(&mut *reading.content());
+        content.current = started.current;
+        Ok(content)
+    }
+
+    pub fn summary(&self) -> String {
+        let others = match self.others.len() {
+            0 => String::new(),
+            count => format!(", {count} keys of no resource left out"),
+        };
+        format!("{} objects at revision {}{others}", self.records.len(), self.current)
+    }
+}
+
+/// The storage version of the resource that is kept under a key.
+pub fn resource_of(key: &str) -> Option<&'static Resource> {
+    static BY_PREFIX: LazyLock<HashMap<&'static str, &'static Resource>> = LazyLock::new(|| {
+        let mut found = HashMap::new();
+        for resource in pintle_kinds::all() {
+            let Some(storage) = &resource.storage else { continue };
+            let known = found.entry(storage.prefix).or_insert(resource);
+            if resource.api_version() == storage.api_version {
+                *known = resource;
+            }
+        }
+        found
+    });
+    let ends = key.match_indices('/').map(|(at, _)| at).skip(2).take(2);
+    ends.filter_map(|end| BY_PREFIX.get(key.get(..=end)?)).last().copied()
+}
+
+/// Takes in what a store tells at its start.
+#[derive(Clone, Default)]
+struct Reading(Arc<Mutex<Content>>);
+
+impl Reading {
+    fn content(&self) -> std::sync::MutexGuard<'_, Content> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Observer for Reading {
+    fn replay(&mut self, record: Record, _: bool) {
+        let mut content = self.content();
+        content.unreadable.retain(|known| known.key != record.key);
+        match (&record.value, resource_of(&record.key)) {
+            (None, _) => drop(content.records.remove(&record.key)),
+            (Some(_), None) => content.others.push(record.key),
+            (Some(_), Some(_)) => drop(content.records.insert(record.key.clone(), record)),
+        }
+    }
+
+    fn replayed(&mut self, _: Started) {}
+
+    fn publish(&mut self, _: &[Record], _: Revision) {}
+
+    fn unreadable(&mut self, unreadable: Unreadable) {
+        let mut content = self.content();
+        content.records.remove(&unreadable.key);
+        content.unreadable.retain(|known| known.key != unreadable.key);
+        match resource_of(&unreadable.key) {
+            Some(_) => content.unreadable.push(unreadable),
+            None => content.others.push(unreadable.key),
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Validation as operators, authors of manifests and readers of the API meet it: the commands, the stages, the published rules.
+//! Guarantees exit codes and lines, counters and log, and that rules are published to those who ask.
+
+mod common;
+
+use common::Scratch;
+use common::process::{Installation, pintle};
+use rcgen::{CertificateParams, KeyPair};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::process::{Output, Stdio};
+
+const RIGHT: &str = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: right\ndata:\n  a: b\n";
+
+const WRONG: &str = "\
+# Two objects, the second with two faults.
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: right
+---
+apiVersion: v1
+kind: Service
+metadata:
+  name: wrong
+spec:
+  kidn: a
+  ports:
+  - name: a
+    port: 80
+    protocol: TCP
+  - name: b
+    port: 70000
+    protocol: TCP
+";
+
+const LIST: &str = "\
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: right
+- apiVersion: v1
+  kind: ConfigMap
+  metadata:
+    name: Wrong
+";
+
+fn run(folder: &Scratch, words: &[&str], input: &str) -> (Option<i32>, String, String) {
+    let mut child = pintle(folder.path())
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a start");
+    child.stdin.take().expect("an input").write_all(input.as_bytes()).expect("written");
+    let Output { status, stdout, stderr } = child.wait_with_output().expect("an end");
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (status.code(), text(stdout), text(stderr))
+}
+
+#[test]
+fn manifests_are_judged_offline() {
+    let folder = Scratch::new();
+    folder.write("right.yaml", RIGHT);
+    folder.write("wrong.yaml", WRONG);
+    folder.write("list.yaml", LIST);
+    folder.write("kind.yaml", "apiVersion: v1\nkind: Nonsense\n");
+    folder.write("broken.yaml", "a: [\n");
+    let port = "spec.ports[1].port: Invalid value: 70000: must be between 1 and 65535, inclusive";
+    let rows: [(&[&str], &str, i32, &str, String); 8] = [
+        (&["right.yaml"], "", 0, "1 objects are valid\n", String::new()),
+        (&["right.yaml", "-"], RIGHT, 0, "2 objects are valid\n", String::new()),
+        (&["wrong.yaml"], "", 1, "", format!("wrong.yaml:12: unknown field \"spec.kidn\"\nwrong.yaml:18: {port}\n")),
+        (&["list.yaml"], "", 1, "", "list.yaml:11: metadata.name: Invalid value: \"Wrong\"".to_owned()),
+        (&["kind.yaml"], "", 1, "", "kind.yaml:2: no kind \"Nonsense\" in version \"v1\"\n".to_owned()),
+        (&["broken.yaml"], "", 1, "", "broken.yaml:1: ".to_owned()),
+        (&["absent.yaml", "right.yaml"], "", 2, "", "absent.yaml: ".to_owned()),
+        (&["--strict"], "", 2, "", "Usage:".to_owned()),
+    ];
+    for (files, input, code, said, told) in rows {
+        let words: Vec<&str> = std::iter::once("validate").chain(files.iter().copied()).collect();
+        let (status, out, errors) = run(&folder, &words, input);
+        assert_eq!((status, out.as_str()), (Some(code), said), "{files:?}: {errors}");
+        assert!(errors.starts_with(&told) && (told.is_empty() == errors.is_empty()), "{files:?}: {errors}");
+    }
+}
+
+#[test]
+fn rules_are_explained_and_linted() {
+    let folder = Scratch::new();
+    let run = |words: &[&str]| run(&folder, words, "");
+    let (code, out, _) = run(&["rules", "replicationcontrollers"]);
+    assert!(code == Some(0) && out.contains("replicas: ") && out.contains("minimum = 0"), "{out}");
+    let (code, out, _) = run(&["rules"]);
+    assert!(code == Some(0) && out.contains("## `minimum`") && out.contains("- `dns1123-label`: "), "{out}");
+    for words in [["rules", "--help"], ["lint", "--help"], ["validate", "-h"]] {
+        let (code, out, _) = run(&words);
+        assert!(code == Some(0) && out.contains("Exit codes: 0 when nothing is wrong"), "{words:?}: {out}");
+    }
+    let (code, out, _) = run(&["rules", "--share"]);
+    assert!(code == Some(0) && out.lines().any(|line| line.starts_with("apps ")), "{out}");
+    assert_eq!(run(&["rules", "nonsense"]).0, Some(2));
+    assert_eq!(run(&["rules", "--nonsense"]).0, Some(2));
+    let (code, out, errors) = run(&["lint"]);
+    assert_eq!((code, out.as_str()), (Some(0), "no problems\n"), "{errors}");
+}
+
+fn signing_request() -> Value {
+    let key = KeyPair::generate().expect("a key");
+    let request = CertificateParams::default().serialize_request(&key).and_then(|request| request.pem());
+    let request = pintle_schema::base64::encode(request.expect("a request").as_bytes());
+    json!({
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": {"name": "twice"},
+        "spec": {"request": request, "signerName": "example.com/signer", "usages": ["client auth"]},
+    })
+}
+
+#[test]
+fn what_tags_and_functions_disagree_on_is_logged_and_counted() {
+    let installation = Installation::new();
+    let process = installation.start();
+    let mut client = process.endpoint().client();
+    let all = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let mut request = client.post(all, &signing_request()).expect("an answer").expect(201);
+    let count = |client: &mut common::http::Client, what: &str| -> Vec<String> {
+        let text = client.get("/metrics").expect("an answer").text();
+        ["", "apiserver_validation_"]
+            .map(|prefix| {
+                let name = format!("{prefix}declarative_validation_{what}_total ");
+                text.lines().find_map(|line| line.strip_prefix(&name)).unwrap_or("none").to_owned()
+            })
+            .into()
+    };
+    let condition = |kind: &str| json!({"type": kind, "status": "True", "reason": "test"});
+    let approval = format!("{all}/twice/approval");
+
+    // Both find the same: the function answers, the tag is silent.
+    request["status"] = json!({"conditions": [condition("Approved"), condition("Denied")]});
+    let refused = client.put(&approval, &request).expect("an answer").expect(422);
+    assert_eq!(refused["details"]["causes"].as_array().expect("causes").len(), 1, "{refused}");
+    assert_eq!([count(&mut client, "mismatch"), count(&mut client, "panic")], [["0"; 2], ["0"; 2]]);
+
+    // The function tells it once for each condition too many, the tag once for the list.
+    request["status"] = json!({"conditions": [condition("Approved"), condition("Denied"), condition("Approved")]});
+    let refused = client.put(&approval, &request).expect("an answer").expect(422);
+    let causes = refused["details"]["causes"].as_array().expect("causes");
+    assert!(causes.iter().all(|cause| !cause.to_string().contains("must specify at most one of")), "{refused}");
+    let counts = count(&mut client, "mismatch");
+    assert!(counts[0] == counts[1] && counts[0].parse::<u32>().is_ok_and(|count| count > 0), "{counts:?}");
+    let log = process.errors();
+    let line = log.lines().find(|line| line.contains("disagree")).expect("a line");
+    for part in [
+        "resource=\"certificatesigningrequests\"",
+        "name=\"twice\"",
+        "user=\"admin\"",
+        "field=\"status.conditions\"",
+        "type=\"FieldValueInvalid\"",
+        "origin=\"zeroOrOneOf\"",
+    ] {
+        assert!(line.contains(part), "{part}: {line}");
+    }
+}
+
+#[test]
+fn rules_are_published_to_those_who_ask() {
+    let server = common::in_process::InProcess::start();
+    let mut client = server.client();
+    let mut get = |path: &str| client.get(path).expect("an answer").expect(200);
+    let index = get("/openapi/v3?rules=true");
+    let path = index["paths"]["api/v1"]["serverRelativeURL"].as_str().expect("an address").to_owned();
+    assert!(path.ends_with("&rules=true"), "{path}");
+    let (with, without) = (get(&path), get("/openapi/v3/api/v1"));
+    let replicas = "/components/schemas/io.k8s.api.core.v1.ReplicationControllerSpec/properties/replicas";
+    assert_eq!(with.pointer(replicas).expect("the field")["minimum"], 0);
+    assert_eq!(without.pointer(replicas).expect("the field").get("minimum"), None);
+    let plain = get("/openapi/v3");
+    let path = plain["paths"]["api/v1"]["serverRelativeURL"].as_str().expect("an address");
+    assert!(!path.contains("rules"), "{path}");
+}
