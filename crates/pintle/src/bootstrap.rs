@@ -40,7 +40,10 @@ pub async fn reconcile(
         let Some(target) = target(registry, &object) else { continue };
         let options = WriteOptions { field_manager: object.manager().to_owned(), ..WriteOptions::default() };
         match target.cache.get(&target.key()) {
-            None => missing.push((target, object.value, options)),
+            None => match target.missing() {
+                status if status.code == 404 => missing.push((target, object.value, options)),
+                unreadable => return Err(unreadable),
+            },
             Some(stored) => {
                 let existing = registry.decode(&target, &stored)?;
                 let Some(wanted) = object.reconciled(&existing) else { continue };

@@ -5,7 +5,7 @@ mod tools;
 
 use flags::{Command, Config, Kubelet, Storage};
 use futures_util::future::select;
-use pintle::{Builder, SocketConnector, certs, encryption, kubeconfig};
+use pintle::{Builder, Server, SocketConnector, certs, encryption, kubeconfig};
 use pintle_auth::Authenticator;
 use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, VerifyingKey};
 use pintle_auth::authentication::{ClientCa, TokenFile};
@@ -76,9 +76,20 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let url = kubeconfig::server_url(config.bind_address, port);
     kubeconfig::write(&config.kubeconfig, &url, &certs)?;
     announce(&config, &url);
+    warn_of_unreadable(&server);
     select(pin!(terminate.recv()), pin!(interrupt.recv())).await;
     server.stop().await?;
     Ok(())
+}
+
+/// Objects that are kept and cannot be read are not missed until somebody asks for them: so they are told at once.
+fn warn_of_unreadable(server: &Server) {
+    let states: Vec<_> = server.api().registry.cache.resources().map(|resource| resource.state()).collect();
+    let mut unreadable = states.iter().flat_map(|state| state.unreadable.values());
+    if let Some(first) = unreadable.next() {
+        let others = unreadable.count();
+        eprintln!("warning: {} cannot be read, nor can {others} others: {}", first.key, first.reason);
+    }
 }
 
 /// Reads every file and opens the store: whatever is wrong is told before a port is bound.

@@ -59,6 +59,13 @@ fn objects_lists_and_watches_are_cbor_where_it_is_served() {
 
     let missing = decoded(&send(&mut client, "GET", &format!("{CONFIG_MAPS}/b"), b""), 404, CBOR);
     assert_eq!(missing.str_at(&["reason"]), "NotFound");
+    let path = format!("{CONFIG_MAPS}/a?fieldManager=m&force=true");
+    let accept = format!("application/apply-patch+cbor\r\nAccept: {CBOR}");
+    let applied = decoded(&client.send("PATCH", &path, &accept, &body("a")).expect("an answer"), 200, CBOR);
+    let managers = applied.at(&["metadata", "managedFields"]).and_then(Value::as_list).unwrap_or_default();
+    assert!(managers.iter().any(|entry| entry.str_at(&["operation"]) == "Apply"), "{applied:?}");
+    let answer = client.send("PATCH", &path, &accept, b"\x01").expect("an answer");
+    assert!(decoded(&answer, 400, CBOR).str_at(&["message"]).starts_with("error decoding YAML: "));
     let mut twice = body("c");
     twice.truncate(3);
     twice.extend_from_slice(b"\xa2\x44kind\x41a\x44kind\x41b");
@@ -73,6 +80,8 @@ fn cbor_is_unknown_where_it_is_not_served() {
     let mut client = server.endpoint().client();
     let refused = client.send("POST", CONFIG_MAPS, CBOR, &body("a")).expect("an answer").expect(415);
     assert_eq!(refused["reason"], "UnsupportedMediaType");
+    let applied = client.send("PATCH", &format!("{CONFIG_MAPS}/a?fieldManager=m"), "application/apply-patch+cbor", b"\xa0");
+    applied.expect("an answer").expect(415);
     let accept = format!("{JSON}\r\nAccept: {CBOR}");
     let refused = client.send("GET", CONFIG_MAPS, &accept, b"").expect("an answer").expect(406);
     assert_eq!(refused["reason"], "NotAcceptable");

@@ -91,9 +91,11 @@ impl Restartable {
         command.env(FOLDER, self.scratch.path()).env(ADDRESS, self.address.to_string());
         let process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let process = self.process.insert(process.expect("the server's process"));
-        let lines = BufReader::new(process.stdout.take().expect("its output")).lines();
-        let address = lines.map_while(Result::ok).find_map(|line| line.strip_prefix(SERVING)?.parse().ok());
+        let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines().map_while(Result::ok);
+        let address = lines.find_map(|line| line.strip_prefix(SERVING)?.parse().ok());
         self.address = address.expect("the server serves");
+        // It goes on to be heard: a test that cannot print fails.
+        std::thread::spawn(move || lines.for_each(drop));
     }
 
     /// Ends it, by SIGKILL or in good order, and starts it again.

@@ -7,9 +7,11 @@ mod common;
 #[path = "../../store/encryption/tests/support/mod.rs"]
 mod plugin;
 
+use common::etcd::{self, Etcd};
 use common::http::Client;
 use common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, Process, start};
 use common::{resource_version, wait_for};
+use pintle_schema::base64;
 use plugin::Plugin;
 use serde_json::{Value, json};
 use std::fs;
@@ -46,8 +48,13 @@ impl Vault {
     }
 
     fn start(&self) -> Process {
+        self.start_with(&[])
+    }
+
+    fn start_with(&self, flags: &[&str]) -> Process {
         let command = |port| {
             let mut command = self.installation.command(port);
+            command.args(flags);
             command.arg("--encryption-provider-config").arg(self.installation.path("encryption.yaml"));
             command.args(&self.flags);
             command
@@ -237,6 +244,113 @@ fn what_nobody_can_read_is_deleted_on_demand() {
     assert_eq!(client.get(SECRETS).expect("an answer").expect(200)["items"].as_array().map(Vec::len), Some(1));
 }
 
+/// A controller that took an unreadable owner for gone would delete what it owns.
+#[test]
+fn what_an_unreadable_object_owns_stays_and_so_does_its_namespace() {
+    let mut vault = Vault::new(&format!("{{aesgcm: {{keys: [{KEY_1}]}}}}"));
+    vault.flags = vec!["--controllers-settle-time=1ms"];
+    let map = |name: &str, owner: &Value| {
+        let owner = json!({"apiVersion": "v1", "kind": "Secret", "name": owner["name"], "uid": owner["uid"]});
+        json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name, "ownerReferences": [owner]}})
+    };
+    let gone = json!({"name": "gone", "uid": "00000000-0000-4000-8000-000000000000"});
+    {
+        let process = vault.start();
+        let mut client = process.endpoint().client();
+        let owner = create(&mut client, "owner");
+        client.post(CONFIG_MAPS, &map("owned", &owner["metadata"])).expect("an answer").expect(201);
+        let home = json!({"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "home"}});
+        client.post("/api/v1/namespaces", &home).expect("an answer").expect(201);
+        client.post("/api/v1/namespaces/home/secrets", &secret("lost")).expect("an answer").expect(201);
+    }
+    vault.configure(&format!("{{aesgcm: {{keys: [{KEY_2}]}}}}"));
+    let process = vault.start();
+    let mut client = process.endpoint().client();
+    client.post(CONFIG_MAPS, &map("garbage", &gone)).expect("an answer").expect(201);
+    client.delete("/api/v1/namespaces/home").expect("an answer").expect(200);
+    let failure = wait_for("the namespace's condition", || {
+        let home = client.get("/api/v1/namespaces/home").expect("an answer").expect(200);
+        let conditions = home["status"]["conditions"].as_array()?.clone();
+        conditions.into_iter().find(|it| it["type"] == "NamespaceDeletionContentFailure" && it["status"] == "True")
+    });
+    assert!(message(&failure).contains("1 secrets in namespace home cannot be read"), "{failure}");
+    let garbage = format!("{CONFIG_MAPS}/garbage");
+    wait_for("garbage to go", || (client.get(&garbage).expect("an answer").status == 404).then_some(()));
+    client.get(&format!("{CONFIG_MAPS}/owned")).expect("an answer").expect(200);
+    vault.configure(&format!("{{aesgcm: {{keys: [{KEY_1}]}}}}"));
+    drop(process);
+    let process = vault.start();
+    let mut client = process.endpoint().client();
+    wait_for("the namespace to go", || {
+        (client.get("/api/v1/namespaces/home").expect("an answer").status == 404).then_some(())
+    });
+    client.get(&format!("{CONFIG_MAPS}/owned")).expect("an answer").expect(200);
+}
+
+#[test]
+fn etcd_holds_the_references_bytes_sealed() {
+    let Some(program) = etcd::program("3.5") else { return };
+    let (etcd, mut vault) = (Etcd::start(program, 1), Vault::new(&format!("{{aesgcm: {{keys: [{KEY_1}]}}}}")));
+    let servers = etcd.urls();
+    vault.flags = vec!["--etcd-prefix=/clusters/one", "--feature-gates=AllowUnsafeMalformedObjectDeletion=true"];
+    let start = |vault: &Vault| vault.start_with(&["--etcd-servers", &servers]);
+    let kept = |name: &str| {
+        let key = base64::encode(format!("/clusters/one/secrets/default/{name}").as_bytes());
+        let answer = etcd.call("/v3/kv/range", &json!({"key": key}));
+        base64::decode(answer["kvs"][0]["value"].as_str().expect("a value")).expect("base64")
+    };
+    let process = start(&vault);
+    let mut client = process.endpoint().client();
+    create(&mut client, "a");
+    let sealed = kept("a");
+    let key = base64::decode("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=").expect("base64");
+    let plain = open_gcm(
+        &key,
+        "/clusters/one/secrets/default/a",
+        sealed.strip_prefix(b"k8s:enc:aesgcm:v1:key1:").expect("its mark"),
+    );
+    assert!(plain.starts_with(b"k8s\0") && plain.windows(19).any(|window| window == b"swordfish-swordfish"));
+    drop(process);
+
+    vault.configure(&format!("{{secretbox: {{keys: [{KEY_2}]}}}}, {{aesgcm: {{keys: [{KEY_1}]}}}}"));
+    let (one, two) = (start(&vault), start(&vault));
+    assert!(rewritten(&mut one.endpoint().client(), "a"));
+    assert!(kept("a").starts_with(b"k8s:enc:secretbox:v1:key2:"));
+    assert!(!rewritten(&mut two.endpoint().client(), "a"), "who did not write it knows that it is sealed anew");
+    let mut client = two.endpoint().client();
+    let put = |name: &str, value: &[u8]| {
+        let key = base64::encode(format!("/clusters/one/{name}").as_bytes());
+        etcd.call("/v3/kv/put", &json!({"key": key, "value": base64::encode(value)}));
+    };
+    put("configmaps/default/damaged", b"k8s\0damaged");
+    put("secrets/default/strange", b"k8s:enc:kms:v2:unknown:x");
+    let causes = |client: &mut Client, path: &str| {
+        let list = client.get(path).expect("an answer").expect(500);
+        let causes = list["details"]["causes"].as_array().expect("causes").clone();
+        causes.iter().map(|cause| cause["field"].as_str().expect("a key").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(causes(&mut client, CONFIG_MAPS), ["/registry/configmaps/default/damaged"]);
+    assert_eq!(causes(&mut client, SECRETS), ["/registry/secrets/default/strange"]);
+    read(&mut client, "a");
+    let damaged = client.get(&format!("{CONFIG_MAPS}/damaged")).expect("an answer").expect(500);
+    assert!(message(&damaged).contains("AdditionalErrorMsg: object not decodable revision="), "{damaged}");
+    let option = "ignoreStoreReadErrorWithClusterBreakingPotential=true";
+    client.delete(&format!("{CONFIG_MAPS}/damaged?{option}")).expect("an answer").expect(200);
+    client.delete(&format!("{SECRETS}/strange?{option}")).expect("an answer").expect(200);
+    for path in [SECRETS, CONFIG_MAPS] {
+        one.endpoint().client().get(path).expect("an answer").expect(200);
+    }
+}
+
+/// AES-GCM as anybody else would undo it: nonce, ciphertext and tag.
+fn open_gcm(key: &[u8], name: &str, sealed: &[u8]) -> Vec<u8> {
+    use ring::aead::{AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+    let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, key).expect("a key"));
+    let (nonce, text) = sealed.split_first_chunk::<12>().expect("a nonce");
+    let mut text = text.to_vec();
+    key.open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(name), &mut text).expect("authentic").to_vec()
+}
+
 #[test]
 fn a_changed_file_is_taken_over_and_a_wrong_one_is_not() {
     let mut vault = Vault::new(&format!("{{aesgcm: {{keys: [{KEY_1}]}}}}"));
@@ -310,6 +424,8 @@ fn a_start_without_the_configuration_says_what_it_cannot_read() {
     let vault = Vault::new(&format!("{{aesgcm: {{keys: [{KEY_1}]}}}}"));
     create(&mut vault.start().endpoint().client(), "a");
     let process = vault.installation.start();
+    let told = "/registry/secrets/default/a cannot be read, nor can 0 others: identity transformer tried";
+    wait_for("the warning", || process.errors().contains(told).then_some(()));
     let refused = get(&mut process.endpoint().client(), "a").expect(500);
     assert_eq!(message(&refused), "Internal error occurred: identity transformer tried to read encrypted data");
     drop(process);

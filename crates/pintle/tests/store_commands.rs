@@ -7,7 +7,7 @@ mod common;
 use common::etcd::{self, Etcd};
 use common::http::Client;
 use common::process::{Installation, Process, pintle, start};
-use common::{Scratch, resource_version};
+use common::{Scratch, name, resource_version};
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, Expect, Key, Observer, Record, Revision, Store, Transaction};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -57,18 +57,30 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("a path")
 }
 
-/// Everything that a client sees of some resources, by path.
-fn seen(process: &Process) -> BTreeMap<&'static str, Value> {
+/// What a client sees of some resources, by path and name. The service of the server itself follows its port.
+fn seen(process: &Process) -> BTreeMap<String, Value> {
     let mut client = process.endpoint().client();
-    let paths = [
+    let mut seen = BTreeMap::new();
+    for path in [
         "/api/v1/services",
         "/api/v1/configmaps",
         "/api/v1/namespaces",
         "/apis/networking.k8s.io/v1/ipaddresses",
         "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-    ];
-    let list = |path| (path, client.get(path).expect("an answer").expect(200)["items"].clone());
-    paths.map(list).into()
+    ] {
+        let list = client.get(path).expect("an answer").expect(200);
+        for object in list["items"].as_array().expect("items").iter().filter(|object| name(object) != "kubernetes") {
+            seen.insert(format!("{path} {}/{}", object["metadata"]["namespace"], name(object)), object.clone());
+        }
+    }
+    seen
+}
+
+fn assert_same(after: &BTreeMap<String, Value>, before: &BTreeMap<String, Value>) {
+    assert!(before.len() > 50);
+    let keys: Vec<_> = after.keys().collect();
+    assert_eq!(keys, before.keys().collect::<Vec<_>>());
+    after.iter().for_each(|(key, object)| assert_eq!(object, &before[key], "{key}"));
 }
 
 #[derive(Clone, Default)]
@@ -158,8 +170,8 @@ fn a_copy_serves_as_before_and_may_be_sealed() {
         command
     };
     let process = start(command, &installation.path("certs"));
-    assert_eq!(seen(&process), before);
-    let newest = before.values().flat_map(|items| items.as_array().expect("items")).map(resource_version).max();
+    assert_same(&seen(&process), &before);
+    let newest = before.values().map(resource_version).max();
     let mut client = process.endpoint().client();
     let map = json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "later"}});
     let later = client.post(&format!("{NAMESPACE}/configmaps"), &map).expect("an answer").expect(201);
@@ -185,7 +197,7 @@ fn a_cluster_moves_to_etcd_and_back() {
             command.args(["--etcd-servers", &etcd.urls()]);
             command
         };
-        assert_eq!(seen(&start(command, &installation.path("certs"))), before);
+        assert_same(&seen(&start(command, &installation.path("certs"))), &before);
     }
     let back = installation.path("back");
     let (code, said) = run(&["copy", "--from", &etcd.urls(), "--to", text(&back)]);
@@ -195,5 +207,5 @@ fn a_cluster_moves_to_etcd_and_back() {
         command.arg("--data-dir").arg(&back);
         command
     };
-    assert_eq!(seen(&start(command, &installation.path("certs"))), before);
+    assert_same(&seen(&start(command, &installation.path("certs"))), &before);
 }

@@ -1,12 +1,12 @@
 //! Server-side apply: from a body to the registry and back.
 //!
-//! A configuration is read as YAML without a schema; what it means is the registry's to say.
+//! A configuration is read as YAML or CBOR without a schema; what it means is the registry's to say.
 
-use crate::negotiation::Wanted;
+use crate::negotiation::{Format, Wanted};
 use crate::query::{FieldValidation, WriteQuery};
 use crate::serve::{Answer, Context};
 use crate::write::{answer, check_name, check_namespace};
-use pintle_codec::{Strictness, yaml};
+use pintle_codec::{Strictness, cbor, yaml};
 use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{Applying, Result, Status, Target, metadata};
 use pintle_schema::{Value, canonicalize};
@@ -15,19 +15,18 @@ use std::borrow::Cow;
 /// Applies a configuration to an object, or to the part of it that a subresource writes.
 ///
 /// # Errors
-/// The configuration cannot be read or applied, or its result is refused.
+/// The configuration cannot be applied, or its result is refused.
 pub async fn apply(
     context: &Context,
     target: &Target,
     wanted: Wanted,
-    bytes: &[u8],
+    config: Configuration,
     query: &WriteQuery,
     part: Option<SubresourcePart<'_>>,
 ) -> Result<Answer> {
     if part.is_some() {
         target.get()?;
     }
-    let config = Configuration::read(bytes)?;
     let subresource = part.map_or("", |part| part.name);
     let applying = Applying { config: &config.value, force: query.force == Some(true), subresource };
     let registry = &context.api.registry;
@@ -66,9 +65,16 @@ impl Configuration {
     /// Reads the first document.
     ///
     /// # Errors
-    /// It is not YAML, or no map.
-    pub fn read(bytes: &[u8]) -> Result<Self> {
+    /// It is not of the format, or no map.
+    pub fn read(bytes: &[u8], format: Format) -> Result<Self> {
         let refuse = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
+        if format == Format::Cbor {
+            // Keys that stand twice are refused by the reading itself.
+            return match cbor::parse(bytes).map_err(|error| refuse(error.to_string()))? {
+                value @ Value::Map(_) => Ok(Configuration { value, problems: Vec::new() }),
+                _ => Err(refuse("the configuration is no map".to_owned())),
+            };
+        }
         let decoded = yaml::parse(bytes, Strictness::Collect)
             .map_err(|error| refuse(format!("error converting YAML to JSON: {error}")))?;
         let value = match decoded.value {

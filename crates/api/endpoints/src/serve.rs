@@ -80,6 +80,14 @@ impl Context {
         negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer, self.api.formats())
     }
 
+    /// What kind of patch the body is.
+    ///
+    /// # Errors
+    /// 415 for what is no patch.
+    pub fn patch_type(&self) -> Result<write::PatchType, Status> {
+        write::PatchType::of(self.header(http::header::CONTENT_TYPE), self.api.formats())
+    }
+
     /// The form of the body.
     ///
     /// # Errors
@@ -247,7 +255,7 @@ async fn act(
     let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
     if action == "patch" {
         // A path is known by what it takes before it is known by what it gives.
-        write::PatchType::of(context.header(http::header::CONTENT_TYPE))?;
+        context.patch_type()?;
     }
     let wanted = context.negotiate(match action {
         "watch" => Offer::Watch,
@@ -438,7 +446,7 @@ fn labels_of(
         (false, false) => "namespace",
         (false, true) => "cluster",
     };
-    let applies = action == "patch" && request.header(http::header::CONTENT_TYPE) == "application/apply-patch+yaml";
+    let applies = action == "patch" && request.header(http::header::CONTENT_TYPE).starts_with("application/apply-patch+");
     Labels { resource: Some(resource), subresource, verb: metrics::verb(action, subresource, applies), scope }
 }
 

@@ -10,7 +10,6 @@ use crate::request::{Request, ResourcePath};
 use crate::review::in_namespace;
 use crate::serve::{Answer, Context};
 use crate::write::{self, Patch, PatchType, read_body};
-use http::header::CONTENT_TYPE;
 use pintle_kinds::resource::{Action, Resource, ScalePaths, Subresource, Verbs};
 use pintle_registry::scale::Scaling;
 use pintle_registry::update::{Owners, SubresourcePart, Update, failed_precondition};
@@ -53,7 +52,7 @@ pub async fn serve(
         return connect::serve(context, &target, subresource, path, request).await;
     }
     if verb == Verbs::PATCH {
-        PatchType::of(context.header(CONTENT_TYPE))?;
+        context.patch_type()?;
     }
     let wanted = context.negotiate(Offer::Objects)?;
     match subresource.action {
@@ -184,15 +183,15 @@ async fn scale(
         let stored = target.get()?;
         return Ok(show(200, &presenter(&Payload::Stored(stored))?, wanted));
     }
-    let patch_type = (verb == Verbs::PATCH).then(|| PatchType::of(context.header(CONTENT_TYPE))).transpose()?;
+    let patch_type = (verb == Verbs::PATCH).then(|| context.patch_type()).transpose()?;
     let query = match patch_type {
         None => write_options(&context.query, "UpdateOptions", context.requester())?,
-        Some(kind) => patch_options(&context.query, kind == PatchType::Apply, context.requester())?,
+        Some(kind) => patch_options(&context.query, kind.applies(), context.requester())?,
     };
     let bytes = read_body(request.body).await?;
     let warnings = Mutex::new(Vec::new());
     let sent = match patch_type {
-        Some(PatchType::Apply) => Sent::Configuration(Configuration::read(&bytes)?),
+        Some(PatchType::Apply(format)) => Sent::Configuration(Configuration::read(&bytes, format)?),
         Some(patch_type) => Sent::Patch(Patch::read(patch_type, &bytes, query.field_validation)?),
         None => {
             let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();

@@ -1,8 +1,8 @@
 //! Create, update and patch: from a body to the registry and back.
 
-use crate::apply;
+use crate::apply::{self, Configuration};
 use crate::decode::{self, Expected};
-use crate::negotiation::Wanted;
+use crate::negotiation::{Format, Wanted};
 use crate::query::{FieldValidation, WriteQuery, patch_options, write_options};
 use crate::read::include_object;
 use crate::represent::Presenter;
@@ -10,7 +10,6 @@ use crate::request::{BodyFailure, LazyBody, Request};
 use crate::scheme;
 use crate::serve::{Answer, Context};
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
 use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
 use pintle_kinds::resource::Resource;
@@ -149,22 +148,29 @@ pub enum PatchType {
     Json,
     Merge,
     Strategic,
-    Apply,
+    /// A configuration, in YAML or CBOR.
+    Apply(Format),
 }
 
 impl PatchType {
-    /// The patch type of a Content-Type.
+    /// The patch type of a Content-Type, where these forms of objects are read.
     ///
     /// # Errors
     /// 415 for anything that is no patch.
-    pub fn of(content_type: &str) -> Result<Self> {
+    pub fn of(content_type: &str, formats: &[Format]) -> Result<Self> {
         match content_type.split(';').next().unwrap_or("").trim() {
             "application/json-patch+json" => Ok(PatchType::Json),
             "application/merge-patch+json" => Ok(PatchType::Merge),
             "application/strategic-merge-patch+json" => Ok(PatchType::Strategic),
-            "application/apply-patch+yaml" => Ok(PatchType::Apply),
+            "application/apply-patch+yaml" => Ok(PatchType::Apply(Format::Yaml)),
+            "application/apply-patch+cbor" if formats.contains(&Format::Cbor) => Ok(PatchType::Apply(Format::Cbor)),
             _ => Err(PatchType::unsupported()),
         }
+    }
+
+    /// Whether it is a configuration to apply.
+    pub fn applies(self) -> bool {
+        matches!(self, PatchType::Apply(_))
     }
 
     pub fn unsupported() -> Status {
@@ -183,11 +189,12 @@ pub async fn patch(
     request: Request,
     part: Option<SubresourcePart<'_>>,
 ) -> Result<Answer> {
-    let kind = PatchType::of(context.header(CONTENT_TYPE))?;
-    let query = patch_options(&context.query, kind == PatchType::Apply, context.requester())?;
+    let kind = context.patch_type()?;
+    let query = patch_options(&context.query, kind.applies(), context.requester())?;
     let bytes = read_body(request.body).await?;
-    if kind == PatchType::Apply {
-        return apply::apply(context, target, wanted, &bytes, &query, part).await;
+    if let PatchType::Apply(format) = kind {
+        let config = Configuration::read(&bytes, format)?;
+        return apply::apply(context, target, wanted, config, &query, part).await;
     }
     // What is not there is missed before the patch is looked at.
     target.get()?;
@@ -245,7 +252,7 @@ impl Patch {
                     problems.extend(json_patch::check(&decoded.value).map_err(|error| patch_failed(&error))?);
                 }
                 PatchType::Merge => merge_patch::check(&decoded.value).map_err(|error| patch_failed(&error))?,
-                PatchType::Strategic | PatchType::Apply => {}
+                PatchType::Strategic | PatchType::Apply(_) => {}
             }
         }
         Ok(Patch { kind, value: decoded.value, problems })
@@ -265,7 +272,7 @@ impl Patch {
         let mut patched = match self.kind {
             PatchType::Json => json_patch::apply(stored.clone(), &self.value),
             PatchType::Strategic => strategic::apply(schema, stored.clone(), self.value.clone()),
-            PatchType::Merge | PatchType::Apply => {
+            PatchType::Merge | PatchType::Apply(_) => {
                 let mut document = stored.clone();
                 merge_patch::apply(&mut document, self.value.clone()).map(|()| document)
             }

@@ -20,7 +20,7 @@ impl Registry {
     pub async fn create(&self, target: &Target, object: Value, options: &WriteOptions) -> Result<Written> {
         let (since, again) = (self.revision(), self.is_shared().then(|| object.clone()));
         match (self.create_owned(target, object, options, Owners::Tracked).await, again) {
-            (Err(_), Some(object)) if self.has_learned(since).await => {
+            (Err(refusal), Some(object)) if self.may_accept_now(&refusal, since).await => {
                 self.create_owned(target, object, options, Owners::Tracked).await
             }
             (outcome, _) => outcome,

@@ -41,7 +41,7 @@ impl Registry {
     pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
         let since = self.revision();
         match self.delete_known(target, options).await {
-            Err(_) if self.has_learned(since).await => self.delete_known(target, options).await,
+            Err(refusal) if self.may_accept_now(&refusal, since).await => self.delete_known(target, options).await,
             outcome => outcome,
         }
     }
@@ -54,7 +54,13 @@ impl Registry {
             let old = self.decode(target, &stored)?;
             self.admission.delete(self, target, &old)?;
             let uid = stored.image.uid().to_owned();
-            let outcome = match self.decide(target, &old, options) {
+            let decision = self.decide(target, &old, options);
+            let is_written = matches!(&decision, Decision::Keep(object) if **object == old);
+            // Where nothing is written the store does not tell that the object has changed meanwhile.
+            if (is_written || options.dry_run) && !self.is_current(target, &stored).await? {
+                continue;
+            }
+            let outcome = match decision {
                 Decision::Remove(None) if options.dry_run => Ok((Payload::Stored(stored), true)),
                 Decision::Remove(Some(shown)) if options.dry_run => Ok((Payload::Value(shown), true)),
                 Decision::Remove(shown) => {
@@ -62,7 +68,7 @@ impl Registry {
                     let last = self.remove(target, &stored, shown.as_deref(), others).await;
                     last.map(|last| (Payload::Stored(last), true))
                 }
-                Decision::Keep(object) if *object == old => Ok((Payload::Stored(stored), false)),
+                Decision::Keep(_) if is_written => Ok((Payload::Stored(stored), false)),
                 Decision::Keep(object) if options.dry_run => Ok((Payload::Value(object), false)),
                 Decision::Keep(object) => {
                     let record = self.encode(target, &object);

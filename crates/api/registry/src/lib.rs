@@ -250,6 +250,21 @@ impl Registry {
         self.is_shared() && self.catch_up().await.is_ok() && self.revision() > since
     }
 
+    /// Whether a refusal may come from not knowing what others wrote: catches up. What failed otherwise may have taken
+    /// place, and must not be tried again.
+    pub(crate) async fn may_accept_now(&self, refusal: &Status, since: Revision) -> bool {
+        refusal.code < 500 && self.has_learned(since).await
+    }
+
+    /// Whether an object is still as it was found, for all that anybody wrote.
+    pub(crate) async fn is_current(&self, target: &Target, found: &Object) -> Result<bool> {
+        if !self.is_shared() {
+            return Ok(true);
+        }
+        self.catch_up().await?;
+        Ok(target.cache.get(&found.key).is_some_and(|now| now.revision == found.revision))
+    }
+
     /// How often something is tried anew that `usual` times are enough for among the writes of one server.
     pub(crate) fn attempts(&self, usual: usize) -> usize {
         if self.is_shared() { usual * 8 } else { usual }

@@ -58,7 +58,7 @@ impl Registry {
     pub async fn update(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
         let since = self.revision();
         match self.update_known(target, update, options).await {
-            Err(_) if self.has_learned(since).await => self.update_known(target, update, options).await,
+            Err(refusal) if self.may_accept_now(&refusal, since).await => self.update_known(target, update, options).await,
             outcome => outcome,
         }
     }
@@ -77,7 +77,12 @@ impl Registry {
             let (object, named_version, warnings) =
                 self.prepare_update(target, update, &old, options, &mut reserved)?;
             // What was sealed with a key that is on its way out is written anew, though nothing changes.
-            if is_stored(&object, &old) && !self.store.is_stale(&stored.key) {
+            let is_written = is_stored(&object, &old) && !self.store.is_stale(&stored.key);
+            // Where nothing is written the store does not tell that the object has changed meanwhile.
+            if (is_written || options.dry_run) && !self.is_current(target, &stored).await? {
+                continue;
+            }
+            if is_written {
                 return Ok(Written { payload: Payload::Stored(stored), created: false, warnings });
             }
             if options.dry_run {

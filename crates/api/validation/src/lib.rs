@@ -20,6 +20,7 @@ pub mod node;
 mod outcomes;
 pub mod policy;
 pub mod rbac;
+pub mod resource;
 pub mod scheduling;
 pub mod shared;
 pub mod shown;
@@ -43,6 +44,7 @@ static GROUPS: &[&Group] = &[
     &crate::certificates::GROUP,
     &crate::policy::GROUP,
     &crate::rbac::GROUP,
+    &crate::resource::GROUP,
     &crate::core::GROUP,
     &crate::core::pod::GROUP,
     &crate::core::cluster::GROUP,

@@ -94,6 +94,14 @@ const MOVED: &[(&str, &str, &str)] = &[
 /// Fields that have another name inside: how the struct's name begins, and the names in JSON and inside.
 const RENAMED: &[(&str, &str, &str)] = &[
     ("AzureDisk", "diskURI", "DataDiskURI"),
+    ("DeviceAttribute", "bool", "BoolValue"),
+    ("DeviceAttribute", "bools", "BoolValues"),
+    ("DeviceAttribute", "int", "IntValue"),
+    ("DeviceAttribute", "ints", "IntValues"),
+    ("DeviceAttribute", "string", "StringValue"),
+    ("DeviceAttribute", "strings", "StringValues"),
+    ("DeviceAttribute", "version", "VersionValue"),
+    ("DeviceAttribute", "versions", "VersionValues"),
     ("GCEPersistentDisk", "pdName", "PDName"),
     ("Glusterfs", "endpoints", "EndpointsName"),
     ("ISCSI", "chapAuthDiscovery", "DiscoveryCHAPAuth"),

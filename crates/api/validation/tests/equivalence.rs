@@ -86,27 +86,25 @@ fn stages_change_no_answer_and_no_rule_panics() {
 fn versions_judge_alike() {
     // Handwritten rules are registered at the storage version, so the tags of the others are compared without them.
     let tags = Rulebook::new(&[]);
-    let mut compared = BTreeSet::new();
-    for resource in
-        resources().filter(|resource| resource.storage.as_ref().is_some_and(|storage| storage.convert.is_none()))
-    {
+    let (mut compared, mut differ) = (BTreeSet::new(), BTreeSet::new());
+    let unconverted = |resource: &&Resource| resource.storage.as_ref().is_some_and(|storage| storage.convert.is_none());
+    for resource in resources().filter(unconverted) {
         let (served, stored) = ((resource.schema)(), stored(resource));
-        if std::ptr::eq(served, stored) {
-            continue;
-        }
         for seed in 0..rounds() {
-            let random = &mut Random::new(seed);
-            let object = random::object(served, resource.namespaced, random);
+            let object = random::object(served, resource.namespaced, &mut Random::new(seed));
             let mut converted = object.clone();
             canonicalize(stored, &mut converted);
-            if converted == object {
+            if !std::ptr::eq(served, stored) && converted == object {
                 let of = |schema| lines(&judge(&tags, schema, resource, (&object, None), "", &|_| true));
-                assert_eq!(of(served), of(stored), "{} seed {seed}", name(resource));
                 compared.insert(name(resource));
+                if of(served) != of(stored) {
+                    differ.insert(format!("{} seed {seed}", name(resource)));
+                }
             }
         }
     }
     assert!(compared.len() >= 3, "{compared:?}");
+    assert!(differ.is_empty(), "{differ:#?}");
 }
 
 /// Whether a rule judges changes, so that only an update can find it broken.
@@ -246,7 +244,7 @@ fn the_plan_finds_what_the_tags_say_read_one_by_one() {
             }
         }
     }
-    assert!(found > 1000, "{found}");
+    assert!(found > 300, "{found}");
 }
 
 /// Kinds of errors as they are shown, which have an order.

@@ -172,7 +172,7 @@ impl RuleTag {
             }
         }
         let inner = match tag.name {
-            "each_key" => (Some(Place::STRING), None),
+            "each_key" | "each_entry_key" => (Some(Place::STRING), None),
             "each_val" | "item" => {
                 let elem = ty.and_then(|ty| generic(ty, "Vec").or_else(|| generic(ty, "BTreeMap")));
                 (elem.and_then(place_of), elem)
@@ -191,7 +191,7 @@ impl RuleTag {
     /// Where the type is under a name of its own, its place is known to the compiler alone: it is made to tell.
     fn assert(&self, ty: &Type, out: &mut TokenStream) {
         let inner = match self.tag.name {
-            "each_key" | "subfield" => return,
+            "each_key" | "each_entry_key" | "subfield" => return,
             "each_val" | "item" => generic(ty, "Vec").or_else(|| generic(ty, "BTreeMap")),
             _ => Some(ty),
         };

@@ -249,7 +249,8 @@ scalar!(Bytes, Type::Bytes, "base64 text", v => v.as_str().and_then(|s| crate::b
 
 scalar!(Quantity, Type::Quantity, "a quantity", v => match v {
     Value::Int(i) => Some(Quantity::from_i64(*i)),
-    other => other.as_str().and_then(|text| Quantity::parse(text).ok()),
+    Value::String(text) => Quantity::keep(text).ok(),
+    _ => None,
 }, x => Value::from(x.as_str()));
 scalar!(Duration, Type::Duration, "a duration", v => v.as_str().and_then(|text| Duration::parse(text).ok()), x => Value::from(x.to_string()));
 scalar!(Time, Type::Time, "a time", v => v.as_str().and_then(|text| Time::parse(text).ok()), x => time_value(x.is_zero(), x.to_rfc3339()));

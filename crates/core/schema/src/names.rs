@@ -3,7 +3,9 @@
 //! Each check answers the messages of what is wrong, word for word and in the order of the reference; none is a good text.
 //! Must never stop at the first fault where the reference goes on.
 
+pub mod cron;
 pub mod ip;
+pub mod time_zone;
 pub mod version;
 
 #[cfg(test)]

@@ -78,6 +78,19 @@ impl Quantity {
         Ok(Quantity(canonical_text(&decimal, format)))
     }
 
+    /// A text that stands in a value, and so is canonical: it is checked, and kept.
+    pub fn keep(text: &Str) -> Result<Quantity, QuantityError> {
+        let parts = split(text)?;
+        match Suffix::parse(parts.suffix) {
+            Some(_)
+                if parts.has_digits && parts.fraction.is_empty() && text.starts_with(|c: char| c.is_ascii_digit()) =>
+            {
+                Ok(Quantity(text.clone()))
+            }
+            _ => Quantity::parse(text),
+        }
+    }
+
     /// Parses the text of a JSON string or number: blanks around it do not count.
     pub fn parse_json(text: &str) -> Result<Quantity, QuantityError> {
         Quantity::parse(text.trim())

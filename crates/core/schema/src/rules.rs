@@ -61,6 +61,8 @@ pub enum Rule {
     Distinct(&'static str),
     /// Keys and values of a map are those of labels.
     Labels,
+    /// A map has these keys.
+    HasKeys(&'static [&'static str]),
     /// Not more than another field beside this one; with what is told otherwise.
     NotAbove(&'static [(&'static str, &'static str)]),
     /// Not less than another field beside this one; with what is told otherwise.
@@ -86,6 +88,8 @@ pub enum Rule {
     /// The item of an associative list with these keys.
     Item(&'static [(&'static str, &'static str)], &'static [Rule]),
     EachKey(&'static [Rule]),
+    /// The keys of a map, told of their entries.
+    EachEntryKey(&'static [Rule]),
     EachVal(&'static [Rule]),
     Subfield(&'static str, &'static [Rule]),
     IfEnabled(&'static str, &'static [Rule]),

@@ -76,6 +76,8 @@ pub static FORMATS: &[Name] = &[
     text("endpoint-ip"),
     text("rooted-dns1123-subdomain"),
     text("dns1123-subdomain-prefix"),
+    text("cron-schedule"),
+    text("time-zone"),
     text("semantic-version"),
     text("trimmed"),
     text("csi-driver-name"),

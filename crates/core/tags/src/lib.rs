@@ -11,6 +11,7 @@ mod beta;
 mod custom;
 mod discriminator;
 mod distinct;
+mod each_entry_key;
 mod each_key;
 mod each_val;
 mod enumeration;
@@ -18,6 +19,7 @@ mod first;
 mod fixed;
 mod forbidden;
 mod format;
+mod has_keys;
 mod if_disabled;
 mod if_enabled;
 mod immutable;
@@ -188,6 +190,7 @@ pub static CATALOGUE: &[&Tag] = &[
     &unique::TAG,
     &distinct::TAG,
     &labels::TAG,
+    &has_keys::TAG,
     &not_above::TAG,
     &not_below::TAG,
     &above::TAG,
@@ -201,6 +204,7 @@ pub static CATALOGUE: &[&Tag] = &[
     &member::TAG,
     &item::TAG,
     &each_key::TAG,
+    &each_entry_key::TAG,
     &each_val::TAG,
     &subfield::TAG,
     &if_enabled::TAG,

@@ -54,11 +54,14 @@ pub enum Check {
     Unique(Box<[Box<str>]>),
     Item(&'static [(&'static str, &'static str)], Checks, Correlation),
     EachKey(Checks),
+    /// The keys, told of their entries.
+    EachEntryKey(Checks),
     EachVal(Checks, Correlation),
     Subfield(&'static str, Checks),
     /// Distinct in a field.
     Distinct(Sibling),
     Labels,
+    HasKeys(&'static [&'static str]),
     Bound(Bound),
     Together(Together, Box<[Sibling]>, Type),
     /// The value stays; its type, for how it is shown.
@@ -206,6 +209,8 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
             _ => return Err(Misplaced("`distinct` is for a list of structs".to_owned())),
         },
         Rule::Labels => vec![Check::Labels],
+        Rule::HasKeys(keys) => vec![Check::HasKeys(keys)],
+        Rule::EachEntryKey(inner) => vec![Check::EachEntryKey(compile(inner, on.item(&Type::String), problems))],
         _ => return Ok(None),
     }))
 }
@@ -332,6 +337,8 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::AtMostOne(_)
         | Rule::NotTogether(_)
         | Rule::Distinct(_)
+        | Rule::HasKeys(_)
+        | Rule::EachEntryKey(_)
         | Rule::Labels => return None,
     })
 }
@@ -463,6 +470,12 @@ pub fn leaf(
         Check::Distinct(field) => relation::distinct(field, value, path, errors),
         Check::ItemUnion(union) => union.judge(value, old, path, errors),
         Check::Labels => labels(value, path, errors),
+        Check::HasKeys(keys) => {
+            for key in keys.iter().filter(|key| value.get(key).is_none()) {
+                errors.required(path.key(key), "");
+                errors.origin("hasKeys");
+            }
+        }
         Check::Bound(bound) => bound.judge(value, owner, path, errors),
         Check::Function(judge, payload, origin) => {
             for fault in judge(Judged { value, old, payload: *payload }) {
@@ -472,6 +485,7 @@ pub fn leaf(
         }
         Check::Item(..)
         | Check::EachKey(_)
+        | Check::EachEntryKey(_)
         | Check::EachVal(..)
         | Check::Subfield(..)
         | Check::Fixed(..)

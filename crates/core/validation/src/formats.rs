@@ -221,6 +221,15 @@ pub static FORMATS: &[Format] = &[
             _ => names::dns1123_subdomain(text),
         }
     }),
+    texts!("cron-schedule", "A schedule as cron writes it.", |text: &str| names::cron::check(text).err()),
+    texts!("time-zone", "The name of a time zone, other than the server's own.", |name: &str| match name {
+        "" => Some("timeZone must be nil or non-empty string".to_owned()),
+        name if name.eq_ignore_ascii_case("local") => {
+            let form = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
+            Some(form.to_owned())
+        }
+        name => (!names::time_zone::may_exist(name)).then(|| format!("unknown time zone {name}")),
+    }),
     texts!("semantic-version", "A version such as `1.2.3-rc.1+build`.", |text: &str| {
         names::version::Version::parse(text).is_none().then_some("must be a valid semantic version")
     }),

@@ -32,6 +32,8 @@ pub struct StructPlan {
     pub before: Vec<&'static Hand>,
     pub checks: Checks,
     pub fields: Vec<FieldPlan>,
+    /// All fields of the type in the schema's order, each with its place in `fields`, if it is judged.
+    pub order: Vec<(Text, Option<usize>)>,
     pub unions: Vec<Union>,
     /// What holds after the fields are judged.
     pub last: Checks,
@@ -47,6 +49,8 @@ pub struct FieldPlan {
     pub name: Text,
     pub node: Node,
     pub choice: Option<Choice>,
+    /// Whether there is nothing to say of the field when it is absent.
+    pub quiet: bool,
 }
 
 /// The rules of a value in its place.
@@ -120,6 +124,7 @@ impl Plan {
             if self.structs.iter().map(|plan| (plan.active, plan.always)).eq(marks.iter().copied()) {
                 self.structs.iter_mut().for_each(|plan| {
                     plan.fields.retain(|field| field.choice.is_some() || field.node.is_active(&marks));
+                    plan.settle();
                 });
                 return;
             }
@@ -132,7 +137,28 @@ impl Plan {
     }
 }
 
+impl StructPlan {
+    /// Notes what the walk would otherwise find out for every object.
+    fn settle(&mut self) {
+        for field in &mut self.fields {
+            field.quiet = field.choice.is_none() && field.node.is_quiet();
+        }
+        for (name, place) in &mut self.order {
+            *place = self.fields.iter().position(|field| field.name == *name);
+        }
+    }
+}
+
 impl Node {
+    /// Whether nothing is said of an absent value.
+    fn is_quiet(&self) -> bool {
+        let ends = match self.checks.list.first() {
+            Some(check) => matches!(check, Check::Optional),
+            None => self.checks.pointer || matches!(self.inner, Inner::Nothing | Inner::List(..) | Inner::Map(..)),
+        };
+        ends && self.before.is_empty() && self.after.is_empty() && self.last.list.is_empty()
+    }
+
     fn is_active(&self, marks: &[(bool, bool)]) -> bool {
         let own = self.checks.list.iter().any(|check| !matches!(check, Check::Optional));
         own || !self.last.list.is_empty()
@@ -193,6 +219,7 @@ impl Compiler<'_> {
             before,
             checks,
             fields,
+            order: own_fields(schema),
             unions,
             last,
             after,
@@ -221,7 +248,7 @@ impl Compiler<'_> {
         } else {
             (node.before, node.after) = self.hands(owner, &field.name);
         }
-        FieldPlan { name: field.name.clone(), node, choice: self.choice(owner, field, &place) }
+        FieldPlan { name: field.name.clone(), node, choice: self.choice(owner, field, &place), quiet: false }
     }
 
     /// The rules of a value: those of its items join what the items have of their own.
@@ -344,6 +371,11 @@ fn in_time(rules: &[Rule]) -> (Vec<Rule>, Vec<Rule>) {
         }
     }
     (now, last)
+}
+
+/// The names of the fields in the schema's order, those of inlined structs left out.
+fn own_fields(schema: &Struct) -> Vec<(Text, Option<usize>)> {
+    schema.fields.iter().filter(|field| !field.inline).map(|field| (field.name.clone(), None)).collect()
 }
 
 /// The fields in the order in which they are judged.

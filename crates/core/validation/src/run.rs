@@ -11,7 +11,7 @@ use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
 use crate::relation::{Owner, Words};
 use crate::request::Cx;
 use crate::same::same;
-use pintle_schema::{Map, Type, Value};
+use pintle_schema::{Map, Str, Text, Type, Value};
 use std::collections::HashMap;
 
 static NULL: Value = Value::Null;
@@ -96,19 +96,19 @@ impl Run<'_, '_, '_> {
     }
 
     fn fields(&mut self, plan: &StructPlan, spot: Spot<'_>) {
-        // Canonical values have their fields in the schema's order, so the next one mostly is right behind the last.
         let entries = spot.value.as_map().map_or(&[][..], Map::entries);
-        let mut next = 0;
-        for field in &plan.fields {
+        let mut values = [&NULL; FIELDS];
+        let many = plan.fields.len() > FIELDS;
+        if !many {
+            place(plan, entries, &mut values);
+        }
+        for (field, value) in plan.fields.iter().zip(values.iter().chain(std::iter::repeat(&&NULL))) {
+            let value = if many { at(spot.value, &field.name) } else { value };
             if matches!(field.node.inner, Inner::Inlined(_)) {
                 self.field(field, spot.value, spot);
-                continue;
+            } else if !(field.quiet && value.is_null() && spot.old.is_none()) {
+                self.field_value(field, value, spot);
             }
-            let after = entries.iter().skip(next).position(|(key, _)| field.name.is(key)).map(|at| at + next);
-            let found = after.or_else(|| entries.iter().take(next).position(|(key, _)| field.name.is(key)));
-            next = found.map_or(next, |at| at + 1);
-            let value = found.and_then(|at| entries.get(at)).map_or(&NULL, |(_, value)| value);
-            self.field_value(field, value, spot);
         }
     }
 
@@ -238,6 +238,10 @@ impl Run<'_, '_, '_> {
                     self.keys(inner, spot);
                     false
                 }
+                Check::EachEntryKey(inner) => {
+                    self.entry_keys(inner, spot);
+                    false
+                }
                 Check::Item(keys, inner, correlation) => {
                     self.items(correlation, spot, |run, item| {
                         if keys.iter().all(|(key, value)| item.value.str_at(&[key]) == *value) {
@@ -333,6 +337,15 @@ impl Run<'_, '_, '_> {
             // A static or short key is copied without allocating.
             let value = Value::String(key.clone());
             self.checks(checks, Spot { value: &value, old: None, unchanged: false, ..spot });
+        }
+    }
+
+    fn entry_keys(&mut self, checks: &Checks, spot: Spot<'_>) {
+        for (key, _) in spot.value.as_map().into_iter().flat_map(Map::iter) {
+            if !spot.old.is_some_and(|old| old.get(key).is_some()) {
+                let (value, path) = (Value::String(key.clone()), spot.path.key(key));
+                self.checks(checks, Spot { value: &value, old: None, path: &path, unchanged: false, ..spot });
+            }
         }
     }
 
@@ -444,6 +457,24 @@ impl Run<'_, '_, '_> {
             format!("{demand}: {}", names(true, "`")),
         );
         self.cx.errors.origin(if union.exactly_one { "union" } else { "zeroOrOneOf" });
+    }
+}
+
+/// As many fields as the structs with the most rules have; in others they are looked for one by one.
+const FIELDS: usize = 48;
+
+/// Finds the values of the fields that are judged, in one pass: canonical values have their fields in the schema's order.
+fn place<'v>(plan: &StructPlan, entries: &'v [(Str, Value)], values: &mut [&'v Value; FIELDS]) {
+    let mut next = 0;
+    for (key, value) in entries {
+        let (before, after) = plan.order.split_at_checked(next).unwrap_or((&plan.order, &[]));
+        let is = |(name, _): &(Text, Option<usize>)| name.is(key);
+        let found = after.iter().position(is).map(|at| at + next).or_else(|| before.iter().position(is));
+        let Some((_, place)) = found.and_then(|at| plan.order.get(at)) else { continue };
+        next = found.map_or(next, |at| at + 1);
+        if let Some(slot) = place.and_then(|place| values.get_mut(place)) {
+            *slot = value;
+        }
     }
 }
 

@@ -69,7 +69,7 @@ struct Thing {
     #[k8s(proto = 5, optional, not_below(low = "lower than low"), when_unset(low)(worded(invalid = "alone")(forbidden)))]
     high: Option<i32>,
     /// Labels.
-    #[k8s(proto = 6, optional, labels)]
+    #[k8s(proto = 6, optional, labels, has_keys("x"), each_entry_key(max_bytes = 2))]
     labels: BTreeMap<String, String>,
     /// Settled.
     #[k8s(proto = 8, optional, fixed = "stays", max_length = 3)]
@@ -172,6 +172,10 @@ fn items() {
     let label = format!("labels: Invalid value: {:?}", "a b");
     let errors = created(value!({"labels": {"x": "a b"}}));
     assert!(errors.len() == 1 && errors[0].starts_with(&label), "{errors:?}");
+    assert_eq!(
+        created(value!({"labels": {"long": ""}})),
+        ["labels[x]: Required value", "labels[long]: Too long: may not be more than 2 bytes"]
+    );
 }
 
 #[test]

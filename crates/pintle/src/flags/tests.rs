@@ -59,7 +59,7 @@ fn the_usual_command_line() {
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
-    let rows: [(&str, Check); 12] = [
+    let rows: [(&str, Check); 13] = [
         ("pintle --allow_privileged --v 3", |c| c.verbosity == 3),
         ("pintle -v=4", |c| c.verbosity == 4),
         ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),

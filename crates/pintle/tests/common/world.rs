@@ -49,7 +49,7 @@ impl World {
             "kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"},
             "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]},
         }));
-        let status = json!({"status": {"podIP": POD_ADDRESS, "podIPs": [{"ip": POD_ADDRESS}]}});
+        let status = json!({"status": {"phase": "Running", "podIP": POD_ADDRESS, "podIPs": [{"ip": POD_ADDRESS}]}});
         let path = "/api/v1/namespaces/default/pods/p/status";
         let patched = world.client().send("PATCH", path, MERGE_PATCH, status.to_string().as_bytes());
         patched.expect("an answer").expect(200);

@@ -3,6 +3,7 @@
 //!
 //! It is taken in in the order in which it came, and all of it before `finish` returns.
 
+use crate::resource::Writer;
 use crate::{Writers, prefix_of, take_in};
 use pintle_storage::{Record, Unreadable};
 use std::panic::resume_unwind;
@@ -57,15 +58,63 @@ impl Replay {
 }
 
 fn run(mut writers: Writers, batches: &Receiver<Vec<Kept>>) -> Writers {
-    for kept in batches.iter().flatten() {
-        match kept {
-            Kept::Record(record, history) => take_in(&mut writers, &record, history),
-            Kept::Unreadable(unreadable) => {
-                if let Some(writer) = prefix_of(&unreadable.key, &mut writers) {
-                    writer.unreadable(unreadable);
+    for batch in batches {
+        for kept in batch {
+            match kept {
+                Kept::Record(record, history) => take_in(&mut writers, &record, history),
+                Kept::Unreadable(unreadable) => {
+                    if let Some(writer) = prefix_of(&unreadable.key, &mut writers) {
+                        writer.unreadable(unreadable);
+                    }
                 }
             }
         }
+        writers.values_mut().for_each(Writer::trim);
     }
     writers
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Cache, image};
+    use pintle_schema::value;
+    use pintle_storage::{Observer, Record, Revision, Started, Unreadable, UnreadableReason};
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn what_was_kept_is_taken_in_whole_and_in_order() {
+        let prefixes = ["/registry/things/", "/registry/others/"];
+        let cache = Cache::new(prefixes);
+        let mut feeder = cache.feeder();
+        let mut model = BTreeMap::new();
+        let value = image::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
+        let (compacted, current) = (Revision(30), Revision(2000));
+        for revision in 2..=current.0 {
+            let key = format!("{}a{}", prefixes[usize::from(revision % 3 == 0)], revision % 50);
+            let removed = revision > compacted.0 && revision % 7 == 0;
+            match removed {
+                true => drop(model.remove(&key)),
+                false => drop(model.insert(key.clone(), revision)),
+            }
+            let record = Record {
+                revision: Revision(revision),
+                key: key.as_str().into(),
+                value: (!removed).then(|| value.clone()),
+            };
+            feeder.replay(record, revision > compacted.0);
+        }
+        let lost = model.pop_first().expect("there are some");
+        let reason = UnreadableReason::Undecodable("damaged".into());
+        feeder.unreadable(Unreadable { key: lost.0.as_str().into(), revision: Revision(lost.1), reason });
+        feeder.replayed(Started { compacted, current });
+        assert_eq!(cache.current(), current);
+        let states: Vec<_> = cache.resources().map(|resource| resource.state()).collect();
+        let shown = states.iter().flat_map(|state| state.objects.values());
+        let shown: BTreeMap<_, _> = shown.map(|object| (object.key.to_string(), object.revision.0)).collect();
+        assert_eq!(shown, model);
+        for state in states {
+            assert!(state.at(Revision(compacted.0 - 1)).is_err());
+            assert!(state.at(compacted).is_ok());
+        }
+    }
 }

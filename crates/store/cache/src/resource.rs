@@ -235,16 +235,22 @@ impl State {
         }
     }
 
+    /// Forgets what is beyond the bounds, up to a revision.
+    fn trim(&mut self, last: Revision) {
+        while self.events.len() > self.bounds.events || self.history_bytes > self.bounds.bytes {
+            let oldest = self.events.front().map(|event| event.revision);
+            let Some(oldest) = oldest.filter(|oldest| *oldest <= last) else { break };
+            self.forget(oldest);
+        }
+    }
+
     /// After all events of a commit: remembers the map from time to time and forgets what is beyond the bounds.
     fn settle(&mut self) {
         let due = self.checkpoints.back().map_or(0, |(at, _)| self.after(*at) as u64) + self.bounds.checkpoint_events;
         if self.events.len() as u64 >= due {
             self.checkpoints.push_back((self.last, self.objects.clone()));
         }
-        while self.events.len() > self.bounds.events || self.history_bytes > self.bounds.bytes {
-            let Some(oldest) = self.events.front().map(|event| event.revision) else { break };
-            self.forget(oldest);
-        }
+        self.trim(self.last);
         while self.checkpoints.front().is_some_and(|(at, _)| *at <= self.compacted) {
             self.checkpoints.pop_front();
         }
@@ -349,6 +355,12 @@ impl Writer {
             None => self.state.remove(key, revision, history),
         }
         self.dirty = true;
+    }
+
+    /// During a replay: what will be beyond the bounds at its end is not kept until then.
+    pub fn trim(&mut self) {
+        // More may come of the last revision.
+        self.state.trim(Revision(self.state.last.0.saturating_sub(1)));
     }
 
     /// Everything up to this revision is base state: watches cannot start before it. What has come so far is news to

@@ -87,7 +87,7 @@ impl Encryption {
 
     fn with<T>(&self, key: &str, act: impl FnOnce(&Chain) -> T) -> T {
         let current = self.current.load();
-        match current.chain(self.names.of(key)) {
+        match current.chain(&self.names, key) {
             Some(chain) => act(chain),
             None => act(&Chain::default()),
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::chain::{Chain, Link, Provider, Ring};
 use crate::kms::{Changed, Kms, Pace};
-use crate::names::GroupResource;
+use crate::names::{GroupResource, Names};
 
 /// Some resources and their providers.
 #[derive(Clone)]
@@ -83,9 +83,12 @@ impl Transformers {
         Ok(made)
     }
 
-    /// The providers of a resource; of none, when it is `None`.
-    pub(crate) fn chain(&self, resource: Option<GroupResource>) -> Option<&Chain> {
-        let mut resource = resource.filter(|_| !self.chains.is_empty())?;
+    /// The providers of the resource that a key belongs to; `None` where values are kept as they are.
+    pub(crate) fn chain(&self, names: &Names, key: &str) -> Option<&Chain> {
+        if self.chains.is_empty() {
+            return None;
+        }
+        let mut resource = names.of(key)?;
         self.chains.get(&resource).or_else(|| {
             resource.resource = "*".to_owned();
             self.chains.get(&resource).or_else(|| self.chains.get(&everything()))

@@ -57,7 +57,7 @@ impl Registry {
             return None;
         }
         let mut map = self.port_map()?;
-        old.iter().for_each(|port| drop(map.ports.remove(port)));
+        map.ports.retain(|port| !old.contains(port));
         map.ports.extend(&new);
         Some(self.map_write(&map))
     }
@@ -90,9 +90,8 @@ impl Registry {
             }
         }
         let unused: BTreeSet<u16> = map.ports.difference(&used).copied().collect();
-        let mut wanted = map.ports.clone();
-        wanted.extend(used);
-        unused.intersection(suspects).for_each(|port| drop(wanted.remove(port)));
+        let free = |port: &u16| unused.contains(port) && suspects.contains(port);
+        let wanted: BTreeSet<u16> = map.ports.iter().copied().filter(|port| !free(port)).chain(used).collect();
         if wanted != map.ports || map.revision.is_none() {
             map.ports = wanted;
             match self.store.commit(Transaction { writes: vec![self.map_write(&map)] }).await {

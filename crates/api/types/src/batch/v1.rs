@@ -376,10 +376,10 @@ pub struct JobStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct UncountedTerminatedPods {
     /// UIDs of pods that succeeded and are not counted yet.
-    #[k8s(proto = 1, optional, list_type = set)]
+    #[k8s(proto = 1, optional, list_type = set, each_val(worded(invalid = "must not be empty")(neq = "")))]
     pub succeeded: Vec<String>,
     /// UIDs of pods that failed and are not counted yet.
-    #[k8s(proto = 2, optional, list_type = set)]
+    #[k8s(proto = 2, optional, list_type = set, each_val(worded(invalid = "must not be empty")(neq = "")))]
     pub failed: Vec<String>,
 }
 
@@ -474,11 +474,11 @@ pub struct CronJobList {
 pub struct CronJobSpec {
     /// When to run, in the five-field cron format, such as "*/15 `*` `*` `*` *", or a macro like
     /// "@hourly".
-    #[k8s(proto = 1, always, required)]
+    #[k8s(proto = 1, always, required, format = "cron-schedule")]
     pub schedule: String,
     /// Time zone of the schedule by its tz database name, such as "Europe/Paris"; absent uses the
     /// local zone of the controller.
-    #[k8s(proto = 8, optional)]
+    #[k8s(proto = 8, optional, format = "time-zone")]
     pub time_zone: Option<String>,
     /// Seconds a run may start late; runs missed by more are skipped. Absent sets no deadline.
     #[k8s(proto = 2, optional, minimum = 0)]

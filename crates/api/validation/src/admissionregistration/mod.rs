@@ -64,8 +64,6 @@ macro_rules! of_version {
             rule!($version::ParamRef, policy::param_ref),
             rule!($version::Variable, policy::variable),
             rule!($version::Mutation, policy::mutation),
-            rule!($version::ApplyConfiguration::EXPRESSION, policy::some_expression),
-            rule!($version::JSONPatch::EXPRESSION, policy::some_expression),
             rule!($version::MutatingAdmissionPolicySpec::MATCH_CONSTRAINTS, matching::mutable_operations, AFTER),
             rule!($version::MutatingAdmissionPolicyBindingSpec::MATCH_RESOURCES, matching::mutable_operations, AFTER),
             $($own),*

@@ -4,7 +4,7 @@ use crate::shared::{invalid_each, items};
 use crate::shown::in_full;
 use pintle_schema::names;
 use pintle_types::admissionregistration::v1::{
-    AuditAnnotation, ExpressionWarning, MatchCondition, Mutation, ParamKind, ParamRef, ParameterNotFoundActionType,
+    AuditAnnotation, ExpressionWarning, JSONPatch, MatchCondition, Mutation, ParamKind, ParamRef, ParameterNotFoundActionType,
     PatchType, Validation, ValidatingAdmissionPolicy, ValidationAction, Variable,
 };
 use pintle_types::meta::v1::ObjectMeta;
@@ -120,15 +120,21 @@ pub fn mutation(mutation: At<'_, Mutation>, cx: &mut Cx<'_>) {
     if !fields.iter().any(|(of, _)| of.as_str() == kind) {
         return cx.errors.not_supported(path, kind, &["ApplyConfiguration", "JSONPatch"]);
     }
-    let is_set = |field: &str| mutation.new.value().get(field).is_some_and(|value| !value.is_null());
-    for (of, field) in &fields {
-        let path = mutation.path.child(field);
-        if of.as_str() == kind && !is_set(field) {
-            cx.errors.required(path, format!("must be specified when patchType is {kind}"));
-        } else if of.as_str() != kind && is_set(field) {
-            let detail = format!("must not be specified when patchType is {kind}");
-            cx.errors.invalid(path, format!("{{{field}}}"), detail);
+    let set = |field: &str| mutation.new.value().get(field).filter(|value| !value.is_null());
+    for (_, own) in fields.iter().filter(|(of, _)| of.as_str() == kind) {
+        let path = mutation.path.child(own);
+        match set(own) {
+            None => cx.errors.required(path, format!("must be specified when patchType is {kind}")),
+            // Both have an expression and nothing else.
+            Some(own) if own.str_at(&[JSONPatch::EXPRESSION.name()]).trim().is_empty() => {
+                cx.errors.required(path.to(JSONPatch::EXPRESSION), "");
+            }
+            Some(_) => {}
         }
+    }
+    for (_, other) in fields.iter().filter(|(of, other)| of.as_str() != kind && set(other).is_some()) {
+        let detail = format!("must not be specified when patchType is {kind}");
+        cx.errors.invalid(mutation.path.child(other), format!("{{{other}}}"), detail);
     }
 }
 

@@ -71,9 +71,14 @@ impl<'a> Url<'a> {
 }
 
 fn reference(service: At<'_, ServiceReference>, cx: &mut Cx<'_>) {
-    for field in [ServiceReference::NAME, ServiceReference::NAMESPACE] {
+    // The reference takes the one for the other.
+    let told = [
+        (ServiceReference::NAMESPACE, ServiceReference::NAME),
+        (ServiceReference::NAME, ServiceReference::NAMESPACE),
+    ];
+    for (field, told) in told {
         if service.new.field(field).as_str().is_empty() {
-            cx.errors.required(service.path.to(field), "");
+            cx.errors.required(service.path.to(told), "");
         }
     }
     let port = service.new.field(ServiceReference::PORT).get().unwrap_or(443);

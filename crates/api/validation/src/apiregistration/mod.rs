@@ -1,7 +1,7 @@
 //! Rules of the group `apiregistration.k8s.io` that tags cannot say.
 
-use crate::shared::items;
-use pintle_schema::{ApiType, View, base64};
+use crate::shared::{invalid_each, items};
+use pintle_schema::{ApiType, View, base64, names};
 use pintle_types::apiregistration::v1::{
     APIService, APIServiceCondition, APIServiceSpec, APIServiceStatus,
 };
@@ -19,7 +19,7 @@ static KINDS: &[KindRules] = &[KindRules {
 }];
 
 static RULES: &[Hand] = &[
-    at_field!(APIServiceSpec::CA_BUNDLE, local_needs_no_certificate),
+    at_field!(APIServiceSpec::CA_BUNDLE, local_needs_no_certificate, ALWAYS | ON_CREATE | ON_UPDATE),
     at_type!(APIServiceSpec, certificate_or_trust, AFTER),
     at_field!(APIServiceStatus::CONDITIONS, conditions),
 ];
@@ -33,7 +33,10 @@ fn name(service: At<'_, APIService>, cx: &mut Cx<'_>) {
     let path = service.path.to(APIService::METADATA);
     for field in [ObjectMeta::GENERATE_NAME, ObjectMeta::NAME] {
         let text = metadata.field(field).as_str();
-        if !text.is_empty() && text != required {
+        let messages = names::path_segment_name(text);
+        if !messages.is_empty() {
+            invalid_each(text, messages, &path.to(field), cx);
+        } else if !text.is_empty() && text != required {
             let detail = format!("must be `spec.version+\".\"+spec.group`: \"{required}\"");
             cx.errors.invalid(path.to(field), text, detail);
         }

@@ -1,6 +1,5 @@
 //! Rules of CronJob.
 
-use super::{schedule, time_zone};
 use pintle_types::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx};
@@ -13,14 +12,6 @@ pub fn name_leaves_room(cron: At<'_, CronJob>, cx: &mut Cx<'_>) {
     let name = cron.new.field(CronJob::METADATA).field(ObjectMeta::NAME).as_str();
     if name.len() > MAX_NAME {
         cx.errors.invalid("metadata.name", name, format!("must be no more than {MAX_NAME} characters"));
-    }
-}
-
-/// A schedule is one that cron reads.
-pub fn schedule(text: At<'_, String>, cx: &mut Cx<'_>) {
-    let value = text.new.as_str();
-    if let Some(why) = Some(value).filter(|value| !value.is_empty()).and_then(|value| schedule::check(value).err()) {
-        cx.errors.invalid(text.path, value, why);
     }
 }
 
@@ -38,20 +29,6 @@ pub fn one_time_zone(text: At<'_, String>, cx: &mut Cx<'_>) {
     } else if spec.field(CronJobSpec::TIME_ZONE).is_set() {
         let detail = "cannot use both timeZone field and TZ or CRON_TZ in schedule";
         cx.errors.invalid(text.path, value, detail);
-    }
-}
-
-/// A time zone is one that is known.
-pub fn time_zone(zone: At<'_, Option<String>>, cx: &mut Cx<'_>) {
-    let Some(zone) = zone.some() else { return };
-    let name = zone.new.as_str();
-    if name.is_empty() {
-        cx.errors.invalid(zone.path, name, "timeZone must be nil or non-empty string");
-    } else if name.eq_ignore_ascii_case("local") {
-        let detail = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
-        cx.errors.invalid(zone.path, name, detail);
-    } else if !time_zone::may_exist(name) {
-        cx.errors.invalid(zone.path, name, format!("unknown time zone {name}"));
     }
 }
 

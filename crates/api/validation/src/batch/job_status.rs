@@ -38,7 +38,7 @@ pub fn counted_once(status: At<'_, JobStatus>, cx: &mut Cx<'_>) {
         let repeated = repeats.is_repeated(at);
         let path = path.to(lists[list]);
         match uid(list, index) {
-            "" => cx.errors.invalid(path.index(index), "", "must not be empty"),
+            "" => {}
             uid if repeated => cx.errors.duplicate(path.index(index), uid),
             _ => {}
         }

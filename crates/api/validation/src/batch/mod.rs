@@ -8,8 +8,6 @@ pub mod job;
 pub mod job_spec;
 pub mod job_status;
 pub mod pod_failure_policy;
-pub mod schedule;
-pub mod time_zone;
 
 use pintle_schema::ApiType;
 use pintle_types::batch::v1::{
@@ -59,9 +57,7 @@ static RULES: &[Hand] = &[
     at_type!(JobStatus, job_status::counted_once, AFTER | ON_PART),
     at_type!(JobStatus, job_status::is_consistent, AFTER | ON_PART),
     at_field!(Job::STATUS, job_status::moves_forward, AFTER | ON_PART),
-    at_field!(CronJobSpec::SCHEDULE, cron_job::schedule),
     at_field!(CronJobSpec::SCHEDULE, cron_job::one_time_zone, AFTER | ALWAYS | ON_CREATE | ON_UPDATE),
-    at_field!(CronJobSpec::TIME_ZONE, cron_job::time_zone),
     at_type!(JobTemplateSpec, cron_job::selects_automatically, AFTER),
 ];
 

@@ -1,6 +1,6 @@
 //! Rules of ConfigMap.
 
-use pintle_schema::{Bytes, Map, names};
+use pintle_schema::Map;
 use pintle_types::core::v1::ConfigMap;
 use pintle_validation::{At, Cx, ErrorKind};
 use std::collections::BTreeMap;
@@ -23,25 +23,12 @@ pub fn keeps_immutable(config: At<'_, ConfigMap>, cx: &mut Cx<'_>) {
     }
 }
 
-/// Keys are keys, and stand in one of the two maps.
+/// Keys stand in one of the two maps.
 pub fn data(data: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
     let others = cx.root::<ConfigMap>().field(ConfigMap::BINARY_DATA).value();
     for (key, _) in data.new.value().as_map().into_iter().flat_map(Map::iter) {
-        let path = data.path.key(key);
-        for message in names::config_map_key(key) {
-            cx.errors.invalid(path, key.clone(), message);
-        }
         if others.get(key).is_some() {
-            cx.errors.invalid(path, key.clone(), "duplicate of key present in binaryData");
-        }
-    }
-}
-
-/// Keys are keys.
-pub fn binary_data(data: At<'_, BTreeMap<String, Bytes>>, cx: &mut Cx<'_>) {
-    for (key, _) in data.new.value().as_map().into_iter().flat_map(Map::iter) {
-        for message in names::config_map_key(key) {
-            cx.errors.invalid(data.path.key(key), key.clone(), message);
+            cx.errors.invalid(data.path.key(key), key.clone(), "duplicate of key present in binaryData");
         }
     }
 }

@@ -35,7 +35,6 @@ static KINDS: &[KindRules] = &[KindRules {
 
 static RULES: &[Hand] = &[
     at_field!(ConfigMap::DATA, config_map::data),
-    at_field!(ConfigMap::BINARY_DATA, config_map::binary_data),
     at_type!(ConfigMap, config_map::size, AFTER),
     at_type!(PodTemplateSpec, pod_template::metadata),
     at_type!(PodTemplateSpec, pod_template::no_ephemeral_containers, AFTER),

@@ -1,7 +1,7 @@
 //! Rules of Secret and ServiceAccount: the keys that a secret's type demands, and what cannot change.
 
 use pintle_codec::{Strictness, json};
-use pintle_schema::{ApiType, Bytes, Map, Value, View, names};
+use pintle_schema::{ApiType, Bytes, Map, Value, View};
 use pintle_types::core::v1::{Secret, SecretType, ServiceAccount};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, same_at, step};
@@ -45,13 +45,10 @@ pub fn keeps_type(secret: At<'_, Secret>, cx: &mut Cx<'_>) {
     }
 }
 
-/// Keys are keys, and all values together have a bound.
+/// All values together have a bound.
 pub fn data(data: At<'_, BTreeMap<String, Bytes>>, cx: &mut Cx<'_>) {
     let mut total = 0;
-    for (key, value) in data.new.value().as_map().into_iter().flat_map(Map::iter) {
-        for message in names::config_map_key(key) {
-            cx.errors.invalid(data.path.key(key), key.clone(), message);
-        }
+    for value in data.new.value().as_map().into_iter().flat_map(Map::values) {
         total += super::config_map::decoded_len(value.as_str().unwrap_or_default());
     }
     if total > MAX_BYTES {
@@ -86,16 +83,13 @@ pub fn keys_of_type(secret: At<'_, Secret>, cx: &mut Cx<'_>) {
         require("password", either);
     } else if kind == SecretType::SSH_AUTH.as_str() {
         require("ssh-privatekey", !data.str_at(&["ssh-privatekey"]).is_empty());
-    } else if kind == SecretType::TLS.as_str() {
-        require("tls.crt", has("tls.crt"));
-        require("tls.key", has("tls.key"));
     }
 }
 
 /// Credentials for registries are a JSON object. What is wrong is told without the text itself.
 fn credentials(data: &Value, key: &str, data_path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let path = data_path.key(key);
-    let Some(text) = data.get(key) else { return cx.errors.required(path, "") };
+    let Some(text) = data.get(key) else { return };
     let Bytes(text) = View::<Bytes>::new(text).get();
     let wrong = match json::parse(&text, Strictness::Ignore).map(|read| read.value) {
         Ok(Value::Map(_) | Value::Null) => return,

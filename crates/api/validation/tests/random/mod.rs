@@ -161,8 +161,10 @@ fn of_type(ty: &Type, rules: &[Rule], depth: usize, random: &mut Random) -> Valu
         Type::Map(map) => {
             let keys = ["a", "cpu", "example.com/b", "a b"];
             let mut out = Map::new();
-            for key in keys.into_iter().filter(|_| random.once_in(3)) {
-                out.push(Str::new_static(key), of_type(&map.elem, &[], depth - 1, random));
+            for key in keys {
+                if random.once_in(3) {
+                    out.push(Str::new_static(key), of_type(&map.elem, &[], depth - 1, random));
+                }
             }
             Value::Map(out)
         }

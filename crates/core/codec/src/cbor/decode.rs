@@ -41,7 +41,23 @@ struct Decoder<'a> {
 
 impl Decoder<'_> {
     fn value(&mut self, depth: usize) -> Read<Value> {
-        let head = self.reader.head()?;
+        let around = self.shown_as;
+        let mut head = self.reader.head()?;
+        // Tags that mean nothing here, as the one that marks CBOR, are passed over; they cost no level, however many.
+        while let (TAG, Some(tag)) = (head.major, head.number) {
+            match tag {
+                TIME_TEXT | TIME_SECONDS | BIG_UNSIGNED | BIG_NEGATIVE => break,
+                AS_BASE64_URL | AS_BASE64 | AS_HEX => self.shown_as = Some(tag),
+                _ => {}
+            }
+            head = self.reader.head()?;
+        }
+        let value = self.item(head, depth);
+        self.shown_as = around;
+        value
+    }
+
+    fn item(&mut self, head: Head, depth: usize) -> Read<Value> {
         match (head.major, head.number) {
             (UNSIGNED, Some(number)) => {
                 i64::try_from(number).map(Value::Int).map_err(|_| overflow(UNSIGNED, number.into()))
@@ -143,9 +159,9 @@ impl Decoder<'_> {
         }
     }
 
-    /// A tag's content. Tags that mean nothing here, as the one that marks CBOR, are passed over.
+    /// The content of a tag that says what it is.
     fn tagged(&mut self, tag: u64, depth: usize) -> Read<Value> {
-        // A tag costs no level in the reference, but reading it does here.
+        // It costs no level in the reference, which takes no tag within; here one within another costs reading.
         let depth = deeper(depth)?;
         match tag {
             TIME_TEXT => {
@@ -163,14 +179,7 @@ impl Decoder<'_> {
                 }
                 _ => Err(unacceptable(TAG, "tag number 1 must be followed by a number")),
             },
-            BIG_UNSIGNED | BIG_NEGATIVE => Err(unacceptable(TAG, "bignum")),
-            AS_BASE64_URL | AS_BASE64 | AS_HEX => {
-                let around = self.shown_as.replace(tag);
-                let value = self.value(depth);
-                self.shown_as = around;
-                value
-            }
-            _ => self.value(depth),
+            _ => Err(unacceptable(TAG, "bignum")),
         }
     }
 }

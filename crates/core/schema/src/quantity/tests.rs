@@ -238,3 +238,48 @@ fn sums() {
         assert_eq!(left.sub(&right), right.sub(&left).negate(), "{left} {right}");
     }
 }
+
+#[test]
+fn plain_arithmetic_agrees_with_the_exact_one() {
+    let texts = [
+        "0",
+        "-0",
+        "1",
+        "-1",
+        "7",
+        "100n",
+        "1u",
+        "250m",
+        "1000m",
+        "1k",
+        "5M",
+        "3G",
+        "2T",
+        "9E",
+        "1e3",
+        "1E3",
+        "1e-9",
+        "1e-12",
+        "1Ki",
+        "1024",
+        "128Mi",
+        "1Gi",
+        "8Ei",
+        "9223372036854775807",
+        "18446744073709551615",
+        "99999999999999999999",
+        "1.5",
+        "0.5Ki",
+        "1e2000000000",
+    ];
+    let all: Vec<Quantity> = texts.iter().map(|text| Quantity::keep(&Str::new(text)).unwrap()).collect();
+    let mut plain = 0;
+    for one in &all {
+        assert_eq!((one.signum(), one.is_zero()), (one.decimal().signum(), one.decimal().is_zero()), "{one}");
+        plain += usize::from(one.nanos().is_some());
+        for other in &all {
+            assert_eq!(one.cmp(other), one.decimal().cmp(&other.decimal()), "{one} {other}");
+        }
+    }
+    assert!(plain > 15 && plain < all.len(), "{plain}");
+}

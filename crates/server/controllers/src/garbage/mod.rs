@@ -258,7 +258,10 @@ impl Observer for GarbageCollector {
             dependents.iter().filter(|place| !fits(place)).for_each(|place| self.soon(place.clone()));
             gone.extend((!there.contains_key(uid)).then(|| uid.to_owned()));
         }
-        gone.iter().for_each(|uid| graph.set_gone(uid));
+        // Whose uid is not found may be one that cannot be read: then each is looked up where it would have to be.
+        if states.iter().all(|state| state.unreadable.is_empty()) {
+            gone.iter().for_each(|uid| graph.set_gone(uid));
+        }
         *self.graph() = graph;
     }
 

@@ -22,6 +22,13 @@ pub(crate) struct CallError {
     text: String,
 }
 
+impl CallError {
+    /// Whether the service could not be asked, rather than had an answer.
+    pub fn is_silence(&self) -> bool {
+        matches!(self.code, "Unavailable" | "DeadlineExceeded")
+    }
+}
+
 impl fmt::Display for CallError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rpc error: code = {} desc = {}", self.code, self.text)

@@ -26,7 +26,7 @@ use crate::ciphers::Gcm;
 use crate::limits;
 use crate::seed::Seed;
 use crate::transformers::RuleError;
-use client::Client;
+use client::{CallError, Client};
 use messages::{EncryptedObject, EncryptedSeed, SeedKind};
 
 /// Called when the service has given what it did not give before.
@@ -83,6 +83,8 @@ struct Shared {
     name: String,
     current: ArcSwapOption<Current>,
     health: Mutex<Result<(), String>>,
+    /// How the last call failed, if the service did not answer: until it does, nobody waits for it.
+    silence: Mutex<Option<CallError>>,
     seeds: Mutex<HashMap<EncryptedSeed, Opener>>,
 }
 
@@ -100,6 +102,7 @@ impl Kms {
             name: config.name.clone(),
             current: ArcSwapOption::empty(),
             health: Mutex::new(Ok(())),
+            silence: Mutex::new(None),
             seeds: Mutex::default(),
         });
         let client = probe::start(config, pace, shared.clone(), changed)?;
@@ -156,7 +159,8 @@ impl Kms {
         if let Some(opener) = known(&self.shared) {
             return Ok(opener);
         }
-        let secret = self.client.decrypt(&encrypted);
+        let silence = self.shared.silence.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let secret = silence.map_or_else(|| self.client.decrypt(&encrypted), Err);
         let secret = secret.map_err(|error| TransformError::new(format!("failed to decrypt DEK, error: {error}")))?;
         let opener = match encrypted.kind {
             SeedKind::Seed => Opener::Seed(Arc::new(Seed::new(&secret)?)),
@@ -171,6 +175,10 @@ impl Kms {
 }
 
 impl Shared {
+    fn set_silence(&self, silence: Option<CallError>) {
+        *self.silence.lock().unwrap_or_else(PoisonError::into_inner) = silence;
+    }
+
     fn remember(&self, encrypted: EncryptedSeed, opener: Opener) {
         let mut seeds = self.seeds.lock().unwrap_or_else(PoisonError::into_inner);
         if seeds.len() >= limits::SEEDS {

@@ -59,8 +59,15 @@ impl Service {
             while let Ok(call) = timeout_at(next, waiting.recv()).await {
                 let Some(call) = call else { return };
                 let plain = self.connection.decrypt(&call.seed, &uid()).await;
+                let silence = plain.as_ref().err().filter(|error| error.is_silence()).cloned();
+                let is_silent = silence.is_some();
+                self.shared.set_silence(silence);
                 // Who waited may have given up.
                 let _ = call.answer.try_send(plain);
+                if is_silent {
+                    was_well = false;
+                    break;
+                }
             }
             self.ask().await;
             if !std::mem::replace(&mut was_well, self.is_well()) && was_well {
@@ -80,7 +87,9 @@ impl Service {
 
     async fn check(&mut self) -> Result<(), String> {
         let name = self.shared.name.clone();
-        let status = self.connection.status().await.map_err(|error| {
+        let status = self.connection.status().await;
+        self.shared.set_silence(status.as_ref().err().filter(|error| error.is_silence()).cloned());
+        let status = status.map_err(|error| {
             format!("failed to perform status section of the healthz check for KMS Provider {name}, error: {error}")
         })?;
         let mut faults = Vec::new();

@@ -54,6 +54,13 @@ pub struct ServiceAccountList {
 
 /// Holds confidential data of at most 1 MiB in total, for use by pods and other clients.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    last(
+        subfield(data)(when(type = "kubernetes.io/dockercfg")(has_keys(".dockercfg"))),
+        subfield(data)(when(type = "kubernetes.io/dockerconfigjson")(has_keys(".dockerconfigjson"))),
+        subfield(data)(when(type = "kubernetes.io/tls")(has_keys("tls.crt", "tls.key")))
+    )
+)]
 pub struct Secret {
     /// The kind and API version of the object.
     #[k8s(inline)]
@@ -66,7 +73,7 @@ pub struct Secret {
     #[k8s(proto = 5, optional)]
     pub immutable: Option<bool>,
     /// The data by key, with values in base64. Keys consist of letters, digits, "-", "_" and ".".
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, each_entry_key(format = "config-map-key"))]
     pub data: BTreeMap<String, Bytes>,
     /// Data given as plain text, for writing only: it is merged into data, replacing equal keys,
     /// and never returned.
@@ -130,10 +137,10 @@ pub struct ConfigMap {
     pub immutable: Option<bool>,
     /// Text values by key. Keys consist of letters, digits, "-", "_" and ".", and must not occur in
     /// binaryData as well.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, each_entry_key(format = "config-map-key"))]
     pub data: BTreeMap<String, String>,
     /// Binary values by key, in base64; keys must not occur in data as well.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, each_entry_key(format = "config-map-key"))]
     pub binary_data: BTreeMap<String, Bytes>,
 }
 

@@ -164,9 +164,10 @@ pub struct CephFSPersistentVolumeSource {
 
 /// A Flocker dataset mounted by the Flocker agent; exactly one of name and UUID is given.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(worded(detail = "one of datasetName and datasetUUID is required")(at_least_one("datasetName", "datasetUUID")))]
 pub struct FlockerVolumeSource {
     /// Name of the dataset, as stored in its metadata; deprecated in favour of datasetUUID.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, worded(invalid = "must not contain '/'")(pattern = "[^/]*"))]
     pub dataset_name: String,
     /// Unique identifier of the dataset.
     #[k8s(proto = 2, name = "datasetUUID", optional)]
@@ -177,7 +178,7 @@ pub struct FlockerVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct QuobyteVolumeSource {
     /// Quobyte registry servers as host:port, separated by commas.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required = "must be a host:port pair or multiple pairs separated by commas")]
     pub registry: String,
     /// Name of an existing Quobyte volume.
     #[k8s(proto = 2, always, required)]
@@ -192,7 +193,13 @@ pub struct QuobyteVolumeSource {
     #[k8s(proto = 5, optional)]
     pub group: String,
     /// Quobyte tenant that owns the volume; filled in by the provisioner for dynamic volumes.
-    #[k8s(proto = 6, optional)]
+    #[k8s(
+        proto = 6,
+        optional,
+        when_set(registry)(
+            worded(required = "must be a UUID and may not exceed a length of 64 characters")(max_bytes = 64)
+        )
+    )]
     pub tenant: String,
 }
 
@@ -269,7 +276,12 @@ pub struct ISCSIVolumeSource {
     #[k8s(proto = 11, optional)]
     pub chap_auth_session: bool,
     /// Secret in the pod's namespace with the CHAP credentials; needed when CHAP is switched on.
-    #[k8s(proto = 10, optional)]
+    #[k8s(
+        proto = 10,
+        published = optional,
+        when(chap_auth_discovery = "true")(required),
+        when(chap_auth_session = "true")(required)
+    )]
     pub secret_ref: Option<LocalObjectReference>,
     /// Initiator name to present to the target; a dedicated interface is created for it. Absent
     /// uses the name of the node.
@@ -309,7 +321,13 @@ pub struct ISCSIPersistentVolumeSource {
     pub chap_auth_session: bool,
     /// Secret, given by name and namespace, with the CHAP credentials; needed when CHAP is switched
     /// on.
-    #[k8s(proto = 10, optional, subfield(name)(required))]
+    #[k8s(
+        proto = 10,
+        published = optional,
+        subfield(name)(required),
+        when(chap_auth_discovery = "true")(required),
+        when(chap_auth_session = "true")(required)
+    )]
     pub secret_ref: Option<SecretReference>,
     /// Initiator name to present to the target; a dedicated interface is created for it. Absent
     /// uses the name of the node.
@@ -321,10 +339,21 @@ pub struct ISCSIPersistentVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct FCVolumeSource {
     /// World wide names of the targets; `lun` has to be given with them.
-    #[k8s(proto = 1, name = "targetWWNs", optional, list_type = atomic)]
+    #[k8s(
+        proto = 1,
+        name = "targetWWNs",
+        published = optional,
+        list_type = atomic,
+        when_unset(wwids)(required = "must specify either targetWWNs or wwids, but not both"),
+        when_set(wwids)(worded(invalid = "targetWWNs and wwids can not be specified simultaneously")(forbidden))
+    )]
     pub target_wwns: Vec<String>,
     /// Number of the logical unit at the targets.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        published = optional,
+        when_set(targetWWNs)(required = "lun is required if targetWWNs is specified", format = "byte")
+    )]
     pub lun: Option<i32>,
     /// Filesystem on the disk, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 3, optional)]

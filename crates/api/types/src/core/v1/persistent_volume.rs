@@ -187,22 +187,40 @@ pub struct PersistentVolumeClaimSpec {
     pub volume_name: String,
     /// Storage class to provision from. Absent means the cluster's default class; an empty string
     /// means volumes without a class only.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, unless(storage_class_name = "")(format = "dns1123-subdomain"))]
     pub storage_class_name: Option<String>,
     /// Whether a filesystem or a raw block device is wanted; defaults to Filesystem.
     #[k8s(proto = 6, optional, default = "Filesystem", enum)]
     pub volume_mode: Option<PersistentVolumeMode>,
     /// Object of this namespace to prefill the volume from: a VolumeSnapshot, another claim, or a
     /// custom populator object. Kept equal to dataSourceRef where possible.
-    #[k8s(proto = 7, optional)]
+    #[k8s(
+        proto = 7,
+        optional,
+        subfield(name)(required),
+        subfield(kind)(required),
+        subfield(api_group)(unless(api_group = "")(format = "dns1123-subdomain"))
+    )]
     pub data_source: Option<TypedLocalObjectReference>,
     /// Object to prefill the volume from, of any non-core kind or another claim. A namespace may be
     /// given if cross-namespace sources are enabled.
-    #[k8s(proto = 8, optional)]
+    #[k8s(
+        proto = 8,
+        optional,
+        subfield(name)(required),
+        subfield(kind)(required),
+        subfield(api_group)(unless(api_group = "")(format = "dns1123-subdomain")),
+        subfield(namespace)(unless(namespace = "")(format = "dns1123-label"))
+    )]
     pub data_source_ref: Option<TypedObjectReference>,
     /// VolumeAttributesClass whose parameters the volume should get. It may be changed after
     /// creation; absent or empty means none is applied.
-    #[k8s(proto = 9, optional, gate = "VolumeAttributesClass")]
+    #[k8s(
+        proto = 9,
+        optional,
+        gate = "VolumeAttributesClass",
+        if_enabled(VolumeAttributesClass)(unless(volume_attributes_class_name = "")(format = "dns1123-subdomain"))
+    )]
     pub volume_attributes_class_name: Option<String>,
 }
 

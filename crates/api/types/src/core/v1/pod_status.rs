@@ -58,7 +58,7 @@ pub struct PodCondition {
     #[k8s(proto = 1, always)]
     pub r#type: PodConditionType,
     /// Generation of the pod on which the observation is based.
-    #[k8s(proto = 7, optional)]
+    #[k8s(proto = 7, optional, worded(invalid = "must be a non-negative integer")(minimum = 0))]
     pub observed_generation: i64,
     /// Whether the condition holds: True, False or Unknown.
     #[k8s(proto = 2, always)]
@@ -144,7 +144,7 @@ pub struct HostIP {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodStatus {
     /// Generation of the pod this status was worked out for.
-    #[k8s(proto = 17, optional)]
+    #[k8s(proto = 17, optional, worded(invalid = "must be a non-negative integer")(minimum = 0))]
     pub observed_generation: i64,
     /// Rough stage of the pod's life: "Pending", "Running", "Succeeded", "Failed" or "Unknown".
     #[k8s(proto = 1, optional)]
@@ -167,7 +167,7 @@ pub struct PodStatus {
     pub reason: String,
     /// Node on which room is being made, or reserved, for the pod. The pod may still end up
     /// elsewhere.
-    #[k8s(proto = 11, optional)]
+    #[k8s(proto = 11, optional, format = "dns1123-subdomain")]
     pub nominated_node_name: String,
     /// Main IP address of the pod's node; empty until the node has started handling the pod.
     #[k8s(proto = 5, name = "hostIP", optional)]
@@ -200,7 +200,7 @@ pub struct PodStatus {
     pub container_statuses: Vec<ContainerStatus>,
     /// Service class, derived from the requests and limits: "Guaranteed", "Burstable" or
     /// "BestEffort".
-    #[k8s(proto = 9, optional)]
+    #[k8s(proto = 9, optional, last(fixed))]
     pub qos_class: PodQOSClass,
     /// State of each ephemeral container that has run in the pod.
     #[k8s(proto = 13, optional, list_type = atomic)]

@@ -94,7 +94,13 @@ pub struct ServiceAccountTokenProjection {
     pub audience: String,
     /// Requested lifetime of the token in seconds, at least 600; defaults to 3600. The node renews
     /// it well before it ends.
-    #[k8s(proto = 2, optional, default = 3600)]
+    #[k8s(
+        proto = 2,
+        optional,
+        default = 3600,
+        worded(invalid = "may not specify a duration less than 10 minutes")(minimum = 600),
+        worded(invalid = "may not specify a duration larger than 2^32 seconds")(maximum = 4_294_967_296)
+    )]
     pub expiration_seconds: Option<i64>,
     /// File to write the token to, relative to the root of the volume.
     #[k8s(proto = 3, always)]
@@ -104,50 +110,69 @@ pub struct ServiceAccountTokenProjection {
 /// Contributes the trust anchors of one or several ClusterTrustBundles, merged and deduplicated, as
 /// a PEM file.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(worded(detail = "either name or signerName must be specified")(at_least_one("name", "signerName")))]
 pub struct ClusterTrustBundleProjection {
     /// Selects a single bundle by its name; excludes signerName and labelSelector.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, when_unset(signer_name)(worded(required = "must be a valid object name")(neq = "")))]
     pub name: Option<String>,
     /// Selects all bundles of this signer, further narrowed by labelSelector; excludes name.
     #[k8s(proto = 2, optional)]
     pub signer_name: Option<String>,
     /// Label query over the signer's bundles. Absent matches no bundle, an empty selector matches
     /// all of them.
-    #[k8s(proto = 3, optional, opaque_type)]
+    #[k8s(
+        proto = 3,
+        optional,
+        opaque_type,
+        when_set(name)(
+            when_unset(signer_name)(worded(invalid = "labelSelector must be unset if name is specified")(forbidden))
+        )
+    )]
     pub label_selector: Option<LabelSelector>,
     /// When true, the pod may start although no matching bundle exists; otherwise it waits for one.
     #[k8s(proto = 5, optional)]
     pub optional: Option<bool>,
     /// File to write the certificates to, relative to the root of the volume.
-    #[k8s(proto = 4, always)]
+    #[k8s(proto = 4, always, required, format = "unreserved-path")]
     pub path: String,
 }
 
 /// Contributes a private key and an X.509 certificate issued for the pod, both renewed by the node.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    last(
+        worded(detail = "specify at least one of credentialBundlePath, keyPath, and certificateChainPath")(
+            at_least_one("credentialBundlePath", "keyPath", "certificateChainPath")
+        )
+    )
+)]
 pub struct PodCertificateProjection {
     /// Signer from which the certificate is requested.
     #[k8s(proto = 1, published = required)]
     pub signer_name: String,
     /// Sort of key pair the node generates: ED25519, ECDSAP256, ECDSAP384, ECDSAP521, RSA3072 or
     /// RSA4096.
-    #[k8s(proto = 2, published = required)]
+    #[k8s(
+        proto = 2,
+        published = required,
+        enum("ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519", "RSA3072", "RSA4096")
+    )]
     pub key_type: String,
     /// Longest certificate lifetime accepted, in seconds, from 3600 (one hour) to 7862400 (91
     /// days); absent means 86400. Signers may issue shorter ones.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, worded(invalid = "if provided, maxExpirationSeconds must be >= 3600")(minimum = 3600))]
     pub max_expiration_seconds: Option<i32>,
     /// File, relative to the volume root, that gets key and certificate chain together as PEM, so
     /// that both change in one step.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, format = "unreserved-path")]
     pub credential_bundle_path: String,
     /// File for the private key alone, relative to the volume root. Applications must cope with key
     /// and chain being replaced separately.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, format = "unreserved-path")]
     pub key_path: String,
     /// File for the certificate chain alone, relative to the volume root. Applications must cope
     /// with key and chain being replaced separately.
-    #[k8s(proto = 6, optional)]
+    #[k8s(proto = 6, optional, format = "unreserved-path")]
     pub certificate_chain_path: String,
     /// Extra information for the signer, copied into the certificate request; keys must be
     /// domain-prefixed as the signer documents.
@@ -170,6 +195,20 @@ pub struct ProjectedVolumeSource {
 
 /// One part of a projected volume; exactly one of the members must be set.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    last(
+        worded(forbidden = "may not specify more than 1 volume type per source")(
+            not_together(
+                "secret",
+                "configMap",
+                "downwardAPI",
+                "serviceAccountToken",
+                "clusterTrustBundle",
+                "podCertificate"
+            )
+        )
+    )
+)]
 pub struct VolumeProjection {
     /// Adds keys of a Secret.
     #[k8s(proto = 1, optional)]

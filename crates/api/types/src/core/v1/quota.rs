@@ -83,10 +83,10 @@ pub struct LimitRangeItem {
     #[k8s(proto = 3, optional)]
     pub min: ResourceList,
     /// Limits given to containers that set none, by resource.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, when(type = "Pod")(forbidden = "may not be specified when `type` is 'Pod'"))]
     pub default: ResourceList,
     /// Requests given to containers that set none, by resource.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, when(type = "Pod")(forbidden = "may not be specified when `type` is 'Pod'"))]
     pub default_request: ResourceList,
     /// Largest permitted ratio of limit to request, by resource; both must then be set.
     #[k8s(proto = 6, optional)]
@@ -97,7 +97,7 @@ pub struct LimitRangeItem {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LimitRangeSpec {
     /// The limits, listed by what they apply to.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(proto = 1, always, list_type = atomic, distinct(type))]
     pub limits: Vec<LimitRangeItem>,
 }
 

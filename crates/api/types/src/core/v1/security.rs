@@ -125,7 +125,11 @@ pub struct SeccompProfile {
     pub r#type: SeccompProfileType,
     /// Profile file on the node, relative to the kubelet's seccomp directory; required for
     /// "Localhost" and forbidden otherwise.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        published = optional,
+        when(type = "Localhost")(required = "must be set when seccomp type is Localhost", format = "relative-path")
+    )]
     pub localhost_profile: Option<String>,
 }
 
@@ -149,7 +153,19 @@ pub struct AppArmorProfile {
     #[k8s(proto = 1, always, required = "type is required when appArmorProfile is set", enum)]
     pub r#type: AppArmorProfileType,
     /// Name of a profile loaded on the node; required for "Localhost" and forbidden otherwise.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        published = optional,
+        when(type = "Localhost")(
+            required = "must be set when AppArmor type is Localhost",
+            first(worded(required = "must be set when AppArmor type is Localhost")(neq = "")),
+            worded(invalid = "must not be padded with whitespace")(format = "trimmed"),
+            max_bytes = 4095
+        ),
+        when(type = "RuntimeDefault|Unconfined")(
+            worded(invalid = "can only be set when AppArmor type is Localhost")(forbidden)
+        )
+    )]
     pub localhost_profile: Option<String>,
 }
 
@@ -250,7 +266,12 @@ pub struct WindowsSecurityContextOptions {
     pub gmsa_credential_spec_name: Option<String>,
     /// Contents of the GMSA credential spec, usually filled in by an admission webhook from
     /// gmsaCredentialSpecName.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        optional,
+        first(worded(unshown = "gmsaCredentialSpec cannot be an empty string")(neq = "")),
+        worded(invalid = "gmsaCredentialSpec size must be under 64 KiB")(max_bytes = 65_536)
+    )]
     pub gmsa_credential_spec: Option<String>,
     /// Windows user the process starts as, optionally as "DOMAIN\\user"; absent uses the image's.
     #[k8s(proto = 3, optional)]

@@ -37,13 +37,13 @@ pub struct ResourceClaimSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceClaim {
     /// Individual requests, all of which must be met.
-    #[k8s(proto = 1, optional, always, list_type = atomic)]
+    #[k8s(proto = 1, optional, always, list_type = atomic, max_items = 32)]
     pub requests: Vec<DeviceRequest>,
     /// Conditions spanning the devices of several requests.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, optional, list_type = atomic, max_items = 32)]
     pub constraints: Vec<DeviceConstraint>,
     /// Driver settings for requested devices; ignored while allocating.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(proto = 3, optional, list_type = atomic, max_items = 32)]
     pub config: Vec<DeviceClaimConfiguration>,
 }
 
@@ -51,7 +51,7 @@ pub struct DeviceClaim {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceRequest {
     /// Name used to refer to the request, unique in the claim.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, published = required, always, format = "dns1123-label")]
     pub name: String,
     /// The one way in which this request can be met.
     #[k8s(proto = 2, optional)]
@@ -65,13 +65,13 @@ pub struct DeviceRequest {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ExactDeviceRequest {
     /// Device class the devices must belong to.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, always, required, format = "dns1123-subdomain")]
     pub device_class_name: String,
     /// Conditions a device has to meet, all of them.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, optional, list_type = atomic, max_items = 32)]
     pub selectors: Vec<DeviceSelector>,
     /// Whether to take a fixed number or all; ExactCount when unset.
-    #[k8s(proto = 3, optional, default = "ExactCount")]
+    #[k8s(proto = 3, optional, default = "ExactCount", enum)]
     pub allocation_mode: DeviceAllocationMode,
     /// Number of devices wanted; 1 when unset.
     #[k8s(proto = 4, optional)]
@@ -91,16 +91,16 @@ pub struct ExactDeviceRequest {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceSubRequest {
     /// Name of the alternative; referred to as request/alternative.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, published = required, always, format = "dns1123-label")]
     pub name: String,
     /// Device class the devices must belong to.
-    #[k8s(proto = 2, published = required, always)]
+    #[k8s(proto = 2, always, required, format = "dns1123-subdomain")]
     pub device_class_name: String,
     /// Conditions a device has to meet, all of them.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(proto = 3, optional, list_type = atomic, max_items = 32)]
     pub selectors: Vec<DeviceSelector>,
     /// Whether to take a fixed number or all; ExactCount when unset.
-    #[k8s(proto = 4, optional, default = "ExactCount")]
+    #[k8s(proto = 4, optional, default = "ExactCount", enum)]
     pub allocation_mode: DeviceAllocationMode,
     /// Number of devices wanted; 1 when unset.
     #[k8s(proto = 5, optional)]
@@ -128,7 +128,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceSelector {
     /// Condition given as CEL expression.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, published = optional, required)]
     pub cel: Option<CELDeviceSelector>,
 }
 
@@ -136,7 +136,7 @@ pub struct DeviceSelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CELDeviceSelector {
     /// CEL expression over `device`, yielding true for suitable devices.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, published = required, always, max_bytes = 10240)]
     pub expression: String,
 }
 
@@ -144,7 +144,7 @@ pub struct CELDeviceSelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceConstraint {
     /// Requests concerned; empty means all in the claim.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, optional, list_type = atomic, max_items = 32)]
     pub requests: Vec<String>,
     /// Attribute whose value must be equal on all devices.
     #[k8s(proto = 2, optional)]
@@ -158,7 +158,7 @@ pub struct DeviceConstraint {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceClaimConfiguration {
     /// Requests the settings are for; empty means all in the claim.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, optional, list_type = atomic, max_items = 32)]
     pub requests: Vec<String>,
     /// Settings for allocated devices.
     #[k8s(inline, proto = 2)]
@@ -169,7 +169,7 @@ pub struct DeviceClaimConfiguration {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceConfiguration {
     /// Settings only the driver understands.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, published = optional, required)]
     pub opaque: Option<OpaqueDeviceConfiguration>,
 }
 
@@ -186,18 +186,19 @@ pub struct OpaqueDeviceConfiguration {
 
 /// Lets a request use devices in spite of a taint.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("key", "value"))]
 pub struct DeviceToleration {
     /// Taint key tolerated; empty with Exists means all keys.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "k8s-label-key")]
     pub key: String,
     /// Exists ignores the value, Equal compares it; Equal when unset.
-    #[k8s(proto = 2, optional, default = "Equal")]
+    #[k8s(proto = 2, published = optional, default = "Equal", required, enum)]
     pub operator: DeviceTolerationOperator,
     /// Taint value tolerated; must be empty with Exists.
     #[k8s(proto = 3, optional)]
     pub value: String,
     /// Taint effect tolerated; empty means all.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, enum)]
     pub effect: DeviceTaintEffect,
     /// How long a NoExecute taint is put up with; forever when unset.
     #[k8s(proto = 5, optional)]
@@ -248,10 +249,10 @@ pub struct DeviceClass {
 #[k8s(reserved(proto = 3, name = "suitableNodes"))]
 pub struct DeviceClassSpec {
     /// Conditions a device of the class has to meet, all of them.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, optional, list_type = atomic, max_items = 32)]
     pub selectors: Vec<DeviceSelector>,
     /// Settings applied to every device obtained through the class.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, optional, list_type = atomic, max_items = 32)]
     pub config: Vec<DeviceClassConfiguration>,
     /// Lets pods request these devices as an extended resource of this name.
     #[k8s(proto = 4, optional, gate = "DRAExtendedResource")]

@@ -22,7 +22,7 @@ mod tests;
 
 use pintle_schema::{ApiType, View};
 use pintle_types::core::v1::{
-    AppArmorProfile, Container, EnvVar, EphemeralContainerCommon, Pod, PodAffinityTerm, PodDNSConfig,
+    Container, EnvVar, EphemeralContainerCommon, Pod, PodAffinityTerm, PodDNSConfig,
     PodSchedulingGroup, PodSpec, PodTemplateSpec, SeccompProfile, SecurityContext, Toleration,
     TopologySpreadConstraint, WindowsSecurityContextOptions,
 };
@@ -105,7 +105,6 @@ static RULES: &[Hand] = &[
     at_field!(EnvVar::VALUE_FROM, env::value_from),
     at_type!(SecurityContext, security::privileges, AFTER),
     at_type!(SeccompProfile, security::seccomp, AFTER),
-    at_type!(AppArmorProfile, security::app_armor),
     at_type!(WindowsSecurityContextOptions, security::windows, AFTER),
     at_type!(PodAffinityTerm, scheduling::pod_affinity_term, AFTER),
     at_type!(Toleration, scheduling::toleration),

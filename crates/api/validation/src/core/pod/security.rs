@@ -1,19 +1,16 @@
 //! Rules of security contexts: rights, profiles, kernel parameters, Windows users.
 
-use super::mounts::descending_path;
 use super::{containers, is_true, text};
 use crate::shown::in_full;
 use pintle_schema::{View, names};
 use pintle_types::core::v1::{
-    AppArmorProfile, Capabilities, Container, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl,
+    Capabilities, Container, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl,
     WindowsSecurityContextOptions,
 };
 use pintle_validation::{At, Cx, ErrorKind, FieldPath};
 
-const MAX_GMSA_SPEC: usize = 64 << 10;
 const MAX_USER_DOMAIN: usize = 256;
 const MAX_USER: usize = 104;
-const MAX_APP_ARMOR_PROFILE: usize = 4095;
 
 /// Rights that exclude each other.
 pub fn privileges(context: At<'_, SecurityContext>, cx: &mut Cx<'_>) {
@@ -31,56 +28,19 @@ pub fn privileges(context: At<'_, SecurityContext>, cx: &mut Cx<'_>) {
     }
 }
 
-/// A seccomp profile of the node, and none with other types.
+/// A profile's file is for profiles of the node alone.
 pub fn seccomp(profile: At<'_, SeccompProfile>, cx: &mut Cx<'_>) {
     let kind = text(profile.new.field(SeccompProfile::TYPE));
     let local = profile.new.field(SeccompProfile::LOCALHOST_PROFILE);
-    let path = profile.path.to(SeccompProfile::LOCALHOST_PROFILE);
-    match (kind, local.some()) {
-        ("Localhost", None) => cx.errors.required(path, "must be set when seccomp type is Localhost"),
-        ("Localhost", Some(local)) => descending_path(local.as_str(), &path, cx),
-        (_, Some(local)) => {
-            let shown = pintle_schema::value!({"Type": kind, "LocalhostProfile": (local.as_str())});
-            cx.errors.invalid(path, shown, "can only be set when seccomp type is Localhost");
-        }
-        (_, None) => {}
+    if let Some(local) = local.some().filter(|_| kind != "Localhost") {
+        let path = profile.path.to(SeccompProfile::LOCALHOST_PROFILE);
+        let shown = pintle_schema::value!({"Type": kind, "LocalhostProfile": (local.as_str())});
+        cx.errors.invalid(path, shown, "can only be set when seccomp type is Localhost");
     }
 }
 
-/// An AppArmor profile of the node, and none with other types.
-pub fn app_armor(profile: At<'_, AppArmorProfile>, cx: &mut Cx<'_>) {
-    let local = profile.new.field(AppArmorProfile::LOCALHOST_PROFILE).some();
-    let path = profile.path.to(AppArmorProfile::LOCALHOST_PROFILE);
-    let unset = "must be set when AppArmor type is Localhost";
-    match (text(profile.new.field(AppArmorProfile::TYPE)), local.map(View::as_str)) {
-        ("Localhost", None) => cx.errors.required(path, unset),
-        ("Localhost", Some(local)) => {
-            if local.trim() != local {
-                cx.errors.invalid(path, local, "must not be padded with whitespace");
-            } else if local.is_empty() {
-                cx.errors.required(path, unset);
-            }
-            if local.len() > MAX_APP_ARMOR_PROFILE {
-                cx.errors.too_long(path, MAX_APP_ARMOR_PROFILE);
-            }
-        }
-        ("RuntimeDefault" | "Unconfined", Some(local)) => {
-            cx.errors.invalid(path, local, "can only be set when AppArmor type is Localhost");
-        }
-        _ => {}
-    }
-}
-
-/// The credentials and the user of Windows containers.
+/// The user of Windows containers.
 pub fn windows(options: At<'_, WindowsSecurityContextOptions>, cx: &mut Cx<'_>) {
-    if let Some(spec) = options.new.field(WindowsSecurityContextOptions::GMSA_CREDENTIAL_SPEC).some() {
-        let path = options.path.to(WindowsSecurityContextOptions::GMSA_CREDENTIAL_SPEC);
-        if spec.as_str().is_empty() {
-            cx.errors.invalid(path, "", "gmsaCredentialSpec cannot be an empty string");
-        } else if spec.as_str().len() > MAX_GMSA_SPEC {
-            cx.errors.invalid(path, spec.as_str(), "gmsaCredentialSpec size must be under 64 KiB");
-        }
-    }
     if let Some(user) = options.new.field(WindowsSecurityContextOptions::RUN_AS_USER_NAME).some() {
         windows_user(user.as_str(), &options.path.to(WindowsSecurityContextOptions::RUN_AS_USER_NAME), cx);
     }

@@ -19,15 +19,6 @@ pub fn changes(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
         let (new, path) = (status.new, status.path);
         conditions(new, path, cx);
         nominated_node(new, old, spec, path, cx);
-        let generation = new.field(PodStatus::OBSERVED_GENERATION).get();
-        if generation < 0 {
-            let detail = "must be a non-negative integer";
-            cx.errors.invalid(path.to(PodStatus::OBSERVED_GENERATION), generation, detail);
-        }
-        let class = new.field(PodStatus::QOS_CLASS);
-        if text(class) != text(old.field(PodStatus::QOS_CLASS)) {
-            cx.errors.immutable(path.to(PodStatus::QOS_CLASS), text(class));
-        }
         let lists = [
             PodStatus::CONTAINER_STATUSES,
             PodStatus::INIT_CONTAINER_STATUSES,
@@ -69,11 +60,6 @@ fn conditions(status: View<'_, PodStatus>, path: &FieldPath<'_>, cx: &mut Cx<'_>
     let path = path.to(PodStatus::CONDITIONS);
     for (index, condition) in status.field(PodStatus::CONDITIONS).iter().enumerate() {
         let path = path.index(index);
-        let generation = condition.field(PodCondition::OBSERVED_GENERATION).get();
-        if generation < 0 {
-            let detail = "must be a non-negative integer";
-            cx.errors.invalid(path.to(PodCondition::OBSERVED_GENERATION), generation, detail);
-        }
         let kind = text(condition.field(PodCondition::TYPE));
         if !matches!(kind, "PodScheduled" | "Ready" | "Initialized") {
             cx.errors.invalid_each(path.child("Type"), &Value::from(kind), names::label_key(kind));
@@ -93,7 +79,6 @@ fn nominated_node(
     if name.is_empty() || name == old.field(field).as_str() {
         return;
     }
-    cx.errors.invalid_each(path.to(field), &Value::from(name), names::dns1123_subdomain(name));
     let bound = !spec.field(PodSpec::NODE_NAME).as_str().is_empty();
     if bound && cx.enabled("ClearingNominatedNodeNameAfterBinding") {
         cx.errors.forbidden(path.to(field), "may not be set on pods that are already bound to a node");

@@ -10,19 +10,6 @@ use std::collections::BTreeSet;
 
 type Item = LimitRangeItem;
 
-/// There is one limit for each type.
-pub fn distinct_types(limits: At<'_, Vec<Item>>, cx: &mut Cx<'_>) {
-    let mut seen: Vec<&str> = Vec::with_capacity(limits.new.iter().len());
-    for (index, limit) in limits.new.iter().enumerate() {
-        let kind = limit.field(Item::TYPE).value().as_str().unwrap_or_default();
-        if seen.contains(&kind) {
-            let path = limits.path.index(index);
-            cx.errors.duplicate(path.to(Item::TYPE), kind);
-        }
-        seen.push(kind);
-    }
-}
-
 /// Types and resources have names that are known, or names with a domain.
 pub fn names_of_resources(item: At<'_, Item>, cx: &mut Cx<'_>) {
     let kind = item.new.field(Item::TYPE).value().as_str().unwrap_or_default();
@@ -50,8 +37,6 @@ pub fn names_of_resources(item: At<'_, Item>, cx: &mut Cx<'_>) {
     for field in [Item::DEFAULT.name(), Item::DEFAULT_REQUEST.name()] {
         if !of_pod {
             judge(field, cx);
-        } else if item.new.value().get(field).is_some_and(|amounts| !amounts.is_zero()) {
-            cx.errors.forbidden(item.path.child(field), "may not be specified when `type` is 'Pod'");
         }
     }
     if kind == LimitType::PERSISTENT_VOLUME_CLAIM.as_str() {

@@ -7,7 +7,7 @@ use super::pod::resources;
 use super::resource_names::STANDARD;
 use pintle_schema::{ApiType, Map, Value, names};
 use pintle_types::core::v1::{
-    LimitRange, LimitRangeItem, LimitRangeSpec, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus,
+    LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus,
 };
 use pintle_validation::{Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type};
 
@@ -18,7 +18,6 @@ static KINDS: &[KindRules] =
     &[KindRules { update: &[Step::Metadata, Step::Rules], ..KindRules::of(LimitRange::schema) }];
 
 static RULES: &[Hand] = &[
-    at_field!(LimitRangeSpec::LIMITS, limit_range::distinct_types),
     at_type!(LimitRangeItem, limit_range::names_of_resources),
     at_type!(LimitRangeItem, limit_range::amounts, AFTER),
     at_field!(ResourceQuotaSpec::HARD, resource_quota::amounts),

@@ -7,8 +7,8 @@ use crate::shown::in_full;
 use pintle_schema::{Map, Value, View, names};
 use pintle_types::core::v1::{
     ClaimResourceStatus, PersistentVolumeAccessMode, PersistentVolumeClaim, PersistentVolumeClaimPhase,
-    PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, ResourceName, TypedLocalObjectReference,
-    TypedObjectReference, VolumeResourceRequirements,
+    PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, ResourceName, TypedObjectReference,
+    VolumeResourceRequirements,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath, metadata, same, same_at};
@@ -51,57 +51,19 @@ pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut Cx<'_>) {
     }
 }
 
-/// A class is named, or "" stands for none.
-pub fn class_name(class: At<'_, Option<String>>, cx: &mut Cx<'_>) {
-    if let Some(name) = class.new.some().filter(|name| !name.as_str().is_empty()) {
-        cx.errors.invalid_each(class.path, name.value(), names::dns1123_subdomain(name.as_str()));
-    }
-}
-
-/// What the volume is filled from.
-pub fn data_source(source: At<'_, Option<TypedLocalObjectReference>>, cx: &mut Cx<'_>) {
-    type Source = TypedLocalObjectReference;
-    let Some(source) = source.some() else { return };
-    let new = source.new;
-    let (kind, name) = (new.field(Source::KIND).as_str(), new.field(Source::NAME).as_str());
-    origin(new.field(Source::API_GROUP), kind, name, source.path, cx);
-}
-
-/// What the volume is filled from, if need be out of another namespace.
-pub fn data_source_ref(source: At<'_, Option<TypedObjectReference>>, cx: &mut Cx<'_>) {
+/// Of the kinds without a group, a volume is filled from a claim only.
+pub fn origin<T>(source: At<'_, Option<T>>, cx: &mut Cx<'_>) {
     type Source = TypedObjectReference;
     let Some(source) = source.some() else { return };
-    let new = source.new;
-    let (kind, name) = (new.field(Source::KIND).as_str(), new.field(Source::NAME).as_str());
-    origin(new.field(Source::API_GROUP), kind, name, source.path, cx);
-    let namespace = new.field(Source::NAMESPACE).or_zero();
-    if !namespace.as_str().is_empty() {
-        let messages = names::dns1123_label(namespace.as_str());
-        cx.errors.invalid_each(source.path.to(Source::NAMESPACE), namespace.value(), messages);
+    let text = |field: &str| source.new.value().str_at(&[field]);
+    let kind = text(Source::KIND.name());
+    if text(Source::API_GROUP.name()).is_empty() && kind != "PersistentVolumeClaim" {
+        let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
+        cx.errors.invalid(source.path, kind, detail);
     }
 }
 
-fn origin(group: View<'_, Option<String>>, kind: &str, name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    type Source = TypedObjectReference;
-    if name.is_empty() {
-        cx.errors.required(path.to(Source::NAME), "");
-    }
-    if kind.is_empty() {
-        cx.errors.required(path.to(Source::KIND), "");
-    }
-    match group.or_zero().as_str() {
-        "" if kind != "PersistentVolumeClaim" => {
-            cx.errors.invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup");
-        }
-        "" => {}
-        group => {
-            let messages = names::dns1123_subdomain(group);
-            cx.errors.invalid_each(path.to(Source::API_GROUP), &Value::from(group), messages);
-        }
-    }
-}
-
-/// Both ways of naming what the volume is filled from say the same; a class of attributes is named right.
+/// Both ways of naming what the volume is filled from say the same.
 pub fn sources_agree(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
     let source = spec.new.field(Spec::DATA_SOURCE);
     let wide = spec.new.field(Spec::DATA_SOURCE_REF);
@@ -124,11 +86,6 @@ pub fn sources_agree(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
         if !fields.iter().all(|field| same_at(source.value(), wide.value(), field)) {
             cx.errors.invalid(spec.path, Value::map(), "must match dataSourceRef");
         }
-    }
-    let class = spec.new.field(Spec::VOLUME_ATTRIBUTES_CLASS_NAME);
-    if class.is_set() && cx.enabled(ATTRIBUTES_CLASSES) {
-        let path = spec.path.to(Spec::VOLUME_ATTRIBUTES_CLASS_NAME);
-        class_name(At { new: class, old: None, path: &path }, cx);
     }
 }
 

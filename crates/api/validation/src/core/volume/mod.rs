@@ -10,8 +10,8 @@ pub mod warnings;
 
 use pintle_schema::{ApiType, Value, names};
 use pintle_types::core::v1::{
-    AzureDiskVolumeSource, AzureFilePersistentVolumeSource, CSIVolumeSource, DownwardAPIProjection,
-    DownwardAPIVolumeSource, EmptyDirVolumeSource, FCVolumeSource, FlexPersistentVolumeSource, FlexVolumeSource,
+    AzureDiskVolumeSource, CSIVolumeSource, DownwardAPIProjection,
+    DownwardAPIVolumeSource, EmptyDirVolumeSource, FlexPersistentVolumeSource, FlexVolumeSource,
     FlockerVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource, ImageVolumeSource, NFSVolumeSource,
     PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus,
     PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource, PersistentVolumeSource, PersistentVolumeSpec,
@@ -48,7 +48,6 @@ static RULES: &[Hand] = &[
     at_field!(EmptyDirVolumeSource::SIZE_LIMIT, sources::size_limit),
     at_field!(NFSVolumeSource::PATH, sources::absolute),
     at_type!(AzureDiskVolumeSource, sources::azure_disk, AFTER),
-    at_field!(AzureFilePersistentVolumeSource::SECRET_NAMESPACE, sources::not_empty),
     at_type!(FlockerVolumeSource, sources::flocker),
     at_type!(QuobyteVolumeSource, sources::quobyte),
     at_field!(FlexVolumeSource::OPTIONS, sources::flex_options),
@@ -58,7 +57,6 @@ static RULES: &[Hand] = &[
     at_type!(ISCSIPersistentVolumeSource, sources::iscsi_portal),
     at_field!(ISCSIPersistentVolumeSource::IQN, sources::iqn),
     at_type!(ISCSIPersistentVolumeSource, sources::iscsi, AFTER),
-    at_type!(FCVolumeSource, sources::fibre_channel),
     at_type!(CSIVolumeSource, sources::csi_secret, AFTER),
     at_field!(ImageVolumeSource::REFERENCE, sources::image),
     at_type!(DownwardAPIVolumeSource, projected::pod_info, AFTER),
@@ -73,9 +71,8 @@ static RULES: &[Hand] = &[
     at_type!(PersistentVolumeSpec, persistent::fits_source, AFTER),
     at_field!(PersistentVolumeClaimSpec::ACCESS_MODES, claim::access_modes),
     at_field!(PersistentVolumeClaimSpec::RESOURCES, claim::storage),
-    at_field!(PersistentVolumeClaimSpec::STORAGE_CLASS_NAME, claim::class_name),
-    at_field!(PersistentVolumeClaimSpec::DATA_SOURCE, claim::data_source),
-    at_field!(PersistentVolumeClaimSpec::DATA_SOURCE_REF, claim::data_source_ref),
+    at_field!(PersistentVolumeClaimSpec::DATA_SOURCE, claim::origin),
+    at_field!(PersistentVolumeClaimSpec::DATA_SOURCE_REF, claim::origin),
     at_type!(PersistentVolumeClaimSpec, claim::sources_agree, AFTER),
     at_field!(PersistentVolumeClaimTemplate::METADATA, claim::template_metadata),
     at_type!(PersistentVolumeClaimStatus, claim::status, ON_PART),

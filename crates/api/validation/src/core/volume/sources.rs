@@ -3,9 +3,8 @@
 use super::is_of_pod;
 use pintle_schema::{Map, Quantity, View, names};
 use pintle_types::core::v1::{
-    AzureDataDiskKind, AzureDiskVolumeSource, CSIVolumeSource, FCVolumeSource, FlockerVolumeSource,
-    GCEPersistentDiskVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource, LocalObjectReference,
-    PersistentVolume, QuobyteVolumeSource,
+    AzureDataDiskKind, AzureDiskVolumeSource, CSIVolumeSource, FlockerVolumeSource, GCEPersistentDiskVolumeSource,
+    ISCSIPersistentVolumeSource, ISCSIVolumeSource, LocalObjectReference, PersistentVolume, QuobyteVolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath};
@@ -47,13 +46,6 @@ pub fn absolute(place: At<'_, String>, cx: &mut Cx<'_>) {
     }
 }
 
-/// A name that may be absent, but not empty.
-pub fn not_empty(name: At<'_, Option<String>>, cx: &mut Cx<'_>) {
-    if name.new.some().is_some_and(|name| name.as_str().is_empty()) {
-        cx.errors.required(name.path, "");
-    }
-}
-
 /// What identifies a disk of Azure depends on its kind.
 pub fn azure_disk(disk: At<'_, AzureDiskVolumeSource>, cx: &mut Cx<'_>) {
     const MANAGED: &str =
@@ -74,16 +66,9 @@ pub fn azure_disk(disk: At<'_, AzureDiskVolumeSource>, cx: &mut Cx<'_>) {
 pub fn flocker(set: At<'_, FlockerVolumeSource>, cx: &mut Cx<'_>) {
     let name = set.new.field(FlockerVolumeSource::DATASET_NAME).as_str();
     let uuid = set.new.field(FlockerVolumeSource::DATASET_UUID).as_str();
-    match (name.is_empty(), uuid.is_empty()) {
-        (true, true) => cx.errors.required(set.path, "one of datasetName and datasetUUID is required"),
-        (false, false) => {
-            let detail = "datasetName and datasetUUID can not be specified simultaneously";
-            cx.errors.invalid(set.path, "resource", detail);
-        }
-        _ => {}
-    }
-    if name.contains('/') {
-        cx.errors.invalid(set.path.to(FlockerVolumeSource::DATASET_NAME), name, "must not contain '/'");
+    if !name.is_empty() && !uuid.is_empty() {
+        let detail = "datasetName and datasetUUID can not be specified simultaneously";
+        cx.errors.invalid(set.path, "resource", detail);
     }
 }
 
@@ -93,12 +78,8 @@ pub fn quobyte(volume: At<'_, QuobyteVolumeSource>, cx: &mut Cx<'_>) {
     const MAX_TENANT: usize = 64;
     let registry = volume.new.field(QuobyteVolumeSource::REGISTRY).as_str();
     let path = volume.path.to(QuobyteVolumeSource::REGISTRY);
-    if registry.is_empty() {
-        cx.errors.required(path, PAIRS);
-    } else if volume.new.field(QuobyteVolumeSource::TENANT).as_str().len() > MAX_TENANT {
-        let detail = "must be a UUID and may not exceed a length of 64 characters";
-        cx.errors.required(volume.path.to(QuobyteVolumeSource::TENANT), detail);
-    } else {
+    let tenant = volume.new.field(QuobyteVolumeSource::TENANT).as_str();
+    if !registry.is_empty() && tenant.len() <= MAX_TENANT {
         for _ in registry.split(',').filter(|pair| !is_host_and_port(pair)) {
             cx.errors.invalid(path, registry, PAIRS);
         }
@@ -193,13 +174,9 @@ fn initiator(name: View<'_, Option<String>>, owner: &FieldPath<'_>, detail: &str
     }
 }
 
-/// Who authenticates has a secret.
+/// The initiator has a name of the right form.
 pub fn iscsi_of_pod(disk: At<'_, ISCSIVolumeSource>, cx: &mut Cx<'_>) {
     type Disk = ISCSIVolumeSource;
-    let chap = disk.new.field(Disk::CHAP_AUTH_DISCOVERY).get() || disk.new.field(Disk::CHAP_AUTH_SESSION).get();
-    if chap && !disk.new.field(Disk::SECRET_REF).is_set() {
-        cx.errors.required(disk.path.to(Disk::SECRET_REF), "");
-    }
     initiator(disk.new.field(Disk::INITIATOR_NAME), disk.path, FORM_OF_POD, cx);
 }
 
@@ -219,37 +196,10 @@ pub fn iscsi_portal(disk: At<'_, ISCSIPersistentVolumeSource>, cx: &mut Cx<'_>) 
     }
 }
 
-/// Who authenticates has a secret.
+/// The initiator has a name of the right form.
 pub fn iscsi(disk: At<'_, ISCSIPersistentVolumeSource>, cx: &mut Cx<'_>) {
     type Disk = ISCSIPersistentVolumeSource;
-    let chap = disk.new.field(Disk::CHAP_AUTH_DISCOVERY).get() || disk.new.field(Disk::CHAP_AUTH_SESSION).get();
-    if chap && !disk.new.field(Disk::SECRET_REF).is_set() {
-        cx.errors.required(disk.path.to(Disk::SECRET_REF), "");
-    }
     initiator(disk.new.field(Disk::INITIATOR_NAME), disk.path, FORM, cx);
-}
-
-/// A disk is found by targets with a unit, or by identifiers.
-pub fn fibre_channel(disk: At<'_, FCVolumeSource>, cx: &mut Cx<'_>) {
-    let targets = disk.new.field(FCVolumeSource::TARGET_WWNS).value();
-    let path = disk.path.to(FCVolumeSource::TARGET_WWNS);
-    match (targets.is_zero(), disk.new.field(FCVolumeSource::WWIDS).value().is_zero()) {
-        (true, true) => cx.errors.required(path, "must specify either targetWWNs or wwids, but not both"),
-        (false, false) => {
-            let detail = "targetWWNs and wwids can not be specified simultaneously";
-            cx.errors.invalid(path, targets.clone(), detail);
-        }
-        _ => {}
-    }
-    if targets.is_zero() {
-        return;
-    }
-    let path = disk.path.to(FCVolumeSource::LUN);
-    match disk.new.field(FCVolumeSource::LUN).some().map(View::get) {
-        None => cx.errors.required(path, "lun is required if targetWWNs is specified"),
-        Some(0..=255) => {}
-        Some(unit) => cx.errors.invalid(path, i64::from(unit), "must be between 0 and 255, inclusive"),
-    }
 }
 
 /// The secret's name is told where the reference tells it: beside the reference.

@@ -3,7 +3,7 @@
 //! The database of zones changes with its releases, so names within a known area are taken on trust: a right one must
 //! never be refused.
 
-use pintle_schema::names;
+use super::has_time_zone_form;
 
 /// The areas of the database.
 const AREAS: [&str; 16] = [
@@ -76,7 +76,7 @@ const ZONES: [&str; 45] = [
 
 /// Whether a name can be that of a zone.
 pub fn may_exist(name: &str) -> bool {
-    names::has_time_zone_form(name)
+    has_time_zone_form(name)
         && match name.split_once('/') {
             None => ZONES.contains(&name),
             Some((area, place)) => AREAS.contains(&area) && !place.is_empty(),

@@ -2,8 +2,7 @@
 //!
 //! Only whether a schedule can be read is answered here, in the words that clients know.
 
-use super::time_zone;
-use pintle_schema::names::quoted;
+use super::{quoted, time_zone};
 
 /// The values of a field, with names for them where there are any; a name's value is its place plus the least.
 struct Field {

@@ -1,0 +1,115 @@
+//! Rules of slices: whose devices they tell of, and where these are.
+
+use super::names as own;
+use crate::shared::{invalid_each, items};
+use crate::shown::in_full;
+use pintle_schema::{Value, names};
+use pintle_types::core::v1::NodeSelector;
+use pintle_types::resource::v1::{CounterSet, Device, ResourcePool, ResourceSlice, ResourceSliceSpec};
+use pintle_validation::{At, Cx, same};
+
+type Spec = ResourceSliceSpec;
+
+pub fn driver(driver: At<'_, String>, cx: &mut Cx<'_>) {
+    own::driver(driver.new.as_str(), driver.path, cx);
+}
+
+pub fn pool_name(name: At<'_, String>, cx: &mut Cx<'_>) {
+    own::pool(name.new.as_str(), name.path, cx);
+}
+
+/// Whose devices these are stays.
+pub fn pool_stays(pool: At<'_, ResourcePool>, cx: &mut Cx<'_>) {
+    let Some(old) = cx.old_root::<ResourceSlice>().map(|old| old.field(ResourceSlice::SPEC)) else { return };
+    let new = cx.root::<ResourceSlice>().field(ResourceSlice::SPEC);
+    let name = new.field(Spec::POOL).field(ResourcePool::NAME);
+    if name.as_str() != old.field(Spec::POOL).field(ResourcePool::NAME).as_str() {
+        cx.errors.immutable(pool.path.to(ResourcePool::NAME), name.value().clone());
+    }
+    let spec = pintle_validation::FieldPath::new(ResourceSlice::SPEC.name());
+    for field in [Spec::DRIVER.name(), Spec::NODE_NAME.name()] {
+        let (now, before) = (new.value().get(field).unwrap_or(&Value::Null), old.value().get(field));
+        if !same(now, before.unwrap_or(&Value::Null)) {
+            cx.errors.immutable(spec.child(field), now.clone());
+        }
+    }
+}
+
+/// The name of a node, if there is one.
+pub fn node_name(name: At<'_, Option<String>>, cx: &mut Cx<'_>) {
+    match name.new.some().map(|name| name.as_str()) {
+        Some("") => cx.errors.invalid(name.path, "", "must be either unset or set to a non-empty string"),
+        Some(text) => _ = invalid_each(text, names::dns1123_subdomain(text), name.path, cx),
+        None => {}
+    }
+}
+
+pub fn one_term(selector: At<'_, Option<NodeSelector>>, cx: &mut Cx<'_>) {
+    let Some(selected) = selector.new.some() else { return };
+    let terms = selected.field(NodeSelector::NODE_SELECTOR_TERMS);
+    if items(terms).len() != 1 {
+        let path = selector.path.to(NodeSelector::NODE_SELECTOR_TERMS);
+        cx.errors.invalid(path, in_full(terms), "must have exactly one node selector term");
+    }
+}
+
+pub fn true_or_unset(choice: At<'_, Option<bool>>, cx: &mut Cx<'_>) {
+    if choice.new.get() == Some(false) {
+        cx.errors.invalid(choice.path, false, "must be either unset or set to true");
+    }
+}
+
+/// Those of some fields that choose nodes, as messages list them.
+pub fn chosen(value: &Value, fields: &[&str]) -> Vec<String> {
+    let is_chosen = |field: &&&str| match value.get(field) {
+        Some(Value::Bool(is_on)) => *is_on,
+        Some(Value::String(name)) => !name.is_empty(),
+        other => other.is_some_and(|value| !value.is_null()),
+    };
+    fields.iter().filter(is_chosen).map(|field| format!("`{field}`")).collect()
+}
+
+/// The devices are in one place, or each is in its own.
+pub fn one_place(_: At<'_, Option<bool>>, cx: &mut Cx<'_>) {
+    const FIELDS: &[&str] = &[
+        Spec::NODE_NAME.name(),
+        Spec::NODE_SELECTOR.name(),
+        Spec::ALL_NODES.name(),
+        Spec::PER_DEVICE_NODE_SELECTION.name(),
+    ];
+    let spec = cx.root::<ResourceSlice>().field(ResourceSlice::SPEC);
+    let path = pintle_validation::FieldPath::new(ResourceSlice::SPEC.name());
+    let one = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
+    let set = chosen(spec.value(), FIELDS);
+    match set.len() {
+        0 => cx.errors.required(&path, one),
+        1 => {}
+        _ => {
+            let shown = format!("{{{}}}", set.join(", "));
+            cx.errors.invalid(&path, shown, format!("{one}, but multiple fields are set"));
+        }
+    }
+    if items(spec.field(Spec::SHARED_COUNTERS)).len() > 0 && items(spec.field(Spec::DEVICES)).len() > 0 {
+        cx.errors.invalid(&path, "", "only one of `sharedCounters` or `devices` is allowed");
+    }
+}
+
+/// So many devices, each with a name of its own.
+pub fn devices(devices: At<'_, Vec<Device>>, cx: &mut Cx<'_>) {
+    const MOST: usize = 128;
+    const MOST_INVOLVED: usize = 64;
+    let is_involved = devices.new.iter().any(|device| {
+        !device.field(Device::TAINTS).value().is_zero() || !device.field(Device::CONSUMES_COUNTERS).value().is_zero()
+    });
+    let most = if is_involved { MOST_INVOLVED } else { MOST };
+    let found = items(devices.new).len();
+    if found > most {
+        return cx.errors.too_many(devices.path, found, most);
+    }
+    super::claim::distinct(devices, Device::NAME, cx);
+}
+
+/// Each set of counters has a name of its own.
+pub fn distinct_counters(sets: At<'_, Vec<CounterSet>>, cx: &mut Cx<'_>) {
+    super::claim::distinct(sets, CounterSet::NAME, cx);
+}

@@ -1,0 +1,214 @@
+//! Servers on an etcd of one member: what is stored there, what several servers know of each other, what they give out.
+//! Guarantees that what one server acknowledged every other shows to the next request, whatever the version of etcd.
+//! Must never need two etcds: each test starts one of each version that is installed.
+
+mod common;
+
+use common::etcd::{Etcd, program};
+use common::http::Endpoint;
+use common::process::{Installation, Process, start};
+use common::{resource_version, wait_for};
+use pintle_schema::base64;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const SERVICES: &str = "/api/v1/namespaces/default/services";
+
+/// Runs a test on each version.
+fn on_each_version(test: fn(&mut Etcd)) {
+    for version in ["3.5", "3.4"] {
+        if let Some(program) = program(version) {
+            test(&mut Etcd::start(program, 1));
+        }
+    }
+}
+
+fn serve(etcd: &Etcd, installation: &Installation, flags: &[&str]) -> Process {
+    let command = |port| {
+        let mut command = installation.command(port);
+        command.args(["--etcd-servers", &etcd.urls()]).args(flags);
+        command
+    };
+    start(command, &installation.path("certs"))
+}
+
+/// A server that is told the address at which it is advertised.
+fn server(etcd: &Etcd, address: &str) -> (Installation, Process) {
+    let installation = Installation::new();
+    let process = serve(etcd, &installation, &["--advertise-address", address]);
+    (installation, process)
+}
+
+fn config_map(name: &str, value: &str) -> Value {
+    json!({"metadata": {"name": name}, "data": {"value": value}})
+}
+
+/// The values under a prefix, with their keys.
+fn stored(etcd: &Etcd, prefix: &str) -> Vec<(String, Vec<u8>, Value)> {
+    let mut end = prefix.as_bytes().to_vec();
+    *end.last_mut().expect("a prefix") += 1;
+    let range = json!({"key": base64::encode(prefix.as_bytes()), "range_end": base64::encode(&end)});
+    let answer = etcd.call("/v3/kv/range", &range);
+    let text = |kv: &Value, field: &str| base64::decode(kv[field].as_str().unwrap_or_default()).expect("base64");
+    let kvs = answer["kvs"].as_array().cloned().unwrap_or_default();
+    kvs.into_iter().map(|kv| (String::from_utf8(text(&kv, "key")).expect("a key"), text(&kv, "value"), kv)).collect()
+}
+
+#[test]
+fn objects_are_stored_as_the_reference_stores_them() {
+    on_each_version(|etcd| {
+        let installation = Installation::new();
+        let process = serve(etcd, &installation, &["--etcd-prefix", "/one/cluster"]);
+        let mut client = process.endpoint().client();
+        let made = client.post(CONFIG_MAPS, &config_map("a", "b")).expect("an answer").expect(201);
+        let event = json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "type": "Normal"});
+        client.post("/api/v1/namespaces/default/events", &event).expect("an answer").expect(201);
+
+        let found = stored(etcd, "/one/cluster/configmaps/default/");
+        let [(key, value, kv)] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(key, "/one/cluster/configmaps/default/a");
+        assert!(value.starts_with(b"k8s\0\n\x0f\n\x02v1\x12\tConfigMap\x12"), "{}", value.escape_ascii());
+        assert_eq!(kv["mod_revision"], made["metadata"]["resourceVersion"]);
+        assert!(kv["lease"].is_null());
+        let events = stored(etcd, "/one/cluster/events/default/e");
+        assert!(events[0].2["lease"].is_string(), "events go by themselves: {events:?}");
+        let services = stored(etcd, "/one/cluster/apiregistration.k8s.io/apiservices/v1.apps");
+        assert!(services[0].1.starts_with(br#"{"kind":"APIService","#) && services[0].1.ends_with(b"}\n"));
+        assert!(stored(etcd, "/registry").is_empty(), "all is under the prefix");
+
+        // What another program writes is an object like any other.
+        let mut copy = value.clone();
+        let name = copy.windows(4).position(|bytes| bytes == b"\n\x01a\x12").expect("its name");
+        copy[name + 2] = b'c';
+        let key = base64::encode(b"/one/cluster/configmaps/default/c");
+        etcd.call("/v3/kv/put", &json!({"key": key, "value": base64::encode(&copy)}));
+        let other = client.get(&format!("{CONFIG_MAPS}/c")).expect("an answer").expect(200);
+        assert_eq!((&other["data"], &other["metadata"]["name"]), (&made["data"], &json!("c")));
+        assert!(resource_version(&other) > resource_version(&made));
+    });
+}
+
+#[test]
+fn what_one_server_acknowledged_every_other_shows() {
+    on_each_version(|etcd| {
+        let (_a, a) = server(etcd, "10.1.0.1");
+        let (_b, b) = server(etcd, "10.1.0.2");
+        let (mut a, mut b) = (a.endpoint().client(), b.endpoint().client());
+        for round in 0..30 {
+            let (name, path) = (format!("n{round}"), format!("{CONFIG_MAPS}/n{round}"));
+            let made = a.post(CONFIG_MAPS, &config_map(&name, "1")).expect("an answer").expect(201);
+            assert_eq!(b.get(&path).expect("an answer").expect(200), made);
+            assert_eq!(b.post(CONFIG_MAPS, &config_map(&name, "2")).expect("an answer").status, 409);
+            let list = b.get(CONFIG_MAPS).expect("an answer").expect(200);
+            assert!(resource_version(&list) >= resource_version(&made));
+            let items = list["items"].as_array().expect("items");
+            assert!(items.iter().any(|item| item["metadata"] == made["metadata"]), "{made} in {list}");
+            let mut changed = made.clone();
+            changed["data"]["value"] = "3".into();
+            let changed = b.put(&path, &changed).expect("an answer").expect(200);
+            assert_eq!(a.put(&path, &made).expect("an answer").status, 409, "it was changed elsewhere");
+            // A patch that names no version is made on what is there now.
+            let patch = br#"{"data":{"more":"4"}}"#;
+            let patched = a.send("PATCH", &path, common::http::MERGE_PATCH, patch).expect("an answer").expect(200);
+            assert_eq!(patched["data"], json!({"value": "3", "more": "4"}));
+            assert!(resource_version(&patched) > resource_version(&changed));
+            b.delete(&path).expect("an answer").expect(200);
+            assert_eq!(a.get(&path).expect("an answer").status, 404);
+            assert_eq!(a.delete(&path).expect("an answer").status, 404);
+        }
+    });
+}
+
+/// The addresses of the servers, as their clients in the cluster are told.
+fn advertised(endpoint: &Endpoint) -> Vec<String> {
+    let endpoints = endpoint.client().get("/api/v1/namespaces/default/endpoints/kubernetes");
+    let endpoints = endpoints.expect("an answer").expect(200);
+    let addresses = endpoints["subsets"][0]["addresses"].as_array().expect("addresses").iter();
+    addresses.map(|address| address["ip"].as_str().expect("an address").to_owned()).collect()
+}
+
+#[test]
+fn servers_are_advertised_while_they_are_there() {
+    on_each_version(|etcd| {
+        let (_a, a) = server(etcd, "10.1.0.1");
+        assert_eq!(advertised(&a.endpoint()), ["10.1.0.1"]);
+        let (_b, mut b) = server(etcd, "10.1.0.2");
+        assert_eq!(advertised(&b.endpoint()), ["10.1.0.1", "10.1.0.2"]);
+        assert_eq!(advertised(&a.endpoint()), ["10.1.0.1", "10.1.0.2"]);
+        assert!(stored(etcd, "/registry/masterleases/").iter().all(|(_, value, kv)| {
+            value.starts_with(b"k8s\0\n\x0f\n\x02v1\x12\tEndpoints") && kv["lease"].is_string()
+        }));
+        let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases\
+                      ?labelSelector=apiserver.kubernetes.io/identity%3Dkube-apiserver";
+        let leases = a.endpoint().client().get(leases).expect("an answer").expect(200);
+        assert_eq!(leases["items"].as_array().map(Vec::len), Some(2));
+        b.signal("TERM");
+        wait_for("its end", || b.exit_status());
+        assert_eq!(advertised(&a.endpoint()), ["10.1.0.1"]);
+    });
+}
+
+#[test]
+fn no_address_and_no_port_is_given_twice() {
+    const EACH: usize = 8;
+    on_each_version(|etcd| {
+        let servers = [server(etcd, "10.1.0.1"), server(etcd, "10.1.0.2")];
+        let create = |endpoint: &Endpoint, thread: usize| {
+            let mut client = endpoint.client();
+            (0..EACH).map(move |number| {
+                let service = json!({"metadata": {"name": format!("s{thread}-{number}")}, "spec": {
+                    "type": "NodePort", "ports": [{"port": 80}]
+                }});
+                client.post(SERVICES, &service).expect("an answer").expect(201)
+            })
+        };
+        let threads: Vec<_> = (0..4)
+            .map(|thread| {
+                let endpoint = servers[thread % 2].1.endpoint();
+                std::thread::spawn(move || create(&endpoint, thread).collect::<Vec<_>>())
+            })
+            .collect();
+        let made: Vec<Value> = threads.into_iter().flat_map(|thread| thread.join().expect("services")).collect();
+        let distinct = |pointer: &str| {
+            made.iter().map(|service| service.pointer(pointer).expect("given").to_string()).collect::<BTreeSet<_>>()
+        };
+        assert_eq!(distinct("/spec/clusterIP").len(), 4 * EACH);
+        assert_eq!(distinct("/spec/ports/0/nodePort").len(), 4 * EACH);
+        // The map that the servers share has them all, and gives them back.
+        let given = || {
+            let found = stored(etcd, "/registry/ranges/servicenodeports");
+            let value = found[0].1.clone();
+            let data = value.rsplit(|byte| *byte == 0x1a).next().expect("the map").to_vec();
+            data.iter().skip(1).map(|byte| byte.count_ones()).sum::<u32>()
+        };
+        assert!(given() >= 1, "a map");
+        for (number, service) in made.iter().enumerate() {
+            let path = format!("{SERVICES}/{}", common::name(service));
+            servers[number % 2].1.endpoint().client().delete(&path).expect("an answer").expect(200);
+        }
+        let port = made[0]["spec"]["ports"][0]["nodePort"].clone();
+        let again = json!({"metadata": {"name": "again"}, "spec": {
+            "type": "NodePort", "ports": [{"port": 80, "nodePort": port}]
+        }});
+        servers[1].1.endpoint().client().post(SERVICES, &again).expect("an answer").expect(201);
+    });
+}
+
+#[test]
+fn a_server_without_its_etcd_is_not_ready() {
+    on_each_version(|etcd| {
+        let (_installation, process) = server(etcd, "10.1.0.1");
+        let mut client = process.endpoint().client();
+        let mut status = |path: &str| client.get(path).expect("an answer").status;
+        assert_eq!((status("/readyz/etcd-readiness"), status("/livez/etcd"), status("/readyz")), (200, 200, 200));
+        etcd.kill(0);
+        wait_for("its being missed", || (status("/readyz") == 500).then_some(()));
+        assert_eq!((status("/livez"), status("/livez?exclude=etcd")), (500, 200));
+        // What need not be the newest is shown all the same.
+        assert_eq!(status(&format!("{CONFIG_MAPS}?resourceVersion=0")), 200);
+        etcd.restart(0);
+        wait_for("its coming back", || (status("/readyz") == 200).then_some(()));
+        assert_eq!(status(CONFIG_MAPS), 200);
+    });
+}
