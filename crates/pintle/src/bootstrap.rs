@@ -31,10 +31,7 @@ async fn ensure_once(registry: &Registry, settings: &Settings) -> Result<(), Sta
 ///
 /// # Errors
 /// An object is refused, or the store fails.
-pub async fn reconcile(
-    registry: &Registry,
-    objects: impl IntoIterator<Item = BootstrapObject>,
-) -> Result<(), Status> {
+pub async fn reconcile(registry: &Registry, objects: impl IntoIterator<Item = BootstrapObject>) -> Result<(), Status> {
     let mut missing = Vec::new();
     for object in objects {
         let Some(target) = target(registry, &object) else { continue };

@@ -21,8 +21,8 @@ use pintle_endpoints::health::{Health, Probe};
 use pintle_endpoints::metrics::{Measured, MeasuredStore, Metrics, Source};
 use pintle_endpoints::router::{Router, RuntimeConfig};
 use pintle_endpoints::{Api, Settings};
-use pintle_kinds::internal::internal;
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
+use pintle_kinds::internal::internal;
 use pintle_registry::{Allocators, Environment, Registry};
 use pintle_schema::Time;
 use pintle_storage::{Store, StoreError};
@@ -262,6 +262,9 @@ impl Builder {
     }
 }
 
+/// How long taking back what the server told the others may take.
+const WITHDRAWAL: Duration = Duration::from_secs(3);
+
 /// Checks of the objects that a start writes, as the reference names them.
 const FIRST_OBJECTS: [&str; 7] = [
     "poststarthook/start-system-namespaces-controller",
@@ -305,7 +308,8 @@ impl Server {
         self.api.health.stop();
         if let Some((presence, keeping)) = &self.presence {
             keeping.abort();
-            presence.withdraw().await;
+            // A store that is gone must not hold up the end: then the lease expires.
+            let _ = tokio::time::timeout(WITHDRAWAL, presence.withdraw()).await;
         }
         tokio::time::sleep(self.shutdown_delay).await;
         if self.shutdown_send_retry_after {

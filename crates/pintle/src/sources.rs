@@ -26,12 +26,8 @@ const BUILD: Family = Family::new(
     Stability::Alpha,
     "1, labelled with the Kubernetes release that the server behaves as, and its build.",
 );
-const STORAGE_SIZE: Family = Family::new(
-    "apiserver_storage_size_bytes",
-    Kind::Gauge,
-    Stability::Stable,
-    "Bytes of the store's files.",
-);
+const STORAGE_SIZE: Family =
+    Family::new("apiserver_storage_size_bytes", Kind::Gauge, Stability::Stable, "Bytes of the store's files.");
 const CPU: Family = process_family("process_cpu_seconds_total", Kind::Counter, "Seconds of processor time.");
 const MAX_FDS: Family = process_family("process_max_fds", Kind::Gauge, "How many files can be open.");
 const OPEN_FDS: Family = process_family("process_open_fds", Kind::Gauge, "How many files are open.");

@@ -80,7 +80,8 @@ fn cbor_is_unknown_where_it_is_not_served() {
     let mut client = server.endpoint().client();
     let refused = client.send("POST", CONFIG_MAPS, CBOR, &body("a")).expect("an answer").expect(415);
     assert_eq!(refused["reason"], "UnsupportedMediaType");
-    let applied = client.send("PATCH", &format!("{CONFIG_MAPS}/a?fieldManager=m"), "application/apply-patch+cbor", b"\xa0");
+    let applied =
+        client.send("PATCH", &format!("{CONFIG_MAPS}/a?fieldManager=m"), "application/apply-patch+cbor", b"\xa0");
     applied.expect("an answer").expect(415);
     let accept = format!("{JSON}\r\nAccept: {CBOR}");
     let refused = client.send("GET", CONFIG_MAPS, &accept, b"").expect("an answer").expect(406);

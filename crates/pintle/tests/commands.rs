@@ -83,7 +83,8 @@ fn a_websocket_is_translated_for_kubelets_that_speak_spdy() {
     let ended = rest(socket);
     assert!(ended.stdout == [&text[..], b"end"].concat(), "{} bytes", ended.stdout.len());
     assert_eq!(ended.status, json!({"metadata": {}, "status": "Success"}));
-    let ended = rest(open("command=sh&command=-c&command=echo%20out%3Becho%20no%20%3E%262%3Bexit%207&stdout=1&stderr=1"));
+    let ended =
+        rest(open("command=sh&command=-c&command=echo%20out%3Becho%20no%20%3E%262%3Bexit%207&stdout=1&stderr=1"));
     let message = "command terminated with non-zero exit code: command terminated with exit code 7";
     let failed = Ended {
         stdout: b"out\n".to_vec(),
@@ -125,7 +126,8 @@ fn what_a_kubelet_refuses_is_told_on_the_error_channel() {
     world.patch_node(&json!({"daemonEndpoints": {"kubeletEndpoint": {"Port": 1}}}));
     let nobody = told("x");
     let message = nobody["message"].as_str().unwrap_or_default();
-    let expected = "Internal error occurred: error sending request: Post \"https://127.0.0.1:1/exec/default/p/c?command=x";
+    let expected =
+        "Internal error occurred: error sending request: Post \"https://127.0.0.1:1/exec/default/p/c?command=x";
     assert!(message.starts_with(expected), "{message}");
 }
 
@@ -224,8 +226,7 @@ fn kubectl_works_in_pods_over_both_transports() {
         assert_eq!(kubectl.run(&["logs", "p"], ""), ok("hello\n"));
         assert_eq!(kubectl.run(&["exec", "-i", "p", "--", "cat"], "copied\n"), ok("copied\n"), "{websockets}");
         assert_eq!(kubectl.run(&["attach", "-i", "-q", "p"], "attached\n"), ok("attached\n"), "{websockets}");
-        let (code, output, errors) =
-            kubectl.run(&["exec", "p", "--", "sh", "-c", "echo out; echo no >&2; exit 7"], "");
+        let (code, output, errors) = kubectl.run(&["exec", "p", "--", "sh", "-c", "echo out; echo no >&2; exit 7"], "");
         assert_eq!((code, output.as_str()), (7, "out\n"), "{websockets}: {errors}");
         assert!(errors.starts_with("no\n") && errors.contains("command terminated with exit code 7"), "{errors}");
         let (here, there) = (kubectl.home.path().join("here"), kubectl.home.path().join("there"));

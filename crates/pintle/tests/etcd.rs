@@ -150,6 +150,50 @@ fn servers_are_advertised_while_they_are_there() {
 }
 
 #[test]
+fn servers_that_start_together_agree_on_the_first_objects() {
+    on_each_version(|etcd| {
+        let servers: Vec<_> = std::thread::scope(|scope| {
+            let addresses = ["10.1.0.1", "10.1.0.2", "10.1.0.3"];
+            let starts = addresses.map(|address| scope.spawn(|| server(etcd, address)));
+            starts.into_iter().map(|start| start.join().expect("a server")).collect()
+        });
+        let roles = |process: &Process| {
+            let roles = process.endpoint().client().get("/apis/rbac.authorization.k8s.io/v1/clusterroles");
+            roles.expect("an answer").expect(200)["items"].clone()
+        };
+        let first = roles(&servers[0].1);
+        assert!(first.as_array().is_some_and(|roles| roles.len() > 50));
+        for (_, process) in &servers {
+            assert_eq!(roles(process), first);
+            assert_eq!(advertised(&process.endpoint()), ["10.1.0.1", "10.1.0.2", "10.1.0.3"]);
+        }
+    });
+}
+
+#[test]
+fn history_is_given_up_by_one_of_the_servers() {
+    on_each_version(|etcd| {
+        let installation = [Installation::new(), Installation::new()];
+        let flags = ["--etcd-compaction-interval", "300ms"];
+        let servers = installation.each_ref().map(|installation| serve(etcd, installation, &flags));
+        let compacted = || {
+            let range = json!({"key": "YQ==", "revision": 2});
+            let answer = etcd.try_call("/v3/kv/range", &range);
+            answer.is_some_and(|text| text.contains("has been compacted"))
+        };
+        let mut client = servers[0].endpoint().client();
+        let made = client.post(CONFIG_MAPS, &config_map("a", "b")).expect("an answer").expect(201);
+        wait_for("compaction", || compacted().then_some(()));
+        // Neither server needs what is gone.
+        for server in &servers {
+            let found = server.endpoint().client().get(&format!("{CONFIG_MAPS}/a")).expect("an answer").expect(200);
+            assert_eq!(found, made);
+        }
+        assert_eq!(stored(etcd, "compact_rev_key").len(), 1);
+    });
+}
+
+#[test]
 fn no_address_and_no_port_is_given_twice() {
     const EACH: usize = 8;
     on_each_version(|etcd| {

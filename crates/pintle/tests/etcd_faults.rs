@@ -196,7 +196,8 @@ fn watch(endpoint: &Mutex<Endpoint>, start: u64, until: &AtomicU64) -> Watched {
             }
             if object["data"]["id"].is_string() {
                 last = resource_version(object);
-                let event = Event { name: name(object).to_owned(), removed: event["type"] == "DELETED", id: id(object) };
+                let event =
+                    Event { name: name(object).to_owned(), removed: event["type"] == "DELETED", id: id(object) };
                 watched.events.push((last, event));
             }
         }

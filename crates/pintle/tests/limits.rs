@@ -167,16 +167,21 @@ fn metrics_count_what_was_asked_and_are_well_formed() {
         format!("apiserver_watch_events_total{{group=\"\",resource=\"configmaps\",version=\"v1\"}} {events}"),
         format!("apiserver_watch_events_sizes_count{{group=\"\",resource=\"configmaps\",version=\"v1\"}} {events}"),
         "apiserver_resource_objects{group=\"\",resource=\"services\"} 1".to_owned(),
-        format!("apiserver_request_body_size_bytes_sum{{group=\"\",resource=\"configmaps\",verb=\"create\"}} {}", 2 * body),
+        format!(
+            "apiserver_request_body_size_bytes_sum{{group=\"\",resource=\"configmaps\",verb=\"create\"}} {}",
+            2 * body
+        ),
         "etcd_requests_total{group=\"\",operation=\"create\",resource=\"configmaps\"} 1".to_owned(),
         "apiserver_storage_events_received_total{group=\"\",resource=\"services\"} 1".to_owned(),
         "apiserver_watch_cache_events_received_total{group=\"\",resource=\"services\"} 1".to_owned(),
         "apiserver_cache_list_total{group=\"\",index=\"\",resource=\"configmaps\"} 1".to_owned(),
         "apiserver_cache_list_returned_objects_total{group=\"\",resource=\"configmaps\"} 1".to_owned(),
         "apiserver_cache_list_total{group=\"\",index=\"f:spec.nodeName\",resource=\"pods\"} 1".to_owned(),
-        "apiserver_cache_list_fetched_objects_total{group=\"\",index=\"f:spec.nodeName\",resource=\"pods\"} 0".to_owned(),
+        "apiserver_cache_list_fetched_objects_total{group=\"\",index=\"f:spec.nodeName\",resource=\"pods\"} 0"
+            .to_owned(),
         "apiserver_admission_controller_admission_duration_seconds_count{name=\"ServiceAccount\",operation=\"CREATE\",\
-         rejected=\"true\",type=\"admit\"} 1".to_owned(),
+         rejected=\"true\",type=\"admit\"} 1"
+            .to_owned(),
         "apiserver_storage_objects{resource=\"services\"} 1".to_owned(),
     ] {
         assert!(text.lines().any(|found| *found == line), "{line} in {text}");

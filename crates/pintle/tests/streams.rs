@@ -3,8 +3,8 @@
 
 mod common;
 
-use common::streams::{Backend, rest_of_head, upgrade_request};
 use common::DEADLINE;
+use common::streams::{Backend, rest_of_head, upgrade_request};
 use common::world::{POD_ADDRESS, World, connector};
 use pintle::SocketConnector;
 use pintle_auth::Authenticator;
@@ -13,8 +13,8 @@ use pintle_http::ClientTlsMaterial;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
-use std::sync::mpsc;
 use std::sync::Mutex;
+use std::sync::mpsc;
 use tungstenite::Message;
 
 #[test]

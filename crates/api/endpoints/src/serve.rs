@@ -446,7 +446,8 @@ fn labels_of(
         (false, false) => "namespace",
         (false, true) => "cluster",
     };
-    let applies = action == "patch" && request.header(http::header::CONTENT_TYPE).starts_with("application/apply-patch+");
+    let applies =
+        action == "patch" && request.header(http::header::CONTENT_TYPE).starts_with("application/apply-patch+");
     Labels { resource: Some(resource), subresource, verb: metrics::verb(action, subresource, applies), scope }
 }
 

@@ -84,11 +84,13 @@ pub fn start(
     let state = target.cache.state();
     let current = current.max(state.last);
     let with_state = query.send_initial_events.unwrap_or(asked == 0);
+    if with_state {
+        target.check_begin(&selection, &state)?;
+    }
     let seconds = query.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or_else(|| api.default_watch_seconds());
     let now = Instant::now();
     let start = if with_state || asked == 0 { current } else { Revision(asked) };
-    let awaited =
-        (with_state && asked > current.0).then(|| (Revision(asked), reached(api.clone(), Revision(asked))));
+    let awaited = (with_state && asked > current.0).then(|| (Revision(asked), reached(api.clone(), Revision(asked))));
     let initial = match with_state && awaited.is_none() {
         true => initial(&target, &selection, &state),
         false => VecDeque::new(),

@@ -125,7 +125,16 @@ impl Registry {
                 }
             }
         }
-        Registry { cache, store, environment, admission, allocators: Allocators::default(), gates: gates::Gates::default(), hubs, versions }
+        Registry {
+            cache,
+            store,
+            environment,
+            admission,
+            allocators: Allocators::default(),
+            gates: gates::Gates::default(),
+            hubs,
+            versions,
+        }
     }
 
     /// The target of a request; `None` when the resource stores nothing.

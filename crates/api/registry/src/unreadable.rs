@@ -3,7 +3,7 @@
 //! Must never read the object: it is known by its key and its revision alone.
 
 use crate::status::{Cause, Details, Result, Status};
-use crate::{Registry, Target, commit_failed, metadata};
+use crate::{Registry, Selection, Target, commit_failed, metadata};
 use pintle_cache::State;
 use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect, Transaction, Unreadable, UnreadableReason};
@@ -37,6 +37,20 @@ impl Target {
             UnreadableReason::Sealed(error) => Status::internal(error),
             UnreadableReason::Undecodable(why) => Status::unexplained(why.as_ref()),
         })
+    }
+
+    /// Whether everything can be read that a watch of this target would begin with: who begins with a whole must not take
+    /// what cannot be read for gone.
+    ///
+    /// # Errors
+    /// Something cannot be read.
+    pub fn check_begin(&self, selection: &Selection, state: &State) -> Result<()> {
+        let whole_names = !self.namespace.is_empty() || !self.resource.namespaced;
+        let selected = selection.single_name().filter(|_| whole_names && self.name.is_empty());
+        let from = format!("{}{}", self.key(), selected.unwrap_or_default());
+        // A collection's path ends in a slash, and the next character bounds its keys.
+        let end = from.strip_suffix('/').map_or_else(|| format!("{from}\0"), |path| format!("{path}0"));
+        self.check_readable(state, &from, &end)
     }
 
     /// Whether everything can be read between two keys.

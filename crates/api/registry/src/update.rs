@@ -58,7 +58,9 @@ impl Registry {
     pub async fn update(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
         let since = self.revision();
         match self.update_known(target, update, options).await {
-            Err(refusal) if self.may_accept_now(&refusal, since).await => self.update_known(target, update, options).await,
+            Err(refusal) if self.may_accept_now(&refusal, since).await => {
+                self.update_known(target, update, options).await
+            }
             outcome => outcome,
         }
     }
@@ -102,7 +104,9 @@ impl Registry {
             match outcome {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
                 // A later write is of what was allocated, and not what the client named.
-                Err(CommitError::Conflict { index, .. }) if (index > 0 || !named_version) && attempt < self.attempts(ATTEMPTS) => {
+                Err(CommitError::Conflict { index, .. })
+                    if (index > 0 || !named_version) && attempt < self.attempts(ATTEMPTS) =>
+                {
                     continue;
                 }
                 Err(CommitError::Conflict { actual: None, .. }) => return Err(target.not_found()),

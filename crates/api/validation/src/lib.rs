@@ -4,6 +4,7 @@
 
 pub mod admissionregistration;
 pub mod apiregistration;
+pub mod apiserverinternal;
 pub mod apps;
 pub mod authorization;
 pub mod autoscaling;
@@ -22,9 +23,11 @@ pub mod policy;
 pub mod rbac;
 pub mod resource;
 pub mod scheduling;
+pub mod share;
 pub mod shared;
 pub mod shown;
 pub mod storage;
+pub mod storagemigration;
 pub mod warnings;
 
 pub use outcomes::{OUTCOMES, Subject};
@@ -37,6 +40,7 @@ static GROUPS: &[&Group] = &[
     &crate::admissionregistration::GROUP,
     &crate::admissionregistration::GROUP_OF_V1BETA1,
     &crate::apiregistration::GROUP,
+    &crate::apiserverinternal::GROUP,
     &crate::apps::GROUP,
     &crate::authorization::GROUP,
     &crate::autoscaling::GROUP,
@@ -58,6 +62,7 @@ static GROUPS: &[&Group] = &[
     &crate::core::secret::GROUP,
     &crate::core::volume::GROUP,
     &crate::storage::GROUP,
+    &crate::storagemigration::GROUP,
 ];
 
 /// The rules of all built-in kinds.

@@ -17,6 +17,7 @@ use pintle_types::core::v1::{
 use pintle_types::discovery::v1::EndpointSlice;
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::{Ingress, NetworkPolicy};
+use pintle_types::resource::v1::ResourceSlice;
 use pintle_types::storage::v1::CSIDriver;
 use pintle_validation::FieldPath;
 use std::net::IpAddr;
@@ -73,6 +74,7 @@ static KINDS: &[OfKind] = &[
     (PersistentVolume::schema, volume::volume),
     (PersistentVolumeClaim::schema, volume::claim),
     (Secret::schema, key_pair::warn),
+    (ResourceSlice::schema, crate::resource::slice::warn),
 ];
 
 /// What there is to say of an object of a kind, given under its storage version.

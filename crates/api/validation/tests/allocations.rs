@@ -13,15 +13,40 @@ fn judge(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Verdict {
     rulebook().judge(schema, new, old, &objects::request(operation))
 }
 
+/// What judging may allocate: a new pod with three containers, a new ConfigMap, and any update that changes a label.
+const OF_POD: u64 = 8;
+const OF_CONFIG_MAP: u64 = 0;
+const OF_UPDATE: u64 = 0;
+
 #[test]
-fn valid_objects() {
-    for (schema, object) in [objects::pod(), objects::config_map()] {
+fn valid_objects_allocate_next_to_nothing() {
+    for ((schema, object), bound) in [(objects::pod(), OF_POD), (objects::config_map(), OF_CONFIG_MAP)] {
         let name = schema.name.as_str();
-        let verdict = judge(schema, &object, None);
-        assert_eq!(verdict.errors.0, [], "{name}");
+        // The first time, plans are compiled.
+        assert_eq!(judge(schema, &object, None).errors.0, [], "{name}");
         let created = measure(|| drop(judge(schema, &object, None))).count_total;
+        assert!(created <= bound, "{name}: {created}");
         let new = objects::relabelled(&object);
+        assert_eq!(judge(schema, &new, Some(&object)).errors.0, [], "{name}");
         let updated = measure(|| drop(judge(schema, &new, Some(&object)))).count_total;
-        println!("{name}: create {created}, update {updated}");
+        assert!(updated <= OF_UPDATE, "{name}: {updated}");
     }
+}
+
+#[test]
+fn what_is_wrong_does_allocate() {
+    // The counter counts: or the bounds above would hold for anything.
+    let (schema, mut object) = objects::pod();
+    object.set_at(&["spec", "restartPolicy"], "Sometimes");
+    let verdict = judge(schema, &object, None);
+    assert_eq!(verdict.errors.0.len(), 1);
+    assert!(measure(|| drop(judge(schema, &object, None))).count_total > OF_POD);
+}
+
+#[test]
+fn a_label_costs_a_tenth_of_a_new_object() {
+    let (schema, object) = objects::pod();
+    let created = judge(schema, &object, None).steps;
+    let updated = judge(schema, &objects::relabelled(&object), Some(&object)).steps;
+    assert!(created > 100 && updated * 10 <= created, "{updated} of {created} rules");
 }

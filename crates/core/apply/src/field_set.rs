@@ -158,12 +158,21 @@ impl FieldSet {
         })
     }
 
-    /// The same of sets that nobody needs any more: mostly one of them is empty, and nothing is copied.
-    pub fn joined(self, other: FieldSet) -> FieldSet {
-        match (self.is_empty(), other.is_empty()) {
-            (true, _) => other,
-            (_, true) => self,
-            _ => self.union(&other),
+    /// Makes the members of another set members of this one.
+    pub fn absorb(&mut self, other: FieldSet) {
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
+        for theirs in other.entries {
+            match self.position(&theirs.element) {
+                Ok(at) => {
+                    let mine = &mut self.entries[at];
+                    mine.is_member |= theirs.is_member;
+                    mine.children.absorb(theirs.children);
+                }
+                Err(at) => self.entries.insert(at, theirs),
+            }
         }
     }
 

@@ -55,6 +55,9 @@ fn sets_are_what_plain_sets_of_paths_are() {
         assert_eq!(members(&left.union(&right)), &a | &b, "{left} or {right}");
         assert_eq!(members(&left.intersection(&right)), &a & &b, "{left} and {right}");
         assert_eq!(members(&left.difference(&right)), &a - &b, "{left} without {right}");
+        let mut both = left.clone();
+        both.absorb(right.clone());
+        assert_eq!(both, left.union(&right), "{left} with {right} in it");
         let mut rest = left.clone();
         rest.subtract(&right);
         assert_eq!(rest, left.difference(&right), "{right} taken out of {left}");

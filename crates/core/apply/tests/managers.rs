@@ -545,7 +545,11 @@ fn however_many_write_what_is_owned_stays_owned() {
         let mut world = World::new(seed);
         for _ in 0..60 {
             let writer = world.writer(&CROWD);
-            let new = world.near(3, 4);
+            let mut new = world.near(3, 4);
+            // A label for each, that there be much to own.
+            let labels = world.object.at(&["metadata", "labels"]).cloned().unwrap_or_default();
+            new.set_at(&["metadata", "labels"], labels);
+            new.set_at(&["metadata", "labels", writer.name], ["x", "y", "z"][world.random.below(3)]);
             world.update(writer, new, false);
             let about = format!("seed {seed}, write {}", world.second);
             let known: Paths = world.owners.values().flatten().cloned().collect();

@@ -124,6 +124,35 @@ pub enum Rule {
     External(&'static Validator, Payload),
 }
 
+impl Rule {
+    /// The rules that a tag chains to itself; `None` for one that stands alone.
+    pub fn chained(&self) -> Option<&'static [Rule]> {
+        match self {
+            Rule::Member(_, inner)
+            | Rule::Item(_, inner)
+            | Rule::EachKey(inner)
+            | Rule::EachEntryKey(inner)
+            | Rule::EachVal(inner)
+            | Rule::Subfield(_, inner)
+            | Rule::IfEnabled(_, inner)
+            | Rule::IfDisabled(_, inner)
+            | Rule::When(_, inner)
+            | Rule::Unless(_, inner)
+            | Rule::WhenSet(_, inner)
+            | Rule::WhenUnset(_, inner)
+            | Rule::WhenSeveral(inner)
+            | Rule::WhenNamespaced(inner)
+            | Rule::WhenClusterWide(inner)
+            | Rule::First(inner)
+            | Rule::Last(inner)
+            | Rule::Worded(_, inner)
+            | Rule::Alpha(_, inner)
+            | Rule::Beta(_, inner) => Some(inner),
+            _ => None,
+        }
+    }
+}
+
 /// A change of a value that an update may be forbidden to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {

@@ -5,6 +5,7 @@
 extern crate self as pintle_validation;
 
 pub mod check;
+pub mod compile;
 pub mod docs;
 pub mod error;
 pub mod formats;

@@ -3,7 +3,8 @@
 //! One entry for each struct type, so that types may contain themselves. What has no rules is left out, so that
 //! judging an object visits only what is judged.
 
-use crate::check::{Check, Checks, Correlation, Ground, Misplaced, Stage, compile, is_pointer};
+use crate::check::{Check, Checks, Correlation, Stage, is_pointer};
+use crate::compile::{Ground, Misplaced, compile};
 use crate::hand::{Hand, When};
 use pintle_schema::rules::{Member, Rule};
 use pintle_schema::{Field, Struct, Text, Type};

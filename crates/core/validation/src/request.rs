@@ -93,11 +93,13 @@ pub struct Cx<'a> {
     notes: Vec<Box<dyn Any>>,
     /// How many rules ran.
     pub(crate) steps: usize,
+    /// A rule of a stage panicked.
+    pub(crate) panicked: bool,
 }
 
 impl<'a> Cx<'a> {
     pub fn new(request: &'a Request<'a>, root: &'a Value, old_root: Option<&'a Value>) -> Self {
-        Cx { errors: ErrorList::default(), request, root, old_root, notes: Vec::new(), steps: 0 }
+        Cx { errors: ErrorList::default(), request, root, old_root, notes: Vec::new(), steps: 0, panicked: false }
     }
 
     /// Whether a feature gate is on.

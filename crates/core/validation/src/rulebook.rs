@@ -91,7 +91,7 @@ impl Rulebook {
         if panicked {
             cx.errors.push(ErrorKind::Internal, "", None, "a validation rule failed to run");
         }
-        let steps = cx.steps;
+        let (steps, panicked) = (cx.steps, panicked || cx.panicked);
         let (errors, mismatches) = cx.settle();
         Verdict { errors, mismatches, panicked, steps }
     }

@@ -13,6 +13,7 @@ use crate::request::Cx;
 use crate::same::same;
 use pintle_schema::{Map, Str, Text, Type, Value};
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 static NULL: Value = Value::Null;
 
@@ -140,10 +141,6 @@ impl Run<'_, '_, '_> {
     fn node(&mut self, node: &Node, mut spot: Spot<'_>) {
         let owner_unchanged = spot.unchanged;
         spot.unchanged = spot.unchanged || spot.old.is_some_and(|old| same(spot.value, old));
-        if spot.unchanged && spot.old.is_some() {
-            // Rules that run all the same find at once that nothing changed.
-            spot.old = Some(spot.value);
-        }
         let stopped = match spot.unchanged {
             false => self.checks(&node.checks, spot),
             true => node.checks.related && !owner_unchanged && self.related(&node.checks, spot),
@@ -342,7 +339,7 @@ impl Run<'_, '_, '_> {
 
     fn entry_keys(&mut self, checks: &Checks, spot: Spot<'_>) {
         for (key, _) in spot.value.as_map().into_iter().flat_map(Map::iter) {
-            if !spot.old.is_some_and(|old| old.get(key).is_some()) {
+            if spot.old.is_none_or(|old| old.get(key).is_none()) {
                 let (value, path) = (Value::String(key.clone()), spot.path.key(key));
                 self.checks(checks, Spot { value: &value, old: None, path: &path, unchanged: false, ..spot });
             }
@@ -382,12 +379,17 @@ impl Run<'_, '_, '_> {
     }
 
     /// Runs rules of a stage: answered when the stage is, compared otherwise. True when they end the judging of the value.
+    /// A panic is counted, and answered for by the handwritten rules alone.
     fn shadow(&mut self, stage: Stage, run: impl FnOnce(&mut Self) -> bool) -> bool {
         if !self.cx.compares() {
             return false;
         }
         let from = self.cx.errors.0.len();
-        let stopped = run(self);
+        let Ok(stopped) = catch_unwind(AssertUnwindSafe(|| run(self))) else {
+            self.cx.panicked = true;
+            self.cx.errors.0.truncate(from);
+            return false;
+        };
         self.cx.shade(from, stage);
         stopped && stage == Stage::Beta && self.cx.beta()
     }

@@ -97,6 +97,19 @@ struct Whole {
     /// A rule.
     #[k8s(proto = 11, optional)]
     rule: Option<Rule>,
+    /// Its rule breaks.
+    #[k8s(proto = 12, optional, alpha("1.36")(custom = explode), max_length = 4)]
+    fragile: String,
+    /// At most one of two items.
+    #[k8s(
+        proto = 13,
+        optional,
+        list_type = map,
+        list_map_keys("name"),
+        item(name = "a")(zero_or_one_of),
+        item(name = "b")(zero_or_one_of)
+    )]
+    one_item: Vec<Part>,
 }
 
 static MULTIPLE: Validator = Validator {
@@ -114,6 +127,10 @@ static MULTIPLE: Validator = Validator {
         _ => None,
     },
 };
+
+fn explode(_: Judged<'_>) -> Vec<Fault> {
+    panic!("a staged rule of the test's own")
+}
 
 fn few(judged: Judged<'_>) -> Vec<Fault> {
     match judged.value.as_list().map_or(0, <[Value]>::len) {
@@ -294,4 +311,23 @@ fn handwritten_rules_and_panics() {
     assert_eq!(judge(value!({"alpha": 7})), ["alpha: Forbidden: seven"]);
     let broken = judge_with(&value!({"color": "Panic"}), None, &[]);
     assert!(broken.panicked && broken.lines.last().is_some_and(|line| line.contains("failed to run")));
+}
+
+#[test]
+fn a_staged_rule_that_panics_changes_no_answer() {
+    let with = |gates: &[&str]| judge_with(&value!({"color": "Red", "fragile": "too long"}), None, gates);
+    let (off, on) = (with(&[]), with(&["DeclarativeValidation"]));
+    assert_eq!(on.lines, ["fragile: Too long: may not be more than 4 characters"]);
+    assert_eq!((off.lines, off.panicked, on.panicked), (on.lines, false, true));
+}
+
+#[test]
+fn unions_of_items() {
+    let both = value!({"oneItem": [{"name": "b"}, {"name": "a"}]});
+    let lines = judge(both.clone());
+    assert!(
+        lines.len() == 1 && lines[0].contains("must specify at most one of: `oneItem[{\"name\": \"a\"}]`"),
+        "{lines:?}"
+    );
+    assert_eq!(judge(value!({"oneItem": [{"name": "b"}, {"name": "c"}]})), [""; 0]);
 }

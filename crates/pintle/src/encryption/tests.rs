@@ -34,7 +34,7 @@ fn faults_are_told_in_the_references_words() {
     let resources = |names: &str| format!("- resources: [{names}]\n  providers: [{{identity: {{}}}}]\n");
     let short = "{name: k, secret: c2hvcnQ=}";
     for (text, expected) in [
-        ("[]".to_owned(), "resources: Required value: at least one resources is required"),
+        (" []".to_owned(), "resources: Required value: at least one resources is required"),
         (
             "- providers: []\n".to_owned(),
             "[resources[0].resources: Required value: at least one resources[0].resources is required, \
@@ -79,7 +79,7 @@ fn faults_are_told_in_the_references_words() {
             "resources[0].providers[0].aesgcm.keys: Required value: at least one keys is required",
         ),
         (
-            provider(&format!("{{aesgcm: {{keys: [{short}, {{name: n, secret: '?'}}, {{}}]}}}}")),
+            provider(&format!("{{aesgcm: {{keys: [{short}, {{name: other, secret: '?'}}, {{}}]}}}}")),
             "[resources[0].providers[0].aesgcm.keys[0].secret: Invalid value: \"REDACTED\": secret is not of the \
              expected length, got 5, expected one of [16 24 32], resources[0].providers[0].aesgcm.keys[1].secret: \
              Invalid value: \"REDACTED\": secrets must be base64 encoded, \
@@ -103,7 +103,7 @@ fn faults_are_told_in_the_references_words() {
         let refused = rules(&text).err().unwrap_or_else(|| panic!("{text} is right"));
         assert_eq!(refused, format!("error while parsing file: {expected}"), "{text}");
     }
-    let old = "{kms: {name: n, endpoint: 'unix:///s'}}";
+    let old = "{kms: {name: old, endpoint: 'unix:///s'}}";
     let refused = rules(&provider(old)).err().expect("refused");
     assert!(refused.starts_with("error while building transformers: KMSv1 is deprecated"), "{refused}");
 }

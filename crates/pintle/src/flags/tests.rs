@@ -77,21 +77,25 @@ fn forms_of_flags() {
         ("pintle --request-timeout=1m30s --min-request-timeout=5", |c| {
             c.request_timeout.as_secs() == 90 && c.min_watch_seconds == 5
         }),
-        ("pintle --shutdown-send-retry-after --shutdown-watch-termination-grace-period 20s --livez-grace-period=1m", |c| {
-            c.shutdown_send_retry_after && c.watch_termination_grace.as_secs() == 20
-        }),
+        (
+            "pintle --shutdown-send-retry-after --shutdown-watch-termination-grace-period 20s --livez-grace-period=1m",
+            |c| c.shutdown_send_retry_after && c.watch_termination_grace.as_secs() == 20,
+        ),
         ("pintle --goaway-chance=0.02 --shutdown-delay-duration=5s --max-requests-inflight=0", |c| {
             c.goaway_chance == 0.02 && c.shutdown_delay.as_secs() == 5 && c.max_requests_inflight == 0
         }),
         ("pintle --tls-min-version VersionTLS13 --tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", |c| {
             c.tls_min_version == TlsVersion::Tls13 && c.tls_cipher_suites == ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]
         }),
-        ("pintle --etcd-servers=http://a:1,https://b:2 --etcd-servers c:3 --etcd-prefix /x --etcd-compaction-interval=0", |c| {
-            c.storage == Storage::Etcd
-                && c.etcd.servers == ["http://a:1", "https://b:2", "c:3"]
-                && c.etcd.prefix == "/x"
-                && c.etcd.compaction_interval.is_zero()
-        }),
+        (
+            "pintle --etcd-servers=http://a:1,https://b:2 --etcd-servers c:3 --etcd-prefix /x --etcd-compaction-interval=0",
+            |c| {
+                c.storage == Storage::Etcd
+                    && c.etcd.servers == ["http://a:1", "https://b:2", "c:3"]
+                    && c.etcd.prefix == "/x"
+                    && c.etcd.compaction_interval.is_zero()
+            },
+        ),
         ("pintle --version=false --http2-max-streams-per-connection=0", |c| c.max_streams_per_connection.is_none()),
     ];
     for (line, check) in rows {
@@ -105,7 +109,10 @@ fn refusals_name_the_flag() {
     let rows = [
         ("pintle --no-such-flag=1", "unknown flag: --no-such-flag"),
         ("pintle serve -x", "unknown flag: -x"),
-        ("pintle --etcd-servers-overrides=/events#http://127.0.0.1:1", "flag --etcd-servers-overrides is not supported"),
+        (
+            "pintle --etcd-servers-overrides=/events#http://127.0.0.1:1",
+            "flag --etcd-servers-overrides is not supported",
+        ),
         ("pintle --etcd-servers=http://a:1 --storage=memory", "--storage and --etcd-servers exclude each other"),
         ("pintle --etcd-certfile=a", "--etcd-certfile and --etcd-keyfile must be given together"),
         (
@@ -224,4 +231,16 @@ fn which_controllers_run() {
     assert_eq!(config.controllers.event_ttl.map(|ttl| ttl.as_secs()), Some(7200));
     let error = run("pintle --controllers=*,nobody").expect_err("refused");
     assert!(error.ends_with("\"nobody\" is not in the list of known controllers"), "{error}");
+}
+
+#[test]
+fn encryption_is_configured_by_a_file() {
+    let file = std::env::current_exe().expect("this test").display().to_string();
+    let flag = "--encryption-provider-config";
+    assert!(run("pintle").expect("valid").encryption.is_none());
+    let source = run(&format!("pintle {flag} {file} {flag}-automatic-reload")).expect("valid").encryption;
+    assert_eq!(source.map(|source| (source.path.display().to_string(), source.reload)), Some((file, true)));
+    let refused = run(&format!("pintle {flag}-automatic-reload=true")).expect_err("there is nothing to read again");
+    assert_eq!(refused, format!("{flag}-automatic-reload must be set with {flag}"));
+    assert!(run(&format!("pintle {flag} /no/such/file")).expect_err("missing").contains("No such file"));
 }

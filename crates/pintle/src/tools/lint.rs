@@ -65,19 +65,24 @@ impl Lint {
         if std::ptr::eq(served, stored) || !self.seen.insert((address(served), address(stored))) {
             return;
         }
+        let (here, there) = (of_struct(served), of_struct(stored));
+        self.differ(served, "", &here, &there);
         for field in served.fields.iter() {
             let Some(other) = stored.fields.iter().find(|other| other.name == field.name) else { continue };
-            let (here, there) = (shown(field), shown(other));
-            if here != there {
-                self.problems.insert(format!(
-                    "{}.{}: rules differ from the storage version's: [{here}] and [{there}]",
-                    served.module.as_str().rsplit("::").next().unwrap_or_default().to_owned() + "." + &served.name,
-                    field.name.as_str()
-                ));
-            }
+            self.differ(served, &field.name, &shown(field.rules), &shown(other.rules));
             if let (Some(here), Some(there)) = (innermost(&field.ty), innermost(&other.ty)) {
                 self.compare(here, there);
             }
+        }
+    }
+
+    fn differ(&mut self, of: &Struct, field: &str, here: &str, there: &str) {
+        if here != there {
+            let ((group, version), dot) = (of.group_version(), if field.is_empty() { "" } else { "." });
+            self.problems.insert(format!(
+                "{group}/{version} {}{dot}{field}: rules differ from the storage version's: [{here}] and [{there}]",
+                of.name.as_str()
+            ));
         }
     }
 }
@@ -94,8 +99,15 @@ fn innermost(ty: &Type) -> Option<&Struct> {
     }
 }
 
-fn shown(field: &Field) -> String {
-    field.rules.iter().map(show).collect::<Vec<_>>().join(", ")
+fn shown(rules: &[Rule]) -> String {
+    rules.iter().map(show).collect::<Vec<_>>().join(", ")
+}
+
+/// What a struct demands as a whole, and the order in which it is judged.
+fn of_struct(schema: &Struct) -> String {
+    let first = schema.judged_first.join(", ");
+    let order = if first.is_empty() { String::new() } else { format!("judged_first({first})") };
+    [shown(schema.rules), order].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
 /// Bounds that a context sets for a field of a struct and that the field's own bounds make idle.
@@ -116,5 +128,63 @@ fn weaker(outer: &Rule, own: &Rule) -> bool {
         (Rule::MaxLength(outer), Rule::MaxLength(own)) | (Rule::MaxItems(outer), Rule::MaxItems(own)) => outer >= own,
         (Rule::Required(_), Rule::Required(_)) => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Lint;
+    use pintle_schema::ApiType;
+
+    /// A part.
+    #[derive(ApiType, Clone, Default, PartialEq)]
+    struct Part {
+        /// Its size.
+        #[k8s(proto = 1, minimum = 5)]
+        size: i32,
+        #[k8s(proto = 2, zero_or_one_of)]
+        undocumented: Option<i32>,
+    }
+
+    /// The whole.
+    #[derive(ApiType, Clone, Default, PartialEq)]
+    struct Whole {
+        /// Parts.
+        #[k8s(proto = 1, unique("size"))]
+        parts: Vec<Part>,
+        /// A part.
+        #[k8s(proto = 2, subfield(size)(minimum = 3))]
+        part: Part,
+        /// A number.
+        #[k8s(proto = 3, maximum = 3)]
+        number: i32,
+    }
+
+    /// The whole as it was.
+    #[derive(ApiType, Clone, Default, PartialEq)]
+    #[k8s(judged_first("number"))]
+    struct Older {
+        /// A number.
+        #[k8s(proto = 3, maximum = 4)]
+        number: i32,
+    }
+
+    #[test]
+    fn what_is_wrong_with_rules_is_told() {
+        let mut lint = Lint::default();
+        lint.alone(Whole::schema());
+        lint.compare(Older::schema(), Whole::schema());
+        let problems: Vec<&str> = lint.problems.iter().map(String::as_str).collect();
+        let told = [
+            "Part.undocumented: the member of a union is not documented",
+            "Whole.part: subfield(size)(minimum = 3) says less than the type itself says",
+            "Whole.parts: a list whose items are told apart has no list_type",
+            "Older.number: rules differ from the storage version's: [maximum = 4] and [maximum = 3]",
+            "Older: rules differ from the storage version's: [judged_first(number)] and []",
+        ];
+        assert!(
+            problems.len() == told.len() && told.iter().all(|told| problems.iter().any(|line| line.ends_with(told))),
+            "{problems:#?}"
+        );
     }
 }

@@ -100,9 +100,14 @@ impl Waiter {
     /// Everything up to and with `seen` has been taken. Called by the watcher alone.
     pub fn caught_up(&self, seen: Revision) {
         self.first.store(0, Ordering::SeqCst);
-        // What was noted meanwhile found a first that has just been cleared.
+        self.look_again(seen);
+    }
+
+    /// What was noted meanwhile found a first that has just been cleared. Something noted after that may have become the
+    /// first since, so this must be put before it.
+    fn look_again(&self, seen: Revision) {
         if self.last.load(Ordering::SeqCst) > seen.0 {
-            let _ = self.first.compare_exchange(0, seen.0 + 1, Ordering::SeqCst, Ordering::SeqCst);
+            self.first.store(seen.0 + 1, Ordering::SeqCst);
         }
     }
 
@@ -134,7 +139,13 @@ impl Waiters {
     /// A new waiter, whom any revision may concern until it has caught up, and its name for `leave`.
     pub fn join(&self, interest: &Interest) -> ((u64, u64), Arc<Waiter>) {
         let any = Revision::EMPTY.0;
-        let waiter = Arc::new(Waiter { first: any.into(), last: any.into(), woken: AtomicBool::new(false), gap: AtomicBool::new(false), task: AtomicWaker::new() });
+        let waiter = Arc::new(Waiter {
+            first: any.into(),
+            last: any.into(),
+            woken: AtomicBool::new(false),
+            gap: AtomicBool::new(false),
+            task: AtomicWaker::new(),
+        });
         let name = (interest.fingerprint(), self.next.fetch_add(1, Ordering::Relaxed));
         if let Interest::Field(index @ 0..FIELDS, _) = interest {
             self.fields.fetch_or(1 << index, Ordering::SeqCst);
@@ -207,5 +218,26 @@ impl Waiters {
             }
         }
         concerned
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_noted_while_a_watcher_catches_up_is_not_passed_over() {
+        let waiters = Waiters::default();
+        let (_, waiter) = waiters.join(&Interest::Everything);
+        let note = |revision| waiter.note(Revision(revision), Revision(revision));
+        note(10);
+        // The watcher has taken what was up to 10. A commit of 11 and 12 is noted around its first step.
+        note(11);
+        waiter.first.store(0, Ordering::SeqCst);
+        note(12);
+        waiter.look_again(Revision(10));
+        assert_eq!(waiter.first(Revision(12)), Some(Revision(11)));
+        waiter.caught_up(Revision(12));
+        assert_eq!(waiter.first(Revision(12)), None);
     }
 }

@@ -205,6 +205,7 @@ fn prefix_of<'a>(key: &str, writers: &'a mut Writers) -> Option<&'a mut Writer> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytes::Bytes;
     use pintle_schema::value;
     use pintle_storage::{Expect, MemoryStore, Store, Transaction};
 
@@ -237,5 +238,70 @@ mod tests {
                 cache.resource("/registry/things/").and_then(|resource| resource.get(&key)).expect("published");
             assert_eq!(stored.revision, revision);
         }
+    }
+
+    #[test]
+    fn a_gap_in_history_shows_the_new_state_and_ends_what_was_followed() {
+        let cache = Cache::new(["/registry/things/"]);
+        let things = cache.resource("/registry/things/").expect("a resource").clone();
+        let mut feeder = cache.feeder();
+        let record = |name: &str, revision| Record {
+            revision: Revision(revision),
+            key: format!("/registry/things/{name}").into(),
+            value: Some(image::encode(&value!({"kind": "Thing", "metadata": {"name": name}}), &[])),
+        };
+        // A shared store hands over what there is in the order of keys.
+        feeder.replay(record("a", 7), false);
+        feeder.replay(record("b", 3), false);
+        feeder.replayed(Started { compacted: Revision(9), current: Revision(9) });
+        assert_eq!((things.state().last, things.state().compacted), (Revision(7), Revision(9)));
+        let (mut followed, mut idle) = (things.cursor(Revision(9)), things.cursor(Revision(9)));
+        feeder.publish(&[record("a", 10)], Revision(10));
+        assert_eq!(followed.take(10).map(|events| events.len()), Ok(1));
+        feeder.replace(vec![record("c", 15), record("a", 12)], Revision(20));
+        assert_eq!(cache.current(), Revision(20));
+        let keys: Vec<_> = things.state().objects.keys().map(ToString::to_string).collect();
+        assert_eq!(keys, ["/registry/things/a", "/registry/things/c"]);
+        for cursor in [&mut followed, &mut idle] {
+            assert_eq!(cursor.take(10).map(|_| ()).map_err(|expired| expired.oldest), Err(Revision(20)));
+        }
+        let mut after = things.cursor(Revision(20));
+        feeder.publish(&[record("d", 21)], Revision(21));
+        assert_eq!(after.take(10).map(|events| events.len()), Ok(1));
+        assert!(things.state().at(Revision(19)).is_err() && things.state().at(Revision(20)).is_ok());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_known_and_comes_back_with_a_gap() {
+        let cache = Cache::new(["/registry/things/", "/registry/others/"]);
+        let mut feeder = cache.feeder();
+        let things = cache.resource("/registry/things/").expect("declared").clone();
+        let others = cache.resource("/registry/others/").expect("declared").clone();
+        let image = image::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
+        let record = |revision, value| Record { revision: Revision(revision), key: "/registry/things/a".into(), value };
+        let sealed = UnreadableReason::Sealed(pintle_storage::TransformError::new("no key"));
+        let key = || Arc::from("/registry/things/a");
+        feeder.unreadable(Unreadable { key: key(), revision: Revision(2), reason: sealed });
+        feeder.replayed(Started { compacted: Revision(5), current: Revision(5) });
+        assert!(things.get("/registry/things/a").is_none());
+        assert_eq!(things.state().unreadable["/registry/things/a"].revision, Revision(2));
+        let (mut concerned, mut unconcerned) = (things.cursor(Revision(5)), others.cursor(Revision(5)));
+        assert!(concerned.take(10).is_ok());
+        feeder.restored(vec![record(2, Some(image.clone()))]);
+        assert_eq!(things.get("/registry/things/a").expect("readable").revision, Revision(2));
+        assert!(things.state().unreadable.is_empty());
+        assert!(concerned.take(10).is_err() && unconcerned.take(10).is_ok());
+        let mut anew = things.cursor(Revision(5));
+        feeder.publish(&[record(6, Some(Bytes::from_static(b"damaged")))], Revision(6));
+        assert!(things.get("/registry/things/a").is_none(), "what was there is gone");
+        assert!(anew.take(10).is_err());
+        let reason = &things.state().unreadable["/registry/things/a"].reason;
+        assert!(matches!(reason, UnreadableReason::Undecodable(_)), "{reason}");
+        let mut later = things.cursor(Revision(6));
+        feeder.publish(&[record(7, Some(image))], Revision(7));
+        assert!(things.state().unreadable.is_empty());
+        assert_eq!(later.take(10).expect("no gap").len(), 1);
+        feeder.publish(&[record(8, None)], Revision(8));
+        assert!(things.state().objects.is_empty());
     }
 }

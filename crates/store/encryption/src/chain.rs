@@ -64,11 +64,14 @@ struct RingKey {
     seal: Seal,
 }
 
+/// `None`: the secret has a length that the cipher does not take.
+type MakeCipher = fn(&[u8]) -> Option<Cipher>;
+
 impl Ring {
     pub fn new(provider: &Provider) -> Result<Option<Ring>, RuleError> {
         let aes = "no matching key was found for the provided AES transformer";
         let secretbox = "no matching key was found for the provided Secretbox transformer";
-        let (prefix, no_key, keys, cipher): (_, _, _, fn(&[u8]) -> Option<Cipher>) = match provider {
+        let (prefix, no_key, keys, cipher): (_, _, _, MakeCipher) = match provider {
             Provider::AesCbc(keys) => (CBC, aes, keys, Cipher::cbc),
             Provider::AesGcm(keys) => (GCM, aes, keys, |secret| Gcm::new(secret).map(Cipher::Gcm)),
             Provider::Secretbox(keys) => (SECRETBOX, secretbox, keys, Cipher::secretbox),

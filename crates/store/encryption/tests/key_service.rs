@@ -143,3 +143,35 @@ fn what_the_service_says_is_judged() {
     let why = fresh.open(SECRET, &sealed).expect_err("refused").to_string();
     assert_eq!(why, "failed to decrypt DEK, error: rpc error: code = NotFound desc = no such key: 100%");
 }
+
+#[test]
+fn a_service_that_does_not_answer_is_not_asked_for_each_value() {
+    let directory = TempDir::new();
+    let socket = directory.0.join("kms.sock");
+    let sealed = {
+        let _plugin = Plugin::start(&socket, "key-1");
+        kept(&encryption(&socket, LONG))
+    };
+    // It takes connections, and says nothing.
+    let listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    let asked = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let counted = asked.clone();
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for stream in listener.incoming().flatten() {
+            counted.fetch_add(1, Ordering::SeqCst);
+            open.push(stream);
+        }
+    });
+    let config = KmsConfig { name: "test".to_owned(), socket, timeout: Duration::from_millis(50) };
+    let secrets = GroupResource::parse("secrets");
+    let built_in = [("/registry/secrets/".to_owned(), secrets.clone())];
+    let rule = Rule { resources: vec![secrets], providers: vec![Provider::Kms(config)] };
+    let pace = Pace { healthy: LONG, unhealthy: LONG, coast: LONG };
+    let encryption = Encryption::new(Names::new("/registry/", built_in), &[rule], pace).expect("rules");
+    for _ in 0..50 {
+        let why = encryption.open(SECRET, &sealed).expect_err("nobody answers").to_string();
+        assert!(why.contains("rpc error: code = DeadlineExceeded"), "{why}");
+    }
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}

@@ -101,7 +101,8 @@ async fn run(api: SharedApi, location: Location, wanted: Wanted, socket: WebSock
         }
         let mut message = vec![ERROR];
         json::encode(&report, &mut message);
-        if to_client.send(Message::binary(message)).await.is_ok() && to_client.send(websocket::goodbye()).await.is_ok() {
+        if to_client.send(Message::binary(message)).await.is_ok() && to_client.send(websocket::goodbye()).await.is_ok()
+        {
             // What the client has sent meanwhile is taken, or the connection would break before it has read this.
             let leaving = async { while let Some(Ok(_)) = from_client.next().await {} };
             let _ = tokio::time::timeout(LEAVING, leaving).await;
@@ -334,7 +335,8 @@ fn outcome(protocol: &str, report: &[u8]) -> Value {
             let Ok(code) = cause.message.parse::<u8>() else {
                 return broken(&format!("invalid exit code value {:?}", cause.message));
             };
-            let message = format!("command terminated with non-zero exit code: command terminated with exit code {code}");
+            let message =
+                format!("command terminated with non-zero exit code: command terminated with exit code {code}");
             value!({
                 "metadata": {},
                 "status": "Failure",

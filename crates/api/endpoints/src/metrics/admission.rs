@@ -39,8 +39,6 @@ pub struct AdmissionSteps {
     plugins: Keyed<(&'static str, Step), Histogram>,
 }
 
-
-
 impl AdmissionSteps {
     fn measured<T>(&self, operation: &'static str, step: &'static str, act: impl FnOnce() -> Result<T>) -> Result<T> {
         let started = Instant::now();
@@ -51,7 +49,14 @@ impl AdmissionSteps {
     }
 
     /// Counts what a plugin did in a phase of an operation.
-    pub fn acted(&self, plugin: &'static str, operation: &'static str, phase: &'static str, refused: bool, took: Duration) {
+    pub fn acted(
+        &self,
+        plugin: &'static str,
+        operation: &'static str,
+        phase: &'static str,
+        refused: bool,
+        took: Duration,
+    ) {
         let series = self.plugins.get(&(plugin, (operation, refused, phase)), || Histogram::new(&DURATIONS));
         series.observe_duration(took);
     }

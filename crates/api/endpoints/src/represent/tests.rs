@@ -6,12 +6,15 @@ use futures_util::{FutureExt, StreamExt};
 use pintle_cache::{Cache, image};
 use pintle_registry::{AdmitAll, Environment, ListOptions, Selection};
 use pintle_storage::{Expect, MemoryStore, Store, Transaction};
+use std::sync::atomic::{AtomicI64, Ordering};
 
-struct Nowhere;
+/// A time of the test's choosing, and nothing else.
+#[derive(Default)]
+struct Clock(Arc<AtomicI64>);
 
-impl Environment for Nowhere {
+impl Environment for Clock {
     fn now_unix(&self) -> i64 {
-        0
+        self.0.load(Ordering::Relaxed)
     }
 
     fn random(&self, buffer: &mut [u8]) {
@@ -23,14 +26,56 @@ impl Environment for Nowhere {
     }
 }
 
-#[test]
-fn a_list_in_chunks_is_the_list() {
+fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Resource) {
     let store = Arc::new(MemoryStore::new());
     let resource = pintle_kinds::find("", "v1", "configmaps").expect("there are config maps");
     let cache = Cache::new(resource.storage.iter().map(|storage| storage.prefix));
     store.start(Box::new(cache.feeder())).expect("starts once");
     let admission = Box::new(AdmitAll);
-    let registry = Registry::new(cache, store.clone(), Box::new(Nowhere), admission, pintle_kinds::all());
+    (Registry::new(cache, store.clone(), Box::new(clock), admission, pintle_kinds::all()), store, resource)
+}
+
+/// The cells of a list as a table.
+fn cells(registry: &Registry, target: &Target, include_object: IncludeObject) -> Vec<Value> {
+    let wanted = Wanted { shape: Shape::Table, ..Wanted::JSON };
+    let presenter = Presenter { registry, target, wanted, include_object };
+    let everything = Selection::parse(target.resource, target.resource, "", "").expect("a selection");
+    let page = registry.list(target, &everything, &ListOptions::default()).expect("a page");
+    let body = presenter.list(page).expect("a table").collect().now_or_never().expect("it waits for nothing");
+    let table = json::parse(&body, Strictness::Ignore).expect("JSON").value;
+    let rows = table.get("rows").and_then(Value::as_list).unwrap_or_default();
+    rows.iter().filter_map(|row| row.get("cells").cloned()).collect()
+}
+
+#[test]
+fn a_row_is_kept_and_its_age_is_not() {
+    let clock = Clock::default();
+    let now = clock.0.clone();
+    let (registry, store, resource) = config_maps(clock);
+    // No server stores the second name: it reads like an age that was left open.
+    let names = ["a", "\u{fdd0}100\u{fdd0}"];
+    for name in names {
+        let object = value!({
+            "kind": "ConfigMap", "apiVersion": "v1", "data": {"x": "y"},
+            "metadata": {"name": name, "namespace": "ns", "creationTimestamp": "1970-01-01T00:00:10Z"}
+        });
+        let key = registry.target(resource, "ns", name).expect("it is stored").key().as_str().into();
+        let write = Transaction::one(key, Expect::Absent, Some(image::encode(&object, &[])));
+        store.commit(write).wait().expect("committed");
+    }
+    let target = registry.target(resource, "ns", "").expect("it is stored");
+    for (time, age) in [(12, "2s"), (13, "3s"), (100_000, "27h"), (0, "<invalid>")] {
+        now.store(time, Ordering::Relaxed);
+        for include_object in [IncludeObject::None, IncludeObject::Metadata, IncludeObject::Object] {
+            let wanted = names.map(|name| value!([name, 1, age]));
+            assert_eq!(cells(&registry, &target, include_object), wanted, "at {time}");
+        }
+    }
+}
+
+#[test]
+fn a_list_in_chunks_is_the_list() {
+    let (registry, store, resource) = config_maps(Clock::default());
     let target = |namespace: &str, name: &str| registry.target(resource, namespace, name).expect("it is stored");
     for at in 0..120 {
         // Every now and then one that fills more than a chunk.

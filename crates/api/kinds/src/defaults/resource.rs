@@ -2,8 +2,8 @@
 //!
 //! The time of a taint is the only default that depends on when it is filled in.
 
-use super::{DatedRule, Rule};
 use super::fields::{is_zero, set_if_null, set_if_zero, text};
+use super::{DatedRule, Rule};
 use pintle_schema::time::Time;
 use pintle_schema::{ApiType, ApiValue, FieldName, Value};
 use pintle_types::resource::{v1, v1alpha3, v1beta1, v1beta2};

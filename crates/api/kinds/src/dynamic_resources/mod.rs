@@ -6,7 +6,7 @@ mod convert;
 mod prepare;
 
 use crate::resource::{Resource, Selectable, Served, Storage, Subresource};
-use crate::strategy::{GENERAL, Part, SPEC_PATHS, STATUS_ALONE, Strategy, WITH_STATUS};
+use crate::strategy::{GENERAL, NameRule, Part, SPEC_PATHS, STATUS_ALONE, Strategy, WITH_STATUS};
 use pintle_types::resource::{v1, v1alpha3, v1beta1, v1beta2};
 
 pub(crate) static RESOURCES: &[&Resource] = &[
@@ -27,7 +27,8 @@ pub(crate) static RESOURCES: &[&Resource] = &[
     &RESOURCE_POOL_STATUS_REQUESTS,
 ];
 
-static DEVICE_CLASS: Strategy = Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
+static DEVICE_CLASS: Strategy =
+    Strategy { name: NameRule::None, delete_answers_object: true, generation: Some(SPEC_PATHS), ..GENERAL };
 
 const DEVICE_CLASS_STORAGE: Storage =
     Storage::of::<v1::DeviceClass>("resource.k8s.io/v1", "DeviceClass", "/registry/deviceclasses/", "Yk2PTc1Ybxk=");
@@ -52,7 +53,8 @@ const RESOURCE_CLAIM_TEMPLATE_STORAGE: Storage = Storage::of::<v1::ResourceClaim
     "TuzjC49aUfM=",
 );
 
-static RESOURCE_SLICE: Strategy = Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), counts_dropped: true, ..GENERAL };
+static RESOURCE_SLICE: Strategy =
+    Strategy { delete_answers_object: true, generation: Some(SPEC_PATHS), counts_dropped: true, ..GENERAL };
 
 const RESOURCE_SLICE_STORAGE: Storage = Storage::of::<v1::ResourceSlice>(
     "resource.k8s.io/v1",

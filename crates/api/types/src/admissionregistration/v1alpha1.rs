@@ -265,7 +265,7 @@ pub struct ParamRef {
     #[k8s(proto = 2, optional)]
     pub namespace: String,
     /// Labels choosing parameter objects; each one found is applied.
-    #[k8s(proto = 3, optional, opaque_type)]
+    #[k8s(proto = 3, optional)]
     pub selector: Option<LabelSelector>,
     /// What to do when no parameter object exists.
     #[k8s(proto = 4, optional, default = "Deny")]
@@ -275,6 +275,7 @@ pub struct ParamRef {
 /// Requests picked by resource, namespace labels and object labels.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(struct_type = atomic)]
+#[k8s(judged_first("matchPolicy"))]
 pub struct MatchResources {
     /// Only namespaces with matching labels; every namespace when unset.
     #[k8s(proto = 1, optional, default = {})]
@@ -289,7 +290,7 @@ pub struct MatchResources {
     #[k8s(proto = 4, optional, list_type = atomic)]
     pub exclude_resource_rules: Vec<NamedRuleWithOperations>,
     /// Whether equivalent resources in other versions count; Equivalent when unset.
-    #[k8s(proto = 7, optional, default = "Equivalent")]
+    #[k8s(proto = 7, optional, default = "Equivalent", enum)]
     pub match_policy: Option<MatchPolicyType>,
 }
 
@@ -348,21 +349,22 @@ pub struct MutatingAdmissionPolicyList {
 
 /// Requests a policy covers and how they are changed.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("failurePolicy", "paramKind", "matchConstraints", "matchConditions"))]
 pub struct MutatingAdmissionPolicySpec {
     /// Kind of object supplying parameters; none when unset.
     #[k8s(proto = 1, optional)]
     pub param_kind: Option<ParamKind>,
     /// Requests the policy covers.
-    #[k8s(proto = 2)]
+    #[k8s(proto = 2, required, last(subfield(resourceRules)(required)))]
     pub match_constraints: Option<MatchResources>,
     /// Named expressions that others can refer to.
     #[k8s(proto = 3, optional, list_type = atomic)]
     pub variables: Vec<Variable>,
     /// Changes to make, carried out in order.
-    #[k8s(proto = 4, optional, list_type = atomic)]
+    #[k8s(proto = 4, published = optional, list_type = atomic, required = "mutations must contain at least one item")]
     pub mutations: Vec<Mutation>,
     /// Treatment of broken expressions or parameters; Fail when unset.
-    #[k8s(proto = 5, optional, default = "Fail")]
+    #[k8s(proto = 5, optional, default = "Fail", enum)]
     pub failure_policy: Option<FailurePolicyType>,
     /// Extra CEL conditions a request must meet before being changed; up to 64.
     #[k8s(
@@ -371,11 +373,12 @@ pub struct MutatingAdmissionPolicySpec {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
-        patch_merge_key = "name"
+        patch_merge_key = "name",
+        max_items = 64, last(distinct(name))
     )]
     pub match_conditions: Vec<MatchCondition>,
     /// Whether changes are redone after later ones touched the object.
-    #[k8s(proto = 7)]
+    #[k8s(proto = 7, required, enum)]
     pub reinvocation_policy: ReinvocationPolicyType,
 }
 
@@ -452,7 +455,7 @@ pub struct MutatingAdmissionPolicyBindingList {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct MutatingAdmissionPolicyBindingSpec {
     /// Policy to carry out; a missing policy makes the binding ineffective.
-    #[k8s(proto = 1)]
+    #[k8s(proto = 1, required, format = "dns1123-subdomain")]
     pub policy_name: String,
     /// Parameters given to the policy.
     #[k8s(proto = 2, optional)]

@@ -31,7 +31,7 @@ pub struct StorageVersionSpec {}
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct StorageVersionStatus {
     /// One report for each API server.
-    #[k8s(proto = 1, optional, list_type = map, list_map_keys("apiServerID"))]
+    #[k8s(proto = 1, optional, list_type = map, list_map_keys("apiServerID"), distinct(apiServerID))]
     pub storage_versions: Vec<ServerStorageVersion>,
     /// Version shared by all servers; unset while they differ.
     #[k8s(proto = 2, optional)]
@@ -45,7 +45,7 @@ pub struct StorageVersionStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ServerStorageVersion {
     /// Identity of the reporting server.
-    #[k8s(proto = 1, name = "apiServerID", published = required)]
+    #[k8s(proto = 1, name = "apiServerID", published = required, format = "dns1123-subdomain")]
     pub api_server_id: String,
     /// Version it writes objects in.
     #[k8s(proto = 2, published = required)]

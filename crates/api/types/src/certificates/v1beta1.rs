@@ -240,30 +240,52 @@ pub struct PodCertificateRequest {
 
 /// Identity of the pod and the key to be certified.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("signerName", "unverifiedUserAnnotations"))]
 pub struct PodCertificateRequestSpec {
     /// Signer that should issue the certificate.
     #[k8s(proto = 1, published = required, always)]
     pub signer_name: String,
     /// Pod the certificate is for.
-    #[k8s(proto = 2, published = required, always)]
+    #[k8s(proto = 2, published = required, always, format = "dns1123-subdomain")]
     pub pod_name: String,
     /// UID of that pod.
-    #[k8s(proto = 3, name = "podUID", published = required, always)]
+    #[k8s(
+        proto = 3,
+        name = "podUID",
+        published = required,
+        always,
+        worded(invalid = "must not be empty")(min_length = 1),
+        max_bytes = 128
+    )]
     pub pod_uid: String,
     /// Service account the pod runs as.
-    #[k8s(proto = 4, published = required, always)]
+    #[k8s(proto = 4, published = required, always, format = "dns1123-subdomain")]
     pub service_account_name: String,
     /// UID of that service account.
-    #[k8s(proto = 5, name = "serviceAccountUID", published = required, always)]
+    #[k8s(
+        proto = 5,
+        name = "serviceAccountUID",
+        published = required,
+        always,
+        worded(invalid = "must not be empty")(min_length = 1),
+        max_bytes = 128
+    )]
     pub service_account_uid: String,
     /// Node the pod was assigned to.
-    #[k8s(proto = 6, published = required, always)]
+    #[k8s(proto = 6, published = required, always, format = "dns1123-subdomain")]
     pub node_name: String,
     /// UID of that node.
-    #[k8s(proto = 7, name = "nodeUID", published = required, always)]
+    #[k8s(
+        proto = 7,
+        name = "nodeUID",
+        published = required,
+        always,
+        worded(invalid = "must not be empty")(min_length = 1),
+        max_bytes = 128
+    )]
     pub node_uid: String,
     /// Longest acceptable validity in seconds; signers may issue shorter ones.
-    #[k8s(proto = 8, optional, default = 86400)]
+    #[k8s(proto = 8, published = optional, default = 86400, required = "must be set")]
     pub max_expiration_seconds: Option<i32>,
     /// Public key to certify, as DER-encoded PKIX; replaced by the PKCS#10 stub.
     #[k8s(proto = 9, optional, always)]

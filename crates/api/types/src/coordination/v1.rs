@@ -50,7 +50,16 @@ pub struct LeaseSpec {
     #[k8s(proto = 6, optional, gate = "CoordinatedLeaderElection")]
     pub strategy: Option<CoordinatedLeaseStrategy>,
     /// Candidate the current holder should yield to; needs a strategy.
-    #[k8s(proto = 7, optional, gate = "CoordinatedLeaderElection")]
+    #[k8s(
+        proto = 7,
+        optional,
+        gate = "CoordinatedLeaderElection",
+        if_enabled(CoordinatedLeaderElection)(
+            when(strategy = "")(
+                unless(preferred_holder = "")(forbidden = "may only be specified if `strategy` is defined")
+            )
+        )
+    )]
     pub preferred_holder: Option<String>,
 }
 

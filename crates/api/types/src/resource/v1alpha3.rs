@@ -26,13 +26,13 @@ pub struct CELDeviceSelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceTaint {
     /// Label key of the taint.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, published = required, always, format = "k8s-label-key")]
     pub key: String,
     /// Label value of the taint.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "k8s-label-value")]
     pub value: String,
     /// What happens to claims that do not tolerate it.
-    #[k8s(proto = 3, published = required, always)]
+    #[k8s(proto = 3, always, required, enum)]
     pub effect: DeviceTaintEffect,
     /// When the taint appeared; filled in when missing.
     #[k8s(proto = 4, optional)]
@@ -92,7 +92,7 @@ pub struct DeviceTaintSelector {
     #[k8s(proto = 3, optional)]
     pub pool: Option<String>,
     /// Only devices with this name.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, format = "dns1123-label")]
     pub device: Option<String>,
 }
 
@@ -106,7 +106,8 @@ pub struct DeviceTaintRuleStatus {
         list_type = map,
         list_map_keys("type"),
         patch_strategy = "merge",
-        patch_merge_key = "type"
+        patch_merge_key = "type",
+        last(max_items = 8)
     )]
     pub conditions: Vec<Condition>,
 }
@@ -135,7 +136,7 @@ pub struct ResourcePoolStatusRequest {
     #[k8s(proto = 1, published = required)]
     pub metadata: ObjectMeta,
     /// Driver and pools in question; immutable.
-    #[k8s(proto = 2, published = required, always)]
+    #[k8s(proto = 2, published = required, always, immutable)]
     pub spec: ResourcePoolStatusRequestSpec,
     /// Overview, filled in by a controller.
     #[k8s(proto = 3, optional)]
@@ -146,13 +147,13 @@ pub struct ResourcePoolStatusRequest {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ResourcePoolStatusRequestSpec {
     /// Driver whose pools are examined.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, always, required, format = "k8s-long-name-caseless")]
     pub driver: String,
     /// Only the pool with this name; all pools when unset.
     #[k8s(proto = 2, optional)]
     pub pool_name: Option<String>,
     /// Most pools to include in the answer, 1 to 1000; 100 when unset.
-    #[k8s(proto = 3, optional, default = 100)]
+    #[k8s(proto = 3, optional, default = 100, minimum = 1, maximum = 1000)]
     pub limit: Option<i32>,
 }
 
@@ -160,10 +161,10 @@ pub struct ResourcePoolStatusRequestSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ResourcePoolStatusRequestStatus {
     /// Pools matching the request, including those cut off by the limit.
-    #[k8s(proto = 6, published = required)]
+    #[k8s(proto = 6, required, minimum = 0)]
     pub pool_count: Option<i32>,
     /// One entry for each pool.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, optional, list_type = atomic, max_items = 1000)]
     pub pools: Vec<PoolStatus>,
     /// Whether the overview was completed or has failed.
     #[k8s(
@@ -172,7 +173,8 @@ pub struct ResourcePoolStatusRequestStatus {
         list_type = map,
         list_map_keys("type"),
         patch_strategy = "merge",
-        patch_merge_key = "type"
+        patch_merge_key = "type",
+        max_items = 10, unique
     )]
     pub conditions: Vec<Condition>,
 }
@@ -181,34 +183,34 @@ pub struct ResourcePoolStatusRequestStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PoolStatus {
     /// Driver the pool belongs to.
-    #[k8s(proto = 1, published = required)]
+    #[k8s(proto = 1, required, format = "k8s-long-name-caseless")]
     pub driver: String,
     /// Name of the pool.
-    #[k8s(proto = 2, published = required)]
+    #[k8s(proto = 2, required)]
     pub pool_name: String,
     /// Newest generation of the pool seen.
-    #[k8s(proto = 9, published = required, always)]
+    #[k8s(proto = 9, always, required, minimum = 0)]
     pub generation: i64,
     /// Slices that make up the pool.
-    #[k8s(proto = 8, optional)]
+    #[k8s(proto = 8, optional, minimum = 1)]
     pub resource_slice_count: Option<i32>,
     /// Devices in the pool altogether.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, minimum = 0)]
     pub total_devices: Option<i32>,
     /// Devices currently given to claims.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, minimum = 0)]
     pub allocated_devices: Option<i32>,
     /// Devices that could still be allocated.
-    #[k8s(proto = 6, optional)]
+    #[k8s(proto = 6, optional, minimum = 0)]
     pub available_devices: Option<i32>,
     /// Devices neither in use nor usable, for instance because of taints.
-    #[k8s(proto = 7, optional)]
+    #[k8s(proto = 7, optional, minimum = 0)]
     pub unavailable_devices: Option<i32>,
     /// Node the pool is tied to, if any.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "k8s-long-name")]
     pub node_name: Option<String>,
     /// Why the pool's figures cannot be trusted, such as missing slices.
-    #[k8s(proto = 10, optional)]
+    #[k8s(proto = 10, optional, max_bytes = 256)]
     pub validation_error: Option<String>,
 }
 

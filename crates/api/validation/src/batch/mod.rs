@@ -50,7 +50,7 @@ static KINDS: &[KindRules] = &[
 static RULES: &[Hand] = &[
     at_field!(JobSpec::MANAGED_BY, job_spec::manager),
     at_type!(JobSpec, job_spec::many_completions, AFTER),
-    at_type!(JobSpec, pod_failure_policy::containers),
+    at_field!(PodFailurePolicyOnExitCodesRequirement::CONTAINER_NAME, pod_failure_policy::container_name, ALWAYS),
     at_field!(PodFailurePolicyOnExitCodesRequirement::VALUES, pod_failure_policy::exit_codes, AFTER),
     at_type!(JobSpec, job_spec::success_policy, AFTER),
     at_field!(Job::SPEC, job::selects_its_pods, AFTER | ON_CREATE | ON_UPDATE),

@@ -2,27 +2,30 @@
 
 use crate::shared::items;
 use pintle_schema::View;
-use pintle_types::batch::v1::{
-    JobSpec, PodFailurePolicy, PodFailurePolicyOnExitCodesRequirement, PodFailurePolicyRule,
-};
+use pintle_types::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use pintle_types::core::v1::{Container, PodSpec, PodTemplateSpec};
 use pintle_validation::{At, Cx};
 
 /// Exit codes of one container are those of a container that there is.
-pub fn containers(spec: At<'_, JobSpec>, cx: &mut Cx<'_>) {
-    let Some(policy) = spec.new.field(JobSpec::POD_FAILURE_POLICY).some() else { return };
-    let path = spec.path.to(JobSpec::POD_FAILURE_POLICY);
-    let path = path.to(PodFailurePolicy::RULES);
-    for (index, rule) in policy.field(PodFailurePolicy::RULES).iter().enumerate() {
-        let codes = rule.field(PodFailurePolicyRule::ON_EXIT_CODES).or_zero();
-        let Some(name) = codes.field(PodFailurePolicyOnExitCodesRequirement::CONTAINER_NAME).some() else { continue };
-        let name = name.value().as_str().unwrap_or_default();
-        if !has_container(spec.new, name) {
-            let path = path.index(index);
-            let path = path.to(PodFailurePolicyRule::ON_EXIT_CODES);
-            let detail = "must be one of the container or initContainer names in the pod template";
-            cx.errors.invalid(path.to(PodFailurePolicyOnExitCodesRequirement::CONTAINER_NAME), name, detail);
-        }
+pub fn container_name(name: At<'_, Option<String>>, cx: &mut Cx<'_>) {
+    let Some(name) = name.some() else { return };
+    let text = name.new.as_str();
+    let pod = job_spec(cx).field(JobSpec::TEMPLATE).field(PodTemplateSpec::SPEC);
+    let is_one_of = |containers: View<'_, Vec<Container>>| {
+        containers.iter().any(|container| container.field(Container::NAME).as_str() == text)
+    };
+    if !is_one_of(pod.field(PodSpec::CONTAINERS)) && !is_one_of(pod.field(PodSpec::INIT_CONTAINERS)) {
+        let detail = "must be one of the container or initContainer names in the pod template";
+        cx.errors.invalid(name.path, text, detail);
+    }
+}
+
+/// The spec of the job that is judged, or of the jobs that a cron job makes.
+fn job_spec<'a>(cx: &Cx<'a>) -> View<'a, JobSpec> {
+    let made = cx.root::<CronJob>().field(CronJob::SPEC).field(CronJobSpec::JOB_TEMPLATE);
+    match made.value().is_null() {
+        true => cx.root::<Job>().field(Job::SPEC),
+        false => made.field(JobTemplateSpec::SPEC),
     }
 }
 
@@ -31,12 +34,4 @@ pub fn exit_codes(codes: At<'_, Vec<i32>>, cx: &mut Cx<'_>) {
     if !items(codes.new).is_sorted_by_key(|code| code.as_i64().unwrap_or_default()) {
         cx.errors.invalid(codes.path, codes.new.value().clone(), "must be ordered");
     }
-}
-
-fn has_container(spec: View<'_, JobSpec>, name: &str) -> bool {
-    let pod = spec.field(JobSpec::TEMPLATE).field(PodTemplateSpec::SPEC);
-    let of = |containers: View<'_, Vec<Container>>| {
-        containers.iter().any(|container| container.field(Container::NAME).as_str() == name)
-    };
-    of(pod.field(PodSpec::CONTAINERS)) || of(pod.field(PodSpec::INIT_CONTAINERS))
 }

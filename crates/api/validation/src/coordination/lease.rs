@@ -1,8 +1,8 @@
 //! Rules of Lease.
 
 use crate::shared::invalid_each;
-use pintle_schema::{Value, names};
-use pintle_types::coordination::v1::{CoordinatedLeaseStrategy, LeaseSpec};
+use pintle_schema::names;
+use pintle_types::coordination::v1::CoordinatedLeaseStrategy;
 use pintle_validation::{At, Cx, FieldPath};
 
 /// The gate of strategies.
@@ -22,15 +22,5 @@ pub fn known_strategy(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
         invalid_each(name, names::label_key(name), &path, cx);
     } else if name != CoordinatedLeaseStrategy::OLDEST_EMULATION_VERSION.as_str() {
         cx.errors.not_supported(path, name, &["OldestEmulationVersion"]);
-    }
-}
-
-/// Whom a strategy would rather have needs a strategy.
-pub fn preferred_holder(spec: At<'_, LeaseSpec>, cx: &mut Cx<'_>) {
-    let has = |value: &Value| !value.as_str().unwrap_or_default().is_empty();
-    let (holder, strategy) = (spec.new.field(LeaseSpec::PREFERRED_HOLDER), spec.new.field(LeaseSpec::STRATEGY));
-    if has(holder.value()) && !has(strategy.value()) && cx.enabled(STRATEGIES) {
-        let detail = "may only be specified if `strategy` is defined";
-        cx.errors.forbidden(spec.path.to(LeaseSpec::PREFERRED_HOLDER), detail);
     }
 }

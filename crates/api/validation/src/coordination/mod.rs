@@ -26,7 +26,6 @@ static KINDS: &[KindRules] = &[
 
 static RULES: &[Hand] = &[
     at_field!(LeaseSpec::STRATEGY, lease::optional_strategy),
-    at_type!(LeaseSpec, lease::preferred_holder, AFTER),
     at_field!(LeaseCandidateSpec::BINARY_VERSION, lease_candidate::not_older, ALWAYS),
     at_type!(LeaseCandidateSpec, lease_candidate::strategy, AFTER),
 ];

@@ -14,6 +14,9 @@ use std::collections::HashSet;
 /// What configures a device may be this long, in bytes.
 const MAX_PARAMETERS: usize = 10 * 1024;
 
+/// Of lists that are longer, nothing but that is told.
+const MAX_REFERENCES: usize = 32;
+
 /// What a claim asks for stays.
 pub fn keeps_spec(claim: At<'_, ResourceClaim>, cx: &mut Cx<'_>) {
     claim.field(ResourceClaim::SPEC, |spec| crate::shared::immutable(spec, cx));
@@ -94,6 +97,9 @@ fn count(mode: &DeviceAllocationMode, count: i64, path: &FieldPath<'_>, cx: &mut
 
 /// The names of requests of the claim, each once.
 pub fn request_references(references: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+    if items(references.new).len() > MAX_REFERENCES {
+        return;
+    }
     let mut seen = HashSet::new();
     for (at, name) in references.new.iter().enumerate() {
         let (name, path) = (name.as_str(), references.path.index(at));

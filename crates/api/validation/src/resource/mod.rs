@@ -6,7 +6,7 @@ mod claim;
 mod device;
 mod names;
 mod quantities;
-mod slice;
+pub mod slice;
 mod status;
 
 use pintle_schema::ApiType;
@@ -16,6 +16,9 @@ use pintle_types::resource::v1::{
     DeviceRequestAllocationResult, DeviceSubRequest, DeviceToleration, ExactDeviceRequest, NetworkDeviceData,
     OpaqueDeviceConfiguration, ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate, ResourceClaimTemplateSpec,
     ResourcePool, ResourceSlice, ResourceSliceSpec, Device,
+};
+use pintle_types::resource::v1alpha3::{
+    DeviceTaintRuleStatus, DeviceTaintSelector, PoolStatus, ResourcePoolStatusRequest, ResourcePoolStatusRequestSpec,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -42,11 +45,19 @@ static KINDS: &[KindRules] = &[
         ..KindRules::of(ResourceClaimTemplate::schema)
     },
     KindRules { update: &[Step::MetadataUpdate, Step::Rules], ..KindRules::of(ResourceSlice::schema) },
+    KindRules {
+        parts: &[("status", &[
+            Step::MetadataUpdate,
+            step!(ResourcePoolStatusRequest, slice::status_stays),
+            Step::Field(ResourcePoolStatusRequest::STATUS.name()),
+        ])],
+        ..KindRules::of(ResourcePoolStatusRequest::schema)
+    },
 ];
 
 static RULES: &[Hand] = &[
     at_field!(DeviceClaim::REQUESTS, claim::distinct_requests, AFTER),
-    at_type!(DeviceRequest, claim::one_way_of_asking),
+    at_type!(DeviceRequest, claim::one_way_of_asking, AFTER),
     at_field!(DeviceRequest::FIRST_AVAILABLE, claim::distinct_subrequests, AFTER),
     at_type!(ExactDeviceRequest, claim::exact_count, AFTER),
     at_type!(DeviceSubRequest, claim::sub_count, AFTER),
@@ -80,5 +91,9 @@ static RULES: &[Hand] = &[
     at_field!(Device::CAPACITY, device::capacity),
     at_type!(DeviceCapacity, quantities::capacity),
     at_field!(Device::CONSUMES_COUNTERS, device::distinct_consumptions, AFTER),
-    at_type!(Device, device::place_and_binding, AFTER),
+    at_type!(DeviceTaintSelector, slice::tainted),
+    at_field!(DeviceTaintRuleStatus::CONDITIONS, crate::meta::condition::conditions),
+    at_field!(ResourcePoolStatusRequestSpec::POOL_NAME, slice::wanted_pool),
+    at_field!(PoolStatus::POOL_NAME, slice::pool_in_segments),
+    at_type!(Device, device::place_and_binding, AFTER | ALWAYS),
 ];

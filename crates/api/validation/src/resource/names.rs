@@ -34,6 +34,21 @@ pub fn pool(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     }
 }
 
+/// The same, told of the segment.
+pub fn pool_in_segments(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if name.len() > MAX_POOL {
+        cx.errors.too_long(path, MAX_POOL);
+    }
+    for (at, part) in name.split('/').enumerate() {
+        let messages = match part {
+            "" => vec!["must not be empty".to_owned()],
+            part => names::dns1123_subdomain(part),
+        };
+        let messages = messages.into_iter().map(|message| format!("segment {at}: {message}")).collect();
+        invalid_each(name, messages, path, cx);
+    }
+}
+
 fn identifier(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     if name.len() > MAX_IDENTIFIER {
         cx.errors.too_long(path, MAX_IDENTIFIER);

@@ -3,9 +3,11 @@
 use super::names as own;
 use crate::shared::{invalid_each, items};
 use crate::shown::in_full;
+use crate::warnings::Written;
 use pintle_schema::{Value, names};
 use pintle_types::core::v1::NodeSelector;
 use pintle_types::resource::v1::{CounterSet, Device, ResourcePool, ResourceSlice, ResourceSliceSpec};
+use pintle_types::resource::v1alpha3::{DeviceTaintSelector, ResourcePoolStatusRequest};
 use pintle_validation::{At, Cx, same};
 
 type Spec = ResourceSliceSpec;
@@ -32,6 +34,16 @@ pub fn pool_stays(pool: At<'_, ResourcePool>, cx: &mut Cx<'_>) {
         if !same(now, before.unwrap_or(&Value::Null)) {
             cx.errors.immutable(spec.child(field), now.clone());
         }
+    }
+}
+
+/// Warns of a driver in capitals: what runs on nodes takes names of files from it.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let driver = written.view::<ResourceSlice>().field(ResourceSlice::SPEC).field(Spec::DRIVER).as_str();
+    if driver.chars().any(char::is_uppercase) {
+        let driver = names::quoted(driver);
+        let text = format!("driver names should be lowercase; {driver} contains uppercase characters");
+        warnings.push(format!("spec.driver: {text}"));
     }
 }
 
@@ -112,4 +124,38 @@ pub fn devices(devices: At<'_, Vec<Device>>, cx: &mut Cx<'_>) {
 /// Each set of counters has a name of its own.
 pub fn distinct_counters(sets: At<'_, Vec<CounterSet>>, cx: &mut Cx<'_>) {
     super::claim::distinct(sets, CounterSet::NAME, cx);
+}
+
+/// The devices that a taint is for.
+pub fn tainted(selector: At<'_, DeviceTaintSelector>, cx: &mut Cx<'_>) {
+    if let Some(driver) = selector.new.field(DeviceTaintSelector::DRIVER).some() {
+        own::driver(driver.as_str(), &selector.path.to(DeviceTaintSelector::DRIVER), cx);
+    }
+    if let Some(pool) = selector.new.field(DeviceTaintSelector::POOL).some() {
+        own::pool(pool.as_str(), &selector.path.to(DeviceTaintSelector::POOL), cx);
+    }
+}
+
+/// The pool that is asked about, if it is one.
+pub fn wanted_pool(name: At<'_, Option<String>>, cx: &mut Cx<'_>) {
+    if let Some(text) = name.new.some() {
+        own::pool_in_segments(text.as_str(), name.path, cx);
+    }
+}
+
+pub fn pool_in_segments(name: At<'_, String>, cx: &mut Cx<'_>) {
+    if !name.new.as_str().is_empty() {
+        own::pool_in_segments(name.new.as_str(), name.path, cx);
+    }
+}
+
+/// What was answered once stays.
+pub fn status_stays(request: At<'_, ResourcePoolStatusRequest>, cx: &mut Cx<'_>) {
+    let old = request.old.and_then(|old| old.field(ResourcePoolStatusRequest::STATUS).some());
+    let new = request.new.field(ResourcePoolStatusRequest::STATUS);
+    if let Some(old) = old
+        && !same(new.value(), old.value())
+    {
+        cx.errors.immutable(request.path.to(ResourcePoolStatusRequest::STATUS), in_full(new));
+    }
 }

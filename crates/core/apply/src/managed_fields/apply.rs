@@ -1,6 +1,9 @@
 //! Apply: a configuration merged into an object, and who owns what then.
 //!
 //! What the manager applied before and applies no more is removed, unless somebody else owns it.
+//!
+//! Budget for a Deployment of three containers and a hundred fields: 25 µs when nothing is new, of which the set of its
+//! fields takes most; 50 µs for one change, with one copy of the object.
 
 use super::entry::{Entry, Managed, Manager, Operation};
 use super::{Error, Write, last_applied, unowned};
@@ -69,29 +72,33 @@ impl Write<'_> {
         let last = managed.remove(&applier);
         let is_repeated =
             last.as_ref().is_some_and(|last| last.api_version == self.api_version && last.owns(&fields));
+        // Most often nothing is new, and nothing else has to be looked at.
         if is_repeated && is_contained {
             managed.entries_mut().extend(last);
             managed.entries_mut().retain(|entry| !entry.is_empty());
             return Ok(Applied { object: None, managed });
         }
         let mut merged = typed::merge(schema, live, config)?;
-        let time = last.as_ref().and_then(|last| last.time.clone());
-        let owned = fields.union(&identity);
-        managed.put(Entry { time, ..Entry::new(applier.clone(), self.api_version, owned) });
-        // What is owned again as it was has nothing to be removed.
-        if let Some(last) = last.filter(|last| !is_repeated && !last.is_empty()) {
-            merged = self.prune(merged, &mut managed, last)?;
-        }
+        let mut entry = match last {
+            // What is owned again as it was has nothing to be removed.
+            Some(last) if is_repeated => last,
+            last => {
+                let time = last.as_ref().and_then(|last| last.time.clone());
+                if let Some(last) = last.filter(|last| !last.is_empty()) {
+                    managed.put(Entry::new(applier.clone(), self.api_version, fields.union(&identity)));
+                    merged = self.prune(merged, &mut managed, last)?;
+                }
+                Entry { time, ..Entry::new(applier.clone(), self.api_version, fields) }
+            }
+        };
         let changes = self.settle(live, &merged, &mut managed, Some(&applier), force)?;
         let changed = !changes.is_same() || !same(live, &merged);
-        if let Some(entry) = managed.get_mut(&applier) {
-            entry.set_fields(fields);
-            if changed {
-                entry.time = Some(Str::new(self.now));
-            }
-            if entry.is_empty() {
-                managed.remove(&applier);
-            }
+        if changed {
+            entry.time = Some(Str::new(self.now));
+        }
+        managed.remove(&applier);
+        if !entry.is_empty() {
+            managed.put(entry);
         }
         Ok(Applied { object: changed.then_some(merged), managed })
     }

@@ -4,7 +4,7 @@
 //! may decide about ownership.
 
 use crate::field_set::FieldSet;
-use crate::fields_v1::is_v1_of;
+use crate::fields_v1::{is_v1_of, v1_meets};
 use crate::typed;
 use pintle_schema::{Map, Str, Struct, Value, time::Time};
 use std::cmp::Ordering;
@@ -74,6 +74,8 @@ impl Manager {
 #[derive(Clone, Debug)]
 pub(super) enum Fields {
     Encoded(Value),
+    /// Parsed, and as they are stored all the same.
+    Read(Value, FieldSet),
     Set(FieldSet),
 }
 
@@ -129,21 +131,41 @@ impl Entry {
     /// # Errors
     /// They are no `FieldsV1`.
     pub fn fields(&mut self) -> Result<&FieldSet, InvalidEntry> {
-        if let Fields::Encoded(encoded) = &self.fields {
-            let set = match encoded {
+        if let Fields::Encoded(encoded) = &mut self.fields {
+            let set = match &*encoded {
                 Value::Null => FieldSet::new(),
                 encoded => FieldSet::from_v1(encoded).map_err(|_| InvalidEntry)?,
             };
-            self.fields = Fields::Set(set);
+            self.fields = Fields::Read(std::mem::take(encoded), set);
         }
         match &self.fields {
-            Fields::Set(set) => Ok(set),
+            Fields::Set(set) | Fields::Read(_, set) => Ok(set),
             Fields::Encoded(_) => Err(InvalidEntry),
         }
     }
 
     pub fn set_fields(&mut self, fields: FieldSet) {
         self.fields = Fields::Set(fields);
+    }
+
+    /// The fields to be changed: what was stored of them counts no more.
+    pub(super) fn fields_mut(&mut self) -> Result<&mut FieldSet, InvalidEntry> {
+        self.fields()?;
+        if let Fields::Read(_, set) = &mut self.fields {
+            self.fields = Fields::Set(std::mem::take(set));
+        }
+        match &mut self.fields {
+            Fields::Set(set) => Ok(set),
+            _ => Err(InvalidEntry),
+        }
+    }
+
+    /// Whether some of these may be owned, told without parsing. Sets are stored in the form that they are written in here.
+    pub(super) fn may_own(&self, fields: &FieldSet) -> bool {
+        match &self.fields {
+            Fields::Encoded(encoded) => v1_meets(encoded, fields),
+            _ => true,
+        }
     }
 
     /// Brings the fields into the form that a schema gives them now.
@@ -158,7 +180,7 @@ impl Entry {
     /// Whether the fields are these, told without parsing them. What was stored in another order may count as others.
     pub(super) fn owns(&self, fields: &FieldSet) -> bool {
         match &self.fields {
-            Fields::Set(set) => set == fields,
+            Fields::Set(set) | Fields::Read(_, set) => set == fields,
             Fields::Encoded(encoded) => is_v1_of(encoded, fields),
         }
     }
@@ -166,7 +188,7 @@ impl Entry {
     /// Whether nothing is owned.
     pub fn is_empty(&self) -> bool {
         match &self.fields {
-            Fields::Set(set) => set.is_empty(),
+            Fields::Set(set) | Fields::Read(_, set) => set.is_empty(),
             Fields::Encoded(encoded) => encoded.is_zero(),
         }
     }
@@ -194,8 +216,8 @@ impl Entry {
         put("fieldsType", "FieldsV1".into());
         let fields = match self.fields {
             Fields::Set(set) => set.to_v1(),
-            Fields::Encoded(Value::Null) => Value::map(),
-            Fields::Encoded(encoded) => encoded,
+            Fields::Encoded(Value::Null) | Fields::Read(Value::Null, _) => Value::map(),
+            Fields::Encoded(encoded) | Fields::Read(encoded, _) => encoded,
         };
         put("fieldsV1", fields);
         if !self.manager.subresource.is_empty() {
@@ -230,7 +252,7 @@ impl Managed {
     /// An entry is malformed.
     pub fn decode_untrusted(entries: &[Value]) -> Result<Self, InvalidEntry> {
         let mut managed = Managed::decode(entries)?;
-        managed.entries.iter_mut().try_for_each(|entry| entry.fields().map(drop))?;
+        managed.entries.iter_mut().try_for_each(|entry| entry.fields_mut().map(drop))?;
         Ok(managed)
     }
 

@@ -30,13 +30,14 @@ impl Write<'_> {
         let mut managed = self.reconcile(managed)?;
         let changes = self.settle(live, new, &mut managed, None, true)?;
         let ignored = self.versions.ignored(self.api_version);
-        let mut taken = ignored.strip(changes.modified.joined(changes.added));
+        let mut taken = changes.added;
+        taken.absorb(changes.modified);
+        let mut taken = ignored.strip(taken);
         taken.subtract(unowned());
         if !taken.is_empty() {
             let mut entry = match managed.remove(&writer) {
                 Some(mut former) => {
-                    let union = taken.union(former.fields()?);
-                    former.set_fields(union);
+                    former.fields_mut()?.absorb(taken);
                     former
                 }
                 None => Entry::new(writer, self.api_version, taken),
@@ -97,28 +98,30 @@ impl Write<'_> {
                 }
             };
             let changes = &compared[known].1;
-            if changes.is_same() || entry.is_empty() {
+            let [added, modified, removed] = [&changes.added, &changes.modified, &changes.removed];
+            if entry.is_empty() || ![added, modified, removed].into_iter().any(|changed| entry.may_own(changed)) {
                 continue;
             }
-            let written = changes.modified.union(&changes.added);
             let fields = entry.fields()?;
-            let contested = fields.intersection(&written);
-            let left = fields.difference(&contested).difference(&changes.removed);
-            if left != *fields {
-                lost.push((at, left));
-            }
+            let mut contested = fields.intersection(added);
+            contested.absorb(fields.intersection(modified));
+            let gone = fields.intersection(removed);
+            conflicts
+                .0
+                .extend(contested.paths().into_iter().map(|path| Conflict { manager: entry.manager.clone(), path }));
+            contested.absorb(gone);
             if !contested.is_empty() {
-                conflicts.0.extend(
-                    contested.paths().into_iter().map(|path| Conflict { manager: entry.manager.clone(), path }),
-                );
+                lost.push((at, contested));
             }
         }
         if !force && !conflicts.0.is_empty() {
             conflicts.0.sort_by(|a, b| a.manager.order(&b.manager));
             return Err(Error::Conflicts(conflicts));
         }
-        for (at, left) in lost {
-            managed.entries_mut()[at].set_fields(left);
+        for (at, lost) in lost {
+            if let Some(entry) = managed.entries_mut().get_mut(at) {
+                entry.fields_mut()?.subtract(&lost);
+            }
         }
         managed.entries_mut().retain(|entry| !entry.is_empty());
         Ok(own)

@@ -6,7 +6,7 @@
 use super::element;
 use super::error::TypedErrors;
 use super::lookup::Lookup;
-use super::node::{Chosen, ListMode, ListNode, MapNode, Node};
+use super::node::{Chosen, ListMode, ListNode, MapNode, Near, Node};
 use super::validate::scalar_problem;
 use crate::path_element::{Path, PathElement};
 use pintle_schema::{Map, Value};
@@ -68,11 +68,14 @@ impl Walk {
     fn maps(&mut self, map: &MapNode<'_>, live: &Map, config: &Map) -> Map {
         let mut merged = Map::with_capacity(live.len().max(config.len()));
         let (live, config) = (Lookup::new(Some(live)), Lookup::new(Some(config)));
-        let mut near = 0;
+        let (mut near, mut near_field) = (0, Near::default());
         for (key, value) in live.entries() {
             let value = match config.get(&mut near, key) {
                 None => value.clone(),
-                Some(config) => self.below(PathElement::Field(key.clone()), map.child(key).0, value, config),
+                Some(config) => {
+                    let (node, _) = map.next_child(&mut near_field, key);
+                    self.below(PathElement::Field(key.clone()), node, value, config)
+                }
             };
             merged.push(key.clone(), value);
         }

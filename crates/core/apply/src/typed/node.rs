@@ -121,6 +121,14 @@ impl<'s> MapNode<'s> {
         self.fields?.field(name)
     }
 
+    /// The same as [`MapNode::child`] for one key after the other, in the order of the schema or of their names.
+    pub fn next_child(&self, near: &mut Near, key: &str) -> (Node<'s>, bool) {
+        match self.fields.and_then(|schema| near.find(schema, key)) {
+            Some(field) => (Node::Field(field), true),
+            None => (self.elem, false),
+        }
+    }
+
     /// The place under a key, and whether it is a declared field.
     pub fn child(&self, key: &str) -> (Node<'s>, bool) {
         match self.field(key) {
@@ -132,6 +140,36 @@ impl<'s> MapNode<'s> {
     /// Whether the schema says nothing about what is inside.
     pub fn is_deduced(&self) -> bool {
         self.fields.is_none() && matches!(self.elem, Node::Deduced)
+    }
+}
+
+/// Where the next fields are expected: behind those that were found last, in the schema and among the sorted names.
+#[derive(Default)]
+pub(super) struct Near {
+    declared: usize,
+    named: usize,
+}
+
+impl Near {
+    /// How many fields are looked at before the search by name begins.
+    const AHEAD: usize = 4;
+
+    fn find<'s>(&mut self, schema: &'s Struct, name: &str) -> Option<&'s Field> {
+        let is_it = |field: &Field| !field.inline && field.name.is(name);
+        let declared = schema.fields.iter().enumerate().skip(self.declared).take(Self::AHEAD);
+        for (at, field) in declared.filter(|(_, field)| is_it(field)) {
+            self.declared = at + 1;
+            return Some(field);
+        }
+        let named = schema.by_name.iter().enumerate().skip(self.named).take(Self::AHEAD);
+        let mut named = named.filter_map(|(at, &index)| Some((at, schema.fields.get(usize::from(index))?)));
+        match named.find(|(_, field)| is_it(field)) {
+            Some((at, field)) => {
+                self.named = at + 1;
+                Some(field)
+            }
+            None => schema.field(name),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::element;
 use super::error::TypedErrors;
 use super::fields::is_empty;
 use super::lookup::Lookup;
-use super::node::{Chosen, ListMode, ListNode, MapNode, Node, Scalar};
+use super::node::{Chosen, ListMode, ListNode, MapNode, Near, Node, Scalar};
 use crate::field_set::{Entry, FieldSet};
 use crate::go_text;
 use crate::path_element::{Path, PathElement};
@@ -152,10 +152,10 @@ impl Walk {
     /// Stops at the first field that is not declared, as the reference does.
     fn map(&mut self, map: &MapNode<'_>, entries: &Map, live: Option<&Map>, at: &At<'_>) -> FieldSet {
         let live = Lookup::new(live.filter(|_| self.is_contained));
-        let mut near = 0;
+        let (mut near, mut near_field) = (0, Near::default());
         let mut fields = Vec::with_capacity(entries.len());
         for (key, value) in entries.iter() {
-            let (node, is_declared) = map.child(key);
+            let (node, is_declared) = map.next_child(&mut near_field, key);
             let at = At::Field(at, key);
             if let Node::Undeclared = node {
                 self.refuse(&at, "field not declared in schema");

@@ -83,9 +83,9 @@ fn limits() -> usize {
 #[test]
 fn tags_cost_no_level() {
     let tags = 100_000;
-    let wrapped = [vec![0xd9, 0xd9, 0xf7].repeat(tags), vec![0xd7, 0xd7, 0x41, 0xff]].concat();
+    let wrapped = [[0xd9, 0xd9, 0xf7].repeat(tags), [0xd7, 0xd7, 0x41, 0xff].to_vec()].concat();
     assert_eq!(parse(&wrapped), Ok("ff".into()), "and the innermost says how bytes are shown");
-    let times = [vec![0xc0].repeat(tags), vec![0x60]].concat();
+    let times = [[0xc0].repeat(tags), [0x60].to_vec()].concat();
     assert!(parse(&times).is_err());
     // A tag is of what it stands before, and of nothing after it.
     assert_eq!(parse(&bytes("83 d5 82 41fb d7 41fb 4162 4161")), Ok(value!([["-w", "fb"], "b", "a"])));

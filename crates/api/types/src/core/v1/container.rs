@@ -386,6 +386,25 @@ string_type! {
     "resizePolicy",
     "securityContext"
 ))]
+#[k8s(
+    last(
+        subfield(ports)(forbidden = "cannot be set for an Ephemeral Container"),
+        subfield(resources)(forbidden = "cannot be set for an Ephemeral Container"),
+        subfield(resize_policy)(forbidden = "cannot be set for an Ephemeral Container"),
+        subfield(restart_policy)(forbidden = "cannot be set for an Ephemeral Container"),
+        subfield(restart_policy_rules)(forbidden = "cannot be set for an Ephemeral Container"),
+        subfield(liveness_probe)(forbidden = "cannot be set for an Ephemeral Container"),
+        subfield(readiness_probe)(forbidden = "cannot be set for an Ephemeral Container"),
+        subfield(startup_probe)(forbidden = "cannot be set for an Ephemeral Container"),
+        subfield(lifecycle)(forbidden = "cannot be set for an Ephemeral Container"),
+        subfield(volume_mounts)(
+            each_val(
+                subfield(sub_path)(forbidden = "cannot be set for an Ephemeral Container"),
+                subfield(sub_path_expr)(forbidden = "cannot be set for an Ephemeral Container")
+            )
+        )
+    )
+)]
 pub struct EphemeralContainerCommon {
     /// Name of the container, unique among all containers of the pod.
     #[k8s(proto = 1, always, required, format = "dns1123-label")]

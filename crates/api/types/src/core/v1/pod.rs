@@ -121,12 +121,44 @@ pub struct PodSpec {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge,retainKeys",
-        patch_merge_key = "name"
+        patch_merge_key = "name",
+        last(distinct(name))
     )]
     pub volumes: Vec<Volume>,
     /// Containers run one after another, each to success, before the regular containers start.
     /// Those with restartPolicy "Always" keep running as sidecars.
-    #[k8s(proto = 20, list_type = map, list_map_keys("name"), patch_strategy = "merge", patch_merge_key = "name")]
+    #[k8s(
+        proto = 20,
+        list_type = map,
+        list_map_keys("name"),
+        patch_strategy = "merge",
+        patch_merge_key = "name",
+        last(
+            distinct(name),
+            each_val(
+                subfield(lifecycle)(
+                    unless(restart_policy = "Always")(
+                        forbidden = "may not be set for init containers without restartPolicy=Always"
+                    )
+                ),
+                subfield(liveness_probe)(
+                    unless(restart_policy = "Always")(
+                        forbidden = "may not be set for init containers without restartPolicy=Always"
+                    )
+                ),
+                subfield(readiness_probe)(
+                    unless(restart_policy = "Always")(
+                        forbidden = "may not be set for init containers without restartPolicy=Always"
+                    )
+                ),
+                subfield(startup_probe)(
+                    unless(restart_policy = "Always")(
+                        forbidden = "may not be set for init containers without restartPolicy=Always"
+                    )
+                )
+            )
+        )
+    )]
     pub init_containers: Vec<Container>,
     /// Regular containers of the pod; there must be at least one, and the list is fixed after
     /// creation.
@@ -137,7 +169,8 @@ pub struct PodSpec {
         list_type = map,
         list_map_keys("name"),
         patch_strategy = "merge",
-        patch_merge_key = "name"
+        patch_merge_key = "name",
+        last(distinct(name))
     )]
     pub containers: Vec<Container>,
     /// Temporary containers for debugging a running pod; they are added only through the
@@ -380,7 +413,14 @@ pub struct PodSchedulingGate {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodSchedulingGroup {
     /// PodGroup in the same namespace that the pod belongs to.
-    #[k8s(proto = 1, optional)]
+    #[k8s(
+        proto = 1,
+        published = optional,
+        if_enabled(GenericWorkload)(
+            worded(invalid = "must specify one of: `podGroupName`")(required),
+            format = "dns1123-subdomain"
+        )
+    )]
     pub pod_group_name: Option<String>,
 }
 
@@ -418,7 +458,12 @@ pub struct PodDNSConfig {
     )]
     pub nameservers: Vec<String>,
     /// Search domains, appended to the ones from the policy without repeats.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(
+        proto = 2,
+        optional,
+        list_type = atomic,
+        last(worded(invalid = "must not have more than 32 search paths")(max_items = 32))
+    )]
     pub searches: Vec<String>,
     /// Resolver options, merged with the ones from the policy; an entry here replaces an option of
     /// the same name.

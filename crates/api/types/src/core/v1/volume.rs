@@ -19,6 +19,7 @@ use super::{
 
 /// One storage item declared by a pod, which its containers can then mount by name.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(last(subfield(name)(required, format = "dns1123-label")))]
 pub struct Volume {
     /// Identifier that volume mounts refer to; a DNS label, unique among the volumes of the pod.
     #[k8s(proto = 1, always)]

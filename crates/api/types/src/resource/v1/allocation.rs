@@ -152,7 +152,7 @@ pub struct AllocatedDeviceStatus {
     #[k8s(proto = 2, published = required, always)]
     pub pool: String,
     /// Name of the device in that pool.
-    #[k8s(proto = 3, published = required, always, format = "dns1123-label")]
+    #[k8s(proto = 3, published = required, always)]
     pub device: String,
     /// Identifies the share when the device is given to several claims.
     #[k8s(proto = 7, name = "shareID", optional, gate = "DRAConsumableCapacity")]

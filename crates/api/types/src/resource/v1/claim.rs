@@ -57,7 +57,7 @@ pub struct DeviceRequest {
     #[k8s(proto = 2, optional)]
     pub exactly: Option<ExactDeviceRequest>,
     /// Alternatives in order of preference; the first one possible is taken.
-    #[k8s(proto = 3, optional, list_type = atomic, gate = "DRAPrioritizedList")]
+    #[k8s(proto = 3, optional, list_type = atomic, gate = "DRAPrioritizedList", max_items = 8)]
     pub first_available: Vec<DeviceSubRequest>,
 }
 
@@ -237,7 +237,7 @@ pub struct DeviceClass {
     #[k8s(inline)]
     pub type_meta: TypeMeta,
     /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, subfield(name)(optional, format = "k8s-long-name"))]
     pub metadata: ObjectMeta,
     /// Selection rules and settings of the class.
     #[k8s(proto = 2, always)]

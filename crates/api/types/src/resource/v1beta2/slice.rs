@@ -303,7 +303,7 @@ pub struct DeviceTaintSelector {
     #[k8s(proto = 3, optional)]
     pub pool: Option<String>,
     /// Only devices with this name.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, format = "dns1123-label")]
     pub device: Option<String>,
 }
 
@@ -317,7 +317,8 @@ pub struct DeviceTaintRuleStatus {
         list_type = map,
         list_map_keys("type"),
         patch_strategy = "merge",
-        patch_merge_key = "type"
+        patch_merge_key = "type",
+        last(max_items = 8)
     )]
     pub conditions: Vec<Condition>,
 }

@@ -4,7 +4,7 @@ use super::handlers::{self, Handlers};
 use super::{env, text};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
-    Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, Lifecycle, PodSpec, Probe, VolumeMount,
+    Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, Lifecycle, PodSpec, Probe,
 };
 use pintle_validation::{At, Cx, FieldPath};
 
@@ -13,9 +13,6 @@ type Containers<'a> = View<'a, Vec<Container>>;
 /// The fields that hold containers, in the order in which the reference visits them.
 const LISTS: [&str; 3] =
     [PodSpec::INIT_CONTAINERS.name(), PodSpec::CONTAINERS.name(), PodSpec::EPHEMERAL_CONTAINERS.name()];
-
-const SIDECARS_ONLY: &str = "may not be set for init containers without restartPolicy=Always";
-const NOT_EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
 
 /// The containers of a field; ephemeral ones have the same fields as others.
 fn list<'a>(spec: View<'a, PodSpec>, field: &str) -> Containers<'a> {
@@ -47,12 +44,8 @@ pub fn is_sidecar(container: View<'_, Container>) -> bool {
     text(container.field(Container::RESTART_POLICY)) == "Always"
 }
 
-/// Names and host ports of regular containers stand once.
+/// Host ports of regular containers stand once.
 pub fn regular(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
-    for (index, container) in containers.new.iter().enumerate() {
-        let path = containers.path.index(index);
-        repeated_name(names(containers.new).take(index), container, &path, cx);
-    }
     let mut seen = Vec::new();
     for (index, container) in containers.new.iter().enumerate() {
         host_ports(container, &containers.path.index(index), &mut seen, cx);
@@ -92,21 +85,11 @@ fn host_ports(container: View<'_, Container>, path: &FieldPath<'_>, seen: &mut V
 pub fn init(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
     for (index, container) in containers.new.iter().enumerate() {
         let path = containers.path.index(index);
-        repeated_name(names(containers.new).take(index), container, &path, cx);
         // The reference judges each init container as a list of its own, at the place of the first.
         host_ports(container, &containers.path.index(0), &mut Vec::new(), cx);
         if is_sidecar(container) {
             continue;
         }
-        let mut sidecars_only = |set: bool, field: &str| {
-            if set {
-                cx.errors.forbidden(path.child(field), SIDECARS_ONLY);
-            }
-        };
-        sidecars_only(container.field(Container::LIFECYCLE).is_set(), Container::LIFECYCLE.name());
-        sidecars_only(container.field(Container::LIVENESS_PROBE).is_set(), Container::LIVENESS_PROBE.name());
-        sidecars_only(container.field(Container::READINESS_PROBE).is_set(), Container::READINESS_PROBE.name());
-        sidecars_only(container.field(Container::STARTUP_PROBE).is_set(), Container::STARTUP_PROBE.name());
         let old = containers.old.is_some_and(|old| old.iter().any(|old| !is_sidecar(old) && restarts_on_resize(old)));
         for (index, policy) in container.field(Container::RESIZE_POLICY).iter().enumerate() {
             let restart = text(policy.field(ContainerResizePolicy::RESTART_POLICY));
@@ -123,42 +106,6 @@ pub fn init(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
 pub fn restarts_on_resize(container: View<'_, Container>) -> bool {
     let mut policies = container.field(Container::RESIZE_POLICY).iter();
     policies.any(|policy| text(policy.field(ContainerResizePolicy::RESTART_POLICY)) == "RestartContainer")
-}
-
-/// Ephemeral containers have no ports, probes, hooks or resources of their own.
-pub fn ephemeral(containers: At<'_, Vec<EphemeralContainer>>, cx: &mut Cx<'_>) {
-    let forbidden = [
-        Container::PORTS.name(),
-        Container::RESOURCES.name(),
-        Container::RESIZE_POLICY.name(),
-        Container::RESTART_POLICY.name(),
-        Container::RESTART_POLICY_RULES.name(),
-        Container::LIVENESS_PROBE.name(),
-        Container::READINESS_PROBE.name(),
-        Container::STARTUP_PROBE.name(),
-        Container::LIFECYCLE.name(),
-    ];
-    for (index, container) in containers.new.iter().enumerate() {
-        let path = containers.path.index(index);
-        for field in forbidden {
-            let value = container.value().get(field);
-            // Pointers count when they are there, even to nothing.
-            let pointer = field.ends_with("Probe") || matches!(field, "lifecycle" | "restartPolicy");
-            if value.is_some_and(|value| if pointer { !value.is_null() } else { !value.is_zero() }) {
-                cx.errors.forbidden(path.child(field), NOT_EPHEMERAL);
-            }
-        }
-        let container = View::<Container>::new(container.value());
-        let path = path.to(Container::VOLUME_MOUNTS);
-        for (index, mount) in container.field(Container::VOLUME_MOUNTS).iter().enumerate() {
-            let path = path.index(index);
-            for field in [VolumeMount::SUB_PATH, VolumeMount::SUB_PATH_EXPR] {
-                if !mount.field(field).as_str().is_empty() {
-                    cx.errors.forbidden(path.to(field), NOT_EPHEMERAL);
-                }
-            }
-        }
-    }
 }
 
 /// What containers may have in this pod: names across lists, hooks, probes, resizing.

@@ -23,7 +23,7 @@ mod tests;
 use pintle_schema::{ApiType, View};
 use pintle_types::core::v1::{
     Container, EnvVar, EphemeralContainerCommon, Pod, PodAffinityTerm, PodDNSConfig,
-    PodSchedulingGroup, PodSpec, PodTemplateSpec, SeccompProfile, SecurityContext, Toleration,
+    PodSpec, PodTemplateSpec, SeccompProfile, SecurityContext, Toleration,
     TopologySpreadConstraint, WindowsSecurityContextOptions,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
@@ -83,12 +83,10 @@ static KINDS: &[KindRules] = &[KindRules {
 static RULES: &[Hand] = &[
     at_field!(PodSpec::CONTAINERS, containers::regular, AFTER),
     at_field!(PodSpec::INIT_CONTAINERS, containers::init, AFTER),
-    at_field!(PodSpec::EPHEMERAL_CONTAINERS, containers::ephemeral, AFTER),
     at_field!(PodSpec::SCHEDULING_GATES, spec::scheduling_gates),
     at_field!(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS, scheduling::distinct_constraints, AFTER),
     at_field!(PodSpec::OVERHEAD, resources::overhead),
     at_type!(PodDNSConfig, spec::dns_config, AFTER),
-    at_type!(PodSchedulingGroup, spec::scheduling_group),
     at_type!(PodSpec, mounts::fit_volumes, AFTER),
     at_type!(PodSpec, containers::fit_pod, AFTER),
     at_type!(PodSpec, resources::fit_pod, AFTER),

@@ -3,12 +3,11 @@
 use super::text;
 use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
-    Container, ContainerPort, Pod, PodDNSConfig, PodSchedulingGate, PodSchedulingGroup, PodSpec, ProjectedVolumeSource,
-    Volume, VolumeProjection, VolumeSource,
+    Container, ContainerPort, Pod, PodDNSConfig, PodSchedulingGate, PodSpec, ProjectedVolumeSource, Volume,
+    VolumeProjection, VolumeSource,
 };
 use pintle_validation::{At, Cx};
 
-const MAX_SEARCHES: usize = 32;
 const MAX_SEARCH_CHARACTERS: usize = 2048;
 
 /// What holds for pods, but not for templates of pods.
@@ -52,18 +51,6 @@ pub fn created(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
     });
 }
 
-/// The group must be named.
-pub fn scheduling_group(group: At<'_, PodSchedulingGroup>, cx: &mut Cx<'_>) {
-    if !cx.enabled("GenericWorkload") {
-        return;
-    }
-    let path = group.path.to(PodSchedulingGroup::POD_GROUP_NAME);
-    match group.new.field(PodSchedulingGroup::POD_GROUP_NAME).some() {
-        None => cx.errors.invalid(path, Value::Null, "must specify one of: `podGroupName`"),
-        Some(name) => cx.errors.invalid_each(path, name.value(), names::dns1123_subdomain(name.as_str())),
-    }
-}
-
 /// Gates have names, each once; errors are told at the gates.
 pub fn scheduling_gates(gates: At<'_, Vec<PodSchedulingGate>>, cx: &mut Cx<'_>) {
     for (index, gate) in gates.new.iter().enumerate() {
@@ -81,10 +68,6 @@ pub fn scheduling_gates(gates: At<'_, Vec<PodSchedulingGate>>, cx: &mut Cx<'_>) 
 pub fn dns_config(config: At<'_, PodDNSConfig>, cx: &mut Cx<'_>) {
     let searches = config.new.field(PodDNSConfig::SEARCHES);
     let path = config.path.to(PodDNSConfig::SEARCHES);
-    let count = searches.iter().len();
-    if count > MAX_SEARCHES {
-        cx.errors.invalid(path, searches.value().clone(), "must not have more than 32 search paths");
-    }
     let characters: usize = searches.iter().map(|search| search.as_str().len() + 1).sum();
     if characters.saturating_sub(1) > MAX_SEARCH_CHARACTERS {
         let detail = "must not have more than 2048 characters (including spaces) in the search list";

@@ -8,14 +8,14 @@ pub mod projected;
 pub mod sources;
 pub mod warnings;
 
-use pintle_schema::{ApiType, Value, names};
+use pintle_schema::{ApiType, Value, View, names};
 use pintle_types::core::v1::{
-    AzureDiskVolumeSource, CSIVolumeSource, DownwardAPIProjection,
-    DownwardAPIVolumeSource, EmptyDirVolumeSource, FlexPersistentVolumeSource, FlexVolumeSource,
-    FlockerVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource, ImageVolumeSource, NFSVolumeSource,
-    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus,
-    PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource, PersistentVolumeSource, PersistentVolumeSpec,
-    Pod, PodSpec, ProjectedVolumeSource, QuobyteVolumeSource, TopologySelectorTerm, Volume, VolumeSource,
+    AzureDiskVolumeSource, CSIVolumeSource, DownwardAPIProjection, DownwardAPIVolumeSource, EmptyDirVolumeSource,
+    FlexPersistentVolumeSource, FlexVolumeSource, FlockerVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource,
+    ImageVolumeSource, NFSVolumeSource, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
+    PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource,
+    PersistentVolumeSource, PersistentVolumeSpec, Pod, PodSpec, ProjectedVolumeSource, QuobyteVolumeSource,
+    Volume, VolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, step};
@@ -43,8 +43,8 @@ static KINDS: &[KindRules] = &[
 
 static RULES: &[Hand] = &[
     at_type!(VolumeSource, one_source, AFTER),
-    at_type!(Volume, name, AFTER),
-    at_field!(PodSpec::VOLUMES, distinct, AFTER),
+    at_type!(VolumeSource, names_made_of_it, AFTER),
+    at_field!(PodSpec::VOLUMES, claims_of_their_own, AFTER),
     at_field!(EmptyDirVolumeSource::SIZE_LIMIT, sources::size_limit),
     at_field!(NFSVolumeSource::PATH, sources::absolute),
     at_type!(AzureDiskVolumeSource, sources::azure_disk, AFTER),
@@ -76,7 +76,6 @@ static RULES: &[Hand] = &[
     at_type!(PersistentVolumeClaimSpec, claim::sources_agree, AFTER),
     at_field!(PersistentVolumeClaimTemplate::METADATA, claim::template_metadata),
     at_type!(PersistentVolumeClaimStatus, claim::status, ON_PART),
-    at_field!(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS, persistent::distinct_topology_keys, AFTER),
 ];
 
 /// The sources of a pod's volume in the order in which they are looked at: the first one counts.
@@ -162,11 +161,12 @@ pub fn take_back(place: &FieldPath<'_>, cx: &mut Cx<'_>) {
     });
 }
 
-/// Volumes are named by labels of DNS.
-fn name(volume: At<'_, Volume>, cx: &mut Cx<'_>) {
-    let name = volume.new.field(Volume::NAME).as_str();
-    let path = volume.path.to(Volume::NAME);
-    let source = volume.new.field(Volume::VOLUME_SOURCE);
+/// What is named after a volume gets a name that it can have.
+fn names_made_of_it(source: At<'_, VolumeSource>, cx: &mut Cx<'_>) {
+    // The fields of the source stand among those of the volume.
+    let name = View::<Volume>::new(source.new.value()).field(Volume::NAME).as_str();
+    let path = source.path.to(Volume::NAME);
+    let source = source.new;
     if let Some(disk) = source.field(VolumeSource::ISCSI).some()
         && disk.field(ISCSIVolumeSource::INITIATOR_NAME).is_set()
         && name.len() + 1 + disk.field(ISCSIVolumeSource::TARGET_PORTAL).as_str().len() > sources::MAX_INTERFACE
@@ -182,11 +182,6 @@ fn name(volume: At<'_, Volume>, cx: &mut Cx<'_>) {
             }
         }
     }
-    if name.is_empty() {
-        cx.errors.required(path, "");
-    } else {
-        cx.errors.invalid_each(path, volume.new.field(Volume::NAME).value(), names::dns1123_label(name));
-    }
 }
 
 /// Whether a place is in the volumes of a pod itself, and not in those of a template.
@@ -194,16 +189,10 @@ pub fn is_of_pod(path: &FieldPath<'_>) -> bool {
     path.to_string().starts_with("spec.volumes[")
 }
 
-/// No two volumes have one name, and none takes a claim that is made for another.
-fn distinct(volumes: At<'_, Vec<Volume>>, cx: &mut Cx<'_>) {
-    let items = crate::shared::items(volumes.new);
-    let mut names = crate::shared::Repeats::new(items.len(), |at| crate::shared::text_in(items, at, Volume::NAME));
+/// No volume takes a claim that is made for another.
+fn claims_of_their_own(volumes: At<'_, Vec<Volume>>, cx: &mut Cx<'_>) {
     for (index, volume) in volumes.new.iter().enumerate() {
         let path = volumes.path.index(index);
-        let name = volume.field(Volume::NAME).as_str();
-        if names.is_repeated(index) && !name.is_empty() {
-            cx.errors.duplicate(path.to(Volume::NAME), name);
-        }
         let source = volume.field(Volume::VOLUME_SOURCE);
         let Some(claim) = source.field(VolumeSource::PERSISTENT_VOLUME_CLAIM).some() else { continue };
         let claim = claim.field(PersistentVolumeClaimVolumeSource::CLAIM_NAME).as_str();

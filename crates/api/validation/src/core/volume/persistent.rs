@@ -2,13 +2,13 @@
 
 use super::{first_source, sources, take_back};
 use crate::difference::difference;
-use crate::shared::{Repeats, items, text_in};
+
 use crate::shown::in_full;
 use pintle_schema::{Map, Quantity, Value, View, names};
 use pintle_types::core::v1::{
     CSIPersistentVolumeSource, HostPathVolumeSource, PersistentVolume, PersistentVolumeMode,
     PersistentVolumeReclaimPolicy, PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName,
-    TopologySelectorLabelRequirement, VolumeNodeAffinity,
+    VolumeNodeAffinity,
 };
 use pintle_validation::{At, Cx, FieldPath, same, same_at};
 
@@ -263,8 +263,7 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
 
 /// The spec as it is judged: a secret for expanding may come to a CSI volume that had none.
 fn without_new_secret(new: &Value, old: &Value) -> Value {
-    let secret =
-        [PersistentVolumeSource::CSI.name(), CSIPersistentVolumeSource::CONTROLLER_EXPAND_SECRET_REF.name()];
+    let secret = [PersistentVolumeSource::CSI.name(), CSIPersistentVolumeSource::CONTROLLER_EXPAND_SECRET_REF.name()];
     let mut settled = new.clone();
     if old.get(secret[0]).is_some() && old.at(&secret).is_none_or(Value::is_null) {
         settled.remove_at(&secret);
@@ -290,19 +289,6 @@ fn with_new_labels(value: &Value) -> Value {
         Value::List(items) => Value::from(items.iter().map(with_new_labels).collect::<Vec<Value>>()),
         Value::Map(map) => map.iter().map(|(key, value)| (key.clone(), with_new_labels(value))).collect::<Map>().into(),
         other => other.clone(),
-    }
-}
-
-/// A topology is told once for each key.
-pub fn distinct_topology_keys(requirements: At<'_, Vec<TopologySelectorLabelRequirement>>, cx: &mut Cx<'_>) {
-    let list = items(requirements.new);
-    let key = |at: usize| text_in(list, at, TopologySelectorLabelRequirement::KEY);
-    let mut keys = Repeats::new(list.len(), key);
-    for index in 0..list.len() {
-        if keys.is_repeated(index) {
-            let path = requirements.path.index(index);
-            cx.errors.duplicate(path.to(TopologySelectorLabelRequirement::KEY), key(index));
-        }
     }
 }
 
