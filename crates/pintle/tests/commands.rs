@@ -95,6 +95,8 @@ fn a_websocket_is_translated_for_kubelets_that_speak_spdy() {
         }),
     };
     assert_eq!(ended, failed);
+    let metrics = world.client().get("/metrics").expect("an answer").text();
+    assert!(metrics.contains("apiserver_stream_translator_requests_total{code=\"200\"} 2\n"), "{metrics}");
     // Who breaks the protocol is left, and so is a kubelet whose client leaves.
     let mut socket = open("command=cat&stdin=1&stdout=1");
     socket.send(Message::binary(&[255][..])).expect("sent");
@@ -164,6 +166,8 @@ fn a_forwarded_port_is_tunneled() {
         }
     }
     assert_eq!(read, b"hellodcba");
+    let metrics = world.client().get("/metrics").expect("an answer").text();
+    assert!(metrics.contains("apiserver_stream_tunnel_requests_total{code=\"101\"} 1\n"), "{metrics}");
 }
 
 /// Runs kubectl against a world to its end.

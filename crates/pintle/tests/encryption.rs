@@ -192,8 +192,12 @@ fn what_nobody_can_read_is_deleted_on_demand() {
     {
         let process = vault.start();
         let mut client = process.endpoint().client();
-        create(&mut client, "lost-1");
+        let owner = create(&mut client, "lost-1")["metadata"].clone();
         create(&mut client, "lost-2");
+        let owner = json!({"apiVersion": "v1", "kind": "Secret", "name": owner["name"], "uid": owner["uid"]});
+        let map =
+            json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "owned", "ownerReferences": [owner]}});
+        client.post(CONFIG_MAPS, &map).expect("an answer").expect(201);
         let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "verbs": ["delete"]}]);
         let role = json!({"metadata": {"name": "deleter"}, "rules": rules});
         let subjects = json!([{"kind": "User", "name": "nobody", "apiGroup": "rbac.authorization.k8s.io"}]);
@@ -242,6 +246,8 @@ fn what_nobody_can_read_is_deleted_on_demand() {
         (&json!("Success"), &json!({"name": "lost-1", "kind": "Secret"}),)
     );
     get(&mut client, "lost-1").expect(404);
+    let owned = format!("{CONFIG_MAPS}/owned");
+    wait_for("what it owned to go", || (client.get(&owned).expect("an answer").status == 404).then_some(()));
     let body =
         json!({"kind": "DeleteOptions", "apiVersion": "v1", "ignoreStoreReadErrorWithClusterBreakingPotential": true});
     let path = format!("{SECRETS}/lost-2");

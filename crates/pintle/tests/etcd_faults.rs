@@ -123,7 +123,7 @@ fn change(shared: &Shared, client: &mut Client) -> std::io::Result<bool> {
     let mut object = json!({"metadata": {"name": name}, "data": {"id": id}});
     let answer = match based_on {
         None => client.post(CONFIG_MAPS, &object)?,
-        Some(revision) if number % 7 == 0 => {
+        Some(revision) if number.is_multiple_of(7) => {
             let body = json!({"preconditions": {"resourceVersion": revision.to_string()}}).to_string();
             let answer = client.send("DELETE", &path, common::http::JSON, body.as_bytes())?;
             if answer.status == 200 {

@@ -61,7 +61,8 @@ fn fields(schema: &Struct, value: &Value, entries: &mut Vec<(Str, Value)>) {
             // Inside, an object's type is known without being told, and its metadata stands beside its other fields.
             Type::Struct(shared) if field.inline && is_shared(shared) => {}
             Type::Struct(shared) if &*field.name == METADATA && is_shared(shared) => {
-                entries.extend(own.as_map().into_iter().flat_map(Map::iter).map(|(key, own)| (key.clone(), own.clone())));
+                entries
+                    .extend(own.as_map().into_iter().flat_map(Map::iter).map(|(key, own)| (key.clone(), own.clone())));
             }
             Type::Struct(inlined) if field.inline => fields(inlined, value, entries),
             ty => {
@@ -116,8 +117,9 @@ const RENAMED: &[(&str, &str, &str)] = &[
 
 /// Words that Go writes in capitals.
 const INITIALS: &[&str] = &[
-    "api", "aws", "ca", "cel", "cidr", "csi", "dns", "fc", "fs", "gce", "gid", "gmsa", "grpc", "http", "id", "ip", "ipc",
-    "iqn", "iscsi", "nfs", "os", "pid", "qos", "rbd", "se", "ssl", "tcp", "tls", "ttl", "tty", "uid", "url", "wwid",
+    "api", "aws", "ca", "cel", "cidr", "csi", "dns", "fc", "fs", "gce", "gid", "gmsa", "grpc", "http", "id", "ip",
+    "ipc", "iqn", "iscsi", "nfs", "os", "pid", "qos", "rbd", "se", "ssl", "tcp", "tls", "ttl", "tty", "uid", "url",
+    "wwid",
 ];
 
 /// The name of a field in the reference's own types.
@@ -145,10 +147,30 @@ mod tests {
 
     #[test]
     fn names() {
-        let names =
-            ["apiVersion", "uid", "cidrs", "podCIDR", "idle", "sessionAffinity", "seLinuxOptions", "ips", "key", "cephfs"];
-        let inside =
-            ["APIVersion", "UID", "CIDRs", "PodCIDR", "Idle", "SessionAffinity", "SELinuxOptions", "IPs", "Key", "CephFS"];
+        let names = [
+            "apiVersion",
+            "uid",
+            "cidrs",
+            "podCIDR",
+            "idle",
+            "sessionAffinity",
+            "seLinuxOptions",
+            "ips",
+            "key",
+            "cephfs",
+        ];
+        let inside = [
+            "APIVersion",
+            "UID",
+            "CIDRs",
+            "PodCIDR",
+            "Idle",
+            "SessionAffinity",
+            "SELinuxOptions",
+            "IPs",
+            "Key",
+            "CephFS",
+        ];
         assert_eq!(names.map(|name| name_inside("Some", name)), inside);
         assert_eq!(name_inside("RBDVolumeSource", "pool"), "RBDPool");
     }

@@ -93,8 +93,13 @@ fn main() {
 
 /// Whole writes: what the upkeep of managed fields costs beside reading and writing the object.
 fn writes(schema: &'static Struct, mut live: Value, new: Value) {
-    let write =
-        Write { versions: &Deployments, api_version: "apps/v1", subresource: "", manager: "m", now: "2026-01-02T03:04:05Z" };
+    let write = Write {
+        versions: &Deployments,
+        api_version: "apps/v1",
+        subresource: "",
+        manager: "m",
+        now: "2026-01-02T03:04:05Z",
+    };
     let apply = |live: &Value, config: &Value, managed| {
         write.apply(live, config, &Value::map(), managed, true).unwrap_or_else(|error| panic!("{error}"))
     };
@@ -103,7 +108,9 @@ fn writes(schema: &'static Struct, mut live: Value, new: Value) {
     canonicalize(schema, &mut live);
     let (stored, sent) = (json::to_vec(&live), json::to_vec(&new));
     println!("{} bytes as stored, {} as applied", stored.len(), sent.len());
-    let Ok(same) = yaml::parse(&json::to_vec(&deployment(3)), Strictness::Collect).map(|read| read.value) else { return };
+    let Ok(same) = yaml::parse(&json::to_vec(&deployment(3)), Strictness::Collect).map(|read| read.value) else {
+        return;
+    };
     let Ok(changed) = yaml::parse(&sent, Strictness::Collect).map(|read| read.value) else { return };
     time("read what is applied", || yaml::parse(&sent, Strictness::Collect));
     time("read what is stored", || json::decode_trusted(schema, &stored));

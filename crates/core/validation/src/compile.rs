@@ -4,6 +4,7 @@
 
 use crate::check::{Check, Checks, Correlation, Stage, is_pointer, keys_of};
 use crate::formats;
+use crate::item_union::ItemUnion;
 use crate::relation::{Bound, Condition, Order, Sibling, Together, Words};
 use pintle_schema::rules::{Payload, Rule, Validator};
 use pintle_schema::{ListKind, Struct, Type};

@@ -59,7 +59,7 @@ pub fn validate_anew(
 
 fn validate_changed(metadata: &Value, old: &Value, errors: &mut ErrorList) {
     let changed = |field: &str| metadata.get(field).filter(|value| old.get(field) != Some(value));
-    validate_labels(changed("labels"), "metadata.labels", errors);
+    validate_changed_labels(changed("labels"), old.get("labels"), "metadata.labels", errors);
     validate_annotations(changed("annotations"), "metadata.annotations", errors);
     if changed("ownerReferences").is_some() {
         validate_owners(metadata, errors);
@@ -87,7 +87,15 @@ pub fn validate_update(metadata: &Value, old: &Value, errors: &mut ErrorList) {
 
 /// Label keys and values.
 pub fn validate_labels(labels: Option<&Value>, field: &str, errors: &mut ErrorList) {
+    validate_changed_labels(labels, None, field, errors);
+}
+
+/// Labels that were not there, or had another value.
+fn validate_changed_labels(labels: Option<&Value>, old: Option<&Value>, field: &str, errors: &mut ErrorList) {
     for (key, value) in labels.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
+        if old.and_then(|old| old.get(key)) == Some(value) {
+            continue;
+        }
         invalid_each(errors, field, key, names::label_key(key));
         let value = value.as_str().unwrap_or("");
         invalid_each(errors, field, value, names::label_value(value));

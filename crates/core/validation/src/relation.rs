@@ -1,4 +1,4 @@
-//! What a rule says of fields beside the one it stands on: conditions, comparisons, and which fields may stand together.
+//! What a rule says of other fields than its own: conditions, comparisons, and which of them may stand together.
 //!
 //! Fields are found when rules are compiled, so that a name that is none never reaches a request. Judging what is right
 //! allocates nothing.

@@ -8,6 +8,7 @@ use crate::metadata::NameCheck;
 use crate::path::FieldPath;
 use pintle_schema::{FieldName, Value, View};
 use std::any::Any;
+use std::cell::Cell;
 
 /// What is done to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +85,9 @@ impl<'r, T> At<'r, Option<T>> {
     }
 }
 
+/// As many fields make a value worth remembering what it was compared with.
+const LARGE: usize = 10;
+
 /// What rules share while one object is judged.
 pub struct Cx<'a> {
     pub errors: ErrorList,
@@ -95,11 +99,22 @@ pub struct Cx<'a> {
     pub(crate) steps: usize,
     /// A rule of a stage panicked.
     pub(crate) panicked: bool,
+    /// The last large values that were compared, and whether they are the same.
+    compared: Cell<Option<(usize, usize, bool)>>,
 }
 
 impl<'a> Cx<'a> {
     pub fn new(request: &'a Request<'a>, root: &'a Value, old_root: Option<&'a Value>) -> Self {
-        Cx { errors: ErrorList::default(), request, root, old_root, notes: Vec::new(), steps: 0, panicked: false }
+        Cx {
+            errors: ErrorList::default(),
+            request,
+            root,
+            old_root,
+            notes: Vec::new(),
+            steps: 0,
+            panicked: false,
+            compared: Cell::new(None),
+        }
     }
 
     /// Whether a feature gate is on.
@@ -109,6 +124,20 @@ impl<'a> Cx<'a> {
 
     pub fn is_create(&self) -> bool {
         self.request.operation == Operation::Create
+    }
+
+    /// Whether two values mean the same, as the walk and `At::unchanged` compare them; found out once for large ones.
+    pub fn same(&self, new: &Value, old: &Value) -> bool {
+        if new.as_map().is_none_or(|map| map.len() < LARGE) {
+            return crate::same(new, old);
+        }
+        let (new_place, old_place) = (std::ptr::from_ref(new).addr(), std::ptr::from_ref(old).addr());
+        if let Some((.., same)) = self.compared.get().filter(|(a, b, _)| (*a, *b) == (new_place, old_place)) {
+            return same;
+        }
+        let same = crate::same(new, old);
+        self.compared.set(Some((new_place, old_place, same)));
+        same
     }
 
     /// The whole object. The caller says what kind it is.

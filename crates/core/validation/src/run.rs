@@ -140,7 +140,7 @@ impl Run<'_, '_, '_> {
 
     fn node(&mut self, node: &Node, mut spot: Spot<'_>) {
         let owner_unchanged = spot.unchanged;
-        spot.unchanged = spot.unchanged || spot.old.is_some_and(|old| same(spot.value, old));
+        spot.unchanged = spot.unchanged || spot.old.is_some_and(|old| self.cx.same(spot.value, old));
         let stopped = match spot.unchanged {
             false => self.checks(&node.checks, spot),
             true => node.checks.related && !owner_unchanged && self.related(&node.checks, spot),

@@ -188,6 +188,24 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn what_a_burst_needed_is_kept_for_a_while() {
+        let mut pipe = Pipe { io: Network(Arc::default()), waiting: Vec::new(), sent: 0, lately: 0 };
+        let mut write = async |bytes| {
+            pipe.waiting.resize(bytes, 0);
+            poll_fn(|cx| pipe.poll_drain(cx)).await.expect("it takes everything");
+            pipe.waiting.capacity()
+        };
+        let burst = write(CORKED_BYTES).await;
+        for _ in 0..5 {
+            assert_eq!(write(1).await, burst);
+        }
+        for _ in 0..200 {
+            write(1).await;
+        }
+        assert_eq!(write(1).await, CORKED_BYTES_KEPT);
+    }
+
     /// Streams that become ready one after the other in one turn, on a connection that flushes after every frame.
     #[tokio::test]
     async fn what_is_written_in_a_turn_goes_out_together() {

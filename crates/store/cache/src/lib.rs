@@ -99,42 +99,40 @@ pub struct Feeder {
     replayed: bool,
 }
 
-/// Takes a change in.
-fn take_in(writers: &mut Writers, record: &Record, history: bool) {
-    let Some(writer) = prefix_of(&record.key, writers) else { return };
+/// Takes a change in, if its value is an object.
+fn take_in(writers: &mut Writers, record: &Record, history: bool) -> Result<(), Unreadable> {
+    let Some(writer) = prefix_of(&record.key, writers) else { return Ok(()) };
     let image = match &record.value {
         None => None,
         Some(value) => match Image::from_record(value, record.revision) {
             Ok(image) => Some(image),
             Err(error) => {
                 let reason = UnreadableReason::Undecodable(error.to_string().into());
-                writer.unreadable(Unreadable { key: record.key.clone(), revision: record.revision, reason });
-                return;
+                return Err(Unreadable { key: record.key.clone(), revision: record.revision, reason });
             }
         },
     };
     writer.apply(&record.key, record.revision, image, history);
+    Ok(())
 }
 
 impl Feeder {
     fn apply(&mut self, record: &Record, history: bool) {
-        take_in(&mut self.writers, record, history);
+        if let Err(unreadable) = take_in(&mut self.writers, record, history)
+            && let Some(writer) = prefix_of(&unreadable.key, &mut self.writers)
+        {
+            writer.unreadable(unreadable);
+        }
+    }
+
+    fn publish_all(&mut self, revision: Revision) {
+        self.writers.values_mut().for_each(|writer| writer.publish_up_to(revision));
     }
 
     /// What takes in what the store kept, from the first of it on.
     fn replay_of(&mut self) -> &mut Replay {
         let writers = &mut self.writers;
         self.replay.get_or_insert_with(|| Replay::begin(std::mem::take(writers)))
-    }
-
-    /// Makes visible what is no change of its own: who watches the resource has to look at it anew.
-    fn publish_gap(&mut self, prefixes: &[Box<str>]) {
-        let revision = self.cache.current();
-        for prefix in prefixes {
-            if let Some(writer) = self.writers.get_mut(prefix) {
-                writer.replace(revision);
-            }
-        }
     }
 }
 
@@ -157,7 +155,7 @@ impl Observer for Feeder {
 
     fn publish(&mut self, records: &[Record], revision: Revision) {
         records.iter().for_each(|record| self.apply(record, true));
-        self.writers.values_mut().for_each(Writer::publish);
+        self.publish_all(revision);
         self.cache.advance(revision);
     }
 
@@ -172,20 +170,20 @@ impl Observer for Feeder {
         if !self.replayed {
             return self.replay_of().push(Kept::Unreadable(unreadable));
         }
-        let Some(writer) = prefix_of(&unreadable.key, &mut self.writers) else { return };
-        writer.unreadable(unreadable);
-        let prefix = writer.cache.prefix.clone();
-        self.publish_gap(&[prefix]);
+        if let Some(writer) = prefix_of(&unreadable.key, &mut self.writers) {
+            writer.unreadable(unreadable);
+        }
+        self.publish_all(self.cache.current());
     }
 
     fn restored(&mut self, records: Vec<Record>) {
-        let mut prefixes: Vec<Box<str>> = Vec::new();
         for record in records {
+            if let Some(writer) = prefix_of(&record.key, &mut self.writers) {
+                writer.begin_gap();
+            }
             self.apply(&record, false);
-            let changed = prefix_of(&record.key, &mut self.writers).map(|writer| &writer.cache.prefix);
-            prefixes.extend(changed.filter(|prefix| !prefixes.contains(prefix)).cloned());
         }
-        self.publish_gap(&prefixes);
+        self.publish_all(self.cache.current());
     }
 }
 
@@ -301,7 +299,11 @@ mod tests {
         feeder.publish(&[record(7, Some(image))], Revision(7));
         assert!(things.state().unreadable.is_empty());
         assert_eq!(later.take(10).expect("no gap").len(), 1);
-        feeder.publish(&[record(8, None)], Revision(8));
-        assert!(things.state().objects.is_empty());
+        feeder.publish(&[record(8, Some(Bytes::new()))], Revision(8));
+        let mut last = things.cursor(Revision(8));
+        assert!(last.take(10).expect("no gap").is_empty());
+        feeder.publish(&[record(9, None)], Revision(9));
+        assert!(last.take(10).is_err(), "what it was that went cannot be shown");
+        assert!(things.state().objects.is_empty() && things.state().unreadable.is_empty());
     }
 }

@@ -60,13 +60,14 @@ impl Replay {
 fn run(mut writers: Writers, batches: &Receiver<Vec<Kept>>) -> Writers {
     for batch in batches {
         for kept in batch {
-            match kept {
-                Kept::Record(record, history) => take_in(&mut writers, &record, history),
-                Kept::Unreadable(unreadable) => {
-                    if let Some(writer) = prefix_of(&unreadable.key, &mut writers) {
-                        writer.unreadable(unreadable);
-                    }
-                }
+            let unreadable = match kept {
+                Kept::Record(record, history) => take_in(&mut writers, &record, history).err(),
+                Kept::Unreadable(unreadable) => Some(unreadable),
+            };
+            if let Some(unreadable) = unreadable
+                && let Some(writer) = prefix_of(&unreadable.key, &mut writers)
+            {
+                writer.unreadable(unreadable);
             }
         }
         writers.values_mut().for_each(Writer::trim);

@@ -335,6 +335,8 @@ pub(crate) struct Writer {
     /// The revision that was published last.
     published: Revision,
     dirty: bool,
+    /// The next state does not follow from the last one by events.
+    gap: bool,
 }
 
 impl Writer {
@@ -343,7 +345,7 @@ impl Writer {
     }
 
     pub fn with_bounds(cache: Arc<ResourceCache>, bounds: Bounds) -> Self {
-        Writer { cache, state: State::new(bounds), published: Revision(0), dirty: false }
+        Writer { cache, state: State::new(bounds), published: Revision(0), dirty: false, gap: false }
     }
 
     /// Takes a change in; `image` is `None` when the object was removed.
@@ -352,9 +354,18 @@ impl Writer {
             Some(image) => {
                 self.state.put(Arc::new(Object::new(key.clone(), self.cache.prefix.len(), revision, image)), history)
             }
-            None => self.state.remove(key, revision, history),
+            None => {
+                // Nobody can be shown what it was that went.
+                self.gap |= self.state.unreadable.contains_key(key);
+                self.state.remove(key, revision, history);
+            }
         }
         self.dirty = true;
+    }
+
+    /// What is taken in next has been there before: it is no event.
+    pub fn begin_gap(&mut self) {
+        self.gap = true;
     }
 
     /// During a replay: what will be beyond the bounds at its end is not kept until then.
@@ -369,14 +380,14 @@ impl Writer {
         self.state.index = Index::of(&self.cache.indexed, &self.state.objects);
         self.state.compacted = self.state.compacted.max(compacted);
         self.published = self.state.last;
-        self.dirty = true;
+        (self.dirty, self.gap) = (true, false);
     }
 
     /// Takes note of a value that cannot be read.
     pub fn unreadable(&mut self, unreadable: Unreadable) {
         self.state.take(&unreadable.key);
         self.state.unreadable.insert(unreadable.key.clone(), Arc::new(unreadable));
-        self.dirty = true;
+        self.gap = true;
     }
 
     /// Forgets everything, to take in a state that does not follow from this one.
@@ -387,11 +398,16 @@ impl Writer {
     /// Publishes what has been taken in, since `begin_anew` or outside of history, as the state at a revision before
     /// which nothing is known: every watcher finds its place in the history gone.
     pub fn replace(&mut self, revision: Revision) {
-        self.state.last = revision;
+        self.state.last = self.state.last.max(revision);
         self.state.forget(revision);
         self.set_base(revision);
         self.dirty = false;
         self.cache.waiters.announce_gap(revision, || self.cache.state.store(Arc::new(self.state.clone())));
+    }
+
+    /// Publishes what has been taken in up to a revision.
+    pub fn publish_up_to(&mut self, revision: Revision) {
+        if self.gap { self.replace(revision) } else { self.publish() }
     }
 
     pub fn publish(&mut self) {

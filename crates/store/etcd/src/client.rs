@@ -60,7 +60,8 @@ impl Client {
                 .http2_keep_alive_interval(limits::KEEP_ALIVE)
                 .keep_alive_timeout(limits::KEEP_ALIVE_TIMEOUT)
                 .keep_alive_while_idle(true)
-                .http2_adaptive_window(true);
+                .initial_stream_window_size(limits::WINDOW)
+                .initial_connection_window_size(limits::WINDOW);
             if with_scheme.starts_with("https://") {
                 let mut config = ClientTlsConfig::new();
                 if let Some(ca) = &tls.ca_pem {

@@ -24,6 +24,9 @@ pub const PAUSE_MAX: Duration = Duration::from_millis(500);
 pub const KEEP_ALIVE: Duration = Duration::from_secs(5);
 pub const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// Bytes that may be under way to this side of a connection: enough that a page or a burst of events does not wait.
+pub const WINDOW: u32 = 8 << 20;
+
 /// Keys of a page when everything is read: some MB.
 pub const PAGE_KEYS: i64 = 2_000;
 

@@ -95,6 +95,9 @@ async fn run(api: SharedApi, location: Location, wanted: Wanted, socket: WebSock
         Err(status) => Some(status),
     };
     if let Some(mut report) = report {
+        // A command that ended with a code of its own has run.
+        let code = report.get("code").and_then(Value::as_i64).and_then(|code| u16::try_from(code).ok());
+        api.metrics.streams.translated(code.unwrap_or(200));
         if let Value::Map(map) = &mut report {
             map.remove("kind");
             map.remove("apiVersion");

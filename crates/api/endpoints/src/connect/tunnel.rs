@@ -56,7 +56,10 @@ pub async fn serve(context: &Context, location: Location, request: Request) -> R
     for protocol in offered(&request.headers) {
         headers.extend(HeaderValue::try_from(protocol).ok().map(|protocol| (STREAM_PROTOCOL, protocol)));
     }
-    let exchange = proxy::dial(context, location, request, headers).await?;
+    let dialed = proxy::dial(context, location, request, headers).await;
+    let code = dialed.as_ref().map_or_else(|status| status.code, |exchange| exchange.response.status.as_u16());
+    context.api.metrics.streams.tunneled(code);
+    let exchange = dialed?;
     if exchange.response.status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(proxy::answer(exchange));
     }

@@ -11,6 +11,7 @@ pub mod instrument;
 mod objects;
 mod request;
 mod storage;
+mod streams;
 mod watch;
 
 pub use access::Access;
@@ -19,6 +20,7 @@ pub use bodies::Bodies;
 pub use exposition::{Exposition, Family, Kind, Stability};
 pub use request::{DryRun, Labels, LongRunning, Outcome, Requests, Series, system_client, verb};
 pub use storage::{MeasuredStore, Transactions};
+pub use streams::Streams;
 pub use watch::{WatchSeries, Watches};
 
 use crate::{Api, limits};
@@ -43,6 +45,7 @@ pub struct Metrics {
     pub access: Access,
     pub admission: Arc<AdmissionSteps>,
     pub bodies: Bodies,
+    pub streams: Streams,
     pub transactions: Arc<Transactions>,
     /// Reading and mutating requests.
     in_flight: [AtomicI64; 2],
@@ -88,6 +91,7 @@ pub fn render(api: &Api) -> String {
     metrics.requests.render(&mut out);
     metrics.bodies.render(&mut out);
     metrics.watches.render(&mut out);
+    metrics.streams.render(&mut out);
     metrics.access.render(&mut out);
     metrics.admission.render(&mut out);
     metrics.transactions.render(&mut out);

@@ -259,7 +259,7 @@ pub struct ValidatingAdmissionPolicyBindingSpec {
 #[k8s(struct_type = atomic)]
 pub struct ParamRef {
     /// Name of the parameter object; excludes a selector.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, published = optional)]
     pub name: String,
     /// Namespace to look in; that of the request when unset.
     #[k8s(proto = 2, optional)]
@@ -268,7 +268,7 @@ pub struct ParamRef {
     #[k8s(proto = 3, optional)]
     pub selector: Option<LabelSelector>,
     /// What to do when no parameter object exists.
-    #[k8s(proto = 4, optional, default = "Deny")]
+    #[k8s(proto = 4, default = "Deny", published = optional)]
     pub parameter_not_found_action: Option<ParameterNotFoundActionType>,
 }
 

@@ -42,7 +42,14 @@ pub struct ServiceReference {
 /// API group version and the server responsible for it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 6, name = "priority"))]
-#[k8s(judged_first("group", "version", "groupPriorityMinimum", "versionPriority", "caBundle", "insecureSkipTLSVerify"))]
+#[k8s(judged_first(
+    "group",
+    "version",
+    "groupPriorityMinimum",
+    "versionPriority",
+    "caBundle",
+    "insecureSkipTLSVerify"
+))]
 pub struct APIServiceSpec {
     /// Service to forward to; served locally when unset.
     #[k8s(proto = 1, optional)]

@@ -200,7 +200,21 @@ pub struct SuccessPolicyRule {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     reserved(name = "failedPodsLimit"),
-    judged_first("parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished", "backoffLimitPerIndex", "maxFailedIndexes", "managedBy", "completionMode", "podFailurePolicy", "successPolicy", "podReplacementPolicy", "template")
+    judged_first(
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
+        "managedBy",
+        "completionMode",
+        "podFailurePolicy",
+        "successPolicy",
+        "podReplacementPolicy",
+        "template"
+    )
 )]
 #[k8s(
     subfield(max_failed_indexes)(minimum = 0),

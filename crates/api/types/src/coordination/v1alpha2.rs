@@ -24,9 +24,10 @@ pub struct LeaseCandidate {
 
 /// Which lease a candidate wants and how it qualifies.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("leaseName", "emulationVersion", "binaryVersion", "strategy"))]
 pub struct LeaseCandidateSpec {
     /// Lease the candidate competes for; cannot change later.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, always, required)]
     pub lease_name: String,
     /// When the coordinator last asked whether the candidate is alive.
     #[k8s(proto = 2, optional)]
@@ -35,13 +36,13 @@ pub struct LeaseCandidateSpec {
     #[k8s(proto = 3, optional)]
     pub renew_time: Option<MicroTime>,
     /// Version of the candidate's program, as semantic version.
-    #[k8s(proto = 4, published = required, always, format = "semantic-version")]
+    #[k8s(proto = 4, always, required, format = "semantic-version")]
     pub binary_version: String,
     /// Version the candidate behaves as; not above its program version.
     #[k8s(proto = 5, optional, format = "semantic-version")]
     pub emulation_version: String,
     /// Election method the candidate wants coordination to use.
-    #[k8s(proto = 6, published = required)]
+    #[k8s(proto = 6, required)]
     pub strategy: CoordinatedLeaseStrategy,
 }
 

@@ -255,24 +255,25 @@ pub struct IPAddress {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct IPAddressSpec {
     /// Object the address has been handed out to.
-    #[k8s(proto = 1, published = required)]
+    #[k8s(proto = 1, required)]
     pub parent_ref: Option<ParentReference>,
 }
 
 /// Points at the object an address belongs to.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("group", "resource", "name", "namespace"))]
 pub struct ParentReference {
     /// API group of the owning object.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "dns1123-subdomain")]
     pub group: String,
     /// Resource (plural) of the owning object.
-    #[k8s(proto = 2, published = required)]
+    #[k8s(proto = 2, required, format = "k8s-path-segment-name")]
     pub resource: String,
     /// Namespace of the owning object.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "k8s-path-segment-name")]
     pub namespace: String,
     /// Name of the owning object.
-    #[k8s(proto = 4, published = required)]
+    #[k8s(proto = 4, required, format = "k8s-path-segment-name")]
     pub name: String,
 }
 
@@ -300,7 +301,7 @@ pub struct ServiceCIDR {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Address ranges on offer.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, published = optional)]
     pub spec: ServiceCIDRSpec,
     /// Whether the ranges are usable.
     #[k8s(proto = 3, optional)]

@@ -366,7 +366,7 @@ pub struct VolumeAttributesClass {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// CSI driver understanding the parameters.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required, format = "qualified-name-caseless")]
     pub driver_name: String,
     /// Property values handed to the driver; immutable, up to 512 entries.
     #[k8s(proto = 3)]

@@ -4,8 +4,8 @@ use crate::shared::{invalid_each, items};
 use crate::shown::in_full;
 use pintle_schema::names;
 use pintle_types::admissionregistration::v1::{
-    AuditAnnotation, ExpressionWarning, JSONPatch, MatchCondition, Mutation, ParamKind, ParamRef, ParameterNotFoundActionType,
-    PatchType, Validation, ValidatingAdmissionPolicy, ValidationAction, Variable,
+    AuditAnnotation, ExpressionWarning, JSONPatch, MatchCondition, Mutation, ParamKind, ParamRef,
+    ParameterNotFoundActionType, PatchType, ValidatingAdmissionPolicy, Validation, ValidationAction, Variable,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx};
@@ -88,8 +88,27 @@ pub fn param_ref(param: At<'_, ParamRef>, cx: &mut Cx<'_>) {
 
 /// Words that no identifier of the language may be.
 const RESERVED: &[&str] = &[
-    "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import",
-    "let", "loop", "package", "namespace", "return", "var", "void", "while",
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 pub fn variable(variable: At<'_, Variable>, cx: &mut Cx<'_>) {

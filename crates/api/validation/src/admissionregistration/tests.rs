@@ -27,10 +27,7 @@ fn webhook(client: Value, resources: Value) -> Vec<String> {
         "name": "a.example.com", "clientConfig": (client), "rules": [(rule(resources))], "failurePolicy": "Fail",
         "matchPolicy": "Exact", "sideEffects": "None", "timeoutSeconds": 10, "admissionReviewVersions": ["v1"]
     });
-    judge(
-        v1::ValidatingWebhookConfiguration::schema(),
-        value!({"metadata": {"name": "a"}, "webhooks": [(hook)]}),
-    )
+    judge(v1::ValidatingWebhookConfiguration::schema(), value!({"metadata": {"name": "a"}, "webhooks": [(hook)]}))
 }
 
 #[test]

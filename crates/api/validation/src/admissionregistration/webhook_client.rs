@@ -72,10 +72,8 @@ impl<'a> Url<'a> {
 
 fn reference(service: At<'_, ServiceReference>, cx: &mut Cx<'_>) {
     // The reference takes the one for the other.
-    let told = [
-        (ServiceReference::NAMESPACE, ServiceReference::NAME),
-        (ServiceReference::NAME, ServiceReference::NAMESPACE),
-    ];
+    let told =
+        [(ServiceReference::NAMESPACE, ServiceReference::NAME), (ServiceReference::NAME, ServiceReference::NAMESPACE)];
     for (field, told) in told {
         if service.new.field(field).as_str().is_empty() {
             cx.errors.required(service.path.to(told), "");

@@ -2,9 +2,7 @@
 
 use crate::shared::{invalid_each, items};
 use pintle_schema::{ApiType, View, base64, names};
-use pintle_types::apiregistration::v1::{
-    APIService, APIServiceCondition, APIServiceSpec, APIServiceStatus,
-};
+use pintle_types::apiregistration::v1::{APIService, APIServiceCondition, APIServiceSpec, APIServiceStatus};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, Group, Hand, KindRules, Step, at_field, at_type, step};
 

@@ -34,7 +34,8 @@ fn name(version: At<'_, StorageVersion>, cx: &mut Cx<'_>) {
             _ if text.is_empty() => Vec::new(),
             None => vec!["name must be in the form of <group>.<resource>".to_owned()],
             Some((group, resource)) => {
-                let of_group = names::dns1123_subdomain(group).into_iter().map(|fault| format!("the group segment {fault}"));
+                let of_group =
+                    names::dns1123_subdomain(group).into_iter().map(|fault| format!("the group segment {fault}"));
                 let of_resource =
                     names::dns1035_label(resource).into_iter().map(|fault| format!("the resource segment {fault}"));
                 of_group.chain(of_resource).collect()
@@ -46,7 +47,8 @@ fn name(version: At<'_, StorageVersion>, cx: &mut Cx<'_>) {
 
 /// What keeps a text from being a version, with a group or without.
 fn version_faults(text: &str) -> Vec<String> {
-    let prefixed = |part: &str, faults: Vec<String>| faults.into_iter().map(|fault| format!("{part} part: {fault}")).collect();
+    let prefixed =
+        |part: &str, faults: Vec<String>| faults.into_iter().map(|fault| format!("{part} part: {fault}")).collect();
     let empty = |part: &str| vec![format!("{part} part: must be non-empty")];
     let (mut faults, version): (Vec<String>, &str) = match text.split_once('/') {
         Some((_, rest)) if rest.contains('/') => {

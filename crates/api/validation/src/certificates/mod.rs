@@ -13,7 +13,7 @@ use pintle_types::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestSpec, CertificateSigningRequestStatus,
 };
 use pintle_types::certificates::v1beta1::{
-    ClusterTrustBundle, ClusterTrustBundleSpec, PodCertificateRequest, PodCertificateRequestSpec,
+    ClusterTrustBundle, ClusterTrustBundleSpec, PodCertificateRequest, PodCertificateRequestSpec, PodCertificateRequestStatus,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -46,7 +46,11 @@ static KINDS: &[KindRules] = &[
     },
     KindRules {
         update: &[Step::MetadataUpdate, step!(PodCertificateRequest, pod_request::keeps_spec)],
-        parts: &[("status", &[Step::MetadataUpdate])],
+        parts: &[("status", &[
+            Step::MetadataUpdate,
+            Step::Field(PodCertificateRequest::STATUS.name()),
+            step!(PodCertificateRequest, pod_request::is_answered_once),
+        ])],
         ..KindRules::of(PodCertificateRequest::schema)
     },
 ];
@@ -63,4 +67,5 @@ static RULES: &[Hand] = &[
     at_field!(PodCertificateRequestSpec::UNVERIFIED_USER_ANNOTATIONS, pod_request::annotations),
     at_field!(PodCertificateRequestSpec::MAX_EXPIRATION_SECONDS, pod_request::expiration),
     at_type!(PodCertificateRequestSpec, pod_request::one_proof, AFTER),
+    at_field!(PodCertificateRequestStatus::CONDITIONS, crate::meta::condition::conditions),
 ];

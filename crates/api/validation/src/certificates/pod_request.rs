@@ -3,9 +3,12 @@
 
 use super::signer_name;
 use crate::shared::{immutable, invalid_each};
-use pintle_schema::{Map, names};
-use pintle_types::certificates::v1beta1::{PodCertificateRequest, PodCertificateRequestSpec};
-use pintle_validation::{At, Cx, ErrorKind};
+use pintle_schema::{Map, View, names};
+use pintle_types::certificates::v1beta1::{
+    PodCertificateRequest, PodCertificateRequestSpec, PodCertificateRequestStatus,
+};
+use pintle_types::meta::v1::Condition;
+use pintle_validation::{At, Cx, ErrorKind, same};
 use std::collections::BTreeMap;
 
 type Spec = PodCertificateRequestSpec;
@@ -18,6 +21,10 @@ pub fn signer(name: At<'_, String>, cx: &mut Cx<'_>) {
 pub fn annotations(annotations: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
     for key in annotations.new.value().as_map().into_iter().flat_map(Map::keys) {
         invalid_each(key, names::label_key(&key.to_lowercase()), annotations.path, cx);
+        if !key.contains('/') {
+            let detail = "must be a domain-prefixed key (such as \"acme.io/foo\")";
+            cx.errors.invalid(annotations.path, key.clone(), detail);
+        }
     }
 }
 
@@ -46,6 +53,29 @@ pub fn one_proof(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
     if !matches!(proofs, [true, false, false] | [false, true, true]) {
         let detail = "exactly one of (stubPKCS10Request) or (pkixPublicKey, proofOfPossession) must be set";
         cx.errors.push(ErrorKind::Invalid, spec.path.to_string(), None, detail);
+    }
+}
+
+/// A request is answered once: issued, denied or failed. What a certificate says is not judged here.
+pub fn is_answered_once(request: At<'_, PodCertificateRequest>, cx: &mut Cx<'_>) {
+    const ANSWERS: &[&str] = &["Issued", "Denied", "Failed"];
+    let Some(old) = request.old.map(|old| old.field(PodCertificateRequest::STATUS)) else { return };
+    let new = request.new.field(PodCertificateRequest::STATUS);
+    let answer = |status: View<'_, PodCertificateRequestStatus>| {
+        let conditions = status.field(PodCertificateRequestStatus::CONDITIONS);
+        let known = |condition: View<'_, Condition>| {
+            ANSWERS.iter().position(|known| *known == condition.field(Condition::TYPE).as_str())
+        };
+        conditions.iter().find_map(known)
+    };
+    let detail = match (answer(old), answer(new)) {
+        (Some(_), _) => "immutable after PodCertificateRequest is issued, denied, or failed",
+        (None, None) => "status is immutable unless transitioning to \"Issued\", \"Denied\", or \"Failed\"",
+        (None, Some(_)) => return,
+    };
+    if !same(new.value(), old.value()) {
+        let path = request.path.to(PodCertificateRequest::STATUS);
+        cx.errors.push(ErrorKind::Invalid, path.to_string(), None, detail);
     }
 }
 

@@ -41,9 +41,12 @@ pub fn priority_level(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut Cx<
 fn flow_schema_spec(name: &str) -> Option<Value> {
     let (level, precedence, method, groups) = match name {
         EXEMPT => (EXEMPT, 1, Value::Null, ["system:masters"].as_slice()),
-        CATCH_ALL => {
-            (CATCH_ALL, 10_000, value!({"type": "ByUser"}), ["system:unauthenticated", "system:authenticated"].as_slice())
-        }
+        CATCH_ALL => (
+            CATCH_ALL,
+            10_000,
+            value!({"type": "ByUser"}),
+            ["system:unauthenticated", "system:authenticated"].as_slice(),
+        ),
         _ => return None,
     };
     let subjects: Vec<Value> =
@@ -76,4 +79,3 @@ fn priority_level_spec(name: &str) -> Option<Value> {
     canonicalize(PriorityLevelConfigurationSpec::schema(), &mut spec);
     Some(spec)
 }
-

@@ -63,9 +63,10 @@ mod tests {
 
     #[test]
     fn hands() {
-        assert_eq!([(64, 8), (1, 1), (2, 1), (512, 7), (1024, 6)].map(|(deck, hand)| entropy_bits(deck, hand)), [
-            48, 0, 1, 63, 60
-        ]);
+        assert_eq!(
+            [(64, 8), (1, 1), (2, 1), (512, 7), (1024, 6)].map(|(deck, hand)| entropy_bits(deck, hand)),
+            [48, 0, 1, 63, 60]
+        );
         assert!(entropy_bits(i32::MAX, i32::MAX) > 60);
     }
 }

@@ -19,8 +19,7 @@ fn judge(schema: &'static pintle_schema::Struct, mut object: Value) -> Vec<Strin
 }
 
 fn flow_schema(name: &str, rule: Value) -> Vec<String> {
-    let spec =
-        value!({"priorityLevelConfiguration": {"name": "a"}, "matchingPrecedence": 5, "rules": [(rule)]});
+    let spec = value!({"priorityLevelConfiguration": {"name": "a"}, "matchingPrecedence": 5, "rules": [(rule)]});
     judge(FlowSchema::schema(), value!({"metadata": {"name": name}, "spec": spec}))
 }
 
@@ -40,7 +39,9 @@ fn subjects_are_told_in_the_field_of_their_kind() {
     );
     assert_eq!(
         of(value!({"kind": "x"})),
-        ["spec.rules[0].subjects[0].kind: Unsupported value: \"x\": supported values: \"Group\", \"ServiceAccount\", \"User\""]
+        [
+            "spec.rules[0].subjects[0].kind: Unsupported value: \"x\": supported values: \"Group\", \"ServiceAccount\", \"User\""
+        ]
     );
 }
 

@@ -30,10 +30,9 @@ pub fn keeps_template(template: At<'_, ResourceClaimTemplate>, cx: &mut Cx<'_>) 
 /// What a claim asks for, or the claims that a template makes.
 fn asked<'a>(cx: &Cx<'a>, path: &FieldPath<'_>) -> View<'a, DeviceClaim> {
     let spec: View<'a, ResourceClaimSpec> = match path.to_string().starts_with("spec.spec.") {
-        true => cx
-            .root::<ResourceClaimTemplate>()
-            .field(ResourceClaimTemplate::SPEC)
-            .field(ResourceClaimTemplateSpec::SPEC),
+        true => {
+            cx.root::<ResourceClaimTemplate>().field(ResourceClaimTemplate::SPEC).field(ResourceClaimTemplateSpec::SPEC)
+        }
         false => cx.root::<ResourceClaim>().field(ResourceClaim::SPEC),
     };
     spec.field(ResourceClaimSpec::DEVICES)
@@ -112,7 +111,8 @@ pub fn request_references(references: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
 
 /// The name of a request of the claim, or of one and of what it would take as well.
 pub fn request_reference(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let detail = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
+    let detail =
+        "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
     let parts: Vec<&str> = name.split('/').collect();
     if parts.len() > 2 {
         return cx.errors.invalid(path, name, detail);
@@ -145,7 +145,8 @@ pub fn constraint(constraint: At<'_, DeviceConstraint>, cx: &mut Cx<'_>) {
         }
     }
     if cx.enabled("DRAConsumableCapacity") {
-        let detail = "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields are set";
+        let detail =
+            "exactly one of \"matchAttribute\" or \"distinctAttribute\" is required, but multiple fields are set";
         cx.errors.required(constraint.path, detail);
     } else {
         cx.errors.required(constraint.path.to(like), "");
@@ -187,11 +188,9 @@ pub fn extended_resource(name: At<'_, Option<String>>, cx: &mut Cx<'_>) {
     let Some(text) = name.new.some() else { return };
     let text = text.as_str();
     let is_native = !text.contains('/') || text.contains("kubernetes.io/");
-    let is_extended = !is_native
-        && !text.starts_with("requests.")
-        && names::label_key(&format!("requests.{text}")).is_empty();
+    let is_extended =
+        !is_native && !text.starts_with("requests.") && names::label_key(&format!("requests.{text}")).is_empty();
     if !is_extended {
         cx.errors.invalid(name.path, text, "must be a valid extended resource name");
     }
 }
-

@@ -11,11 +11,11 @@ mod status;
 
 use pintle_schema::ApiType;
 use pintle_types::resource::v1::{
-    AllocatedDeviceStatus, DeviceAllocationConfiguration, DeviceAttribute, DeviceCapacity, DeviceClaim,
+    AllocatedDeviceStatus, Device, DeviceAllocationConfiguration, DeviceAttribute, DeviceCapacity, DeviceClaim,
     DeviceClaimConfiguration, DeviceClass, DeviceClassSpec, DeviceConstraint, DeviceRequest,
     DeviceRequestAllocationResult, DeviceSubRequest, DeviceToleration, ExactDeviceRequest, NetworkDeviceData,
     OpaqueDeviceConfiguration, ResourceClaim, ResourceClaimStatus, ResourceClaimTemplate, ResourceClaimTemplateSpec,
-    ResourcePool, ResourceSlice, ResourceSliceSpec, Device,
+    ResourcePool, ResourceSlice, ResourceSliceSpec,
 };
 use pintle_types::resource::v1alpha3::{
     DeviceTaintRuleStatus, DeviceTaintSelector, PoolStatus, ResourcePoolStatusRequest, ResourcePoolStatusRequestSpec,
@@ -26,10 +26,7 @@ use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 
 static KINDS: &[KindRules] = &[
-    KindRules {
-        update: &[Step::Metadata, Step::MetadataUpdate, Step::Rules],
-        ..KindRules::of(DeviceClass::schema)
-    },
+    KindRules { update: &[Step::Metadata, Step::MetadataUpdate, Step::Rules], ..KindRules::of(DeviceClass::schema) },
     KindRules {
         update: &[Step::Metadata, Step::MetadataUpdate, step!(ResourceClaim, claim::keeps_spec)],
         parts: &[("status", &[Step::MetadataUpdate, Step::Field(ResourceClaim::STATUS.name())])],
@@ -46,11 +43,14 @@ static KINDS: &[KindRules] = &[
     },
     KindRules { update: &[Step::MetadataUpdate, Step::Rules], ..KindRules::of(ResourceSlice::schema) },
     KindRules {
-        parts: &[("status", &[
-            Step::MetadataUpdate,
-            step!(ResourcePoolStatusRequest, slice::status_stays),
-            Step::Field(ResourcePoolStatusRequest::STATUS.name()),
-        ])],
+        parts: &[(
+            "status",
+            &[
+                Step::MetadataUpdate,
+                step!(ResourcePoolStatusRequest, slice::status_stays),
+                Step::Field(ResourcePoolStatusRequest::STATUS.name()),
+            ],
+        )],
         ..KindRules::of(ResourcePoolStatusRequest::schema)
     },
 ];

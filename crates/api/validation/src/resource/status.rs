@@ -5,11 +5,11 @@ use super::names as own;
 use crate::shown::in_full;
 use pintle_schema::names::ip;
 use pintle_schema::{Value, View, value};
+use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::resource::v1::{
     AllocatedDeviceStatus, AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim,
     ResourceClaimConsumerReference, ResourceClaimStatus,
 };
-use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx};
 use std::collections::HashSet;
 

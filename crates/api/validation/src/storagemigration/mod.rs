@@ -12,18 +12,31 @@ pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 
 static KINDS: &[KindRules] = &[KindRules {
     update: &[Step::Metadata, Step::Rules, Step::MetadataUpdate, step!(StorageVersionMigration, keeps_spec)],
-    parts: &[("status", &[
-        Step::MetadataUpdate,
-        Step::Field(StorageVersionMigration::STATUS.name()),
-        step!(StorageVersionMigration, goes_on),
-    ])],
+    parts: &[(
+        "status",
+        &[
+            Step::MetadataUpdate,
+            Step::Field(StorageVersionMigration::STATUS.name()),
+            step!(StorageVersionMigration, goes_on),
+        ],
+    )],
     ..KindRules::of(StorageVersionMigration::schema)
 }];
 
 static RULES: &[Hand] = &[
     at_field!(StorageVersionMigrationSpec::RESOURCE, resource),
+    at_field!(StorageVersionMigrationStatus::RESOURCE_VERSION, version),
     at_field!(StorageVersionMigrationStatus::CONDITIONS, crate::meta::condition::conditions),
 ];
+
+/// A version that can be compared with others.
+fn version(version: At<'_, String>, cx: &mut Cx<'_>) {
+    let text = version.new.as_str();
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
+    if !text.is_empty() && !is_number {
+        cx.errors.invalid(version.path, text, format!("resource version is not well formed: {text}"));
+    }
+}
 
 /// A resource, by its name.
 fn resource(resource: At<'_, GroupResource>, cx: &mut Cx<'_>) {

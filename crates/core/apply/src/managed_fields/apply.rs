@@ -70,8 +70,7 @@ impl Write<'_> {
         let identity = fields.intersection(unowned());
         fields.subtract(unowned());
         let last = managed.remove(&applier);
-        let is_repeated =
-            last.as_ref().is_some_and(|last| last.api_version == self.api_version && last.owns(&fields));
+        let is_repeated = last.as_ref().is_some_and(|last| last.api_version == self.api_version && last.owns(&fields));
         // Most often nothing is new, and nothing else has to be looked at.
         if is_repeated && is_contained {
             managed.entries_mut().extend(last);
@@ -87,16 +86,16 @@ impl Write<'_> {
                 if let Some(last) = last.filter(|last| !last.is_empty()) {
                     managed.put(Entry::new(applier.clone(), self.api_version, fields.union(&identity)));
                     merged = self.prune(merged, &mut managed, last)?;
+                    managed.remove(&applier);
                 }
-                Entry { time, ..Entry::new(applier.clone(), self.api_version, fields) }
+                Entry { time, ..Entry::new(applier, self.api_version, fields) }
             }
         };
-        let changes = self.settle(live, &merged, &mut managed, Some(&applier), force)?;
+        let changes = self.settle(live, &merged, &mut managed, force)?;
         let changed = !changes.is_same() || !same(live, &merged);
         if changed {
             entry.time = Some(Str::new(self.now));
         }
-        managed.remove(&applier);
         if !entry.is_empty() {
             managed.put(entry);
         }

@@ -28,7 +28,7 @@ impl Write<'_> {
         let name = if manager.is_empty() { "unknown" } else { manager };
         let writer = Manager::new(name, Operation::Update, self.api_version, self.subresource);
         let mut managed = self.reconcile(managed)?;
-        let changes = self.settle(live, new, &mut managed, None, true)?;
+        let changes = self.settle(live, new, &mut managed, true)?;
         let ignored = self.versions.ignored(self.api_version);
         let mut taken = changes.added;
         taken.absorb(changes.modified);
@@ -64,7 +64,7 @@ impl Write<'_> {
         Ok(managed)
     }
 
-    /// Takes from all managers but one what a write changed or removed. Returns the changes in the writer's version.
+    /// Takes from all managers what a write changed or removed. Returns the changes in the writer's version.
     ///
     /// # Errors
     /// Without `force`, others own what was changed.
@@ -73,7 +73,6 @@ impl Write<'_> {
         live: &Value,
         new: &Value,
         managed: &mut Managed,
-        writer: Option<&Manager>,
         force: bool,
     ) -> Result<Comparison, Error> {
         let own = self.compare(live, new, self.api_version)?;
@@ -81,9 +80,6 @@ impl Write<'_> {
         let mut conflicts = Conflicts::default();
         let mut lost: Vec<(usize, FieldSet)> = Vec::new();
         for (at, entry) in managed.entries_mut().iter_mut().enumerate() {
-            if writer == Some(&entry.manager) {
-                continue;
-            }
             let known = compared.iter().position(|(version, _)| *version == entry.api_version);
             let known = match known {
                 Some(known) => known,

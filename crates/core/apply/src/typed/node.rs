@@ -156,8 +156,8 @@ impl Near {
 
     fn find<'s>(&mut self, schema: &'s Struct, name: &str) -> Option<&'s Field> {
         let is_it = |field: &Field| !field.inline && field.name.is(name);
-        let declared = schema.fields.iter().enumerate().skip(self.declared).take(Self::AHEAD);
-        for (at, field) in declared.filter(|(_, field)| is_it(field)) {
+        let mut declared = schema.fields.iter().enumerate().skip(self.declared).take(Self::AHEAD);
+        if let Some((at, field)) = declared.find(|(_, field)| is_it(field)) {
             self.declared = at + 1;
             return Some(field);
         }

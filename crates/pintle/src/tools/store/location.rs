@@ -8,7 +8,7 @@ use pintle_kinds::resource::Resource;
 use pintle_storage::{
     EmbeddedOptions, EmbeddedStore, Key, Observer, Record, Revision, SealedStore, Started, Store, Unreadable,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
@@ -187,7 +187,7 @@ pub struct Content {
     pub records: BTreeMap<Key, Record>,
     pub unreadable: Vec<Unreadable>,
     /// Keys of no resource: leases of servers, tables of addresses, resources of other programs.
-    pub others: Vec<Key>,
+    pub others: BTreeSet<Key>,
     pub current: Revision,
 }
 
@@ -242,8 +242,9 @@ impl Observer for Reading {
         let mut content = self.content();
         content.unreadable.retain(|known| known.key != record.key);
         match (&record.value, resource_of(&record.key)) {
-            (None, _) => drop(content.records.remove(&record.key)),
-            (Some(_), None) => content.others.push(record.key),
+            (None, Some(_)) => drop(content.records.remove(&record.key)),
+            (None, None) => _ = content.others.remove(&record.key),
+            (Some(_), None) => _ = content.others.insert(record.key),
             (Some(_), Some(_)) => drop(content.records.insert(record.key.clone(), record)),
         }
     }
@@ -258,7 +259,7 @@ impl Observer for Reading {
         content.unreadable.retain(|known| known.key != unreadable.key);
         match resource_of(&unreadable.key) {
             Some(_) => content.unreadable.push(unreadable),
-            None => content.others.push(unreadable.key),
+            None => _ = content.others.insert(unreadable.key),
         }
     }
 }

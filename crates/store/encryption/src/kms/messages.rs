@@ -258,4 +258,21 @@ mod tests {
         assert_eq!(decode_status(b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), None);
         assert_eq!(decode_status(b"\x0b"), None);
     }
+
+    #[test]
+    fn no_bytes_are_trusted() {
+        let mut state = 7u64;
+        let mut random = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state
+        };
+        for _ in 0..20_000 {
+            // Small numbers are tags and lengths that make sense.
+            let bytes: Vec<u8> = (0..random() % 40).map(|_| (random() as u8) >> (random() % 8)).collect();
+            let _ = (decode_object(&bytes), decode_status(&bytes), decode_decrypt_response(&bytes));
+            let _ = decode_encrypt_response(&bytes);
+        }
+    }
 }

@@ -96,9 +96,18 @@ pub struct MutatingWebhookConfigurationList {
 
 /// One checking webhook and the requests sent to it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    judged_first("name", "rules", "failurePolicy", "matchPolicy", "sideEffects", "timeoutSeconds", "namespaceSelector", "objectSelector", "clientConfig", "matchConditions")
-)]
+#[k8s(judged_first(
+    "name",
+    "rules",
+    "failurePolicy",
+    "matchPolicy",
+    "sideEffects",
+    "timeoutSeconds",
+    "namespaceSelector",
+    "objectSelector",
+    "clientConfig",
+    "matchConditions"
+))]
 pub struct ValidatingWebhook {
     /// Qualified name such as check.example.com; unique in the configuration.
     #[k8s(proto = 1, always)]
@@ -150,9 +159,19 @@ pub struct ValidatingWebhook {
 
 /// One changing webhook and the requests sent to it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(
-    judged_first("name", "rules", "failurePolicy", "matchPolicy", "sideEffects", "timeoutSeconds", "namespaceSelector", "objectSelector", "reinvocationPolicy", "clientConfig", "matchConditions")
-)]
+#[k8s(judged_first(
+    "name",
+    "rules",
+    "failurePolicy",
+    "matchPolicy",
+    "sideEffects",
+    "timeoutSeconds",
+    "namespaceSelector",
+    "objectSelector",
+    "reinvocationPolicy",
+    "clientConfig",
+    "matchConditions"
+))]
 pub struct MutatingWebhook {
     /// Qualified name such as inject.example.com; unique in the configuration.
     #[k8s(proto = 1, always)]

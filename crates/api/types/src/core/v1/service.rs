@@ -148,7 +148,25 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(reserved(proto = 16, name = "topologyKeys"))]
 #[k8s(reserved(proto = 15, name = "ipFamily"))]
-#[k8s(judged_first("ports", "selector", "sessionAffinity", "sessionAffinityConfig", "ipFamilies", "ipFamilyPolicy", "clusterIPs", "externalIPs", "type", "externalName", "loadBalancerSourceRanges", "allocateLoadBalancerNodePorts", "loadBalancerClass", "externalTrafficPolicy", "healthCheckNodePort", "internalTrafficPolicy", "trafficDistribution"))]
+#[k8s(judged_first(
+    "ports",
+    "selector",
+    "sessionAffinity",
+    "sessionAffinityConfig",
+    "ipFamilies",
+    "ipFamilyPolicy",
+    "clusterIPs",
+    "externalIPs",
+    "type",
+    "externalName",
+    "loadBalancerSourceRanges",
+    "allocateLoadBalancerNodePorts",
+    "loadBalancerClass",
+    "externalTrafficPolicy",
+    "healthCheckNodePort",
+    "internalTrafficPolicy",
+    "trafficDistribution"
+))]
 #[k8s(
     subfield(ports)(unless(type = "ExternalName")(unless(clusterIPs = "None")(required))),
     subfield(clusterIPs)(

@@ -37,13 +37,13 @@ pub struct ResourceClaimSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceClaim {
     /// Individual requests, all of which must be met.
-    #[k8s(proto = 1, optional, always, list_type = atomic)]
+    #[k8s(proto = 1, always, list_type = atomic, optional, max_items = 32)]
     pub requests: Vec<DeviceRequest>,
     /// Conditions spanning the devices of several requests.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, list_type = atomic, optional, max_items = 32)]
     pub constraints: Vec<DeviceConstraint>,
     /// Driver settings for requested devices; ignored while allocating.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(proto = 3, list_type = atomic, optional, max_items = 32)]
     pub config: Vec<DeviceClaimConfiguration>,
 }
 
@@ -51,7 +51,7 @@ pub struct DeviceClaim {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceRequest {
     /// Name used to refer to the request, unique in the claim.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, always, format = "dns1123-label", published = required)]
     pub name: String,
     /// Device class the devices must belong to; excludes alternatives.
     #[k8s(proto = 2, optional, always)]
@@ -69,7 +69,7 @@ pub struct DeviceRequest {
     #[k8s(proto = 6, optional, gate = "DRAAdminAccess")]
     pub admin_access: Option<bool>,
     /// Alternatives in order of preference; the first one possible is taken.
-    #[k8s(proto = 7, optional, list_type = atomic, gate = "DRAPrioritizedList")]
+    #[k8s(proto = 7, list_type = atomic, gate = "DRAPrioritizedList", optional, max_items = 8)]
     pub first_available: Vec<DeviceSubRequest>,
     /// Device taints this request puts up with.
     #[k8s(proto = 8, optional, list_type = atomic, gate = "DRADeviceTaints")]
@@ -83,16 +83,16 @@ pub struct DeviceRequest {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceSubRequest {
     /// Name of the alternative; referred to as request/alternative.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, always, format = "dns1123-label", published = required)]
     pub name: String,
     /// Device class the devices must belong to.
-    #[k8s(proto = 2, published = required, always)]
+    #[k8s(proto = 2, always, required, format = "dns1123-subdomain")]
     pub device_class_name: String,
     /// Conditions a device has to meet, all of them.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(proto = 3, list_type = atomic, optional, max_items = 32)]
     pub selectors: Vec<DeviceSelector>,
     /// Whether to take a fixed number or all; ExactCount when unset.
-    #[k8s(proto = 4, optional, default = "ExactCount")]
+    #[k8s(proto = 4, default = "ExactCount", optional, enum)]
     pub allocation_mode: DeviceAllocationMode,
     /// Number of devices wanted; 1 when unset.
     #[k8s(proto = 5, optional)]
@@ -120,7 +120,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceSelector {
     /// Condition given as CEL expression.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, required, published = optional)]
     pub cel: Option<CELDeviceSelector>,
 }
 
@@ -128,7 +128,7 @@ pub struct DeviceSelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CELDeviceSelector {
     /// CEL expression over `device`, yielding true for suitable devices.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, always, max_bytes = 10240, published = required)]
     pub expression: String,
 }
 
@@ -136,7 +136,7 @@ pub struct CELDeviceSelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceConstraint {
     /// Requests concerned; empty means all in the claim.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, list_type = atomic, optional, max_items = 32)]
     pub requests: Vec<String>,
     /// Attribute whose value must be equal on all devices.
     #[k8s(proto = 2, optional)]
@@ -150,7 +150,7 @@ pub struct DeviceConstraint {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceClaimConfiguration {
     /// Requests the settings are for; empty means all in the claim.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, list_type = atomic, optional, max_items = 32)]
     pub requests: Vec<String>,
     /// Settings for allocated devices.
     #[k8s(inline, proto = 2)]
@@ -161,7 +161,7 @@ pub struct DeviceClaimConfiguration {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceConfiguration {
     /// Settings only the driver understands.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, required, published = optional)]
     pub opaque: Option<OpaqueDeviceConfiguration>,
 }
 
@@ -178,18 +178,19 @@ pub struct OpaqueDeviceConfiguration {
 
 /// Lets a request use devices in spite of a taint.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("key", "value"))]
 pub struct DeviceToleration {
     /// Taint key tolerated; empty with Exists means all keys.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, format = "k8s-label-key")]
     pub key: String,
     /// Exists ignores the value, Equal compares it; Equal when unset.
-    #[k8s(proto = 2, optional, default = "Equal")]
+    #[k8s(proto = 2, default = "Equal", required, enum, published = optional)]
     pub operator: DeviceTolerationOperator,
     /// Taint value tolerated; must be empty with Exists.
     #[k8s(proto = 3, optional)]
     pub value: String,
     /// Taint effect tolerated; empty means all.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, enum)]
     pub effect: DeviceTaintEffect,
     /// How long a NoExecute taint is put up with; forever when unset.
     #[k8s(proto = 5, optional)]
@@ -240,10 +241,10 @@ pub struct DeviceClass {
 #[k8s(reserved(proto = 3, name = "suitableNodes"))]
 pub struct DeviceClassSpec {
     /// Conditions a device of the class has to meet, all of them.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, list_type = atomic, optional, max_items = 32)]
     pub selectors: Vec<DeviceSelector>,
     /// Settings applied to every device obtained through the class.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, list_type = atomic, optional, max_items = 32)]
     pub config: Vec<DeviceClassConfiguration>,
     /// Lets pods request these devices as an extended resource of this name.
     #[k8s(proto = 4, optional, gate = "DRAExtendedResource")]

@@ -103,7 +103,7 @@ fn amounts(asker: Asker, list: View<'_, ResourceList>, path: &FieldPath<'_>, cx:
 }
 
 fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let messages = names::label_key(name);
+    let messages = if STANDARD.contains(&name) { Vec::new() } else { names::label_key(name) };
     let is_qualified = messages.is_empty();
     if !is_qualified {
         cx.errors.invalid_each(path, &Value::from(name), messages);

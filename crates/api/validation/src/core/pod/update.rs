@@ -37,7 +37,7 @@ fn equal(a: Option<&Value>, b: Option<&Value>) -> bool {
 /// Of a pod's spec, images, the deadline and a few things more may change.
 pub fn mutable_fields(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
     pod.field(Pod::SPEC, |spec| {
-        let Some(old) = spec.old.filter(|_| !spec.unchanged()) else { return };
+        let Some(old) = spec.old.filter(|old| !cx.same(spec.new.value(), old.value())) else { return };
         for field in [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS] {
             if !images(spec.new.field(field), old.field(field), &spec.path.to(field), cx) {
                 return;

@@ -10,9 +10,10 @@ use pintle_types::apps::v1::{
 use pintle_types::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 use pintle_types::core::v1::{
     Affinity, Container, ContainerPort, EnvVar, HostAlias, LocalObjectReference, NodeAffinity, NodeSelector,
-    NodeSelectorRequirement, NodeSelectorTerm, PersistentVolumeClaim, Pod, PodAffinity, PodAffinityTerm, PodAntiAffinity, PodDNSConfig,
-    PodSpec, PodTemplate, PodTemplateSpec, PreferredSchedulingTerm, ReplicationController, ReplicationControllerSpec,
-    ResourceList, ResourceRequirements, TopologySpreadConstraint, Volume, WeightedPodAffinityTerm,
+    NodeSelectorRequirement, NodeSelectorTerm, PersistentVolumeClaim, Pod, PodAffinity, PodAffinityTerm,
+    PodAntiAffinity, PodDNSConfig, PodSpec, PodTemplate, PodTemplateSpec, PreferredSchedulingTerm,
+    ReplicationController, ReplicationControllerSpec, ResourceList, ResourceRequirements, TopologySpreadConstraint,
+    Volume, WeightedPodAffinityTerm,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::FieldPath;

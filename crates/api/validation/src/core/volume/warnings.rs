@@ -66,11 +66,7 @@ pub fn claim(written: &Written<'_>, warnings: &mut Vec<String>) {
 }
 
 /// Warnings of what a claim asks for.
-pub fn of_claim_spec(
-    spec: View<'_, PersistentVolumeClaimSpec>,
-    path: &FieldPath<'_>,
-    warnings: &mut Vec<String>,
-) {
+pub fn of_claim_spec(spec: View<'_, PersistentVolumeClaimSpec>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
     let resources = spec.field(PersistentVolumeClaimSpec::RESOURCES);
     let path = path.to(PersistentVolumeClaimSpec::RESOURCES);
     for list in [VolumeResourceRequirements::REQUESTS, VolumeResourceRequirements::LIMITS] {

@@ -1,0 +1,48 @@
+//! Metrics of WebSockets that are translated or tunneled for kubelets.
+//! Guarantees that a stream is counted once, under the code of how it ended.
+//! Must never count what is passed through as it is.
+
+use super::exposition::{Exposition, Family, Kind, Stability};
+use super::instrument::Keyed;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+const TRANSLATED: Family = Family::new(
+    "apiserver_stream_translator_requests_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Commands over WebSockets that were translated for a kubelet, by code.",
+);
+const TUNNELED: Family = Family::new(
+    "apiserver_stream_tunnel_requests_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Forwarded ports over WebSockets that were tunneled to a kubelet, by code.",
+);
+
+/// The counters, by code.
+#[derive(Default)]
+pub struct Streams {
+    translated: Keyed<u16, AtomicU64>,
+    tunneled: Keyed<u16, AtomicU64>,
+}
+
+impl Streams {
+    /// Counts a command: 200 if it ran, however it ended.
+    pub fn translated(&self, code: u16) {
+        self.translated.get(&code, AtomicU64::default).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts a forwarded port by what the kubelet answered.
+    pub fn tunneled(&self, code: u16) {
+        self.tunneled.get(&code, AtomicU64::default).fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn render(&self, out: &mut Exposition) {
+        for (family, counts) in [(TRANSLATED, &self.translated), (TUNNELED, &self.tunneled)] {
+            out.family(&family);
+            for (code, count) in counts.sorted() {
+                out.sample(family.name, &[("code", &code.to_string())], count.load(Ordering::Relaxed));
+            }
+        }
+    }
+}
