@@ -8,14 +8,14 @@ use std::path::Path;
 
 /// The least share of each group, in percent.
 const FLOORS: &[(&str, usize)] = &[
-    ("apps", 0),
-    ("batch", 0),
-    ("coordination", 0),
-    ("core", 0),
-    ("discovery", 0),
-    ("networking", 0),
-    ("policy", 0),
-    ("rbac", 0),
+    ("apps", 80),
+    ("batch", 55),
+    ("coordination", 70),
+    ("core", 50),
+    ("discovery", 85),
+    ("networking", 75),
+    ("policy", 95),
+    ("rbac", 90),
 ];
 
 /// The ways in which a rule reports an error.

@@ -228,28 +228,6 @@ impl FieldSet {
         })
     }
 
-    /// Members on the way to one of the patterns, at it or below it; in a pattern `None` stands for any step.
-    pub fn matching<P: AsRef<[Option<PathElement>]>>(&self, patterns: &[P]) -> FieldSet {
-        self.matching_rest(&patterns.iter().map(AsRef::as_ref).collect::<Vec<_>>())
-    }
-
-    fn matching_rest(&self, patterns: &[&[Option<PathElement>]]) -> FieldSet {
-        if patterns.iter().any(|pattern| pattern.is_empty()) {
-            return self.clone();
-        }
-        let matched = self.entries.iter().filter_map(|entry| {
-            let rests = patterns.iter().filter_map(|pattern| match pattern.split_first() {
-                Some((step, rest)) if step.as_ref().is_none_or(|step| *step == entry.element) => Some(rest),
-                _ => None,
-            });
-            let rests: Vec<_> = rests.collect();
-            let is_member = entry.is_member && !rests.is_empty();
-            let children = entry.children.matching_rest(&rests);
-            Some(Entry { element: entry.element.clone(), is_member, children }).filter(Entry::is_needed)
-        });
-        FieldSet { entries: matched.collect() }
-    }
-
     /// Members with no member below them.
     pub fn leaves(&self) -> FieldSet {
         let leaf = |entry: &Entry| Entry {

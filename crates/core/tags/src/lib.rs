@@ -19,6 +19,7 @@ mod first;
 mod fixed;
 mod forbidden;
 mod format;
+pub mod formats;
 mod has_keys;
 mod if_disabled;
 mod if_enabled;
@@ -58,7 +59,6 @@ mod when_several;
 mod when_unset;
 mod worded;
 mod zero_or_one_of;
-pub mod formats;
 
 /// A validation tag.
 pub struct Tag {

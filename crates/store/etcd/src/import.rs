@@ -76,7 +76,8 @@ impl Shared {
     async fn write(&self, success: Vec<RequestOp>) -> Result<u64, String> {
         let request = TxnRequest { success, ..TxnRequest::default() };
         // Never twice: a second one would count on.
-        let answer = self.client.attempt::<_, TxnResponse>(self.client.turn(), limits::CALL, method::TXN, request).await;
+        let answer =
+            self.client.attempt::<_, TxnResponse>(self.client.turn(), limits::CALL, method::TXN, request).await;
         Ok(answer.map_err(failed)?.header.map_or(0, |header| header.revision.unsigned_abs()))
     }
 

@@ -15,10 +15,12 @@ use std::sync::Arc;
 /// Rows among the other encodings of an object. What is printed is always the storage version, so there is one.
 const ROW: Variant = Variant(u32::from_be_bytes(*b"rows"));
 
-/// A row of a stored object, but for the ages.
+/// A row of a stored object.
 pub(crate) struct Row {
     /// Its cells, and its conditions if it has any, as members of a JSON object.
     members: Bytes,
+    /// Whether ages are left open in them.
+    open: bool,
     shown: Shown,
 }
 
@@ -49,7 +51,8 @@ impl Presenter<'_> {
                 Some(_) => Ok(Bytes::new()),
             }
         })?;
-        let members = if kept.is_empty() { printed(self.now())? } else { kept };
+        let open = !kept.is_empty();
+        let members = if open { kept } else { printed(self.now())? };
         let shown = match self.include_object {
             IncludeObject::None => Shown::Nothing,
             IncludeObject::Metadata if self.wanted.beta => {
@@ -59,7 +62,7 @@ impl Presenter<'_> {
             IncludeObject::Metadata => Shown::Metadata { hidden: self.hidden() },
             IncludeObject::Object => Shown::Json(self.stored_json(object)?),
         };
-        Ok(Row { members, shown })
+        Ok(Row { members, open, shown })
     }
 }
 
@@ -89,7 +92,10 @@ impl Row {
     /// Appends the row of an object as it is shown now.
     pub(crate) fn put(&self, object: &Object, now: Now, out: &mut Vec<u8>) {
         out.push(b'{');
-        put_closed(&self.members, now, out);
+        match self.open {
+            true => put_closed(&self.members, now, out),
+            false => out.extend_from_slice(&self.members),
+        }
         out.extend_from_slice(b",\"object\":");
         match &self.shown {
             Shown::Nothing => out.extend_from_slice(b"null"),

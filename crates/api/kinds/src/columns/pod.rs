@@ -45,9 +45,7 @@ fn ready(pod: View<'_, Pod>) -> Value {
 fn restarts(pod: View<'_, Pod>, now: &Now) -> Value {
     let restarts = Walk::of(pod).restarts;
     match restarts.last_seconds {
-        Some(seconds) if restarts.count != 0 => {
-            format!("{} ({} ago)", restarts.count, now.since(seconds)).into()
-        }
+        Some(seconds) if restarts.count != 0 => format!("{} ({} ago)", restarts.count, now.since(seconds)).into(),
         _ => restarts.count.to_string().into(),
     }
 }

@@ -68,7 +68,8 @@ fn create_claim(object: &mut Value, context: &mut Context) {
     status.field(PersistentVolumeClaimStatus::PHASE).set(PersistentVolumeClaimPhase::PENDING);
 }
 
-/// Drops a source that only the newer field could name, unless the old claim had one, and mirrors the two.
+/// Drops a source that only the newer field could name, and one in another namespace while that is switched off, unless
+/// the old claim had one, and mirrors the two.
 fn prepare_claim(object: &mut Value, old: Option<&Value>, context: &Context) {
     let old = old.map(|old| View::<PersistentVolumeClaim>::new(old).field(PersistentVolumeClaim::SPEC));
     let in_use = old.is_some_and(|old| {
@@ -161,10 +162,8 @@ mod tests {
             (value!({"dataSource": (claim())}), value!({"dataSource": (claim()), "dataSourceRef": (claim())})),
             (value!({"dataSource": (other())}), value!({})),
             (value!({"dataSourceRef": (other())}), value!({"dataSource": (other()), "dataSourceRef": (other())})),
-            (
-                value!({"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "a", "namespace": "b"}}),
-                value!({"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "a", "namespace": "b"}}),
-            ),
+            // References across namespaces are switched off.
+            (value!({"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "a", "namespace": "b"}}), value!({})),
         ];
         for (given, expected) in rows {
             let found = created(&PERSISTENT_VOLUME_CLAIMS, value!({"spec": (given.clone())}));

@@ -62,7 +62,7 @@ pub fn resources(resources: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
     for (at, resource) in all.clone().enumerate() {
         let path = resources.path.index(at);
         if resource.is_empty() {
-            cx.errors.required(&path, "");
+            cx.errors.required(path, "");
         }
         if resource == "*/*" {
             continue;
@@ -73,13 +73,13 @@ pub fn resources(resources: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
         }
         if with_any_part.contains(name) && resource != format!("{name}/*") || repeats(all.clone(), at, resource) {
             let detail = format!("if '{name}/*' is present, must not specify {resource}");
-            cx.errors.invalid(&path, resource, detail);
+            cx.errors.invalid(path, resource, detail);
         }
         if name == ANY {
             parts_of_any.insert(part);
         } else if parts_of_any.contains(part) {
             let detail = format!("if '*/{part}' is present, must not specify {resource}");
-            cx.errors.invalid(&path, resource, detail);
+            cx.errors.invalid(path, resource, detail);
         }
     }
     let has = |wanted: &str| all.clone().any(|resource| resource == wanted);

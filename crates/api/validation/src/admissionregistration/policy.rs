@@ -39,12 +39,12 @@ pub fn param_kind(kind: At<'_, ParamKind>, cx: &mut Cx<'_>) {
             let (group, version) = text.split_once('/').unwrap_or(("", text));
             let joined = |messages: Vec<String>| Some(messages.join(",")).filter(|text| !text.is_empty());
             if let Some(detail) = joined(names::dns1123_subdomain(group)).filter(|_| !group.is_empty()) {
-                cx.errors.invalid(&path, group, detail);
+                cx.errors.invalid(path, group, detail);
             }
             if version.is_empty() {
-                cx.errors.invalid(&path, text, "version must be specified");
+                cx.errors.invalid(path, text, "version must be specified");
             } else if let Some(detail) = joined(names::dns1035_label(version)) {
-                cx.errors.invalid(&path, version, detail);
+                cx.errors.invalid(path, version, detail);
             }
         }
     }

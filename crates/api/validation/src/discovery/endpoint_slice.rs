@@ -3,8 +3,8 @@
 use crate::core::endpoints::endpoint_ip;
 use crate::shared::{invalid_each, items, legacy_ip};
 use crate::warnings::{Written, address, each};
-use pintle_schema::names::{self, ip};
 use pintle_schema::Value;
+use pintle_schema::names::{self, ip};
 use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath};

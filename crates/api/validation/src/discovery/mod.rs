@@ -9,9 +9,7 @@ use pintle_validation::{Group, Hand, KindRules, Step, at_field};
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 
-static KINDS: &[KindRules] = &[KindRules {
-    update: &[Step::Metadata, Step::Rules],
-    ..KindRules::of(EndpointSlice::schema)
-}];
+static KINDS: &[KindRules] =
+    &[KindRules { update: &[Step::Metadata, Step::Rules], ..KindRules::of(EndpointSlice::schema) }];
 
 static RULES: &[Hand] = &[at_field!(Endpoint::ADDRESSES, endpoint_slice::addresses, AFTER)];

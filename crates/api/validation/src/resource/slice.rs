@@ -94,15 +94,15 @@ pub fn one_place(_: At<'_, Option<bool>>, cx: &mut Cx<'_>) {
     let one = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required";
     let set = chosen(spec.value(), FIELDS);
     match set.len() {
-        0 => cx.errors.required(&path, one),
+        0 => cx.errors.required(path, one),
         1 => {}
         _ => {
             let shown = format!("{{{}}}", set.join(", "));
-            cx.errors.invalid(&path, shown, format!("{one}, but multiple fields are set"));
+            cx.errors.invalid(path, shown, format!("{one}, but multiple fields are set"));
         }
     }
-    if items(spec.field(Spec::SHARED_COUNTERS)).len() > 0 && items(spec.field(Spec::DEVICES)).len() > 0 {
-        cx.errors.invalid(&path, "", "only one of `sharedCounters` or `devices` is allowed");
+    if !items(spec.field(Spec::SHARED_COUNTERS)).is_empty() && !items(spec.field(Spec::DEVICES)).is_empty() {
+        cx.errors.invalid(path, "", "only one of `sharedCounters` or `devices` is allowed");
     }
 }
 

@@ -63,13 +63,13 @@ pub fn reservations(status: At<'_, ResourceClaimStatus>, cx: &mut Cx<'_>) {
         }
     }
     if !now.is_empty() && !status.new.field(Status::ALLOCATION).is_set() {
-        cx.errors.forbidden(&path, "may not be specified when `allocated` is not set");
+        cx.errors.forbidden(path, "may not be specified when `allocated` is not set");
     } else if !now.is_empty() {
         let metadata = cx.root::<ResourceClaim>().field(ResourceClaim::METADATA);
         let before = status.old.map(users).unwrap_or_default();
         if metadata.field(ObjectMeta::DELETION_TIMESTAMP).is_set() && now.iter().any(|uid| !before.contains(uid)) {
             let detail = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
-            cx.errors.forbidden(&path, detail);
+            cx.errors.forbidden(path, detail);
         }
     }
     only_what_stays(status, cx);

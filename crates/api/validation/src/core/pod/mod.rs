@@ -22,9 +22,8 @@ mod tests;
 
 use pintle_schema::{ApiType, View};
 use pintle_types::core::v1::{
-    Container, EnvVar, EphemeralContainerCommon, Pod, PodAffinityTerm, PodDNSConfig,
-    PodSpec, PodTemplateSpec, SeccompProfile, SecurityContext, Toleration,
-    TopologySpreadConstraint, WindowsSecurityContextOptions,
+    Container, EnvVar, EphemeralContainerCommon, Pod, PodAffinityTerm, PodDNSConfig, PodSpec, PodTemplateSpec,
+    SeccompProfile, SecurityContext, Toleration, TopologySpreadConstraint, WindowsSecurityContextOptions,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 

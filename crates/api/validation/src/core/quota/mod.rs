@@ -6,9 +6,7 @@ mod resource_quota;
 use super::pod::resources;
 use super::resource_names::STANDARD;
 use pintle_schema::{ApiType, Map, Value, names};
-use pintle_types::core::v1::{
-    LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus,
-};
+use pintle_types::core::v1::{LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus};
 use pintle_validation::{Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type};
 
 /// The rules of limits and quotas.

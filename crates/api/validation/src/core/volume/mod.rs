@@ -14,8 +14,8 @@ use pintle_types::core::v1::{
     FlexPersistentVolumeSource, FlexVolumeSource, FlockerVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource,
     ImageVolumeSource, NFSVolumeSource, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
     PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource,
-    PersistentVolumeSource, PersistentVolumeSpec, Pod, PodSpec, ProjectedVolumeSource, QuobyteVolumeSource,
-    Volume, VolumeSource,
+    PersistentVolumeSource, PersistentVolumeSpec, Pod, PodSpec, ProjectedVolumeSource, QuobyteVolumeSource, Volume,
+    VolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, step};

@@ -70,7 +70,8 @@ fn a_persistent_volume_keeps_its_source() {
     assert_eq!(judge(schema, &resized, Some(&volume())), [""; 0]);
     let moved = with(volume(), &["spec", "hostPath", "path"], value!("/y"));
     let told = judge(schema, &moved, Some(&volume()));
-    let text = "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -2,7";
+    let text =
+        "spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation\n@@ -2,7";
     assert!(told.len() == 1 && told[0].starts_with(text), "{told:?}");
     assert!(told[0].contains("-  \"Path\": \"/x\",\n+  \"Path\": \"/y\",\n"), "{told:?}");
 }
