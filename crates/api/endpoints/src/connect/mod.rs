@@ -60,7 +60,8 @@ async fn carry(context: &Context, kubelet: Kubelet, name: &str, request: Request
         }
         "portforward" => proxy::upgrade(context, location, request).await,
         _ if enabled("TranslateStreamCloseWebsocketRequests") && translate::is_asked(&request.headers) => {
-            let [stdin, stdout, stderr, tty] = ["stdin", "stdout", "stderr", "tty"].map(|flag| context.query.flag(flag));
+            let [stdin, stdout, stderr, tty] =
+                ["stdin", "stdout", "stderr", "tty"].map(|flag| context.query.flag(flag));
             translate::serve(context, location, translate::Wanted { stdin, stdout, stderr, tty })
         }
         _ => proxy::upgrade(context, location, request).await,

@@ -13,7 +13,8 @@ use pintle_types::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestSpec, CertificateSigningRequestStatus,
 };
 use pintle_types::certificates::v1beta1::{
-    ClusterTrustBundle, ClusterTrustBundleSpec, PodCertificateRequest, PodCertificateRequestSpec, PodCertificateRequestStatus,
+    ClusterTrustBundle, ClusterTrustBundleSpec, PodCertificateRequest, PodCertificateRequestSpec,
+    PodCertificateRequestStatus,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -46,11 +47,14 @@ static KINDS: &[KindRules] = &[
     },
     KindRules {
         update: &[Step::MetadataUpdate, step!(PodCertificateRequest, pod_request::keeps_spec)],
-        parts: &[("status", &[
-            Step::MetadataUpdate,
-            Step::Field(PodCertificateRequest::STATUS.name()),
-            step!(PodCertificateRequest, pod_request::is_answered_once),
-        ])],
+        parts: &[(
+            "status",
+            &[
+                Step::MetadataUpdate,
+                Step::Field(PodCertificateRequest::STATUS.name()),
+                step!(PodCertificateRequest, pod_request::is_answered_once),
+            ],
+        )],
         ..KindRules::of(PodCertificateRequest::schema)
     },
 ];
