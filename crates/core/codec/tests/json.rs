@@ -53,7 +53,7 @@ fn null_is_absence() {
         (r#"{"replicas":null,"parts":null,"limits":null,"policy":null,"more":null}"#, "{}"),
         (
             r#"{"parts":[null],"numbers":[null,1],"limits":{"a":null},"data":{"a":null}}"#,
-            r#"{"parts":[{"name":""}],"limits":{"a":"0"},"numbers":[0,1],"data":{"a":null}}"#,
+            r#"{"parts":[{"name":""}],"limits":{"a":"0"},"numbers":[0,1],"data":{"a":""}}"#,
         ),
     ] {
         assert_eq!(spec(text).as_deref(), Ok(wanted), "{text}");
