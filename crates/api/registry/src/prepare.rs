@@ -87,8 +87,7 @@ pub(crate) fn validate_update(
     let (new_meta, old_meta) = (object.get("metadata").unwrap_or(&none), old.get("metadata").unwrap_or(&none));
     // The reference judges metadata for all kinds, as new and as changed, and once more with the kind: causes repeat.
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
-    rules::validate_anew(new_meta, old_meta, target.resource.namespaced, &check, &mut errors);
-    rules::validate_update(new_meta, old_meta, &mut errors);
+    rules::validate_anew_and_update(new_meta, old_meta, target.resource.namespaced, &check, &mut errors);
     judge(target, object, Some(old), subresource, user, environment, errors)
 }
 
@@ -117,6 +116,25 @@ fn judge(
     OUTCOMES.note(&verdict, subject, &|line| environment.log(line));
     errors.0.extend(verdict.errors.0);
     invalid(target, object, errors)
+}
+
+/// What is wrong with some fields of an object's struct, for those who must know before the object is complete.
+pub fn judge_fields(
+    target: &Target,
+    fields: (&str, &[&str]),
+    object: &Value,
+    old: Option<&Value>,
+    environment: &dyn Environment,
+) -> ErrorList {
+    let request = Request {
+        operation: if old.is_some() { Operation::Update } else { Operation::Create },
+        subresource: "",
+        api_version: &target.resource.api_version(),
+        namespaced: target.resource.namespaced,
+        name_check: &|_, _| Vec::new(),
+        enabled: &|gate: &str| environment.feature_enabled(gate),
+    };
+    rulebook().judge_fields((target.storage.schema)(), fields, object, old, &request)
 }
 
 /// Judges an object that is answered and never stored. The reference's refusal names no kind.

@@ -52,14 +52,6 @@ pub fn invalid_each(text: &str, messages: Vec<String>, path: &FieldPath<'_>, cx:
     is_right
 }
 
-/// A DNS name at which something outside is reached: never an address.
-pub fn dns_name_of_host(host: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    invalid_each(host, names::dns1123_subdomain(host), path, cx);
-    if names::ip::parse_ip_sloppy(host).is_some() {
-        cx.errors.invalid(path, host, "must be a DNS name, not an IP address");
-    }
-}
-
 /// Beyond this many items, remembering is cheaper than comparing each with each.
 const FEW: usize = 16;
 
@@ -123,4 +115,14 @@ pub fn label_selector(selector: At<'_, LabelSelector>, cx: &mut Cx<'_>) {
             }
         });
     });
+}
+
+/// A name in the domain of who gives it; errors show the part that is wrong.
+pub fn domain_prefixed_path(name: At<'_, String>, cx: &mut Cx<'_>) {
+    for fault in names::domain_prefixed_path(name.new.as_str()) {
+        match fault {
+            names::Fault::Required => cx.errors.required(name.path, ""),
+            names::Fault::Invalid { value, detail } => cx.errors.invalid(name.path, value, detail),
+        }
+    }
 }

@@ -9,9 +9,9 @@ use std::path::Path;
 /// The least share of each group, in percent.
 const FLOORS: &[(&str, usize)] = &[
     ("apps", 80),
-    ("batch", 55),
+    ("batch", 67),
     ("coordination", 70),
-    ("core", 50),
+    ("core", 62),
     ("discovery", 85),
     ("networking", 75),
     ("policy", 95),

@@ -93,14 +93,17 @@ impl<T> Clone for View<'_, T> {
 impl<T> Copy for View<'_, T> {}
 
 impl<'a, T> View<'a, T> {
+    #[inline]
     pub fn new(value: &'a Value) -> Self {
         View { value, of: PhantomData }
     }
 
+    #[inline]
     pub fn value(self) -> &'a Value {
         self.value
     }
 
+    #[inline]
     pub fn field<F>(self, field: FieldName<T, F>) -> View<'a, F> {
         if field.name.is_empty() {
             return View::new(self.value);
@@ -121,6 +124,7 @@ impl<T: ApiValue + Default> View<'_, T> {
 }
 
 impl<'a> View<'a, String> {
+    #[inline]
     pub fn as_str(self) -> &'a str {
         self.value.as_str().unwrap_or("")
     }

@@ -72,6 +72,7 @@ fn in_range(value: i64, low: i64, high: i64) -> Messages {
     matching((low..=high).contains(&value), &format!("must be between {low} and {high}, inclusive"))
 }
 
+#[inline]
 fn is_lower_alphanumeric(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }

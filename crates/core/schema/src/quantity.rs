@@ -84,15 +84,11 @@ impl Quantity {
 
     /// A text that stands in a value, and so is canonical: it is checked, and kept.
     pub fn keep(text: &Str) -> Result<Quantity, QuantityError> {
-        let parts = split(text)?;
-        match Suffix::parse(parts.suffix) {
-            Some(_)
-                if parts.has_digits && parts.fraction.is_empty() && text.starts_with(|c: char| c.is_ascii_digit()) =>
-            {
-                Ok(Quantity(text.clone()))
-            }
-            _ => Quantity::parse(text),
+        let (whole, suffix) = split_digits(text);
+        if !whole.is_empty() && Suffix::parse(suffix).is_some() {
+            return Ok(Quantity(text.clone()));
         }
+        Quantity::parse(text)
     }
 
     /// Parses the text of a JSON string or number: blanks around it do not count.
@@ -150,9 +146,11 @@ impl Quantity {
     /// The value in units of 10⁻⁹ where plain arithmetic finds it: numbers without a fraction that are not very large.
     /// Comparing them allocates nothing.
     fn nanos(&self) -> Option<i128> {
-        let parts = split(&self.0).ok().filter(|parts| parts.fraction.is_empty() && parts.has_digits)?;
-        let whole = parts.whole.parse::<u64>().ok()?;
-        let nanos = match Suffix::parse(parts.suffix)? {
+        let text = self.0.as_str();
+        let unsigned = text.strip_prefix('-');
+        let (whole, suffix) = split_digits(unsigned.unwrap_or(text));
+        let whole = whole.parse::<u64>().ok()?;
+        let nanos = match Suffix::parse(suffix)? {
             // Binary numbers beyond this are cut off by the exact way.
             Suffix::Binary(power) => i64::try_from(u128::from(whole) << power).ok().map(i128::from)? * 1_000_000_000,
             Suffix::Decimal(power) | Suffix::Exponent(power) => {
@@ -160,7 +158,7 @@ impl Quantity {
                 i128::from(whole) * 10_i128.pow(power)
             }
         };
-        Some(if parts.negative { -nanos } else { nanos })
+        Some(if unsigned.is_some() { -nanos } else { nanos })
     }
 
     /// The value as a whole number, fractions rounded away from zero, held within i64.

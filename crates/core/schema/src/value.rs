@@ -98,6 +98,7 @@ impl Map {
         &mut self.0[at].1
     }
 
+    #[inline]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Str, &Value)> + ExactSizeIterator {
         self.0.iter().map(|(k, v)| (k, v))
     }
@@ -123,6 +124,7 @@ impl Map {
         &mut self.0
     }
 
+    #[inline]
     pub fn entries(&self) -> &[(Str, Value)] {
         &self.0
     }
@@ -154,6 +156,7 @@ impl Value {
         Value::Map(Map::new())
     }
 
+    #[inline]
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(b) => Some(*b),
@@ -161,6 +164,7 @@ impl Value {
         }
     }
 
+    #[inline]
     pub fn as_i64(&self) -> Option<i64> {
         match self {
             Value::Int(i) => Some(*i),
@@ -168,6 +172,7 @@ impl Value {
         }
     }
 
+    #[inline]
     pub fn as_str(&self) -> Option<&str> {
         match self {
             Value::String(s) => Some(s),
@@ -175,6 +180,7 @@ impl Value {
         }
     }
 
+    #[inline]
     pub fn as_list(&self) -> Option<&[Value]> {
         match self {
             Value::List(items) => Some(items),
@@ -189,6 +195,7 @@ impl Value {
         }
     }
 
+    #[inline]
     pub fn as_map(&self) -> Option<&Map> {
         match self {
             Value::Map(map) => Some(map),
@@ -203,11 +210,13 @@ impl Value {
         }
     }
 
+    #[inline]
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
 
     /// What Go calls the zero value: null, false, 0, "", and an empty list or map.
+    #[inline]
     pub fn is_zero(&self) -> bool {
         match self {
             Value::Null => true,

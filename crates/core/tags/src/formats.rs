@@ -82,6 +82,7 @@ pub static FORMATS: &[Name] = &[
     text("trimmed"),
     text("csi-driver-name"),
     text("qualified-name-caseless"),
+    text("unreserved-option"),
 ];
 
 /// The format of a name.

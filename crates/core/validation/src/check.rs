@@ -117,6 +117,7 @@ pub fn is_pointer(field: &pintle_schema::Field) -> bool {
 }
 
 /// Whether a value counts as there: set, and not zero unless it is behind a pointer.
+#[inline]
 pub fn is_set(value: &Value, pointer: bool) -> bool {
     if pointer { !value.is_null() } else { !value.is_zero() }
 }
@@ -382,6 +383,7 @@ pub fn key_text(keys: &[Box<str>], item: &Value) -> String {
 
 static NULL: Value = Value::Null;
 
+#[inline]
 pub fn at<'a>(value: &'a Value, field: &str) -> &'a Value {
     value.get(field).unwrap_or(&NULL)
 }

@@ -69,6 +69,12 @@ fn plain_url_path(path: &str) -> Messages {
     inside.chain(at_end.map(|end| format!("cannot end with '{end}'"))).collect()
 }
 
+fn unreserved_option(key: &str) -> Option<&'static str> {
+    let domain = key.split('/').next().unwrap_or_default().to_lowercase();
+    let is_below = |owner: &str| domain.strip_suffix(owner).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    (is_below("kubernetes.io") || is_below("k8s.io")).then_some("kubernetes.io and k8s.io namespaces are reserved")
+}
+
 /// All formats.
 pub static FORMATS: &[Format] = &[
     texts!("k8s-short-name", "A DNS label in lower case, limits worded in bytes.", names::short_name),
@@ -242,6 +248,7 @@ pub static FORMATS: &[Format] = &[
     texts!("qualified-name-caseless", "A name with a prefix or without, in either case.", |text: &str| {
         names::label_key(&text.to_lowercase())
     }),
+    texts!("unreserved-option", "A key outside the domains of the system itself.", unreserved_option),
 ];
 
 /// The number of a percentage.

@@ -29,6 +29,18 @@ pub fn validate_anew(
     name_check: NameCheck<'_>,
     errors: &mut ErrorList,
 ) {
+    anew(metadata, old, namespaced, name_check, &mut false, errors);
+}
+
+/// The same; `right` tells that what new and changed objects have in common was judged, and that it is right.
+pub(crate) fn anew(
+    metadata: &Value,
+    old: &Value,
+    namespaced: bool,
+    name_check: NameCheck<'_>,
+    right: &mut bool,
+    errors: &mut ErrorList,
+) {
     let generate_name = metadata.str_at(&["generateName"]);
     if !generate_name.is_empty() {
         invalid_each(errors, "metadata.generateName", generate_name, name_check(generate_name, true));
@@ -50,11 +62,30 @@ pub fn validate_anew(
     if generation < 0 {
         errors.invalid("metadata.generation", generation, "must be greater than or equal to 0");
     }
-    validate_changed(metadata, old, errors);
-    if metadata.get("finalizers") != old.get("finalizers") {
-        validate_finalizers(metadata, errors);
+    in_common(metadata, old, right, errors, |errors| {
+        if metadata.get("finalizers") != old.get("finalizers") {
+            validate_finalizers(metadata, errors);
+        }
+    });
+}
+
+/// What is judged both of new objects and of those that replace others: found right once, it is not judged again.
+fn in_common(
+    metadata: &Value,
+    old: &Value,
+    right: &mut bool,
+    errors: &mut ErrorList,
+    between: impl FnOnce(&mut ErrorList),
+) {
+    let from = errors.0.len();
+    if !*right {
+        validate_changed(metadata, old, errors);
     }
-    validate_managed_fields(metadata, errors);
+    between(errors);
+    if !*right {
+        validate_managed_fields(metadata, errors);
+    }
+    *right = errors.0.len() == from;
 }
 
 fn validate_changed(metadata: &Value, old: &Value, errors: &mut ErrorList) {
@@ -68,6 +99,24 @@ fn validate_changed(metadata: &Value, old: &Value, errors: &mut ErrorList) {
 
 /// The rules for an object that replaces a stored one.
 pub fn validate_update(metadata: &Value, old: &Value, errors: &mut ErrorList) {
+    update(metadata, old, &mut false, errors);
+}
+
+/// Both, for an object that replaces another. Causes that both find stand twice.
+pub fn validate_anew_and_update(
+    metadata: &Value,
+    old: &Value,
+    namespaced: bool,
+    name_check: NameCheck<'_>,
+    errors: &mut ErrorList,
+) {
+    let mut right = false;
+    anew(metadata, old, namespaced, name_check, &mut right, errors);
+    update(metadata, old, &mut right, errors);
+}
+
+/// The same; `right` as in `anew`.
+pub(crate) fn update(metadata: &Value, old: &Value, right: &mut bool, errors: &mut ErrorList) {
     if !old.str_at(&["deletionTimestamp"]).is_empty() {
         no_new_finalizers(metadata, old, errors);
     }
@@ -81,8 +130,7 @@ pub fn validate_update(metadata: &Value, old: &Value, errors: &mut ErrorList) {
             errors.immutable(format!("metadata.{field}"), new.cloned().unwrap_or(Value::Null));
         }
     }
-    validate_changed(metadata, old, errors);
-    validate_managed_fields(metadata, errors);
+    in_common(metadata, old, right, errors, |_| {});
 }
 
 /// Label keys and values.

@@ -29,18 +29,22 @@ impl<'a> FieldPath<'a> {
     pub const ROOT: FieldPath<'static> = FieldPath { parent: None, step: Step::Root };
 
     /// The field of a struct, by the constant that the derive gives.
+    #[inline]
     pub const fn to<S, F>(&'a self, field: FieldName<S, F>) -> FieldPath<'a> {
         self.child(field.name())
     }
 
+    #[inline]
     pub const fn child(&'a self, field: &'a str) -> FieldPath<'a> {
         FieldPath { parent: Some(self), step: Step::Field(field) }
     }
 
+    #[inline]
     pub const fn index(&'a self, index: usize) -> FieldPath<'a> {
         FieldPath { parent: Some(self), step: Step::Index(index) }
     }
 
+    #[inline]
     pub const fn key(&'a self, key: &'a str) -> FieldPath<'a> {
         FieldPath { parent: Some(self), step: Step::Key(key) }
     }

@@ -35,6 +35,8 @@ pub struct StructPlan {
     pub fields: Vec<FieldPlan>,
     /// All fields of the type in the schema's order, each with its place in `fields`, if it is judged.
     pub order: Vec<(Text, Option<usize>)>,
+    /// A bit for each of the first fields of which something is said when they are absent.
+    pub loud: u64,
     pub unions: Vec<Union>,
     /// What holds after the fields are judged.
     pub last: Checks,
@@ -144,6 +146,9 @@ impl StructPlan {
         for field in &mut self.fields {
             field.quiet = field.choice.is_none() && field.node.is_quiet();
         }
+        let loud = |field: &FieldPlan| !field.quiet || matches!(field.node.inner, Inner::Inlined(_));
+        let bits = self.fields.iter().take(64).enumerate();
+        self.loud = bits.filter(|(_, field)| loud(field)).fold(0, |bits, (at, _)| bits | 1 << at);
         for (name, place) in &mut self.order {
             *place = self.fields.iter().position(|field| field.name == *name);
         }
@@ -221,6 +226,7 @@ impl Compiler<'_> {
             checks,
             fields,
             order: own_fields(schema),
+            loud: 0,
             unions,
             last,
             after,

@@ -50,9 +50,10 @@ impl Sibling {
 
     fn is_one_of(&self, owner: &Value, values: &str) -> bool {
         let mut values = values.split('|');
-        // A list has the value of its only item.
+        // A list has the value of its only item, a struct that of its only field.
         let value = match at(owner, self.name) {
             Value::List(items) if items.len() == 1 => items.first().unwrap_or(&Value::Null),
+            Value::Map(fields) if fields.len() == 1 => fields.values().next().unwrap_or(&Value::Null),
             value => value,
         };
         match value {

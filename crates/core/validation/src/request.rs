@@ -99,6 +99,8 @@ pub struct Cx<'a> {
     pub(crate) steps: usize,
     /// A rule of a stage panicked.
     pub(crate) panicked: bool,
+    /// A step judged what other steps for metadata judge too, and found nothing.
+    pub(crate) metadata_is_right: bool,
     /// The last large values that were compared, and whether they are the same.
     compared: Cell<Option<(usize, usize, bool)>>,
 }
@@ -113,6 +115,7 @@ impl<'a> Cx<'a> {
             notes: Vec::new(),
             steps: 0,
             panicked: false,
+            metadata_is_right: false,
             compared: Cell::new(None),
         }
     }

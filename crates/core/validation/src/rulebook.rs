@@ -96,6 +96,21 @@ impl Rulebook {
         Verdict { errors, mismatches, panicked, steps }
     }
 
+    /// What is wrong with some fields of a struct that is a field of the object, before the whole can be judged.
+    pub fn judge_fields(
+        &self,
+        schema: &'static Struct,
+        (name, fields): (&str, &[&str]),
+        object: &Value,
+        old: Option<&Value>,
+        request: &Request<'_>,
+    ) -> ErrorList {
+        let plan = self.plan(schema);
+        let mut cx = Cx::new(request, object, old);
+        Run { plan: &plan, show: self.show, cx: &mut cx }.fields_inside(name, fields, object, old);
+        cx.settle().0
+    }
+
     fn steps(&self, schema: &'static Struct, request: &Request<'_>) -> &'static [Step] {
         let kind = self.kinds.get(&key(schema));
         match request.operation {
@@ -114,10 +129,11 @@ impl Rulebook {
         let old_meta = old.and_then(|old| old.get("metadata")).unwrap_or(&null);
         match step {
             Step::Metadata | Step::PlainMetadata => {
-                metadata::validate_anew(meta, old_meta, cx.request.namespaced, cx.request.name_check, &mut cx.errors);
+                let Cx { request, metadata_is_right: right, errors, .. } = cx;
+                metadata::anew(meta, old_meta, request.namespaced, request.name_check, right, errors);
             }
             Step::MetadataUpdate | Step::PlainMetadataUpdate => {
-                metadata::validate_update(meta, old_meta, &mut cx.errors);
+                metadata::update(meta, old_meta, &mut cx.metadata_is_right, &mut cx.errors);
             }
             Step::Rules => Run { plan, show: self.show, cx }.object(object, old),
             Step::Field(name) => Run { plan, show: self.show, cx }.field_of_object(name, object, old),

@@ -78,6 +78,16 @@ impl Run<'_, '_, '_> {
         self.field(field, value, Spot::root(value, old, false));
     }
 
+    /// Judges some fields of a struct that is a field of the object, in the order given.
+    pub fn fields_inside(&mut self, name: &str, fields: &[&str], value: &Value, old: Option<&Value>) {
+        let Some(Inner::Struct(inside)) = self.plan.field(name).map(|field| &field.node.inner) else { return };
+        let Some(plan) = self.plan.structs.get(*inside) else { return };
+        let path = FieldPath::ROOT.child(name);
+        let spot = Spot { path: &path, ..Spot::root(at(value, name), old.map(|old| at(old, name)), false) };
+        let named = |name: &&str| plan.fields.iter().find(|field| field.name.is(name));
+        fields.iter().filter_map(named).for_each(|field| self.field(field, spot.value, spot));
+    }
+
     fn of(&mut self, index: usize, spot: Spot<'_>) {
         let Some(plan) = self.plan.structs.get(index) else { return };
         if !plan.active || spot.unchanged && !plan.always {
@@ -98,13 +108,14 @@ impl Run<'_, '_, '_> {
 
     fn fields(&mut self, plan: &StructPlan, spot: Spot<'_>) {
         let entries = spot.value.as_map().map_or(&[][..], Map::entries);
-        let mut values = [&NULL; FIELDS];
-        let many = plan.fields.len() > FIELDS;
-        if !many {
-            place(plan, entries, &mut values);
+        if plan.fields.len() > FIELDS {
+            return plan.fields.iter().for_each(|field| self.field(field, spot.value, spot));
         }
-        for (field, value) in plan.fields.iter().zip(values.iter().chain(std::iter::repeat(&&NULL))) {
-            let value = if many { at(spot.value, &field.name) } else { value };
+        let mut values = [&NULL; FIELDS];
+        let set = place(plan, entries, &mut values);
+        // Of what is absent and has nothing to be compared with, only some fields have anything to say.
+        let mut left = if spot.old.is_some() { u64::MAX } else { set | plan.loud };
+        while let Some((field, value)) = next(&mut left, plan, &values) {
             if matches!(field.node.inner, Inner::Inlined(_)) {
                 self.field(field, spot.value, spot);
             } else if !(field.quiet && value.is_null() && spot.old.is_none()) {
@@ -180,7 +191,12 @@ impl Run<'_, '_, '_> {
     }
 
     /// Runs rules on a value; true when one of them ended it.
+    #[inline]
     fn checks(&mut self, checks: &Checks, spot: Spot<'_>) -> bool {
+        !checks.list.is_empty() && self.each_check(checks, spot)
+    }
+
+    fn each_check(&mut self, checks: &Checks, spot: Spot<'_>) -> bool {
         for check in &checks.list {
             self.cx.steps += 1;
             let stop = match check {
@@ -364,7 +380,14 @@ impl Run<'_, '_, '_> {
         }
     }
 
+    #[inline]
     fn hands(&mut self, hands: &[&'static Hand], spot: Spot<'_>) {
+        if !hands.is_empty() {
+            self.each_hand(hands, spot);
+        }
+    }
+
+    fn each_hand(&mut self, hands: &[&'static Hand], spot: Spot<'_>) {
         for hand in hands {
             if spot.unchanged && !hand.when.has(When::ALWAYS) || !hand.when.runs_on(self.cx.request) {
                 continue;
@@ -466,18 +489,34 @@ impl Run<'_, '_, '_> {
 const FIELDS: usize = 48;
 
 /// Finds the values of the fields that are judged, in one pass: canonical values have their fields in the schema's order.
-fn place<'v>(plan: &StructPlan, entries: &'v [(Str, Value)], values: &mut [&'v Value; FIELDS]) {
-    let mut next = 0;
+/// Answers a bit for each that is there.
+fn place<'v>(plan: &StructPlan, entries: &'v [(Str, Value)], values: &mut [&'v Value; FIELDS]) -> u64 {
+    let (mut next, mut set) = (0, 0);
     for (key, value) in entries {
+        let key = key.as_str();
         let (before, after) = plan.order.split_at_checked(next).unwrap_or((&plan.order, &[]));
         let is = |(name, _): &(Text, Option<usize>)| name.is(key);
         let found = after.iter().position(is).map(|at| at + next).or_else(|| before.iter().position(is));
         let Some((_, place)) = found.and_then(|at| plan.order.get(at)) else { continue };
         next = found.map_or(next, |at| at + 1);
-        if let Some(slot) = place.and_then(|place| values.get_mut(place)) {
+        if let Some((place, slot)) = place.and_then(|place| Some((place, values.get_mut(place)?))) {
             *slot = value;
+            set |= 1 << place;
         }
     }
+    set
+}
+
+/// The field of the lowest bit, which is taken away, and its value.
+#[inline]
+fn next<'p, 'v>(
+    left: &mut u64,
+    plan: &'p StructPlan,
+    values: &[&'v Value; FIELDS],
+) -> Option<(&'p FieldPlan, &'v Value)> {
+    let at = left.trailing_zeros() as usize;
+    *left &= left.wrapping_sub(1);
+    Some((plan.fields.get(at)?, values.get(at)?))
 }
 
 /// Beyond this many items, an index by key is cheaper than looking for each.

@@ -1,36 +1,48 @@
 //! Whether two values mean the same to an update: what is the same is not judged again.
 
-use pintle_schema::Value;
+use pintle_schema::{Str, Value};
 
 /// Whether two canonical values mean the same: an empty list is an absent one. Empty maps that mean nothing are left out
 /// of canonical values, so one that is there is a struct that was given without fields.
+#[inline(always)]
 pub fn same(a: &Value, b: &Value) -> bool {
-    if std::ptr::eq(a, b) {
-        return true;
-    }
+    // Most values are leaves: they are compared in place, without a call.
     match (a, b) {
-        (Value::Map(a), Value::Map(b)) => {
-            let (mut a, mut b) = (a.entries(), b.entries());
-            // Canonical values have their keys in one order; entries differ only in those left out.
-            while let ([(x, v), rest_of_a @ ..], [(y, w), rest_of_b @ ..]) = (a, b) {
-                if !is_same_key(x, y) {
-                    break;
-                }
-                if !same(v, w) {
-                    return false;
-                }
-                (a, b) = (rest_of_a, rest_of_b);
-            }
-            same_entries(a, b)
-        }
+        (Value::String(a), Value::String(b)) => a == b,
+        (Value::Int(a), Value::Int(b)) => a == b,
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::Null, Value::Null) => true,
+        (Value::Map(a), Value::Map(b)) => same_maps(a.entries(), b.entries()),
+        (a, b) => same_otherwise(a, b),
+    }
+}
+
+#[inline(never)]
+fn same_otherwise(a: &Value, b: &Value) -> bool {
+    match (a, b) {
         (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Null, Value::List(_)) => b.is_zero(),
-        (Value::List(_), Value::Null) => a.is_zero(),
+        (Value::Null, Value::List(items)) | (Value::List(items), Value::Null) => items.is_empty(),
         (a, b) => a == b,
     }
 }
 
+#[inline(never)]
+fn same_maps(mut a: &[Entry], mut b: &[Entry]) -> bool {
+    // Canonical values have their keys in one order; entries differ only in those left out.
+    while let ([(x, v), rest_of_a @ ..], [(y, w), rest_of_b @ ..]) = (a, b) {
+        if !is_same_key(x, y) {
+            return same_entries(a, b);
+        }
+        if !same(v, w) {
+            return false;
+        }
+        (a, b) = (rest_of_a, rest_of_b);
+    }
+    a.is_empty() && b.is_empty() || same_entries(a, b)
+}
+
 /// Keys of one schema mostly are one text.
+#[inline]
 fn is_same_key(a: &str, b: &str) -> bool {
     a.len() == b.len() && (a.as_ptr() == b.as_ptr() || a == b)
 }
@@ -40,7 +52,7 @@ pub fn same_at(a: &Value, b: &Value, field: &str) -> bool {
     same(a.get(field).unwrap_or(&Value::Null), b.get(field).unwrap_or(&Value::Null))
 }
 
-type Entry = (pintle_schema::Str, Value);
+type Entry = (Str, Value);
 
 fn same_entries(a: &[Entry], b: &[Entry]) -> bool {
     let find = |entries: &[Entry], key: &str| entries.iter().position(|(k, _)| k == key);

@@ -3,10 +3,10 @@
 //! Clients that know nothing of families get one address; nobody gains or loses an address unless the policy says so.
 //! Nothing is allocated here.
 
-use pintle_schema::names::ip::{ip_legacy, parse_ip_sloppy};
+use pintle_schema::names::ip::parse_ip_sloppy;
 use pintle_schema::{ApiValue, Value};
 use pintle_types::core::v1::{IPFamily, IPFamilyPolicy, ServiceSpec, ServiceType};
-use pintle_validation::{ErrorKind, ErrorList};
+use pintle_validation::ErrorList;
 
 use super::range::family;
 
@@ -20,8 +20,6 @@ const POLICY: &str = "spec.ipFamilyPolicy";
 pub struct Cluster {
     /// The families that the cluster has, the preferred one first.
     pub families: Vec<IPFamily>,
-    /// Whether addresses must be written without leading zeros.
-    pub strict: bool,
 }
 
 /// Whether the service has no addresses because it asked for none.
@@ -29,11 +27,16 @@ pub fn is_headless(spec: &ServiceSpec) -> bool {
     spec.cluster_ips.first().is_some_and(|ip| ip == NONE)
 }
 
-/// Fills in `ipFamilyPolicy` and `ipFamilies`.
+/// Fills in `ipFamilyPolicy` and `ipFamilies`; `fits` tells what is wrong with addresses, families and policy as written.
 ///
 /// # Errors
 /// What is asked for contradicts itself, or the cluster does not have it.
-pub fn settle(spec: &mut ServiceSpec, old: Option<&ServiceSpec>, cluster: &Cluster) -> Result<(), ErrorList> {
+pub fn settle(
+    spec: &mut ServiceSpec,
+    old: Option<&ServiceSpec>,
+    cluster: &Cluster,
+    fits: impl FnOnce() -> ErrorList,
+) -> Result<(), ErrorList> {
     if spec.r#type == ServiceType::EXTERNAL_NAME || old.is_some_and(|old| keeps_preference(spec, old)) {
         return Ok(());
     }
@@ -43,7 +46,7 @@ pub fn settle(spec: &mut ServiceSpec, old: Option<&ServiceSpec>, cluster: &Clust
         let before = old.and_then(|old| old.ip_family_policy.clone());
         spec.ip_family_policy = Some(before.unwrap_or(default));
     }
-    refused(check_shape(spec, old, cluster))?;
+    refused(fits())?;
     let mut errors = ErrorList::default();
     if let Some(old) = old {
         follow_policy(spec, old, &mut errors);
@@ -91,78 +94,6 @@ fn cluster_ips(spec: &ServiceSpec) -> Value {
 
 fn policy(spec: &ServiceSpec) -> Value {
     spec.ip_family_policy.to_value()
-}
-
-/// Whether addresses, families and policy fit each other at all.
-fn check_shape(spec: &ServiceSpec, old: Option<&ServiceSpec>, cluster: &Cluster) -> ErrorList {
-    let mut errors = ErrorList::default();
-    match (spec.cluster_ip.as_str(), spec.cluster_ips.first()) {
-        ("", None) => {}
-        (_, None) => errors.required(CLUSTER_IPS, ""),
-        ("", Some(_)) => {
-            errors.invalid(CLUSTER_IPS, cluster_ips(spec), "must be empty when `clusterIP` is not specified")
-        }
-        (single, Some(first)) if single != first => {
-            errors.invalid(CLUSTER_IPS, cluster_ips(spec), "first value must match `clusterIP`");
-        }
-        _ => {}
-    }
-    for (at, family) in spec.ip_families.iter().enumerate() {
-        let field = format!("spec.ipFamilies[{at}]");
-        if *family != IPFamily::IPV4 && *family != IPFamily::IPV6 {
-            errors.not_supported(&field, family.to_value(), &["IPv4", "IPv6"]);
-        }
-        if spec.ip_families.iter().take(at).any(|earlier| earlier == family) {
-            errors.push(ErrorKind::Duplicate, field, Some(family.to_value()), "");
-        }
-    }
-    let policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
-    if spec.ip_family_policy.as_ref().is_some_and(|policy| !policies.contains(&policy.as_str())) {
-        errors.not_supported(POLICY, policy(spec), &policies);
-    }
-    check_addresses(spec, old, cluster, &mut errors);
-    errors
-}
-
-fn check_addresses(spec: &ServiceSpec, old: Option<&ServiceSpec>, cluster: &Cluster, errors: &mut ErrorList) {
-    let ips = &spec.cluster_ips;
-    let mut valid = true;
-    for (at, ip) in ips.iter().enumerate() {
-        if at == 0 && ip == NONE {
-            if ips.len() > 1 {
-                valid = false;
-                errors.invalid(CLUSTER_IPS, cluster_ips(spec), "'None' must be the first and only value");
-            }
-            continue;
-        }
-        if old.is_some_and(|old| old.cluster_ips.contains(ip)) {
-            continue;
-        }
-        for message in ip_legacy(ip, cluster.strict) {
-            valid = false;
-            errors.invalid(format!("{CLUSTER_IPS}[{at}]"), ip.as_str(), message);
-        }
-    }
-    if ips.len() > 2 {
-        errors.invalid(CLUSTER_IPS, cluster_ips(spec), "may only hold up to 2 values");
-    }
-    if !valid {
-        return;
-    }
-    let has = |family: IPFamily| ips.iter().any(|ip| family_of(ip).as_ref() == Some(&family));
-    if ips.len() > 1 && !(has(IPFamily::IPV4) && has(IPFamily::IPV6)) {
-        errors.invalid(CLUSTER_IPS, cluster_ips(spec), "may specify no more than one IP for each IP family");
-    }
-    if is_headless(spec) {
-        return;
-    }
-    for (at, (ip, wanted)) in ips.iter().zip(&spec.ip_families).enumerate() {
-        let known = *wanted == IPFamily::IPV4 || *wanted == IPFamily::IPV6;
-        if known && family_of(ip).as_ref() != Some(wanted) {
-            let detail = format!("expected an {} value as indicated by `ipFamilies[{at}]`", wanted.as_str());
-            errors.invalid(format!("{CLUSTER_IPS}[{at}]"), ip.as_str(), detail);
-        }
-    }
 }
 
 fn family_of(ip: &str) -> Option<IPFamily> {

@@ -16,6 +16,7 @@ mod tests;
 pub use range::AddressRange;
 pub(crate) use taken::Reserved;
 
+use crate::prepare::judge_fields;
 use crate::status::{Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata};
 use draw::Draw;
@@ -82,16 +83,21 @@ impl Registry {
     ) -> Result<()> {
         let Some(allocation) = &target.resource.strategy.allocates else { return Ok(()) };
         let mut spec = View::<Service>::new(object).field(Service::SPEC).get();
-        let old = old.map(|old| View::<Service>::new(old).field(Service::SPEC).get());
-        let cluster = Cluster {
-            families: self.allocators.families(),
-            strict: self.environment.feature_enabled("StrictIPCIDRValidation"),
+        let fits = || {
+            let fields = [
+                ServiceSpec::CLUSTER_IPS.name(),
+                ServiceSpec::IP_FAMILIES.name(),
+                ServiceSpec::IP_FAMILY_POLICY.name(),
+            ];
+            judge_fields(target, (Service::SPEC.name(), &fields), object, old, self.environment.as_ref())
         };
+        let old = old.map(|old| View::<Service>::new(old).field(Service::SPEC).get());
+        let cluster = Cluster { families: self.allocators.families() };
         let invalid = |errors: &ErrorList| {
             let resource = target.resource;
             Status::invalid(resource.group, resource.kind, metadata::text(object, "name"), errors)
         };
-        families::settle(&mut spec, old.as_ref(), &cluster).map_err(|errors| invalid(&errors))?;
+        families::settle(&mut spec, old.as_ref(), &cluster, fits).map_err(|errors| invalid(&errors))?;
         let ranges = self.ranges(allocation);
         let environment = self.environment.as_ref();
         let home = &self.allocators.taken;

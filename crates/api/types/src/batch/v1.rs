@@ -17,7 +17,7 @@ pub struct Job {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Desired pods and rules for completion and failure.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, last(subfield(selector)(required)))]
     pub spec: JobSpec,
     /// Last observed progress; may lag behind.
     #[k8s(proto = 3, optional, last(subfield(failed)(never_falls = "cannot decrease the failed counter")))]
@@ -453,6 +453,8 @@ pub struct JobTemplateSpec {
 
 /// Creates Jobs repeatedly according to a schedule.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+// The jobs that it makes get longer names.
+#[k8s(last(subfield(metadata)(subfield(name)(worded(invalid = "must be no more than 52 characters")(max_bytes = 52)))))]
 pub struct CronJob {
     /// The kind and API version of the object.
     #[k8s(inline)]

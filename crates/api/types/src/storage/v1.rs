@@ -118,7 +118,21 @@ pub struct VolumeAttachmentSource {
     #[k8s(proto = 1, optional)]
     pub persistent_volume_name: Option<String>,
     /// Full volume description for volumes written inline in pods during CSI migration.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        optional,
+        subfield(claim_ref)(forbidden = "may not be specified in the context of inline volumes"),
+        subfield(capacity)(forbidden = "may not be specified in the context of inline volumes"),
+        subfield(csi)(required = "has to be specified in the context of inline volumes"),
+        last(
+            subfield(storage_class_name)(forbidden = "may not be specified in the context of inline volumes"),
+            subfield(volume_mode)(
+                worded(forbidden = "may not specify volumeMode other than Filesystem in the context of inline volumes")(
+                    enum("Filesystem")
+                )
+            )
+        )
+    )]
     pub inline_volume_spec: Option<PersistentVolumeSpec>,
 }
 

@@ -3,8 +3,8 @@
 use super::job_spec::{is_indexed, number};
 use crate::apps::workload;
 use crate::meta::label_selector;
-use crate::shown::in_full;
-use pintle_schema::{ApiValue, FieldName, Value, View, names, value};
+use crate::shared::{immutable, label_selector as valid_selector};
+use pintle_schema::{FieldName, Value, View, names, value};
 use pintle_types::batch::v1::{Job, JobSpec, JobStatus};
 use pintle_types::core::v1::{Affinity, Container, PodSpec, PodTemplateSpec, ResourceRequirements};
 use pintle_types::meta::v1::ObjectMeta;
@@ -36,9 +36,6 @@ pub fn generated_selector(job: At<'_, Job>, cx: &mut Cx<'_>) {
     let Some(selector) = spec.field(JobSpec::SELECTOR).some() else { return };
     let metadata = job.new.field(Job::METADATA);
     let (uid, name) = (metadata.field(ObjectMeta::UID).as_str(), metadata.field(ObjectMeta::NAME).as_str());
-    if uid.is_empty() {
-        cx.errors.required(job.path.to(Job::METADATA).to(ObjectMeta::UID), "");
-    }
     let prefixed = job.old.is_none_or(|old| {
         let labels = labels_of(old);
         labels.get(UID).is_some() && labels.get(NAME).is_some()
@@ -73,9 +70,8 @@ fn labels_of(job: View<'_, Job>) -> &Value {
 
 /// A job selects the pods that it makes.
 pub fn selects_its_pods(spec: At<'_, JobSpec>, cx: &mut Cx<'_>) {
-    spec.field(JobSpec::SELECTOR, |selector| match selector.some() {
-        None => cx.errors.required(selector.path, ""),
-        Some(selector) => crate::shared::label_selector(selector, cx),
+    spec.field(JobSpec::SELECTOR, |selector| {
+        selector.some().into_iter().for_each(|selector| valid_selector(selector, cx));
     });
     let selector = spec.new.field(JobSpec::SELECTOR);
     spec.field(JobSpec::TEMPLATE, |template| workload::labels_match(selector, template, cx));
@@ -96,26 +92,19 @@ pub fn names_of_pods(job: At<'_, Job>, cx: &mut Cx<'_>) {
     }
 }
 
-/// What a job does is settled when it is made, but for what its suspension leaves open.
+/// What a job does is settled when it is made, but for what its numbering and its suspension leave open.
 pub fn what_is_fixed(job: At<'_, Job>, cx: &mut Cx<'_>) {
     let Some(old) = job.old else { return };
     job.field(Job::SPEC, |spec| {
-        let old_spec = old.field(Job::SPEC);
-        completions(spec, old_spec, cx);
-        spec.field(JobSpec::SELECTOR, |selector| fixed(selector, cx));
+        completions(spec, old.field(Job::SPEC), cx);
+        spec.field(JobSpec::SELECTOR, |selector| immutable(selector, cx));
         template(spec, old, cx);
-        spec.field(JobSpec::COMPLETION_MODE, |mode| fixed(mode, cx));
-        spec.field(JobSpec::POD_FAILURE_POLICY, |policy| fixed(policy, cx));
-        spec.field(JobSpec::BACKOFF_LIMIT_PER_INDEX, |limit| fixed(limit, cx));
-        spec.field(JobSpec::MANAGED_BY, |manager| fixed(manager, cx));
-        spec.field(JobSpec::SUCCESS_POLICY, |policy| fixed(policy, cx));
+        spec.field(JobSpec::COMPLETION_MODE, |mode| immutable(mode, cx));
+        spec.field(JobSpec::POD_FAILURE_POLICY, |policy| immutable(policy, cx));
+        spec.field(JobSpec::BACKOFF_LIMIT_PER_INDEX, |limit| immutable(limit, cx));
+        spec.field(JobSpec::MANAGED_BY, |manager| immutable(manager, cx));
+        spec.field(JobSpec::SUCCESS_POLICY, |policy| immutable(policy, cx));
     });
-}
-
-fn fixed<T: ApiValue>(field: At<'_, T>, cx: &mut Cx<'_>) {
-    if field.old.is_some() && !field.unchanged() {
-        cx.errors.immutable(field.path, in_full(field.new));
-    }
 }
 
 /// Numbered pods may become more or fewer when as many run at a time.
@@ -125,7 +114,7 @@ fn completions(spec: At<'_, JobSpec>, old: View<'_, JobSpec>, cx: &mut Cx<'_>) {
         return;
     }
     if !is_indexed(spec.new) {
-        spec.field(JobSpec::COMPLETIONS, |completions| fixed(completions, cx));
+        spec.field(JobSpec::COMPLETIONS, |completions| immutable(completions, cx));
     } else if let Some(now) = now.filter(|now| Some(*now) != number(spec.new, JobSpec::PARALLELISM)) {
         let detail = format!("can only be modified in tandem with {}", spec.path.to(JobSpec::PARALLELISM));
         cx.errors.invalid(spec.path.to(JobSpec::COMPLETIONS), now, detail);
@@ -148,11 +137,10 @@ fn template(spec: At<'_, JobSpec>, old: View<'_, Job>, cx: &mut Cx<'_>) {
                 open_resources(&mut expected, template.new.value(), &[pod, containers]);
             }
             if !same_at(template.new.value(), &expected, pod) {
-                let path = template.path.to(PodTemplateSpec::SPEC);
-                cx.errors.immutable(path, in_full(template.new.field(PodTemplateSpec::SPEC)));
+                template.field(PodTemplateSpec::SPEC, |spec| immutable(spec, cx));
             }
         } else if !same(template.new.value(), &expected) {
-            cx.errors.immutable(template.path, in_full(template.new));
+            immutable(template, cx);
         }
     });
 }

@@ -1,11 +1,9 @@
 //! Rules of the spec of jobs, their own and those that cron jobs make.
 
 use super::indexes;
-
-use pintle_schema::names::{self, Fault};
+use crate::shared::domain_prefixed_path;
 use pintle_schema::{Value, View};
 use pintle_types::batch::v1::{JobSpec, SuccessPolicy, SuccessPolicyRule};
-
 use pintle_validation::{At, Cx, ErrorKind};
 
 /// Beyond so many completions, failures are kept track of for few indexes only.
@@ -23,13 +21,7 @@ pub fn is_indexed(spec: View<'_, JobSpec>) -> bool {
 
 /// Who manages a job has a name in a domain.
 pub fn manager(manager: At<'_, Option<String>>, cx: &mut Cx<'_>) {
-    let Some(manager) = manager.some() else { return };
-    for fault in names::domain_prefixed_path(manager.new.as_str()) {
-        match fault {
-            Fault::Required => cx.errors.required(manager.path, ""),
-            Fault::Invalid { value, detail } => cx.errors.invalid(manager.path, value, detail),
-        }
-    }
+    manager.some().into_iter().for_each(|manager| domain_prefixed_path(manager, cx));
 }
 
 /// Where very many pods are numbered, failures are kept track of for few of them only.
@@ -78,14 +70,12 @@ fn success_rule(rule: At<'_, SuccessPolicyRule>, completions: i64, cx: &mut Cx<'
     let count = rule.new.field(SuccessPolicyRule::SUCCEEDED_COUNT).some().map(|count| i64::from(count.get()));
     let Some(count) = count else { return };
     let path = rule.path.to(SuccessPolicyRule::SUCCEEDED_COUNT);
-    if count > completions {
-        let detail = format!("must be less than or equal to {completions} (the number of specified completions)");
-        cx.errors.invalid(path, count, detail);
-    }
-    if let Some(named) = named.filter(|named| count > *named) {
-        let detail = format!(
-            "must be less than or equal to {named} (the number of indexes in the specified succeededIndexes field)"
-        );
+    let limits = [
+        Some((completions, "specified completions")),
+        named.map(|named| (named, "indexes in the specified succeededIndexes field")),
+    ];
+    for (limit, what) in limits.into_iter().flatten().filter(|(limit, _)| count > *limit) {
+        let detail = format!("must be less than or equal to {limit} (the number of {what})");
         cx.errors.invalid(path, count, detail);
     }
 }

@@ -118,10 +118,13 @@ pub fn is_consistent(status: At<'_, JobStatus>, cx: &mut Cx<'_>) {
         let detail = "cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
         invalid_without_value(conditions, detail, cx);
     }
+    let none_left = |field: &'static str, count: i32, cx: &mut Cx<'_>| {
+        if (finish || changed(field)) && count > 0 && is.finished() {
+            cx.errors.invalid(status.path.child(field), count, format!("{field}>0 is invalid for finished job"));
+        }
+    };
     let active = new.field(Status::ACTIVE).get();
-    if (finish || active_changed) && active > 0 && is.finished() {
-        cx.errors.invalid(status.path.to(Status::ACTIVE), active, "active>0 is invalid for finished job");
-    }
+    none_left(Status::ACTIVE.name(), active, cx);
     let never_ran = spec.field(JobSpec::SUSPEND).get() == Some(true) && completions == Some(0);
     if (finish || started) && !never_ran && start.is_null() && is.finished() {
         cx.errors.required(status.path.to(Status::START_TIME), "startTime is required for finished job");
@@ -132,11 +135,7 @@ pub fn is_consistent(status: At<'_, JobStatus>, cx: &mut Cx<'_>) {
         cx.errors.invalid(path, in_full(uncounted), "must be empty for finished job");
     }
     indexes_fit(status, spec, (completed_changed, failed_changed), cx);
-    let terminating = new.field(Status::TERMINATING).some().map_or(0, View::get);
-    if (finish || changed(Status::TERMINATING.name())) && terminating > 0 && is.finished() {
-        let path = status.path.to(Status::TERMINATING);
-        cx.errors.invalid(path, terminating, "terminating>0 is invalid for finished job");
-    }
+    none_left(Status::TERMINATING.name(), new.field(Status::TERMINATING).some().map_or(0, View::get), cx);
     let ready = new.field(Status::READY).some().map(View::get);
     if let Some(ready) = ready.filter(|ready| (changed(Status::READY.name()) || active_changed) && *ready > active) {
         cx.errors.invalid(status.path.to(Status::READY), ready, "cannot set more ready pods than active");
@@ -169,15 +168,14 @@ fn indexes_fit(status: At<'_, JobStatus>, spec: View<'_, JobSpec>, changed: (boo
     let by_index = spec.field(JobSpec::BACKOFF_LIMIT_PER_INDEX).is_set();
     let (completed_path, failed_path) =
         (status.path.to(Status::COMPLETED_INDEXES), status.path.to(Status::FAILED_INDEXES));
-    if let (true, Some(completions)) = (changed.0, completions)
-        && let Err(why) = indexes::count(completed, completions)
-    {
-        cx.errors.invalid(completed_path, completed, format!("error parsing completedIndexes: {why}"));
-    }
-    if let (true, Some(completions), Some(failed)) = (changed.1 && by_index, completions, failed)
-        && let Err(why) = indexes::count(failed, completions)
-    {
-        cx.errors.invalid(failed_path, failed, format!("error parsing failedIndexes: {why}"));
+    let written = [
+        changed.0.then_some((completed_path, Status::COMPLETED_INDEXES.name(), completed)),
+        failed.filter(|_| changed.1 && by_index).map(|failed| (failed_path, Status::FAILED_INDEXES.name(), failed)),
+    ];
+    for (path, field, text) in written.into_iter().flatten() {
+        if let Some(Err(why)) = completions.map(|completions| indexes::count(text, completions)) {
+            cx.errors.invalid(path, text, format!("error parsing {field}: {why}"));
+        }
     }
     if changed.0 && !completed.is_empty() && !is_indexed(spec) {
         let detail = "cannot set non-empty completedIndexes when non-indexed completion mode";

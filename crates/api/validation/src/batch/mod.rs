@@ -39,12 +39,8 @@ static KINDS: &[KindRules] = &[
         ],
         ..KindRules::of(Job::schema)
     },
-    KindRules {
-        create: &[Step::Metadata, Step::Rules, step!(CronJob, cron_job::name_leaves_room)],
-        // The reference judges nothing of a status.
-        parts: &[("status", &[])],
-        ..KindRules::of(CronJob::schema)
-    },
+    // The reference judges nothing of a status.
+    KindRules { parts: &[("status", &[])], ..KindRules::of(CronJob::schema) },
 ];
 
 static RULES: &[Hand] = &[

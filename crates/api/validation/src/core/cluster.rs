@@ -3,7 +3,7 @@
 use super::{event, namespace, node, service};
 use pintle_schema::ApiType;
 use pintle_types::core::v1::{
-    Endpoints, Event, LoadBalancerStatus, Namespace, NamespaceSpec, Node, Service, ServiceSpec,
+    Endpoints, Event, LoadBalancerIngress, LoadBalancerStatus, Namespace, NamespaceSpec, Node, Service, ServiceSpec,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -46,6 +46,7 @@ static RULES: &[Hand] = &[
     at_field!(ServiceSpec::EXTERNAL_IPS, service::external_ips),
     at_field!(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES, service::ports_and_ranges, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS, service::allocates, ALWAYS | ON_CREATE | ON_UPDATE),
-    at_type!(LoadBalancerStatus, service::load_balancer, ON_PART),
+    at_field!(LoadBalancerIngress::IP, service::reported_ip, ON_PART),
+    at_type!(LoadBalancerStatus, service::only_balancers_report, AFTER | ON_PART),
     at_field!(NamespaceSpec::FINALIZERS, namespace::finalizers),
 ];

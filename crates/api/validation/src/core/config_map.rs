@@ -1,25 +1,28 @@
 //! Rules of ConfigMap.
 
-use pintle_schema::Map;
+use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::ConfigMap;
-use pintle_validation::{At, Cx, ErrorKind};
+use pintle_validation::{At, Cx, ErrorKind, same_at};
 use std::collections::BTreeMap;
 
 /// What keys and values may come to, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
-/// An object marked immutable stays as it is, mark included.
+/// What an update of a ConfigMap that is marked immutable may not change.
 pub fn keeps_immutable(config: At<'_, ConfigMap>, cx: &mut Cx<'_>) {
-    let Some(old) = config.old.filter(|old| old.field(ConfigMap::IMMUTABLE).get() == Some(true)) else { return };
-    let mut forbid = |same: bool, field: &str| {
-        if !same {
-            cx.errors.forbidden(config.path.child(field), "field is immutable when `immutable` is set");
-        }
-    };
-    forbid(config.new.field(ConfigMap::IMMUTABLE).get() == Some(true), ConfigMap::IMMUTABLE.name());
-    let same = |field: &str| pintle_validation::same_at(config.new.value(), old.value(), field);
-    for field in [ConfigMap::DATA.name(), ConfigMap::BINARY_DATA.name()] {
-        forbid(same(field), field);
+    stays(config, &[ConfigMap::DATA.name(), ConfigMap::BINARY_DATA.name()], cx);
+}
+
+/// An object marked immutable keeps the mark and these fields.
+pub fn stays<T>(object: At<'_, T>, fields: &[&str], cx: &mut Cx<'_>) {
+    let mark = ConfigMap::IMMUTABLE.name();
+    let is_marked = |object: &Value| object.get(mark) == Some(&Value::Bool(true));
+    let new = object.new.value();
+    let Some(old) = object.old.map(View::value).filter(|old| is_marked(old)) else { return };
+    let lost = (!is_marked(new)).then_some(mark);
+    let changed = fields.iter().copied().filter(|field| !same_at(new, old, field));
+    for field in lost.into_iter().chain(changed) {
+        cx.errors.forbidden(object.path.child(field), "field is immutable when `immutable` is set");
     }
 }
 

@@ -74,10 +74,9 @@ pub fn update(event: At<'_, Event>, cx: &mut Cx<'_>) {
             cx.errors.immutable(field.path, in_full(field.new));
         }
     });
-    if event.field(Event::REPORTING_COMPONENT, |field| !field.unchanged()) {
-        let name = event.new.field(Event::REPORTING_COMPONENT).as_str();
-        cx.errors.immutable(event.path.child("reportingController"), name);
-    }
+    event.field(Event::REPORTING_COMPONENT, |field| {
+        immutable_text(At { path: &event.path.child("reportingController"), ..field }, cx);
+    });
     event.field(Event::REPORTING_INSTANCE, |field| immutable_text(field, cx));
 }
 

@@ -1,16 +1,15 @@
 //! Rules of Node: taints, resources, addresses of pods, and what an update may change.
 
-use super::resource_names::COUNTED;
-use super::volume::persistent::is_whole;
+use super::resource_names;
 use crate::shared::{Repeats, invalid_each, items, legacy_cidr};
 use crate::shown::in_full;
 use pintle_schema::names::{self, ip};
-use pintle_schema::{Map, Quantity, Value, View};
+use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::{
     ConfigMapNodeConfigSource, Node, NodeAddress, NodeConfigSource, NodeConfigStatus, NodeSpec, NodeStatus,
     NodeSwapStatus, NodeSystemInfo, Taint,
 };
-use pintle_validation::{At, Cx, ErrorKind, FieldPath};
+use pintle_validation::{At, Cx, ErrorKind};
 
 const CIDRS_STAY: &str = "node updates may not change podCIDR except from \"\" to valid";
 const PROVIDER_STAYS: &str = "node updates may not change providerID except from \"\" to valid";
@@ -65,11 +64,6 @@ pub fn update(node: At<'_, Node>, cx: &mut Cx<'_>) {
         });
     });
     taints(node, cx);
-    node.field(Node::SPEC, |spec| {
-        if spec.new.field(NodeSpec::EXTERNAL_ID).as_str() != old.field(NodeSpec::EXTERNAL_ID).as_str() {
-            cx.errors.forbidden(spec.path.to(NodeSpec::EXTERNAL_ID), "may not be updated");
-        }
-    });
 }
 
 /// A node has a taint of an effect once for each key. The reference tells them beside the labels.
@@ -113,30 +107,9 @@ fn resources(node: At<'_, Node>, cx: &mut Cx<'_>) {
     for field in [NodeStatus::CAPACITY, NodeStatus::ALLOCATABLE] {
         let path = root.to(field);
         for (name, amount) in status.field(field).value().as_map().into_iter().flat_map(Map::iter) {
-            resource_amount(name, amount, &path.child(name), cx);
+            resource_names::amount(name, amount, &path.child(name), cx);
         }
     }
-}
-
-/// How much there is of a resource: never less than nothing, and whole where the resource cannot be divided.
-pub fn resource_amount(name: &str, amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let Some(quantity) = amount.as_str().and_then(|text| Quantity::parse(text).ok()) else { return };
-    if quantity.signum() < 0 {
-        cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
-    }
-    if is_counted(name) && !is_whole(&quantity) {
-        cx.errors.invalid(path, amount.clone(), "must be an integer");
-    }
-}
-
-fn is_counted(resource: &str) -> bool {
-    COUNTED.contains(&resource) || is_extended(resource)
-}
-
-/// Whether a resource is one that somebody outside defined.
-fn is_extended(resource: &str) -> bool {
-    let is_native = !resource.contains('/') || resource.contains("kubernetes.io/");
-    !is_native && !resource.starts_with("requests.") && names::label_key(&format!("requests.{resource}")).is_empty()
 }
 
 /// Features are named each once, in the order of the alphabet.

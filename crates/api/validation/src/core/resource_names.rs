@@ -1,6 +1,11 @@
-//! The names of resources that need no domain, and which of them are counted.
+//! The names of resources that need no domain, which of them are counted, and what holds for each name and amount.
 //!
 //! One list for containers, nodes, quotas and autoscalers; each says by itself what it leaves out.
+
+use super::pod::resources::{is_extended, is_native};
+use super::volume::persistent::{is_whole, quantity};
+use pintle_schema::{Value, names};
+use pintle_validation::{Cx, FieldPath};
 
 /// Every name without a domain, but for huge pages.
 pub const STANDARD: &[&str] = &[
@@ -38,3 +43,52 @@ pub const COUNTED: &[&str] = &[
     "services.nodeports",
     "services.loadbalancers",
 ];
+
+fn is_huge_page(name: &str) -> bool {
+    name.starts_with("hugepages-") || name.starts_with("requests.hugepages-")
+}
+
+/// Whether a name needs no domain.
+pub fn is_standard(name: &str) -> bool {
+    STANDARD.contains(&name) || is_huge_page(name)
+}
+
+/// A resource has a name that everybody knows, or one with a domain.
+pub fn resource(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if STANDARD.contains(&name) {
+        return;
+    }
+    let messages = names::label_key(name);
+    if !messages.is_empty() {
+        cx.errors.invalid_each(path, &Value::from(name), messages);
+    } else if !name.contains('/') && !is_huge_page(name) {
+        cx.errors.invalid(path, name, "must be a standard resource type or fully qualified");
+    }
+}
+
+/// A resource that a container can have.
+pub fn resource_of_container(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    resource(name, path, cx);
+    if !name.contains('/') {
+        if !matches!(name, "cpu" | "memory" | "ephemeral-storage") && !name.starts_with("hugepages-") {
+            cx.errors.invalid(path, name, "must be a standard resource for containers");
+        }
+    } else if !is_native(name) && !is_extended(name) {
+        cx.errors.invalid(path, name, "doesn't follow extended resource name standard");
+    }
+}
+
+/// There is no less than nothing of a resource. Amounts are canonical, so that a negative one begins with its sign.
+pub fn not_negative(amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if amount.as_str().is_none_or(|amount| amount.starts_with('-')) && quantity(amount).signum() < 0 {
+        cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
+    }
+}
+
+/// How much there is of a resource: never less than nothing, and whole where the resource cannot be divided.
+pub fn amount(name: &str, amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    not_negative(amount, path, cx);
+    if (COUNTED.contains(&name) || is_extended(name)) && !is_whole(&quantity(amount)) {
+        cx.errors.invalid(path, amount.clone(), "must be an integer");
+    }
+}

@@ -4,7 +4,7 @@ use pintle_codec::{Strictness, json};
 use pintle_schema::{ApiType, Bytes, Map, Value, View};
 use pintle_types::core::v1::{Secret, SecretType, ServiceAccount};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, same_at, step};
+use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, step};
 use std::collections::BTreeMap;
 
 /// The rules of secrets and of the accounts that have them.
@@ -33,16 +33,7 @@ pub fn keeps_type(secret: At<'_, Secret>, cx: &mut Cx<'_>) {
     if new_type != old_type {
         cx.errors.immutable(secret.path.to(Secret::TYPE), new_type.clone());
     }
-    if old.field(Secret::IMMUTABLE).get() != Some(true) {
-        return;
-    }
-    let detail = "field is immutable when `immutable` is set";
-    if secret.new.field(Secret::IMMUTABLE).get() != Some(true) {
-        cx.errors.forbidden(secret.path.to(Secret::IMMUTABLE), detail);
-    }
-    if !same_at(secret.new.value(), old.value(), Secret::DATA.name()) {
-        cx.errors.forbidden(secret.path.to(Secret::DATA), detail);
-    }
+    super::config_map::stays(secret, &[Secret::DATA.name()], cx);
 }
 
 /// All values together have a bound.

@@ -1,6 +1,7 @@
 //! Rules of Service: its ports, what its type allows, how it is reached, and what its load balancer may report.
 
-use crate::shared::{Repeats, dns_name_of_host, invalid_each, items, legacy_cidr, legacy_ip, text_in};
+use super::volume::take_back;
+use crate::shared::{Repeats, invalid_each, items, legacy_cidr, legacy_ip, text_in};
 use crate::shown::in_full;
 use crate::warnings::{Written, address, block, each};
 use pintle_schema::names::{self, ip};
@@ -14,8 +15,6 @@ use pintle_validation::{At, Cx, FieldPath};
 
 /// The address of services that have none.
 const NONE: &str = "None";
-
-const ONLY_FOR_LOAD_BALANCERS: &str = "may only be used when `type` is 'LoadBalancer'";
 
 const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
@@ -161,9 +160,7 @@ fn source_ranges(ranges: At<'_, Vec<String>>, balanced: bool, cx: &mut Cx<'_>) {
         // The reference's path has this capital.
         let root = FieldPath::new(Service::SPEC.name());
         let path = root.child("LoadBalancerSourceRanges");
-        if !balanced {
-            cx.errors.forbidden(path, ONLY_FOR_LOAD_BALANCERS);
-        }
+        only_for(balanced, &path, cx);
         let old = ranges.old.map(items).unwrap_or_default();
         for (at, range) in list.iter().enumerate().filter(|(_, range)| !old.contains(range)) {
             legacy_cidr(range.as_str().unwrap_or_default().trim(), &path.index(at), cx);
@@ -174,12 +171,17 @@ fn source_ranges(ranges: At<'_, Vec<String>>, balanced: bool, cx: &mut Cx<'_>) {
     let metadata = FieldPath::new(Service::METADATA.name());
     let annotations = metadata.to(ObjectMeta::ANNOTATIONS);
     let path = annotations.key(SOURCE_RANGES);
-    if !balanced {
-        cx.errors.forbidden(path, ONLY_FOR_LOAD_BALANCERS);
-    }
+    only_for(balanced, &path, cx);
     let is_new = cx.old_root::<Service>().is_none_or(|old| annotation(old, SOURCE_RANGES) != Some(annotated));
     if is_new && !annotated.trim().is_empty() {
         annotated.split(',').for_each(|range| _ = legacy_cidr(range.trim(), &path, cx));
+    }
+}
+
+/// What only load balancers have.
+fn only_for(balanced: bool, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if !balanced {
+        cx.errors.forbidden(path, "may only be used when `type` is 'LoadBalancer'");
     }
 }
 
@@ -190,7 +192,7 @@ pub fn load_balancer_class(class: At<'_, Option<String>>, balanced: bool, cx: &m
             let name = class_name.as_str();
             invalid_each(name, names::label_key(name), class.path, cx);
         }
-        Some(_) => cx.errors.forbidden(class.path, ONLY_FOR_LOAD_BALANCERS),
+        Some(_) => only_for(balanced, class.path, cx),
         None => {}
     }
 }
@@ -280,34 +282,23 @@ fn releases(spec: At<'_, ServiceSpec>, count: usize, before: usize, what: &str, 
     }
 }
 
-/// What a load balancer reports: addresses or names, and how packets come from it.
-pub fn load_balancer(status: At<'_, LoadBalancerStatus>, cx: &mut Cx<'_>) {
-    let old = cx.old_root::<Service>().map(|old| old.field(Service::STATUS).field(ServiceStatus::LOAD_BALANCER));
-    let balanced = is(spec_of(cx), &ServiceType::LOAD_BALANCER);
+/// Only load balancers report where they are; what others report is not looked at.
+pub fn only_balancers_report(status: At<'_, LoadBalancerStatus>, cx: &mut Cx<'_>) {
     status.field(LoadBalancerStatus::INGRESS, |ingress| {
-        let known = old.map(|old| items(old.field(LoadBalancerStatus::INGRESS))).unwrap_or_default();
-        if !balanced && !items(ingress.new).is_empty() {
-            return cx.errors.forbidden(ingress.path, "may only be used when `spec.type` is 'LoadBalancer'");
+        if !is(spec_of(cx), &ServiceType::LOAD_BALANCER) && !items(ingress.new).is_empty() {
+            take_back(ingress.path, cx);
+            cx.errors.forbidden(ingress.path, "may only be used when `spec.type` is 'LoadBalancer'");
         }
-        ingress.each(|ingress| ingress_point(ingress, known, cx));
     });
 }
 
-fn ingress_point(ingress: At<'_, LoadBalancerIngress>, known: &[Value], cx: &mut Cx<'_>) {
-    let ip = ingress.new.field(LoadBalancerIngress::IP).as_str();
-    if !ip.is_empty() && !known.iter().any(|old| old.str_at(&[LoadBalancerIngress::IP.name()]) == ip) {
-        legacy_ip(ip, &ingress.path.to(LoadBalancerIngress::IP), cx);
-    }
-    let path = ingress.path.to(LoadBalancerIngress::IP_MODE);
-    match (ingress.new.field(LoadBalancerIngress::IP_MODE).value().as_str(), ip.is_empty()) {
-        (None, false) => cx.errors.required(path, "must be specified when `ip` is set"),
-        (Some(_), true) => cx.errors.forbidden(path, "may not be specified when `ip` is not set"),
-        (None, true) | (Some("VIP" | "Proxy"), false) => {}
-        (Some(other), false) => cx.errors.not_supported(path, other, &["Proxy", "VIP"]),
-    }
-    let host = ingress.new.field(LoadBalancerIngress::HOSTNAME).as_str();
-    if !host.is_empty() {
-        dns_name_of_host(host, &ingress.path.to(LoadBalancerIngress::HOSTNAME), cx);
+/// An address that was not reported before.
+pub fn reported_ip(ip: At<'_, String>, cx: &mut Cx<'_>) {
+    let old = cx.old_root::<Service>().map(|old| old.field(Service::STATUS).field(ServiceStatus::LOAD_BALANCER));
+    let known = old.map(|old| items(old.field(LoadBalancerStatus::INGRESS))).unwrap_or_default();
+    let text = ip.new.as_str();
+    if !text.is_empty() && !known.iter().any(|old| old.str_at(&[LoadBalancerIngress::IP.name()]) == text) {
+        legacy_ip(text, ip.path, cx);
     }
 }
 

@@ -9,6 +9,7 @@ pub mod network_policy;
 #[cfg(test)]
 mod tests;
 
+use crate::shared::domain_prefixed_path;
 use pintle_schema::ApiType;
 use pintle_types::networking::v1::{
     IPAddress, IPBlock, Ingress, IngressBackend, IngressClass, IngressClassSpec, IngressLoadBalancerIngress,
@@ -49,6 +50,6 @@ static RULES: &[Hand] = &[
     at_type!(IngressSpec, ingress::has_backend),
     at_type!(IngressBackend, ingress::backend_port, AFTER),
     at_type!(IngressLoadBalancerIngress, ingress::ingress_point),
-    at_field!(IngressClassSpec::CONTROLLER, ingress_class::controller, AFTER),
+    at_field!(IngressClassSpec::CONTROLLER, domain_prefixed_path, AFTER),
     at_field!(ServiceCIDRSpec::CIDRS, addresses::cidrs, ON_CREATE),
 ];

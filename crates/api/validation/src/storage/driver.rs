@@ -1,6 +1,5 @@
 //! Rules of CSIDriver, CSINode and CSIStorageCapacity: drivers, where they run, and the space they have.
 
-use crate::core::volume::projected::lifetime;
 use crate::shared::{Repeats, items, text_in};
 use crate::shown::in_full;
 use crate::warnings::Written;
@@ -8,7 +7,7 @@ use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::storage::v1::{
     CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity, TokenRequest,
 };
-use pintle_validation::{At, Cx, same, same_at};
+use pintle_validation::{At, Cx, FieldPath, same, same_at};
 
 type Spec = CSIDriverSpec;
 
@@ -26,6 +25,16 @@ pub fn has_answers(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
         if !answer.is_set() {
             cx.errors.required(spec.path.child(field), "");
         }
+    }
+}
+
+/// How long a token may live.
+fn lifetime(seconds: i64, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if seconds < 600 {
+        cx.errors.invalid(path, seconds, "may not specify a duration less than 10 minutes");
+    }
+    if seconds > 1 << 32 {
+        cx.errors.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
     }
 }
 

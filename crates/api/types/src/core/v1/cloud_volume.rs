@@ -44,13 +44,13 @@ pub struct CinderPersistentVolumeSource {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct GCEPersistentDiskVolumeSource {
     /// Name of the disk in Compute Engine.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub pd_name: String,
     /// Filesystem on the disk, such as ext4 or xfs; absent means ext4.
     #[k8s(proto = 2, optional)]
     pub fs_type: String,
     /// Number of the partition to mount; 0 or absent mounts the whole disk.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, format = "disk-partition")]
     pub partition: i32,
     /// When true, the disk is attached and mounted read-only; absent means false. A disk shared by
     /// several nodes must be read-only.

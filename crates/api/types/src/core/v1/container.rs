@@ -32,7 +32,7 @@ pub struct ContainerPort {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct VolumeMount {
     /// Name of the pod volume to mount.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub name: String,
     /// When true, the container cannot write to the volume; absent means false.
     #[k8s(proto = 2, optional)]
@@ -52,7 +52,11 @@ pub struct VolumeMount {
     pub mount_propagation: Option<MountPropagationMode>,
     /// Like subPath, but with $(NAME) references replaced by the container's environment variables;
     /// excludes subPath.
-    #[k8s(proto = 6, optional)]
+    #[k8s(
+        proto = 6,
+        optional,
+        when_set(sub_path)(worded(invalid = "subPathExpr and subPath are mutually exclusive")(forbidden))
+    )]
     pub sub_path_expr: String,
 }
 
@@ -85,10 +89,14 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct VolumeDevice {
     /// Name of the pod volume, which has to be a claim in Block mode.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub name: String,
     /// Path inside the container at which the device appears.
-    #[k8s(proto = 2, always)]
+    #[k8s(
+        proto = 2,
+        always,
+        worded(invalid = "can not contain backsteps ('..')")(format = "path-no-backsteps")
+    )]
     pub device_path: String,
 }
 
@@ -163,7 +171,7 @@ pub struct ResourceClaim {
     pub name: String,
     /// Single request within the claim to make available; absent means everything the claim
     /// allocated.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "dns1123-label")]
     pub request: String,
 }
 
@@ -265,20 +273,29 @@ pub struct Container {
         list_type = map,
         list_map_keys("devicePath"),
         patch_strategy = "merge",
-        patch_merge_key = "devicePath"
+        patch_merge_key = "devicePath",
+        last(worded(invalid = "must be unique")(distinct(name)))
     )]
     pub volume_devices: Vec<VolumeDevice>,
     /// Check that decides whether the container is still working; failing it restarts the
     /// container. Absent counts as success.
-    #[k8s(proto = 10, optional)]
+    #[k8s(proto = 10, optional, last(subfield(success_threshold)(worded(invalid = "must be 1")(minimum = 1, maximum = 1))))]
     pub liveness_probe: Option<Probe>,
     /// Check that decides whether the container may get traffic; while it fails, the pod leaves its
     /// service endpoints. Absent counts as success.
-    #[k8s(proto = 11, optional)]
+    #[k8s(
+        proto = 11,
+        optional,
+        last(
+            subfield(termination_grace_period_seconds)(
+                worded(invalid = "must not be set for readinessProbes")(forbidden)
+            )
+        )
+    )]
     pub readiness_probe: Option<Probe>,
     /// Check for completed start-up; the other probes wait until it succeeds, and failing it
     /// restarts the container.
-    #[k8s(proto = 22, optional)]
+    #[k8s(proto = 22, optional, last(subfield(success_threshold)(worded(invalid = "must be 1")(minimum = 1, maximum = 1))))]
     pub startup_probe: Option<Probe>,
     /// Hooks run right after the container starts and just before it is stopped.
     #[k8s(proto = 12, optional)]
@@ -477,20 +494,21 @@ pub struct EphemeralContainerCommon {
         list_type = map,
         list_map_keys("devicePath"),
         patch_strategy = "merge",
-        patch_merge_key = "devicePath"
+        patch_merge_key = "devicePath",
+        last(worded(invalid = "must be unique")(distinct(name)))
     )]
     pub volume_devices: Vec<VolumeDevice>,
     /// Not allowed for ephemeral containers.
-    #[k8s(proto = 10, optional)]
+    #[k8s(proto = 10, optional, opaque_type)]
     pub liveness_probe: Option<Probe>,
     /// Not allowed for ephemeral containers.
-    #[k8s(proto = 11, optional)]
+    #[k8s(proto = 11, optional, opaque_type)]
     pub readiness_probe: Option<Probe>,
     /// Not allowed for ephemeral containers.
-    #[k8s(proto = 22, optional)]
+    #[k8s(proto = 22, optional, opaque_type)]
     pub startup_probe: Option<Probe>,
     /// Not allowed for ephemeral containers.
-    #[k8s(proto = 12, optional)]
+    #[k8s(proto = 12, optional, opaque_type)]
     pub lifecycle: Option<Lifecycle>,
     /// File in the container read for a final message when it ends; defaults to
     /// "/dev/termination-log".

@@ -240,7 +240,7 @@ pub struct ContainerStatus {
     #[k8s(proto = 10, optional)]
     pub allocated_resources: ResourceList,
     /// Requests and limits in force for the running container, as far as the runtime reports them.
-    #[k8s(proto = 11, optional, gate = "InPlacePodVerticalScaling")]
+    #[k8s(proto = 11, optional, opaque_type, gate = "InPlacePodVerticalScaling")]
     pub resources: Option<ResourceRequirements>,
     /// How each volume has in fact been mounted into the container.
     #[k8s(
@@ -280,7 +280,7 @@ pub struct ResourceStatus {
     pub name: ResourceName,
     /// Health of each single unit, listed by its identifier; meaningful only together with the
     /// node's name.
-    #[k8s(proto = 2, list_type = map, list_map_keys("resourceID"))]
+    #[k8s(proto = 2, list_type = map, list_map_keys("resourceID"), last(distinct(resourceID)))]
     pub resources: Vec<ResourceHealth>,
 }
 
@@ -306,7 +306,7 @@ pub struct ResourceHealth {
     #[k8s(proto = 1, name = "resourceID", always)]
     pub resource_id: ResourceID,
     /// State of the unit: Healthy, Unhealthy or Unknown.
-    #[k8s(proto = 2)]
+    #[k8s(proto = 2, enum("Healthy", "Unhealthy", "Unknown"))]
     pub health: ResourceHealthStatus,
     /// Readable details about the health, given by the driver; absent if there is nothing to add.
     #[k8s(proto = 6, optional, gate = "ResourceHealthStatusMessage")]
@@ -325,13 +325,13 @@ pub struct ContainerUser {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LinuxContainerUser {
     /// User ID at start.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "user-id")]
     pub uid: i64,
     /// Primary group ID at start.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, format = "user-id")]
     pub gid: i64,
     /// Additional group IDs at start.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(proto = 3, optional, list_type = atomic, each_val(format = "user-id"))]
     pub supplemental_groups: Vec<i64>,
 }
 

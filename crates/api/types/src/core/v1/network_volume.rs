@@ -220,7 +220,7 @@ pub struct FlexPersistentVolumeSource {
     #[k8s(proto = 4, optional)]
     pub read_only: bool,
     /// Additional key-value settings passed to the driver unchanged.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, each_entry_key(format = "unreserved-option"))]
     pub options: BTreeMap<String, String>,
 }
 
@@ -241,7 +241,7 @@ pub struct FlexVolumeSource {
     #[k8s(proto = 4, optional)]
     pub read_only: bool,
     /// Additional key-value settings passed to the driver unchanged.
-    #[k8s(proto = 5, optional)]
+    #[k8s(proto = 5, optional, each_entry_key(format = "unreserved-option"))]
     pub options: BTreeMap<String, String>,
 }
 

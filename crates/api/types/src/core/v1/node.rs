@@ -376,6 +376,7 @@ pub struct NodeAddress {
 
 /// A machine that runs pods.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(last(subfield(spec)(subfield(externalID)(worded(forbidden = "may not be updated")(fixed)))))]
 pub struct Node {
     /// The kind and API version of the object.
     #[k8s(inline)]

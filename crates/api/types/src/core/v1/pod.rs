@@ -110,7 +110,62 @@ pub struct PodReadinessGate {
         subfield(hostname_override)(
             when(host_network = "true")(forbidden = "may not be specified when hostNetwork is true")
         ),
-        subfield(hostname_override)(max_bytes = 64, format = "dns1123-subdomain")
+        subfield(hostname_override)(max_bytes = 64, format = "dns1123-subdomain"),
+        unless(host_users = "false")(
+            subfield(init_containers)(
+                each_val(
+                    subfield(security_context)(
+                        subfield(proc_mount)(
+                            worded(invalid = "`hostUsers` must be false to use `Unmasked`")(neq = "Unmasked")
+                        )
+                    )
+                )
+            ),
+            subfield(containers)(
+                each_val(
+                    subfield(security_context)(
+                        subfield(proc_mount)(
+                            worded(invalid = "`hostUsers` must be false to use `Unmasked`")(neq = "Unmasked")
+                        )
+                    )
+                )
+            ),
+            subfield(ephemeral_containers)(
+                each_val(
+                    subfield(security_context)(
+                        subfield(proc_mount)(
+                            worded(invalid = "`hostUsers` must be false to use `Unmasked`")(neq = "Unmasked")
+                        )
+                    )
+                )
+            )
+        ),
+        when(host_users = "false")(
+            subfield(host_network)(
+                if_disabled(UserNamespacesHostNetworkSupport)(forbidden = "when `hostUsers` is false")
+            ),
+            subfield(init_containers)(each_val(subfield(volume_devices)(forbidden = "when `hostUsers` is false"))),
+            subfield(containers)(each_val(subfield(volume_devices)(forbidden = "when `hostUsers` is false"))),
+            subfield(ephemeral_containers)(each_val(subfield(volume_devices)(forbidden = "when `hostUsers` is false")))
+        ),
+        when(os = "linux")(subfield(security_context)(subfield(windows_options)(forbidden = "windows options cannot be set for a linux pod"))),
+        when(os = "windows")(
+            subfield(security_context)(subfield(app_armor_profile)(forbidden = "cannot be set for a windows pod")),
+            subfield(security_context)(subfield(se_linux_options)(forbidden = "cannot be set for a windows pod")),
+            subfield(host_users)(forbidden = "cannot be set for a windows pod"),
+            subfield(hostPID)(forbidden = "cannot be set for a windows pod"),
+            subfield(hostIPC)(forbidden = "cannot be set for a windows pod"),
+            subfield(security_context)(subfield(seccomp_profile)(forbidden = "cannot be set for a windows pod")),
+            subfield(security_context)(subfield(fs_group)(forbidden = "cannot be set for a windows pod")),
+            subfield(security_context)(subfield(fs_group_change_policy)(forbidden = "cannot be set for a windows pod")),
+            subfield(security_context)(subfield(sysctls)(forbidden = "cannot be set for a windows pod")),
+            subfield(share_process_namespace)(forbidden = "cannot be set for a windows pod"),
+            subfield(security_context)(subfield(run_as_user)(forbidden = "cannot be set for a windows pod")),
+            subfield(security_context)(subfield(run_as_group)(forbidden = "cannot be set for a windows pod")),
+            subfield(security_context)(subfield(supplemental_groups)(forbidden = "cannot be set for a windows pod")),
+            subfield(security_context)(subfield(supplemental_groups_policy)(forbidden = "cannot be set for a windows pod")),
+            subfield(security_context)(subfield(se_linux_change_policy)(forbidden = "cannot be set for a windows pod"))
+        )
     )
 )]
 pub struct PodSpec {
@@ -355,7 +410,12 @@ pub struct PodSpec {
     )]
     pub resource_claims: Vec<PodResourceClaim>,
     /// Requests and limits for the pod as a whole, shared by its containers.
-    #[k8s(proto = 40, optional, gate = "PodLevelResources")]
+    #[k8s(
+        proto = 40,
+        optional,
+        gate = "PodLevelResources",
+        subfield(claims)(forbidden = "claims may not be set for Resources at pod-level")
+    )]
     pub resources: Option<ResourceRequirements>,
     /// Replaces the host name inside the pod and takes the pod out of hostname and subdomain DNS
     /// handling; at most 64 characters. Not allowed with hostNetwork or setHostnameAsFQDN.
@@ -397,7 +457,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodOS {
     /// Name of the system: "linux" or "windows".
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required)]
     pub name: OSName,
 }
 

@@ -96,7 +96,7 @@ pub struct PodResourceClaimStatus {
     #[k8s(proto = 1, always)]
     pub name: String,
     /// Name of the claim generated for the entry; absent when no claim was needed.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "dns1123-subdomain")]
     pub resource_claim_name: Option<String>,
 }
 
@@ -104,10 +104,10 @@ pub struct PodResourceClaimStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodExtendedResourceClaimStatus {
     /// Which request in the claim serves which resource of which container.
-    #[k8s(proto = 1, always, list_type = atomic)]
+    #[k8s(proto = 1, always, list_type = atomic, required = "at least one request mapping is required")]
     pub request_mappings: Vec<ContainerExtendedResourceRequest>,
     /// ResourceClaim created for the pod, in the same namespace.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required, format = "dns1123-subdomain")]
     pub resource_claim_name: String,
 }
 
@@ -203,7 +203,14 @@ pub struct PodStatus {
     #[k8s(proto = 9, optional, last(fixed))]
     pub qos_class: PodQOSClass,
     /// State of each ephemeral container that has run in the pod.
-    #[k8s(proto = 13, optional, list_type = atomic)]
+    #[k8s(
+        proto = 13,
+        optional,
+        list_type = atomic,
+        last(
+            each_val(subfield(allocated_resources_status)(forbidden = "must not be specified in container status"))
+        )
+    )]
     pub ephemeral_container_statuses: Vec<ContainerStatus>,
     /// Progress of a resource change requested for the running pod; superseded by the
     /// PodResizePending and PodResizeInProgress conditions.
@@ -217,7 +224,8 @@ pub struct PodStatus {
         list_map_keys("name"),
         patch_strategy = "merge,retainKeys",
         patch_merge_key = "name",
-        gate = "DynamicResourceAllocation"
+        gate = "DynamicResourceAllocation",
+        distinct(name)
     )]
     pub resource_claim_statuses: Vec<PodResourceClaimStatus>,
     /// Claim made for extended resources that are provided through device allocation; absent if
@@ -228,7 +236,7 @@ pub struct PodStatus {
     #[k8s(proto = 19, optional, gate = "InPlacePodLevelResourcesVerticalScaling")]
     pub allocated_resources: ResourceList,
     /// Pod-level requests and limits that are actually in force.
-    #[k8s(proto = 20, optional, gate = "InPlacePodLevelResourcesVerticalScaling")]
+    #[k8s(proto = 20, optional, opaque_type, gate = "InPlacePodLevelResourcesVerticalScaling")]
     pub resources: Option<ResourceRequirements>,
     /// Amounts of the node's own resources, such as CPU, that the pod obtains through claims.
     #[k8s(proto = 21, optional, list_type = atomic, gate = "DRANodeAllocatableResources")]

@@ -21,17 +21,17 @@ pub struct HTTPHeader {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct HTTPGetAction {
     /// Path to request on the server; defaults to `/`.
-    #[k8s(proto = 1, optional, default = "/")]
+    #[k8s(proto = 1, required, published = optional, default = "/")]
     pub path: String,
     /// Port to connect to, as a number from 1 to 65535 or as the name of a container port.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, format = "port-or-name")]
     pub port: IntOrString,
     /// Host to connect to; absent means the pod's IP. To send another Host header, use httpHeaders.
     #[k8s(proto = 3, optional)]
     pub host: String,
     /// Whether to use HTTP or HTTPS, the latter without verifying the certificate; defaults to
     /// HTTP.
-    #[k8s(proto = 4, optional, default = "HTTP")]
+    #[k8s(proto = 4, published = optional, default = "HTTP", enum("HTTP", "HTTPS"))]
     pub scheme: URIScheme,
     /// Extra request headers, in order; the same name may be repeated.
     #[k8s(proto = 5, optional, list_type = atomic)]
@@ -53,7 +53,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct TCPSocketAction {
     /// Port to connect to, as a number from 1 to 65535 or as the name of a container port.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "port-or-name")]
     pub port: IntOrString,
     /// Host to connect to; absent means the pod's IP.
     #[k8s(proto = 2, optional)]
@@ -64,7 +64,7 @@ pub struct TCPSocketAction {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct GRPCAction {
     /// Port number of the gRPC server, 1 to 65535; names are not accepted.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, format = "port")]
     pub port: i32,
     /// Service name put into the health request; defaults to the empty string, which asks about the
     /// server as a whole.
@@ -77,7 +77,7 @@ pub struct GRPCAction {
 pub struct ExecAction {
     /// Program and its arguments, started in the container's root directory without a shell; call a
     /// shell explicitly if one is needed.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, required, published = optional, list_type = atomic)]
     pub command: Vec<String>,
 }
 
@@ -113,7 +113,7 @@ pub struct Probe {
     pub failure_threshold: i32,
     /// Seconds a container may take to stop after this probe failed, at least 1; absent means the
     /// pod's value. Not for readiness probes.
-    #[k8s(proto = 7, optional)]
+    #[k8s(proto = 7, optional, worded(invalid = "must be greater than 0")(minimum = 1))]
     pub termination_grace_period_seconds: Option<i64>,
 }
 
@@ -124,13 +124,28 @@ pub struct ProbeHandler {
     #[k8s(proto = 1, optional)]
     pub exec: Option<ExecAction>,
     /// Sends an HTTP GET request.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        optional,
+        when_set(exec)(forbidden = "may not specify more than 1 handler type")
+    )]
     pub http_get: Option<HTTPGetAction>,
     /// Opens a TCP connection.
-    #[k8s(proto = 3, optional)]
+    #[k8s(
+        proto = 3,
+        optional,
+        when_set(exec)(forbidden = "may not specify more than 1 handler type"),
+        when_set(http_get)(forbidden = "may not specify more than 1 handler type")
+    )]
     pub tcp_socket: Option<TCPSocketAction>,
     /// Calls the gRPC health service.
-    #[k8s(proto = 4, optional)]
+    #[k8s(
+        proto = 4,
+        optional,
+        when_set(exec)(forbidden = "may not specify more than 1 handler type"),
+        when_set(http_get)(forbidden = "may not specify more than 1 handler type"),
+        when_set(tcp_socket)(forbidden = "may not specify more than 1 handler type")
+    )]
     pub grpc: Option<GRPCAction>,
 }
 
@@ -141,13 +156,28 @@ pub struct LifecycleHandler {
     #[k8s(proto = 1, optional)]
     pub exec: Option<ExecAction>,
     /// Sends an HTTP GET request.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        optional,
+        when_set(exec)(forbidden = "may not specify more than 1 handler type")
+    )]
     pub http_get: Option<HTTPGetAction>,
     /// Kept for compatibility only: the hook fails when it runs.
-    #[k8s(proto = 3, optional)]
+    #[k8s(
+        proto = 3,
+        optional,
+        when_set(exec)(forbidden = "may not specify more than 1 handler type"),
+        when_set(http_get)(forbidden = "may not specify more than 1 handler type")
+    )]
     pub tcp_socket: Option<TCPSocketAction>,
     /// Waits for a number of seconds.
-    #[k8s(proto = 4, optional)]
+    #[k8s(
+        proto = 4,
+        optional,
+        when_set(exec)(forbidden = "may not specify more than 1 handler type"),
+        when_set(http_get)(forbidden = "may not specify more than 1 handler type"),
+        when_set(tcp_socket)(forbidden = "may not specify more than 1 handler type")
+    )]
     pub sleep: Option<SleepAction>,
 }
 

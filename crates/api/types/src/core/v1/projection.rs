@@ -110,13 +110,16 @@ pub struct ServiceAccountTokenProjection {
 /// Contributes the trust anchors of one or several ClusterTrustBundles, merged and deduplicated, as
 /// a PEM file.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(worded(detail = "either name or signerName must be specified")(at_least_one("name", "signerName")))]
+#[k8s(
+    worded(detail = "either name or signerName must be specified")(at_least_one("name", "signerName")),
+    worded(valueless = "only one of name and signerName may be used")(not_together("name", "signerName"))
+)]
 pub struct ClusterTrustBundleProjection {
     /// Selects a single bundle by its name; excludes signerName and labelSelector.
     #[k8s(proto = 1, optional, when_unset(signer_name)(worded(required = "must be a valid object name")(neq = "")))]
     pub name: Option<String>,
     /// Selects all bundles of this signer, further narrowed by labelSelector; excludes name.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, when_unset(name)(worded(required = "must be a valid signer name")(neq = "")))]
     pub signer_name: Option<String>,
     /// Label query over the signer's bundles. Absent matches no bundle, an empty selector matches
     /// all of them.

@@ -74,7 +74,14 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct LimitRangeItem {
     /// What the limits apply to: "Pod", "Container" or "PersistentVolumeClaim".
-    #[k8s(proto = 1, always)]
+    #[k8s(
+        proto = 1,
+        always,
+        first(format = "k8s-label-key"),
+        worded(invalid = "must be a standard limit type or fully qualified")(
+            pattern = "Pod|Container|PersistentVolumeClaim|.*/.*"
+        )
+    )]
     pub r#type: LimitType,
     /// Largest amount permitted, by resource.
     #[k8s(proto = 2, optional)]

@@ -102,16 +102,22 @@ pub struct LoadBalancerStatus {
 
 /// One address of a load balancer.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(judged_first("ip", "ipMode"))]
 pub struct LoadBalancerIngress {
     /// IP address, for load balancers reached by address.
     #[k8s(proto = 1, optional)]
     pub ip: String,
     /// DNS name, for load balancers reached by name.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "dns-name-of-host")]
     pub hostname: String,
     /// How packets reach the nodes: "VIP" with the load balancer's address kept, "Proxy" with a
     /// node's or pod's address. Allowed only together with ip.
-    #[k8s(proto = 3, optional)]
+    #[k8s(
+        proto = 3,
+        when_set(ip)(required = "must be specified when `ip` is set", enum("Proxy", "VIP")),
+        when_unset(ip)(forbidden = "may not be specified when `ip` is not set"),
+        published = optional
+    )]
     pub ip_mode: Option<LoadBalancerIPMode>,
     /// State of the individual ports.
     #[k8s(proto = 4, optional, list_type = atomic)]

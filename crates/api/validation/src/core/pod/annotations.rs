@@ -150,34 +150,29 @@ fn both_fit(annotations: &Value, spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     });
 }
 
-fn seccomp_fits(told: &str, field: View<'_, SeccompProfile>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let local = field.field(SeccompProfile::LOCALHOST_PROFILE);
-    let fits = match text(field.field(SeccompProfile::TYPE)) {
+/// The kind of profile that an annotation tells of is that of the field, and so is its file.
+fn fits(what: &str, told: &str, kind: &str, local: Option<&str>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let fits = match kind {
         "Unconfined" => told == "unconfined",
-        "RuntimeDefault" => matches!(told, "runtime/default" | "docker/default"),
+        "RuntimeDefault" => told == "runtime/default" || what == "seccomp" && told == "docker/default",
         "Localhost" => told.starts_with(LOCALHOST),
         _ => return,
     };
     if !fits {
-        cx.errors.forbidden(path.to(SeccompProfile::TYPE), "seccomp type in annotation and field must match");
-    } else if told.strip_prefix(LOCALHOST).is_some_and(|told| !local.is_set() || told != text(local)) {
-        let detail = "seccomp profile in annotation and field must match";
+        let detail = format!("{what} type in annotation and field must match");
+        cx.errors.forbidden(path.to(SeccompProfile::TYPE), detail);
+    } else if told.strip_prefix(LOCALHOST).is_some_and(|told| local != Some(told)) {
+        let detail = format!("{what} profile in annotation and field must match");
         cx.errors.forbidden(path.to(SeccompProfile::LOCALHOST_PROFILE), detail);
     }
 }
 
+fn seccomp_fits(told: &str, field: View<'_, SeccompProfile>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let local = field.field(SeccompProfile::LOCALHOST_PROFILE).some();
+    fits("seccomp", told, text(field.field(SeccompProfile::TYPE)), local.map(text), path, cx);
+}
+
 fn app_armor_fits(told: &str, field: View<'_, AppArmorProfile>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let local = field.field(AppArmorProfile::LOCALHOST_PROFILE);
-    let fits = match text(field.field(AppArmorProfile::TYPE)) {
-        "Unconfined" => told == "unconfined",
-        "RuntimeDefault" => told == "runtime/default",
-        "Localhost" => told.starts_with(LOCALHOST),
-        _ => return,
-    };
-    if !fits {
-        cx.errors.forbidden(path.to(AppArmorProfile::TYPE), "apparmor type in annotation and field must match");
-    } else if told.strip_prefix(LOCALHOST).is_some_and(|told| !local.is_set() || told != text(local)) {
-        let detail = "apparmor profile in annotation and field must match";
-        cx.errors.forbidden(path.to(AppArmorProfile::LOCALHOST_PROFILE), detail);
-    }
+    let local = field.field(AppArmorProfile::LOCALHOST_PROFILE).some();
+    fits("apparmor", told, text(field.field(AppArmorProfile::TYPE)), local.map(text), path, cx);
 }

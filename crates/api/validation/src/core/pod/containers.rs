@@ -1,11 +1,8 @@
 //! Rules of containers: names, ports, restarts, and what each of the three lists allows.
 
-use super::handlers::{self, Handlers};
-use super::{env, text};
+use super::{env, handlers, text};
 use pintle_schema::{Value, View};
-use pintle_types::core::v1::{
-    Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, Lifecycle, PodSpec, Probe,
-};
+use pintle_types::core::v1::{Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, Lifecycle, PodSpec};
 use pintle_validation::{At, Cx, FieldPath};
 
 type Containers<'a> = View<'a, Vec<Container>>;
@@ -175,7 +172,7 @@ fn hooks_and_probes(spec: View<'_, PodSpec>, container: View<'_, Container>, pat
         let path = path.to(Container::LIFECYCLE);
         for hook in [Lifecycle::POST_START, Lifecycle::PRE_STOP] {
             if let Some(handler) = lifecycle.field(hook).some() {
-                handlers::one_handler(Handlers::of_hook(handler), grace, &path.to(hook), cx);
+                handlers::hook(handler, grace, &path.to(hook), cx);
             }
         }
         let signal = lifecycle.field(Lifecycle::STOP_SIGNAL).some().filter(|_| cx.enabled("ContainerStopSignals"));
@@ -184,21 +181,8 @@ fn hooks_and_probes(spec: View<'_, PodSpec>, container: View<'_, Container>, pat
         }
     }
     for field in [Container::LIVENESS_PROBE, Container::READINESS_PROBE, Container::STARTUP_PROBE] {
-        let Some(probe) = container.field(field).some() else { continue };
-        let path = path.to(field);
-        handlers::one_handler(Handlers::of_probe(probe), grace, &path, cx);
-        let seconds = probe.field(Probe::TERMINATION_GRACE_PERIOD_SECONDS).get();
-        if let Some(seconds) = seconds.filter(|seconds| *seconds <= 0) {
-            cx.errors.invalid(path.to(Probe::TERMINATION_GRACE_PERIOD_SECONDS), seconds, "must be greater than 0");
-        }
-        let successes = probe.field(Probe::SUCCESS_THRESHOLD).get();
-        if field.name() == Container::READINESS_PROBE.name() {
-            if let Some(seconds) = seconds {
-                let detail = "must not be set for readinessProbes";
-                cx.errors.invalid(path.to(Probe::TERMINATION_GRACE_PERIOD_SECONDS), seconds, detail);
-            }
-        } else if successes != 1 {
-            cx.errors.invalid(path.to(Probe::SUCCESS_THRESHOLD), successes, "must be 1");
+        if let Some(probe) = container.field(field).some() {
+            handlers::probe(probe, &path.to(field), cx);
         }
     }
 }

@@ -1,12 +1,13 @@
-//! Rules of what hooks and probes do: one handler, and that one right.
+//! Rules of what hooks and probes do, where they depend on the pod.
 
 use super::text;
-use pintle_schema::{IntOrString, Value, View, names};
+use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
-    ExecAction, GRPCAction, HTTPGetAction, HTTPHeader, LifecycleHandler, PodOS, PodSpec, Probe, ProbeHandler,
-    SleepAction, TCPSocketAction,
+    HTTPGetAction, HTTPHeader, LifecycleHandler, PodOS, PodSpec, Probe, ProbeHandler, SleepAction,
 };
-use pintle_validation::{Cx, FieldPath};
+use pintle_validation::{At, Cx, FieldPath};
+
+const NO_HANDLER: &str = "must specify a handler type";
 
 const SIGNALS: &[&str] = &[
     "SIGABRT",
@@ -76,82 +77,27 @@ const SIGNALS: &[&str] = &[
     "SIGXFSZ",
 ];
 
-/// The members of a hook or a probe, those that it can have.
-#[derive(Default)]
-pub struct Handlers<'a> {
-    exec: Option<View<'a, ExecAction>>,
-    http: Option<View<'a, HTTPGetAction>>,
-    tcp: Option<View<'a, TCPSocketAction>>,
-    grpc: Option<View<'a, GRPCAction>>,
-    sleep: Option<View<'a, SleepAction>>,
-}
-
-impl<'a> Handlers<'a> {
-    pub fn of_hook(hook: View<'a, LifecycleHandler>) -> Self {
-        Handlers {
-            exec: hook.field(LifecycleHandler::EXEC).some(),
-            http: hook.field(LifecycleHandler::HTTP_GET).some(),
-            tcp: hook.field(LifecycleHandler::TCP_SOCKET).some(),
-            sleep: hook.field(LifecycleHandler::SLEEP).some(),
-            ..Handlers::default()
-        }
-    }
-
-    pub fn of_probe(probe: View<'a, Probe>) -> Self {
-        let handler = probe.field(Probe::PROBE_HANDLER);
-        Handlers {
-            exec: handler.field(ProbeHandler::EXEC).some(),
-            http: handler.field(ProbeHandler::HTTP_GET).some(),
-            tcp: handler.field(ProbeHandler::TCP_SOCKET).some(),
-            grpc: handler.field(ProbeHandler::GRPC).some(),
-            ..Handlers::default()
-        }
+/// A hook does something, and what it sleeps fits into the time that the pod has to end.
+pub fn hook(hook: View<'_, LifecycleHandler>, grace: Option<i64>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let is_other = hook.field(LifecycleHandler::EXEC).is_set()
+        || hook.field(LifecycleHandler::HTTP_GET).is_set()
+        || hook.field(LifecycleHandler::TCP_SOCKET).is_set();
+    match hook.field(LifecycleHandler::SLEEP).some() {
+        _ if is_other => {}
+        Some(sleep) => sleeps(sleep, grace, &path.to(LifecycleHandler::SLEEP), cx),
+        None => cx.errors.required(path, NO_HANDLER),
     }
 }
 
-/// The first handler is judged, any other refused.
-pub fn one_handler(handlers: Handlers<'_>, grace: Option<i64>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let mut found = false;
-    let mut first = |path: &FieldPath<'_>, cx: &mut Cx<'_>| {
-        if found {
-            cx.errors.forbidden(path, "may not specify more than 1 handler type");
-        }
-        !std::mem::replace(&mut found, true)
-    };
-    if let Some(exec) = handlers.exec {
-        let path = path.to(ProbeHandler::EXEC);
-        if first(&path, cx) && exec.field(ExecAction::COMMAND).iter().len() == 0 {
-            cx.errors.required(path.to(ExecAction::COMMAND), "");
-        }
-    }
-    if let Some(http) = handlers.http {
-        let path = path.to(ProbeHandler::HTTP_GET);
-        if first(&path, cx) {
-            http_get(http, &path, cx);
-        }
-    }
-    if let Some(tcp) = handlers.tcp {
-        let path = path.to(ProbeHandler::TCP_SOCKET);
-        if first(&path, cx) {
-            port(tcp.field(TCPSocketAction::PORT), &path.to(TCPSocketAction::PORT), cx);
-        }
-    }
-    if let Some(grpc) = handlers.grpc {
-        let path = path.to(ProbeHandler::GRPC);
-        if first(&path, cx) {
-            let number = grpc.field(GRPCAction::PORT).get();
-            let messages = names::port_number(number.into());
-            cx.errors.invalid_each(path.to(GRPCAction::PORT), &Value::from(number), messages);
-        }
-    }
-    if let Some(sleep) = handlers.sleep {
-        let path = path.to(LifecycleHandler::SLEEP);
-        if first(&path, cx) {
-            sleeps(sleep, grace, &path, cx);
-        }
-    }
-    if !found {
-        cx.errors.required(path, "must specify a handler type");
+/// A probe does something.
+pub fn probe(probe: View<'_, Probe>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let handler = probe.field(Probe::PROBE_HANDLER);
+    let is_set = handler.field(ProbeHandler::EXEC).is_set()
+        || handler.field(ProbeHandler::HTTP_GET).is_set()
+        || handler.field(ProbeHandler::TCP_SOCKET).is_set()
+        || handler.field(ProbeHandler::GRPC).is_set();
+    if !is_set {
+        cx.errors.required(path, NO_HANDLER);
     }
 }
 
@@ -172,30 +118,12 @@ fn sleeps(sleep: View<'_, SleepAction>, grace: Option<i64>, path: &FieldPath<'_>
     }
 }
 
-fn http_get(http: View<'_, HTTPGetAction>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    if http.field(HTTPGetAction::PATH).as_str().is_empty() {
-        cx.errors.required(path.to(HTTPGetAction::PATH), "");
-    }
-    port(http.field(HTTPGetAction::PORT), &path.to(HTTPGetAction::PORT), cx);
-    let scheme = text(http.field(HTTPGetAction::SCHEME));
-    if !matches!(scheme, "HTTP" | "HTTPS") {
-        cx.errors.not_supported(path.to(HTTPGetAction::SCHEME), scheme, &["HTTP", "HTTPS"]);
-    }
-    for header in http.field(HTTPGetAction::HTTP_HEADERS).iter() {
+/// Names of headers; errors are told of the list.
+pub fn headers(http: At<'_, HTTPGetAction>, cx: &mut Cx<'_>) {
+    for header in http.new.field(HTTPGetAction::HTTP_HEADERS).iter() {
         let name = header.field(HTTPHeader::NAME).as_str();
         let messages = names::http_header_name(name);
-        cx.errors.invalid_each(path.to(HTTPGetAction::HTTP_HEADERS), &Value::from(name), messages);
-    }
-}
-
-/// A port by number or by name.
-pub fn port(port: View<'_, IntOrString>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    match port.value() {
-        Value::String(name) => cx.errors.invalid_each(path, port.value(), names::port_name(name)),
-        number => {
-            let number = number.as_i64().unwrap_or_default();
-            cx.errors.invalid_each(path, &Value::from(number), names::port_number(number));
-        }
+        cx.errors.invalid_each(http.path.to(HTTPGetAction::HTTP_HEADERS), &Value::from(name), messages);
     }
 }
 

@@ -22,8 +22,9 @@ mod tests;
 
 use pintle_schema::{ApiType, View};
 use pintle_types::core::v1::{
-    Container, EnvVar, EphemeralContainerCommon, Pod, PodAffinityTerm, PodDNSConfig, PodSpec, PodTemplateSpec,
-    SeccompProfile, SecurityContext, Toleration, TopologySpreadConstraint, WindowsSecurityContextOptions,
+    Container, EnvVar, EphemeralContainerCommon, HTTPGetAction, Pod, PodAffinityTerm, PodDNSConfig, PodSpec,
+    PodTemplateSpec, SeccompProfile, SecurityContext, Toleration, TopologySpreadConstraint,
+    WindowsSecurityContextOptions,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -103,6 +104,7 @@ static RULES: &[Hand] = &[
     at_type!(SecurityContext, security::privileges, AFTER),
     at_type!(SeccompProfile, security::seccomp, AFTER),
     at_type!(WindowsSecurityContextOptions, security::windows, AFTER),
+    at_type!(HTTPGetAction, handlers::headers, AFTER),
     at_type!(PodAffinityTerm, scheduling::pod_affinity_term, AFTER),
     at_type!(Toleration, scheduling::toleration),
     at_type!(TopologySpreadConstraint, scheduling::spread, AFTER),

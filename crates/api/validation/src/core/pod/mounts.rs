@@ -1,6 +1,6 @@
 //! Rules of volume mounts and devices: they name volumes of the pod, and each place once.
 
-use super::{containers, is_true, text};
+use super::{is_true, text};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, PodSpec, SecurityContext, Volume, VolumeDevice, VolumeMount, VolumeSource};
 use pintle_validation::{At, Cx, FieldPath};
@@ -43,18 +43,11 @@ fn mounts(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &F
         let path = list.index(index);
         let name = mount.field(VolumeMount::NAME).as_str();
         let place = mount.field(VolumeMount::MOUNT_PATH).as_str();
-        if name.is_empty() {
-            cx.errors.required(path.to(VolumeMount::NAME), "");
-        }
         if !volumes.iter().any(|volume| volume.field(Volume::NAME).as_str() == name) {
             cx.errors.not_found(path.to(VolumeMount::NAME), name);
         }
-        if place.is_empty() {
-            cx.errors.required(path.to(VolumeMount::MOUNT_PATH), "");
-        }
-        if mounts.iter().take(index).any(|other| other.field(VolumeMount::MOUNT_PATH).as_str() == place) {
-            cx.errors.invalid(path.to(VolumeMount::MOUNT_PATH), place, "must be unique");
-        }
+        let earlier = mounts.iter().take(index).map(|other| other.field(VolumeMount::MOUNT_PATH).as_str());
+        unique_place(place, earlier, &path.to(VolumeMount::MOUNT_PATH), cx);
         if devices.iter().any(|device| device.field(VolumeDevice::NAME).as_str() == name) {
             cx.errors.invalid(path.to(VolumeMount::NAME), name, "must not already exist in volumeDevices");
         }
@@ -64,13 +57,19 @@ fn mounts(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &F
         }
         let (sub_path, expression) = (mount.field(VolumeMount::SUB_PATH), mount.field(VolumeMount::SUB_PATH_EXPR));
         descending_path(sub_path.as_str(), &list.to(VolumeMount::SUB_PATH), cx);
-        if !expression.as_str().is_empty() && !sub_path.as_str().is_empty() {
-            let detail = "subPathExpr and subPath are mutually exclusive";
-            cx.errors.invalid(path.to(VolumeMount::SUB_PATH_EXPR), expression.as_str(), detail);
-        }
         descending_path(expression.as_str(), &list.to(VolumeMount::SUB_PATH_EXPR), cx);
         propagation(container, mount, &list, cx);
         recursive_read_only(mount, &list, cx);
+    }
+}
+
+/// A place in a container, which nothing else there has.
+fn unique_place<'a>(place: &str, mut earlier: impl Iterator<Item = &'a str>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if place.is_empty() {
+        cx.errors.required(path, "");
+    }
+    if earlier.any(|other| other == place) {
+        cx.errors.invalid(path, place, "must be unique");
     }
 }
 
@@ -130,12 +129,6 @@ fn devices(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &
         let place = device.field(VolumeDevice::DEVICE_PATH).as_str();
         let name_path = path.to(VolumeDevice::NAME);
         let place_path = path.to(VolumeDevice::DEVICE_PATH);
-        if name.is_empty() {
-            cx.errors.required(name_path, "");
-        }
-        if devices.iter().take(index).any(|other| other.field(VolumeDevice::NAME).as_str() == name) {
-            cx.errors.invalid(name_path, name, "must be unique");
-        }
         match volumes.iter().find(|volume| volume.field(Volume::NAME).as_str() == name) {
             Some(volume) if is_claim(*volume) => {}
             Some(_) => {
@@ -144,15 +137,8 @@ fn devices(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &
             }
             None => cx.errors.not_found(name_path, name),
         }
-        if place.is_empty() {
-            cx.errors.required(place_path, "");
-        }
-        if devices.iter().take(index).any(|other| other.field(VolumeDevice::DEVICE_PATH).as_str() == place) {
-            cx.errors.invalid(place_path, place, "must be unique");
-        }
-        if goes_up(place) {
-            cx.errors.invalid(place_path, place, "can not contain backsteps ('..')");
-        }
+        let earlier = devices.iter().take(index).map(|other| other.field(VolumeDevice::DEVICE_PATH).as_str());
+        unique_place(place, earlier, &place_path, cx);
         if mounts.iter().any(|mount| mount.field(VolumeMount::NAME).as_str() == name) {
             cx.errors.invalid(name_path, name, "must not already exist in volumeMounts");
         }
@@ -165,13 +151,4 @@ fn devices(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &
 fn is_claim(volume: View<'_, Volume>) -> bool {
     let source = volume.field(Volume::VOLUME_SOURCE);
     source.field(VolumeSource::PERSISTENT_VOLUME_CLAIM).is_set() || source.field(VolumeSource::EPHEMERAL).is_set()
-}
-
-/// Block devices of containers in a user namespace of their own are refused.
-pub fn no_devices(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
-    containers::each(spec, |container, path| {
-        if container.field(Container::VOLUME_DEVICES).iter().len() > 0 {
-            cx.errors.forbidden(path.to(Container::VOLUME_DEVICES), "when `hostUsers` is false");
-        }
-    });
 }

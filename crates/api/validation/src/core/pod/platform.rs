@@ -1,6 +1,6 @@
 //! Rules of what a pod's operating system and its namespaces allow.
 
-use super::{containers, is_true, mounts, text};
+use super::{containers, is_true, text};
 use pintle_schema::View;
 use pintle_types::core::v1::{
     Container, PodOS, PodSecurityContext, PodSpec, SecurityContext, WindowsSecurityContextOptions,
@@ -10,24 +10,7 @@ use pintle_validation::{At, Cx};
 const NOT_ON_WINDOWS: &str = "cannot be set for a windows pod";
 const NOT_ON_LINUX: &str = "windows options cannot be set for a linux pod";
 
-/// Fields of a security context that Windows does not know, in the order of the reference's checks.
-const POD_CONTEXT: [&[&str]; 3] = [
-    &[PodSecurityContext::APP_ARMOR_PROFILE.name(), PodSecurityContext::SE_LINUX_OPTIONS.name()],
-    &[
-        PodSecurityContext::SECCOMP_PROFILE.name(),
-        PodSecurityContext::FS_GROUP.name(),
-        PodSecurityContext::FS_GROUP_CHANGE_POLICY.name(),
-        PodSecurityContext::SYSCTLS.name(),
-    ],
-    &[
-        PodSecurityContext::RUN_AS_USER.name(),
-        PodSecurityContext::RUN_AS_GROUP.name(),
-        PodSecurityContext::SUPPLEMENTAL_GROUPS.name(),
-        PodSecurityContext::SUPPLEMENTAL_GROUPS_POLICY.name(),
-        PodSecurityContext::SE_LINUX_CHANGE_POLICY.name(),
-    ],
-];
-
+/// Fields of a container's security context that Windows does not know, in the order of the reference's checks.
 const CONTAINER_CONTEXT: &[&str] = &[
     SecurityContext::APP_ARMOR_PROFILE.name(),
     SecurityContext::SE_LINUX_OPTIONS.name(),
@@ -41,24 +24,19 @@ const CONTAINER_CONTEXT: &[&str] = &[
     SecurityContext::RUN_AS_GROUP.name(),
 ];
 
-/// A system that is known, and what it allows.
+/// A system that is known, and what it allows containers.
 pub fn operating_system(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     let Some(os) = spec.new.field(PodSpec::OS).some() else { return };
     let path = spec.path.to(PodSpec::OS);
     match text(os.field(PodOS::NAME)) {
         "linux" => linux(spec, cx),
         "windows" => windows(spec, cx),
-        "" => cx.errors.required(path.to(PodOS::NAME), ""),
+        "" => {}
         other => cx.errors.not_supported(path, other, &["linux", "windows"]),
     }
 }
 
 fn linux(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
-    let context = spec.new.field(PodSpec::SECURITY_CONTEXT).or_zero();
-    if context.field(PodSecurityContext::WINDOWS_OPTIONS).is_set() {
-        let path = spec.path.to(PodSpec::SECURITY_CONTEXT);
-        cx.errors.forbidden(path.to(PodSecurityContext::WINDOWS_OPTIONS), NOT_ON_LINUX);
-    }
     containers::each(spec, |container, path| {
         let context = container.field(Container::SECURITY_CONTEXT).or_zero();
         if context.field(SecurityContext::WINDOWS_OPTIONS).is_set() {
@@ -69,27 +47,6 @@ fn linux(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
 }
 
 fn windows(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
-    let context = spec.new.field(PodSpec::SECURITY_CONTEXT).value();
-    let path = spec.path.to(PodSpec::SECURITY_CONTEXT);
-    let [first, second, third] = POD_CONTEXT;
-    let of_context = |fields: &[&str], cx: &mut Cx<'_>| {
-        for field in fields.iter().filter(|field| context.get(field).is_some_and(|value| !value.is_null())) {
-            cx.errors.forbidden(path.child(field), NOT_ON_WINDOWS);
-        }
-    };
-    let own = |set: bool, field: &str, cx: &mut Cx<'_>| {
-        if set {
-            cx.errors.forbidden(spec.path.child(field), NOT_ON_WINDOWS);
-        }
-    };
-    of_context(first, cx);
-    own(spec.new.field(PodSpec::HOST_USERS).is_set(), PodSpec::HOST_USERS.name(), cx);
-    own(spec.new.field(PodSpec::HOST_PID).get(), PodSpec::HOST_PID.name(), cx);
-    own(spec.new.field(PodSpec::HOST_IPC).get(), PodSpec::HOST_IPC.name(), cx);
-    of_context(second, cx);
-    let share = PodSpec::SHARE_PROCESS_NAMESPACE;
-    own(spec.new.field(share).is_set(), share.name(), cx);
-    of_context(third, cx);
     containers::each(spec, |container, path| {
         let context = container.field(Container::SECURITY_CONTEXT).value();
         let path = path.to(Container::SECURITY_CONTEXT);
@@ -142,14 +99,10 @@ pub fn user_namespace(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
         return;
     }
     let detail = "when `hostUsers` is false";
-    if spec.new.field(PodSpec::HOST_NETWORK).get() && !cx.enabled("UserNamespacesHostNetworkSupport") {
-        cx.errors.forbidden(spec.path.to(PodSpec::HOST_NETWORK), detail);
-    }
     if spec.new.field(PodSpec::HOST_PID).get() {
         cx.errors.forbidden(spec.path.child("HostPID"), detail);
     }
     if spec.new.field(PodSpec::HOST_IPC).get() {
         cx.errors.forbidden(spec.path.child("HostIPC"), detail);
     }
-    mounts::no_devices(spec, cx);
 }

@@ -49,7 +49,8 @@ pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
         for (index, (new, old)) in new.field(field).iter().zip(old.field(field).iter()).enumerate() {
             let is_init = field.name() == PodSpec::INIT_CONTAINERS.name();
             if !is_init || init_too || containers::is_sidecar(old) {
-                nothing_removed(new, old, &path.index(index), cx);
+                let (new, old) = (new.field(Container::RESOURCES), old.field(Container::RESOURCES));
+                nothing_removed("resource", new, old, &path.index(index).to(Container::RESOURCES), cx);
             }
         }
     }
@@ -109,16 +110,17 @@ fn was_removed(new: View<'_, ResourceList>, old: View<'_, ResourceList>) -> bool
     RESIZED.iter().any(|name| old.value().get(name).is_some() && new.value().get(name).is_none())
 }
 
-fn nothing_removed(new: View<'_, Container>, old: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let (new, old) = (new.field(Container::RESOURCES), old.field(Container::RESOURCES));
-    let path = path.to(Container::RESOURCES);
-    let lists = [
-        (ResourceRequirements::REQUESTS, "resource requests cannot be removed"),
-        (ResourceRequirements::LIMITS, "resource limits cannot be removed"),
-    ];
-    for (list, detail) in lists {
+/// What is asked for may change, and not go. Messages begin with what the resources are.
+fn nothing_removed(
+    of: &str,
+    new: View<'_, ResourceRequirements>,
+    old: View<'_, ResourceRequirements>,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    for list in [ResourceRequirements::REQUESTS, ResourceRequirements::LIMITS] {
         if was_removed(new.field(list), old.field(list)) {
-            cx.errors.forbidden(path.to(list), detail);
+            cx.errors.forbidden(path.to(list), format!("{of} {} cannot be removed", list.name()));
         }
     }
 }
@@ -139,15 +141,7 @@ fn own_resources(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPat
         return cx.errors.forbidden(place, "pod-level resources cannot be removed");
     }
     let (new, old) = (new.or_zero(), old.or_zero());
-    let lists = [
-        (ResourceRequirements::REQUESTS, "pod-level resource requests cannot be removed"),
-        (ResourceRequirements::LIMITS, "pod-level resource limits cannot be removed"),
-    ];
-    for (list, detail) in lists {
-        if was_removed(new.field(list), old.field(list)) {
-            cx.errors.forbidden(place.to(list), detail);
-        }
-    }
+    nothing_removed("pod-level resource", new, old, &place, cx);
     if !are_resized_only(new, old) {
         cx.errors.forbidden(path, "only cpu and memory resources are mutable at pod-level");
     }

@@ -1,7 +1,7 @@
 //! Rules of compute resources: names, amounts, requests against limits, and claims on devices.
 
 use super::{containers, text};
-use crate::core::resource_names::{COUNTED, STANDARD};
+use crate::core::resource_names;
 use crate::core::volume::persistent::is_whole;
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::core::v1::{
@@ -64,7 +64,7 @@ fn requirements(asker: Asker, resources: View<'_, ResourceRequirements>, path: &
             Some(limit) if limit == value => {}
             Some(limit) => {
                 let (limit, wanted) = (amount(limit), amount(value));
-                let demand = if wanted != limit && !may_overcommit(name) {
+                let demand = if !may_overcommit(name) && wanted != limit {
                     "equal to"
                 } else if wanted > limit {
                     "less than or equal to"
@@ -103,40 +103,16 @@ fn amounts(asker: Asker, list: View<'_, ResourceList>, path: &FieldPath<'_>, cx:
 }
 
 fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let messages = if STANDARD.contains(&name) { Vec::new() } else { names::label_key(name) };
-    let is_qualified = messages.is_empty();
-    if !is_qualified {
-        cx.errors.invalid_each(path, &Value::from(name), messages);
-    }
-    let plain = !name.contains('/');
-    let is_standard = STANDARD.contains(&name) || is_huge_page(name) || name.starts_with("requests.hugepages-");
-    if plain && !is_standard && is_qualified {
-        cx.errors.invalid(path, name, "must be a standard resource type or fully qualified");
-    }
     match asker {
-        Asker::Container if plain => {
-            if !matches!(name, "cpu" | "memory" | "ephemeral-storage") && !is_huge_page(name) {
-                cx.errors.invalid(path, name, "must be a standard resource for containers");
-            }
-        }
-        Asker::Container => {
-            if !is_native(name) && !is_extended(name) {
-                cx.errors.invalid(path, name, "doesn't follow extended resource name standard");
-            }
-        }
+        Asker::Container => resource_names::resource_of_container(name, path, cx),
         Asker::Pod => {
+            resource_names::resource(name, path, cx);
             if !matches!(name, "cpu" | "memory") && !is_huge_page(name) {
                 cx.errors.not_supported(path, name, &["cpu", HUGE_PAGES, "memory"]);
             }
         }
     }
-    // Amounts are canonical, so that a negative one begins with its sign.
-    if value.as_str().is_none_or(|amount| amount.starts_with('-')) && amount(value).signum() < 0 {
-        cx.errors.invalid(path, value.clone(), "must be greater than or equal to 0");
-    }
-    if (COUNTED.contains(&name) || is_extended(name)) && !is_whole(&amount(value)) {
-        cx.errors.invalid(path, value.clone(), "must be an integer");
-    }
+    resource_names::amount(name, value, path, cx);
 }
 
 fn huge_pages(name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
@@ -160,10 +136,6 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     let path = spec.path.to(PodSpec::RESOURCES);
     if spec.new.field(PodSpec::OS).some().is_some_and(|os| text(os.field(PodOS::NAME)) == "windows") {
         return cx.errors.forbidden(path, "may not be set for a windows pod");
-    }
-    if resources.field(ResourceRequirements::CLAIMS).is_set() {
-        let detail = "claims may not be set for Resources at pod-level";
-        cx.errors.forbidden(path.to(ResourceRequirements::CLAIMS), detail);
     }
     requirements(Asker::Pod, resources, &path, cx);
     claims(spec.new, resources, &path, cx);
@@ -193,10 +165,6 @@ fn claims(spec: View<'_, PodSpec>, resources: View<'_, ResourceRequirements>, pa
             cx.errors.duplicate(path, name);
         } else {
             let key = if request.is_empty() { name.to_owned() } else { format!("{name}/{request}") };
-            if !request.is_empty() {
-                let messages = names::dns1123_label(request);
-                cx.errors.invalid_each(path.to(ResourceClaim::REQUEST), &Value::from(request), messages);
-            }
             if seen.contains(&key) {
                 cx.errors.duplicate(path, key.as_str());
             } else if request.is_empty() {

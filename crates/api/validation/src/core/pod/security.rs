@@ -1,11 +1,10 @@
 //! Rules of security contexts: rights, profiles, kernel parameters, Windows users.
 
-use super::{containers, is_true, text};
+use super::{is_true, text};
 use crate::shown::in_full;
 use pintle_schema::{View, names};
 use pintle_types::core::v1::{
-    Capabilities, Container, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl,
-    WindowsSecurityContextOptions,
+    Capabilities, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl, WindowsSecurityContextOptions,
 };
 use pintle_validation::{At, Cx, ErrorKind, FieldPath};
 
@@ -98,15 +97,6 @@ fn is_windows_domain(domain: &str) -> bool {
 
 /// What security contexts may ask for in this pod.
 pub fn fits_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
-    let shares_users = spec.new.field(PodSpec::HOST_USERS).get() != Some(false);
-    containers::each(spec, |container, path| {
-        let context = container.field(Container::SECURITY_CONTEXT).or_zero();
-        if shares_users && text(context.field(SecurityContext::PROC_MOUNT)) == "Unmasked" {
-            let path = path.to(Container::SECURITY_CONTEXT);
-            let detail = "`hostUsers` must be false to use `Unmasked`";
-            cx.errors.invalid(path.to(SecurityContext::PROC_MOUNT), "Unmasked", detail);
-        }
-    });
     let Some(context) = spec.new.field(PodSpec::SECURITY_CONTEXT).some() else { return };
     let path = spec.path.to(PodSpec::SECURITY_CONTEXT);
     if is_true(spec.new.field(PodSpec::SHARE_PROCESS_NAMESPACE)) && spec.new.field(PodSpec::HOST_PID).get() {

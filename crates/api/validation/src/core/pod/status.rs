@@ -4,8 +4,8 @@ use super::text;
 use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{
     Container, ContainerExtendedResourceRequest, ContainerState, ContainerStateTerminated, ContainerStatus,
-    ContainerUser, HostIP, LinuxContainerUser, Pod, PodCondition, PodExtendedResourceClaimStatus, PodIP, PodOS,
-    PodResourceClaim, PodResourceClaimStatus, PodSpec, PodStatus, ResourceHealth, ResourceRequirements, ResourceStatus,
+    ContainerUser, HostIP, Pod, PodCondition, PodExtendedResourceClaimStatus, PodIP, PodOS, PodResourceClaim,
+    PodResourceClaimStatus, PodSpec, PodStatus, ResourceRequirements, ResourceStatus,
 };
 use pintle_validation::{At, Cx, FieldPath};
 use std::net::IpAddr;
@@ -45,14 +45,6 @@ pub fn changes(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
             &path.to(PodStatus::INIT_CONTAINER_STATUSES),
             cx,
         );
-        let list = path.to(PodStatus::EPHEMERAL_CONTAINER_STATUSES);
-        for (index, status) in new.field(PodStatus::EPHEMERAL_CONTAINER_STATUSES).iter().enumerate() {
-            if status.field(ContainerStatus::ALLOCATED_RESOURCES_STATUS).iter().len() > 0 {
-                let place = list.index(index);
-                let place = place.to(ContainerStatus::ALLOCATED_RESOURCES_STATUS);
-                cx.errors.forbidden(place, "must not be specified in container status");
-            }
-        }
     });
 }
 
@@ -130,7 +122,6 @@ fn restarts(spec: View<'_, PodSpec>, name: &str, code: i32) -> bool {
 fn claims(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let path = path.to(PodStatus::RESOURCE_CLAIM_STATUSES);
     let statuses = status.field(PodStatus::RESOURCE_CLAIM_STATUSES);
-    let named = |status: View<'_, PodResourceClaimStatus>| status.field(PodResourceClaimStatus::NAME).get();
     for (index, claim) in statuses.iter().enumerate() {
         let place = path.index(index);
         let name = claim.field(PodResourceClaimStatus::NAME).as_str();
@@ -138,13 +129,6 @@ fn claims(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath
         if !claims.any(|claim| claim.field(PodResourceClaim::NAME).as_str() == name) {
             let detail = "must match the name of an entry in `spec.resourceClaims`";
             cx.errors.invalid(place.to(PodResourceClaimStatus::NAME), name, detail);
-        }
-        if statuses.iter().take(index).any(|other| named(other) == name) {
-            cx.errors.duplicate(place.to(PodResourceClaimStatus::NAME), name);
-        }
-        if let Some(made) = claim.field(PodResourceClaimStatus::RESOURCE_CLAIM_NAME).some() {
-            let messages = names::dns1123_subdomain(made.as_str());
-            cx.errors.invalid_each(place.to(PodResourceClaimStatus::RESOURCE_CLAIM_NAME), made.value(), messages);
         }
     }
 }
@@ -155,11 +139,7 @@ fn extended_claim(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &F
     let Some(claim) = status.field(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS).some() else { return };
     let path = path.to(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS);
     let list = path.to(Claim::REQUEST_MAPPINGS);
-    let mappings = claim.field(Claim::REQUEST_MAPPINGS);
-    if mappings.iter().len() == 0 {
-        cx.errors.required(list, "at least one request mapping is required");
-    }
-    for (index, mapping) in mappings.iter().enumerate() {
+    for (index, mapping) in claim.field(Claim::REQUEST_MAPPINGS).iter().enumerate() {
         let place = list.index(index);
         let name = mapping.field(Mapping::CONTAINER_NAME).as_str();
         let resource = text(mapping.field(Mapping::RESOURCE_NAME));
@@ -181,13 +161,6 @@ fn extended_claim(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &F
         let request = mapping.field(Mapping::REQUEST_NAME).as_str();
         let messages = names::dns1123_label(request);
         cx.errors.invalid_each(path.child("requestName"), &Value::from(request), messages);
-    }
-    let name = claim.field(Claim::RESOURCE_CLAIM_NAME).as_str();
-    let place = path.to(Claim::RESOURCE_CLAIM_NAME);
-    if name.is_empty() {
-        cx.errors.required(place, "");
-    } else {
-        cx.errors.invalid_each(place, &Value::from(name), names::dns1123_subdomain(name));
     }
 }
 
@@ -223,28 +196,16 @@ fn shown_ip(ip: &Value) -> Value {
     pintle_schema::value!({"IP": (ip.str_at(&[PodIP::IP.name()]))})
 }
 
+/// Users and groups by number are not for Windows.
 fn users(statuses: View<'_, Vec<ContainerStatus>>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let os = spec.field(PodSpec::OS).some().map_or("", |os| text(os.field(PodOS::NAME)));
+    if spec.field(PodSpec::OS).some().is_none_or(|os| text(os.field(PodOS::NAME)) != "windows") {
+        return;
+    }
     for (index, status) in statuses.iter().enumerate() {
-        let user = status.field(ContainerStatus::USER).or_zero().field(ContainerUser::LINUX);
-        let Some(user) = user.some() else { continue };
-        let path = path.index(index);
-        let path = path.to(ContainerStatus::USER);
-        let path = path.to(ContainerUser::LINUX);
-        if os == "windows" {
-            cx.errors.forbidden(path, "cannot be set for a windows pod");
-        }
-        if os == "windows" {
-            continue;
-        }
-        let mut id = |id: i64, path: FieldPath<'_>| {
-            cx.errors.invalid_each(path, &Value::from(id), names::user_id(id));
-        };
-        id(user.field(LinuxContainerUser::UID).get(), path.to(LinuxContainerUser::UID));
-        id(user.field(LinuxContainerUser::GID).get(), path.to(LinuxContainerUser::GID));
-        let groups = path.to(LinuxContainerUser::SUPPLEMENTAL_GROUPS);
-        for (index, group) in user.field(LinuxContainerUser::SUPPLEMENTAL_GROUPS).iter().enumerate() {
-            id(group.get(), groups.index(index));
+        if status.field(ContainerStatus::USER).or_zero().field(ContainerUser::LINUX).is_set() {
+            let path = path.index(index);
+            let path = path.to(ContainerStatus::USER);
+            cx.errors.forbidden(path.to(ContainerUser::LINUX), "cannot be set for a windows pod");
         }
     }
 }
@@ -256,7 +217,6 @@ fn allocated(
     path: &FieldPath<'_>,
     cx: &mut Cx<'_>,
 ) {
-    let health_of = ["Healthy", "Unhealthy", "Unknown"];
     for (index, status) in statuses.iter().enumerate() {
         let name = status.field(ContainerStatus::NAME).as_str();
         let container = containers.iter().find(|container| container.field(Container::NAME).as_str() == name);
@@ -267,20 +227,6 @@ fn allocated(
             let name = text(resource.field(ResourceStatus::NAME));
             if let Some(container) = container {
                 asked_for(name, container.field(Container::RESOURCES), &path.to(ResourceStatus::NAME), cx);
-            }
-            let resources = resource.field(ResourceStatus::RESOURCES);
-            let path = path.to(ResourceStatus::RESOURCES);
-            for (index, health) in resources.iter().enumerate() {
-                let path = path.index(index);
-                let id = text(health.field(ResourceHealth::RESOURCE_ID));
-                let state = text(health.field(ResourceHealth::HEALTH));
-                if !health_of.contains(&state) {
-                    cx.errors.not_supported(path.to(ResourceHealth::HEALTH), state, &health_of);
-                }
-                let mut others = resources.iter().take(index);
-                if others.any(|other| text(other.field(ResourceHealth::RESOURCE_ID)) == id) {
-                    cx.errors.duplicate(path.to(ResourceHealth::RESOURCE_ID), id);
-                }
             }
         }
     }

@@ -144,3 +144,20 @@ fn what_does_nothing_is_warned_of() {
     );
     assert_eq!(told(Some(&object)), Vec::<String>::new());
 }
+
+#[test]
+fn a_system_refuses_what_it_does_not_know() {
+    let on = |os: &str| {
+        let mut pod = pod();
+        pod.set_at(&["spec", "os"], value!({"name": os}));
+        pod.set_at(&["spec", "hostPID"], value!(true));
+        pod.set_at(&["spec", "securityContext"], value!({"runAsUser": 1}));
+        judge(&pod, None, "")
+    };
+    assert_eq!(on("linux"), [""; 0]);
+    assert_eq!(
+        on("windows"),
+        ["spec.hostPID", "spec.securityContext.runAsUser"]
+            .map(|field| format!("{field}: Forbidden: cannot be set for a windows pod"))
+    );
+}

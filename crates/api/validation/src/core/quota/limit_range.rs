@@ -1,34 +1,27 @@
 //! Rules of LimitRange: names of resources, and amounts that fit each other.
 
-use super::{entries, resource_name, resource_of_container};
+use super::entries;
 use crate::core::pod::resources;
+use crate::core::resource_names;
 use crate::core::volume::persistent::{quantity, units};
-use pintle_schema::{Quantity, Value, names};
+use pintle_schema::{Quantity, Value};
 use pintle_types::core::v1::{LimitRangeItem, LimitType, ResourceName};
 use pintle_validation::{At, Cx, FieldPath};
 use std::collections::BTreeSet;
 
 type Item = LimitRangeItem;
 
-/// Types and resources have names that are known, or names with a domain.
+/// Resources have names that are known, or names with a domain.
 pub fn names_of_resources(item: At<'_, Item>, cx: &mut Cx<'_>) {
     let kind = item.new.field(Item::TYPE).value().as_str().unwrap_or_default();
-    let kind_path = item.path.to(Item::TYPE);
-    let messages = names::label_key(kind);
-    let known = [LimitType::POD, LimitType::CONTAINER, LimitType::PERSISTENT_VOLUME_CLAIM];
-    if !messages.is_empty() {
-        cx.errors.invalid_each(kind_path, &Value::from(kind), messages);
-    } else if !kind.contains('/') && !known.iter().any(|known| *known == kind) {
-        cx.errors.invalid(kind_path, kind, "must be a standard limit type or fully qualified");
-    }
     let of_pod = kind == LimitType::POD.as_str();
     let of_container = of_pod || kind == LimitType::CONTAINER.as_str();
     let judge = |field: &str, cx: &mut Cx<'_>| {
         let path = item.path.child(field);
         for (name, _) in entries(item.new.value().get(field).unwrap_or(&Value::Null)) {
             match of_container {
-                true => resource_of_container(name, &path.key(name), cx),
-                false => resource_name(name, &path.key(name), cx),
+                true => resource_names::resource_of_container(name, &path.key(name), cx),
+                false => resource_names::resource(name, &path.key(name), cx),
             }
         }
     };

@@ -1,9 +1,7 @@
 //! Rules of ResourceQuota: what can be limited, and the scopes that it can be limited in.
 
-use super::{entries, is_of_quota, resource_name};
-use crate::core::pod::resources;
-use crate::core::resource_names::COUNTED;
-use crate::core::volume::persistent::{quantity, units};
+use super::{entries, is_of_quota};
+use crate::core::resource_names;
 use crate::shown::in_full;
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
@@ -13,25 +11,15 @@ use pintle_validation::{At, Cx};
 
 type Spec = ResourceQuotaSpec;
 
-/// The power of ten of thousandths.
-const MILLI: i64 = -3;
-
 /// A quota limits what can be limited, to amounts that can be.
 pub fn amounts(list: At<'_, ResourceList>, cx: &mut Cx<'_>) {
     for (name, amount) in entries(list.new.value()) {
         let path = list.path.key(name);
-        resource_name(name, &path, cx);
+        resource_names::resource(name, &path, cx);
         if !name.contains('/') && !is_of_quota(name) {
             cx.errors.invalid(path, name, "must be a standard resource for quota");
         }
-        let quantity = quantity(amount);
-        if quantity.signum() < 0 {
-            cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
-        }
-        let is_counted = COUNTED.contains(&name) || resources::is_extended(name);
-        if is_counted && units(&quantity, MILLI) % 1000 != 0 {
-            cx.errors.invalid(path, amount.clone(), "must be an integer");
-        }
+        resource_names::amount(name, amount, &path, cx);
     }
 }
 

@@ -1,7 +1,8 @@
 //! Rules of claims to persistent volumes, and of the templates they are made from.
 
-use super::persistent::{ATTRIBUTES_CLASSES, no_debt, positive, quantity};
+use super::persistent::{class_may_change, keeps_mode, no_debt, positive, quantity};
 use crate::core::pod::resources;
+use crate::core::resource_names::not_negative;
 use crate::difference::difference;
 use crate::shown::in_full;
 use pintle_schema::{Map, Value, View, names};
@@ -44,9 +45,8 @@ pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut Cx<'_>) {
     match requests.get(ResourceName::STORAGE.as_str()) {
         None => cx.errors.required(path, ""),
         Some(amount) => {
-            if !positive(amount, &path, cx) && quantity(amount).signum() < 0 {
-                cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
-            }
+            positive(amount, &path, cx);
+            not_negative(amount, &path, cx);
         }
     }
 }
@@ -130,19 +130,16 @@ pub fn keeps_spec(claim: At<'_, PersistentVolumeClaim>, cx: &mut Cx<'_>) {
         cx.errors.forbidden(path, format!("{detail}\n{difference}"));
     }
     shrinks(claim.new, old, cx);
-    if !same_at(spec.value(), old_spec.value(), Spec::VOLUME_MODE.name()) {
-        cx.errors.immutable(Spec::VOLUME_MODE.name(), spec.field(Spec::VOLUME_MODE).value().clone());
-    }
+    keeps_mode(spec.value(), old_spec.value(), cx);
     let class = Spec::VOLUME_ATTRIBUTES_CLASS_NAME;
     if same_at(spec.value(), old_spec.value(), class.name()) {
         return;
     }
     let path = path.to(class);
     let current = old.field(PersistentVolumeClaim::STATUS);
-    if !cx.enabled(ATTRIBUTES_CLASSES) {
-        let detail = "update is forbidden when the VolumeAttributesClass feature gate is disabled";
-        cx.errors.forbidden(path, detail);
-    } else if current.field(PersistentVolumeClaimStatus::CURRENT_VOLUME_ATTRIBUTES_CLASS_NAME).is_set() {
+    if class_may_change(&path, cx)
+        && current.field(PersistentVolumeClaimStatus::CURRENT_VOLUME_ATTRIBUTES_CLASS_NAME).is_set()
+    {
         let to = match spec.field(class).some().map(View::as_str) {
             None => "nil",
             Some("") => "empty string",
@@ -261,8 +258,8 @@ pub fn status(status: At<'_, PersistentVolumeClaimStatus>, cx: &mut Cx<'_>) {
     for (name, amount) in entries(status.new.field(Status::ALLOCATED_RESOURCES).value()) {
         resource_key(name, &path, cx);
         let path = path.key(name);
-        if !no_debt(amount, &path, cx) && quantity(amount).signum() < 0 {
-            cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
+        if !no_debt(amount, &path, cx) {
+            not_negative(amount, &path, cx);
         }
     }
 }

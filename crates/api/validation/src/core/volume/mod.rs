@@ -11,11 +11,10 @@ pub mod warnings;
 use pintle_schema::{ApiType, Value, View, names};
 use pintle_types::core::v1::{
     AzureDiskVolumeSource, CSIVolumeSource, DownwardAPIProjection, DownwardAPIVolumeSource, EmptyDirVolumeSource,
-    FlexPersistentVolumeSource, FlexVolumeSource, FlockerVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource,
-    ImageVolumeSource, NFSVolumeSource, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
-    PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate, PersistentVolumeClaimVolumeSource,
-    PersistentVolumeSource, PersistentVolumeSpec, Pod, PodSpec, ProjectedVolumeSource, QuobyteVolumeSource, Volume,
-    VolumeSource,
+    FlockerVolumeSource, ISCSIPersistentVolumeSource, ISCSIVolumeSource, ImageVolumeSource, PersistentVolume,
+    PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate,
+    PersistentVolumeClaimVolumeSource, PersistentVolumeSource, PersistentVolumeSpec, Pod, PodSpec,
+    ProjectedVolumeSource, QuobyteVolumeSource, Volume, VolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, step};
@@ -46,12 +45,9 @@ static RULES: &[Hand] = &[
     at_type!(VolumeSource, names_made_of_it, AFTER),
     at_field!(PodSpec::VOLUMES, claims_of_their_own, AFTER),
     at_field!(EmptyDirVolumeSource::SIZE_LIMIT, sources::size_limit),
-    at_field!(NFSVolumeSource::PATH, sources::absolute),
     at_type!(AzureDiskVolumeSource, sources::azure_disk, AFTER),
     at_type!(FlockerVolumeSource, sources::flocker),
     at_type!(QuobyteVolumeSource, sources::quobyte),
-    at_field!(FlexVolumeSource::OPTIONS, sources::flex_options),
-    at_field!(FlexPersistentVolumeSource::OPTIONS, sources::flex_options),
     at_field!(ISCSIVolumeSource::IQN, sources::iqn_of_pod),
     at_type!(ISCSIVolumeSource, sources::iscsi_of_pod, AFTER),
     at_type!(ISCSIPersistentVolumeSource, sources::iscsi_portal),
@@ -62,7 +58,6 @@ static RULES: &[Hand] = &[
     at_type!(DownwardAPIVolumeSource, projected::pod_info, AFTER),
     at_type!(DownwardAPIProjection, projected::pod_info_part),
     at_type!(ProjectedVolumeSource, projected::parts, AFTER),
-    at_type!(PersistentVolumeSpec, persistent::inline),
     at_field!(PersistentVolumeSpec::ACCESS_MODES, claim::access_modes),
     at_field!(PersistentVolumeSpec::CAPACITY, persistent::capacity),
     at_field!(PersistentVolumeSpec::PERSISTENT_VOLUME_RECLAIM_POLICY, persistent::reclaim_policy),
@@ -114,12 +109,7 @@ const ORDER: &[&str] = &[
 
 /// A volume has one source.
 fn one_source(source: At<'_, VolumeSource>, cx: &mut Cx<'_>) {
-    first_source(source.new.value(), ORDER, &[], source.path, cx, |first, cx| {
-        if first == VolumeSource::GCE_PERSISTENT_DISK.name() {
-            let disk = source.new.field(VolumeSource::GCE_PERSISTENT_DISK).or_zero();
-            sources::gce_disk(disk, &source.path.child("persistentDisk"), cx);
-        }
-    });
+    first_source(source.new.value(), ORDER, &[], source.path, cx, |_, _| {});
 }
 
 const ONE_TYPE: &str = "may not specify more than 1 volume type";
@@ -136,6 +126,9 @@ pub fn first_source(
 ) {
     let mut set = order.iter().filter(|name| source.get(name).is_some_and(|member| !member.is_null()));
     let Some(first) = set.next() else { return cx.errors.required(path, "must specify a volume type") };
+    if *first == VolumeSource::GCE_PERSISTENT_DISK.name() {
+        retell(&path.child(first), &path.child("persistentDisk"), cx);
+    }
     inside(first, cx);
     for other in set.filter(|other| !free.contains(other)) {
         take_back(&path.child(other), cx);
@@ -145,6 +138,19 @@ pub fn first_source(
             other => other,
         };
         cx.errors.forbidden(path.child(told), ONE_TYPE);
+    }
+}
+
+/// Tells the errors inside a place as those of another.
+fn retell(place: &FieldPath<'_>, told: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if cx.errors.is_empty() {
+        return;
+    }
+    let (place, told) = (place.to_string(), told.to_string());
+    for error in &mut cx.errors.0 {
+        if let Some(rest) = error.field.strip_prefix(&place).filter(|rest| rest.starts_with('.')) {
+            error.field = format!("{told}{rest}");
+        }
     }
 }
 

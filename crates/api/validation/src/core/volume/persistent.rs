@@ -1,19 +1,18 @@
 //! Rules of persistent volumes, and of those that an attachment describes in place.
 
-use super::{first_source, sources, take_back};
+use super::{first_source, take_back};
 use crate::difference::difference;
 
 use crate::shown::in_full;
 use pintle_schema::{Map, Quantity, Value, View, names};
 use pintle_types::core::v1::{
-    CSIPersistentVolumeSource, HostPathVolumeSource, PersistentVolume, PersistentVolumeMode,
-    PersistentVolumeReclaimPolicy, PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName,
-    VolumeNodeAffinity,
+    CSIPersistentVolumeSource, HostPathVolumeSource, PersistentVolume, PersistentVolumeReclaimPolicy,
+    PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName, VolumeNodeAffinity,
 };
 use pintle_validation::{At, Cx, FieldPath, same, same_at};
 
 /// The gate of volume attributes classes.
-pub const ATTRIBUTES_CLASSES: &str = "VolumeAttributesClass";
+const ATTRIBUTES_CLASSES: &str = "VolumeAttributesClass";
 
 /// The sources of a persistent volume in the order in which they are looked at: the first one counts.
 const ORDER: &[&str] = &[
@@ -44,25 +43,6 @@ const ORDER: &[&str] = &[
 /// Whether the volume is one that a VolumeAttachment describes.
 pub fn is_inline(cx: &Cx<'_>) -> bool {
     cx.request.api_version.starts_with("storage.k8s.io/")
-}
-
-const INLINE: &str = "may not be specified in the context of inline volumes";
-
-/// What is described in place comes from a CSI driver, and has no claim and no size.
-pub fn inline(spec: At<'_, PersistentVolumeSpec>, cx: &mut Cx<'_>) {
-    if !is_inline(cx) {
-        return;
-    }
-    if spec.new.field(PersistentVolumeSpec::CLAIM_REF).is_set() {
-        cx.errors.forbidden(spec.path.to(PersistentVolumeSpec::CLAIM_REF), INLINE);
-    }
-    if !spec.new.field(PersistentVolumeSpec::CAPACITY).value().is_zero() {
-        cx.errors.forbidden(spec.path.to(PersistentVolumeSpec::CAPACITY), INLINE);
-    }
-    if !source(spec.new).field(PersistentVolumeSource::CSI).is_set() {
-        let path = spec.path.to(PersistentVolumeSource::CSI);
-        cx.errors.required(path, "has to be specified in the context of inline volumes");
-    }
 }
 
 fn source<'a>(spec: View<'a, PersistentVolumeSpec>) -> View<'a, PersistentVolumeSource> {
@@ -148,7 +128,7 @@ pub fn reclaim_policy(policy: At<'_, PersistentVolumeReclaimPolicy>, cx: &mut Cx
 pub fn node_affinity(affinity: At<'_, Option<VolumeNodeAffinity>>, cx: &mut Cx<'_>) {
     if affinity.new.is_set() && is_inline(cx) {
         take_back(affinity.path, cx);
-        cx.errors.forbidden(affinity.path, INLINE);
+        cx.errors.forbidden(affinity.path, "may not be specified in the context of inline volumes");
     }
 }
 
@@ -159,10 +139,6 @@ pub fn one_source(source: At<'_, PersistentVolumeSource>, cx: &mut Cx<'_>) {
     let spec: View<'_, PersistentVolumeSpec> = View::new(source.new.value());
     let free = [Source::FLEX_VOLUME.name()];
     first_source(source.new.value(), ORDER, &free, source.path, cx, |first, cx| {
-        if first == Source::GCE_PERSISTENT_DISK.name() {
-            let disk = source.new.field(Source::GCE_PERSISTENT_DISK).or_zero();
-            sources::gce_disk(disk, &source.path.child("persistentDisk"), cx);
-        }
         let is_placed = spec.field(PersistentVolumeSpec::NODE_AFFINITY).is_set() && !is_inline(cx);
         if first == Source::LOCAL.name() && !is_placed {
             let path = source.path.to(PersistentVolumeSpec::NODE_AFFINITY);
@@ -171,7 +147,7 @@ pub fn one_source(source: At<'_, PersistentVolumeSource>, cx: &mut Cx<'_>) {
     });
 }
 
-/// What depends on the source, and what is not for volumes described in place.
+/// What depends on the source.
 pub fn fits_source(spec: At<'_, PersistentVolumeSpec>, cx: &mut Cx<'_>) {
     type Spec = PersistentVolumeSpec;
     let (new, path) = (spec.new, spec.path);
@@ -181,16 +157,6 @@ pub fn fits_source(spec: At<'_, PersistentVolumeSpec>, cx: &mut Cx<'_>) {
     if host_path.is_some_and(|host| is_root(host.field(HostPathVolumeSource::PATH).as_str())) && recycles() {
         let detail = "may not be 'recycle' for a hostPath mount of '/'";
         cx.errors.forbidden(path.to(Spec::PERSISTENT_VOLUME_RECLAIM_POLICY), detail);
-    }
-    if is_inline(cx) {
-        if !new.field(Spec::STORAGE_CLASS_NAME).as_str().is_empty() {
-            cx.errors.forbidden(path.to(Spec::STORAGE_CLASS_NAME), INLINE);
-        }
-        let mode = new.field(Spec::VOLUME_MODE).value().as_str();
-        if mode.is_some_and(|mode| mode != PersistentVolumeMode::FILESYSTEM.as_str()) {
-            let detail = "may not specify volumeMode other than Filesystem in the context of inline volumes";
-            cx.errors.forbidden(path.to(Spec::VOLUME_MODE), detail);
-        }
     }
     let Some(class) = new.field(Spec::VOLUME_ATTRIBUTES_CLASS_NAME).some() else { return };
     if !cx.enabled(ATTRIBUTES_CLASSES) || is_inline(cx) {
@@ -235,10 +201,7 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
         }
     }
     let kept = |field: &str| same_at(new.value(), old.value(), field);
-    if !kept(Spec::VOLUME_MODE.name()) {
-        let mode = new.field(Spec::VOLUME_MODE).value().clone();
-        cx.errors.immutable(Spec::VOLUME_MODE.name(), mode);
-    }
+    keeps_mode(new.value(), old.value(), cx);
     let (affinity, old_affinity) = (new.field(Spec::NODE_AFFINITY), old.field(Spec::NODE_AFFINITY));
     if !cx.enabled("MutablePVNodeAffinity") && old_affinity.is_set() {
         let is_kept =
@@ -253,12 +216,27 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
         return;
     }
     let path = FieldPath::new(PersistentVolume::SPEC.name());
-    if !cx.enabled(ATTRIBUTES_CLASSES) {
-        let detail = "update is forbidden when the VolumeAttributesClass feature gate is disabled";
-        cx.errors.forbidden(path.to(class), detail);
-    } else if old.field(class).is_set() && !new.field(class).is_set() {
+    if class_may_change(&path.to(class), cx) && old.field(class).is_set() && !new.field(class).is_set() {
         cx.errors.forbidden(path.to(class), "update from non-nil value to nil is forbidden");
     }
+}
+
+/// The mode of a volume stays, and so does that which a claim asks for. The reference's path begins at the field.
+pub fn keeps_mode(new: &Value, old: &Value, cx: &mut Cx<'_>) {
+    let mode = PersistentVolumeSpec::VOLUME_MODE.name();
+    if !same_at(new, old, mode) {
+        cx.errors.immutable(mode, new.get(mode).cloned().unwrap_or_default());
+    }
+}
+
+/// Whether the attributes of a volume may become others at all; told where they may not.
+pub fn class_may_change(class: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+    let may = cx.enabled(ATTRIBUTES_CLASSES);
+    if !may {
+        let detail = "update is forbidden when the VolumeAttributesClass feature gate is disabled";
+        cx.errors.forbidden(class, detail);
+    }
+    may
 }
 
 /// The spec as it is judged: a secret for expanding may come to a CSI volume that had none.

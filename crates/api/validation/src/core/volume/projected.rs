@@ -1,5 +1,6 @@
 //! Rules of volumes whose files come from the API: names of their sources, and paths that do not collide.
 
+use crate::certificates::signer_name;
 use crate::core::pod::env;
 use crate::shared;
 use pintle_schema::{Value, View, names};
@@ -136,22 +137,11 @@ fn token_part(token: View<'_, ServiceAccountTokenProjection>, volume: &FieldPath
     }
 }
 
-/// How long a token may live.
-pub fn lifetime(seconds: i64, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    if seconds < 600 {
-        cx.errors.invalid(path, seconds, "may not specify a duration less than 10 minutes");
-    }
-    if seconds > 1 << 32 {
-        cx.errors.invalid(path, seconds, "may not specify a duration larger than 2^32 seconds");
-    }
-}
-
 /// Trust anchors come from one bundle by its name, or from those of a signer.
 fn bundle_part(bundle: View<'_, ClusterTrustBundleProjection>, place: &FieldPath<'_>, cx: &mut Cx<'_>) {
     type Bundle = ClusterTrustBundleProjection;
     let selector = bundle.field(Bundle::LABEL_SELECTOR);
     match (bundle.field(Bundle::NAME).some(), bundle.field(Bundle::SIGNER_NAME).some()) {
-        (Some(_), Some(_)) => cx.errors.invalid(place, Value::Null, "only one of name and signerName may be used"),
         (Some(name), None) => {
             let path = place.to(Bundle::NAME);
             let own = name.as_str().rsplit(':').next().unwrap_or_default();
@@ -162,49 +152,13 @@ fn bundle_part(bundle: View<'_, ClusterTrustBundleProjection>, place: &FieldPath
         }
         (None, Some(signer)) => {
             let path = place.to(Bundle::SIGNER_NAME);
-            if signer.as_str().is_empty() {
-                cx.errors.required(path, "must be a valid signer name");
-            }
-            signer_name(signer.as_str(), &path, cx);
+            signer_name::judge(signer.as_str(), &path, cx);
             if let Some(selector) = selector.some() {
                 let path = place.to(Bundle::LABEL_SELECTOR);
                 shared::label_selector(At { new: selector, old: None, path: &path }, cx);
             }
         }
-        (None, None) => {}
-    }
-}
-
-/// A signer is a domain and a path below it.
-fn signer_name(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    const MAX_DOMAIN: usize = 253;
-    const MAX: usize = 253 + 317 + 1;
-    if name.is_empty() {
-        return cx.errors.required(path, "");
-    }
-    let Some((domain, own)) = name.split_once('/').filter(|(_, own)| !own.contains('/')) else {
-        let detail = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
-        return cx.errors.invalid(path, name, detail);
-    };
-    if domain.len() > MAX_DOMAIN {
-        cx.errors.too_long(path, MAX_DOMAIN);
-    }
-    for label in domain.split('.') {
-        for message in names::dns1123_label(label) {
-            cx.errors.invalid(path, domain, format!("validating label \"{label}\": {message}"));
-        }
-    }
-    if !domain.contains('.') {
-        let detail = "should be a domain with at least two segments separated by dots";
-        cx.errors.invalid(path, domain, detail);
-    }
-    for label in own.split('.') {
-        for message in names::dns1123_subdomain(label) {
-            cx.errors.invalid(path, own, format!("validating label \"{label}\": {message}"));
-        }
-    }
-    if name.len() > MAX {
-        cx.errors.too_long(path, MAX);
+        (Some(_), Some(_)) | (None, None) => {}
     }
 }
 
@@ -217,7 +171,8 @@ fn certificate_part<'a>(
     cx: &mut Cx<'_>,
 ) {
     type Certificate = PodCertificateProjection;
-    signer_name(certificate.field(Certificate::SIGNER_NAME).as_str(), &place.to(Certificate::SIGNER_NAME), cx);
+    let signer = certificate.field(Certificate::SIGNER_NAME).as_str();
+    signer_name::judge(signer, &place.to(Certificate::SIGNER_NAME), cx);
     let annotations = certificate.field(Certificate::USER_ANNOTATIONS).value().as_map();
     let path = place.to(Certificate::USER_ANNOTATIONS);
     for key in annotations.into_iter().flat_map(|map| map.keys()) {
@@ -228,7 +183,7 @@ fn certificate_part<'a>(
     if let Some(seconds) = certificate.field(Certificate::MAX_EXPIRATION_SECONDS).some().map(View::get) {
         let path = place.to(Certificate::MAX_EXPIRATION_SECONDS);
         // Signers of the system itself give certificates for a day at most.
-        let of_system = certificate.field(Certificate::SIGNER_NAME).as_str().starts_with("kubernetes.io/");
+        let of_system = signer.starts_with("kubernetes.io/");
         let most = if of_system { 86_400 } else { 7_862_400 };
         if seconds > most {
             let detail = format!("if provided, maxExpirationSeconds must be <= {most}");

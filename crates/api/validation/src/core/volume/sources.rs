@@ -1,14 +1,13 @@
 //! Rules of single volume sources: which fields need which others, and texts whose form no tag knows.
 
 use super::is_of_pod;
-use pintle_schema::{Map, Quantity, View, names};
+use pintle_schema::{Quantity, View, names};
 use pintle_types::core::v1::{
-    AzureDataDiskKind, AzureDiskVolumeSource, CSIVolumeSource, FlockerVolumeSource, GCEPersistentDiskVolumeSource,
-    ISCSIPersistentVolumeSource, ISCSIVolumeSource, LocalObjectReference, PersistentVolume, QuobyteVolumeSource,
+    AzureDataDiskKind, AzureDiskVolumeSource, CSIVolumeSource, FlockerVolumeSource, ISCSIPersistentVolumeSource,
+    ISCSIVolumeSource, LocalObjectReference, PersistentVolume, QuobyteVolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, FieldPath};
-use std::collections::BTreeMap;
 
 /// How long the name of an interface for an initiator may be.
 pub const MAX_INTERFACE: usize = 64;
@@ -18,31 +17,10 @@ pub const LONG_INTERFACE: &str = "Total length of <volume name>:<iscsi.targetPor
 const FORM: &str = "must be valid format";
 const FORM_OF_POD: &str = "must be valid format starting with iqn, eui, or naa";
 
-/// A disk of Compute Engine. Its errors have a place of their own, so no tag tells them.
-pub fn gce_disk(disk: View<'_, GCEPersistentDiskVolumeSource>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    type Disk = GCEPersistentDiskVolumeSource;
-    if disk.field(Disk::PD_NAME).as_str().is_empty() {
-        cx.errors.required(path.to(Disk::PD_NAME), "");
-    }
-    let partition = disk.field(Disk::PARTITION).get();
-    if !(0..=255).contains(&partition) {
-        let detail = "must be between 1 and 255, inclusive";
-        cx.errors.invalid(path.to(Disk::PARTITION), i64::from(partition), detail);
-    }
-}
-
 /// Scratch space has no negative size.
 pub fn size_limit(limit: At<'_, Option<Quantity>>, cx: &mut Cx<'_>) {
     if limit.new.some().is_some_and(|limit| limit.get().signum() < 0) {
         cx.errors.forbidden(limit.path, "SizeLimit field must be a valid resource quantity");
-    }
-}
-
-/// A path from the root on.
-pub fn absolute(place: At<'_, String>, cx: &mut Cx<'_>) {
-    let text = place.new.as_str();
-    if !text.starts_with('/') {
-        cx.errors.invalid(place.path, text, "must be an absolute path");
     }
 }
 
@@ -95,19 +73,6 @@ fn is_host_and_port(text: &str) -> bool {
     match host.strip_prefix('[') {
         Some(address) => address.strip_suffix(']').is_some_and(|address| !address.contains(['[', ']'])),
         None => !host.contains([':', '[', ']']),
-    }
-}
-
-/// The system's own options are not a user's to give.
-pub fn flex_options(options: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
-    for key in options.new.value().as_map().into_iter().flat_map(Map::keys) {
-        let domain = key.split('/').next().unwrap_or_default().to_lowercase();
-        let is_below =
-            |owner: &str| domain.strip_suffix(owner).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
-        if is_below("kubernetes.io") || is_below("k8s.io") {
-            let detail = "kubernetes.io and k8s.io namespaces are reserved";
-            cx.errors.invalid(options.path.key(key), key.clone(), detail);
-        }
     }
 }
 
