@@ -145,8 +145,13 @@ pub trait Store: Send + Sync + 'static {
 
     /// Whether the value under this key is kept otherwise than a write would keep it now, so that writing the same
     /// value again is no waste: it was sealed with a key that is being rotated out.
-    fn is_stale(&self, _key: &str) -> bool {
-        false
+    fn is_stale(&self, key: &str) -> bool {
+        self.inner().is_some_and(|inner| inner.is_stale(key))
+    }
+
+    /// The store that this one stands before, if it does. It answers whatever has a default here.
+    fn inner(&self) -> Option<&dyn Store> {
+        None
     }
 
     /// Carries out what waits, makes everything durable, stops the writer and gives the data directory free. Blocks
@@ -156,21 +161,25 @@ pub trait Store: Send + Sync + 'static {
     /// In a store that others write too: resolves when the observer has been given everything that anybody was
     /// acknowledged before this call, to the revision that the store had reached. `None`: that is always so.
     fn catch_up(&self) -> Option<CommitFuture> {
-        None
+        self.inner()?.catch_up()
     }
 
     /// Whether keys of a limited lifetime go by themselves.
     fn expires(&self) -> bool {
-        false
+        self.inner().is_some_and(Store::expires)
     }
 
     /// How many writes a transaction may have.
     fn transaction_writes_max(&self) -> usize {
-        crate::limits::TRANSACTION_WRITES_MAX
+        self.inner().map_or(crate::limits::TRANSACTION_WRITES_MAX, Store::transaction_writes_max)
     }
 
     /// Tells at once, and whenever it changes, whether the store can be reached, where that can be in question.
-    fn on_health(&self, _tell: Box<dyn Fn(bool) + Send + Sync>) {}
+    fn on_health(&self, tell: Box<dyn Fn(bool) + Send + Sync>) {
+        if let Some(inner) = self.inner() {
+            inner.on_health(tell);
+        }
+    }
 }
 
 /// Why a transaction did not take place.

@@ -130,28 +130,12 @@ impl Store for FormedStore {
         self.inner.compact(revision)
     }
 
-    fn is_stale(&self, key: &str) -> bool {
-        self.inner.is_stale(key)
-    }
-
     fn close(&self) {
         self.inner.close();
     }
 
-    fn catch_up(&self) -> Option<CommitFuture> {
-        self.inner.catch_up()
-    }
-
-    fn expires(&self) -> bool {
-        self.inner.expires()
-    }
-
-    fn transaction_writes_max(&self) -> usize {
-        self.inner.transaction_writes_max()
-    }
-
-    fn on_health(&self, tell: Box<dyn Fn(bool) + Send + Sync>) {
-        self.inner.on_health(tell);
+    fn inner(&self) -> Option<&dyn Store> {
+        Some(self.inner.as_ref())
     }
 }
 

@@ -3,6 +3,7 @@
 //! A rule that CEL cannot say is left out, never said more strictly than it is judged: what is published must not
 //! refuse what the server takes.
 
+use pintle_schema::names::CEL_RESERVED;
 use pintle_schema::rules::Rule;
 use pintle_schema::{Keys, ListKind, Literal, Type};
 use pintle_tags::formats;
@@ -198,34 +199,9 @@ pub(super) fn quoted(text: &str) -> String {
     pintle_codec::json::to_string(&text.into())
 }
 
-/// CEL's own words, which fields are not called by.
-const RESERVED: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-
 /// A field's name as CEL selects it.
 pub(super) fn escaped(name: &str) -> String {
-    if RESERVED.contains(&name) {
+    if CEL_RESERVED.contains(&name) {
         return format!("__{name}__");
     }
     name.replace("__", "__underscores__").replace('.', "__dot__").replace('-', "__dash__").replace('/', "__slash__")

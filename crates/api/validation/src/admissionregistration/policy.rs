@@ -86,38 +86,13 @@ pub fn param_ref(param: At<'_, ParamRef>, cx: &mut Cx<'_>) {
     }
 }
 
-/// Words that no identifier of the language may be.
-const RESERVED: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
-
 pub fn variable(variable: At<'_, Variable>, cx: &mut Cx<'_>) {
     let path = variable.path.to(Variable::NAME);
     let name = variable.new.field(Variable::NAME).as_str();
     let is_word = |text: &str| text.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
     if name.trim().is_empty() {
         cx.errors.required(path, "name is not specified");
-    } else if !is_word(name) || name.starts_with(|c: char| c.is_ascii_digit()) || RESERVED.contains(&name) {
+    } else if !is_word(name) || name.starts_with(|c: char| c.is_ascii_digit()) || names::CEL_RESERVED.contains(&name) {
         cx.errors.invalid(path, name, "must be a valid CEL identifier");
     }
     if variable.new.field(Variable::EXPRESSION).as_str().trim().is_empty() {
