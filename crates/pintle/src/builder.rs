@@ -10,7 +10,7 @@ use crate::{advertised, bootstrap, certs, rbac, service_accounts, sources};
 use pintle_admission::Chain;
 use pintle_auth::authentication::service_account::TokenConfig;
 use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
-use pintle_auth::{Authenticator, Authorizer, Mode};
+use pintle_auth::{Authenticator, Authorizer, Impersonator, Mode};
 use pintle_bootstrap::ServiceRange;
 use pintle_cache::Cache;
 use pintle_controllers::{Controller, Controllers};
@@ -226,6 +226,7 @@ impl Builder {
             registry: registry.clone(),
             authenticator,
             authorizer,
+            impersonator: Impersonator::default(),
             rbac: roles.clone(),
             router: Router::new(served.iter().copied()),
             documents: Documents::new(Catalog::built_in(served)),
@@ -247,6 +248,8 @@ impl Builder {
         let mut controllers = self.controllers;
         controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.store.expires());
         let controllers = Controllers::start(registry, &controllers);
+        let queues = controllers.queues();
+        api.metrics.add_source(move |out| sources::work_queues(&queues, out));
         Ok(Server {
             address,
             api,

@@ -2,6 +2,8 @@
 //! Guarantees that a figure that the system does not give is left out.
 //! Must never be asked but by a scrape: it reads files of the system.
 
+mod work_queues;
+
 use pintle_api_validation::OUTCOMES;
 use pintle_discovery::version;
 use pintle_endpoints::metrics::exposition::Number;
@@ -28,6 +30,16 @@ const BUILD: Family = Family::new(
 );
 const STORAGE_SIZE: Family =
     Family::new("apiserver_storage_size_bytes", Kind::Gauge, Stability::Stable, "Bytes of the store's files.");
+const VERSION: Family = Family::new(
+    "version_info",
+    Kind::Gauge,
+    Stability::Alpha,
+    "1, labelled with the versions that the server behaves as and is compatible with.",
+);
+const RECEIVED: Family = process_family("process_network_receive_bytes_total", Kind::Counter, "Bytes received.");
+const TRANSMITTED: Family = process_family("process_network_transmit_bytes_total", Kind::Counter, "Bytes sent.");
+const MAX_VIRTUAL: Family =
+    process_family("process_virtual_memory_max_bytes", Kind::Gauge, "How many bytes of address space can be in use.");
 const CPU: Family = process_family("process_cpu_seconds_total", Kind::Counter, "Seconds of processor time.");
 const MAX_FDS: Family = process_family("process_max_fds", Kind::Gauge, "How many files can be open.");
 const OPEN_FDS: Family = process_family("process_open_fds", Kind::Gauge, "How many files are open.");
@@ -38,6 +50,8 @@ const START: Family = process_family("process_start_time_seconds", Kind::Gauge, 
 const fn process_family(name: &'static str, kind: Kind, help: &'static str) -> Family {
     Family::new(name, kind, Stability::Alpha, help)
 }
+
+pub use work_queues::render as work_queues;
 
 /// How many handshakes failed.
 pub fn handshake_errors(count: &AtomicU64, out: &mut Exposition) {
@@ -98,6 +112,11 @@ pub fn process(out: &mut Exposition) {
         ("platform", &*platform),
     ];
     out.sample(BUILD.name, &labels, 1);
+    out.family(&VERSION);
+    let release = |minor: &str| format!("{}.{minor}", version::MAJOR);
+    let (binary, oldest) = (release(version::MINOR), release(version::MIN_COMPATIBILITY_MINOR));
+    let labels = [("binary", &*binary), ("component", "kube"), ("emulation", &binary), ("min_compat", &oldest)];
+    out.sample(VERSION.name, &labels, 1);
     if let Some(stat) = Stat::read() {
         out.single(&CPU, Number(stat.cpu_seconds));
         out.single(&RESIDENT, stat.resident_pages * PAGE_BYTES);
@@ -110,9 +129,32 @@ pub fn process(out: &mut Exposition) {
         // The directory that is being read is one of them.
         out.single(&OPEN_FDS, open.count().saturating_sub(1));
     }
-    if let Some(max) = max_open_files() {
-        out.single(&MAX_FDS, max);
+    if let Ok(limits) = fs::read_to_string("/proc/self/limits") {
+        if let Some(max) = limit(&limits, "Max open files") {
+            out.single(&MAX_FDS, max);
+        }
+        // The reference's word for no limit.
+        let max = limit(&limits, "Max address space").map_or(UNLIMITED, |max| max as f64);
+        out.single(&MAX_VIRTUAL, Number(max));
     }
+    if let Ok(counts) = fs::read_to_string("/proc/self/net/netstat") {
+        for (family, name) in [(RECEIVED, "InOctets"), (TRANSMITTED, "OutOctets")] {
+            if let Some(bytes) = network_count(&counts, name) {
+                out.single(&family, bytes);
+            }
+        }
+    }
+}
+
+/// What Prometheus' clients tell where there is no limit.
+const UNLIMITED: f64 = 18_446_744_073_709_551_615.0;
+
+/// A figure of the whole network namespace, from two lines: the names, and in their order the values.
+fn network_count(text: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter(|line| line.starts_with("IpExt:"));
+    let (names, values) = (lines.next()?, lines.next()?);
+    let at = names.split_whitespace().position(|found| found == name)?;
+    values.split_whitespace().nth(at)?.parse().ok()
 }
 
 /// Ticks per second in which Linux tells processor time to programs, whatever the kernel's own.
@@ -154,15 +196,26 @@ fn boot_seconds() -> Option<f64> {
     Some(now.as_secs_f64() - uptime)
 }
 
-fn max_open_files() -> Option<u64> {
-    let limits = fs::read_to_string("/proc/self/limits").ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+/// The soft limit of this name; `None` also where there is none.
+fn limit(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn limits_and_network_counts_are_found_by_name() {
+        let limits = "Limit  Soft Limit  Hard Limit  Units\nMax open files  1024  4096  files\n\
+                      Max address space  unlimited  unlimited  bytes\n";
+        assert_eq!(limit(limits, "Max open files"), Some(1024));
+        assert_eq!(limit(limits, "Max address space"), None);
+        let counts = "TcpExt: A InOctets\nTcpExt: 1 2\nIpExt: InNoRoutes InOctets OutOctets\nIpExt: 3 4 5\n";
+        assert_eq!((network_count(counts, "InOctets"), network_count(counts, "OutOctets")), (Some(4), Some(5)));
+        assert_eq!(network_count("IpExt: InOctets\n", "InOctets"), None);
+    }
 
     #[test]
     fn the_systems_figures_are_read_whatever_the_programs_name() {

@@ -4,6 +4,7 @@
 
 mod common;
 
+use common::credentials::Credentials;
 use common::etcd::{Etcd, program};
 use common::http::Endpoint;
 use common::process::{Installation, Process, start};
@@ -255,4 +256,52 @@ fn a_server_without_its_etcd_is_not_ready() {
         wait_for("its coming back", || (status("/readyz") == 200).then_some(()));
         assert_eq!(status(CONFIG_MAPS), 200);
     });
+}
+
+#[test]
+fn a_cluster_that_asks_for_certificates_is_given_one_and_a_wrong_one_is_told() {
+    let Some(program) = program("3.5") else { return };
+    let (ours, theirs) = (Credentials::new(), Credentials::new());
+    let etcd = &Etcd::start_secured(program, &ours);
+    let flags = |authority: &Credentials, client: Option<&Credentials>| {
+        let mut flags = vec!["--etcd-cafile".to_owned(), text(authority.file("ca.crt"))];
+        for client in client {
+            flags.extend(["--etcd-certfile".to_owned(), text(client.file("client.crt"))]);
+            flags.extend(["--etcd-keyfile".to_owned(), text(client.file("client.key"))]);
+        }
+        flags
+    };
+    let right = flags(&ours, Some(&ours));
+    let installation = Installation::new();
+    let process = serve(etcd, &installation, &right.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut client = process.endpoint().client();
+    client.post(CONFIG_MAPS, &config_map("a", "b")).expect("an answer").expect(201);
+    assert_eq!(stored_names(&process), ["a"]);
+
+    std::thread::scope(|scope| {
+        for (flags, complaint) in [
+            (flags(&theirs, Some(&ours)), "invalid peer certificate: UnknownIssuer"),
+            (flags(&ours, Some(&theirs)), "received fatal alert: "),
+            (flags(&ours, None), "received fatal alert: "),
+        ] {
+            scope.spawn(move || {
+                let installation = Installation::new();
+                let mut command = installation.command(common::process::free_port());
+                let ended = command.args(["--etcd-servers", &etcd.urls()]).args(&flags).output().expect("it ends");
+                let said = String::from_utf8_lossy(&ended.stderr);
+                assert!(!ended.status.success() && said.contains(complaint), "{flags:?}: {said}");
+                assert!(said.contains("etcd cannot be read: "), "{said}");
+            });
+        }
+    });
+}
+
+fn text(path: std::path::PathBuf) -> String {
+    path.into_os_string().into_string().expect("a path")
+}
+
+fn stored_names(process: &Process) -> Vec<String> {
+    let list = process.endpoint().client().get(CONFIG_MAPS).expect("an answer").expect(200);
+    let names = list["items"].as_array().expect("items").iter().map(common::name);
+    names.filter(|name| *name != "kube-root-ca.crt").map(str::to_owned).collect()
 }

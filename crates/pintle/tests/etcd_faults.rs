@@ -1,4 +1,5 @@
-//! Two servers on one etcd cluster, written and read by many clients while members, servers and wires fail.
+//! Two servers on one etcd cluster, written and read by many clients, and by the reference beside them, while members,
+//! servers, wires and clocks fail.
 //! Guarantees that one order of changes explains everything that any client did and saw, and that writes go on after each
 //! fault.
 //! Must never hope for luck: a round ends when every server has acknowledged anew.
@@ -7,10 +8,12 @@
 
 mod common;
 
+use common::clock::WallClock;
 use common::etcd::{Etcd, Wires, program};
 use common::history::{Event, Fact, History, Version, Watched, finds_what_is_wrong};
 use common::http::{Client, Endpoint};
 use common::process::{Installation, Process, start};
+use common::reference::{Found, Reference, config_map, uid_and_entry};
 use common::{name, resource_version, wait_for};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -32,6 +35,7 @@ fn rounds() -> u64 {
 struct Server {
     installation: Installation,
     wires: Wires,
+    clock: WallClock,
     process: Option<Process>,
     /// Changes with each start.
     endpoint: Arc<Mutex<Endpoint>>,
@@ -40,10 +44,10 @@ struct Server {
 
 impl Server {
     fn new(etcd: &Etcd) -> Server {
-        let (installation, wires) = (Installation::new(), Wires::to(etcd));
-        let process = serve(&installation, &wires);
+        let (installation, wires, clock) = (Installation::new(), Wires::to(etcd), WallClock::new());
+        let process = serve(&installation, &wires, &clock);
         let endpoint = Arc::new(Mutex::new(process.endpoint()));
-        Server { installation, wires, process: Some(process), endpoint, acknowledged: Arc::default() }
+        Server { installation, wires, clock, process: Some(process), endpoint, acknowledged: Arc::default() }
     }
 
     fn kill(&mut self) {
@@ -53,16 +57,17 @@ impl Server {
     }
 
     fn restart(&mut self) {
-        let process = serve(&self.installation, &self.wires);
+        let process = serve(&self.installation, &self.wires, &self.clock);
         *self.endpoint.lock().unwrap() = process.endpoint();
         self.process = Some(process);
     }
 }
 
-fn serve(installation: &Installation, wires: &Wires) -> Process {
+fn serve(installation: &Installation, wires: &Wires, clock: &WallClock) -> Process {
     let command = |port| {
         let mut command = installation.command(port);
         command.args(["--etcd-servers", &wires.urls(), "--controllers="]);
+        clock.rule(&mut command);
         command
     };
     start(command, &installation.path("certs"))
@@ -150,6 +155,46 @@ fn change(shared: &Shared, client: &mut Client) -> std::io::Result<bool> {
     }
 }
 
+/// Writes as the reference does, without a server of ours in between.
+fn write_beside(shared: &Shared, mut reference: Reference) {
+    while shared.goes_on() {
+        if change_beside(shared, &mut reference).is_err() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // It is one writer among several, and faster than they are.
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The same as `change`, in transactions of etcd's.
+fn change_beside(shared: &Shared, reference: &mut Reference) -> std::io::Result<()> {
+    let number = shared.next.fetch_add(1, Ordering::SeqCst);
+    let (name, id) = (format!("o{}", number % NAMES), number.to_string());
+    let (key, history) = (format!("/registry/configmaps/default/{name}"), &shared.history);
+    let floor = history.floor();
+    let found = reference.get(&key)?;
+    let known = found.as_ref().map(|(at, stored): &Found| {
+        let (uid, id) = uid_and_entry(stored, "id").expect("an object of this test's");
+        (uid, (*at, id))
+    });
+    let version = known.as_ref().map(|(_, version)| version.clone());
+    history.add(Fact::Got { name: name.clone(), floor, found: version.clone() });
+    let based_on = version.map(|(revision, _)| revision);
+    if let Some(at) = based_on.filter(|_| number.is_multiple_of(7)) {
+        match reference.delete(&key, at)? {
+            Ok(_) => history.add(Fact::Removed { name, version: at }),
+            Err(_) => history.add(Fact::Refused { id }),
+        }
+        return Ok(());
+    }
+    let uid = known.map_or_else(|| format!("00000000-0000-4000-8000-{number:012}"), |(uid, _)| uid);
+    match reference.put(&key, based_on.unwrap_or(0), &config_map(&name, &uid, "id", &id), 0)? {
+        Ok(revision) => history.add(Fact::Written { name, based_on, made: (revision, id) }),
+        Err(_) => history.add(Fact::Refused { id }),
+    }
+    Ok(())
+}
+
 fn list(shared: &Shared, endpoint: &Mutex<Endpoint>) {
     let mut client = endpoint.lock().unwrap().client();
     while shared.goes_on() {
@@ -204,11 +249,14 @@ fn watch(endpoint: &Mutex<Endpoint>, start: u64, until: &AtomicU64) -> Watched {
     }
 }
 
+/// How many kinds of faults there are.
+const KINDS: u64 = 8;
+
 /// Makes something fail, and mends it when the others have had their time with it.
 fn fault(number: u64, etcd: &mut Etcd, servers: &mut [Server]) -> &'static str {
-    let member = usize::try_from(number / 7).unwrap_or(0) % etcd.len();
-    let server = usize::try_from(number / 7).unwrap_or(0) % SERVERS;
-    match number % 7 {
+    let member = usize::try_from(number / KINDS).unwrap_or(0) % etcd.len();
+    let server = usize::try_from(number / KINDS).unwrap_or(0) % SERVERS;
+    match number % KINDS {
         0 => {
             let leader = etcd.leader();
             etcd.kill(leader);
@@ -243,6 +291,12 @@ fn fault(number: u64, etcd: &mut Etcd, servers: &mut [Server]) -> &'static str {
             more(servers, "after a member died");
             etcd.restart(member);
             "a member died"
+        }
+        6 => {
+            servers[server].clock.set_ahead([5, -7][server] * 60 * 60);
+            more(servers, "after a clock jumped");
+            servers[server].clock.set_ahead(0);
+            "a clock jumped away and back"
         }
         _ => {
             // What it missed is gone when it comes back.
@@ -286,6 +340,8 @@ fn survives(etcd_version: &str) {
         let (endpoint, until) = (server.endpoint.clone(), until.clone());
         watches.push(std::thread::spawn(move || watch(&endpoint, start, &until)));
     }
+    let (beside, reference) = (shared.clone(), Reference::on(&etcd));
+    clients.push(std::thread::spawn(move || write_beside(&beside, reference)));
     more(&servers, "before any fault");
     for round in 0..rounds() {
         let began = std::time::Instant::now();

@@ -496,8 +496,30 @@ fn pipe(kubectl: &Kubectl, input: &[u8], line: &str) -> String {
 #[test]
 fn what_must_not_be_done_is_refused() {
     let Some(kubectl) = start() else { return };
+    kubectl.table(&[("delete ns default", 1, &["(Forbidden)", "this namespace may not be deleted"], &[])]);
+}
+
+#[test]
+fn acting_as_somebody_else() {
+    let Some(kubectl) = start() else { return };
     kubectl.table(&[
-        ("auth can-i list secrets --as=somebody", 1, &["impersonation is not supported"], &["yes"]),
-        ("delete ns default", 1, &["(Forbidden)", "this namespace may not be deleted"], &[]),
+        ("auth whoami --as=joe --as-group=g --as-uid=1", 0, &["joe", "[g system:authenticated]"], &["system:masters"]),
+        ("auth can-i list secrets --as=joe", 1, &["no"], &["yes"]),
+        ("create clusterrole reader --verb=list --resource=secrets", 0, &["created"], &[]),
+        ("create rolebinding readers --clusterrole=reader --group=g", 0, &["created"], &[]),
+        ("auth can-i list secrets --as=joe --as-group=g", 0, &["yes"], &["no"]),
+        ("get secrets --as=joe --as-group=g", 0, &["No resources found"], &[]),
+        (
+            "get secrets --as=joe --as-group=h",
+            1,
+            &["(Forbidden)", "User \"joe\" cannot list resource \"secrets\""],
+            &[],
+        ),
+        (
+            "get configmaps --as=system:serviceaccount:default:x",
+            1,
+            &["\"system:serviceaccount:default:x\" cannot list"],
+            &[],
+        ),
     ]);
 }

@@ -4,10 +4,11 @@
 
 pub mod authentication;
 pub mod authorization;
-mod quote;
+pub mod impersonation;
 mod user;
 
 pub use authentication::{Authenticator, CertCache, Credentials, Unauthenticated};
 pub use authorization::{Attributes, Authorizer, Decision, Mode};
+pub use impersonation::Impersonator;
 pub use smol_str::SmolStr as Str;
 pub use user::{UserInfo, groups, users};

@@ -6,14 +6,31 @@ use crate::Str;
 
 /// User names with a meaning of their own.
 pub mod users {
+    use pintle_schema::names::{dns1123_label, dns1123_subdomain};
+
     /// Who comes without a credential.
     pub const ANONYMOUS: &str = "system:anonymous";
     /// Begins the user name of every service account: `system:serviceaccount:<namespace>:<name>`.
     pub const SERVICE_ACCOUNT_PREFIX: &str = "system:serviceaccount:";
 
+    /// Begins the user name of every node: `system:node:<name>`.
+    pub const NODE_PREFIX: &str = "system:node:";
+
     /// The user name of a service account.
     pub fn service_account(namespace: &str, name: &str) -> crate::Str {
         format!("{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}").into()
+    }
+
+    /// Namespace and name of the service account that has this user name.
+    pub fn as_service_account(user: &str) -> Option<(&str, &str)> {
+        let (namespace, name) = user.strip_prefix(SERVICE_ACCOUNT_PREFIX)?.split_once(':')?;
+        let valid = dns1123_label(namespace).is_empty() && dns1123_subdomain(name).is_empty();
+        valid.then_some((namespace, name))
+    }
+
+    /// The node that has this user name.
+    pub fn as_node(user: &str) -> Option<&str> {
+        user.strip_prefix(NODE_PREFIX).filter(|name| dns1123_subdomain(name).is_empty())
     }
 }
 
@@ -25,10 +42,20 @@ pub mod groups {
     pub const AUTHENTICATED: &str = "system:authenticated";
     /// Everybody who did not.
     pub const UNAUTHENTICATED: &str = "system:unauthenticated";
+    /// All nodes.
+    pub const NODES: &str = "system:nodes";
+
+    /// The groups of the service accounts of a namespace.
+    pub fn of_service_accounts(namespace: &str) -> Vec<crate::Str> {
+        vec!["system:serviceaccounts".into(), format!("system:serviceaccounts:{namespace}").into()]
+    }
 }
 
 /// The key in [`UserInfo::extra`] of what identifies the credential itself.
 pub const CREDENTIAL_ID_KEY: &str = "authentication.kubernetes.io/credential-id";
+
+/// The key in [`UserInfo::extra`] of the node that the pod of a service account runs on.
+pub const NODE_NAME_KEY: &str = "authentication.kubernetes.io/node-name";
 
 /// Who a request comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

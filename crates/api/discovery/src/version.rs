@@ -12,6 +12,8 @@ pub const GIT_VERSION: &str = "v1.36.2";
 /// The parts of it that clients compare.
 pub const MAJOR: &str = "1";
 pub const MINOR: &str = "36";
+/// The oldest release that it can serve beside.
+pub const MIN_COMPATIBILITY_MINOR: &str = "35";
 
 /// What the program was built with.
 pub const COMPILER: &str = "rustc";
@@ -39,7 +41,7 @@ pub fn version(build: &Build<'_>) -> Document {
         "emulationMajor": "1",
         "emulationMinor": "36",
         "minCompatibilityMajor": "1",
-        "minCompatibilityMinor": "35",
+        "minCompatibilityMinor": MIN_COMPATIBILITY_MINOR,
         "gitVersion": GIT_VERSION,
         "gitCommit": (build.commit),
         "gitTreeState": "",

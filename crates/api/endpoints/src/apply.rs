@@ -2,9 +2,10 @@
 //!
 //! A configuration is read as YAML or CBOR without a schema; what it means is the registry's to say.
 
+use crate::answer::Answer;
+use crate::context::Context;
 use crate::negotiation::{Format, Wanted};
 use crate::query::{FieldValidation, WriteQuery};
-use crate::serve::{Answer, Context};
 use crate::write::{answer, check_name, check_namespace};
 use pintle_codec::{Strictness, cbor, yaml};
 use pintle_registry::update::{Owners, SubresourcePart, Update};

@@ -2,12 +2,13 @@
 //!
 //! The only component that a server knows on its own is its store.
 
+use crate::answer::Answer;
+use crate::context::Context;
 use crate::negotiation::{Offer, Shape, Wanted};
 use crate::query::list_options;
 use crate::read::include_object;
 use crate::represent::{self, IncludeObject};
 use crate::request::ResourcePath;
-use crate::serve::{Answer, Context};
 use pintle_kinds::columns::{self, Now};
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Details, Result, Selection, Status};

@@ -4,11 +4,11 @@
 //! compressed. All have an ETag, so that clients that know them get 304.
 
 use crate::Api;
+use crate::answer::Answer;
 use crate::negotiation::{Format, GENERAL, Offer, Wanted, negotiate};
 use crate::query::Query;
 use crate::represent;
 use crate::request::Request;
-use crate::serve::Answer;
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};

@@ -3,15 +3,18 @@
 //! A request goes in and a response comes out; nothing here knows of sockets. What happens to objects is the
 //! registry's work; here is how requests are spelled and how answers look.
 
+mod access;
 pub mod answer;
 mod apply;
 pub mod backend;
 pub mod body;
 pub mod component;
 pub mod connect;
+pub mod context;
 pub mod decode;
 pub mod documents;
 pub mod health;
+mod impersonation;
 pub mod limits;
 pub mod metrics;
 pub mod negotiation;
@@ -39,7 +42,7 @@ use health::Health;
 use metrics::Metrics;
 use negotiation::Format;
 use pintle_auth::authorization::rbac::RbacSource;
-use pintle_auth::{Authenticator, Authorizer};
+use pintle_auth::{Authenticator, Authorizer, Impersonator};
 use pintle_registry::Registry;
 use router::Router;
 use std::sync::Arc;
@@ -82,6 +85,7 @@ pub struct Api {
     pub registry: Arc<Registry>,
     pub authenticator: Authenticator,
     pub authorizer: Authorizer,
+    pub impersonator: Impersonator,
     /// The roles behind the authorizer, for reviews that list rules.
     pub rbac: Arc<dyn RbacSource>,
     pub router: Router,

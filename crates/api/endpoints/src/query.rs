@@ -3,7 +3,6 @@
 //! Values that cannot be read answer 400, values that are not allowed 422 in the name of the options' kind, as the
 //! reference does.
 
-use crate::request::decode;
 use pintle_registry::list::Match;
 use pintle_registry::options::Propagation;
 use pintle_registry::unreadable::UNSAFE_DELETION_OPTION;
@@ -11,6 +10,7 @@ use pintle_registry::{DeleteOptions, ListOptions, Requester, Result, Status, Wri
 use pintle_schema::Value;
 use pintle_validation::ErrorList;
 use pintle_validation::metadata::validate_field_manager;
+use std::borrow::Cow;
 
 /// Decoded parameters, in order.
 #[derive(Clone, Debug, Default)]
@@ -20,7 +20,8 @@ impl Query {
     /// Reads a query. Pairs that are malformed are left out, as the reference does: those with an escape that is none
     /// or a semicolon.
     pub fn parse(query: &str) -> Self {
-        let pairs = query.split('&').filter(|pair| !pair.is_empty() && well_formed(pair)).map(|pair| {
+        let well_formed = |pair: &&str| !pair.is_empty() && !pair.contains(';') && well_escaped(pair);
+        let pairs = query.split('&').filter(well_formed).map(|pair| {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let text = |part: &str| decode(&part.replace('+', " ")).into_owned();
             (text(key), text(value))
@@ -80,11 +81,6 @@ impl Query {
             Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
         })
     }
-}
-
-fn well_formed(pair: &str) -> bool {
-    let escape = |after: &str| matches!(after.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
-    !pair.contains(';') && pair.split('%').skip(1).all(escape)
 }
 
 /// How strictly bodies are read.
@@ -343,6 +339,36 @@ fn judge_delete<'a>(
         }
     }
     judged("DeleteOptions", errors)
+}
+
+/// Whether every percent sign begins an escape.
+pub fn well_escaped(text: &str) -> bool {
+    let escape = |after: &str| matches!(after.as_bytes(), [a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
+    text.split('%').skip(1).all(escape)
+}
+
+/// Undoes percent-encoding; what is not valid stays as it is.
+pub fn decode(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return text.into();
+    }
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let hex = |offset: usize| bytes.get(at + offset).and_then(|byte| char::from(*byte).to_digit(16));
+        match (bytes[at], hex(1), hex(2)) {
+            (b'%', Some(high), Some(low)) => {
+                decoded.push((high * 16 + low) as u8);
+                at += 3;
+            }
+            (byte, ..) => {
+                decoded.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(decoded).map_or_else(|_| text.into(), Cow::Owned)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Get, list and the start of watches.
 
+use crate::answer::Answer;
 use crate::body::Body;
+use crate::context::Context;
 use crate::negotiation::{Format, Shape, Wanted};
 use crate::query::{Query, list_options};
 use crate::represent::{IncludeObject, Presenter};
 use crate::request::ResourcePath;
-use crate::serve::{Answer, Context};
 use crate::{upgrade, watch, websocket};
 use pintle_registry::{Payload, Result, Selection, Status, Target};
 use pintle_validation::ErrorList;

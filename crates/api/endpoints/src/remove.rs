@@ -1,11 +1,12 @@
 //! Delete and deletecollection.
 
+use crate::answer::Answer;
+use crate::context::Context;
 use crate::negotiation::{Format, Shape, Wanted};
 use crate::query::{delete_options, delete_options_from_body, list_options};
 use crate::read::include_object;
 use crate::represent::{self, Presenter};
 use crate::request::Request;
-use crate::serve::{Answer, Context};
 use crate::write::read_body;
 use pintle_auth::Attributes;
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};

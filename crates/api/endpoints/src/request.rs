@@ -4,12 +4,12 @@
 //! everything else is a path. Reading never fails; what leads nowhere is found out when it is looked up.
 
 use crate::backend::ByteStream;
+use crate::query::{Query, decode};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method};
 use pintle_auth::CertCache;
 use rustls_pki_types::CertificateDer;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Why a body could not be had.
@@ -115,32 +115,8 @@ pub fn parse_path(path: &str) -> Option<ResourcePath> {
     Some(found)
 }
 
-/// Undoes percent-encoding; what is not valid stays as it is.
-pub fn decode(text: &str) -> Cow<'_, str> {
-    if !text.contains('%') {
-        return text.into();
-    }
-    let bytes = text.as_bytes();
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = |offset: usize| bytes.get(at + offset).and_then(|byte| char::from(*byte).to_digit(16));
-        match (bytes[at], hex(1), hex(2)) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            (byte, ..) => {
-                decoded.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(decoded).map_or_else(|_| text.into(), Cow::Owned)
-}
-
 /// The verb that authorization, metrics and audit know a resource request by.
-pub fn verb(method: &Method, path: &ResourcePath, query: &crate::query::Query) -> &'static str {
+pub fn verb(method: &Method, path: &ResourcePath, query: &Query) -> &'static str {
     let watching = path.legacy_watch || query.flag("watch");
     match (method.as_str(), path.name.is_empty()) {
         ("POST", _) => "create",

@@ -1,12 +1,13 @@
 //! Resources that store nothing: reviews are answered from who asks and what roles say, bindings act on a pod.
 
+use crate::answer::Answer;
 use crate::component;
+use crate::context::Context;
 use crate::decode::{self, Expected};
 use crate::negotiation::{Offer, Shape, Wanted};
 use crate::query::write_options;
 use crate::represent;
 use crate::request::{Request, ResourcePath};
-use crate::serve::{Answer, Context};
 use crate::write::read_body;
 use pintle_auth::{Attributes, UserInfo};
 use pintle_kinds::resource::Resource;

@@ -1,115 +1,21 @@
 //! `serve()`: the steps of a request in their order. A reader learns the server from this page.
 
-pub use crate::answer::Answer;
-
-use crate::answer::{accepts_gzip, refusal, respond};
+use crate::answer::{Answer, accepts_gzip, refusal, respond};
 use crate::body::Body;
-use crate::metrics::{self, DryRun, Labels, Outcome, Series};
-use crate::negotiation::{Format, Offer, Wanted, body_format, negotiate};
+use crate::context::Context;
+use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
+use crate::negotiation::{Offer, Wanted, negotiate};
 use crate::query::Query;
 use crate::request::{Request, ResourcePath, parse_path, verb};
 use crate::router::Found;
-use crate::upgrade::take_bearer_protocol;
-use crate::{Api, SharedApi, documents, health, limits, read, remove, review, subresource, write};
-use http::header::{ACCEPT, HeaderValue, USER_AGENT};
+use crate::{Api, SharedApi, access, documents, health, limits, read, remove, review, subresource, write};
+use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
-use pintle_auth::{Attributes, Credentials, UserInfo};
+use pintle_auth::{Attributes, UserInfo};
 use pintle_kinds::resource::{Resource, Verbs};
-use pintle_registry::{Details, Requester, Status, Target};
-use pintle_schema::field_selector::FieldSelector;
-use std::borrow::Cow;
+use pintle_registry::{Details, Status};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
-
-/// What every step after authentication knows.
-pub struct Context {
-    pub api: SharedApi,
-    pub user: Arc<UserInfo>,
-    pub query: Query,
-    pub method: Method,
-    pub headers: http::HeaderMap,
-}
-
-impl Context {
-    pub fn requester(&self) -> Requester {
-        Requester {
-            agent: agent_name(self.header(USER_AGENT)),
-            name: self.user.name.to_string(),
-            uid: self.user.uid.to_string(),
-            groups: self.user.groups.iter().map(ToString::to_string).collect(),
-            extra: self
-                .user
-                .extra
-                .iter()
-                .map(|(key, values)| (key.to_string(), values.iter().map(ToString::to_string).collect()))
-                .collect(),
-        }
-    }
-
-    /// Whether the client may create what its request found missing.
-    ///
-    /// # Errors
-    /// It may not.
-    pub fn may_create(&self, target: &Target) -> Result<(), Status> {
-        decide(
-            &self.api,
-            &Attributes {
-                user: &self.user,
-                verb: "create",
-                is_resource: true,
-                api_group: target.resource.group,
-                api_version: target.resource.version,
-                resource: target.resource.plural,
-                subresource: "",
-                namespace: &target.namespace,
-                name: &target.name,
-                path: "",
-            },
-        )
-    }
-
-    pub fn header(&self, name: http::header::HeaderName) -> &str {
-        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
-    }
-
-    /// The form of the answer.
-    ///
-    /// # Errors
-    /// The client accepts nothing that is offered.
-    pub fn negotiate(&self, offer: Offer) -> Result<Wanted, Status> {
-        negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer, self.api.formats())
-    }
-
-    /// What kind of patch the body is.
-    ///
-    /// # Errors
-    /// 415 for what is no patch.
-    pub fn patch_type(&self) -> Result<write::PatchType, Status> {
-        write::PatchType::of(self.header(http::header::CONTENT_TYPE), self.api.formats())
-    }
-
-    /// The form of the body.
-    ///
-    /// # Errors
-    /// 415 for a media type that objects are not read from.
-    pub fn body_format(&self) -> Result<Format, Status> {
-        body_format(self.header(http::header::CONTENT_TYPE), self.api.formats())
-    }
-}
-
-/// The name in a User-Agent: what stands before the first slash, as far as it can be printed and a manager's name may go.
-fn agent_name(agent: &str) -> String {
-    const LONGEST: usize = 128;
-    let first = agent.split('/').next().unwrap_or("");
-    let mut name = String::new();
-    for c in first.chars().filter(|c| !c.is_control()) {
-        if name.len() + c.len_utf8() > LONGEST {
-            break;
-        }
-        name.push(c);
-    }
-    name
-}
+use std::time::{Duration, Instant};
 
 /// Answers a request.
 pub async fn serve(api: SharedApi, request: Request) -> Response<Body> {
@@ -124,6 +30,8 @@ pub async fn serve(api: SharedApi, request: Request) -> Response<Body> {
         .unwrap_or(Wanted { pretty, ..Wanted::JSON });
     let dry_run = DryRun::of(query.all("dryRun"));
     let system_client = metrics::system_client(agent);
+    let validated = matches!(request.method, Method::POST | Method::PUT | Method::PATCH)
+        .then(|| (api.clone(), FieldValidation::of(query.get("fieldValidation"))));
     if api.health.turns_away(&request.path) {
         return respond(stopping(), accepts_gzip, is_head).await;
     }
@@ -139,6 +47,9 @@ pub async fn serve(api: SharedApi, request: Request) -> Response<Body> {
         return response.map(|body| body.holding(series.long_running(started, outcome)));
     }
     series.answered(&outcome);
+    if let Some((api, validation)) = validated {
+        api.metrics.requests.validated(validation, outcome.took);
+    }
     response
 }
 
@@ -160,7 +71,7 @@ impl Drop for Tally {
     }
 }
 
-/// authenticate → flow control → authorize → route → act.
+/// authenticate → impersonate → flow control → authorize → route → act.
 async fn steps(
     api: SharedApi,
     mut request: Request,
@@ -173,8 +84,7 @@ async fn steps(
     if !long_running {
         check_timeout(&query)?;
     }
-    let user = authenticate(&api, &mut request)?;
-    refuse_impersonation(&request)?;
+    let user = access::user(&api, &mut request, path, action, &query)?;
     let Some(path) = path else { return outside_resources(api, user, query, request, tally).await };
     let counting = api.clone();
     let mutating = !matches!(action, "get" | "list" | "watch");
@@ -184,7 +94,7 @@ async fn steps(
     if matches!(in_flight, Some(None)) && !user.in_group(pintle_auth::groups::MASTERS) {
         return Ok(turn_away(&api, path, action, &query, &request));
     }
-    authorize(&api, &user, action, path, &query)?;
+    access::authorize(&api, &user, action, path, &query)?;
     if path.malformed {
         return Err(Status::no_such_path());
     }
@@ -226,14 +136,6 @@ fn time_limit(context: &Context) -> Duration {
     asked.map_or(allowed, |nanos| allowed.min(Duration::from_nanos(nanos)))
 }
 
-/// Acting as somebody else is not built yet, and must not be taken for acting as oneself.
-fn refuse_impersonation(request: &Request) -> Result<(), Status> {
-    match request.headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
-        true => Err(Status::new(501, "NotImplemented", "impersonation is not supported by this server")),
-        false => Ok(()),
-    }
-}
-
 /// negotiate → read, watch or write.
 async fn act(
     context: &Context,
@@ -243,7 +145,7 @@ async fn act(
     request: Request,
 ) -> Result<Answer, Status> {
     if matches!(action, "get" | "list" | "watch") && wants_more_than_known(context) {
-        context.api.registry.catch_up().await?;
+        catch_up(context, resource, action).await?;
     }
     if !path.subresource.is_empty() {
         return subresource::serve(context, resource, path, request).await;
@@ -272,6 +174,22 @@ async fn act(
         "deletecollection" => remove::delete_collection(context, &target, wanted, request).await,
         _ => Err(Status::method_not_allowed()),
     }
+}
+
+/// Waits until everything has come that was written before.
+async fn catch_up(context: &Context, resource: &Resource, action: &str) -> Result<(), Status> {
+    let registry = &context.api.registry;
+    let started = Instant::now();
+    let outcome = registry.catch_up().await;
+    if let Some(cache) = resource.storage.as_ref().and_then(|storage| registry.cache.resource(storage.prefix)) {
+        if action == "list" && context.query.get("resourceVersion").is_empty() {
+            cache.figures().consistent(outcome.is_ok());
+        }
+        if registry.is_shared() {
+            cache.figures().waited(started.elapsed());
+        }
+    }
+    outcome
 }
 
 /// Whether a read asks for everything that was written before it, or for what may not have been seen here yet.
@@ -322,18 +240,6 @@ fn check_scope(resource: &Resource, path: &ResourcePath, action: &str) -> Result
     Err(if is_path { Status::method_not_allowed() } else { Status::no_such_path() })
 }
 
-fn authenticate(api: &Api, request: &mut Request) -> Result<Arc<UserInfo>, Status> {
-    let started = Instant::now();
-    let of_websocket = take_bearer_protocol(&mut request.headers).map_err(|_| Status::unauthorized())?;
-    let authorization = request.headers.get(http::header::AUTHORIZATION).or(of_websocket.as_ref());
-    let authorization = authorization.map(HeaderValue::as_bytes);
-    let credentials =
-        Credentials { authorization, client_certs: &request.client_certs, cert_cache: request.cert_cache.as_deref() };
-    let user = api.authenticator.authenticate(credentials, SystemTime::now());
-    api.metrics.access.authenticated(user.as_ref().ok().map(|user| &*user.name), started.elapsed());
-    user.map_err(|_| Status::unauthorized())
-}
-
 /// What a request beyond the limits is answered.
 fn turn_away(api: &Api, path: &ResourcePath, action: &'static str, query: &Query, request: &Request) -> Answer {
     if let Found::Resource(resource) = api.router.find(&path.group, &path.version, &path.resource) {
@@ -354,56 +260,6 @@ fn stopping() -> Answer {
     answer
 }
 
-pub(crate) fn authorize(
-    api: &Api,
-    user: &UserInfo,
-    action: &str,
-    path: &ResourcePath,
-    query: &Query,
-) -> Result<(), Status> {
-    let attributes = Attributes {
-        user,
-        verb: action,
-        is_resource: true,
-        api_group: &path.group,
-        api_version: &path.version,
-        resource: &path.resource,
-        subresource: &path.subresource,
-        namespace: &path.namespace,
-        name: &name_asked_for(path, action, query),
-        path: "",
-    };
-    decide(api, &attributes)
-}
-
-/// The object that a request is about: a list or watch may be narrowed down to one by a field selector.
-fn name_asked_for<'a>(path: &'a ResourcePath, action: &str, query: &Query) -> Cow<'a, str> {
-    let selector = query.get("fieldSelector");
-    if !path.name.is_empty() || selector.is_empty() || !matches!(action, "list" | "watch") {
-        return Cow::Borrowed(&path.name);
-    }
-    let selector = FieldSelector::parse(selector).unwrap_or_default();
-    let name = selector.exact_match("metadata.name").unwrap_or("");
-    let is_segment = !matches!(name, "." | "..") && !name.contains(['/', '%']);
-    Cow::Owned(if is_segment { name.to_owned() } else { String::new() })
-}
-
-fn decide(api: &Api, attributes: &Attributes<'_>) -> Result<(), Status> {
-    let started = Instant::now();
-    let decision = api.authorizer.authorize(attributes);
-    api.metrics.access.authorized(&decision, started.elapsed());
-    if decision.is_allowed() {
-        return Ok(());
-    }
-    let refused = pintle_auth::authorization::forbidden(attributes, &decision.reason());
-    Err(Status::new(403, "Forbidden", refused.message).with_details(Details {
-        name: refused.name.to_string(),
-        group: refused.group.to_string(),
-        kind: refused.kind.to_string(),
-        ..Details::default()
-    }))
-}
-
 /// Paths that name no resource: discovery, OpenAPI, version, health, metrics.
 async fn outside_resources(
     api: SharedApi,
@@ -413,7 +269,7 @@ async fn outside_resources(
     tally: &mut Tally,
 ) -> Result<Answer, Status> {
     let verb = request.method.as_str().to_ascii_lowercase();
-    decide(&api, &Attributes::non_resource(&user, &verb, &request.path))?;
+    access::decide(&api, &Attributes::non_resource(&user, &verb, &request.path))?;
     let path = request.path.as_str();
     if let Some(endpoint) = health::ENDPOINTS.into_iter().find(|endpoint| *endpoint == path) {
         let labels = Labels { resource: None, subresource: endpoint, verb: "GET", scope: "" };
@@ -440,7 +296,7 @@ fn labels_of(
     request: &Request,
 ) -> Labels {
     let subresource = resource.subresource(&path.subresource).map_or("", |found| found.name);
-    let named = action == "create" || !name_asked_for(path, action, query).is_empty();
+    let named = action == "create" || !access::name_asked_for(path, action, query).is_empty();
     let scope = match (named, path.namespace.is_empty()) {
         (true, _) => "resource",
         (false, false) => "namespace",

@@ -1,14 +1,15 @@
 //! Subresources: a part of an object, its scale, or an action on it.
 
+use crate::answer::Answer;
 use crate::apply::Configuration;
 use crate::connect;
+use crate::context::Context;
 use crate::decode::{self, Expected};
 use crate::negotiation::{Offer, Shape, Wanted};
 use crate::query::{patch_options, write_options};
 use crate::represent::{self, Presenter};
 use crate::request::{Request, ResourcePath};
 use crate::review::in_namespace;
-use crate::serve::{Answer, Context};
 use crate::write::{self, Patch, PatchType, read_body};
 use pintle_kinds::resource::{Action, Resource, ScalePaths, Subresource, Verbs};
 use pintle_registry::scale::Scaling;

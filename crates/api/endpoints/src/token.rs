@@ -3,10 +3,11 @@
 //! Nothing is stored, so a dry run gives a token as well. A token must never say more than its request could read: the
 //! objects it is bound to are looked up in the account's own namespace.
 
+use crate::answer::Answer;
+use crate::context::Context;
 use crate::negotiation::{Shape, Wanted};
 use crate::represent;
 use crate::request::Request;
-use crate::serve::{Answer, Context};
 use crate::subresource::body;
 use crate::write::check_namespace;
 use pintle_auth::authentication::service_account::{Claims, ObjectRef, ServiceAccountTokens};

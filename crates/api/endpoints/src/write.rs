@@ -1,6 +1,8 @@
 //! Create, update and patch: from a body to the registry and back.
 
+use crate::answer::Answer;
 use crate::apply::{self, Configuration};
+use crate::context::Context;
 use crate::decode::{self, Expected};
 use crate::negotiation::{Format, Wanted};
 use crate::query::{FieldValidation, WriteQuery, patch_options, write_options};
@@ -8,7 +10,6 @@ use crate::read::include_object;
 use crate::represent::Presenter;
 use crate::request::{BodyFailure, LazyBody, Request};
 use crate::scheme;
-use crate::serve::{Answer, Context};
 use bytes::Bytes;
 use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};

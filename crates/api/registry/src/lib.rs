@@ -195,7 +195,7 @@ impl Registry {
     /// # Errors
     /// The stored bytes cannot be decoded.
     pub fn decode(&self, target: &Target, object: &Object) -> Result<Value> {
-        json::decode_trusted((target.storage.schema)(), object.image.json()).map_err(Status::internal)
+        json::decode_trusted((target.storage.schema)(), object.image.as_written()).map_err(Status::internal)
     }
 
     /// Decodes what a table prints of a stored object.
@@ -280,7 +280,7 @@ impl Registry {
     }
 
     /// Whether others write to the store too.
-    pub(crate) fn is_shared(&self) -> bool {
+    pub fn is_shared(&self) -> bool {
         self.store.catch_up().is_some()
     }
 }
@@ -296,6 +296,8 @@ pub fn set_type(object: &mut Value, api_version: &str, kind: &str) {
 pub(crate) fn commit_failed(error: &CommitError) -> Status {
     match error {
         CommitError::Closed => Status::new(503, "ServiceUnavailable", "the server is shutting down"),
+        // The reference passes on what its store says.
+        CommitError::Storage(error) => Status::unexplained(error.to_string()),
         error => Status::internal(error),
     }
 }

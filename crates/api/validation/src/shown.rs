@@ -8,9 +8,9 @@ use pintle_schema::Presence::{Pointer, PointerAlways};
 use pintle_schema::{ApiValue, Map, Str, Struct, Type, Value, View};
 use pintle_types::core::v1::{PodSecurityContext, PodSpec};
 
-/// The value with all its fields. What is absent stays so.
+/// The value with all its fields. What is behind a pointer may be absent.
 pub fn in_full<T: ApiValue>(view: View<'_, T>) -> Value {
-    full(&T::TYPE, view.value(), true)
+    full(&T::TYPE, view.value(), T::POINTER)
 }
 
 /// A value of a type with all its fields; null behind a pointer stays so.
@@ -118,7 +118,7 @@ const RENAMED: &[(&str, &str, &str)] = &[
 /// Words that Go writes in capitals.
 const INITIALS: &[&str] = &[
     "api", "aws", "ca", "cel", "cidr", "csi", "dns", "fc", "fs", "gce", "gid", "gmsa", "grpc", "http", "id", "ip",
-    "ipc", "iqn", "iscsi", "nfs", "os", "pid", "qos", "rbd", "se", "ssl", "tcp", "tls", "ttl", "tty", "uid", "url",
+    "ipc", "iqn", "iscsi", "nfs", "os", "pid", "pkix", "qos", "rbd", "se", "ssl", "tcp", "tls", "ttl", "tty", "uid", "url",
     "wwid",
 ];
 

@@ -2,6 +2,7 @@
 //!
 //! Text only; nothing may read it back. Keys of maps come sorted.
 
+use pintle_codec::json::opened;
 use pintle_schema::Value;
 /// What `%q` prints.
 pub use pintle_schema::names::quoted;
@@ -38,6 +39,7 @@ pub fn type_name(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::List(_) => "[]interface {}",
         Value::Map(_) => "map[string]interface {}",
+        Value::Raw(_) => type_name(&opened(value)),
     }
 }
 
@@ -59,6 +61,7 @@ fn write_value(out: &mut String, value: &Value, as_string: bool) {
             }
             out.push(']');
         }
+        Value::Raw(_) => write_value(out, &opened(value), as_string),
         Value::Null if as_string => out.push_str("%!s(<nil>)"),
         Value::Null => out.push_str("<nil>"),
         scalar => {
@@ -91,6 +94,7 @@ pub fn syntax(value: &Value) -> String {
             let entries = entries.into_iter().map(|(key, item)| format!("{}:{}", quoted(key), syntax(item)));
             format!("map[string]interface {{}}{{{}}}", joined(entries.collect()))
         }
+        Value::Raw(_) => syntax(&opened(value)),
         scalar => plain(scalar),
     }
 }

@@ -3,6 +3,7 @@
 //! Operations are done in order, all or none. Work is bounded: the number of operations, and how much `copy` may add.
 
 use crate::PatchError;
+use pintle_codec::json::{open, opened};
 use pintle_schema::{Map, Str, Value};
 use std::borrow::Cow;
 
@@ -189,6 +190,7 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, '
     let mut parent = document;
     for part in parts {
         let part = unescape(part);
+        open(parent);
         parent = match parent {
             Value::Map(map) => map.get_mut(&part).ok_or_else(missing)?,
             Value::List(items) => {
@@ -198,6 +200,7 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, '
             _ => return Err(missing()),
         };
     }
+    open(parent);
     match parent {
         Value::Map(map) => Ok(Target::Member(map, unescape(last))),
         Value::List(items) => Ok(Target::Item(items, unescape(last))),
@@ -270,7 +273,7 @@ fn index(text: &str, len: usize) -> Result<usize, String> {
 /// Equality as `test` sees it. The reference compares numbers by their text, so `3.0` is not the `3` of an integer
 /// field; a whole number in a field of fractions prints without a point, so `3` is the same there.
 fn same(found: &Value, expected: &Value) -> bool {
-    match (found, expected) {
+    match (&*opened(found), expected) {
         (Value::Float(found), Value::Int(expected)) => *found == *expected as f64,
         (Value::List(found), Value::List(expected)) => {
             found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| same(a, b))
@@ -278,7 +281,7 @@ fn same(found: &Value, expected: &Value) -> bool {
         (Value::Map(found), Value::Map(expected)) => {
             found.len() == expected.len() && found.iter().all(|(key, a)| expected.get(key).is_some_and(|b| same(a, b)))
         }
-        _ => found == expected,
+        (found, expected) => found == expected,
     }
 }
 
@@ -292,6 +295,7 @@ fn json_len(value: &Value) -> usize {
         Value::String(text) => string_len(text),
         Value::List(items) => items.iter().map(|item| json_len(item) + 1).sum::<usize>().max(1) + 1,
         Value::Map(map) => map.iter().map(|(key, item)| string_len(key) + json_len(item) + 2).sum::<usize>().max(1) + 1,
+        Value::Raw(text) => text.len(),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Null removes, objects merge, everything else replaces. It knows no schema: lists are always replaced whole.
 
 use crate::PatchError;
+use pintle_codec::json::open;
 use pintle_schema::{Map, Value};
 
 /// Checks what the reference's field validation (other than `Ignore`) asks of the shape of a merge patch.
@@ -41,7 +42,11 @@ fn merge(document: &mut Map, patch: Map) {
             document.remove(&key);
             continue;
         }
-        match (document.get_mut(&key), value) {
+        let mut slot = document.get_mut(&key);
+        if matches!(value, Value::Map(_) | Value::List(_)) {
+            slot.iter_mut().for_each(|slot| open(slot));
+        }
+        match (slot, value) {
             (Some(Value::Map(old)), Value::Map(new)) => merge(old, new),
             // The one place where the reference keeps nulls inside a list's objects: the list takes an object's place.
             (Some(slot @ Value::Map(_)), new) => *slot = new,
@@ -122,6 +127,20 @@ mod tests {
         ];
         for (document, patch, expected) in rows {
             assert_eq!(merged(&document, &patch), Ok(expected), "{document:?} {patch:?}");
+        }
+    }
+
+    #[test]
+    fn raw_json_is_opened_only_by_what_looks_inside() {
+        let raw = || Value::Raw("{ \"b\": 1.0 }".into());
+        let rows = [
+            (value!({"c": 1}), value!({"a": (raw()), "c": 1})),
+            (value!({"a": {"c": 1}}), value!({"a": {"b": 1.0, "c": 1}})),
+            (value!({"a": [null]}), value!({"a": [null]})),
+            (value!({"a": null}), value!({})),
+        ];
+        for (patch, expected) in rows {
+            assert_eq!(merged(&value!({"a": (raw())}), &patch), Ok(expected), "{patch:?}");
         }
     }
 

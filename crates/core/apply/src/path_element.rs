@@ -4,6 +4,7 @@
 //! kept: an integer and a float of the same number are the same step.
 
 use crate::go_text;
+use pintle_codec::json::opened;
 use pintle_schema::{Str, Value};
 use std::cmp::Ordering;
 use std::fmt;
@@ -101,6 +102,8 @@ pub fn compare_values(a: &Value, b: &Value) -> Ordering {
             b.sort_by(|(a, _), (b, _)| a.cmp(b));
             compare_entries(&a, &b)
         }
+        (Value::Raw(a), Value::Raw(b)) if a == b => Ordering::Equal,
+        (Value::Raw(_), _) | (_, Value::Raw(_)) => compare_values(&opened(a), &opened(b)),
         _ => rank_of_value(a).cmp(&rank_of_value(b)),
     }
 }
@@ -124,6 +127,7 @@ fn rank_of_value(value: &Value) -> u8 {
         Value::List(_) => 3,
         Value::Map(_) => 4,
         Value::Null => 5,
+        Value::Raw(_) => rank_of_value(&opened(value)),
     }
 }
 

@@ -14,6 +14,7 @@ mod tests;
 use crate::PatchError;
 use crate::go_text::{as_string, plain, type_name};
 use lookup::Level;
+use pintle_codec::json::open;
 use pintle_schema::{Map, Str, Struct, Value};
 use std::collections::HashSet;
 
@@ -83,6 +84,7 @@ fn merge_member(live: &mut Map, key: Str, new: Value, deletes: bool, level: Leve
         }
         return Ok(());
     };
+    open(slot);
     match (&mut *slot, new) {
         (Value::Map(old), Value::Map(new)) => {
             let (below, strategy) = level.map_member(&key)?;

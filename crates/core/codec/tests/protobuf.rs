@@ -38,7 +38,7 @@ fn each_form_has_its_bytes() {
         (value!({"port": "x"}), b"\x5a\x07\x08\x01\x10\0\x1a\x01x"),
         (value!({"renewed": "1970-01-01T00:00:01.000002Z"}), b"\x62\x05\x08\x01\x10\xd0\x0f"),
         (value!({"timeout": "2ns"}), b"\x6a\x02\x08\x02"),
-        (value!({"raw": {"a": "<"}}), b"\x72\x0b\x0a\x09{\"a\":\"<\"}"),
+        (value!({"raw": (Value::Raw("{ \"a\":1.0}".into()))}), b"\x72\x0c\x0a\x0a{ \"a\":1.0}"),
         (value!({"extra": {"k": ["v"]}}), b"\x8a\x01\x08\x0a\x01k\x12\x03\x0a\x01v"),
         (value!({"more": true}), b"\x92\x01\x02\x08\x01"),
     ] {

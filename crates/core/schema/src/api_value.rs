@@ -37,6 +37,8 @@ impl ShapeError {
 /// A Rust type that a field of the API can have.
 pub trait ApiValue: Sized {
     const TYPE: Type;
+    /// Whether absence is a value of its own, apart from the type's zero value.
+    const POINTER: bool = false;
 
     /// Reads the value; `Null` is the type's zero value.
     ///
@@ -279,6 +281,7 @@ impl ApiValue for Value {
 
 impl<T: ApiValue> ApiValue for Option<T> {
     const TYPE: Type = T::TYPE;
+    const POINTER: bool = true;
 
     fn from_value(value: &Value) -> Result<Self, ShapeError> {
         if value.is_null() { Ok(None) } else { T::from_value(value).map(Some) }

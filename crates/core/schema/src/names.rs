@@ -5,6 +5,7 @@
 
 pub mod cron;
 pub mod ip;
+pub mod iscsi;
 pub mod time_zone;
 pub mod version;
 
@@ -114,8 +115,21 @@ fn has_label_form(text: &str) -> bool {
     is_framed(text, is_lower_alphanumeric, |byte| byte == b'-')
 }
 
+/// Labels with dots between them, looked at in one pass.
 fn has_subdomain_form(text: &str) -> bool {
-    text.split('.').all(has_label_form)
+    let mut before = b'.';
+    for byte in text.bytes() {
+        let fits = match byte {
+            b'-' => before != b'.',
+            b'.' => before != b'.' && before != b'-',
+            _ => is_lower_alphanumeric(byte),
+        };
+        if !fits {
+            return false;
+        }
+        before = byte;
+    }
+    before != b'.' && before != b'-'
 }
 
 fn has_key_form(text: &str) -> bool {
@@ -185,6 +199,14 @@ pub fn wildcard_dns1123_subdomain(text: &str) -> Messages {
 
 /// The key of a label: a name, with a DNS name and a slash before it or not. Also called qualified name.
 pub fn label_key(text: &str) -> Messages {
+    // Most keys are right.
+    let (prefix, name) = match text.bytes().position(|byte| byte == b'/').and_then(|at| text.split_at_checked(at)) {
+        Some((prefix, name)) => (prefix, name.get(1..).unwrap_or_default()),
+        None => ("a", text),
+    };
+    if name.len() <= LABEL_MAX && prefix.len() <= SUBDOMAIN_MAX && has_key_form(name) && has_subdomain_form(prefix) {
+        return Messages::new();
+    }
     let mut messages = Messages::new();
     let name = match text.split_once('/') {
         None => text,

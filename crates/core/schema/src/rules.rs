@@ -59,6 +59,8 @@ pub enum Rule {
     Unique(&'static [&'static str]),
     /// Items of a list differ in this field, where they have it.
     Distinct(&'static str),
+    /// Items of a list differ in this field, and the item is told.
+    DistinctItems(&'static str),
     /// Keys and values of a map are those of labels.
     Labels,
     /// A map has these keys.
@@ -92,6 +94,7 @@ pub enum Rule {
     EachEntryKey(&'static [Rule]),
     EachVal(&'static [Rule]),
     Subfield(&'static str, &'static [Rule]),
+    Subfields(&'static [&'static str], &'static [Rule]),
     IfEnabled(&'static str, &'static [Rule]),
     IfDisabled(&'static str, &'static [Rule]),
     /// Holds while fields beside this one have these values, `|` between those that will do.
@@ -106,12 +109,16 @@ pub enum Rule {
     WhenSeveral(&'static [Rule]),
     WhenNamespaced(&'static [Rule]),
     WhenClusterWide(&'static [Rule]),
+    OnCreate(&'static [Rule]),
+    OnUpdate(&'static [Rule]),
     /// Judged before all else; when it fails, nothing else is.
     First(&'static [Rule]),
     /// Judged after what is inside the value.
     Last(&'static [Rule]),
     /// Told in these words, as this kind of error.
     Worded(&'static [(&'static str, &'static str)], &'static [Rule]),
+    /// Told of another place: so many steps up, and down by names.
+    ToldAt(&'static str, &'static [Rule]),
     /// In the shadow since this version: run and compared, never answered.
     Alpha(&'static str, &'static [Rule]),
     /// Answered since this version, unless switched off.
@@ -134,6 +141,7 @@ impl Rule {
             | Rule::EachEntryKey(inner)
             | Rule::EachVal(inner)
             | Rule::Subfield(_, inner)
+            | Rule::Subfields(_, inner)
             | Rule::IfEnabled(_, inner)
             | Rule::IfDisabled(_, inner)
             | Rule::When(_, inner)
@@ -143,9 +151,12 @@ impl Rule {
             | Rule::WhenSeveral(inner)
             | Rule::WhenNamespaced(inner)
             | Rule::WhenClusterWide(inner)
+            | Rule::OnCreate(inner)
+            | Rule::OnUpdate(inner)
             | Rule::First(inner)
             | Rule::Last(inner)
             | Rule::Worded(_, inner)
+            | Rule::ToldAt(_, inner)
             | Rule::Alpha(_, inner)
             | Rule::Beta(_, inner) => Some(inner),
             _ => None,

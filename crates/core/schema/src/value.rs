@@ -21,6 +21,8 @@ pub enum Value {
     String(Str),
     List(Vec<Value>),
     Map(Map),
+    /// JSON text that is kept as it was written, blanks and all: what a raw extension holds, unless it is null.
+    Raw(Str),
 }
 
 /// An ordered list of entries with distinct keys. Look-ups scan: objects of the API have few keys per level.
@@ -226,6 +228,7 @@ impl Value {
             Value::String(s) => s.is_empty(),
             Value::List(items) => items.is_empty(),
             Value::Map(map) => map.is_empty(),
+            Value::Raw(_) => false,
         }
     }
 
@@ -296,6 +299,14 @@ impl Value {
             Value::String(_) => "string",
             Value::List(_) => "array",
             Value::Map(_) => "object",
+            Value::Raw(text) => match text.as_bytes().first() {
+                Some(b'{') => "object",
+                Some(b'[') => "array",
+                Some(b'"') => "string",
+                Some(b't' | b'f') => "bool",
+                Some(b'n') => "null",
+                _ => "number",
+            },
         }
     }
 }

@@ -38,6 +38,7 @@ pub static FORMATS: &[Name] = &[
     text("k8s-label-key"),
     text("k8s-prefixed-label-key"),
     text("k8s-label-value"),
+    text("k8s-label-value-at-once"),
     text("k8s-path-segment-name"),
     text("k8s-uuid"),
     text("dns1123-label"),
@@ -83,6 +84,10 @@ pub static FORMATS: &[Name] = &[
     text("csi-driver-name"),
     text("qualified-name-caseless"),
     text("unreserved-option"),
+    text("sysctl-name"),
+    text("iscsi-name"),
+    text("iscsi-name-of-known-kind"),
+    text("decimal-integer"),
 ];
 
 /// The format of a name.

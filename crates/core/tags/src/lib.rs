@@ -11,6 +11,7 @@ mod beta;
 mod custom;
 mod discriminator;
 mod distinct;
+mod distinct_items;
 mod each_entry_key;
 mod each_key;
 mod each_val;
@@ -40,12 +41,16 @@ mod never_falls;
 mod not_above;
 mod not_below;
 mod not_together;
+mod on_create;
+mod on_update;
 mod opaque_type;
 mod optional;
 mod pattern;
 mod required;
 mod rule;
 mod subfield;
+mod subfields;
+mod told_at;
 mod union_discriminator;
 mod union_member;
 mod unique;
@@ -161,6 +166,8 @@ pub enum Payload {
     Gate,
     /// `("1.36")`
     Since,
+    /// `("../name")`: up from the value, and down by names.
+    Way,
     /// `= path::to::function`
     Path,
     /// `(path::VALIDATOR)` or `(path::VALIDATOR, payload)`
@@ -189,6 +196,7 @@ pub static CATALOGUE: &[&Tag] = &[
     &neq::TAG,
     &unique::TAG,
     &distinct::TAG,
+    &distinct_items::TAG,
     &labels::TAG,
     &has_keys::TAG,
     &not_above::TAG,
@@ -207,6 +215,7 @@ pub static CATALOGUE: &[&Tag] = &[
     &each_entry_key::TAG,
     &each_val::TAG,
     &subfield::TAG,
+    &subfields::TAG,
     &if_enabled::TAG,
     &if_disabled::TAG,
     &when::TAG,
@@ -216,9 +225,12 @@ pub static CATALOGUE: &[&Tag] = &[
     &when_several::TAG,
     &when_namespaced::TAG,
     &when_cluster_wide::TAG,
+    &on_create::TAG,
+    &on_update::TAG,
     &first::TAG,
     &last::TAG,
     &worded::TAG,
+    &told_at::TAG,
     &alpha::TAG,
     &beta::TAG,
     &opaque_type::TAG,

@@ -7,6 +7,7 @@ use crate::formats::Format;
 use crate::item_union::ItemUnion;
 use crate::path::FieldPath;
 use crate::relation::{self, Bound, Condition, Owner, Sibling, Together, Words};
+use crate::request::Operation;
 use pintle_schema::rules::{Change, Judge, Judged, Payload};
 use pintle_schema::{Keys, List, ListKind, Literal, Map, Type, Value, names};
 
@@ -60,6 +61,8 @@ pub enum Check {
     Subfield(&'static str, Checks),
     /// Distinct in a field.
     Distinct(Sibling),
+    /// Distinct in a field; the item is told.
+    DistinctItems(Sibling),
     Labels,
     HasKeys(&'static [&'static str]),
     Bound(Bound),
@@ -69,6 +72,9 @@ pub enum Check {
     NeverFalls(&'static str),
     If(Condition, Checks),
     Namespaced(bool, Checks),
+    On(Operation, Checks),
+    /// Told of the place that a way leads to.
+    ToldAt(&'static str, Checks),
     First(Checks),
     /// For items of lists that have more than one.
     Several(Checks),
@@ -97,6 +103,8 @@ impl Check {
             | Check::Shadow(_, inner)
             | Check::Worded(_, _, inner)
             | Check::Namespaced(_, inner)
+            | Check::On(_, inner)
+            | Check::ToldAt(_, inner)
             | Check::First(inner) => inner.related,
             _ => false,
         }
@@ -149,7 +157,8 @@ pub fn leaf(
         }
         Check::Immutable => {
             if old.is_some_and(|old| !crate::same(value, old)) {
-                errors.immutable(path, value.clone());
+                // The value is not told, whatever it is.
+                errors.immutable(path, Value::Null);
                 errors.origin("immutable");
                 return true;
             }
@@ -217,9 +226,12 @@ pub fn leaf(
             }
         }
         Check::Format(format) => {
-            for message in (format.judge)(value) {
-                errors.invalid(path, shown(value), message);
-                errors.origin(format.origin);
+            let messages = (format.judge)(value);
+            if !messages.is_empty() {
+                for message in messages {
+                    errors.invalid(path, shown(value), message);
+                    errors.origin(format.origin);
+                }
             }
         }
         Check::Pattern(regex, pattern) => {
@@ -236,6 +248,7 @@ pub fn leaf(
         Check::NotEqual(other) => not_equal(other, value, path, errors),
         Check::Unique(keys) => unique(keys, value, path, errors),
         Check::Distinct(field) => relation::distinct(field, value, path, errors),
+        Check::DistinctItems(field) => relation::distinct_items(field, value, path, errors),
         Check::ItemUnion(union) => union.judge(value, old, path, errors),
         Check::Labels => labels(value, path, errors),
         Check::HasKeys(keys) => {
@@ -260,6 +273,8 @@ pub fn leaf(
         | Check::Together(..)
         | Check::If(..)
         | Check::Namespaced(..)
+        | Check::On(..)
+        | Check::ToldAt(..)
         | Check::First(_)
         | Check::Several(_)
         | Check::Worded(..)
@@ -381,7 +396,7 @@ pub fn key_text(keys: &[Box<str>], item: &Value) -> String {
     text
 }
 
-static NULL: Value = Value::Null;
+pub(crate) static NULL: Value = Value::Null;
 
 #[inline]
 pub fn at<'a>(value: &'a Value, field: &str) -> &'a Value {

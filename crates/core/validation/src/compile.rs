@@ -6,6 +6,7 @@ use crate::check::{Check, Checks, Correlation, Stage, is_pointer, keys_of};
 use crate::formats;
 use crate::item_union::ItemUnion;
 use crate::relation::{Bound, Condition, Order, Sibling, Together, Words};
+use crate::request::Operation;
 use pintle_schema::rules::{Payload, Rule, Validator};
 use pintle_schema::{ListKind, Struct, Type};
 
@@ -94,6 +95,9 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
         }
         Rule::WhenNamespaced(inner) => vec![Check::Namespaced(true, compile(inner, on, problems))],
         Rule::WhenClusterWide(inner) => vec![Check::Namespaced(false, compile(inner, on, problems))],
+        Rule::OnCreate(inner) => vec![Check::On(Operation::Create, compile(inner, on, problems))],
+        Rule::OnUpdate(inner) => vec![Check::On(Operation::Update, compile(inner, on, problems))],
+        Rule::ToldAt(way, inner) => vec![Check::ToldAt(way, compile(inner, on, problems))],
         Rule::WhenSeveral(inner) => vec![Check::Several(compile(inner, on, problems))],
         Rule::First(inner) => vec![Check::First(compile(inner, on, problems))],
         Rule::Last(_) => return Err(Misplaced("`last` is not for the inside of another tag".to_owned())),
@@ -103,10 +107,19 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
         Rule::AtLeastOne(names) => together(Together::AtLeastOne, names)?,
         Rule::AtMostOne(names) => together(Together::AtMostOne, names)?,
         Rule::NotTogether(names) => together(Together::Not, names)?,
-        Rule::Distinct(name) => match on.ty {
-            Type::List(list) => vec![Check::Distinct(field(list.elem.as_struct(), name)?)],
-            _ => return Err(Misplaced("`distinct` is for a list of structs".to_owned())),
-        },
+        Rule::Distinct(name) | Rule::DistinctItems(name) => {
+            let Type::List(list) = on.ty else {
+                return Err(Misplaced("`distinct` and `distinct_items` are for a list of structs".to_owned()));
+            };
+            let field = field(list.elem.as_struct(), name)?;
+            vec![match rule {
+                Rule::Distinct(_) => Check::Distinct(field),
+                _ => Check::DistinctItems(field),
+            }]
+        }
+        Rule::Subfields(names, inner) => {
+            names.iter().filter_map(|name| check_alone(&Rule::Subfield(name, inner), on, problems)).collect()
+        }
         Rule::Labels => vec![Check::Labels],
         Rule::HasKeys(keys) => vec![Check::HasKeys(keys)],
         Rule::EachEntryKey(inner) => vec![Check::EachEntryKey(compile(inner, on.item(&Type::String), problems))],
@@ -227,6 +240,9 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::WhenSeveral(_)
         | Rule::WhenNamespaced(_)
         | Rule::WhenClusterWide(_)
+        | Rule::OnCreate(_)
+        | Rule::OnUpdate(_)
+        | Rule::ToldAt(..)
         | Rule::First(_)
         | Rule::Last(_)
         | Rule::NotAbove(_)
@@ -236,6 +252,8 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::AtMostOne(_)
         | Rule::NotTogether(_)
         | Rule::Distinct(_)
+        | Rule::DistinctItems(_)
+        | Rule::Subfields(..)
         | Rule::HasKeys(_)
         | Rule::EachEntryKey(_)
         | Rule::Labels => return None,

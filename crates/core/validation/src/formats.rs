@@ -20,9 +20,32 @@ macro_rules! texts {
             name: $name,
             origin: concat!("format=", $name),
             doc: $doc,
-            judge: |value| $judge(value.as_str().unwrap_or_default()).into_iter().map(Into::into).collect(),
+            judge: |value| Told::told($judge(value.as_str().unwrap_or_default())),
         }
     };
+}
+
+/// What functions answer that judge a text. Nothing is made of nothing.
+trait Told {
+    fn told(self) -> Messages;
+}
+
+impl Told for Messages {
+    fn told(self) -> Messages {
+        self
+    }
+}
+
+impl Told for Vec<&str> {
+    fn told(self) -> Messages {
+        self.into_iter().map(str::to_owned).collect()
+    }
+}
+
+impl<T: Into<String>> Told for Option<T> {
+    fn told(self) -> Messages {
+        self.map_or_else(Messages::new, |message| vec![message.into()])
+    }
 }
 
 /// A number in a range, with the reference's message; nothing is allocated for one that is.
@@ -75,6 +98,9 @@ fn unreserved_option(key: &str) -> Option<&'static str> {
     (is_below("kubernetes.io") || is_below("k8s.io")).then_some("kubernetes.io and k8s.io namespaces are reserved")
 }
 
+const NOT_A_SYSCTL: &str = "must have at most 253 characters and match regex \
+                            ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
+
 /// All formats.
 pub static FORMATS: &[Format] = &[
     texts!("k8s-short-name", "A DNS label in lower case, limits worded in bytes.", names::short_name),
@@ -83,6 +109,10 @@ pub static FORMATS: &[Format] = &[
     texts!("k8s-label-key", "The key of a label, with a prefix or without.", names::label_key),
     texts!("k8s-prefixed-label-key", "The key of a label, with a prefix.", names::prefixed_label_key),
     texts!("k8s-label-value", "The value of a label.", names::label_value),
+    texts!("k8s-label-value-at-once", "The value of a label, worded in one message.", |text: &str| {
+        let messages = names::label_value(text);
+        (!messages.is_empty()).then(|| messages.join(";"))
+    }),
     texts!("k8s-path-segment-name", "What can stand between two slashes of a path.", names::path_segment_name),
     texts!("k8s-uuid", "A UUID in lower case.", names::uuid),
     texts!("dns1123-label", "A DNS label in lower case.", names::dns1123_label),
@@ -249,6 +279,19 @@ pub static FORMATS: &[Format] = &[
         names::label_key(&text.to_lowercase())
     }),
     texts!("unreserved-option", "A key outside the domains of the system itself.", unreserved_option),
+    texts!("sysctl-name", "The name of a kernel parameter, with dots or slashes.", |text: &str| {
+        (!names::is_sysctl_name(text)).then_some(NOT_A_SYSCTL)
+    }),
+    texts!("iscsi-name", "The name of an iSCSI node.", |text: &str| {
+        (!names::iscsi::is_name(text)).then_some("must be valid format")
+    }),
+    texts!("iscsi-name-of-known-kind", "The name of an iSCSI node, worded with the kinds that there are.", |text: &str| {
+        match names::iscsi::is_of_known_kind(text) {
+            true => (!names::iscsi::is_name(text)).then_some("must be valid format"),
+            false => Some("must be valid format starting with iqn, eui, or naa"),
+        }
+    }),
+    texts!("decimal-integer", "A whole number in canonical form.", names::decimal_integer),
 ];
 
 /// The number of a percentage.

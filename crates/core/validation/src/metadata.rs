@@ -2,7 +2,9 @@
 //!
 //! The same rules serve built-in kinds and custom resources. What a kind's names look like is the caller's to say.
 
+use crate::check::at;
 use crate::error::{ErrorKind, ErrorList};
+use crate::same::{each_difference, same};
 use pintle_schema::{Map, Value, names};
 use std::borrow::Cow;
 
@@ -15,6 +17,114 @@ const SUBRESOURCE_BYTES: usize = 256;
 
 /// Kinds that cannot be owners.
 const BANNED_OWNERS: [(&str, &str); 1] = [("v1", "Event")];
+
+/// A field of metadata that rules are about.
+#[derive(Clone, Copy)]
+enum Field {
+    Name,
+    GenerateName,
+    Namespace,
+    Uid,
+    Generation,
+    CreationTimestamp,
+    DeletionTimestamp,
+    DeletionGracePeriodSeconds,
+    Labels,
+    Annotations,
+    OwnerReferences,
+    Finalizers,
+    ManagedFields,
+}
+
+impl Field {
+    const ALL: [Field; 13] = [
+        Field::Name,
+        Field::GenerateName,
+        Field::Namespace,
+        Field::Uid,
+        Field::Generation,
+        Field::CreationTimestamp,
+        Field::DeletionTimestamp,
+        Field::DeletionGracePeriodSeconds,
+        Field::Labels,
+        Field::Annotations,
+        Field::OwnerReferences,
+        Field::Finalizers,
+        Field::ManagedFields,
+    ];
+
+    /// Those that no update changes.
+    const FIXED: [Field; 6] = [
+        Field::Name,
+        Field::Namespace,
+        Field::Uid,
+        Field::CreationTimestamp,
+        Field::DeletionTimestamp,
+        Field::DeletionGracePeriodSeconds,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Field::Name => "name",
+            Field::GenerateName => "generateName",
+            Field::Namespace => "namespace",
+            Field::Uid => "uid",
+            Field::Generation => "generation",
+            Field::CreationTimestamp => "creationTimestamp",
+            Field::DeletionTimestamp => "deletionTimestamp",
+            Field::DeletionGracePeriodSeconds => "deletionGracePeriodSeconds",
+            Field::Labels => "labels",
+            Field::Annotations => "annotations",
+            Field::OwnerReferences => "ownerReferences",
+            Field::Finalizers => "finalizers",
+            Field::ManagedFields => "managedFields",
+        }
+    }
+
+    const fn bit(self) -> u16 {
+        1 << self as u16
+    }
+}
+
+/// Metadata, what it replaces, and in which fields the two differ: rules look at these alone.
+#[derive(Clone, Copy)]
+pub(crate) struct Changes<'a> {
+    new: &'a Value,
+    old: &'a Value,
+    fields: u16,
+}
+
+impl<'a> Changes<'a> {
+    pub fn of(new: &'a Value, old: &'a Value) -> Self {
+        let mut fields = 0;
+        each_difference(new, old, |key| {
+            let field = Field::ALL.iter().find(|field| field.name() == key);
+            fields |= field.map_or(0, |field| field.bit());
+        });
+        if old.is_null() {
+            // What a new object lacks is judged, too.
+            fields |= Field::Name.bit() | Field::Namespace.bit();
+        }
+        Changes { new, old, fields }
+    }
+
+    fn has(&self, field: Field) -> bool {
+        self.fields & field.bit() != 0
+    }
+
+    /// The value of a field that changed; null when it is gone.
+    fn get(&self, field: Field) -> Option<&'a Value> {
+        self.has(field).then(|| at(self.new, field.name()))
+    }
+
+    fn text(&self, field: Field) -> Option<&'a str> {
+        Some(self.get(field)?.as_str().unwrap_or_default())
+    }
+
+    fn was(&self, field: Field) -> &'a Value {
+        at(self.old, field.name())
+    }
+}
 
 /// The rules for a new object.
 pub fn validate_create(metadata: &Value, namespaced: bool, name_check: NameCheck<'_>, errors: &mut ErrorList) {
@@ -29,77 +139,66 @@ pub fn validate_anew(
     name_check: NameCheck<'_>,
     errors: &mut ErrorList,
 ) {
-    anew(metadata, old, namespaced, name_check, &mut false, errors);
+    anew(Changes::of(metadata, old), namespaced, name_check, &mut false, errors);
 }
 
 /// The same; `right` tells that what new and changed objects have in common was judged, and that it is right.
 pub(crate) fn anew(
-    metadata: &Value,
-    old: &Value,
+    changes: Changes<'_>,
     namespaced: bool,
     name_check: NameCheck<'_>,
     right: &mut bool,
     errors: &mut ErrorList,
 ) {
-    let generate_name = metadata.str_at(&["generateName"]);
-    if !generate_name.is_empty() {
-        invalid_each(errors, "metadata.generateName", generate_name, name_check(generate_name, true));
+    if let Some(prefix) = changes.text(Field::GenerateName).filter(|prefix| !prefix.is_empty()) {
+        invalid_each(errors, "metadata.generateName", prefix, name_check(prefix, true));
     }
-    let name = metadata.str_at(&["name"]);
-    if name.is_empty() {
-        errors.required("metadata.name", "name or generateName is required");
-    } else {
-        invalid_each(errors, "metadata.name", name, name_check(name, false));
+    match changes.text(Field::Name) {
+        None => {}
+        Some("") => errors.required("metadata.name", "name or generateName is required"),
+        Some(name) => invalid_each(errors, "metadata.name", name, name_check(name, false)),
     }
-    let namespace = metadata.str_at(&["namespace"]);
-    match (namespaced, namespace.is_empty()) {
-        (true, true) => errors.required("metadata.namespace", ""),
-        (true, false) => invalid_each(errors, "metadata.namespace", namespace, names::dns1123_label(namespace)),
-        (false, false) => errors.forbidden("metadata.namespace", "not allowed on this type"),
-        (false, true) => {}
+    match (namespaced, changes.text(Field::Namespace)) {
+        (_, None) | (false, Some("")) => {}
+        (true, Some("")) => errors.required("metadata.namespace", ""),
+        (true, Some(name)) => invalid_each(errors, "metadata.namespace", name, names::dns1123_label(name)),
+        (false, Some(_)) => errors.forbidden("metadata.namespace", "not allowed on this type"),
     }
-    let generation = int(metadata, "generation");
-    if generation < 0 {
+    if let Some(generation) = changes.get(Field::Generation).and_then(Value::as_i64).filter(|number| *number < 0) {
         errors.invalid("metadata.generation", generation, "must be greater than or equal to 0");
     }
-    in_common(metadata, old, right, errors, |errors| {
-        if metadata.get("finalizers") != old.get("finalizers") {
-            validate_finalizers(metadata, errors);
+    in_common(changes, right, errors, |errors| {
+        if changes.has(Field::Finalizers) {
+            validate_finalizers(changes.new, errors);
         }
     });
 }
 
 /// What is judged both of new objects and of those that replace others: found right once, it is not judged again.
 fn in_common(
-    metadata: &Value,
-    old: &Value,
+    changes: Changes<'_>,
     right: &mut bool,
     errors: &mut ErrorList,
     between: impl FnOnce(&mut ErrorList),
 ) {
     let from = errors.0.len();
     if !*right {
-        validate_changed(metadata, old, errors);
+        validate_changed_labels(changes.get(Field::Labels), changes.was(Field::Labels), "metadata.labels", errors);
+        validate_annotations(changes.get(Field::Annotations), "metadata.annotations", errors);
+        if changes.has(Field::OwnerReferences) {
+            validate_owners(changes.new, errors);
+        }
     }
     between(errors);
-    if !*right {
-        validate_managed_fields(metadata, errors);
+    if !*right && changes.has(Field::ManagedFields) {
+        validate_managed_fields(changes.new, errors);
     }
     *right = errors.0.len() == from;
 }
 
-fn validate_changed(metadata: &Value, old: &Value, errors: &mut ErrorList) {
-    let changed = |field: &str| metadata.get(field).filter(|value| old.get(field) != Some(value));
-    validate_changed_labels(changed("labels"), old.get("labels"), "metadata.labels", errors);
-    validate_annotations(changed("annotations"), "metadata.annotations", errors);
-    if changed("ownerReferences").is_some() {
-        validate_owners(metadata, errors);
-    }
-}
-
 /// The rules for an object that replaces a stored one.
 pub fn validate_update(metadata: &Value, old: &Value, errors: &mut ErrorList) {
-    update(metadata, old, &mut false, errors);
+    update(Changes::of(metadata, old), &mut false, errors);
 }
 
 /// Both, for an object that replaces another. Causes that both find stand twice.
@@ -110,38 +209,43 @@ pub fn validate_anew_and_update(
     name_check: NameCheck<'_>,
     errors: &mut ErrorList,
 ) {
-    let mut right = false;
-    anew(metadata, old, namespaced, name_check, &mut right, errors);
-    update(metadata, old, &mut right, errors);
+    let (changes, mut right) = (Changes::of(metadata, old), false);
+    anew(changes, namespaced, name_check, &mut right, errors);
+    update(changes, &mut right, errors);
 }
 
 /// The same; `right` as in `anew`.
-pub(crate) fn update(metadata: &Value, old: &Value, right: &mut bool, errors: &mut ErrorList) {
-    if !old.str_at(&["deletionTimestamp"]).is_empty() {
-        no_new_finalizers(metadata, old, errors);
+pub(crate) fn update(changes: Changes<'_>, right: &mut bool, errors: &mut ErrorList) {
+    let Changes { new, old, .. } = changes;
+    if changes.has(Field::Finalizers) && !old.str_at(&["deletionTimestamp"]).is_empty() {
+        no_new_finalizers(new, old, errors);
     }
-    if int(metadata, "generation") < int(old, "generation") {
-        errors.invalid("metadata.generation", int(metadata, "generation"), "must not be decremented");
+    let number = |value: &Value| value.as_i64().unwrap_or_default();
+    if let Some(generation) = changes.get(Field::Generation).map(number)
+        && generation < number(changes.was(Field::Generation))
+    {
+        errors.invalid("metadata.generation", generation, "must not be decremented");
     }
-    let fields = ["name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"];
-    for field in fields {
-        let (new, old) = (metadata.get(field), old.get(field));
-        if new.filter(|value| !value.is_zero()) != old.filter(|value| !value.is_zero()) {
-            errors.immutable(format!("metadata.{field}"), new.cloned().unwrap_or(Value::Null));
+    for field in Field::FIXED {
+        // No value and the zero value are one.
+        if let Some(value) = changes.get(field)
+            && !(value.is_zero() && changes.was(field).is_zero())
+        {
+            errors.immutable(format!("metadata.{}", field.name()), value.clone());
         }
     }
-    in_common(metadata, old, right, errors, |_| {});
+    in_common(changes, right, errors, |_| {});
 }
 
 /// Label keys and values.
 pub fn validate_labels(labels: Option<&Value>, field: &str, errors: &mut ErrorList) {
-    validate_changed_labels(labels, None, field, errors);
+    validate_changed_labels(labels, &Value::Null, field, errors);
 }
 
 /// Labels that were not there, or had another value.
-fn validate_changed_labels(labels: Option<&Value>, old: Option<&Value>, field: &str, errors: &mut ErrorList) {
+fn validate_changed_labels(labels: Option<&Value>, old: &Value, field: &str, errors: &mut ErrorList) {
     for (key, value) in labels.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
-        if old.and_then(|old| old.get(key)) == Some(value) {
+        if old.get(key).is_some_and(|old| same(old, value)) {
             continue;
         }
         invalid_each(errors, field, key, names::label_key(key));
@@ -216,6 +320,13 @@ fn validate_finalizers(metadata: &Value, errors: &mut ErrorList) {
     }
 }
 
+/// The rules for the finalizers of built-in kinds, if those changed.
+pub(crate) fn kube_finalizers(changes: Changes<'_>, errors: &mut ErrorList) {
+    if changes.has(Field::Finalizers) {
+        validate_kube_finalizers(changes.new, errors);
+    }
+}
+
 /// Finalizers of built-in kinds have a domain, but for those that everybody knows.
 pub fn validate_kube_finalizers(metadata: &Value, errors: &mut ErrorList) {
     for (at, name) in strings(metadata, "finalizers").into_iter().enumerate() {
@@ -277,10 +388,6 @@ fn invalid_each(errors: &mut ErrorList, field: &str, value: &str, messages: Vec<
     for message in messages {
         errors.push(ErrorKind::Invalid, field, Some(value.into()), message);
     }
-}
-
-fn int(metadata: &Value, field: &str) -> i64 {
-    metadata.get(field).and_then(Value::as_i64).unwrap_or(0)
 }
 
 fn strings<'a>(metadata: &'a Value, field: &str) -> Vec<&'a str> {

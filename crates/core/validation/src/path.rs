@@ -51,6 +51,16 @@ impl<'a> FieldPath<'a> {
 }
 
 impl FieldPath<'_> {
+    /// Visits the place that a way leads to: up by each leading `..`, and down by names.
+    pub(crate) fn visit<R>(&self, way: &'static str, visit: impl FnOnce(&FieldPath<'_>) -> R) -> R {
+        let (step, rest) = way.split_once('/').unwrap_or((way, ""));
+        match step {
+            "" => visit(self),
+            ".." => self.parent.unwrap_or(&FieldPath::ROOT).visit(rest, visit),
+            name => self.child(name).visit(rest, visit),
+        }
+    }
+
     /// Writes the path; says whether there was anything to write.
     fn write(&self, f: &mut fmt::Formatter<'_>) -> Result<bool, fmt::Error> {
         let begun = match self.parent {
@@ -88,5 +98,21 @@ mod tests {
         assert_eq!(spec.child("nodeSelector").key("a/b").to_string(), "spec.nodeSelector[a/b]");
         assert_eq!(FieldPath::ROOT.child("data").to_string(), "data");
         assert_eq!(FieldPath::ROOT.to_string(), "[]");
+    }
+
+    #[test]
+    fn ways_lead_up_and_down() {
+        let spec = FieldPath::new("spec");
+        let containers = spec.child("containers");
+        let first = containers.index(0);
+        let rows = [
+            ("..", "spec.containers"),
+            ("../../volumes", "spec.volumes"),
+            ("../../../metadata/taints", "metadata.taints"),
+            ("../../../../../up", "up"),
+        ];
+        for (way, place) in rows {
+            assert_eq!(first.visit(way, |path| path.to_string()), place, "{way}");
+        }
     }
 }

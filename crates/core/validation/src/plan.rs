@@ -33,8 +33,8 @@ pub struct StructPlan {
     pub before: Vec<&'static Hand>,
     pub checks: Checks,
     pub fields: Vec<FieldPlan>,
-    /// All fields of the type in the schema's order, each with its place in `fields`, if it is judged.
-    pub order: Vec<(Text, Option<usize>)>,
+    /// All fields of the type in the schema's order, each with its place in `fields`; beyond its end for those not judged.
+    pub order: Vec<(Text, usize)>,
     /// A bit for each of the first fields of which something is said when they are absent.
     pub loud: u64,
     pub unions: Vec<Union>,
@@ -150,7 +150,7 @@ impl StructPlan {
         let bits = self.fields.iter().take(64).enumerate();
         self.loud = bits.filter(|(_, field)| loud(field)).fold(0, |bits, (at, _)| bits | 1 << at);
         for (name, place) in &mut self.order {
-            *place = self.fields.iter().position(|field| field.name == *name);
+            *place = self.fields.iter().position(|field| field.name == *name).unwrap_or(usize::MAX);
         }
     }
 }
@@ -381,8 +381,8 @@ fn in_time(rules: &[Rule]) -> (Vec<Rule>, Vec<Rule>) {
 }
 
 /// The names of the fields in the schema's order, those of inlined structs left out.
-fn own_fields(schema: &Struct) -> Vec<(Text, Option<usize>)> {
-    schema.fields.iter().filter(|field| !field.inline).map(|field| (field.name.clone(), None)).collect()
+fn own_fields(schema: &Struct) -> Vec<(Text, usize)> {
+    schema.fields.iter().filter(|field| !field.inline).map(|field| (field.name.clone(), usize::MAX)).collect()
 }
 
 /// The fields in the order in which they are judged.

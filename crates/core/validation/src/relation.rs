@@ -171,20 +171,30 @@ impl Together {
 /// Beyond this many items, remembering is cheaper than comparing each with each.
 const FEW: usize = 16;
 
-/// Tells of items that have a field in common with an earlier one.
-pub fn distinct(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
+/// The items that have a field in common with an earlier one, by their places.
+fn repeated<'v>(field: &Sibling, list: &'v Value) -> impl Iterator<Item = (usize, &'v Value)> {
     let items = list.as_list().unwrap_or_default();
     let mut seen = HashSet::new();
-    for (index, item) in items.iter().enumerate().filter(|(_, item)| field.is_set(item)) {
-        let value = at(item, field.name);
-        let again = match items.len() <= FEW {
-            true => items.iter().take(index).any(|earlier| crate::same(at(earlier, field.name), value)),
-            false => !seen.insert(key_text(&[], value)),
-        };
-        if again {
-            errors.duplicate(path.index(index).child(field.name), value.clone());
-            errors.origin("distinct");
-        }
+    let values = items.iter().map(|item| at(item, field.name)).enumerate();
+    values.filter(move |(index, value)| match items.len() <= FEW {
+        true => items.iter().take(*index).any(|earlier| crate::same(at(earlier, field.name), value)),
+        false => !seen.insert(key_text(&[], value)),
+    })
+}
+
+/// Tells of the field of items that have it in common with an earlier one.
+pub fn distinct(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    for (index, value) in repeated(field, list).filter(|(_, value)| is_set(value, field.pointer)) {
+        errors.duplicate(path.index(index).child(field.name), value.clone());
+        errors.origin("distinct");
+    }
+}
+
+/// Tells of items that have a field in common with an earlier one, those without it too.
+pub fn distinct_items(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    for (index, value) in repeated(field, list) {
+        errors.duplicate(path.index(index), if value.is_null() { Value::from("") } else { value.clone() });
+        errors.origin("distinctItems");
     }
 }
 
@@ -192,7 +202,7 @@ pub fn distinct(field: &Sibling, list: &Value, path: &FieldPath<'_>, errors: &mu
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shows {
     Value,
-    Empty,
+    Text(&'static str),
     Nothing,
 }
 
@@ -207,17 +217,25 @@ pub struct Words {
 impl Words {
     /// The words of a tag; the text says what would be right.
     pub fn of(pairs: &[(&'static str, &'static str)]) -> Result<Self, String> {
+        let (pairs, other) = match pairs {
+            [words, ("shown", text)] => (std::slice::from_ref(words), Some(*text)),
+            pairs => (pairs, None),
+        };
         let kind = match pairs {
             [("detail", _)] => None,
             [("required", _)] => Some(ErrorKind::Required),
             [("invalid" | "unshown" | "valueless", _)] => Some(ErrorKind::Invalid),
             [("forbidden", _)] => Some(ErrorKind::Forbidden),
-            _ => return Err("one of detail, required, invalid, unshown, valueless and forbidden".to_owned()),
+            _ => {
+                let right = "one of detail, required, invalid, unshown, valueless and forbidden, and after it shown";
+                return Err(right.to_owned());
+            }
         };
         let (name, detail) = pairs.first().copied().unwrap_or_default();
-        let shows = match name {
-            "unshown" => Shows::Empty,
-            "valueless" => Shows::Nothing,
+        let shows = match (name, other) {
+            (_, Some(text)) => Shows::Text(text),
+            ("unshown", _) => Shows::Text(""),
+            ("valueless", _) => Shows::Nothing,
             _ => Shows::Value,
         };
         Ok(Words { kind, shows, detail })
@@ -233,7 +251,7 @@ impl Words {
             error.detail = self.detail.to_owned();
             match (self.shows, value_is_other) {
                 (Shows::Nothing, _) => error.value = None,
-                (Shows::Empty, _) => error.value = Some("".into()),
+                (Shows::Text(text), _) => error.value = Some(text.into()),
                 (Shows::Value, true) => error.value = Some(shown()),
                 (Shows::Value, false) => _ = error.value.get_or_insert_with(&shown),
             }

@@ -2,9 +2,9 @@
 //!
 //! A rule judges; through this it reports, and it never sees anything that can change while it runs.
 
-use crate::check::Stage;
+use crate::check::{NULL, Stage, at};
 use crate::error::{ErrorList, FieldError, Twin};
-use crate::metadata::NameCheck;
+use crate::metadata::{Changes, NameCheck};
 use crate::path::FieldPath;
 use pintle_schema::{FieldName, Value, View};
 use std::any::Any;
@@ -101,6 +101,7 @@ pub struct Cx<'a> {
     pub(crate) panicked: bool,
     /// A step judged what other steps for metadata judge too, and found nothing.
     pub(crate) metadata_is_right: bool,
+    metadata: Option<Changes<'a>>,
     /// The last large values that were compared, and whether they are the same.
     compared: Cell<Option<(usize, usize, bool)>>,
 }
@@ -116,6 +117,7 @@ impl<'a> Cx<'a> {
             steps: 0,
             panicked: false,
             metadata_is_right: false,
+            metadata: None,
             compared: Cell::new(None),
         }
     }
@@ -141,6 +143,14 @@ impl<'a> Cx<'a> {
         let same = crate::same(new, old);
         self.compared.set(Some((new_place, old_place, same)));
         same
+    }
+
+    /// The metadata of the object and of the stored one; found out once.
+    pub(crate) fn metadata(&mut self) -> Changes<'a> {
+        *self.metadata.get_or_insert_with(|| {
+            let old = self.old_root.map_or(&NULL, |old| at(old, "metadata"));
+            Changes::of(at(self.root, "metadata"), old)
+        })
     }
 
     /// The whole object. The caller says what kind it is.

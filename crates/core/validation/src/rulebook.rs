@@ -12,14 +12,36 @@ use crate::request::{Cx, Operation, Request};
 use crate::run::{Run, Show};
 use pintle_schema::{Struct, Value};
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
+
+/// What is known of types, by where their schemas are.
+type ByPlace<T> = HashMap<usize, T, BuildHasherDefault<PlaceHasher>>;
+
+/// Spreads addresses, which no client chooses.
+#[derive(Default)]
+struct PlaceHasher(u64);
+
+impl Hasher for PlaceHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_usize(usize::from(*byte)));
+    }
+
+    fn write_usize(&mut self, place: usize) {
+        self.0 = (self.0 ^ place as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32);
+    }
+}
 
 /// The rules of all groups.
 pub struct Rulebook {
     hand: HandRules,
-    kinds: HashMap<usize, &'static KindRules>,
-    plans: RwLock<HashMap<usize, Arc<Plan>>>,
+    kinds: ByPlace<&'static KindRules>,
+    plans: RwLock<ByPlace<Arc<Plan>>>,
     show: Show,
 }
 
@@ -38,7 +60,7 @@ pub struct Verdict {
 impl Rulebook {
     pub fn new(groups: &[&'static Group]) -> Self {
         let mut hand = HandRules::new();
-        let mut kinds: HashMap<usize, &'static KindRules> = HashMap::new();
+        let mut kinds = ByPlace::default();
         for group in groups {
             for rule in group.hand {
                 hand.entry(key((rule.of)())).or_default().push(rule);
@@ -124,23 +146,21 @@ impl Rulebook {
     }
 
     fn run(&self, step: &Step, plan: &Plan, cx: &mut Cx<'_>, object: &Value, old: Option<&Value>) {
-        let null = Value::Null;
-        let meta = object.get("metadata").unwrap_or(&null);
-        let old_meta = old.and_then(|old| old.get("metadata")).unwrap_or(&null);
         match step {
             Step::Metadata | Step::PlainMetadata => {
+                let changes = cx.metadata();
                 let Cx { request, metadata_is_right: right, errors, .. } = cx;
-                metadata::anew(meta, old_meta, request.namespaced, request.name_check, right, errors);
+                metadata::anew(changes, request.namespaced, request.name_check, right, errors);
             }
             Step::MetadataUpdate | Step::PlainMetadataUpdate => {
-                metadata::update(meta, old_meta, &mut cx.metadata_is_right, &mut cx.errors);
+                metadata::update(cx.metadata(), &mut cx.metadata_is_right, &mut cx.errors);
             }
             Step::Rules => Run { plan, show: self.show, cx }.object(object, old),
             Step::Field(name) => Run { plan, show: self.show, cx }.field_of_object(name, object, old),
             Step::Rule(rule) => rule(&Untyped { value: object, old, path: &FieldPath::ROOT }, cx),
         }
         if matches!(step, Step::Metadata | Step::MetadataUpdate) {
-            metadata::validate_kube_finalizers(meta, &mut cx.errors);
+            metadata::kube_finalizers(cx.metadata(), &mut cx.errors);
         }
     }
 }

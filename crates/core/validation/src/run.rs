@@ -3,7 +3,7 @@
 //! A value that the update left as it was is passed over, with all that is inside, unless a rule there looks at other
 //! places. For an object without errors the walk allocates nothing.
 
-use crate::check::{self, Check, Checks, Correlation, Stage, at, is_set};
+use crate::check::{self, Check, Checks, Correlation, NULL, Stage, at, is_set};
 use crate::error::ErrorKind;
 use crate::hand::{Hand, Untyped, When};
 use crate::path::FieldPath;
@@ -14,8 +14,6 @@ use crate::same::same;
 use pintle_schema::{Map, Str, Text, Type, Value};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-static NULL: Value = Value::Null;
 
 /// A value, the one it replaces, and where they are.
 #[derive(Clone, Copy)]
@@ -51,6 +49,7 @@ impl<'r> Spot<'r> {
         Owner { value: self.value, old: self.old }
     }
 
+    #[inline]
     fn untyped(&self) -> Untyped<'r> {
         Untyped { value: self.value, old: self.old, path: self.path }
     }
@@ -69,13 +68,13 @@ impl Run<'_, '_, '_> {
     /// Judges the whole object.
     pub fn object(&mut self, value: &Value, old: Option<&Value>) {
         let unchanged = old.is_some_and(|old| same(value, old));
-        self.of(self.plan.root, Spot::root(value, old, unchanged));
+        self.of(self.plan.root, &Spot::root(value, old, unchanged));
     }
 
     /// Judges one field of the object.
     pub fn field_of_object(&mut self, name: &str, value: &Value, old: Option<&Value>) {
         let Some(field) = self.plan.field(name) else { return };
-        self.field(field, value, Spot::root(value, old, false));
+        self.field(field, value, &Spot::root(value, old, false));
     }
 
     /// Judges some fields of a struct that is a field of the object, in the order given.
@@ -85,33 +84,42 @@ impl Run<'_, '_, '_> {
         let path = FieldPath::ROOT.child(name);
         let spot = Spot { path: &path, ..Spot::root(at(value, name), old.map(|old| at(old, name)), false) };
         let named = |name: &&str| plan.fields.iter().find(|field| field.name.is(name));
-        fields.iter().filter_map(named).for_each(|field| self.field(field, spot.value, spot));
+        fields.iter().filter_map(named).for_each(|field| self.field(field, spot.value, &spot));
     }
 
-    fn of(&mut self, index: usize, spot: Spot<'_>) {
+    fn of(&mut self, index: usize, spot: &Spot<'_>) {
         let Some(plan) = self.plan.structs.get(index) else { return };
         if !plan.active || spot.unchanged && !plan.always {
             return;
         }
         self.hands(&plan.before, spot);
-        // A struct's own rules name its own fields.
-        let as_owner = Spot { owner: spot.as_owner(), ..spot };
-        if spot.unchanged || !self.checks(&plan.checks, as_owner) {
+        if spot.unchanged || !self.own_checks(&plan.checks, spot) {
             self.fields(plan, spot);
         }
         if !spot.unchanged {
             plan.unions.iter().for_each(|union| self.union(union, spot));
-            self.checks(&plan.last, as_owner);
+            self.own_checks(&plan.last, spot);
         }
         self.hands(&plan.after, spot);
     }
 
-    fn fields(&mut self, plan: &StructPlan, spot: Spot<'_>) {
-        let entries = spot.value.as_map().map_or(&[][..], Map::entries);
-        if plan.fields.len() > FIELDS {
-            return plan.fields.iter().for_each(|field| self.field(field, spot.value, spot));
+    /// Runs a struct's own rules: they name its own fields.
+    #[inline]
+    fn own_checks(&mut self, checks: &Checks, spot: &Spot<'_>) -> bool {
+        !checks.list.is_empty() && self.each_check(checks, &Spot { owner: spot.as_owner(), ..*spot })
+    }
+
+    fn fields(&mut self, plan: &StructPlan, spot: &Spot<'_>) {
+        match plan.fields.len() {
+            0..=FEW_FIELDS => self.placed_fields::<FEW_FIELDS>(plan, spot),
+            0..=FIELDS => self.placed_fields::<FIELDS>(plan, spot),
+            _ => plan.fields.iter().for_each(|field| self.field(field, spot.value, spot)),
         }
-        let mut values = [&NULL; FIELDS];
+    }
+
+    fn placed_fields<const N: usize>(&mut self, plan: &StructPlan, spot: &Spot<'_>) {
+        let entries = spot.value.as_map().map_or(&[][..], Map::entries);
+        let mut values = [&NULL; N];
         let set = place(plan, entries, &mut values);
         // Of what is absent and has nothing to be compared with, only some fields have anything to say.
         let mut left = if spot.old.is_some() { u64::MAX } else { set | plan.loud };
@@ -124,14 +132,14 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn field(&mut self, field: &FieldPlan, owner: &Value, spot: Spot<'_>) {
+    fn field(&mut self, field: &FieldPlan, owner: &Value, spot: &Spot<'_>) {
         match field.node.inner {
             Inner::Inlined(inlined) => self.of(inlined, spot),
             _ => self.field_value(field, at(owner, &field.name), spot),
         }
     }
 
-    fn field_value(&mut self, field: &FieldPlan, value: &Value, owner: Spot<'_>) {
+    fn field_value(&mut self, field: &FieldPlan, value: &Value, owner: &Spot<'_>) {
         let old = owner.old.map(|old| at(old, &field.name));
         let path = owner.path.child(&field.name);
         let spot = Spot {
@@ -139,19 +147,23 @@ impl Run<'_, '_, '_> {
             old,
             path: &path,
             owner: owner.as_owner(),
-            unchanged: owner.unchanged,
+            unchanged: owner.unchanged || self.same(value, old),
             again: false,
             several: false,
         };
         if let Some(choice) = field.choice.as_ref().filter(|_| !owner.unchanged) {
-            self.choice(choice, field.node.checks.pointer, owner, spot);
+            self.choice(choice, field.node.checks.pointer, owner, &spot);
         }
-        self.node(&field.node, spot);
+        self.node(&field.node, owner.unchanged, &spot);
     }
 
-    fn node(&mut self, node: &Node, mut spot: Spot<'_>) {
-        let owner_unchanged = spot.unchanged;
-        spot.unchanged = spot.unchanged || spot.old.is_some_and(|old| self.cx.same(spot.value, old));
+    /// Whether an update left a value as it was.
+    #[inline]
+    fn same(&self, value: &Value, old: Option<&Value>) -> bool {
+        old.is_some_and(|old| self.cx.same(value, old))
+    }
+
+    fn node(&mut self, node: &Node, owner_unchanged: bool, spot: &Spot<'_>) {
         let stopped = match spot.unchanged {
             false => self.checks(&node.checks, spot),
             true => node.checks.related && !owner_unchanged && self.related(&node.checks, spot),
@@ -160,11 +172,13 @@ impl Run<'_, '_, '_> {
             return;
         }
         self.hands(&node.before, spot);
-        let absent = node.checks.pointer && spot.value.is_null();
-        if !stopped && !absent {
-            // What is behind a pointer that was not there has nothing to be compared with.
-            let old = spot.old.filter(|old| !(node.checks.pointer && old.is_null()));
-            self.inner(&node.inner, Spot { old, ..spot });
+        let pointer = node.checks.pointer;
+        if !stopped && !(pointer && spot.value.is_null()) {
+            match spot.old {
+                // What is behind a pointer that was not there has nothing to be compared with.
+                Some(Value::Null) if pointer => self.inner(&node.inner, &Spot { old: None, ..*spot }),
+                _ => self.inner(&node.inner, spot),
+            }
         }
         match spot.unchanged {
             false => _ = self.checks(&node.last, spot),
@@ -174,35 +188,42 @@ impl Run<'_, '_, '_> {
         self.hands(&node.after, spot);
     }
 
-    fn inner(&mut self, inner: &Inner, spot: Spot<'_>) {
+    fn inner(&mut self, inner: &Inner, spot: &Spot<'_>) {
         match inner {
             Inner::Nothing => {}
             Inner::Struct(index) | Inner::Inlined(index) => self.of(*index, spot),
             Inner::List(node, correlation) => {
-                self.items(correlation, spot, |run, item| run.node(node, item));
+                self.items(correlation, spot, |run, item| run.item(node, spot.unchanged, item));
             }
             Inner::Map(keys, node) => {
                 if !spot.unchanged {
                     self.keys(keys, spot);
                 }
-                self.values(spot, |run, item| run.node(node, item));
+                self.values(spot, |run, item| run.item(node, spot.unchanged, item));
             }
         }
     }
 
+    /// Judges an item of a list or a map.
+    fn item(&mut self, node: &Node, owner_unchanged: bool, item: &mut Spot<'_>) {
+        item.unchanged = owner_unchanged || self.same(item.value, item.old);
+        self.node(node, owner_unchanged, item);
+    }
+
     /// Runs rules on a value; true when one of them ended it.
-    #[inline]
-    fn checks(&mut self, checks: &Checks, spot: Spot<'_>) -> bool {
+    #[inline(always)]
+    fn checks(&mut self, checks: &Checks, spot: &Spot<'_>) -> bool {
         !checks.list.is_empty() && self.each_check(checks, spot)
     }
 
-    fn each_check(&mut self, checks: &Checks, spot: Spot<'_>) -> bool {
+    fn each_check(&mut self, checks: &Checks, spot: &Spot<'_>) -> bool {
         for check in &checks.list {
             self.cx.steps += 1;
             let stop = match check {
+                Check::Optional => !is_set(spot.value, checks.pointer),
                 Check::If(condition, inner) => {
                     let again = spot.again || condition.changed(spot.owner);
-                    condition.holds(spot.owner.value) && self.checks(inner, Spot { again, ..spot })
+                    condition.holds(spot.owner.value) && self.checks(inner, &Spot { again, ..*spot })
                 }
                 Check::Fixed(detail, ty) => {
                     if spot.old.is_some_and(|old| !same(spot.value, old)) {
@@ -226,7 +247,11 @@ impl Run<'_, '_, '_> {
                     self.worded(words, shown, |run| run.checks(inner, spot))
                 }
                 Check::Namespaced(is, inner) => self.cx.request.namespaced == *is && self.checks(inner, spot),
-                Check::Several(inner) => spot.several && self.checks(inner, Spot { again: true, ..spot }),
+                Check::On(operation, inner) => self.cx.request.operation == *operation && self.checks(inner, spot),
+                Check::ToldAt(way, inner) => {
+                    spot.path.visit(way, |path| self.checks(inner, &Spot { path, ..*spot }))
+                }
+                Check::Several(inner) => spot.several && self.checks(inner, &Spot { again: true, ..*spot }),
                 Check::First(inner) => self.first(|run| run.checks(inner, spot)),
                 Check::Gate(gate, on, inner) => self.cx.enabled(gate) == *on && self.checks(inner, spot),
                 Check::Shadow(stage, inner) => self.shadow(*stage, |run| run.checks(inner, spot)),
@@ -237,7 +262,7 @@ impl Run<'_, '_, '_> {
                     let old = spot.old.filter(|old| !(checks.pointer && old.is_null()));
                     let owner = Owner { value: spot.value, old };
                     let (value, old) = (at(spot.value, name), old.map(|old| at(old, name)));
-                    self.changed(inner, Spot { value, old, path: &path, owner, ..spot });
+                    self.changed(inner, &Spot { value, old, path: &path, owner, ..*spot });
                     false
                 }
                 Check::EachVal(inner, correlation) => {
@@ -264,7 +289,7 @@ impl Run<'_, '_, '_> {
                     false
                 }
                 leaf => {
-                    let Spot { value, old, owner, path, .. } = spot;
+                    let Spot { value, old, owner, path, .. } = *spot;
                     check::leaf(leaf, checks.pointer, value, old, owner, path, &mut self.cx.errors)
                 }
             };
@@ -276,7 +301,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// Runs rules on a part of a value, if that part changed, or what they depend on.
-    fn changed(&mut self, checks: &Checks, spot: Spot<'_>) {
+    fn changed(&mut self, checks: &Checks, spot: &Spot<'_>) {
         if spot.again || !spot.old.is_some_and(|old| same(spot.value, old)) {
             self.checks(checks, spot);
         } else if checks.related {
@@ -285,20 +310,20 @@ impl Run<'_, '_, '_> {
     }
 
     /// Runs, on a value that did not change, the rules that depend on fields that did; true when one of them ended it.
-    fn related(&mut self, checks: &Checks, spot: Spot<'_>) -> bool {
+    fn related(&mut self, checks: &Checks, spot: &Spot<'_>) -> bool {
         for check in &checks.list {
             self.cx.steps += 1;
             let stop = match check {
                 // What is not there is judged no further.
                 Check::Optional | Check::Required(_) => !is_set(spot.value, checks.pointer),
                 Check::If(condition, inner) if condition.changed(spot.owner) => {
-                    condition.holds(spot.owner.value) && self.checks(inner, Spot { again: true, ..spot })
+                    condition.holds(spot.owner.value) && self.checks(inner, &Spot { again: true, ..*spot })
                 }
                 Check::If(condition, inner) if inner.related && condition.holds(spot.owner.value) => {
                     self.related(inner, spot)
                 }
                 Check::Bound(bound) if bound.field.changed(spot.owner) => {
-                    let Spot { value, old, owner, path, .. } = spot;
+                    let Spot { value, old, owner, path, .. } = *spot;
                     check::leaf(check, checks.pointer, value, old, owner, path, &mut self.cx.errors)
                 }
                 Check::Worded(words, ty, inner) if inner.related => {
@@ -306,9 +331,15 @@ impl Run<'_, '_, '_> {
                     let shown = || show(ty, spot.value, checks.pointer);
                     self.worded(words, shown, |run| run.related(inner, spot))
                 }
-                Check::Several(inner) => spot.several && self.checks(inner, Spot { again: true, ..spot }),
+                Check::Several(inner) => spot.several && self.checks(inner, &Spot { again: true, ..*spot }),
                 Check::Namespaced(is, inner) if inner.related => {
                     self.cx.request.namespaced == *is && self.related(inner, spot)
+                }
+                Check::On(operation, inner) if inner.related => {
+                    self.cx.request.operation == *operation && self.related(inner, spot)
+                }
+                Check::ToldAt(way, inner) if inner.related => {
+                    spot.path.visit(way, |path| self.related(inner, &Spot { path, ..*spot }))
                 }
                 Check::First(inner) if inner.related => self.first(|run| run.related(inner, spot)),
                 Check::Gate(gate, on, inner) if inner.related => {
@@ -339,7 +370,7 @@ impl Run<'_, '_, '_> {
         stopped
     }
 
-    fn keys(&mut self, checks: &Checks, spot: Spot<'_>) {
+    fn keys(&mut self, checks: &Checks, spot: &Spot<'_>) {
         if checks.list.is_empty() {
             return;
         }
@@ -349,45 +380,45 @@ impl Run<'_, '_, '_> {
             }
             // A static or short key is copied without allocating.
             let value = Value::String(key.clone());
-            self.checks(checks, Spot { value: &value, old: None, unchanged: false, ..spot });
+            self.checks(checks, &Spot { value: &value, old: None, unchanged: false, ..*spot });
         }
     }
 
-    fn entry_keys(&mut self, checks: &Checks, spot: Spot<'_>) {
+    fn entry_keys(&mut self, checks: &Checks, spot: &Spot<'_>) {
         for (key, _) in spot.value.as_map().into_iter().flat_map(Map::iter) {
             if spot.old.is_none_or(|old| old.get(key).is_none()) {
                 let (value, path) = (Value::String(key.clone()), spot.path.key(key));
-                self.checks(checks, Spot { value: &value, old: None, path: &path, unchanged: false, ..spot });
+                self.checks(checks, &Spot { value: &value, old: None, path: &path, unchanged: false, ..*spot });
             }
         }
     }
 
-    fn values(&mut self, spot: Spot<'_>, mut visit: impl FnMut(&mut Self, Spot<'_>)) {
+    fn values(&mut self, spot: &Spot<'_>, mut visit: impl FnMut(&mut Self, &mut Spot<'_>)) {
         for (key, value) in spot.value.as_map().into_iter().flat_map(Map::iter) {
             let path = spot.path.key(key);
             let old = spot.old.and_then(|old| old.get(key));
-            visit(self, Spot { value, old, path: &path, ..spot });
+            visit(self, &mut Spot { value, old, path: &path, ..*spot });
         }
     }
 
-    fn items(&mut self, correlation: &Correlation, spot: Spot<'_>, mut visit: impl FnMut(&mut Self, Spot<'_>)) {
+    fn items(&mut self, correlation: &Correlation, spot: &Spot<'_>, mut visit: impl FnMut(&mut Self, &mut Spot<'_>)) {
         let items = spot.value.as_list().unwrap_or(&[]);
         let mut finder = Finder::new(correlation, spot.old.and_then(Value::as_list).unwrap_or(&[]));
         for (index, value) in items.iter().enumerate() {
             let path = spot.path.index(index);
             let old = if spot.unchanged { Some(value) } else { finder.find(index, value) };
-            visit(self, Spot { value, old, path: &path, several: items.len() > 1, ..spot });
+            visit(self, &mut Spot { value, old, path: &path, several: items.len() > 1, ..*spot });
         }
     }
 
-    #[inline]
-    fn hands(&mut self, hands: &[&'static Hand], spot: Spot<'_>) {
+    #[inline(always)]
+    fn hands(&mut self, hands: &[&'static Hand], spot: &Spot<'_>) {
         if !hands.is_empty() {
             self.each_hand(hands, spot);
         }
     }
 
-    fn each_hand(&mut self, hands: &[&'static Hand], spot: Spot<'_>) {
+    fn each_hand(&mut self, hands: &[&'static Hand], spot: &Spot<'_>) {
         for hand in hands {
             if spot.unchanged && !hand.when.has(When::ALWAYS) || !hand.when.runs_on(self.cx.request) {
                 continue;
@@ -417,7 +448,7 @@ impl Run<'_, '_, '_> {
         stopped && stage == Stage::Beta && self.cx.beta()
     }
 
-    fn choice(&mut self, choice: &Choice, pointer: bool, owner: Spot<'_>, spot: Spot<'_>) {
+    fn choice(&mut self, choice: &Choice, pointer: bool, owner: &Spot<'_>, spot: &Spot<'_>) {
         let chosen = at(owner.value, &choice.discriminator);
         let chosen = chosen.as_str().map(str::to_owned).or_else(|| chosen.as_i64().map(|n| n.to_string()));
         let chosen = chosen.unwrap_or_default();
@@ -428,7 +459,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn union(&mut self, union: &Union, spot: Spot<'_>) {
+    fn union(&mut self, union: &Union, spot: &Spot<'_>) {
         match union.stage {
             Some(stage) => {
                 _ = self.shadow(stage, |run| {
@@ -440,7 +471,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn judge_union(&mut self, union: &Union, spot: Spot<'_>) {
+    fn judge_union(&mut self, union: &Union, spot: &Spot<'_>) {
         let set = |value: &Value, at: usize| {
             union.members.get(at).is_some_and(|member| is_set(value.get(&member.name).unwrap_or(&NULL), member.pointer))
         };
@@ -485,21 +516,26 @@ impl Run<'_, '_, '_> {
     }
 }
 
-/// As many fields as the structs with the most rules have; in others they are looked for one by one.
+/// As many fields as most structs have, and as those with the most rules have; in others they are looked for one by one.
+const FEW_FIELDS: usize = 12;
 const FIELDS: usize = 48;
 
 /// Finds the values of the fields that are judged, in one pass: canonical values have their fields in the schema's order.
 /// Answers a bit for each that is there.
-fn place<'v>(plan: &StructPlan, entries: &'v [(Str, Value)], values: &mut [&'v Value; FIELDS]) -> u64 {
-    let (mut next, mut set) = (0, 0);
+fn place<'v, const N: usize>(plan: &StructPlan, entries: &'v [(Str, Value)], values: &mut [&'v Value; N]) -> u64 {
+    let (mut names, mut set) = (plan.order.iter(), 0);
     for (key, value) in entries {
         let key = key.as_str();
-        let (before, after) = plan.order.split_at_checked(next).unwrap_or((&plan.order, &[]));
-        let is = |(name, _): &(Text, Option<usize>)| name.is(key);
-        let found = after.iter().position(is).map(|at| at + next).or_else(|| before.iter().position(is));
-        let Some((_, place)) = found.and_then(|at| plan.order.get(at)) else { continue };
-        next = found.map_or(next, |at| at + 1);
-        if let Some((place, slot)) = place.and_then(|place| Some((place, values.get_mut(place)?))) {
+        let is = |(name, _): &&(Text, usize)| name.is(key);
+        let before = names.clone();
+        let Some((_, place)) = names.find(is).or_else(|| {
+            names = plan.order.iter();
+            names.find(is)
+        }) else {
+            names = before;
+            continue;
+        };
+        if let Some(slot) = values.get_mut(*place) {
             *slot = value;
             set |= 1 << place;
         }
@@ -509,10 +545,10 @@ fn place<'v>(plan: &StructPlan, entries: &'v [(Str, Value)], values: &mut [&'v V
 
 /// The field of the lowest bit, which is taken away, and its value.
 #[inline]
-fn next<'p, 'v>(
+fn next<'p, 'v, const N: usize>(
     left: &mut u64,
     plan: &'p StructPlan,
-    values: &[&'v Value; FIELDS],
+    values: &[&'v Value; N],
 ) -> Option<(&'p FieldPlan, &'v Value)> {
     let at = left.trailing_zeros() as usize;
     *left &= left.wrapping_sub(1);
@@ -534,7 +570,12 @@ impl<'a> Finder<'a> {
         Finder { correlation, old, index: None }
     }
 
+    #[inline]
     fn find(&mut self, index: usize, item: &Value) -> Option<&'a Value> {
+        if self.old.is_empty() { None } else { self.find_among(index, item) }
+    }
+
+    fn find_among(&mut self, index: usize, item: &Value) -> Option<&'a Value> {
         let keys: &[Box<str>] = match self.correlation {
             Correlation::None => return None,
             Correlation::Whole => &[],

@@ -1,6 +1,6 @@
 //! Whether two values mean the same to an update: what is the same is not judged again.
 
-use pintle_schema::{Str, Value};
+use pintle_schema::{Map, Str, Value};
 
 /// Whether two canonical values mean the same: an empty list is an absent one. Empty maps that mean nothing are left out
 /// of canonical values, so one that is there is a struct that was given without fields.
@@ -50,6 +50,31 @@ fn is_same_key(a: &str, b: &str) -> bool {
 /// Whether a field of two objects means the same.
 pub fn same_at(a: &Value, b: &Value, field: &str) -> bool {
     same(a.get(field).unwrap_or(&Value::Null), b.get(field).unwrap_or(&Value::Null))
+}
+
+/// Visits the keys at which two maps do not mean the same; what is no map has no keys.
+pub(crate) fn each_difference(a: &Value, b: &Value, mut visit: impl FnMut(&str)) {
+    let [a, b] = [a, b].map(|map| map.as_map().map_or(&[][..], Map::entries));
+    let (mut next, mut common) = (0, 0);
+    for (key, value) in a {
+        // Both mostly have the same keys in the same order.
+        let place = match b.get(next) {
+            Some((other, _)) if is_same_key(key, other) => Some(next),
+            _ => b.iter().position(|(other, _)| is_same_key(key, other)),
+        };
+        if let Some((at, (_, other))) = place.and_then(|at| Some((at, b.get(at)?))) {
+            (next, common) = (at + 1, common + 1);
+            if !same(value, other) {
+                visit(key);
+            }
+        } else if !same(value, &Value::Null) {
+            visit(key);
+        }
+    }
+    if common < b.len() {
+        let gone = |key: &str| a.iter().all(|(other, _)| !is_same_key(key, other));
+        b.iter().filter(|(key, value)| gone(key) && !same(value, &Value::Null)).for_each(|(key, _)| visit(key));
+    }
 }
 
 type Entry = (Str, Value);

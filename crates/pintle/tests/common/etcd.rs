@@ -2,7 +2,8 @@
 //! Guarantees that nothing outlives a test, and that what was paused or cut can be healed.
 //! Must never decide by time: whoever waits, waits for a member's answer.
 
-use super::http::Endpoint;
+use super::credentials::Credentials;
+use super::http::{Client, Endpoint};
 use super::process::free_port;
 use super::{Scratch, wait_for};
 use serde_json::{Value, json};
@@ -35,6 +36,7 @@ pub struct Etcd {
     scratch: Scratch,
     members: Vec<Member>,
     flags: Vec<String>,
+    tls: Option<Arc<rustls::ClientConfig>>,
 }
 
 impl Etcd {
@@ -45,10 +47,23 @@ impl Etcd {
 
     /// The same with further flags.
     pub fn start_with(program: PathBuf, members: usize, flags: &[&str]) -> Etcd {
+        Etcd::launched(program, members, flags, None)
+    }
+
+    /// One member that is reached over TLS only, and only with a certificate of the right authority.
+    pub fn start_secured(program: PathBuf, credentials: &Credentials) -> Etcd {
+        let files = ["server.crt", "server.key", "ca.crt"].map(|name| credentials.file(name));
+        let [certificate, key, authority] = files.each_ref().map(|file| file.to_str().expect("a path"));
+        let flags =
+            ["--client-cert-auth", "--cert-file", certificate, "--key-file", key, "--trusted-ca-file", authority];
+        Etcd::launched(program, 1, &flags, Some(credentials.client_config()))
+    }
+
+    fn launched(program: PathBuf, members: usize, flags: &[&str], tls: Option<Arc<rustls::ClientConfig>>) -> Etcd {
         let member = |_| Member { child: None, client_port: free_port(), peer_port: free_port() };
         let members: Vec<Member> = (0..members).map(member).collect();
         let flags = flags.iter().map(|flag| (*flag).to_owned()).collect();
-        let mut etcd = Etcd { program, scratch: Scratch::new(), members, flags };
+        let mut etcd = Etcd { program, scratch: Scratch::new(), members, flags, tls };
         (0..etcd.members.len()).for_each(|index| etcd.launch(index));
         etcd.wait_until_healthy();
         etcd
@@ -64,8 +79,13 @@ impl Etcd {
 
     /// What `--etcd-servers` takes.
     pub fn urls(&self) -> String {
-        let urls: Vec<_> = self.members.iter().map(|it| format!("http://127.0.0.1:{}", it.client_port)).collect();
-        urls.join(",")
+        (0..self.len()).map(|index| self.url(index)).collect::<Vec<_>>().join(",")
+    }
+
+    /// Where a member listens for clients.
+    pub fn url(&self, index: usize) -> String {
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://127.0.0.1:{}", self.port(index))
     }
 
     fn launch(&mut self, index: usize) {
@@ -73,7 +93,7 @@ impl Etcd {
         let cluster = self.members.iter().enumerate().map(|(at, member)| format!("m{at}={}", peer(member)));
         let cluster = cluster.collect::<Vec<_>>().join(",");
         let member = &self.members[index];
-        let client = format!("http://127.0.0.1:{}", member.client_port);
+        let client = self.url(index);
         let log = std::fs::File::create(self.scratch.path().join(format!("m{index}.log"))).expect("a log");
         let mut command = Command::new(&self.program);
         command.arg("--data-dir").arg(self.scratch.path().join(format!("m{index}")));
@@ -88,27 +108,33 @@ impl Etcd {
     pub fn wait_until_healthy(&self) {
         for index in 0..self.members.len() {
             wait_for("a healthy member", || {
-                let answer = self.endpoint(index).client().get("/health").ok()?;
+                let answer = self.client(index).get("/health").ok()?;
                 answer.text().contains("\"true\"").then_some(())
             });
         }
     }
 
     fn endpoint(&self, index: usize) -> Endpoint {
-        Endpoint { address: SocketAddr::from((Ipv4Addr::LOCALHOST, self.port(index))), tls: None, token: None }
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port(index)));
+        Endpoint { address, tls: self.tls.clone(), token: None }
+    }
+
+    /// A plain client of a member's JSON gateway, which tries nothing again.
+    pub fn client(&self, index: usize) -> Client {
+        self.endpoint(index).client()
     }
 
     /// A call of the JSON gateway, by the first member that answers.
     pub fn call(&self, path: &str, body: &Value) -> Value {
         wait_for("an answer of etcd", || {
-            let answers = (0..self.members.len()).map(|index| self.endpoint(index).client().post(path, body));
+            let answers = (0..self.members.len()).map(|index| self.client(index).post(path, body));
             answers.flatten().find(|answer| answer.status == 200).map(|answer| answer.json())
         })
     }
 
     /// What the first member says to a call of the JSON gateway, good or bad; `None`: it does not answer.
     pub fn try_call(&self, path: &str, body: &Value) -> Option<String> {
-        Some(self.endpoint(0).client().post(path, body).ok()?.text())
+        Some(self.client(0).post(path, body).ok()?.text())
     }
 
     /// Forgets all history up to now.
@@ -123,7 +149,7 @@ impl Etcd {
     pub fn leader(&self) -> usize {
         wait_for("a leader", || {
             (0..self.members.len()).find(|index| {
-                let answer = self.endpoint(*index).client().post("/v3/maintenance/status", &json!({}));
+                let answer = self.client(*index).post("/v3/maintenance/status", &json!({}));
                 let Ok(answer) = answer.map(|answer| answer.text()) else { return false };
                 let status: Value = serde_json::from_str(&answer).unwrap_or_default();
                 status["leader"].is_string() && status["leader"] == status["header"]["member_id"]

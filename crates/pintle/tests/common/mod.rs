@@ -5,6 +5,8 @@
 // Each test file uses its part of this module.
 #![allow(dead_code)]
 
+pub mod clock;
+pub mod credentials;
 pub mod etcd;
 pub mod history;
 pub mod http;
@@ -12,6 +14,7 @@ pub mod in_process;
 pub mod kubectl;
 pub mod kubelet;
 pub mod process;
+pub mod reference;
 pub mod streams;
 pub mod world;
 

@@ -4,6 +4,7 @@
 //!
 //! Budget: a change costs its observers' work; a round costs a pointer load and a search per kind, some microseconds.
 
+use crate::figures::Reading;
 use crate::world::{KindId, World};
 use pintle_cache::{Cursor, Event, Expired, State};
 use std::sync::Arc;
@@ -19,6 +20,11 @@ pub trait Observer: Send + Sync {
 
     /// A change that followed.
     fn observe(&self, kind: KindId, event: &Event);
+
+    /// The queue that it works on, if it has one.
+    fn queue(&self) -> Option<Reading<'_>> {
+        None
+    }
 }
 
 /// Shows the observers everything, until it is dropped. `batch`: how long changes may gather before they are shown.

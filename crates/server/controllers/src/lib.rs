@@ -1,11 +1,13 @@
-//! The controllers that a server on its own needs: namespace deletion, garbage collection, expiry of events.
+//! The controllers that a server on its own needs: namespace deletion, garbage collection, expiry of events. Beside a
+//! kube-controller-manager they are off. What an API server says of objects by itself is always on: conditions.
 //! Guarantees that they go on where they stopped after a restart: all they know they read from the objects.
-//! Must never be needed: beside a kube-controller-manager they are off.
 //!
 //! One task shows them every change from the cache; workers take what is due and make requests within the process.
 
+mod conditions;
 mod expiry;
 mod feed;
+mod figures;
 mod garbage;
 mod names;
 mod namespaces;
@@ -15,8 +17,12 @@ mod requests;
 mod tests;
 mod world;
 
+pub use figures::{Figures, Reading};
 pub use names::{Controller, UnknownController};
 
+use conditions::api_services::Available;
+use conditions::flow_schemas::Dangling;
+use conditions::{Keeper, Rule};
 use expiry::Expiry;
 use feed::Observer;
 use garbage::GarbageCollector;
@@ -55,6 +61,17 @@ impl Default for Settings {
 /// Running controllers. They end when this is dropped.
 pub struct Controllers {
     tasks: JoinSet<()>,
+    observers: Vec<Arc<dyn Observer>>,
+}
+
+/// The queues of running controllers.
+pub struct Queues(Vec<Arc<dyn Observer>>);
+
+impl Queues {
+    /// What each has done, and how it stands.
+    pub fn read(&self) -> Vec<Reading<'_>> {
+        self.0.iter().filter_map(|observer| observer.queue()).collect()
+    }
 }
 
 impl Controllers {
@@ -86,14 +103,25 @@ impl Controllers {
             observers.push(controller.clone());
             tasks.spawn(async move { controller.work().await });
         }
-        if !observers.is_empty() {
-            tasks.spawn(feed::run(world, observers, settings.settle_time / BATCHES_PER_SETTLE_TIME));
-        }
-        Controllers { tasks }
+        keep::<Dangling>(&world, &mut observers, &mut tasks);
+        keep::<Available>(&world, &mut observers, &mut tasks);
+        tasks.spawn(feed::run(world, observers.clone(), settings.settle_time / BATCHES_PER_SETTLE_TIME));
+        Controllers { tasks, observers }
+    }
+
+    /// Their queues, for those who look at the server from outside.
+    pub fn queues(&self) -> Queues {
+        Queues(self.observers.clone())
     }
 
     /// Ends them, and waits until the last has ended.
     pub async fn stop(mut self) {
         self.tasks.shutdown().await;
     }
+}
+
+fn keep<R: Rule>(world: &Arc<World>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut JoinSet<()>) {
+    let Some(keeper) = Keeper::<R>::new(world.clone()).map(Arc::new) else { return };
+    observers.push(keeper.clone());
+    tasks.spawn(async move { keeper.work().await });
 }

@@ -2,6 +2,7 @@
 //! Guarantees that a key added while it is worked on is worked on again, and that failures come back ever later.
 //! Must never hold its lock across an await.
 
+use crate::figures::{Figures, Reading};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -26,6 +27,7 @@ pub enum Outcome {
 }
 
 pub struct Queue<K> {
+    figures: Figures,
     line: Mutex<Line<K>>,
     /// The first key in line has changed.
     changed: Notify,
@@ -36,16 +38,23 @@ pub struct Queue<K> {
 struct Line<K> {
     due: BTreeSet<(Instant, K)>,
     times: HashMap<K, Instant>,
-    /// The keys in work, and when to look at each again.
-    running: HashMap<K, Option<Instant>>,
+    running: HashMap<K, Running>,
     failures: HashMap<K, u32>,
 }
 
+/// A key in work.
+struct Running {
+    since: Instant,
+    /// When to look at it again.
+    again: Option<Instant>,
+}
+
 impl<K: Clone + Ord + Hash> Queue<K> {
-    pub fn new() -> Self {
+    /// A queue that metrics know by this name.
+    pub fn new(name: &'static str) -> Self {
         let line =
             Line { due: BTreeSet::new(), times: HashMap::new(), running: HashMap::new(), failures: HashMap::new() };
-        Queue { line: Mutex::new(line), changed: Notify::new(), turn: tokio::sync::Mutex::new(()) }
+        Queue { figures: Figures::new(name), line: Mutex::new(line), changed: Notify::new(), turn: tokio::sync::Mutex::new(()) }
     }
 
     fn line(&self) -> MutexGuard<'_, Line<K>> {
@@ -55,7 +64,9 @@ impl<K: Clone + Ord + Hash> Queue<K> {
 
     /// Puts a key in line, due after a delay; if it waits already, the earlier time counts.
     pub fn add(&self, key: K, delay: Duration) {
-        self.line().add(key, Instant::now() + delay);
+        if self.line().add(key, Instant::now() + delay) {
+            self.figures.added();
+        }
         self.changed.notify_one();
     }
 
@@ -67,7 +78,10 @@ impl<K: Clone + Ord + Hash> Queue<K> {
                 let mut line = self.line();
                 match line.due.first() {
                     Some((at, _)) if *at <= Instant::now() => match line.take() {
-                        Some(key) => return key,
+                        Some((key, waited)) => {
+                            self.figures.taken(waited);
+                            return key;
+                        }
                         None => continue,
                     },
                     first => first.map(|(at, _)| *at),
@@ -84,8 +98,12 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     /// Ends the work on a key.
     pub fn finish(&self, key: K, outcome: Outcome) {
         let mut line = self.line();
-        let again = line.running.remove(&key).flatten();
         let now = Instant::now();
+        let ended = line.running.remove(&key);
+        if let Some(ended) = &ended {
+            self.figures.finished(now - ended.since, outcome != Outcome::Done);
+        }
+        let again = ended.and_then(|ended| ended.again);
         let next = match outcome {
             Outcome::Retry => {
                 let failures = line.failures.entry(key.clone()).or_insert(0);
@@ -104,31 +122,49 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         if let Some(at) = again.into_iter().chain(next).min() {
             line.add(key, at);
             drop(line);
+            self.figures.added();
             self.changed.notify_one();
+        }
+    }
+
+    /// What the queue has done, and how it stands.
+    pub fn read(&self) -> Reading<'_> {
+        let (line, now) = (self.line(), Instant::now());
+        let running = || line.running.values().map(|running| now - running.since);
+        Reading {
+            figures: &self.figures,
+            depth: line.due.iter().take_while(|(at, _)| *at <= now).count(),
+            unfinished: running().sum(),
+            longest: running().max().unwrap_or_default(),
         }
     }
 }
 
 impl<K: Clone + Ord + Hash> Line<K> {
-    fn add(&mut self, key: K, at: Instant) {
-        if let Some(again) = self.running.get_mut(&key) {
-            *again = Some(again.map_or(at, |before| before.min(at)));
-            return;
+    /// Says whether the key was not waiting already.
+    fn add(&mut self, key: K, at: Instant) -> bool {
+        if let Some(running) = self.running.get_mut(&key) {
+            running.again = Some(running.again.map_or(at, |before| before.min(at)));
+            return false;
         }
+        let is_new = !self.times.contains_key(&key);
         match self.times.get(&key) {
-            Some(before) if *before <= at => return,
+            Some(before) if *before <= at => return false,
             Some(before) => drop(self.due.remove(&(*before, key.clone()))),
             None => {}
         }
         self.times.insert(key.clone(), at);
         self.due.insert((at, key));
+        is_new
     }
 
-    fn take(&mut self) -> Option<K> {
-        let (_, key) = self.due.pop_first()?;
+    /// The first key, and for how long it has been due.
+    fn take(&mut self) -> Option<(K, Duration)> {
+        let (at, key) = self.due.pop_first()?;
         self.times.remove(&key);
-        self.running.insert(key.clone(), None);
-        Some(key)
+        let since = Instant::now();
+        self.running.insert(key.clone(), Running { since, again: None });
+        Some((key, since - at))
     }
 }
 
@@ -142,7 +178,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn keys_come_when_they_are_due_and_once() {
-        let queue = Queue::new();
+        let queue = Queue::new("test");
         let start = Instant::now();
         queue.add("late", ms(300));
         queue.add("early", ms(200));
@@ -155,7 +191,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_key_in_work_waits_for_its_end() {
-        let queue = Queue::new();
+        let queue = Queue::new("test");
         queue.add("a", ms(0));
         let key = queue.next().await;
         queue.add("a", ms(5));
@@ -168,7 +204,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn failures_come_back_ever_later() {
-        let queue = Queue::new();
+        let queue = Queue::new("test");
         queue.add("a", ms(0));
         let mut waits = Vec::new();
         for _ in 0..16 {

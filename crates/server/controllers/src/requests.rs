@@ -13,27 +13,43 @@ use pintle_types::meta::v1::ObjectMeta;
 /// Writes in work at a time: enough to share a sync, few enough to leave room for clients.
 pub const AT_A_TIME: usize = 32;
 
-const FIELD_MANAGER: &str = "kube-controller-manager";
+/// Who asks.
+#[derive(Clone, Copy)]
+pub enum Who {
+    /// A controller, by the name of its account in the namespace `kube-system`.
+    Account(&'static str),
+    /// The server itself, by the name under which it owns fields.
+    Server(&'static str),
+}
 
-/// Makes requests as a controller's service account.
+/// Makes requests in somebody's name.
 pub struct Requests<'a> {
     pub world: &'a World,
-    /// The name of the account in the namespace `kube-system`.
-    pub account: &'static str,
+    pub who: Who,
 }
 
 impl Requests<'_> {
     fn requester(&self) -> Requester {
-        let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"];
-        Requester {
-            name: format!("system:serviceaccount:kube-system:{}", self.account),
-            groups: groups.map(str::to_owned).to_vec(),
-            ..Requester::default()
-        }
+        let (name, groups) = match self.who {
+            Who::Account(account) => (
+                format!("system:serviceaccount:kube-system:{account}"),
+                &["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"][..],
+            ),
+            Who::Server(_) => ("system:apiserver".to_owned(), &["system:authenticated", "system:masters"][..]),
+        };
+        Requester { name, groups: groups.iter().map(|group| (*group).to_owned()).collect(), ..Requester::default() }
     }
 
     pub fn write_options(&self) -> WriteOptions {
-        WriteOptions { field_manager: FIELD_MANAGER.to_owned(), requester: self.requester(), ..WriteOptions::default() }
+        let field_manager = match self.who {
+            Who::Account(_) => "kube-controller-manager",
+            Who::Server(manager) => manager,
+        };
+        WriteOptions {
+            field_manager: field_manager.to_owned(),
+            requester: self.requester(),
+            ..WriteOptions::default()
+        }
     }
 
     /// The options of a delete that says what becomes of dependents.

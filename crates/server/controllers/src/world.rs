@@ -76,6 +76,12 @@ impl World {
         self.kinds.get(usize::from(id))
     }
 
+    /// The kind of a resource, if it is stored.
+    pub fn stored(&self, group: &str, plural: &str) -> Option<KindId> {
+        let is_asked = |kind: &Kind| (kind.resource.group, kind.resource.plural) == (group, plural);
+        KindId::try_from(self.kinds.iter().position(is_asked)?).ok()
+    }
+
     /// The kind that an owner reference names.
     pub fn named(&self, api_version: &str, kind: &str) -> Option<&Kind> {
         self.kind(*self.by_name.get(api_version)?.get(kind)?)
@@ -84,6 +90,33 @@ impl World {
     /// The object at a place as it is now.
     pub fn object(&self, place: &Place) -> Option<Arc<Object>> {
         self.kind(place.kind)?.target.cache.get(&place.key)
+    }
+
+    /// Whether an object exists, readable or not.
+    pub fn exists(&self, (group, plural): (&str, &str), namespace: &str, name: &str) -> bool {
+        let Some(kind) = self.stored(group, plural).and_then(|id| self.kind(id)) else { return false };
+        let key = Resource::key(kind.target.storage, namespace, name);
+        let state = kind.target.cache.state();
+        state.objects.contains_key(key.as_str()) || state.unreadable.contains_key(key.as_str())
+    }
+
+    /// An object of a resource, if it exists and can be read.
+    pub fn decoded(&self, (group, plural): (&str, &str), namespace: &str, name: &str) -> Option<Value> {
+        let kind = self.kind(self.stored(group, plural)?)?;
+        let object = kind.target.cache.get(&Resource::key(kind.target.storage, namespace, name))?;
+        self.registry.decode(&kind.target, &object).ok()
+    }
+
+    /// Those objects of a resource in a namespace that are asked for.
+    pub fn decoded_in(
+        &self,
+        (group, plural): (&str, &str),
+        namespace: &str,
+        is_asked: impl Fn(&Object) -> bool,
+    ) -> Vec<Value> {
+        let Some(kind) = self.stored(group, plural).and_then(|id| self.kind(id)) else { return Vec::new() };
+        let objects = World::content(kind, namespace).into_iter().filter(|object| is_asked(object));
+        objects.filter_map(|object| self.registry.decode(&kind.target, &object).ok()).collect()
     }
 
     /// The objects of a kind in a namespace.

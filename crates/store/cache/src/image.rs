@@ -7,7 +7,7 @@
 //! Record, integers little endian:
 //!
 //! ```text
-//! u8  format (1)
+//! u8  format (1, or 2 when the JSON has raw JSON in it that answers show otherwise)
 //! u32 offset of the hole in the JSON          u32 x 2 metadata    u32 x 2 managedFields (0,0: none)
 //! u16 length of uid, uid
 //! u16 number of labels, each:                 u16 length, key, u16 length, value
@@ -24,6 +24,8 @@ use pintle_storage::Revision;
 use std::ops::Range;
 
 const FORMAT: u8 = 1;
+/// Raw JSON in the object stands as it was written, blanks and all.
+const FORMAT_AS_WRITTEN: u8 = 2;
 
 /// A record that is no image: damaged, or of a later format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +46,7 @@ pub fn encode(object: &Value, fields: &[&str]) -> Bytes {
     let mut json = Vec::with_capacity(1024);
     let spans = encode_json(object, &mut json);
     let mut record = Vec::with_capacity(json.len() + 256);
-    record.push(FORMAT);
+    record.push(if spans.is_as_written { FORMAT_AS_WRITTEN } else { FORMAT });
     for offset in [spans.hole, spans.metadata.0, spans.metadata.1, spans.managed.0, spans.managed.1] {
         record.extend_from_slice(&narrow(offset).to_le_bytes());
     }
@@ -66,15 +68,13 @@ pub fn encode(object: &Value, fields: &[&str]) -> Bytes {
     Bytes::from(record)
 }
 
-/// The object of a record as JSON, with an empty resourceVersion.
+/// The object of a record as JSON, with an empty resourceVersion and raw JSON as it was written.
 ///
 /// # Errors
 /// It is no record.
 pub fn object(record: &Bytes) -> Result<Bytes, CorruptImage> {
     let mut reader = Reader { bytes: record, at: 0 };
-    if reader.take(1)? != [FORMAT] {
-        return Err(CorruptImage);
-    }
+    reader.format()?;
     reader.take(5 * size_of::<u32>())?;
     reader.text()?;
     for texts in [2, 1, 1] {
@@ -86,13 +86,14 @@ pub fn object(record: &Bytes) -> Result<Bytes, CorruptImage> {
 }
 
 struct Spans {
+    is_as_written: bool,
     hole: usize,
     metadata: (usize, usize),
     managed: (usize, usize),
 }
 
 fn encode_json(object: &Value, out: &mut Vec<u8>) -> Spans {
-    let mut spans = Spans { hole: 0, metadata: (0, 0), managed: (0, 0) };
+    let mut spans = Spans { is_as_written: false, hole: 0, metadata: (0, 0), managed: (0, 0) };
     let Some(fields) = object.as_map() else {
         json::encode(object, out);
         return spans;
@@ -108,7 +109,7 @@ fn encode_json(object: &Value, out: &mut Vec<u8>) -> Spans {
                 encode_metadata(metadata, out, &mut spans);
                 spans.metadata.1 = out.len();
             }
-            _ => json::encode(value, out),
+            _ => spans.is_as_written |= json::encode_kept(value, out),
         }
     }
     out.push(b'}');
@@ -177,6 +178,8 @@ pub struct Image {
     /// Labels, fields, owners and uid, as in the record.
     header: Box<[u8]>,
     json: Bytes,
+    /// The same with raw JSON as it was written, where that differs.
+    as_written: Option<Bytes>,
     revision_span: Range<u32>,
     metadata: Range<u32>,
     managed_fields: Range<u32>,
@@ -193,9 +196,7 @@ impl Image {
     /// The record's lengths do not add up.
     pub fn from_record(record: &Bytes, revision: Revision) -> Result<Self, CorruptImage> {
         let mut reader = Reader { bytes: record, at: 0 };
-        if reader.take(1)? != [FORMAT] {
-            return Err(CorruptImage);
-        }
+        let format = reader.format()?;
         let mut offsets = [0u32; 5];
         for offset in &mut offsets {
             let four = reader.take(4)?;
@@ -219,11 +220,17 @@ impl Image {
         if json.get(hole as usize) != Some(&b'"') {
             return Err(CorruptImage);
         }
-        let (json, width) = fill(json, hole..hole, revision);
+        let (filled, width) = fill(json, hole..hole, revision);
+        // Nothing raw stands in or before the metadata, so the spans are the same in both.
+        let (json, as_written) = match format {
+            FORMAT_AS_WRITTEN => (compact(&filled), Some(filled)),
+            _ => (filled, None),
+        };
         let shift = |at: u32| if at > hole { at + width } else { at };
         Ok(Image {
             header,
             json,
+            as_written,
             revision_span: hole..hole + width,
             metadata: shift(metadata_start)..shift(metadata_end),
             managed_fields: shift(managed_start)..shift(managed_end),
@@ -242,6 +249,7 @@ impl Image {
         Image {
             header: self.header.clone(),
             json,
+            as_written: self.as_written.as_ref().map(|text| fill(text, self.revision_span.clone(), revision).0),
             revision_span: start..start + width,
             metadata: shift(self.metadata.start)..shift(self.metadata.end),
             managed_fields: shift(self.managed_fields.start)..shift(self.managed_fields.end),
@@ -249,9 +257,14 @@ impl Image {
         }
     }
 
-    /// The object in canonical JSON of its storage version.
+    /// The object in canonical JSON of its storage version, as answers show it.
     pub fn json(&self) -> &Bytes {
         &self.json
+    }
+
+    /// The same for who decodes it: raw JSON in it is as it was written.
+    pub fn as_written(&self) -> &Bytes {
+        self.as_written.as_ref().unwrap_or(&self.json)
     }
 
     /// Where `metadata`'s value stands in the JSON.
@@ -293,7 +306,7 @@ impl Image {
 
     /// Bytes of memory the image holds.
     pub fn size(&self) -> usize {
-        self.json.len() + self.header.len() + size_of::<Self>()
+        self.json.len() + self.as_written.as_ref().map_or(0, Bytes::len) + self.header.len() + size_of::<Self>()
     }
 
     fn reader(&self, at: u16) -> Reader<'_> {
@@ -311,6 +324,12 @@ fn fill(json: &[u8], span: Range<u32>, revision: Revision) -> (Bytes, u32) {
     (Bytes::from(filled), narrow(digits.len()))
 }
 
+fn compact(json: &[u8]) -> Bytes {
+    let mut out = Vec::with_capacity(json.len());
+    json::compact(json, &mut out);
+    Bytes::from(out)
+}
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -321,6 +340,13 @@ impl<'a> Reader<'a> {
         let taken = self.bytes.get(self.at..self.at + length).ok_or(CorruptImage)?;
         self.at += length;
         Ok(taken)
+    }
+
+    fn format(&mut self) -> Result<u8, CorruptImage> {
+        match self.take(1)? {
+            [format @ (FORMAT | FORMAT_AS_WRITTEN)] => Ok(*format),
+            _ => Err(CorruptImage),
+        }
     }
 
     fn count(&mut self) -> Result<usize, CorruptImage> {
@@ -380,6 +406,29 @@ mod tests {
         assert_eq!((image.field(0), image.field(1), image.field(2)), (Some("n1"), Some("Running"), None));
         assert_eq!(image.owners().collect::<Vec<_>>(), ["o-1", "o-2"]);
         assert!(!image.terminating);
+    }
+
+    #[test]
+    fn raw_json_is_kept_as_written_and_shown_compact() {
+        let mut revision = pod();
+        let text = "{ \"a\": 1.0, \"b\": \"<\" }";
+        revision.set_at(&["data"], Value::Raw(text.into()));
+        revision.set_at(&["more"], 5);
+        let record = encode(&revision, &[]);
+        for image in [
+            Image::from_record(&record, Revision(12)).expect("whole"),
+            Image::from_record(&record, Revision(7)).expect("whole").at_revision(Revision(12)),
+        ] {
+            let shown = String::from_utf8_lossy(image.json());
+            assert!(shown.ends_with(r#","data":{"a":1.0,"b":"\u003c"},"more":5}"#), "{shown}");
+            assert_eq!(&image.json()[image.managed_fields()], br#""managedFields":[{"manager":"me"}]"#);
+            let written = String::from_utf8_lossy(image.as_written());
+            assert!(written.ends_with(&format!(",\"data\":{text},\"more\":5}}")), "{written}");
+            assert!([&shown, &written].iter().all(|json| json.contains(r#""resourceVersion":"12""#)));
+        }
+        revision.set_at(&["data"], Value::Raw(r#"{"a":1.0}"#.into()));
+        let image = Image::from_record(&encode(&revision, &[]), Revision(12)).expect("whole");
+        assert_eq!((image.as_written.is_none(), image.as_written()), (true, image.json()));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::interest::{Interest, Waiter, Waiters};
 use crate::limits;
 use arc_swap::ArcSwap;
 use imbl::{OrdMap, Vector};
-use pintle_storage::{Key, Revision, Unreadable};
+use pintle_storage::{Key, Revision, Unreadable, UnreadableReason};
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -385,6 +385,9 @@ impl Writer {
 
     /// Takes note of a value that cannot be read.
     pub fn unreadable(&mut self, unreadable: Unreadable) {
+        if matches!(unreadable.reason, UnreadableReason::Undecodable(_)) {
+            self.cache.figures.undecodable.increment();
+        }
         self.state.take(&unreadable.key);
         self.state.unreadable.insert(unreadable.key.clone(), Arc::new(unreadable));
         self.gap = true;

@@ -2,18 +2,18 @@
 //! Guarantees that a call ends in bounded time, and that only what may happen twice is tried twice.
 //! Must never know what a key means.
 
+use crate::endpoint::Endpoint;
 use crate::limits;
 use crate::wire::{RangeRequest, RangeResponse, StatusRequest, StatusResponse};
 use bytes::Bytes;
-use http::uri::PathAndQuery;
+use http::header::{HeaderName, HeaderValue};
+use pintle_grpc::{Call, Code, Status, framed};
 use prost::Message;
+use std::marker::PhantomData;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
-use tonic::client::Grpc;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
-use tonic::{Code, Request, Status, Streaming};
-use tonic_prost::ProstCodec;
 
 /// The certificates of a cluster's clients.
 #[derive(Clone, Debug, Default)]
@@ -36,45 +36,30 @@ pub mod method {
 
 /// The endpoints of a cluster.
 pub struct Client {
-    endpoints: Vec<(String, Channel)>,
+    endpoints: Vec<Arc<Endpoint>>,
     /// Counts failures; the endpoint in use is this modulo their number.
     current: AtomicUsize,
 }
 
+fn encoded(message: &impl Message) -> Bytes {
+    let length = message.encoded_len();
+    framed(length, |buffer| {
+        buffer.reserve(length);
+        message.encode_raw(buffer);
+    })
+}
+
+fn decoded<A: Message + Default>(message: Bytes) -> Result<A, Status> {
+    A::decode(message).map_err(|_| Status::malformed())
+}
+
 impl Client {
-    /// Connections are made when they are first needed; call this within a runtime.
+    /// Connections are made when they are first needed.
     ///
     /// # Errors
     /// An endpoint is no URL, or a certificate cannot be used.
     pub fn new(endpoints: &[String], tls: &Tls) -> Result<Client, String> {
-        let wrong = |url: &str, error: &dyn std::error::Error| match error.source() {
-            Some(cause) => format!("etcd endpoint {url}: {error}: {cause}"),
-            None => format!("etcd endpoint {url}: {error}"),
-        };
-        let connect = |url: &String| {
-            let with_scheme = if url.contains("://") { url.clone() } else { format!("http://{url}") };
-            let mut endpoint = Endpoint::from_shared(with_scheme.clone())
-                .map_err(|error| wrong(url, &error))?
-                .connect_timeout(limits::CONNECT)
-                .tcp_nodelay(true)
-                .http2_keep_alive_interval(limits::KEEP_ALIVE)
-                .keep_alive_timeout(limits::KEEP_ALIVE_TIMEOUT)
-                .keep_alive_while_idle(true)
-                .initial_stream_window_size(limits::WINDOW)
-                .initial_connection_window_size(limits::WINDOW);
-            if with_scheme.starts_with("https://") {
-                let mut config = ClientTlsConfig::new();
-                if let Some(ca) = &tls.ca_pem {
-                    config = config.ca_certificate(Certificate::from_pem(ca));
-                }
-                if let Some((certificate, key)) = &tls.identity {
-                    config = config.identity(Identity::from_pem(certificate, key));
-                }
-                endpoint = endpoint.tls_config(config).map_err(|error| wrong(url, &error))?;
-            }
-            Ok((url.clone(), endpoint.connect_lazy()))
-        };
-        let endpoints: Vec<_> = endpoints.iter().map(connect).collect::<Result<_, String>>()?;
+        let endpoints: Vec<_> = endpoints.iter().map(|url| Endpoint::new(url, tls)).collect::<Result<_, String>>()?;
         if endpoints.is_empty() {
             return Err("no etcd endpoint is named".to_owned());
         }
@@ -97,48 +82,32 @@ impl Client {
         self.endpoints.len()
     }
 
-    fn grpc(&self, turn: usize) -> Result<Grpc<Channel>, Status> {
-        let (_, channel) =
-            self.endpoints.get(turn % self.endpoints.len().max(1)).ok_or_else(|| Status::unavailable("no endpoint"))?;
-        Ok(Grpc::new(channel.clone()).max_decoding_message_size(usize::MAX).max_encoding_message_size(usize::MAX))
+    fn endpoint(&self, turn: usize) -> Result<&Arc<Endpoint>, Status> {
+        let endpoint = self.endpoints.get(turn % self.endpoints.len().max(1));
+        endpoint.ok_or_else(|| Status::unavailable("no endpoint"))
     }
 
     /// One attempt at the endpoint of a turn.
     ///
     /// # Errors
     /// Whatever went wrong; whether the call had an effect is unknown.
-    pub async fn attempt<Q, A>(
+    pub async fn attempt<A: Message + Default>(
         &self,
         turn: usize,
         time: Duration,
         method: &'static str,
-        request: Q,
-    ) -> Result<A, Status>
-    where
-        Q: Message + Send + Sync + 'static,
-        A: Message + Default + Send + Sync + 'static,
-    {
-        let mut grpc = self.grpc(turn)?;
-        let call = async {
-            grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
-            let path = PathAndQuery::from_static(method);
-            grpc.unary(Request::new(request), path, ProstCodec::<Q, A>::default()).await
-        };
-        match timeout(time, call).await {
-            Ok(outcome) => outcome.map(tonic::Response::into_inner),
-            Err(_) => Err(Status::deadline_exceeded("the endpoint did not answer in time")),
-        }
+        request: &impl Message,
+    ) -> Result<A, Status> {
+        let message = encoded(request);
+        let call = async { self.endpoint(turn)?.connection().await?.unary(method, message).await };
+        timeout(time, call).await.unwrap_or_else(|_| Err(Status::deadline_exceeded())).and_then(decoded)
     }
 
     /// A call that may happen twice: tried on one endpoint after the other for as long as calls may take.
     ///
     /// # Errors
     /// The cluster refuses it, or cannot be reached.
-    pub async fn call<Q, A>(&self, method: &'static str, request: Q) -> Result<A, Status>
-    where
-        Q: Message + Clone + Send + Sync + 'static,
-        A: Message + Default + Send + Sync + 'static,
-    {
+    pub async fn call<A: Message + Default>(&self, method: &'static str, request: &impl Message) -> Result<A, Status> {
         self.call_within(limits::CALL, method, request).await
     }
 
@@ -146,15 +115,16 @@ impl Client {
     ///
     /// # Errors
     /// The cluster refuses it, or cannot be reached.
-    pub async fn call_within<Q, A>(&self, time: Duration, method: &'static str, request: Q) -> Result<A, Status>
-    where
-        Q: Message + Clone + Send + Sync + 'static,
-        A: Message + Default + Send + Sync + 'static,
-    {
+    pub async fn call_within<A: Message + Default>(
+        &self,
+        time: Duration,
+        method: &'static str,
+        request: &impl Message,
+    ) -> Result<A, Status> {
         let mut patience = Patience::new(time);
         loop {
             let turn = self.turn();
-            match self.attempt(turn, patience.attempt(), method, request.clone()).await {
+            match self.attempt(turn, patience.attempt(), method, request).await {
                 Err(status) if is_passing(&status) => {
                     self.failed(turn);
                     if !patience.wait(self.endpoints()).await {
@@ -173,7 +143,7 @@ impl Client {
     pub async fn revision(&self, time: Duration) -> Result<u64, Status> {
         // A read of nothing still asks the majority.
         let request = RangeRequest { key: Bytes::from_static(b"health"), count_only: true, ..RangeRequest::default() };
-        let answer: RangeResponse = self.call_within(time, method::RANGE, request).await?;
+        let answer: RangeResponse = self.call_within(time, method::RANGE, &request).await?;
         Ok(answer.header.map_or(0, |header| header.revision.unsigned_abs()))
     }
 
@@ -182,45 +152,56 @@ impl Client {
     /// # Errors
     /// It cannot be reached.
     pub async fn version(&self, turn: usize) -> Result<String, Status> {
-        let answer: StatusResponse = self.attempt(turn, limits::ATTEMPT, method::STATUS, StatusRequest {}).await?;
+        let answer: StatusResponse = self.attempt(turn, limits::ATTEMPT, method::STATUS, &StatusRequest {}).await?;
         Ok(answer.version)
     }
 
-    /// Opens a stream at the endpoint of a turn.
+    /// Opens a stream at the endpoint of a turn, with its first request.
     ///
     /// # Errors
     /// It cannot be reached.
-    pub async fn stream<Q, A>(
+    pub async fn stream<Q: Message, A: Message + Default>(
         &self,
         turn: usize,
         method: &'static str,
-        requests: tokio::sync::mpsc::Receiver<Q>,
-    ) -> Result<Streaming<A>, Status>
-    where
-        Q: Message + Send + Sync + 'static,
-        A: Message + Default + Send + Sync + 'static,
-    {
-        let mut grpc = self.grpc(turn)?;
-        let opening = async {
-            grpc.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
-            let mut request = Request::new(tokio_stream::wrappers::ReceiverStream::new(requests));
-            // A member that is cut off from the others ends the stream instead of staying silent.
-            request.metadata_mut().insert("hasleader", tonic::metadata::MetadataValue::from_static("true"));
-            grpc.streaming(request, PathAndQuery::from_static(method), ProstCodec::<Q, A>::default()).await
-        };
-        match timeout(limits::ATTEMPT, opening).await {
-            Ok(outcome) => outcome.map(tonic::Response::into_inner),
-            Err(_) => Err(Status::deadline_exceeded("the endpoint did not answer in time")),
-        }
+        request: &Q,
+    ) -> Result<Stream<Q, A>, Status> {
+        // A member that is cut off from the others ends the stream instead of staying silent.
+        let header = (HeaderName::from_static("hasleader"), HeaderValue::from_static("true"));
+        let message = encoded(request);
+        let opening = async { self.endpoint(turn)?.connection().await?.streaming(method, message, header).await };
+        let call = timeout(limits::ATTEMPT, opening).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()))?;
+        Ok(Stream { call, types: PhantomData })
+    }
+}
+
+/// Requests one way and answers the other, as they come.
+pub struct Stream<Q, A> {
+    call: Call,
+    types: PhantomData<fn(&Q) -> A>,
+}
+
+impl<Q: Message, A: Message + Default> Stream<Q, A> {
+    /// Sends another request.
+    ///
+    /// # Errors
+    /// The stream has ended.
+    pub fn send(&mut self, request: &Q) -> Result<(), Status> {
+        self.call.send(encoded(request))
+    }
+
+    /// The next answer; `None` at the end. Nothing is lost when this is dropped half way.
+    ///
+    /// # Errors
+    /// The stream broke.
+    pub async fn message(&mut self) -> Result<Option<A>, Status> {
+        self.call.message().await?.map(decoded).transpose()
     }
 }
 
 /// Whether another endpoint, or the same one later, may do better.
 pub fn is_passing(status: &Status) -> bool {
-    matches!(
-        status.code(),
-        Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown | Code::Internal
-    )
+    matches!(status.code, Code::Unavailable | Code::DeadlineExceeded | Code::Canceled | Code::Unknown | Code::Internal)
 }
 
 /// How long something is tried, with growing pauses.

@@ -10,15 +10,31 @@ use crate::wire::{
     Compare, CompareTarget, Compared, DeleteRangeRequest, EventType, Op, PutRequest, RangeRequest, RequestOp,
     TxnRequest, TxnResponse, WatchAction, WatchCreateRequest, WatchRequest, WatchResponse,
 };
+use pintle_grpc::{Code, Status};
 use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
+use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
-use tokio::sync::mpsc;
 use tokio::time::timeout;
-use tonic::{Code, Status};
 
 pub(crate) fn failed(status: Status) -> CommitError {
-    CommitError::Storage(Arc::new(status))
+    CommitError::Storage(Arc::new(Failure(status)))
 }
+
+/// Why etcd did not do what it was asked for: in its own words, or as clients in Go say that it could not be asked.
+#[derive(Debug)]
+struct Failure(Status);
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.message.starts_with("etcdserver: ") {
+            true => f.write_str(&self.0.message),
+            false => self.0.fmt(f),
+        }
+    }
+}
+
+impl Error for Failure {}
 
 impl Shared {
     /// Carries a transaction out.
@@ -31,9 +47,9 @@ impl Shared {
         let answer = loop {
             let turn = self.client.turn();
             let time = patience.attempt();
-            match self.client.attempt::<_, TxnResponse>(turn, time, method::TXN, request.clone()).await {
+            match self.client.attempt::<TxnResponse>(turn, time, method::TXN, &request).await {
                 Ok(answer) => break answer,
-                Err(status) if status.code() == Code::NotFound && status.message().contains("lease") => {
+                Err(status) if status.code == Code::NotFound && status.message.contains("lease") => {
                     self.leases.forget().await;
                     request = self.request(&transaction.writes).await?;
                     if !patience.wait(1).await {
@@ -133,7 +149,7 @@ impl Shared {
                 _ => self.client.failed(turn),
             }
             if !patience.wait(self.client.endpoints()).await {
-                return Err(Status::unknown("what became of an attempt at the transaction cannot be told"));
+                return Err(Status::new(Code::Unknown, "what became of an attempt at the transaction cannot be told"));
             }
         }
     }
@@ -146,13 +162,14 @@ impl Shared {
             start_revision: i64::try_from(after + 1).unwrap_or(i64::MAX),
             ..WatchCreateRequest::default()
         };
-        let (requests, receiver) = mpsc::channel(1);
         let request = WatchRequest { action: Some(WatchAction::Create(create)) };
-        requests.try_send(request).map_err(|error| Status::unavailable(error.to_string()))?;
-        let mut stream = self.client.stream::<_, WatchResponse>(turn, method::WATCH, receiver).await?;
+        let mut stream = self.client.stream::<_, WatchResponse>(turn, method::WATCH, &request).await?;
         while let Some(response) = stream.message().await? {
             if response.compact_revision > 0 {
-                return Err(Status::data_loss("what became of an attempt at the transaction is no longer told"));
+                return Err(Status::new(
+                    Code::DataLoss,
+                    "what became of an attempt at the transaction is no longer told",
+                ));
             }
             for event in response.events {
                 let removed = event.r#type == i32::from(EventType::Delete);

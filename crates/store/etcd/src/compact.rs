@@ -9,8 +9,8 @@ use crate::wire::{
     TxnRequest, TxnResponse,
 };
 use bytes::Bytes;
+use pintle_grpc::Status;
 use std::time::Duration;
-use tonic::Status;
 
 /// Holds the revision of the last compaction; its version counts them. Outside of every prefix.
 const KEY: &[u8] = b"compact_rev_key";
@@ -40,7 +40,7 @@ async fn step(client: &Client, count: i64, revision: i64) -> Result<(i64, i64), 
         success: vec![RequestOp { request: Some(Op::Put(put)) }],
         failure: vec![RequestOp { request: Some(Op::Range(get)) }],
     };
-    let answer: TxnResponse = client.attempt(client.turn(), ATTEMPT_MAX, method::TXN, request).await?;
+    let answer: TxnResponse = client.attempt(client.turn(), ATTEMPT_MAX, method::TXN, &request).await?;
     let current = answer.header.map_or(0, |header| header.revision);
     if !answer.succeeded {
         let found = answer.responses.first().and_then(|response| response.range.as_ref()?.kvs.first());
@@ -48,7 +48,7 @@ async fn step(client: &Client, count: i64, revision: i64) -> Result<(i64, i64), 
     }
     if revision > 0 {
         let _: CompactionResponse =
-            client.attempt(client.turn(), ATTEMPT_MAX, method::COMPACT, CompactionRequest { revision }).await?;
+            client.attempt(client.turn(), ATTEMPT_MAX, method::COMPACT, &CompactionRequest { revision }).await?;
     }
     Ok((count + 1, current))
 }

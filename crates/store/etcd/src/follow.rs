@@ -10,10 +10,9 @@ use crate::wire::{
     WatchResponse,
 };
 use bytes::Bytes;
+use pintle_grpc::{Code, Status};
 use pintle_storage::{Observer, Record, Revision, Started};
-use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
-use tonic::{Code, Status};
 
 /// Why a watch ended.
 enum End {
@@ -41,7 +40,7 @@ pub(crate) async fn start(shared: &Shared, observer: &mut dyn Observer) -> Resul
                 shared.progress.reached(base.0);
                 return Ok(Started { compacted: base, current: Revision(current) });
             }
-            Err(status) if status.code() == Code::OutOfRange && patience.wait(1).await => {}
+            Err(status) if status.code == Code::OutOfRange && patience.wait(1).await => {}
             Err(status) => return Err(status),
         }
     }
@@ -59,9 +58,9 @@ async fn oldest(shared: &Shared, current: u64) -> Result<u64, Status> {
             revision: i64::try_from(probe).unwrap_or(i64::MAX),
             ..RangeRequest::default()
         };
-        match shared.client.call::<_, RangeResponse>(method::RANGE, request).await {
+        match shared.client.call::<RangeResponse>(method::RANGE, &request).await {
             Ok(_) => there = probe,
-            Err(status) if status.code() == Code::OutOfRange => gone = probe,
+            Err(status) if status.code == Code::OutOfRange => gone = probe,
             Err(status) => return Err(status),
         }
         probe = gone + (there - gone) / 2;
@@ -81,7 +80,7 @@ async fn read_all(shared: &Shared, revision: u64) -> Result<Vec<Record>, Status>
             revision: i64::try_from(revision).unwrap_or(i64::MAX),
             count_only: false,
         };
-        let page: RangeResponse = shared.client.call(method::RANGE, request).await?;
+        let page: RangeResponse = shared.client.call(method::RANGE, &request).await?;
         let next = page.kvs.last().map(|kv| [&kv.key[..], b"\0"].concat());
         for kv in page.kvs {
             let Some(key) = shared.keys.inner(&kv.key) else { continue };
@@ -121,9 +120,6 @@ async fn read_anew(shared: &Shared, observer: &mut dyn Observer) -> Result<(), S
     Ok(())
 }
 
-/// What is sent on a watch's stream: the creation, and now and then a question.
-const REQUESTS: usize = 4;
-
 /// One watch, from the revision after the last that was published until it ends.
 async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
     let turn = shared.client.turn();
@@ -135,12 +131,9 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
     let (key, range_end) = if trusted { shared.keys.range() } else { (ZERO, ZERO) };
     let next = shared.progress.published() + 1;
     let start_revision = i64::try_from(next).unwrap_or(i64::MAX);
-    let (requests, receiver) = mpsc::channel(REQUESTS);
     let create = WatchAction::Create(WatchCreateRequest { key, range_end, start_revision });
-    if requests.try_send(WatchRequest { action: Some(create) }).is_err() {
-        return End::Broken(turn);
-    }
-    let stream = shared.client.stream::<WatchRequest, WatchResponse>(turn, method::WATCH, receiver).await;
+    let request = WatchRequest { action: Some(create) };
+    let stream = shared.client.stream::<_, WatchResponse>(turn, method::WATCH, &request).await;
     let Ok(mut stream) = stream else { return End::Broken(turn) };
     let mut heard = Instant::now();
     // When to see whether somebody waits for what has not come.
@@ -156,9 +149,9 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
                     return end;
                 }
             }
-            () = shared.progress.joined.notified(), if look.is_none() => {
+            () = shared.progress.overdue.notified(), if look.is_none() => {
                 heard = Instant::now();
-                look = Some(heard + limits::PROGRESS_AFTER);
+                look = Some(heard);
             }
             () = sleep_until(at), if look.is_some() => {
                 if shared.progress.wanted().is_none() {
@@ -169,9 +162,9 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
                     return End::Broken(turn);
                 }
                 look = Some(Instant::now() + limits::PROGRESS_PERIOD);
-                if trusted {
-                    // A full queue holds a question already.
-                    let _ = requests.try_send(WatchRequest { action: Some(WatchAction::Progress(WatchProgressRequest {})) });
+                let ask = WatchRequest { action: Some(WatchAction::Progress(WatchProgressRequest {})) };
+                if trusted && stream.send(&ask).is_err() {
+                    return End::Broken(turn);
                 }
             }
         }

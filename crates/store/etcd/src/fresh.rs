@@ -5,10 +5,10 @@
 
 use crate::client::Client;
 use crate::limits;
+use pintle_grpc::Status;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
-use tonic::Status;
 
 type Answer = Result<u64, Status>;
 

@@ -10,9 +10,9 @@ use crate::wire::{
 };
 use crate::{EtcdStore, limits};
 use bytes::Bytes;
+use pintle_grpc::{Code, Status};
 use pintle_storage::{Record, Revision, StoreError};
 use tokio::task::JoinSet;
-use tonic::Status;
 
 /// Written over and over where the source had no value of this revision any more. Outside of every prefix.
 const FILLER: &[u8] = b"pintle_store_copy_filler";
@@ -49,7 +49,7 @@ fn disturbed(wanted: u64, found: u64) -> String {
 }
 
 fn failed(status: Status) -> String {
-    format!("etcd: {:?}: {}", status.code(), status.message())
+    format!("etcd: {:?}: {}", status.code, status.message)
 }
 
 fn put(key: Bytes, value: Bytes, lease: i64) -> RequestOp {
@@ -61,7 +61,7 @@ impl Shared {
     async fn begin(&self, first: Revision) -> Result<u64, String> {
         let (key, range_end) = self.keys.range();
         let request = RangeRequest { key, range_end, limit: 1, ..RangeRequest::default() };
-        let found: RangeResponse = self.client.call(method::RANGE, request).await.map_err(failed)?;
+        let found: RangeResponse = self.client.call(method::RANGE, &request).await.map_err(failed)?;
         let revision = found.header.map_or(0, |header| header.revision.unsigned_abs());
         if let Some(found) = found.kvs.first() {
             return Err(format!("the cluster is not empty: there is {}", String::from_utf8_lossy(&found.key)));
@@ -76,8 +76,7 @@ impl Shared {
     async fn write(&self, success: Vec<RequestOp>) -> Result<u64, String> {
         let request = TxnRequest { success, ..TxnRequest::default() };
         // Never twice: a second one would count on.
-        let answer =
-            self.client.attempt::<_, TxnResponse>(self.client.turn(), limits::CALL, method::TXN, request).await;
+        let answer = self.client.attempt::<TxnResponse>(self.client.turn(), limits::CALL, method::TXN, &request).await;
         Ok(answer.map_err(failed)?.header.map_or(0, |header| header.revision.unsigned_abs()))
     }
 
@@ -115,7 +114,7 @@ impl Shared {
                     let success = vec![put(Bytes::from_static(FILLER), Bytes::new(), 0)];
                     let request = TxnRequest { success, ..TxnRequest::default() };
                     let answer = client
-                        .attempt::<_, TxnResponse>(client.turn(), crate::limits::ATTEMPT_MAX, method::TXN, request)
+                        .attempt::<TxnResponse>(client.turn(), crate::limits::ATTEMPT_MAX, method::TXN, &request)
                         .await;
                     Ok(answer.map_err(failed)?.header.map_or(0, |header| header.revision.unsigned_abs()))
                 });
@@ -135,10 +134,8 @@ impl Shared {
         let request = Op::Delete(DeleteRangeRequest { key: Bytes::from_static(FILLER) });
         let revision = self.write(vec![RequestOp { request: Some(request) }]).await?;
         let request = CompactionRequest { revision: i64::try_from(revision).unwrap_or(i64::MAX) };
-        let compacted: Result<CompactionResponse, Status> = self.client.call(method::COMPACT, request).await;
+        let compacted: Result<CompactionResponse, Status> = self.client.call(method::COMPACT, &request).await;
         // Without fillers there was nothing to delete, and there may be nothing to compact.
-        compacted
-            .map(drop)
-            .or_else(|status| if status.code() == tonic::Code::OutOfRange { Ok(()) } else { Err(failed(status)) })
+        compacted.map(drop).or_else(|status| if status.code == Code::OutOfRange { Ok(()) } else { Err(failed(status)) })
     }
 }

@@ -5,10 +5,10 @@
 use crate::client::{Client, method};
 use crate::limits;
 use crate::wire::{LeaseGrantRequest, LeaseGrantResponse};
+use pintle_grpc::Status;
 use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
-use tonic::Status;
 
 #[derive(Default)]
 pub struct Leases(Mutex<Option<Lease>>);
@@ -48,7 +48,7 @@ impl Leases {
         }
         let began = Instant::now();
         let request = LeaseGrantRequest { ttl: lifetime + spare(lifetime) };
-        let granted: LeaseGrantResponse = client.call(method::LEASE_GRANT, request).await?;
+        let granted: LeaseGrantResponse = client.call(method::LEASE_GRANT, &request).await?;
         let expires = began + Duration::from_secs(granted.ttl.unsigned_abs());
         *last = Some(Lease { id: granted.id, expires, keys: 1 });
         Ok(granted.id)

@@ -17,6 +17,7 @@
 mod client;
 mod commit;
 mod compact;
+mod endpoint;
 mod follow;
 mod fresh;
 mod import;

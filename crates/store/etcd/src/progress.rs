@@ -2,18 +2,20 @@
 //! Guarantees that everybody who waits for a revision is woken when it has been published, and nobody else.
 //! Must never be held across an await.
 
+use crate::limits;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, oneshot};
+use tokio::time::timeout;
 
 #[derive(Default)]
 pub struct Progress {
     published: AtomicU64,
     waiting: Mutex<BTreeMap<u64, Vec<oneshot::Sender<()>>>>,
     closed: AtomicBool,
-    /// Somebody began to wait.
-    pub joined: Notify,
+    /// Somebody has been waiting for longer than events take.
+    pub overdue: Notify,
 }
 
 /// The store was closed before the revision came.
@@ -58,7 +60,7 @@ impl Progress {
     /// # Errors
     /// The store was closed.
     pub async fn wait(&self, revision: u64) -> Result<(), Closed> {
-        let receiver = {
+        let mut receiver = {
             let mut waiting = self.waiting();
             if self.published() >= revision {
                 return Ok(());
@@ -70,8 +72,14 @@ impl Progress {
             waiting.entry(revision).or_default().push(sender);
             receiver
         };
-        self.joined.notify_one();
-        receiver.await.map_err(|_| Closed)
+        let answer = match timeout(limits::PROGRESS_AFTER, &mut receiver).await {
+            Ok(answer) => answer,
+            Err(_) => {
+                self.overdue.notify_one();
+                receiver.await
+            }
+        };
+        answer.map_err(|_| Closed)
     }
 
     /// Nothing will be published any more.
@@ -89,8 +97,8 @@ mod tests {
     use std::pin::pin;
     use std::task::{Context, Poll, Waker};
 
-    #[test]
-    fn who_waits_is_woken_by_their_revision_and_by_the_end() {
+    #[tokio::test]
+    async fn who_waits_is_woken_by_their_revision_and_by_the_end() {
         let progress = Progress::default();
         let (mut five, mut seven) = (pin!(progress.wait(5)), pin!(progress.wait(7)));
         let mut context = Context::from_waker(Waker::noop());
@@ -106,8 +114,8 @@ mod tests {
         assert_eq!(pin!(progress.wait(6)).poll(&mut context), Poll::Ready(Ok(())));
     }
 
-    #[test]
-    fn nobody_waits_for_those_who_went_away() {
+    #[tokio::test]
+    async fn nobody_waits_for_those_who_went_away() {
         let progress = Progress::default();
         {
             let mut nine = pin!(progress.wait(9));

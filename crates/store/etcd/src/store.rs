@@ -9,14 +9,17 @@ use crate::progress::Progress;
 use crate::wire::{CompactionRequest, CompactionResponse};
 use crate::{client::method, commit, compact, follow, limits};
 use bytes::Bytes;
+use pintle_grpc::Status;
 use pintle_storage::{
     CommitError, CommitFuture, CompactFuture, Key, Observer, Revision, Started, Store, StoreError, Transaction,
 };
 use std::fmt;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 /// What all keys begin with for those who use the store.
@@ -140,13 +143,43 @@ impl EtcdStore {
     }
 
     /// Runs to its end even if nobody waits for it.
-    fn carry_out(&self, work: impl Future<Output = Result<Revision, CommitError>> + Send + 'static) -> CommitFuture {
-        let (sender, receiver) = oneshot::channel();
-        self.runtime.spawn(async move {
-            // Nobody may be there any more to be told.
-            let _ = sender.send(work.await);
-        });
-        CommitFuture::pending(async move { receiver.await.unwrap_or(Err(CommitError::Closed)) })
+    fn carry_out(&self, work: impl Future<Output = Outcome> + Send + 'static) -> CommitFuture {
+        let (work, runtime) = (Some(Box::pin(work) as Pin<Box<_>>), self.runtime.clone());
+        CommitFuture::pending(Work { work, runtime })
+    }
+}
+
+type Outcome = Result<Revision, CommitError>;
+
+/// Work that is done by who waits for it, as that spares two changes of tasks, and by the runtime when nobody does any
+/// more.
+struct Work {
+    /// `None` when it is done.
+    work: Option<Pin<Box<dyn Future<Output = Outcome> + Send>>>,
+    runtime: Handle,
+}
+
+impl Future for Work {
+    type Output = Outcome;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
+        // Timers and connections are the runtime's; who waits may not be.
+        let runtime = self.runtime.clone();
+        let _entered = runtime.enter();
+        let outcome = match &mut self.work {
+            Some(work) => ready!(work.as_mut().poll(context)),
+            None => Err(CommitError::Closed),
+        };
+        self.work = None;
+        Poll::Ready(outcome)
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        if let Some(work) = self.work.take() {
+            self.runtime.spawn(work);
+        }
     }
 }
 
@@ -159,10 +192,8 @@ impl Store for EtcdStore {
             return Err(StoreError::AlreadyStarted);
         }
         let shared = self.shared.clone();
-        let remote = |status: tonic::Status| {
-            let code = status.code();
-            StoreError::Remote(format!("etcd cannot be read: {code:?}: {}", status.message()))
-        };
+        let remote =
+            |status: Status| StoreError::Remote(format!("etcd cannot be read: {:?}: {}", status.code, status.message));
         let started = self.runtime.block_on(follow::start(&shared, observer.as_mut())).map_err(remote)?;
         self.spawn({
             let shared = shared.clone();
@@ -197,7 +228,7 @@ impl Store for EtcdStore {
         let request = CompactionRequest { revision: i64::try_from(revision.0).unwrap_or(i64::MAX) };
         self.carry_out(async move {
             let outcome = client
-                .attempt::<_, CompactionResponse>(client.turn(), limits::ATTEMPT_MAX, method::COMPACT, request)
+                .attempt::<CompactionResponse>(client.turn(), limits::ATTEMPT_MAX, method::COMPACT, &request)
                 .await;
             outcome.map(|_| revision).map_err(commit::failed)
         })

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
+use pintle_instruments::{Histogram, Layout};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use webpki::{EndEntityCert, KeyUsage};
@@ -25,24 +26,49 @@ const USER_UID: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 /// Who a certificate speaks for: nobody when it has no common name.
 type Verdict = Result<Option<Arc<UserInfo>>, Unauthenticated>;
 
+/// How long certificates live on that clients come with: from none at all over hours and days to a year.
+static LIVES: Layout = Layout::seconds(&[
+    0.0,
+    1_800.0,
+    3_600.0,
+    7_200.0,
+    21_600.0,
+    43_200.0,
+    86_400.0,
+    172_800.0,
+    345_600.0,
+    604_800.0,
+    2_592_000.0,
+    7_776_000.0,
+    15_552_000.0,
+    31_104_000.0,
+]);
+
 /// Where a connection remembers who its certificate speaks for.
 #[derive(Default)]
 pub struct CertCache {
-    last: RwLock<Option<(SystemTime, Verdict)>>,
+    last: RwLock<Option<Judged>>,
+}
+
+/// What was found out about a certificate.
+#[derive(Clone)]
+struct Judged {
+    at: SystemTime,
+    verdict: Verdict,
+    expires: Option<SystemTime>,
 }
 
 impl CertCache {
-    fn get(&self, now: SystemTime) -> Option<Verdict> {
+    fn get(&self, now: SystemTime) -> Option<Judged> {
         let last = self.last.read().unwrap_or_else(PoisonError::into_inner);
-        let (since, verdict) = last.as_ref()?;
+        let judged = last.as_ref()?;
         // A clock that went backwards makes the verdict worthless too.
-        let age = now.duration_since(*since).ok()?;
-        (age < RECHECK).then(|| verdict.clone())
+        let age = now.duration_since(judged.at).ok()?;
+        (age < RECHECK).then(|| judged.clone())
     }
 
-    fn put(&self, now: SystemTime, verdict: &Verdict) {
-        let mut last = self.last.write().unwrap_or_else(PoisonError::into_inner);
-        *last = Some((now, verdict.clone()));
+    fn put(&self, judged: &Judged) {
+        *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(judged.clone());
     }
 }
 
@@ -61,6 +87,8 @@ impl std::error::Error for ClientCaError {}
 /// The authorities whose client certificates are trusted.
 pub struct ClientCa {
     anchors: Vec<TrustAnchor<'static>>,
+    /// How long the certificates of requests live on.
+    pub expirations: Histogram,
 }
 
 impl ClientCa {
@@ -74,7 +102,7 @@ impl ClientCa {
         }
         match anchors.is_empty() {
             true => Err(ClientCaError("no certificate found".to_owned())),
-            false => Ok(ClientCa { anchors }),
+            false => Ok(ClientCa { anchors, expirations: Histogram::new(&LIVES) }),
         }
     }
 
@@ -88,17 +116,20 @@ impl ClientCa {
         let Some((leaf, intermediates)) = chain.split_first() else {
             return Ok(None);
         };
-        if let Some(verdict) = cache.and_then(|cache| cache.get(now)) {
-            return verdict;
+        let known = cache.and_then(|cache| cache.get(now));
+        let judged = known.unwrap_or_else(|| {
+            let verdict = match self.verify(leaf, intermediates, now) {
+                Ok(()) => user(leaf),
+                Err(_) => Err(Unauthenticated),
+            };
+            let judged = Judged { at: now, verdict, expires: der::not_after(leaf) };
+            cache.into_iter().for_each(|cache| cache.put(&judged));
+            judged
+        });
+        if let Some(expires) = judged.expires {
+            self.expirations.observe_duration(expires.duration_since(now).unwrap_or_default());
         }
-        let verdict = match self.verify(leaf, intermediates, now) {
-            Ok(()) => user(leaf),
-            Err(_) => Err(Unauthenticated),
-        };
-        if let Some(cache) = cache {
-            cache.put(now, &verdict);
-        }
-        verdict
+        judged.verdict
     }
 
     fn verify(

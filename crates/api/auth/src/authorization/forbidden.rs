@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::Attributes;
 use crate::Str;
-use crate::quote::Quoted;
+use pintle_schema::names::quoted;
 
 /// What the Status of a refused request is filled with; its reason is `Forbidden`, its code 403.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Forbidden {
         message.push(' ');
         if !name.is_empty() {
             // Writing to a String cannot fail.
-            let _ = write!(message, "{} ", Quoted(name));
+            let _ = write!(message, "{} ", quoted(name));
         }
         message.push_str("is ");
     }
@@ -52,21 +52,21 @@ pub fn forbidden(attributes: &Attributes<'_>, reason: &str) -> Forbidden {
 }
 
 fn refusal(attributes: &Attributes<'_>) -> String {
-    let user = Quoted(&attributes.user.name);
+    let user = quoted(&attributes.user.name);
     let verb = attributes.verb;
     if !attributes.is_resource {
-        let path = Quoted(attributes.path);
+        let path = quoted(attributes.path);
         return format!("User {user} cannot {verb} path {path}");
     }
     let full = match attributes.subresource {
         "" => attributes.resource.to_owned(),
         subresource => format!("{}/{subresource}", attributes.resource),
     };
-    let (resource, group) = (Quoted(&full), Quoted(attributes.api_group));
+    let (resource, group) = (quoted(&full), quoted(attributes.api_group));
     let what = format!("User {user} cannot {verb} resource {resource} in API group {group}");
     match attributes.namespace {
         "" => format!("{what} at the cluster scope"),
-        namespace => format!("{what} in the namespace {}", Quoted(namespace)),
+        namespace => format!("{what} in the namespace {}", quoted(namespace)),
     }
 }
 

@@ -4,7 +4,7 @@
 //! one. Must never resolve names: that is the connector's work.
 
 use crate::backend::{Destination, Trust, is_global_unicast};
-use crate::serve::Context;
+use crate::context::Context;
 use pintle_registry::{ListOptions, Result, Selection, Status, Target};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{

@@ -3,10 +3,11 @@
 //! Guarantees that a log is never held whole. Must never take a kubelet's failure for a log's text.
 
 use super::locate::{self, Location, encode_query};
+use crate::answer::Answer;
 use crate::backend::{ByteStream, Exchange, Trust};
 use crate::body::Body;
+use crate::context::Context;
 use crate::query::Query;
-use crate::serve::{Answer, Context};
 use crate::{upgrade, websocket};
 use futures_util::{StreamExt, TryStreamExt, future};
 use pintle_registry::{Details, Result, Status, Target};

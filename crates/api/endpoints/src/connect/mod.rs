@@ -10,8 +10,11 @@ mod spdy;
 mod translate;
 mod tunnel;
 
-use crate::request::{Request, ResourcePath, decode};
-use crate::serve::{self, Answer, Context};
+use crate::query::decode;
+use crate::request::{Request, ResourcePath};
+use crate::access;
+use crate::answer::Answer;
+use crate::context::Context;
 use locate::{Kubelet, encode_query, percent_encode};
 use pintle_kinds::resource::Subresource;
 use pintle_registry::{Result, Status, Target};
@@ -73,7 +76,7 @@ fn stream(context: &Context, target: &Target, name: &str, path: &ResourcePath) -
     let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
     if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
         // A WebSocket begins with a GET, but what it does in a container is no reading.
-        serve::authorize(&context.api, &context.user, "create", path, &context.query)?;
+        access::authorize(&context.api, &context.user, "create", path, &context.query)?;
     }
     let query = &context.query;
     let ports = query.integers("ports")?;

@@ -6,9 +6,10 @@
 use super::locate::Location;
 use super::rewrite::{self, Rewriter};
 use crate::Request;
+use crate::answer::Answer;
 use crate::backend::{ByteStream, Exchange};
 use crate::body::Body;
-use crate::serve::{Answer, Context};
+use crate::context::Context;
 use crate::upgrade::{Upgraded, is_upgrade, tokens};
 use futures_util::future::{FutureExt, select};
 use http::Method;

@@ -5,8 +5,9 @@
 
 use super::locate::Location;
 use super::spdy::{self, Frame, Frames, Opener, PIECE_BYTES};
+use crate::answer::Answer;
 use crate::backend::{ByteStream, Exchange};
-use crate::serve::{Answer, Context};
+use crate::context::Context;
 use crate::upgrade::{Upgraded, is_upgrade, is_websocket, tokens};
 use crate::{SharedApi, websocket};
 use bytes::{Bytes, BytesMut};

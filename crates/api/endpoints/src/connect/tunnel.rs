@@ -5,7 +5,8 @@
 use super::locate::Location;
 use super::proxy;
 use super::translate::{MAX_MESSAGE_BYTES, STREAM_PROTOCOL};
-use crate::serve::{Answer, Context};
+use crate::answer::Answer;
+use crate::context::Context;
 use crate::upgrade::{Upgraded, is_websocket, tokens};
 use crate::{Request, websocket};
 use bytes::{Bytes, BytesMut};

@@ -3,7 +3,7 @@
 //! Must never show who somebody is: a user's own name is no label.
 
 use super::exposition::{Exposition, Family, Kind, Stability};
-use super::instrument::{Histogram, Layout};
+use pintle_instruments::{Histogram, Layout};
 use pintle_auth::authorization::{Allowed, Decision};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -13,6 +13,15 @@ static DURATIONS: Layout = Layout::seconds(&[
     0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256, 0.512, 1.024, 2.048, 4.096, 8.192, 16.384,
 ]);
 
+static FILTER_DURATIONS: Layout =
+    Layout::seconds(&[0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 5.0, 10.0, 15.0, 30.0]);
+
+const FILTER_DURATION: Family = Family::new(
+    "apiserver_request_filter_duration_seconds",
+    Kind::Histogram,
+    Stability::Alpha,
+    "Time of a request's steps before it is worked on, by step.",
+);
 const AUTHENTICATION_ATTEMPTS: Family =
     Family::new("authentication_attempts", Kind::Counter, Stability::Alpha, "Attempts to authenticate by result.");
 const AUTHENTICATION_DURATION: Family = Family::new(
@@ -78,10 +87,15 @@ impl Attempts {
 const USERS: [&str; 7] =
     ["admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default", "email_id", "other"];
 
+/// The steps whose time is told.
+const FILTERS: [&str; 2] = ["authentication", "authorization"];
+
 /// The counters.
 pub struct Access {
     authentication: Attempts,
     authorization: Attempts,
+    /// By step, as in `FILTERS`.
+    filters: [Histogram; FILTERS.len()],
     /// Allowed by a role.
     by_roles: AtomicU64,
     users: [AtomicU64; USERS.len()],
@@ -92,6 +106,7 @@ impl Default for Access {
         Access {
             authentication: Attempts::new(["success", "failure"]),
             authorization: Attempts::new(["allowed", "no-opinion"]),
+            filters: std::array::from_fn(|_| Histogram::new(&FILTER_DURATIONS)),
             by_roles: AtomicU64::new(0),
             users: Default::default(),
         }
@@ -102,6 +117,7 @@ impl Access {
     /// Counts an attempt to authenticate: as whom, if it succeeded.
     pub fn authenticated(&self, user: Option<&str>, took: Duration) {
         self.authentication.made(user.is_some(), took);
+        self.filters[0].observe_duration(took);
         if let Some(name) = user {
             let other = if name.contains('@') { USERS.len() - 2 } else { USERS.len() - 1 };
             let at = USERS[..USERS.len() - 2].iter().position(|known| *known == name).unwrap_or(other);
@@ -112,12 +128,17 @@ impl Access {
     /// Counts a request that was judged.
     pub fn authorized(&self, decision: &Decision, took: Duration) {
         self.authorization.made(decision.is_allowed(), took);
+        self.filters[1].observe_duration(took);
         if let Decision::Allow(Allowed::Rbac(_)) = decision {
             self.by_roles.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     pub(super) fn render(&self, out: &mut Exposition) {
+        out.family(&FILTER_DURATION);
+        for (filter, durations) in FILTERS.iter().zip(&self.filters) {
+            out.histogram(FILTER_DURATION.name, &[("filter", filter)], durations);
+        }
         self.authentication.render(&AUTHENTICATION_ATTEMPTS, &AUTHENTICATION_DURATION, out);
         out.family(&USER_REQUESTS);
         for (name, count) in USERS.iter().zip(&self.users) {
@@ -154,6 +175,7 @@ mod tests {
             "authentication_attempts{result=\"failure\"} 1\n",
             "authentication_duration_seconds_bucket{result=\"success\",le=\"0.004\"} 4\n",
             "authenticated_user_requests{username=\"admin\"} 1\n",
+            "apiserver_request_filter_duration_seconds_count{filter=\"authentication\"} 5\n",
             "authenticated_user_requests{username=\"email_id\"} 1\n",
             "authenticated_user_requests{username=\"other\"} 2\n",
             "authorization_attempts_total{result=\"no-opinion\"} 1\n",

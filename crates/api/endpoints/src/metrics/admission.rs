@@ -3,7 +3,7 @@
 //! Must never change what is measured: the inner admission answers as if it were alone.
 
 use super::exposition::{Exposition, Family, Kind, Label, Stability};
-use super::instrument::{Histogram, Keyed, Layout};
+use pintle_instruments::{Histogram, Keyed, Layout};
 use pintle_registry::{Admission, AdmissionRequest, Registry, Result, Target};
 use pintle_schema::Value;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! Must never read a body that nobody asks for.
 
 use super::exposition::{Exposition, Family, Kind, Stability};
-use super::instrument::{Histogram, Keyed, Layout};
+use pintle_instruments::{Histogram, Keyed, Layout};
 use crate::request::{BodyFailure, LazyBody, UnreadBody};
 use bytes::Bytes;
 use futures_util::FutureExt;

@@ -2,7 +2,7 @@
 //! Guarantees that label values are escaped and that numbers are spelled as the reference spells them.
 //! Must never hold a metric: what it writes it is given.
 
-use super::instrument::Histogram;
+use pintle_instruments::Histogram;
 use std::fmt::{self, Display, Write};
 
 /// What a metric promises to those who scrape it, as its help text begins.
@@ -11,6 +11,16 @@ pub enum Stability {
     Alpha,
     Beta,
     Stable,
+}
+
+impl Stability {
+    fn name(self) -> &'static str {
+        match self {
+            Stability::Alpha => "ALPHA",
+            Stability::Beta => "BETA",
+            Stability::Stable => "STABLE",
+        }
+    }
 }
 
 /// The kinds of metrics.
@@ -39,25 +49,37 @@ impl Family {
 /// A label and its value. Samples name their labels in alphabetical order, as scrapers see them from the reference.
 pub type Label<'a> = (&'a str, &'a str);
 
+const REGISTERED: Family = Family::new(
+    "registered_metrics_total",
+    Kind::Counter,
+    Stability::Beta,
+    "Metrics that there are, by what they promise.",
+);
+const HIDDEN: Family =
+    Family::new("hidden_metrics_total", Kind::Counter, Stability::Beta, "Metrics that are no longer shown.");
+const DISABLED: Family =
+    Family::new("disabled_metrics_total", Kind::Counter, Stability::Beta, "Metrics that were turned off.");
+
 /// Text in the making.
 #[derive(Default)]
-pub struct Exposition(String);
+pub struct Exposition {
+    text: String,
+    /// Families by stability.
+    families: [u32; 3],
+}
 
 impl Exposition {
     /// Begins a family; its samples follow.
     pub fn family(&mut self, family: &Family) {
-        let stability = match family.stability {
-            Stability::Alpha => "ALPHA",
-            Stability::Beta => "BETA",
-            Stability::Stable => "STABLE",
-        };
+        let stability = family.stability.name();
+        self.families[family.stability as usize] += 1;
         let kind = match family.kind {
             Kind::Counter => "counter",
             Kind::Gauge => "gauge",
             Kind::Histogram => "histogram",
         };
         let Family { name, help, .. } = family;
-        let _ = writeln!(self.0, "# HELP {name} [{stability}] {help}\n# TYPE {name} {kind}");
+        let _ = writeln!(self.text, "# HELP {name} [{stability}] {help}\n# TYPE {name} {kind}");
     }
 
     /// One value.
@@ -82,13 +104,25 @@ impl Exposition {
         self.line(name, "_count", labels, None, count);
     }
 
+    /// Tells of the metrics themselves, when all others have been told. None is hidden or can be turned off.
+    pub fn of_metrics(&mut self) {
+        self.single(&HIDDEN, 0);
+        self.single(&DISABLED, 0);
+        self.family(&REGISTERED);
+        let levels = [Stability::Alpha, Stability::Beta, Stability::Stable];
+        for (stability, count) in levels.into_iter().zip(self.families) {
+            let labels = [("deprecated_version", ""), ("stability_level", stability.name())];
+            self.sample(REGISTERED.name, &labels, count);
+        }
+    }
+
     /// All of it.
     pub fn into_text(self) -> String {
-        self.0
+        self.text
     }
 
     fn line(&mut self, name: &str, suffix: &str, labels: &[Label<'_>], bound: Option<f64>, value: impl Display) {
-        let text = &mut self.0;
+        let text = &mut self.text;
         text.push_str(name);
         text.push_str(suffix);
         let mut separator = '{';

@@ -5,9 +5,10 @@
 
 mod access;
 mod admission;
+mod allocation;
 mod bodies;
+mod credentials;
 pub mod exposition;
-pub mod instrument;
 mod objects;
 mod request;
 mod storage;
@@ -18,7 +19,7 @@ pub use access::Access;
 pub use admission::{AdmissionSteps, Measured};
 pub use bodies::Bodies;
 pub use exposition::{Exposition, Family, Kind, Stability};
-pub use request::{DryRun, Labels, LongRunning, Outcome, Requests, Series, system_client, verb};
+pub use request::{DryRun, FieldValidation, Labels, LongRunning, Outcome, Requests, Series, system_client, verb};
 pub use storage::{MeasuredStore, Transactions};
 pub use streams::Streams;
 pub use watch::{WatchSeries, Watches};
@@ -93,6 +94,7 @@ pub fn render(api: &Api) -> String {
     metrics.watches.render(&mut out);
     metrics.streams.render(&mut out);
     metrics.access.render(&mut out);
+    credentials::render(&api.authenticator, &mut out);
     metrics.admission.render(&mut out);
     metrics.transactions.render(&mut out);
     out.family(&IN_FLIGHT);
@@ -100,9 +102,11 @@ pub fn render(api: &Api) -> String {
         out.sample(IN_FLIGHT.name, &[("request_kind", kind)], counter.load(Ordering::Relaxed));
     }
     objects::render(api, &mut out);
+    allocation::render(&api.registry, &mut out);
     for source in metrics.sources.read().unwrap_or_else(PoisonError::into_inner).iter() {
         source(&mut out);
     }
+    out.of_metrics();
     out.into_text()
 }
 

@@ -73,6 +73,25 @@ const LIST_RETURNED: Family = Family::new(
     "Objects that lists from the cache were answered with.",
 );
 
+const DECODE_ERRORS: Family = Family::new(
+    "apiserver_storage_decode_errors_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "States of stored objects that could not be decoded.",
+);
+const CONSISTENT_READS: Family = Family::new(
+    "apiserver_watch_cache_consistent_read_total",
+    Kind::Counter,
+    Stability::Alpha,
+    "Lists from the cache that were to show everything written before them, by whether they did.",
+);
+const READ_WAIT: Family = Family::new(
+    "apiserver_watch_cache_read_wait_seconds",
+    Kind::Histogram,
+    Stability::Alpha,
+    "Time that readers waited for the cache to have everything written before.",
+);
+
 /// A stored resource as it is now.
 struct Row<'a> {
     resource: &'static Resource,
@@ -115,10 +134,33 @@ pub(super) fn render(api: &Api, out: &mut Exposition) {
     for family in [STORAGE_EVENTS, EVENTS_RECEIVED, EVENTS_DISPATCHED] {
         each(&family, &|row| row.cache.figures().events());
     }
+    each(&DECODE_ERRORS, &|row| row.cache.figures().undecodable.get());
     // A cache follows the store for as long as it lives.
     each(&INITIALIZATIONS, &|_| 1);
     each(&CAPACITY, &|_| pintle_cache::limits::HISTORY_EVENTS as u64);
     render_lists(&rows, out);
+    render_waits(&rows, out);
+}
+
+fn render_waits(rows: &[Row<'_>], out: &mut Exposition) {
+    out.family(&CONSISTENT_READS);
+    for row in rows {
+        let [group, resource] = row.labels();
+        for (success, label) in [(false, "false"), (true, "true")] {
+            let count = row.cache.figures().consistent_lists(success);
+            if count > 0 {
+                // There is nowhere else to read from.
+                let labels = [("fallback", "false"), group, resource, ("success", label)];
+                out.sample(CONSISTENT_READS.name, &labels, count);
+            }
+        }
+    }
+    out.family(&READ_WAIT);
+    for row in rows {
+        if let Some(waits) = row.cache.figures().waits() {
+            out.histogram(READ_WAIT.name, &row.labels(), waits);
+        }
+    }
 }
 
 fn render_lists(rows: &[Row<'_>], out: &mut Exposition) {

@@ -3,7 +3,7 @@
 //! Must never be given a label that a client chose: labels are what the server knows resources and verbs by.
 
 use super::exposition::{Exposition, Family, Kind, Label, Stability};
-use super::instrument::{Histogram, Keyed, Layout};
+use pintle_instruments::{Histogram, Keyed, Layout};
 use pintle_kinds::resource::Resource;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -35,6 +35,12 @@ const SLI_DURATION: Family = Family::new(
     Kind::Histogram,
     Stability::Alpha,
     "Time to answer that the server itself is answerable for; dry runs are not counted.",
+);
+const VALIDATION_DURATION: Family = Family::new(
+    "field_validation_request_duration_seconds",
+    Kind::Histogram,
+    Stability::Alpha,
+    "Time to answer writes by how they ask for their fields to be validated.",
 );
 const RESPONSE_SIZES: Family = Family::new(
     "apiserver_response_sizes",
@@ -148,6 +154,30 @@ impl DryRun {
             (_, "All") => DryRun::All,
             _ => DryRun::Invalid,
         })
+    }
+}
+
+/// What the `fieldValidation` parameter of a request is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FieldValidation {
+    Unset = 0,
+    Ignore = 1,
+    Strict = 2,
+    Warn = 3,
+    Invalid = 4,
+}
+
+impl FieldValidation {
+    const LABELS: [&str; 5] = ["", "Ignore", "Strict", "Warn", "invalid"];
+
+    pub fn of(value: &str) -> Self {
+        match value {
+            "" => FieldValidation::Unset,
+            "Ignore" => FieldValidation::Ignore,
+            "Strict" => FieldValidation::Strict,
+            "Warn" => FieldValidation::Warn,
+            _ => FieldValidation::Invalid,
+        }
     }
 }
 
@@ -276,12 +306,19 @@ impl Drop for LongRunning {
 #[derive(Default)]
 pub struct Requests {
     series: Keyed<Labels, Series>,
+    /// Of writes, by how their fields were validated.
+    validations: [OnceLock<Histogram>; FieldValidation::LABELS.len()],
 }
 
 impl Requests {
     /// The series of a request.
     pub fn series(&self, labels: Labels) -> Arc<Series> {
         self.series.get(&labels, || Series::new(labels))
+    }
+
+    /// Counts a write by how its fields were validated.
+    pub fn validated(&self, validation: FieldValidation, took: Duration) {
+        self.validations[validation as usize].get_or_init(|| Histogram::new(&SLI_DURATIONS)).observe_duration(took);
     }
 
     pub(super) fn render(&self, out: &mut Exposition) {
@@ -309,6 +346,12 @@ impl Requests {
         out.family(&LONG_RUNNING);
         for series in all.iter().filter(|series| series.was_long_running.load(Ordering::Relaxed)) {
             out.sample(LONG_RUNNING.name, &series_labels(series), series.open.load(Ordering::Relaxed));
+        }
+        out.family(&VALIDATION_DURATION);
+        for (label, durations) in FieldValidation::LABELS.into_iter().zip(&self.validations) {
+            if let Some(durations) = durations.get() {
+                out.histogram(VALIDATION_DURATION.name, &[("field_validation", label)], durations);
+            }
         }
         render_endings(&all, out);
         render_deprecated(&all, out);
@@ -418,6 +461,8 @@ mod tests {
         series.answered(&outcome);
         series.answered(&Outcome { code: 404, system_client: "kube-scheduler", size: None, ..outcome });
         series.answered(&Outcome { code: 200, dry_run: DryRun::All, ..outcome });
+        requests.validated(FieldValidation::of("Strict"), Duration::from_millis(60));
+        requests.validated(FieldValidation::of("strict"), Duration::ZERO);
         let text = rendered(&requests);
         for line in [
             "apiserver_request_total{code=\"200\",component=\"apiserver\",dry_run=\"\",group=\"\",resource=\"pods\",\
@@ -430,6 +475,8 @@ mod tests {
             "apiserver_request_sli_duration_seconds_count{component=\"apiserver\",group=\"\",resource=\"pods\",\
              scope=\"namespace\",subresource=\"\",verb=\"LIST\",version=\"v1\"} 2\n",
             "verb=\"LIST\",version=\"v1\",le=\"1e+06\"} 0\n",
+            "field_validation_request_duration_seconds_bucket{field_validation=\"Strict\",le=\"0.1\"} 1\n",
+            "field_validation_request_duration_seconds_count{field_validation=\"invalid\"} 1\n",
             "verb=\"LIST\",version=\"v1\",le=\"1e+07\"} 2\n",
         ] {
             assert!(text.contains(line), "{line} in {text}");

@@ -3,7 +3,7 @@
 //! Must never change what is measured: the store answers as if it were alone.
 
 use super::exposition::{Exposition, Family, Kind, Label, Stability};
-use super::instrument::{Histogram, Keyed, Layout};
+use pintle_instruments::{Histogram, Keyed, Layout};
 use pintle_storage::{
     CommitError, CommitFuture, CompactFuture, Expect, Observer, Revision, Started, Store, StoreError, Transaction,
 };

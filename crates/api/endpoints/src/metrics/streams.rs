@@ -3,7 +3,7 @@
 //! Must never count what is passed through as it is.
 
 use super::exposition::{Exposition, Family, Kind, Stability};
-use super::instrument::Keyed;
+use pintle_instruments::Keyed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const TRANSLATED: Family = Family::new(

@@ -3,7 +3,7 @@
 //! Must never count what is not sent.
 
 use super::exposition::{Exposition, Family, Kind, Label, Stability};
-use super::instrument::{Histogram, Keyed, Layout};
+use pintle_instruments::{Histogram, Keyed, Layout};
 use pintle_kinds::resource::Resource;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,7 +21,7 @@ const EVENT_SIZES: Family = Family::new(
     "apiserver_watch_events_sizes",
     Kind::Histogram,
     Stability::Beta,
-    "Bytes of the events sent to watchers.",
+    "Bytes of the objects in the events sent to watchers.",
 );
 const LIST_DURATION: Family = Family::new(
     "apiserver_watch_list_duration_seconds",
@@ -64,7 +64,7 @@ impl WatchSeries {
         }
     }
 
-    /// Counts an event of so many bytes.
+    /// Counts an event whose object has so many bytes.
     pub fn event(&self, bytes: usize) {
         self.sizes.observe(bytes as f64);
     }

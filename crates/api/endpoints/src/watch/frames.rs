@@ -120,7 +120,7 @@ impl Frames {
     pub fn initial(&mut self, object: &Arc<Object>, out: &mut Chunk) -> Result<()> {
         let before = out.len();
         self.own_frame(Kind::Added, object, out)?;
-        self.counters.event(out.len() - before);
+        self.count(Kind::Added.name(), out.len() - before);
         Ok(())
     }
 
@@ -159,8 +159,13 @@ impl Frames {
                 })?);
             }
         }
-        self.counters.event(out.len() - before);
+        self.count(kind.name(), out.len() - before);
         Ok(())
+    }
+
+    /// Counts an event by the size of its object: that of its frame, without what stands around the object.
+    fn count(&self, kind: &str, frame: usize) {
+        self.counters.event(object_size(self.wanted.format, kind, frame));
     }
 
     /// Appends a frame that nobody else is shown.
@@ -279,7 +284,7 @@ impl Frames {
                 put_json_event(kind, &json, out);
             }
         }
-        self.counters.event(out.len() - before);
+        self.count(kind, out.len() - before);
     }
 }
 
@@ -289,12 +294,36 @@ fn version_meta(revision: Revision) -> Map {
     meta
 }
 
+/// Bytes of an event beside its type and its object.
+const JSON_EVENT_OVERHEAD: usize = r#"{"type":"","object":}"#.len() + 1;
+
 fn put_json_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"type\":\"");
     out.extend_from_slice(kind.as_bytes());
     out.extend_from_slice(b"\",\"object\":");
     out.extend_from_slice(object);
     out.extend_from_slice(b"}\n");
+}
+
+/// The size of the object in a frame of this size.
+fn object_size(format: Format, kind: &str, frame: usize) -> usize {
+    match format {
+        Format::Protobuf => {}
+        Format::Cbor => {
+            let mut empty = Vec::new();
+            pintle_codec::cbor::encode_event(kind, &[], &mut empty);
+            return frame.saturating_sub(empty.len());
+        }
+        _ => return frame.saturating_sub(JSON_EVENT_OVERHEAD + kind.len()),
+    }
+    // Around a message are the frame's length, the type, and two headers.
+    let mut size = frame.saturating_sub(4 + 2 + kind.len());
+    for _ in 0..2 {
+        // A header is a tag and the length of the rest, seven bits a byte.
+        let bytes = (1..=5).find(|bytes| size.saturating_sub(1 + bytes) >> (7 * bytes) == 0).unwrap_or(5);
+        size = size.saturating_sub(1 + bytes);
+    }
+    size
 }
 
 /// A WatchEvent behind its length in four big-endian bytes.
@@ -306,4 +335,28 @@ fn put_protobuf_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
     represent::put_message(&mut event, 2, &raw);
     out.extend_from_slice(&u32::try_from(event.len()).unwrap_or(u32::MAX).to_be_bytes());
     out.extend_from_slice(&event);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_has_its_size_whatever_stands_around_it() {
+        for size in [0, 1, 100, 125, 126, 127, 128, 129, 130, 16_380, 16_383, 16_384, 16_390, 2_097_152, 3_000_000] {
+            let object = vec![b'x'; size];
+            for kind in ["ADDED", "BOOKMARK"] {
+                let frames: [(Format, fn(&str, &[u8], &mut Vec<u8>)); 3] = [
+                    (Format::Json, put_json_event),
+                    (Format::Protobuf, put_protobuf_event),
+                    (Format::Cbor, pintle_codec::cbor::encode_event),
+                ];
+                for (format, put) in frames {
+                    let mut frame = Vec::new();
+                    put(kind, &object, &mut frame);
+                    assert_eq!(object_size(format, kind, frame.len()), size, "{format:?} {kind}");
+                }
+            }
+        }
+    }
 }

@@ -3,12 +3,14 @@
 //! For real, what is drawn is held until the request is done. A dry run holds nothing and shows what no service can
 //! have where it would have to draw: a network's own address, a port above the usual range.
 
+use super::figures::{Figures, Scope};
 use super::range::AddressRange;
 use super::taken::{Claim, State};
 use crate::environment::Environment;
 use pintle_types::core::v1::IPFamily;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
+use std::time::Instant;
 
 const FULL: &str = "range is full";
 const ALLOCATED_PORT: &str = "provided port is already allocated";
@@ -31,6 +33,7 @@ pub struct Draw<'a> {
     /// Whether the node port is given, by this server or another, as far as no service tells.
     pub is_given: &'a dyn Fn(u16) -> bool,
     pub environment: &'a dyn Environment,
+    pub figures: &'a Figures,
     pub dry_run: bool,
     /// What this request has drawn and holds.
     pub held: Vec<Claim>,
@@ -54,13 +57,13 @@ impl Draw<'_> {
                 _ => Ok(()),
             };
         }
-        if !ranges.any(|range| range.contains(address)) {
+        let since = Instant::now();
+        let Some(range) = ranges.find(|range| range.contains(address)) else {
             return Err("the provided network does not match the current range".to_owned());
-        }
-        if (self.is_registered)(address) || self.state.is_in_use(Claim::Address(address)) {
-            return Err("provided IP is already allocated".to_owned());
-        }
-        Ok(())
+        };
+        let is_free = !(self.is_registered)(address) && !self.state.is_in_use(Claim::Address(address));
+        self.figures.address(range, Scope::Static, since, is_free);
+        if is_free { Ok(()) } else { Err("provided IP is already allocated".to_owned()) }
     }
 
     /// Takes any address of a family.
@@ -74,10 +77,13 @@ impl Draw<'_> {
             if self.dry_run {
                 return Ok(range.network());
             }
+            let since = Instant::now();
             let is_free = |address: &IpAddr| {
                 !self.state.is_taken(Claim::Address(*address), now) && !(self.is_registered)(*address)
             };
-            if let Some(address) = range.candidates(random).find(is_free) {
+            let found = range.candidates(random).find(is_free);
+            self.figures.address(range, Scope::Dynamic, since, found.is_some());
+            if let Some(address) = found {
                 self.hold(Claim::Address(address));
                 return Ok(address);
             }
@@ -90,6 +96,14 @@ impl Draw<'_> {
     /// # Errors
     /// It cannot be had; says why.
     pub fn node_port(&mut self, wish: i32) -> Result<i32, String> {
+        let outcome = self.certain_port(wish);
+        if !self.dry_run {
+            self.figures.ports.made(Scope::Static, outcome.is_ok());
+        }
+        outcome
+    }
+
+    fn certain_port(&mut self, wish: i32) -> Result<i32, String> {
         let port = u16::try_from(wish).ok().filter(|port| self.node_ports.contains(port));
         let Some(port) = port else {
             // Dry runs know of no range; they show drawn ports that are in none.
@@ -132,9 +146,9 @@ impl Draw<'_> {
         let ports = turned(lower, size).chain(turned(0, lower));
         let mut ports = ports.filter_map(|at| first.checked_add(u16::try_from(at).ok()?));
         let is_free = |port: &u16| !self.state.is_taken(Claim::NodePort(*port), now) && !(self.is_given)(*port);
-        let Some(port) = ports.find(is_free) else {
-            return Err(FULL.to_owned());
-        };
+        let found = ports.find(is_free);
+        self.figures.ports.made(Scope::Dynamic, found.is_some());
+        let Some(port) = found else { return Err(FULL.to_owned()) };
         self.hold(Claim::NodePort(port));
         self.ports.push(port.into());
         Ok(port.into())

@@ -6,6 +6,7 @@
 
 mod draw;
 mod families;
+pub mod figures;
 mod ports;
 mod range;
 mod shared;
@@ -48,6 +49,7 @@ pub struct Allocators {
     ranges: Vec<AddressRange>,
     node_ports: RangeInclusive<u16>,
     taken: Arc<Taken>,
+    figures: figures::Figures,
 }
 
 impl Default for Allocators {
@@ -60,7 +62,7 @@ impl Allocators {
     /// Texts that are no ranges are left out.
     pub fn new<'a>(ranges: impl IntoIterator<Item = &'a str>, node_ports: RangeInclusive<u16>) -> Self {
         let ranges = ranges.into_iter().filter_map(AddressRange::parse).collect();
-        Allocators { ranges, node_ports, taken: Arc::default() }
+        Allocators { ranges, node_ports, taken: Arc::default(), figures: figures::Figures::default() }
     }
 
     fn families(&self) -> Vec<IPFamily> {
@@ -110,6 +112,7 @@ impl Registry {
             is_registered: &|address| self.registered(allocation, address).is_some(),
             is_given: &|port| given.as_ref().is_some_and(|map| map.contains(port)),
             environment,
+            figures: &self.allocators.figures,
             dry_run: options.dry_run,
             held: Vec::new(),
             ports: Vec::new(),

@@ -70,6 +70,11 @@ impl AddressRange {
         self.cidr.contains(address) && (self.first..self.end).contains(&number)
     }
 
+    /// How many services can have an address of it.
+    pub fn size(&self) -> u64 {
+        u64::try_from(self.end - self.first).unwrap_or(u64::MAX)
+    }
+
     /// Every address once: the upper part from a random place on, then the lower one likewise.
     pub fn candidates(&self, random: u64) -> impl Iterator<Item = IpAddr> {
         let parts = [self.upper..self.end, self.first..self.upper];

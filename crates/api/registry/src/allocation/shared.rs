@@ -30,6 +30,10 @@ impl PortMap {
     pub fn contains(&self, port: u16) -> bool {
         self.ports.contains(&port)
     }
+
+    pub fn len(&self) -> usize {
+        self.ports.len()
+    }
 }
 
 impl Registry {

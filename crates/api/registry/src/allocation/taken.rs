@@ -74,6 +74,11 @@ impl State {
         self.in_use.contains_key(&claim)
     }
 
+    /// Everything that stored objects have.
+    pub fn in_use(&self) -> impl Iterator<Item = &Claim> {
+        self.in_use.keys()
+    }
+
     /// Keeps for a request what nobody has or holds.
     pub fn hold(&mut self, claim: Claim) {
         self.held.insert(claim, Hold::Waiting);

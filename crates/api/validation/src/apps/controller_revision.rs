@@ -1,18 +1,18 @@
 //! Rules of ControllerRevision.
 
-use pintle_schema::{RawExtension, Value};
+use pintle_schema::RawExtension;
 use pintle_validation::{At, Cx};
 
 /// What is kept is an object.
 pub fn data(data: At<'_, RawExtension>, cx: &mut Cx<'_>) {
-    match data.new.value() {
-        Value::Null => cx.errors.required(data.path, "data is mandatory"),
-        Value::Map(_) => {}
+    match data.new.value().json_kind() {
+        "null" => cx.errors.required(data.path, "data is mandatory"),
+        "object" => {}
         _ => cx.errors.required(data.path, "data must be a valid JSON object"),
     }
 }
 
-/// What is kept stays as it is, to the last field without a value.
+/// What is kept stays as it is, to the last blank.
 pub fn data_is_fixed(data: At<'_, RawExtension>, cx: &mut Cx<'_>) {
     if data.old.is_some_and(|old| old.value() != data.new.value()) {
         cx.errors.immutable(data.path, data.new.value().clone());

@@ -162,12 +162,14 @@ pub fn opaque(config: At<'_, OpaqueDeviceConfiguration>, cx: &mut Cx<'_>) {
 
 /// An object of any shape, not too long.
 pub fn object(value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    match value {
-        Value::Null => cx.errors.required(path, ""),
-        value if pintle_codec::json::to_string(value).len() > MAX_PARAMETERS => {
-            cx.errors.too_long(path, MAX_PARAMETERS);
-        }
-        Value::Map(_) => {}
+    let is_too_long = match value {
+        Value::Raw(text) => text.len() > MAX_PARAMETERS,
+        value => pintle_codec::json::to_string(value).len() > MAX_PARAMETERS,
+    };
+    match value.json_kind() {
+        "null" => cx.errors.required(path, ""),
+        _ if is_too_long => cx.errors.too_long(path, MAX_PARAMETERS),
+        "object" => {}
         _ => cx.errors.invalid(path, "<value omitted>", "must be a valid JSON object"),
     }
 }

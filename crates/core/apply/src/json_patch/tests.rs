@@ -49,6 +49,21 @@ fn what_a_patch_opens_is_shown_sorted() {
 }
 
 #[test]
+fn raw_json_is_opened_only_by_what_looks_inside() {
+    let raw = || Value::Raw("{ \"b\": 1 }".into());
+    let rows = [
+        (value!([{"op": "add", "path": "/c", "value": 1}]), Some(value!({"a": (raw()), "c": 1}))),
+        (value!([{"op": "copy", "from": "/a", "path": "/c"}]), Some(value!({"a": (raw()), "c": (raw())}))),
+        (value!([{"op": "add", "path": "/a/c", "value": 1}]), Some(value!({"a": {"b": 1, "c": 1}}))),
+        (value!([{"op": "test", "path": "/a", "value": {"b": 1}}]), Some(value!({"a": (raw())}))),
+        (value!([{"op": "test", "path": "/a", "value": {"b": 2}}]), None),
+    ];
+    for (patch, expected) in rows {
+        assert_eq!(apply(value!({"a": (raw())}), &patch).ok(), expected, "{patch:?}");
+    }
+}
+
+#[test]
 fn items_of_lists() {
     let rows = [
         (value!([{"op": "add", "path": "/metadata/finalizers/0", "value": "n"}]), value!(["n", "a", "b"])),

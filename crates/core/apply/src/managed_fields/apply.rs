@@ -9,6 +9,7 @@ use super::entry::{Entry, Managed, Manager, Operation};
 use super::{Error, Write, last_applied, unowned};
 use crate::field_set::FieldSet;
 use crate::typed::{self, Examined};
+use pintle_codec::json::opened;
 use pintle_schema::{Str, Value};
 use std::borrow::Cow;
 
@@ -162,6 +163,9 @@ fn same(a: &Value, b: &Value) -> bool {
         }
         (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Value::Int(a), Value::Float(b)) | (Value::Float(b), Value::Int(a)) => *a as f64 == *b,
+        (raw @ Value::Raw(_), other) | (other, raw @ Value::Raw(_)) if raw != other => {
+            same(&opened(raw), &opened(other))
+        }
         (a, b) => a == b,
     }
 }

@@ -28,7 +28,7 @@ impl Key {
             // The two zeros are equal numbers.
             Value::Float(f) => Key::Float(if *f == 0.0 { 0 } else { f.to_bits() }),
             Value::String(text) => Key::String(text.clone()),
-            Value::List(_) | Value::Map(_) => return None,
+            Value::List(_) | Value::Map(_) | Value::Raw(_) => return None,
         })
     }
 }

@@ -155,6 +155,10 @@ fn comparisons_of_each_kind() {
     );
     check_compare(value!({"any": "x"}), value!({"any": {"a": 1}}), &[".any.a"], &[".any"], &[]);
     check_compare(value!({"raw": "x"}), value!({"raw": {"a": 1}}), &[], &[".raw"], &[]);
+    let raw = |text: &str| value!({"raw": (Value::Raw(text.into()))});
+    check_compare(raw("{\"a\": 1}"), raw("{\"a\":1.0}"), &[], &[], &[]);
+    check_compare(raw("{\"a\": 1}"), value!({"raw": {"a": 1}}), &[], &[], &[]);
+    check_compare(raw("{\"a\": 1}"), raw("{\"a\": 2}"), &[], &[".raw"], &[]);
 }
 
 #[test]

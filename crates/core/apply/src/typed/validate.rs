@@ -225,7 +225,7 @@ pub(super) fn scalar_problem(scalar: Scalar, value: &Value) -> Option<String> {
         (_, Value::Null) => None,
         (Scalar::Boolean, Value::Bool(_)) | (Scalar::String, Value::String(_)) => None,
         (Scalar::Numeric, _) if is_number => None,
-        (Scalar::Untyped, Value::Bool(_) | Value::String(_)) => None,
+        (Scalar::Untyped, Value::Bool(_) | Value::String(_) | Value::Raw(_)) => None,
         (Scalar::Untyped, _) if is_number => None,
         (Scalar::Boolean, other) => Some(format!("expected boolean, got {}", shown(other))),
         (Scalar::Numeric, other) => Some(format!("expected numeric (int or float), got {}", go_text::type_name(other))),

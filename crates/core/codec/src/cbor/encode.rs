@@ -4,6 +4,7 @@
 
 use super::half;
 use super::item::{ARRAY, AS_BASE64, BYTES, FALSE, MAP, NEGATIVE, NULL, PRIMITIVE, TAG, TRUE, UNSIGNED, put_head};
+use crate::json::opened;
 use pintle_schema::{Form, Map, Struct, Type, Value, base64};
 
 pub(super) fn structure(schema: &Struct, value: &Value, out: &mut Vec<u8>) {
@@ -76,6 +77,7 @@ fn put(ty: Option<&Type>, value: &Value, out: &mut Vec<u8>) {
             };
             entries(map, out, |_, value, out| put(item, value, out));
         }
+        (_, Value::Raw(_)) => put(None, &opened(value), out),
     }
 }
 

@@ -3,6 +3,7 @@
 //! A head is three bits of kind and a number in as few bytes as it needs, or the mark of an unknown length.
 
 use crate::error::DecodeError;
+use crate::json::opened;
 use pintle_schema::Value;
 
 pub(super) const UNSIGNED: u8 = 0;
@@ -50,6 +51,7 @@ pub(super) fn kind(value: &Value) -> &'static str {
         Value::String(_) => name(BYTES),
         Value::List(_) => name(ARRAY),
         Value::Map(_) => name(MAP),
+        Value::Raw(_) => kind(&opened(value)),
         Value::Null | Value::Bool(_) | Value::Float(_) => name(PRIMITIVE),
     }
 }

@@ -2,6 +2,7 @@
 
 use super::decode::FieldCursor;
 use super::encode::write_float;
+use super::raw;
 use crate::error::{DecodeError, StrictProblem};
 use crate::gotypes;
 use crate::shape::{self, Frame, Problems, Refusals, Written};
@@ -65,6 +66,10 @@ impl Walk {
     fn value(&mut self, ty: &Type, value: Value, frame: &Frame<'_>) -> Value {
         match (ty, value) {
             (_, Value::Null) => Value::Null,
+            // A patch may bring it anywhere.
+            (ty, value @ Value::Raw(_)) if !matches!(ty, Type::RawExtension) => {
+                self.value(ty, raw::opened(&value).into_owned(), frame)
+            }
             // The wrapper gives the list its name.
             (Type::Struct(schema), value) if schema.form == Form::Wrapper => {
                 match (schema.fields.first().map(|field| &field.ty), value) {
@@ -89,7 +94,10 @@ impl Walk {
                 });
                 Value::Map(Map::from_entries(entries.collect()))
             }
-            (Type::Any | Type::RawExtension | Type::Json | Type::FieldsV1, value) => value,
+            (Type::RawExtension, value) if self.manner == Manner::Written => raw::written(&value),
+            (Type::RawExtension, value) => raw::respelled(value),
+            (Type::Json, value) => raw::sorted(value),
+            (Type::Any | Type::FieldsV1, value) => value,
             (Type::String | Type::Enum(_), Value::String(text)) => Value::String(text),
             (ty, value) => self.scalar(ty, &value, frame),
         }
@@ -119,6 +127,7 @@ impl Walk {
             Value::String(text) => Written::String(Cow::Borrowed(text)),
             Value::List(_) => Written::Array,
             Value::Map(_) => Written::Object,
+            Value::Raw(_) => return self.scalar(ty, &raw::opened(value), frame),
         };
         shape::scalar(ty, written, frame, &mut self.refusals)
     }
@@ -209,6 +218,7 @@ fn go_kind(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::List(_) => "slice",
         Value::Map(_) => "map",
+        Value::Raw(_) => go_kind(&raw::opened(value)),
     }
 }
 

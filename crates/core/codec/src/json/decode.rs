@@ -4,6 +4,7 @@
 
 use super::any::{self, Duplicates, Unheard};
 use super::keys::KeyIndex;
+use super::raw;
 use super::scan::{Scanner, Start, Text};
 use crate::error::{DecodeError, StrictProblem};
 use crate::gotypes;
@@ -82,7 +83,9 @@ impl<'a> Decoder<'a> {
             Type::List(list) => self.list(ty, &list.elem, frame),
             Type::Map(map) => self.map(ty, &map.elem, frame),
             Type::Any => self.any(frame),
-            Type::RawExtension | Type::Json | Type::FieldsV1 => any::value(&mut self.scanner, &mut Unheard),
+            Type::RawExtension => raw::value(&mut self.scanner),
+            Type::Json => any::value(&mut self.scanner, &mut Unheard).map(raw::sorted),
+            Type::FieldsV1 => any::value(&mut self.scanner, &mut Unheard),
             _ => self.scalar(ty, frame),
         }
     }

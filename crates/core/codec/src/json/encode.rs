@@ -2,6 +2,7 @@
 //!
 //! Budget for a pod of 3 KB: no allocation but the growth of the buffer, 4 µs.
 
+use super::raw;
 use pintle_schema::Value;
 use std::io::Write;
 
@@ -17,34 +18,60 @@ pub(crate) enum Escape {
 }
 
 pub(crate) fn write(value: &Value, escape: Escape, out: &mut Vec<u8>) {
-    match value {
-        Value::Null => out.extend_from_slice(b"null"),
-        Value::Bool(true) => out.extend_from_slice(b"true"),
-        Value::Bool(false) => out.extend_from_slice(b"false"),
-        Value::Int(int) => write_int(*int, out),
-        Value::Float(float) => write_float(*float, out),
-        Value::String(text) => write_string(text, escape, out),
-        Value::List(items) => {
-            out.push(b'[');
-            for (at, item) in items.iter().enumerate() {
-                if at > 0 {
-                    out.push(b',');
+    Writer { escape, keeps_raw: false, differs: false }.write(value, out);
+}
+
+/// How a value is written, and what was seen of it.
+pub(crate) struct Writer {
+    pub(crate) escape: Escape,
+    /// Whether raw JSON is written as it was read.
+    pub(crate) keeps_raw: bool,
+    /// Whether some of it is not as it would be written otherwise.
+    pub(crate) differs: bool,
+}
+
+impl Writer {
+    pub(crate) fn write(&mut self, value: &Value, out: &mut Vec<u8>) {
+        match value {
+            Value::Null => out.extend_from_slice(b"null"),
+            Value::Bool(true) => out.extend_from_slice(b"true"),
+            Value::Bool(false) => out.extend_from_slice(b"false"),
+            Value::Int(int) => write_int(*int, out),
+            Value::Float(float) => write_float(*float, out),
+            Value::String(text) => write_string(text, self.escape, out),
+            Value::List(items) => {
+                out.push(b'[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        out.push(b',');
+                    }
+                    self.write(item, out);
                 }
-                write(item, escape, out);
+                out.push(b']');
             }
-            out.push(b']');
+            Value::Map(map) => {
+                out.push(b'{');
+                for (at, (key, item)) in map.iter().enumerate() {
+                    if at > 0 {
+                        out.push(b',');
+                    }
+                    write_string(key, self.escape, out);
+                    out.push(b':');
+                    self.write(item, out);
+                }
+                out.push(b'}');
+            }
+            Value::Raw(text) => self.raw(text, out),
         }
-        Value::Map(map) => {
-            out.push(b'{');
-            for (at, (key, item)) in map.iter().enumerate() {
-                if at > 0 {
-                    out.push(b',');
-                }
-                write_string(key, escape, out);
-                out.push(b':');
-                write(item, escape, out);
-            }
-            out.push(b'}');
+    }
+
+    fn raw(&mut self, text: &str, out: &mut Vec<u8>) {
+        let start = out.len();
+        raw::compact(text.as_bytes(), out);
+        if self.keeps_raw && out.get(start..) != Some(text.as_bytes()) {
+            out.truncate(start);
+            out.extend_from_slice(text.as_bytes());
+            self.differs = true;
         }
     }
 }

@@ -8,10 +8,12 @@ mod conform;
 pub(crate) mod decode;
 pub(crate) mod encode;
 pub(crate) mod keys;
+pub(crate) mod raw;
 pub(crate) mod scan;
 mod type_meta;
 
 pub use conform::{conform, conform_json, restore};
+pub use raw::{open, opened};
 pub use type_meta::{TypeMeta, type_meta};
 
 use crate::error::DecodeError;
@@ -22,6 +24,18 @@ use pintle_schema::{Struct, Value};
 /// Appends a value as compact JSON, as Go's encoder writes it. The value should be canonical: this is a plain walk.
 pub fn encode(value: &Value, out: &mut Vec<u8>) {
     encode::write(value, encode::Escape::Html, out);
+}
+
+/// [`encode`], but with raw JSON as it was written: so objects are kept. Whether that differs from what [`encode`] writes.
+pub fn encode_kept(value: &Value, out: &mut Vec<u8>) -> bool {
+    let mut writer = encode::Writer { escape: encode::Escape::Html, keeps_raw: true, differs: false };
+    writer.write(value, out);
+    writer.differs
+}
+
+/// Appends JSON without the blanks between its parts and with the escapes of [`encode`]; nothing else is changed.
+pub fn compact(text: &[u8], out: &mut Vec<u8>) {
+    raw::compact(text, out);
 }
 
 /// [`encode`] into a new buffer.

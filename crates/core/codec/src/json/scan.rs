@@ -332,20 +332,36 @@ impl<'a> Scanner<'a> {
         Ok('\u{fffd}')
     }
 
-    /// Passes over a value of any kind, without recursion.
+    /// The text of the value that comes next, as it is written.
+    ///
+    /// # Errors
+    /// It is deeper than a tree may be.
+    pub(crate) fn raw(&mut self) -> Scan<&'a str> {
+        self.start()?;
+        let from = self.at;
+        self.pass(limits::TREE_DEPTH)?;
+        Ok(self.slice(from, self.at))
+    }
+
+    /// Passes over a value of any kind.
     pub(crate) fn skip(&mut self) -> Scan<()> {
+        self.pass(limits::JSON_DEPTH)
+    }
+
+    /// Passes over a value, without recursion.
+    fn pass(&mut self, bound: usize) -> Scan<()> {
         // One bit per open level would do, but levels skipped are few and this is no hot path.
         let mut open: Vec<Start> = Vec::new();
         loop {
             let start = self.start()?;
             let mut ended = match start {
                 Start::Object => {
-                    self.open(limits::JSON_DEPTH)?;
+                    self.open(bound)?;
                     open.push(start);
                     self.first_key()?.is_none()
                 }
                 Start::Array => {
-                    self.open(limits::JSON_DEPTH)?;
+                    self.open(bound)?;
                     open.push(start);
                     !self.first_item()?
                 }

@@ -4,8 +4,8 @@
 
 use super::wire::{Payload, Reader, broken, wrong_wire};
 use crate::error::DecodeError;
-use crate::json::any;
 use crate::json::scan::{Scanner, as_text};
+use crate::json::{any, raw};
 use crate::limits;
 use pintle_schema::{
     Duration, Field, Form, Map, MicroTime, Presence, Quantity, Str, Struct, Time, Type, Value, base64,
@@ -257,7 +257,11 @@ fn scalar(ty: &Type, payload: Payload<'_>) -> Read<Option<Value>> {
             }
             Value::from(Duration { nanos }.to_string())
         }
-        Type::RawExtension | Type::Json | Type::FieldsV1 => match first_bytes(bytes)? {
+        Type::RawExtension => match first_bytes(bytes)? {
+            Some(json) if !json.is_empty() => read_json(json, raw::value)?,
+            _ => Value::Null,
+        },
+        Type::Json | Type::FieldsV1 => match first_bytes(bytes)? {
             Some(json) if !json.is_empty() => tree(json)?,
             _ => Value::Null,
         },
@@ -279,9 +283,13 @@ fn first_bytes(bytes: &[u8]) -> Read<Option<&[u8]>> {
 }
 
 fn tree(json: &[u8]) -> Read<Value> {
+    read_json(json, |scanner| any::value(scanner, &mut any::Unheard))
+}
+
+fn read_json(json: &[u8], read: impl FnOnce(&mut Scanner<'_>) -> Read<Value>) -> Read<Value> {
     let text = as_text(json);
     let mut scanner = Scanner::new(&text);
-    let value = any::value(&mut scanner, &mut any::Unheard)?;
+    let value = read(&mut scanner)?;
     scanner.end()?;
     Ok(value)
 }

@@ -190,10 +190,10 @@ fn single(number: u32, ty: &Type, value: &Value, out: &mut Vec<u8>) {
             let duration = value.as_str().and_then(|text| Duration::parse(text).ok()).unwrap_or_default();
             put_int(1, duration.nanos, out);
         }),
-        Type::RawExtension | Type::Json | Type::FieldsV1 => put_nested(number, out, |out| {
-            if !value.is_null() {
-                put_nested(1, out, |out| write_json(value, Escape::Plain, out));
-            }
+        Type::RawExtension | Type::Json | Type::FieldsV1 => put_nested(number, out, |out| match value {
+            Value::Null => {}
+            Value::Raw(text) => put_bytes(1, text.as_bytes(), out),
+            value => put_nested(1, out, |out| write_json(value, Escape::Plain, out)),
         }),
         Type::Struct(schema) => put_nested(number, out, |out| message(schema, value, out)),
         // No message of the API holds these directly: JSON text is the least surprise.

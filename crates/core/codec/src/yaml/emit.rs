@@ -1,5 +1,6 @@
 //! The YAML writer: block style, keys in the reference's natural order.
 
+use crate::json::opened;
 use super::resolve::{Resolved, is_base_60, resolve};
 use libyaml_safer::{Emitter, Encoding, Event, MappingStyle, Result, ScalarStyle, SequenceStyle};
 use pintle_schema::Value;
@@ -47,6 +48,7 @@ fn write(emitter: &mut Emitter<'_>, value: &Value) -> Result<()> {
             }
             emitter.emit(Event::mapping_end())
         }
+        Value::Raw(_) => write(emitter, &opened(value)),
     }
 }
 

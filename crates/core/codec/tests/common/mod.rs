@@ -219,7 +219,11 @@ impl Chance {
                 Value::from(MicroTime { seconds: (self.next() as i32).into(), nanos }.to_rfc3339())
             }
             Type::Duration => Value::from(Duration { nanos: self.next() as i64 }.to_string()),
-            Type::RawExtension | Type::FieldsV1 | Type::Json | Type::Any => {
+            Type::RawExtension => {
+                Value::Raw(Str::from(format!("{{\"a\":{},\"b\":[{}]}}", self.next() as i32, self.below(9))))
+            }
+            Type::Json => Value::Map([(Str::new_static("k"), self.any(0))].into_iter().collect()),
+            Type::FieldsV1 | Type::Any => {
                 // A bare null would be no value at all.
                 Value::Map([(Str::new_static("k"), self.any(3))].into_iter().collect())
             }

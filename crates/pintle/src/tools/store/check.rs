@@ -64,7 +64,7 @@ impl Checker {
         let Some(Ok(image)) = image else {
             return self.tell(key, "is no object: the record is damaged or of an unknown format");
         };
-        let decoded = match json::decode((storage.schema)(), image.json(), Strictness::Collect) {
+        let decoded = match json::decode((storage.schema)(), image.as_written(), Strictness::Collect) {
             Ok(decoded) => decoded,
             Err(error) => return self.tell(key, format!("cannot be decoded: {error}")),
         };

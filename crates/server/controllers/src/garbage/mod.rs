@@ -8,8 +8,9 @@ mod references;
 mod report;
 
 use crate::feed::Observer;
+use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
-use crate::requests::{AT_A_TIME, Requests, retry_on_failure};
+use crate::requests::{AT_A_TIME, Requests, Who, retry_on_failure};
 use crate::world::{KindId, Place, World, has_finalizer, metadata, waits_for};
 use futures_util::StreamExt;
 use futures_util::stream;
@@ -38,7 +39,7 @@ pub struct GarbageCollector {
 
 impl GarbageCollector {
     pub fn new(world: Arc<World>, settle: Duration) -> Self {
-        GarbageCollector { world, graph: Mutex::default(), queue: Queue::new(), settle }
+        GarbageCollector { world, graph: Mutex::default(), queue: Queue::new("garbage_collector_attempt_to_delete"), settle }
     }
 
     /// Works on what is due, until it is dropped. Any number of these may run.
@@ -56,7 +57,7 @@ impl GarbageCollector {
     }
 
     fn requests(&self) -> Requests<'_> {
-        Requests { world: &self.world, account: "generic-garbage-collector" }
+        Requests { world: &self.world, who: Who::Account("generic-garbage-collector") }
     }
 
     fn soon(&self, place: Place) {
@@ -228,6 +229,10 @@ fn set_list<T: pintle_schema::ApiValue>(field: ViewMut<'_, Vec<T>>, items: Vec<T
 }
 
 impl Observer for GarbageCollector {
+    fn queue(&self) -> Option<Reading<'_>> {
+        Some(self.queue.read())
+    }
+
     /// Two passes over image headers: who names owners, and which of these are there.
     fn list(&self, states: &[Arc<State>]) {
         let mut graph = Graph::default();

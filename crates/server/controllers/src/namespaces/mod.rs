@@ -6,8 +6,9 @@ mod conditions;
 mod content;
 
 use crate::feed::Observer;
+use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
-use crate::requests::{Requests, retry_on_failure};
+use crate::requests::{Requests, Who, retry_on_failure};
 use crate::world::{KindId, Place, World};
 use pintle_cache::{Event, Object, State};
 use pintle_schema::{Time, Value, View, ViewMut};
@@ -30,10 +31,8 @@ pub struct NamespaceController {
 impl NamespaceController {
     /// `None` when there are no namespaces.
     pub fn new(world: Arc<World>, settle: Duration) -> Option<Self> {
-        let is_namespaces =
-            |kind: &crate::world::Kind| (kind.resource.group, kind.resource.plural) == ("", "namespaces");
-        let namespaces = KindId::try_from(world.kinds.iter().position(is_namespaces)?).ok()?;
-        Some(NamespaceController { world, namespaces, queue: Queue::new(), terminating: Mutex::default(), settle })
+        let namespaces = world.stored("", "namespaces")?;
+        Some(NamespaceController { world, namespaces, queue: Queue::new("namespace"), terminating: Mutex::default(), settle })
     }
 
     /// Works on what is due, until it is dropped. Any number of these may run.
@@ -50,7 +49,7 @@ impl NamespaceController {
     }
 
     fn requests(&self) -> Requests<'_> {
-        Requests { world: &self.world, account: "namespace-controller" }
+        Requests { world: &self.world, who: Who::Account("namespace-controller") }
     }
 
     /// Goes one step towards the end of a namespace.
@@ -110,6 +109,10 @@ fn is(namespace: &Value, uid: &str) -> bool {
 }
 
 impl Observer for NamespaceController {
+    fn queue(&self) -> Option<Reading<'_>> {
+        Some(self.queue.read())
+    }
+
     fn list(&self, states: &[Arc<State>]) {
         let Some(state) = states.get(usize::from(self.namespaces)) else { return };
         let gone = state.objects.values().filter(|namespace| namespace.image.terminating);

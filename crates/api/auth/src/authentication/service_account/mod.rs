@@ -11,12 +11,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use data_encoding::BASE64URL_NOPAD;
 use pintle_codec::{Strictness, json};
+use pintle_instruments::Counter;
 use pintle_schema::{Value, value};
 use ring::digest;
 
 use crate::authentication::Known;
-use crate::user::CREDENTIAL_ID_KEY;
-use crate::{Str, UserInfo, users};
+use crate::user::{CREDENTIAL_ID_KEY, NODE_NAME_KEY};
+use crate::{Str, UserInfo, groups, users};
 
 pub use claims::{Claims, ObjectRef};
 pub use keys::{KeyError, SigningKey, VerifyingKey};
@@ -88,8 +89,25 @@ impl TokenConfig {
     }
 }
 
+/// What tokens were used.
+#[derive(Debug, Default)]
+pub struct TokenFigures {
+    /// Before the moment after which they should have been replaced.
+    pub valid: Counter,
+    /// After it.
+    pub stale: Counter,
+    /// The signature was verified before, or was not.
+    pub hits: Counter,
+    pub misses: Counter,
+    /// Of those whose signature was verified: it was good, or was not.
+    pub verified: Counter,
+    pub refused: Counter,
+}
+
 /// Makes service account tokens and knows whom they speak for.
 pub struct ServiceAccountTokens {
+    /// Counts of what was authenticated.
+    pub figures: TokenFigures,
     config: TokenConfig,
     objects: Box<dyn BoundObjects>,
     /// By the token's hash: signatures do not change, so they are verified once.
@@ -111,7 +129,7 @@ impl ServiceAccountTokens {
         if !config.keys.iter().any(|key| key.id() == own.id()) {
             config.keys.insert(0, own.clone());
         }
-        ServiceAccountTokens { config, objects, verified: RwLock::default() }
+        ServiceAccountTokens { figures: TokenFigures::default(), config, objects, verified: RwLock::default() }
     }
 
     pub fn config(&self) -> &TokenConfig {
@@ -151,7 +169,12 @@ impl ServiceAccountTokens {
             let (have, want) = (quoted(for_whom), quoted(audiences));
             return Err(format!("token audiences {have} is invalid for the target audiences {want}"));
         }
+        let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
         self.validate(claims, now)?;
+        if let Some(time) = claims.warn_after {
+            let counter = if now > time { &self.figures.stale } else { &self.figures.valid };
+            counter.increment();
+        }
         Ok(Some((verified.user.clone(), common)))
     }
 
@@ -163,14 +186,15 @@ impl ServiceAccountTokens {
         let mut hash = [0; 32];
         hash.copy_from_slice(digest::digest(&digest::SHA256, token).as_ref());
         if let Some(known) = self.verified.read().ok().and_then(|known| known.get(&hash).cloned()) {
+            self.figures.hits.increment();
             return Ok(Some(known));
         }
         let Some(token) = Token::parse(token).filter(|token| self.is_ours(token)) else { return Ok(None) };
-        let mut keys = self.candidates(&token.key_id);
-        if !keys.any(|key| key.verifies(&token.algorithm, token.signed, &token.signature)) {
-            return Err("go-jose/go-jose: error in cryptographic primitive".to_owned());
-        }
-        let claims = Claims::from_value(&token.payload).ok_or("service account token claims are malformed")?;
+        self.figures.misses.increment();
+        let claims = self.claims(&token);
+        let counter = if claims.is_ok() { &self.figures.verified } else { &self.figures.refused };
+        counter.increment();
+        let claims = claims?;
         let verified = Arc::new(Verified { user: Arc::new(user(&claims)), claims });
         if let Ok(mut known) = self.verified.write() {
             if known.len() >= REMEMBERED_TOKENS {
@@ -179,6 +203,15 @@ impl ServiceAccountTokens {
             known.insert(hash, verified.clone());
         }
         Ok(Some(verified))
+    }
+
+    /// What a token says, once its signature is verified.
+    fn claims(&self, token: &Token<'_>) -> Result<Claims, String> {
+        let mut keys = self.candidates(&token.key_id);
+        if !keys.any(|key| key.verifies(&token.algorithm, token.signed, &token.signature)) {
+            return Err("go-jose/go-jose: error in cryptographic primitive".to_owned());
+        }
+        Claims::from_value(&token.payload).ok_or_else(|| "service account token claims are malformed".to_owned())
     }
 
     fn is_ours(&self, token: &Token<'_>) -> bool {
@@ -193,8 +226,7 @@ impl ServiceAccountTokens {
     }
 
     /// Whether the time is right and everything that the token names is still there.
-    fn validate(&self, claims: &Claims, now: SystemTime) -> Result<(), String> {
-        let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+    fn validate(&self, claims: &Claims, now: i64) -> Result<(), String> {
         let (early, late) = (now.saturating_add(LEEWAY_SECONDS), now.saturating_sub(LEEWAY_SECONDS));
         if claims.not_before.is_some_and(|time| early < time) {
             return Err("service account token is not valid yet".to_owned());
@@ -282,7 +314,7 @@ fn user(claims: &Claims) -> UserInfo {
         add(CREDENTIAL_ID_KEY, format!("JTI={}", claims.id));
     }
     if let Some(node) = &claims.node {
-        add("authentication.kubernetes.io/node-name", node.name.to_string());
+        add(NODE_NAME_KEY, node.name.to_string());
         add("authentication.kubernetes.io/node-uid", node.uid.to_string());
     }
     if let Some(pod) = &claims.pod {
@@ -292,7 +324,7 @@ fn user(claims: &Claims) -> UserInfo {
     let user = UserInfo {
         name: users::service_account(namespace, name),
         uid: claims.service_account.uid.clone(),
-        groups: vec!["system:serviceaccounts".into(), format!("system:serviceaccounts:{namespace}").into()],
+        groups: groups::of_service_accounts(namespace),
         extra,
     };
     user.authenticated()

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use super::{Binding, Grant, PolicyRule, Role, RoleKind, Subject, SubjectKind};
 use crate::authorization::Attributes;
-use crate::quote::Quoted;
 use crate::user::users::SERVICE_ACCOUNT_PREFIX;
 use crate::{Str, UserInfo};
+use pintle_schema::names::quoted;
 
 /// All roles and bindings at one moment. Cheap to clone.
 #[derive(Clone, Default)]
@@ -193,5 +193,5 @@ impl RbacSnapshot {
 
 fn role_not_found(binding: &Binding) -> String {
     let role = &binding.role_ref;
-    format!("{} {} not found", role.kind.resource(), Quoted(&role.name))
+    format!("{} {} not found", role.kind.resource(), quoted(&role.name))
 }

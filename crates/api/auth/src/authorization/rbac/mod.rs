@@ -8,9 +8,9 @@ mod rule;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::quote::Quoted;
 use crate::user::users::SERVICE_ACCOUNT_PREFIX;
 use crate::{Str, UserInfo};
+use pintle_schema::names::quoted;
 
 pub use index::{RbacSnapshot, UserRule};
 pub use rule::PolicyRule;
@@ -176,13 +176,13 @@ impl fmt::Display for Grant {
         let binding = &self.binding;
         let role = &binding.role_ref;
         match binding.namespace.as_str() {
-            "" => write!(f, "ClusterRoleBinding {}", Quoted(&binding.name))?,
+            "" => write!(f, "ClusterRoleBinding {}", quoted(&binding.name))?,
             namespace => {
                 let name = format!("{}/{namespace}", binding.name);
-                write!(f, "RoleBinding {}", Quoted(&name))?;
+                write!(f, "RoleBinding {}", quoted(&name))?;
             }
         }
-        write!(f, " of {} {}", role.kind.name(), Quoted(&role.name))?;
+        write!(f, " of {} {}", role.kind.name(), quoted(&role.name))?;
         let Some(subject) = binding.subjects.get(self.subject) else {
             return Ok(());
         };
@@ -193,7 +193,7 @@ impl fmt::Display for Grant {
                 format!("{}/{namespace}", subject.name)
             }
         };
-        write!(f, " to {} {}", subject.kind.name(), Quoted(&name))
+        write!(f, " to {} {}", subject.kind.name(), quoted(&name))
     }
 }
 

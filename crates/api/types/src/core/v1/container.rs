@@ -30,6 +30,26 @@ pub struct ContainerPort {
 
 /// Makes one of the pod's volumes visible inside a container.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    last(
+        told_at("..")(
+            subfields("subPath", "subPathExpr")(format = "relative-path"),
+            subfields("mountPropagation", "recursiveReadOnly")(enum),
+            subfield(recursive_read_only)(
+                when(recursive_read_only = "Enabled|IfPossible")(
+                    unless(read_only = "true")(forbidden = "may only be specified when readOnly is true")
+                )
+            ),
+            subfield(recursive_read_only)(
+                when(recursive_read_only = "Enabled|IfPossible")(
+                    unless(mount_propagation = "|None")(
+                        forbidden = "may only be specified when mountPropagation is None or not specified"
+                    )
+                )
+            )
+        )
+    )
+)]
 pub struct VolumeMount {
     /// Name of the pod volume to mount.
     #[k8s(proto = 1, always, required)]
@@ -42,7 +62,7 @@ pub struct VolumeMount {
     #[k8s(proto = 7, optional)]
     pub recursive_read_only: Option<RecursiveReadOnlyMode>,
     /// Path inside the container at which the volume appears; it must not contain a colon.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, required)]
     pub mount_path: String,
     /// Path within the volume to mount in place of its root; absent means the root.
     #[k8s(proto = 4, optional)]
@@ -95,6 +115,7 @@ pub struct VolumeDevice {
     #[k8s(
         proto = 2,
         always,
+        required,
         worded(invalid = "can not contain backsteps ('..')")(format = "path-no-backsteps")
     )]
     pub device_path: String,
@@ -127,11 +148,11 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ContainerResizePolicy {
     /// Resource the policy is about: cpu or memory.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, told_at("../..")(required, enum("cpu", "memory")))]
     pub resource_name: ResourceName,
     /// What to do on a resize of that resource: NotRequired or RestartContainer. Resources without
     /// an entry behave as NotRequired.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, told_at("../..")(required, enum))]
     pub restart_policy: ResourceResizeRestartPolicy,
 }
 
@@ -241,7 +262,13 @@ pub struct Container {
     pub resources: ResourceRequirements,
     /// Per resource, whether resizing it requires a restart of the container; not allowed for
     /// ephemeral containers.
-    #[k8s(proto = 23, optional, list_type = atomic, gate = "InPlacePodVerticalScaling")]
+    #[k8s(
+        proto = 23,
+        optional,
+        list_type = atomic,
+        gate = "InPlacePodVerticalScaling",
+        distinct_items(resource_name)
+    )]
     pub resize_policy: Vec<ContainerResizePolicy>,
     /// Overrides the pod's restart policy for this container. An init container with Always keeps
     /// running as a sidecar.
@@ -469,7 +496,13 @@ pub struct EphemeralContainerCommon {
     #[k8s(proto = 8, optional)]
     pub resources: ResourceRequirements,
     /// Not allowed for ephemeral containers.
-    #[k8s(proto = 23, optional, list_type = atomic, gate = "InPlacePodVerticalScaling")]
+    #[k8s(
+        proto = 23,
+        optional,
+        list_type = atomic,
+        gate = "InPlacePodVerticalScaling",
+        distinct_items(resource_name)
+    )]
     pub resize_policy: Vec<ContainerResizePolicy>,
     /// Not allowed for ephemeral containers, which are never restarted.
     #[k8s(proto = 24, optional)]

@@ -267,7 +267,8 @@ pub struct ContainerStatus {
     )]
     pub allocated_resources_status: Vec<ResourceStatus>,
     /// Signal that will be sent to stop the container.
-    #[k8s(proto = 15, optional, gate = "ContainerStopSignals")]
+    // Its gate is the spec's alone: what a node reports is kept.
+    #[k8s(proto = 15, optional)]
     pub stop_signal: Option<Signal>,
 }
 

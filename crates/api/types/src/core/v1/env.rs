@@ -151,6 +151,18 @@ pub struct SecretKeySelector {
 
 /// Turns all entries of a ConfigMap or Secret into environment variables.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    last(
+        told_at("..")(
+            worded(unshown = "must specify one of: `configMapRef` or `secretRef`")(
+                at_least_one("configMapRef", "secretRef")
+            ),
+            worded(unshown = "may not have more than one field specified at a time")(
+                not_together("configMapRef", "secretRef")
+            )
+        )
+    )
+)]
 pub struct EnvFromSource {
     /// Text put in front of each key to form the variable name; absent means none.
     #[k8s(

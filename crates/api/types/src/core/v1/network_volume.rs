@@ -164,7 +164,12 @@ pub struct CephFSPersistentVolumeSource {
 
 /// A Flocker dataset mounted by the Flocker agent; exactly one of name and UUID is given.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
-#[k8s(worded(detail = "one of datasetName and datasetUUID is required")(at_least_one("datasetName", "datasetUUID")))]
+#[k8s(
+    worded(detail = "one of datasetName and datasetUUID is required")(at_least_one("datasetName", "datasetUUID")),
+    worded(invalid = "datasetName and datasetUUID can not be specified simultaneously", shown = "resource")(
+        not_together("datasetName", "datasetUUID")
+    )
+)]
 pub struct FlockerVolumeSource {
     /// Name of the dataset, as stored in its metadata; deprecated in favour of datasetUUID.
     #[k8s(proto = 1, optional, worded(invalid = "must not contain '/'")(pattern = "[^/]*"))]
@@ -252,7 +257,7 @@ pub struct ISCSIVolumeSource {
     #[k8s(proto = 1, always, required)]
     pub target_portal: String,
     /// Qualified name of the iSCSI target.
-    #[k8s(proto = 2, always, required)]
+    #[k8s(proto = 2, always, required, format = "iscsi-name-of-known-kind")]
     pub iqn: String,
     /// Number of the logical unit at the target.
     #[k8s(proto = 3, always, format = "byte")]
@@ -285,7 +290,7 @@ pub struct ISCSIVolumeSource {
     pub secret_ref: Option<LocalObjectReference>,
     /// Initiator name to present to the target; a dedicated interface is created for it. Absent
     /// uses the name of the node.
-    #[k8s(proto = 12, optional)]
+    #[k8s(proto = 12, optional, told_at("../initiatorname")(format = "iscsi-name-of-known-kind"))]
     pub initiator_name: Option<String>,
 }
 
@@ -296,7 +301,7 @@ pub struct ISCSIPersistentVolumeSource {
     #[k8s(proto = 1, always, required)]
     pub target_portal: String,
     /// Qualified name of the iSCSI target.
-    #[k8s(proto = 2, always, required)]
+    #[k8s(proto = 2, always, required, format = "iscsi-name")]
     pub iqn: String,
     /// Number of the logical unit at the target.
     #[k8s(proto = 3, always, format = "byte")]
@@ -331,7 +336,7 @@ pub struct ISCSIPersistentVolumeSource {
     pub secret_ref: Option<SecretReference>,
     /// Initiator name to present to the target; a dedicated interface is created for it. Absent
     /// uses the name of the node.
-    #[k8s(proto = 12, optional)]
+    #[k8s(proto = 12, optional, told_at("../initiatorname")(format = "iscsi-name"))]
     pub initiator_name: Option<String>,
 }
 

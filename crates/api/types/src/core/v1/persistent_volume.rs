@@ -21,7 +21,23 @@ pub struct PersistentVolume {
     #[k8s(proto = 1, optional)]
     pub metadata: ObjectMeta,
     /// Describes the storage and how claims may use it.
-    #[k8s(proto = 2, optional)]
+    #[k8s(
+        proto = 2,
+        optional,
+        last(
+            if_enabled(VolumeAttributesClass)(
+                subfield(volume_attributes_class_name)(
+                    first(worded(required = "an empty string is disallowed")(neq = "")),
+                    format = "dns1123-subdomain"
+                ),
+                subfield(csi)(
+                    when_set(volume_attributes_class_name)(
+                        required = "has to be specified when using volumeAttributesClassName"
+                    )
+                )
+            )
+        )
+    )]
     pub spec: PersistentVolumeSpec,
     /// Reports where the volume stands in its life cycle; written by the system.
     #[k8s(proto = 3, optional)]
@@ -40,7 +56,13 @@ pub struct PersistentVolumeSpec {
     pub persistent_volume_source: PersistentVolumeSource,
     /// All ways in which this volume can be mounted; a claim binds only if the modes it requests
     /// are among them.
-    #[k8s(proto = 3, list_type = atomic, required, published = optional)]
+    #[k8s(
+        proto = 3,
+        list_type = atomic,
+        required,
+        published = optional,
+        each_val(told_at("..")(enum("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")))
+    )]
     pub access_modes: Vec<PersistentVolumeAccessMode>,
     /// Claim this volume is bound to or reserved for. Absent while the volume may be taken by any
     /// matching claim.
@@ -171,7 +193,13 @@ pub struct PersistentVolumeClaimList {
 #[k8s(judged_first("accessModes", "selector", "resources", "storageClassName", "volumeMode"))]
 pub struct PersistentVolumeClaimSpec {
     /// Ways in which the volume has to be mountable; at least one is needed.
-    #[k8s(proto = 1, list_type = atomic, required = "at least 1 access mode is required", published = optional)]
+    #[k8s(
+        proto = 1,
+        list_type = atomic,
+        required = "at least 1 access mode is required",
+        published = optional,
+        each_val(told_at("..")(enum("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")))
+    )]
     pub access_modes: Vec<PersistentVolumeAccessMode>,
     /// Label query narrowing the existing volumes that may be bound; dynamic provisioning usually
     /// refuses claims that use it.
@@ -199,7 +227,16 @@ pub struct PersistentVolumeClaimSpec {
         optional,
         subfield(name)(required),
         subfield(kind)(required),
-        subfield(api_group)(unless(api_group = "")(format = "dns1123-subdomain"))
+        subfield(api_group)(unless(api_group = "")(format = "dns1123-subdomain")),
+        subfield(kind)(
+            when(api_group = "")(
+                told_at("..")(
+                    worded(invalid = "must be 'PersistentVolumeClaim' when referencing the default apiGroup")(
+                        enum("PersistentVolumeClaim")
+                    )
+                )
+            )
+        )
     )]
     pub data_source: Option<TypedLocalObjectReference>,
     /// Object to prefill the volume from, of any non-core kind or another claim. A namespace may be
@@ -210,6 +247,15 @@ pub struct PersistentVolumeClaimSpec {
         subfield(name)(required),
         subfield(kind)(required),
         subfield(api_group)(unless(api_group = "")(format = "dns1123-subdomain")),
+        subfield(kind)(
+            when(api_group = "")(
+                told_at("..")(
+                    worded(invalid = "must be 'PersistentVolumeClaim' when referencing the default apiGroup")(
+                        enum("PersistentVolumeClaim")
+                    )
+                )
+            )
+        ),
         subfield(namespace)(unless(namespace = "")(format = "dns1123-label"))
     )]
     pub data_source_ref: Option<TypedObjectReference>,

@@ -103,7 +103,7 @@ pub struct ServiceAccountTokenProjection {
     )]
     pub expiration_seconds: Option<i64>,
     /// File to write the token to, relative to the root of the volume.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, told_at("../../../../path")(required, format = "unreserved-path"))]
     pub path: String,
 }
 
@@ -252,7 +252,7 @@ pub struct KeyToPath {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DownwardAPIVolumeSource {
     /// Files to provide.
-    #[k8s(proto = 1, optional, list_type = atomic, opaque_type)]
+    #[k8s(proto = 1, optional, list_type = atomic)]
     pub items: Vec<DownwardAPIVolumeFile>,
     /// Permission bits for files that set none of their own, 0 to 0777 octal (511 decimal);
     /// defaults to 0644. JSON takes decimal only.
@@ -263,6 +263,19 @@ pub struct DownwardAPIVolumeSource {
 /// One file holding a piece of information about the pod; exactly one of fieldRef and
 /// resourceFieldRef has to be set.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    told_at("../..")(
+        subfield(path)(required, format = "unreserved-path"),
+        worded(invalid = "fieldRef and resourceFieldRef can not be specified simultaneously", shown = "resource")(
+            not_together("fieldRef", "resourceFieldRef")
+        ),
+        subfield(resource_field_ref)(when_unset(field_ref)(subfield(container_name)(required))),
+        worded(detail = "one of fieldRef and resourceFieldRef is required")(
+            at_least_one("fieldRef", "resourceFieldRef")
+        ),
+        subfield(mode)(format = "file-mode")
+    )
+)]
 pub struct DownwardAPIVolumeFile {
     /// Path of the file relative to the volume; it must not be absolute or contain "..".
     #[k8s(proto = 1, always)]
@@ -283,6 +296,6 @@ pub struct DownwardAPIVolumeFile {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DownwardAPIProjection {
     /// Files to provide.
-    #[k8s(proto = 1, optional, list_type = atomic, opaque_type)]
+    #[k8s(proto = 1, optional, list_type = atomic)]
     pub items: Vec<DownwardAPIVolumeFile>,
 }

@@ -183,6 +183,29 @@ pub struct ScopeSelector {
 
 /// One condition on a scope.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    told_at("..")(
+        subfield(scope_name)(worded(invalid = "unsupported scope")(enum)),
+        subfield(operator)(
+            when(scope_name = "BestEffort|NotBestEffort|Terminating|NotTerminating|CrossNamespacePodAffinity")(
+                worded(
+                    invalid = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+                )(enum("Exists"))
+            )
+        ),
+        subfield(values)(
+            when(operator = "In|NotIn")(
+                required = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector"
+            ),
+            when(operator = "Exists|DoesNotExist")(
+                worded(
+                    invalid = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector"
+                )(forbidden)
+            )
+        ),
+        subfield(operator)(worded(invalid = "not a valid selector operator")(enum))
+    )
+)]
 pub struct ScopedResourceSelectorRequirement {
     /// Scope the condition looks at.
     #[k8s(proto = 1, always)]

@@ -179,7 +179,7 @@ pub struct WeightedPodAffinityTerm {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     subfield(topology_key)(required = "can not be empty"),
-    judged_first("labelSelector", "namespaceSelector", "matchLabelKeys", "mismatchLabelKeys", "topologyKey")
+    judged_first("labelSelector", "namespaceSelector", "namespaces", "matchLabelKeys", "mismatchLabelKeys", "topologyKey")
 )]
 pub struct PodAffinityTerm {
     /// Label query over the pods meant; absent selects no pods.
@@ -187,7 +187,7 @@ pub struct PodAffinityTerm {
     pub label_selector: Option<LabelSelector>,
     /// Namespaces in which pods are looked for, in addition to those of namespaceSelector. With
     /// neither, the pod's own namespace is used.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, optional, list_type = atomic, each_val(told_at("../../namespace")(format = "dns1123-label")))]
     pub namespaces: Vec<String>,
     /// Node label whose equal values form one place, such as kubernetes.io/hostname; it may not be
     /// empty.
@@ -274,6 +274,37 @@ string_type! {
 
 /// Lets a pod be placed on, or stay on, nodes whose taints it matches.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    subfield(key)(unless(key = "")(format = "k8s-label-key")),
+    subfield(operator)(
+        when(key = "")(
+            worded(invalid = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"")(
+                enum("Exists")
+            )
+        )
+    ),
+    subfield(effect)(
+        when_set(toleration_seconds)(
+            worded(invalid = "effect must be 'NoExecute' when `tolerationSeconds` is set")(enum("NoExecute"))
+        )
+    ),
+    subfield(value)(
+        when(operator = "Equal|")(told_at("../operator")(format = "k8s-label-value-at-once")),
+        when(operator = "Exists")(
+            told_at("../operator")(worded(invalid = "value must be empty when `operator` is 'Exists'")(forbidden))
+        ),
+        if_enabled(TaintTolerationComparisonOperators)(when(operator = "Lt|Gt")(format = "decimal-integer"))
+    ),
+    subfield(operator)(
+        unless(operator = "Equal|Exists|Lt|Gt|")(enum("Equal", "Exists")),
+        if_disabled(TaintTolerationComparisonOperators)(
+            when(operator = "Lt|Gt")(
+                worded(detail = "supported values: \"Equal\", \"Exists\", \"Lt\", \"Gt\"")(enum("Equal", "Exists"))
+            )
+        )
+    ),
+    subfield(effect)(unless(effect = "")(enum("NoSchedule", "PreferNoSchedule", "NoExecute")))
+)]
 pub struct Toleration {
     /// Key of the taints tolerated; absent together with operator Exists tolerates every key.
     #[k8s(proto = 1, optional)]

@@ -286,7 +286,7 @@ pub struct WindowsSecurityContextOptions {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Sysctl {
     /// Name of the parameter, such as "net.core.somaxconn".
-    #[k8s(proto = 1, always, required)]
+    #[k8s(proto = 1, always, required, format = "sysctl-name")]
     pub name: String,
     /// Value to set.
     #[k8s(proto = 2, always)]

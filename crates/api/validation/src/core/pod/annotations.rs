@@ -8,7 +8,7 @@ use pintle_types::core::v1::{
     SecurityContext,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, Cx, FieldPath, same};
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
@@ -41,7 +41,14 @@ pub fn of_template(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
     meanings(new, old, template.new.field(PodTemplateSpec::SPEC), &path, cx);
 }
 
+/// The domain of the annotations that rules are about, and of all below it.
+const DOMAIN: &str = "kubernetes.io";
+
 fn meanings(annotations: &Value, old: Option<&Value>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let domain = |key: &str| key.find('/').and_then(|end| key.get(..end)).is_some_and(|domain| domain.ends_with(DOMAIN));
+    if !entries(annotations).any(|(key, _)| domain(key)) {
+        return;
+    }
     if annotations.get(MIRROR).is_some() && spec.field(PodSpec::NODE_NAME).as_str().is_empty() {
         let detail = "must set spec.nodeName if mirror pod annotation is set";
         cx.errors.invalid(path.key(MIRROR), annotations.str_at(&[MIRROR]), detail);
@@ -86,6 +93,10 @@ pub fn keep(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
     let new = of(pod.new);
     let path = pod.path.to(Pod::METADATA);
     let path = path.to(ObjectMeta::ANNOTATIONS);
+    let spec = pod.new.field(Pod::SPEC);
+    if same(new, old) {
+        return meanings(new, Some(old), spec, &path, cx);
+    }
     let mut forbid = |key: &str, done: &str| {
         if key.starts_with(APP_ARMOR) {
             cx.errors.forbidden(path.key(key), format!("may not {done} AppArmor annotations"));
@@ -101,7 +112,7 @@ pub fn keep(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
     for (key, _) in entries(new).filter(|(key, _)| old.get(key).is_none()) {
         forbid(key, "add");
     }
-    of_pod(pod, cx);
+    meanings(new, Some(old), spec, &path, cx);
 }
 
 /// Profiles told in annotations and in fields are the same.

@@ -194,18 +194,12 @@ fn rest_as_it_was(new: View<'_, PodSpec>, old: View<'_, PodSpec>, gated: bool) -
     }
     if gated {
         free.push(vec![PodSpec::NODE_SELECTOR.name()]);
-        let both = [new, old].map(|spec| spec.field(PodSpec::AFFINITY).is_set());
-        match both {
-            [true, true] => free.push(vec![affinity, Affinity::NODE_AFFINITY.name()]),
-            // One that speaks of nodes alone may come and go as a whole.
-            _ => {
-                let speaks = |spec: View<'_, PodSpec>| {
-                    !same_but(spec.field(PodSpec::AFFINITY).value(), &Value::Null, &[Affinity::NODE_AFFINITY.name()])
-                };
-                if !speaks(new) && !speaks(old) {
-                    free.push(vec![affinity]);
-                }
-            }
+        let to_nodes = Affinity::NODE_AFFINITY.name();
+        let is_of_nodes = same_but(new.field(PodSpec::AFFINITY).value(), &Value::Null, &[to_nodes]);
+        // One that speaks of nodes alone may come as a whole.
+        match is_of_nodes && !old.field(PodSpec::AFFINITY).is_set() {
+            true => free.push(vec![affinity]),
+            false => free.push(vec![affinity, to_nodes]),
         }
     }
     free.iter().for_each(|path| take(&mut rest, old.value(), path));

@@ -1,7 +1,8 @@
-//! What is counted with: histograms, and series found by a key.
+//! What is counted with: counters, histograms, and series found by a key.
 //! Guarantees that observing is a few relaxed additions: no lock that another observer holds, no text, no allocation.
-//! Must never know what it measures.
+//! Must never know what it measures, how that is told, or what time it is.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +29,41 @@ impl Layout {
     }
 }
 
+/// How often something happened.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    pub const fn new() -> Self {
+        Counter(AtomicU64::new(0))
+    }
+
+    pub fn add(&self, times: u64) {
+        self.0.fetch_add(times, Ordering::Relaxed);
+    }
+
+    pub fn increment(&self) {
+        self.add(1);
+    }
+
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Bounds that begin with `first`, each `factor` times the one before.
+pub const fn exponential<const N: usize>(first: f64, factor: f64) -> [f64; N] {
+    let mut bounds = [first; N];
+    let mut at = 1;
+    while at < N {
+        bounds[at] = bounds[at - 1] * factor;
+        at += 1;
+    }
+    bounds
+}
+
 /// How often values fell between which bounds.
+#[derive(Debug)]
 pub struct Histogram {
     layout: &'static Layout,
     /// One for each bound, and one for what is above all.
@@ -65,9 +100,14 @@ impl Histogram {
         self.sum.load(Ordering::Relaxed) as f64 / self.layout.steps
     }
 
+    /// How many values were observed.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).sum()
+    }
+
     /// Whether anything was observed.
     pub fn is_empty(&self) -> bool {
-        self.buckets.iter().all(|bucket| bucket.load(Ordering::Relaxed) == 0)
+        self.count() == 0
     }
 }
 
@@ -82,12 +122,16 @@ impl<K, V> Default for Keyed<K, V> {
 
 impl<K: Hash + Ord + Clone, V> Keyed<K, V> {
     /// The series of a key, made when it is new.
-    pub fn get(&self, key: &K, make: impl FnOnce() -> V) -> Arc<V> {
+    pub fn get<Q>(&self, key: &Q, make: impl FnOnce() -> V) -> Arc<V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
         if let Some(found) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(key) {
             return found.clone();
         }
         let mut series = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        series.entry(key.clone()).or_insert_with(|| Arc::new(make())).clone()
+        series.entry(key.to_owned()).or_insert_with(|| Arc::new(make())).clone()
     }
 
     /// All series in the order of their keys.

@@ -1,0 +1,264 @@
+//! Acting as somebody else: in which mode a user may, and who the request is answered for then.
+//!
+//! Guarantees that the name, the uid, every group and every extra value were each allowed, and that a mode with constraints
+//! never gives the group that may do everything. Must never see a header, and never widens what a mode was asked for.
+
+use crate::authorization::{Attributes, Authorizer, Forbidden, forbidden};
+use crate::user::{NODE_NAME_KEY, groups, users};
+use crate::{Str, UserInfo};
+use pintle_schema::names::{Fault, domain_prefixed_path, quoted};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// The group of users, groups, uids and extra values, but for names and groups that are acted as without constraints.
+const GROUP: &str = "authentication.k8s.io";
+
+/// From so many groups or extra values on it is asked first whether the user may act as all of them.
+const MANY: usize = 4;
+
+/// How many users' last modes are remembered. Two that share a place only have their modes tried in another order.
+const REMEMBERED: usize = 1 << 13;
+
+/// The ways to act as somebody else, in the order in which they are tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// The node that the service account's own pod runs on.
+    AssociatedNode,
+    ArbitraryNode,
+    ServiceAccount,
+    UserInfo,
+    /// The verb `impersonate`, for whatever the other user may do.
+    Unconstrained,
+}
+
+impl Mode {
+    const ALL: [Mode; 5] =
+        [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo, Mode::Unconstrained];
+
+    /// The name within verbs.
+    fn name(self) -> &'static str {
+        match self {
+            Mode::AssociatedNode => "associated-node",
+            Mode::ArbitraryNode => "arbitrary-node",
+            Mode::ServiceAccount => "serviceaccount",
+            Mode::UserInfo => "user-info",
+            Mode::Unconstrained => "",
+        }
+    }
+
+    /// Whether the mode is for such a user at all.
+    fn is_for(self, wanted: &UserInfo, requestor: &UserInfo) -> bool {
+        let named_only = wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
+        let node = users::as_node(&wanted.name);
+        let is_account = |name: &str| users::as_service_account(name).is_some();
+        match self {
+            Mode::AssociatedNode => {
+                let own = requestor.extra.iter().find(|(key, _)| key == NODE_NAME_KEY).map(|(_, values)| &**values);
+                named_only
+                    && is_account(&requestor.name)
+                    && matches!((own, node), (Some([own]), Some(node)) if own == node)
+            }
+            Mode::ArbitraryNode => named_only && node.is_some(),
+            Mode::ServiceAccount => named_only && is_account(&wanted.name),
+            Mode::UserInfo => node.is_none() && !is_account(&wanted.name),
+            Mode::Unconstrained => true,
+        }
+    }
+}
+
+/// Decides who may act as whom, and remembers in which mode a user last did.
+///
+/// What was allowed before is asked again each time: asking costs less than remembering would.
+pub struct Impersonator {
+    /// One more than the number of a mode; 0 for users that have not succeeded yet.
+    last: Box<[AtomicU8]>,
+}
+
+impl Default for Impersonator {
+    fn default() -> Impersonator {
+        Impersonator { last: (0..REMEMBERED).map(|_| AtomicU8::new(0)).collect() }
+    }
+}
+
+impl Impersonator {
+    /// The user as whom a request goes on. `request` is what is asked for, by the user who asks; without `constrained` only the
+    /// verb `impersonate` counts.
+    ///
+    /// # Errors
+    /// The refusal of the mode that was tried first.
+    pub fn impersonate(
+        &self,
+        authorizer: &Authorizer,
+        wanted: UserInfo,
+        request: &Attributes<'_>,
+        constrained: bool,
+    ) -> Result<UserInfo, Forbidden> {
+        let mut hasher = DefaultHasher::new();
+        request.user.name.hash(&mut hasher);
+        let last = &self.last[hasher.finish() as usize % REMEMBERED];
+        let first = usize::from(last.load(Ordering::Relaxed)).checked_sub(1);
+        let order = first.into_iter().chain((0..Mode::ALL.len()).filter(|index| Some(*index) != first));
+        let mut refused = None;
+        for index in order {
+            let mode = Mode::ALL[index];
+            if mode.is_for(&wanted, request.user) && (constrained || mode == Mode::Unconstrained) {
+                match try_mode(mode, authorizer, &wanted, request) {
+                    Ok(user) => {
+                        last.store(index as u8 + 1, Ordering::Relaxed);
+                        return Ok(user);
+                    }
+                    Err(refusal) => refused = refused.or(Some(refusal)),
+                }
+            }
+        }
+        // The last mode is for everybody, so somebody has refused.
+        Err(refused.unwrap_or_else(|| forbidden(request, "")))
+    }
+}
+
+fn try_mode(
+    mode: Mode,
+    authorizer: &Authorizer,
+    wanted: &UserInfo,
+    request: &Attributes<'_>,
+) -> Result<UserInfo, Forbidden> {
+    if mode == Mode::Unconstrained {
+        return Checks { authorizer, requestor: request.user, mode, verb: "impersonate" }.identity(wanted);
+    }
+    let without_node;
+    let requestor = match mode {
+        Mode::AssociatedNode => {
+            without_node = of_any_node(request.user);
+            &without_node
+        }
+        _ => request.user,
+    };
+    let name = mode.name();
+    let checks = Checks { authorizer, requestor, mode, verb: &format!("impersonate:{name}") };
+    let verb = format!("impersonate-on:{name}:{}", request.verb);
+    checks.allowed(&Attributes { user: requestor, verb: &verb, ..*request })?;
+    checks.identity(wanted)
+}
+
+/// A service account's user as it is on every node: of what else is known only the keys.
+fn of_any_node(user: &UserInfo) -> UserInfo {
+    let keys = user.extra.iter().map(|(key, _)| key.clone()).collect();
+    let extra = vec![(Str::new_static("authentication.kubernetes.io/associated-node-keys"), keys)];
+    UserInfo { extra, ..user.clone() }
+}
+
+/// What is asked about the user that is wanted.
+struct Checks<'a> {
+    authorizer: &'a Authorizer,
+    requestor: &'a UserInfo,
+    mode: Mode,
+    verb: &'a str,
+}
+
+impl<'a> Checks<'a> {
+    fn constrained(&self) -> bool {
+        self.mode != Mode::Unconstrained
+    }
+
+    fn allowed(&self, attributes: &Attributes<'_>) -> Result<(), Forbidden> {
+        let decision = self.authorizer.authorize(attributes);
+        if decision.is_allowed() { Ok(()) } else { Err(forbidden(attributes, &decision.reason())) }
+    }
+
+    fn about(&self, resource: &'a str) -> Attributes<'a> {
+        let unconstrained = matches!(resource, "users" | "serviceaccounts" | "groups") && !self.constrained();
+        let group = if unconstrained { "" } else { GROUP };
+        Attributes { api_version: "v1", ..Attributes::resource(self.requestor, self.verb, group, resource) }
+    }
+
+    fn identity(&self, wanted: &UserInfo) -> Result<UserInfo, Forbidden> {
+        let mut user = wanted.clone();
+        if let Some((namespace, name)) = users::as_service_account(&wanted.name) {
+            self.allowed(&Attributes { namespace, name, ..self.about("serviceaccounts") })?;
+            if wanted.groups.is_empty() {
+                user.groups = groups::of_service_accounts(namespace);
+            }
+        } else if let Some(name) = users::as_node(&wanted.name).filter(|_| self.constrained()) {
+            // Its own node is all that this mode is for, whichever that is.
+            let name = if self.mode == Mode::AssociatedNode { "*" } else { name };
+            self.allowed(&Attributes { name, ..self.about("nodes") })?;
+            user.groups = vec![Str::new_static(groups::NODES)];
+        } else {
+            self.allowed(&Attributes { name: &wanted.name, ..self.about("users") })?;
+        }
+        if !wanted.uid.is_empty() {
+            self.allowed(&Attributes { name: &wanted.uid, ..self.about("uids") })?;
+        }
+        self.groups(&wanted.groups)?;
+        self.extra(&wanted.extra)?;
+        if user.name == users::ANONYMOUS && !user.in_group(groups::UNAUTHENTICATED) {
+            user.groups.push(Str::new_static(groups::UNAUTHENTICATED));
+        }
+        Ok(user.authenticated())
+    }
+
+    fn groups(&self, wanted: &[Str]) -> Result<(), Forbidden> {
+        let about = self.about("groups");
+        if self.constrained() {
+            if wanted.iter().any(|group| group.is_empty()) {
+                return Err(forbidden(&about, "impersonating the empty string group is not allowed"));
+            }
+            if wanted.iter().any(|group| group == groups::MASTERS) {
+                let about = Attributes { name: groups::MASTERS, ..about };
+                return Err(forbidden(&about, "impersonating the system:masters group is not allowed"));
+            }
+            if wanted.len() >= MANY && self.allowed(&Attributes { name: "*", ..about }).is_ok() {
+                return Ok(());
+            }
+        }
+        wanted.iter().try_for_each(|name| self.allowed(&Attributes { name, ..about }))
+    }
+
+    fn extra(&self, wanted: &[(Str, Vec<Str>)]) -> Result<(), Forbidden> {
+        let about = self.about("userextras");
+        if self.constrained() {
+            if let Some(fault) = wanted.iter().find_map(|(key, values)| extra_fault(key, values)) {
+                return Err(forbidden(&about, &fault));
+            }
+            let many = wanted.iter().map(|(_, values)| values.len()).sum::<usize>() >= MANY;
+            if many && self.allowed(&Attributes { subresource: "*", name: "*", ..about }).is_ok() {
+                return Ok(());
+            }
+        }
+        let values = wanted.iter().flat_map(|(key, values)| values.iter().map(move |value| (key, value)));
+        for (subresource, name) in values {
+            self.allowed(&Attributes { subresource, name, ..about })?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a user's extra values may not be taken in a mode with constraints.
+fn extra_fault(key: &str, values: &[Str]) -> Option<String> {
+    if key.is_empty() {
+        return Some("impersonating the empty string key in extra is not allowed".into());
+    }
+    let faults: Vec<String> = domain_prefixed_path(key)
+        .into_iter()
+        .map(|fault| match fault {
+            Fault::Required => "extra.key: Required value".to_owned(),
+            Fault::Invalid { value, detail } => format!("extra.key: Invalid value: {}: {detail}", quoted(&value)),
+        })
+        .collect();
+    if !faults.is_empty() {
+        let faults = if faults.len() == 1 { faults.concat() } else { format!("[{}]", faults.join(", ")) };
+        return Some(format!("impersonating an invalid key in extra is not allowed: {faults}"));
+    }
+    if key.chars().any(char::is_uppercase) {
+        return Some(format!("impersonating a non-lowercase key in extra is not allowed: {}", quoted(key)));
+    }
+    if values.is_empty() {
+        return Some("impersonating empty values in extra is not allowed".into());
+    }
+    let empty = values.iter().any(|value| value.is_empty());
+    empty.then(|| "impersonating the empty string value in extra is not allowed".into())
+}
+
+#[cfg(test)]
+#[path = "impersonation_tests.rs"]
+mod tests;

@@ -1,0 +1,164 @@
+//! Who may act as whom, as rows.
+//! Guarantees that each part of a user has a row in which it alone is what is missing.
+//! Must never build its expectations with the code under test.
+
+use super::*;
+use crate::authorization::Mode as Authorization;
+use crate::authorization::rbac::{
+    Binding, PolicyRule, Rbac, RbacSnapshot, Role, RoleKind, RoleRef, Subject, SubjectKind,
+};
+use std::sync::Arc;
+
+fn strs(texts: &[&str]) -> Vec<Str> {
+    texts.iter().map(Str::new).collect()
+}
+
+fn user(name: &str, groups: &[&str]) -> UserInfo {
+    UserInfo { name: name.into(), groups: strs(groups), ..UserInfo::default() }
+}
+
+/// One role of the cluster, bound to everybody in the group `g`. A rule is `verb group resource name`.
+fn roles(rules: &[&str]) -> Authorizer {
+    let rules = rules.iter().map(|rule| {
+        let parts: Vec<&str> = rule.split(' ').collect();
+        PolicyRule {
+            verbs: strs(&parts[..1]),
+            api_groups: strs(&parts[1..2]),
+            resources: strs(&parts[2..3]),
+            resource_names: strs(&parts[3..]),
+            non_resource_urls: Vec::new(),
+        }
+    });
+    let role = Role { namespace: "".into(), name: "r".into(), rules: rules.collect() };
+    let binding = Binding {
+        namespace: "".into(),
+        name: "b".into(),
+        subjects: vec![Subject { kind: SubjectKind::Group, name: "g".into(), namespace: "".into() }],
+        role_ref: RoleRef { kind: RoleKind::ClusterRole, name: "r".into() },
+    };
+    let rbac = Rbac::new(RbacSnapshot::default().with_scope("", [role], [binding]));
+    Authorizer::new(vec![Authorization::Rbac], Arc::new(rbac))
+}
+
+/// The groups of the user that the request goes on as, or why it does not.
+fn list_pods(rules: &[&str], requestor: &UserInfo, wanted: UserInfo) -> Result<Vec<Str>, String> {
+    let request = Attributes::resource(requestor, "list", "", "pods");
+    let outcome = Impersonator::default().impersonate(&roles(rules), wanted, &request, true);
+    outcome.map(|user| user.groups).map_err(|refused| refused.message)
+}
+
+const LIST: &str = "impersonate-on:user-info:list  pods";
+const A: &str = "authentication.k8s.io";
+
+#[test]
+fn every_part_of_a_user_is_asked_about() {
+    let joe = format!("impersonate:user-info {A} users joe");
+    let group = format!("impersonate:user-info {A} groups h");
+    let everything = [LIST, &joe, &group, "impersonate:user-info authentication.k8s.io uids 1"];
+    let scopes = format!("impersonate:user-info {A} userextras/a.io/k v");
+    let all: Vec<&str> = everything.into_iter().chain([&*scopes]).collect();
+    let wanted = UserInfo { uid: "1".into(), extra: vec![("a.io/k".into(), strs(&["v"]))], ..user("joe", &["h"]) };
+    let bob = user("bob", &["g"]);
+    assert_eq!(list_pods(&all, &bob, wanted.clone()), Ok(strs(&["h", "system:authenticated"])));
+    let missing = [
+        ("list", r#"pods is forbidden: User "bob" cannot impersonate-on:user-info:list resource "pods""#),
+        ("users", r#"users.authentication.k8s.io "joe" is forbidden: User "bob" cannot impersonate:user-info"#),
+        ("groups", r#"groups.authentication.k8s.io "h" is forbidden"#),
+        ("uids", r#"uids.authentication.k8s.io "1" is forbidden"#),
+        ("userextras", r#"userextras.authentication.k8s.io "v" is forbidden"#),
+    ];
+    for (part, message) in missing {
+        let rules: Vec<&str> = all.iter().copied().filter(|rule| !rule.contains(part)).collect();
+        let refused = list_pods(&rules, &bob, wanted.clone()).expect_err(part);
+        assert!(refused.starts_with(message), "{refused}");
+    }
+}
+
+#[test]
+fn constraints_keep_from_everything() {
+    let all = ["impersonate-on:user-info:list * *", "impersonate:user-info * *"];
+    let bob = user("bob", &["g"]);
+    let masters = list_pods(&all, &bob, user("joe", &[groups::MASTERS])).expect_err("masters");
+    assert!(masters.ends_with(": impersonating the system:masters group is not allowed"), "{masters}");
+    let nobody = list_pods(&all, &bob, user("joe", &[""])).expect_err("no group");
+    assert!(nobody.ends_with(": impersonating the empty string group is not allowed"), "{nobody}");
+    let extra = |key: &str, value: &str| {
+        let extra = vec![(key.into(), strs(&[value]))];
+        list_pods(&all, &bob, UserInfo { extra, ..user("joe", &[]) }).expect_err("a fault")
+    };
+    assert!(extra("k", "v").ends_with("must be a domain-prefixed path (such as \"acme.io/foo\")"));
+    assert!(extra("a.io/K", "v").ends_with("impersonating a non-lowercase key in extra is not allowed: \"a.io/K\""));
+    assert!(extra("a.io/k", "").ends_with("impersonating the empty string value in extra is not allowed"));
+    // Only the mode without constraints has no such limits.
+    assert!(list_pods(&["impersonate * *"], &bob, user("joe", &[groups::MASTERS])).is_ok());
+    // The mode for others is not for accounts and nodes.
+    for name in ["system:serviceaccount:ns:x", "system:node:n"] {
+        assert!(list_pods(&all, &bob, user(name, &[])).is_err());
+    }
+}
+
+#[test]
+fn many_groups_are_asked_about_at_once() {
+    let rules = [
+        LIST,
+        "impersonate:user-info authentication.k8s.io users",
+        "impersonate:user-info authentication.k8s.io groups *",
+    ];
+    let bob = user("bob", &["g"]);
+    assert!(list_pods(&rules, &bob, user("joe", &["a", "b", "c", "d"])).is_ok());
+    assert!(list_pods(&rules, &bob, user("joe", &["a", "b", "c"])).is_err());
+}
+
+#[test]
+fn accounts_and_nodes_have_modes_of_their_own() {
+    let bob = user("bob", &["g"]);
+    let rules = [
+        "impersonate-on:serviceaccount:list  pods",
+        "impersonate:serviceaccount authentication.k8s.io serviceaccounts x",
+    ];
+    let groups = ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"];
+    assert_eq!(list_pods(&rules, &bob, user("system:serviceaccount:ns:x", &[])), Ok(strs(&groups)));
+    assert!(list_pods(&rules, &bob, user("system:serviceaccount:ns:y", &[])).is_err());
+
+    let rules =
+        ["impersonate-on:arbitrary-node:list  pods", "impersonate:arbitrary-node authentication.k8s.io nodes n"];
+    let node = || user("system:node:n", &[]);
+    assert_eq!(list_pods(&rules, &bob, node()), Ok(strs(&["system:nodes", "system:authenticated"])));
+    assert!(list_pods(&rules, &bob, user("system:node:m", &[])).is_err());
+
+    let rules =
+        ["impersonate-on:associated-node:list  pods", "impersonate:associated-node authentication.k8s.io nodes"];
+    let on = |node: &str| UserInfo {
+        extra: vec![(NODE_NAME_KEY.into(), strs(&[node]))],
+        ..user("system:serviceaccount:ns:agent", &["g"])
+    };
+    assert_eq!(list_pods(&rules, &on("n"), node()), Ok(strs(&["system:nodes", "system:authenticated"])));
+    assert!(list_pods(&rules, &on("m"), node()).is_err());
+    assert!(list_pods(&rules, &bob, node()).is_err());
+}
+
+#[test]
+fn the_mode_that_last_succeeded_is_tried_and_worded_first() {
+    let authorizer = roles(&["impersonate  users joe"]);
+    let impersonator = Impersonator::default();
+    let bob = user("bob", &["g"]);
+    let request = Attributes::resource(&bob, "list", "", "pods");
+    let act = |name: &str, constrained| impersonator.impersonate(&authorizer, user(name, &[]), &request, constrained);
+    let refused = |name: &str, constrained| act(name, constrained).expect_err(name).message;
+    assert!(refused("jim", true).contains("cannot impersonate-on:user-info:list"));
+    assert!(refused("jim", false).contains("cannot impersonate resource"));
+    assert_eq!(act("joe", true).map(|user| user.groups), Ok(strs(&["system:authenticated"])));
+    assert!(refused("jim", true).contains("cannot impersonate resource"));
+}
+
+#[test]
+fn nobody_in_particular_is_never_taken_for_authenticated() {
+    let bob = user("bob", &["g"]);
+    let rules = ["impersonate * *"];
+    for groups in [&[][..], &["system:unauthenticated"]] {
+        let outcome = list_pods(&rules, &bob, user(users::ANONYMOUS, groups));
+        assert_eq!(outcome, Ok(strs(&["system:unauthenticated"])));
+    }
+    let outcome = list_pods(&rules, &bob, user("joe", &["system:unauthenticated"]));
+    assert_eq!(outcome, Ok(strs(&["system:unauthenticated"])));
+}

@@ -1,0 +1,102 @@
+//! What every step of a request knows once its user is known.
+//!
+//! Nothing here decides: it only finds what the request says.
+
+use crate::negotiation::{Format, Offer, Wanted, body_format, negotiate};
+use crate::query::Query;
+use crate::{SharedApi, access, write};
+use http::Method;
+use http::header::{ACCEPT, USER_AGENT};
+use pintle_auth::{Attributes, UserInfo};
+use pintle_registry::{Requester, Status, Target};
+use std::sync::Arc;
+
+/// What every step after authentication knows.
+pub struct Context {
+    pub api: SharedApi,
+    pub user: Arc<UserInfo>,
+    pub query: Query,
+    pub method: Method,
+    pub headers: http::HeaderMap,
+}
+
+impl Context {
+    pub fn requester(&self) -> Requester {
+        Requester {
+            agent: agent_name(self.header(USER_AGENT)),
+            name: self.user.name.to_string(),
+            uid: self.user.uid.to_string(),
+            groups: self.user.groups.iter().map(ToString::to_string).collect(),
+            extra: self
+                .user
+                .extra
+                .iter()
+                .map(|(key, values)| (key.to_string(), values.iter().map(ToString::to_string).collect()))
+                .collect(),
+        }
+    }
+
+    /// Whether the client may create what its request found missing.
+    ///
+    /// # Errors
+    /// It may not.
+    pub fn may_create(&self, target: &Target) -> Result<(), Status> {
+        access::decide(
+            &self.api,
+            &Attributes {
+                user: &self.user,
+                verb: "create",
+                is_resource: true,
+                api_group: target.resource.group,
+                api_version: target.resource.version,
+                resource: target.resource.plural,
+                subresource: "",
+                namespace: &target.namespace,
+                name: &target.name,
+                path: "",
+            },
+        )
+    }
+
+    pub fn header(&self, name: http::header::HeaderName) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("")
+    }
+
+    /// The form of the answer.
+    ///
+    /// # Errors
+    /// The client accepts nothing that is offered.
+    pub fn negotiate(&self, offer: Offer) -> Result<Wanted, Status> {
+        negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer, self.api.formats())
+    }
+
+    /// What kind of patch the body is.
+    ///
+    /// # Errors
+    /// 415 for what is no patch.
+    pub fn patch_type(&self) -> Result<write::PatchType, Status> {
+        write::PatchType::of(self.header(http::header::CONTENT_TYPE), self.api.formats())
+    }
+
+    /// The form of the body.
+    ///
+    /// # Errors
+    /// 415 for a media type that objects are not read from.
+    pub fn body_format(&self) -> Result<Format, Status> {
+        body_format(self.header(http::header::CONTENT_TYPE), self.api.formats())
+    }
+}
+
+/// The name in a User-Agent: what stands before the first slash, as far as it can be printed and a manager's name may go.
+fn agent_name(agent: &str) -> String {
+    const LONGEST: usize = 128;
+    let first = agent.split('/').next().unwrap_or("");
+    let mut name = String::new();
+    for c in first.chars().filter(|c| !c.is_control()) {
+        if name.len() + c.len_utf8() > LONGEST {
+            break;
+        }
+        name.push(c);
+    }
+    name
+}

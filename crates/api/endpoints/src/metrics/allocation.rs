@@ -1,0 +1,90 @@
+//! Metrics of the addresses and node ports that services are given.
+//! Guarantees that what is left is told as it is now, also after other servers gave or took.
+//! Must never allocate: it reads what the registry counts.
+
+use super::exposition::{Exposition, Family, Kind, Stability};
+use pintle_registry::Registry;
+use pintle_registry::allocation::figures::{Attempts, Scope};
+
+const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
+    Family::new(name, kind, Stability::Alpha, help)
+}
+
+const ALLOCATED_IPS: Family =
+    family("kube_apiserver_clusterip_allocator_allocated_ips", Kind::Gauge, "Addresses of a range that are given.");
+const AVAILABLE_IPS: Family =
+    family("kube_apiserver_clusterip_allocator_available_ips", Kind::Gauge, "Addresses of a range that are left.");
+const IP_ALLOCATIONS: Family = family(
+    "kube_apiserver_clusterip_allocator_allocation_total",
+    Kind::Counter,
+    "Addresses that were given, by range and by whether a certain one was asked for.",
+);
+const IP_ERRORS: Family = family(
+    "kube_apiserver_clusterip_allocator_allocation_errors_total",
+    Kind::Counter,
+    "Addresses that were refused, by range and by whether a certain one was asked for.",
+);
+const IP_DURATION: Family = family(
+    "kube_apiserver_clusterip_allocator_allocation_duration_seconds",
+    Kind::Histogram,
+    "Time that giving an address took.",
+);
+const ALLOCATED_PORTS: Family =
+    family("kube_apiserver_nodeport_allocator_allocated_ports", Kind::Gauge, "Node ports that are given.");
+const AVAILABLE_PORTS: Family =
+    family("kube_apiserver_nodeport_allocator_available_ports", Kind::Gauge, "Node ports that are left.");
+const PORT_ALLOCATIONS: Family = family(
+    "kube_apiserver_nodeport_allocator_allocation_total",
+    Kind::Counter,
+    "Node ports that were given, by whether a certain one was asked for.",
+);
+const PORT_ERRORS: Family = family(
+    "kube_apiserver_nodeport_allocator_allocation_errors_total",
+    Kind::Counter,
+    "Node ports that were refused, by whether a certain one was asked for.",
+);
+
+pub(super) fn render(registry: &Registry, out: &mut Exposition) {
+    let ranges = registry.address_figures();
+    for (family, of) in [(ALLOCATED_IPS, true), (AVAILABLE_IPS, false)] {
+        out.family(&family);
+        for (range, left, _) in &ranges {
+            out.sample(family.name, &[("cidr", range)], if of { left.given } else { left.free });
+        }
+    }
+    type Count = fn(&Attempts, Scope) -> u64;
+    let counts: [(_, Count); 2] = [(IP_ALLOCATIONS, Attempts::given), (IP_ERRORS, Attempts::refused)];
+    for (family, count) in counts {
+        out.family(&family);
+        for (range, _, figures) in &ranges {
+            samples(&family, &[("cidr", range)], &figures.attempts, count, out);
+        }
+    }
+    out.family(&IP_DURATION);
+    for (range, _, figures) in ranges.iter().filter(|(_, _, figures)| !figures.durations.is_empty()) {
+        out.histogram(IP_DURATION.name, &[("cidr", range)], &figures.durations);
+    }
+    let (left, attempts) = registry.node_port_figures();
+    out.single(&ALLOCATED_PORTS, left.given);
+    out.single(&AVAILABLE_PORTS, left.free);
+    let counts: [(_, Count); 2] = [(PORT_ALLOCATIONS, Attempts::given), (PORT_ERRORS, Attempts::refused)];
+    for (family, count) in counts {
+        out.family(&family);
+        samples(&family, &[], attempts, count, out);
+    }
+}
+
+fn samples(
+    family: &Family,
+    labels: &[(&str, &str)],
+    attempts: &Attempts,
+    count: impl Fn(&Attempts, Scope) -> u64,
+    out: &mut Exposition,
+) {
+    for scope in Scope::ALL {
+        let count = count(attempts, scope);
+        if count > 0 {
+            out.sample(family.name, &[labels, &[("scope", scope.name())]].concat(), count);
+        }
+    }
+}

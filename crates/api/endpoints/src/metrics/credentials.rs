@@ -1,0 +1,55 @@
+//! Metrics of the credentials that clients come with: certificates and service accounts' tokens.
+//! Guarantees nothing but that what authentication counts is told.
+//! Must never tell of one credential: what is shown are sums.
+
+use super::exposition::{Exposition, Family, Kind, Stability};
+use pintle_auth::Authenticator;
+
+const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
+    Family::new(name, kind, Stability::Alpha, help)
+}
+
+const EXPIRATIONS: Family = family(
+    "apiserver_client_certificate_expiration_seconds",
+    Kind::Histogram,
+    "Time that the certificates of requests are still good for.",
+);
+const VALID: Family = family(
+    "serviceaccount_valid_tokens_total",
+    Kind::Counter,
+    "Tokens with a lengthened life that were used before they should have been replaced.",
+);
+const STALE: Family = family(
+    "serviceaccount_stale_tokens_total",
+    Kind::Counter,
+    "Tokens with a lengthened life that were used after they should have been replaced.",
+);
+const CACHE_REQUESTS: Family = family(
+    "authentication_token_cache_request_total",
+    Kind::Counter,
+    "Tokens that were looked for among those already verified, by whether they were found.",
+);
+const CACHE_FETCHES: Family = family(
+    "authentication_token_cache_fetch_total",
+    Kind::Counter,
+    "Tokens that were verified, by whether they were good.",
+);
+
+pub(super) fn render(authenticator: &Authenticator, out: &mut Exposition) {
+    if let Some(ca) = &authenticator.client_ca {
+        out.family(&EXPIRATIONS);
+        out.histogram(EXPIRATIONS.name, &[], &ca.expirations);
+    }
+    let Some(figures) = authenticator.service_accounts.as_ref().map(|tokens| &tokens.figures) else { return };
+    out.single(&VALID, figures.valid.get());
+    out.single(&STALE, figures.stale.get());
+    for (family, counts) in [
+        (CACHE_REQUESTS, [("hit", &figures.hits), ("miss", &figures.misses)]),
+        (CACHE_FETCHES, [("error", &figures.refused), ("ok", &figures.verified)]),
+    ] {
+        out.family(&family);
+        for (status, count) in counts {
+            out.sample(family.name, &[("status", status)], count.get());
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Raw JSON: text inside an object that is kept as it was written, down to blanks and the spelling of numbers.
+//!
+//! It has been read over when it was taken in, so it is JSON and no deeper than a tree may be. What is opened loses its
+//! spelling; it must only be opened for who looks inside.
+
+use super::any::{self, Unheard};
+use super::encode::{Escape, write};
+use super::scan::{Scanner, Start};
+use crate::error::DecodeError;
+use pintle_schema::{Str, Value};
+use std::borrow::Cow;
+
+/// Takes the next value as it is written; null is none.
+pub(crate) fn value(scanner: &mut Scanner<'_>) -> Result<Value, DecodeError> {
+    match scanner.start()? {
+        Start::Null => scanner.word(Start::Null).map(|()| Value::Null),
+        _ => scanner.raw().map(|text| Value::Raw(Str::new(text))),
+    }
+}
+
+/// The tree that a text spells.
+fn tree(text: &str) -> Value {
+    any::value(&mut Scanner::new(text), &mut Unheard).unwrap_or_default()
+}
+
+/// Raw JSON as the tree that it spells, for who looks inside; any other value is left alone.
+pub fn open(value: &mut Value) {
+    if let Value::Raw(text) = value {
+        *value = tree(text);
+    }
+}
+
+/// [`open`] for a value that is not to be changed.
+pub fn opened(value: &Value) -> Cow<'_, Value> {
+    match value {
+        Value::Raw(text) => Cow::Owned(tree(text)),
+        value => Cow::Borrowed(value),
+    }
+}
+
+/// The text of a value that has been a tree on its way here, as the reference writes it: keys sorted, numbers anew.
+pub(crate) fn respelled(mut value: Value) -> Value {
+    open(&mut value);
+    written(&sorted(value))
+}
+
+/// The text of a value, which is kept where it is text already.
+pub(crate) fn written(value: &Value) -> Value {
+    if value.is_null() {
+        return Value::Null;
+    }
+    let mut text = Vec::new();
+    write(value, Escape::Html, &mut text);
+    Value::Raw(Str::from(String::from_utf8(text).unwrap_or_default()))
+}
+
+/// The value with the keys of all its maps in order.
+pub(crate) fn sorted(mut value: Value) -> Value {
+    sort(&mut value);
+    value
+}
+
+fn sort(value: &mut Value) {
+    match value {
+        Value::Map(map) => {
+            let entries = map.entries_mut();
+            if !entries.is_sorted_by(|(a, _), (b, _)| a <= b) {
+                entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            }
+            entries.iter_mut().for_each(|(_, item)| sort(item));
+        }
+        Value::List(items) => items.iter_mut().for_each(sort),
+        _ => {}
+    }
+}
+
+/// Appends JSON without blanks between its parts, and with the characters escaped that HTML minds.
+pub(crate) fn compact(text: &[u8], out: &mut Vec<u8>) {
+    let mut in_string = false;
+    // Where what can be taken over as it is began.
+    let mut from = 0;
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        let (length, instead): (usize, &[u8]) = match byte {
+            b'\\' => {
+                // What is escaped stands for itself.
+                at += 2;
+                continue;
+            }
+            b'"' => {
+                in_string = !in_string;
+                at += 1;
+                continue;
+            }
+            b' ' | b'\n' | b'\r' | b'\t' if !in_string => (1, b""),
+            b'<' => (1, b"\\u003c"),
+            b'>' => (1, b"\\u003e"),
+            b'&' => (1, b"\\u0026"),
+            0xe2 if text[at..].starts_with("\u{2028}".as_bytes()) => (3, b"\\u2028"),
+            0xe2 if text[at..].starts_with("\u{2029}".as_bytes()) => (3, b"\\u2029"),
+            _ => {
+                at += 1;
+                continue;
+            }
+        };
+        out.extend_from_slice(&text[from..at]);
+        out.extend_from_slice(instead);
+        at += length;
+        from = at;
+    }
+    out.extend_from_slice(text.get(from..).unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn compact_text_keeps_its_spelling() {
+        let rows = [
+            ("{ }", "{}"),
+            ("[1.0, 1e3 ,\n\t12345678901234567890]", "[1.0,1e3,12345678901234567890]"),
+            (r#"{"a b" : "c  \" d", "b":"\\" }"#, r#"{"a b":"c  \" d","b":"\\"}"#),
+            (r#""<&>\u003c""#, r#""\u003c\u0026\u003e\u003c""#),
+            ("\"\u{2028}\u{2029}\u{2030}\"", "\"\\u2028\\u2029\u{2030}\""),
+        ];
+        for (text, expected) in rows {
+            let mut out = Vec::new();
+            compact(text.as_bytes(), &mut out);
+            assert_eq!(String::from_utf8_lossy(&out), expected);
+            let mut again = Vec::new();
+            compact(&out, &mut again);
+            assert_eq!(again, out, "twice");
+        }
+    }
+
+    #[test]
+    fn what_was_a_tree_is_spelled_anew() {
+        let raw = |text: &str| Value::Raw(Str::new(text));
+        for value in [
+            raw("{\"b\": 1.0, \"a\": [1e2, 9223372036854775808] }"),
+            value!({"b": 1, "a": [1e2, 9223372036854775808.0]}),
+        ] {
+            assert_eq!(respelled(value), raw("{\"a\":[100,9223372036854776000],\"b\":1}"));
+        }
+        assert_eq!(respelled(Value::Null), Value::Null);
+        assert_eq!(written(&raw("{ \"b\": 1.0, \"a\": 1}")), raw("{\"b\":1.0,\"a\":1}"));
+    }
+}

@@ -1,0 +1,39 @@
+//! A wall clock that a test sets forward and back, for programs that it starts.
+//! Guarantees that the program itself is the real one: only what the system's library answers about the time is shifted.
+//! Must never touch the clock that measures durations; setting a real clock does not either.
+
+use super::Scratch;
+use std::process::Command;
+
+pub struct WallClock {
+    scratch: Scratch,
+}
+
+impl WallClock {
+    /// A clock that goes right.
+    pub fn new() -> WallClock {
+        let scratch = Scratch::new();
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/common/wall_clock.c");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"]).arg(scratch.path().join("clock.so"));
+        let compiled = compiler.arg(source).status().expect("the compiler that links this test");
+        assert!(compiled.success(), "{source}");
+        let clock = WallClock { scratch };
+        clock.set_ahead(0);
+        clock
+    }
+
+    /// Has a program go by this clock.
+    pub fn rule(&self, command: &mut Command) {
+        command.env("LD_PRELOAD", self.scratch.path().join("clock.so"));
+        command.env("WALL_CLOCK_OFFSET", self.scratch.path().join("offset"));
+    }
+
+    /// Sets the clock so many seconds ahead of the right time; less than none: behind.
+    pub fn set_ahead(&self, seconds: i64) {
+        let draft = self.scratch.path().join("draft");
+        std::fs::write(&draft, seconds.to_string()).expect("an offset");
+        // As a whole, so that nobody reads half of it.
+        std::fs::rename(draft, self.scratch.path().join("offset")).expect("the offset");
+    }
+}

@@ -1,0 +1,186 @@
+//! A server beside the reference on one etcd, which takes over from it and gives back. The reference is played by a plain
+//! client of etcd's; that both may write the same objects at the same time is shown where faults are made as well.
+//! Guarantees that leases and compaction are shared with it, and that what it stored comes back as it was.
+//! Must never need the reference itself, nor what was recorded from it: without that, its part is skipped.
+
+mod common;
+
+use common::etcd::{Etcd, program};
+use common::http::MERGE_PATCH;
+use common::process::{Installation, Process, start};
+use common::reference::{Reference, config_map, uid_and_entry};
+use common::{name, resource_version, wait_for};
+use pintle_schema::base64;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn serve(etcd: &Etcd, installation: &Installation, flags: &[&str]) -> Process {
+    let command = |port| {
+        let mut command = installation.command(port);
+        command.args(["--etcd-servers", &etcd.urls()]).args(flags);
+        command
+    };
+    start(command, &installation.path("certs"))
+}
+
+#[test]
+fn each_reads_watches_and_changes_what_the_other_wrote() {
+    for version in ["3.5", "3.4"] {
+        let Some(program) = program(version) else { continue };
+        let (etcd, installation) = (Etcd::start(program, 1), Installation::new());
+        let process = serve(&etcd, &installation, &[]);
+        let (mut client, mut reference) = (process.endpoint().client(), Reference::on(&etcd));
+        let now = resource_version(&client.get(CONFIG_MAPS).expect("an answer").expect(200));
+        let watched = format!("{CONFIG_MAPS}?watch=true&resourceVersion={now}");
+        let mut watch = process.endpoint().client().watch(&watched).expect("a watch");
+        let (key, path) = ("/registry/configmaps/default/a", format!("{CONFIG_MAPS}/a"));
+        let uid = "3c1d3cf1-90f3-4f4f-8c3f-0d1f3a4b5c6d";
+
+        let made = reference.put(key, 0, &config_map("a", uid, "k", "1"), 0).expect("an answer").expect("it is new");
+        let (kind, object) = watch.event();
+        assert_eq!((kind.as_str(), resource_version(&object), &object["data"]), ("ADDED", made, &json!({"k": "1"})));
+        assert_eq!(client.get(&path).expect("an answer").expect(200), object);
+        let patch = br#"{"data":{"k":"2"}}"#;
+        let patched = client.send("PATCH", &path, MERGE_PATCH, patch).expect("an answer").expect(200);
+        let (at, stored) = reference.get(key).expect("an answer").expect("it is there");
+        assert_eq!(at, resource_version(&patched));
+        assert_eq!(uid_and_entry(&stored, "k"), Some((uid.to_owned(), "2".to_owned())));
+        assert_eq!(watch.event(), ("MODIFIED".to_owned(), patched.clone()));
+
+        // Whoever is late is told, on both sides.
+        let late = reference.put(key, made, &config_map("a", uid, "k", "3"), 0).expect("an answer");
+        assert_eq!(late, Err(Some((at, stored))));
+        let third = reference.put(key, at, &config_map("a", uid, "k", "3"), 0).expect("an answer").expect("in time");
+        assert_eq!(client.put(&path, &patched).expect("an answer").expect(409)["reason"], "Conflict");
+        let (kind, object) = watch.event();
+        assert_eq!(
+            (kind.as_str(), resource_version(&object), &object["data"]),
+            ("MODIFIED", third, &json!({"k": "3"}))
+        );
+        let gone = reference.delete(key, third).expect("an answer").expect("in time");
+        let (kind, object) = watch.event();
+        assert_eq!((kind.as_str(), resource_version(&object), &object["data"]), ("DELETED", gone, &json!({"k": "3"})));
+        client.get(&path).expect("an answer").expect(404);
+
+        // What has a lease goes with it.
+        let lease = reference.lease(3600).expect("a lease");
+        let leased = reference.put(key, 0, &config_map("a", uid, "k", "4"), lease).expect("an answer");
+        assert_eq!(resource_version(&watch.event().1), leased.expect("it is new"));
+        reference.revoke(lease).expect("an answer");
+        assert_eq!(watch.event().0, "DELETED");
+        client.get(&path).expect("an answer").expect(404);
+    }
+}
+
+#[test]
+fn servers_of_both_kinds_are_advertised() {
+    let Some(program) = program("3.5") else { return };
+    let (etcd, installation) = (Etcd::start(program, 1), [Installation::new(), Installation::new()]);
+    let mut reference = Reference::on(&etcd);
+    let addresses = |process: &Process| -> Vec<String> {
+        let endpoints = process.endpoint().client().get("/api/v1/namespaces/default/endpoints/kubernetes");
+        let endpoints = endpoints.expect("an answer").expect(200);
+        let addresses = endpoints["subsets"][0]["addresses"].as_array().expect("addresses").iter();
+        addresses.map(|address| address["ip"].as_str().expect("an address").to_owned()).collect()
+    };
+    let ours = serve(&etcd, &installation[0], &["--advertise-address", "10.1.0.1"]);
+    let (_, lease) = reference.get("/registry/masterleases/10.1.0.1").expect("an answer").expect("a lease");
+    let theirs = String::from_utf8_lossy(&lease).replace("10.1.0.1", "10.1.0.9").into_bytes();
+    let lived = reference.lease(3600).expect("a lease");
+    reference.put("/registry/masterleases/10.1.0.9", 0, &theirs, lived).expect("an answer").expect("it is new");
+    // Who comes or goes looks who else is there.
+    let mut other = serve(&etcd, &installation[1], &["--advertise-address", "10.1.0.2"]);
+    assert_eq!(addresses(&ours), ["10.1.0.1", "10.1.0.2", "10.1.0.9"]);
+    reference.revoke(lived).expect("an answer");
+    other.signal("TERM");
+    wait_for("its end", || other.exit_status());
+    assert_eq!(addresses(&ours), ["10.1.0.1"]);
+}
+
+#[test]
+fn compaction_is_done_in_turns() {
+    const INTERVAL: Duration = Duration::from_millis(100);
+    let Some(program) = program("3.5") else { return };
+    let (etcd, installation) = (Etcd::start(program, 1), Installation::new());
+    let process = serve(&etcd, &installation, &["--etcd-compaction-interval", "100ms"]);
+    let (mut client, mut reference) = (process.endpoint().client(), Reference::on(&etcd));
+    let now = resource_version(&client.get(CONFIG_MAPS).expect("an answer").expect(200));
+    let watched = format!("{CONFIG_MAPS}?watch=true&resourceVersion={now}");
+    let mut watch = process.endpoint().client().watch(&watched).expect("a watch");
+    let (mut turn, mut wins, mut number) = ((0, 0), [0, 0], 0);
+    // Until either has had its turns: each sees by the count whether the other was faster.
+    wait_for("turns of both", || {
+        let map = json!({"metadata": {"name": format!("n{number}")}});
+        let made = client.post(CONFIG_MAPS, &map).expect("an answer").expect(201);
+        assert_eq!(resource_version(&watch.event().1), resource_version(&made), "what is compacted was told before");
+        number += 1;
+        std::thread::sleep(INTERVAL);
+        let next = reference.compact(turn.0, turn.1).expect("an answer");
+        match next.0 == turn.0 + 1 {
+            true => wins[0] += 1,
+            false => wins[1] += 1,
+        }
+        turn = next;
+        (wins[0] >= 3 && wins[1] >= 3).then_some(())
+    });
+    let (_, told) = reference.get("compact_rev_key").expect("an answer").expect("the revision of the last");
+    let told: u64 = String::from_utf8(told).ok().and_then(|text| text.parse().ok()).expect("a revision");
+    let too_old = format!("{CONFIG_MAPS}?resourceVersionMatch=Exact&resourceVersion={now}");
+    assert!(told > now, "history up to {told} is gone, {now} with it");
+    // What this server has in memory it may show all the same.
+    let status = client.get(&too_old).expect("an answer").status;
+    assert!([200, 410].contains(&status), "{status}");
+}
+
+/// Beside the checkout: a JSON document a line, with the key, the value and what the reference served of it.
+const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/stored/objects.jsonl");
+
+#[test]
+fn what_is_taken_over_is_given_back_as_it_was() {
+    let (Some(program), Ok(text)) = (program("3.5"), std::fs::read_to_string(Path::new(RECORDED))) else { return };
+    let recorded: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(recorded.len() > 100);
+    let (etcd, installation) = (Etcd::start(program, 1), Installation::new());
+    let mut reference = Reference::on(&etcd);
+    let bytes = |line: &Value| base64::decode(line["value"].as_str().expect("a value")).expect("base64");
+    let key = |line: &Value| line["key"].as_str().expect("a key").to_owned();
+    for line in &recorded {
+        reference.put(&key(line), 0, &bytes(line), 0).expect("an answer").expect("it is new");
+    }
+    let process = serve(&etcd, &installation, &["--controllers=", "--runtime-config=api/all=true"]);
+    let mut client = process.endpoint().client();
+    let (mut wrong, mut same) = (Vec::new(), 0);
+    for line in &recorded {
+        let (key, object, before) = (key(line), &line["object"], bytes(line));
+        let collection = line["servedAs"].as_str().expect("a path");
+        let (group_version, plural) = collection.rsplit_once('/').expect("a path");
+        let path = match object["metadata"]["namespace"].as_str() {
+            Some(namespace) => format!("{group_version}/namespaces/{namespace}/{plural}/{}", name(object)),
+            None => format!("{collection}/{}", name(object)),
+        };
+        let (_, found) = reference.get(&key).expect("an answer").expect("it is there");
+        if found != before {
+            wrong.push(format!("{key} was changed by the start"));
+            continue;
+        }
+        let mut write = |label: Value| {
+            let patch = json!({"metadata": {"labels": {"taken": label}}}).to_string();
+            client.send("PATCH", &format!("{path}?fieldManager=t"), MERGE_PATCH, patch.as_bytes()).expect("an answer")
+        };
+        let answers = [write(json!("over")), write(Value::Null)];
+        if let Some(answer) = answers.iter().find(|answer| answer.status != 200) {
+            wrong.push(format!("{key}: {}", answer.text()));
+            continue;
+        }
+        let (_, after) = reference.get(&key).expect("an answer").expect("it is there");
+        same += usize::from(after == before);
+        if after != before {
+            wrong.push(format!("{key} is\n  {}\n  not {}", after.escape_ascii(), before.escape_ascii()));
+        }
+    }
+    println!("{same} of {} are the same bytes", recorded.len());
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), recorded.len(), wrong.join("\n"));
+}

@@ -1,0 +1,96 @@
+//! Whether an API service is available: groups of the server's own always are, others as far as their service is.
+//! Must never call a service available: requests are not forwarded to other servers yet.
+
+use super::{Finding, Reference, Rule};
+use crate::world::World;
+use pintle_cache::Object;
+use pintle_schema::{Value, View, ViewMut};
+use pintle_types::apiregistration::v1::{APIService, APIServiceSpec, APIServiceStatus, ServiceReference};
+use pintle_types::core::v1::{Service, ServicePort, ServiceSpec, ServiceType};
+use pintle_types::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
+
+const SERVICES: (&str, &str) = ("", "services");
+const SLICES: (&str, &str) = ("discovery.k8s.io", "endpointslices");
+
+/// The label of slices that names their service.
+const SERVICE_NAME: &str = "kubernetes.io/service-name";
+
+const HTTPS: i32 = 443;
+
+/// The condition `Available`.
+pub struct Available;
+
+impl Rule for Available {
+    const CONDITION: &'static str = "Available";
+    const MANAGER: &'static str = "kube-apiserver";
+    const SUBJECT: (&'static str, &'static str) = ("apiregistration.k8s.io", "apiservices");
+    const DEPENDS_ON: &'static [(&'static str, &'static str)] = &[SERVICES, SLICES];
+
+    fn refers_to(object: &Value) -> Option<Reference> {
+        let service = service(object)?;
+        let [namespace, name] = [ServiceReference::NAMESPACE, ServiceReference::NAME].map(|field| service.field(field));
+        Some(Reference { namespace: namespace.as_str().to_owned(), name: name.as_str().to_owned() })
+    }
+
+    fn concerns(reference: &Reference, changed: &Object) -> bool {
+        let name = reference.name.as_str();
+        reference.namespace == changed.namespace() && (changed.name() == name || is_of(changed, name))
+    }
+
+    fn judge(object: &Value, world: &World) -> Finding {
+        let finding = service(object).and_then(|reference| missing(reference, world));
+        let (holds, reason, message) = match (service(object), finding) {
+            (None, _) => (true, "Local", "Local APIServices are always available".to_owned()),
+            (_, Some((reason, message))) => (false, reason, message),
+            (Some(_), None) => (false, "FailedDiscoveryCheck", "requests are not forwarded to services".to_owned()),
+        };
+        Finding { holds, reason, message }
+    }
+
+    fn conditions(object: &mut Value) -> &mut Value {
+        ViewMut::<APIService>::new(object).field(APIService::STATUS).field(APIServiceStatus::CONDITIONS).raw()
+    }
+}
+
+fn service(object: &Value) -> Option<View<'_, ServiceReference>> {
+    View::<APIService>::new(object).field(APIService::SPEC).field(APIServiceSpec::SERVICE).some()
+}
+
+fn is_of(slice: &Object, service: &str) -> bool {
+    slice.image.label(SERVICE_NAME) == Some(service)
+}
+
+/// What a service lacks to be reached.
+fn missing(reference: View<'_, ServiceReference>, world: &World) -> Option<(&'static str, String)> {
+    let namespace = reference.field(ServiceReference::NAMESPACE).as_str();
+    let name = reference.field(ServiceReference::NAME).as_str();
+    let port = reference.field(ServiceReference::PORT).get().unwrap_or(HTTPS);
+    let called = format!("service/{name} in {namespace:?}");
+    let Some(service) = world.decoded(SERVICES, namespace, name) else {
+        return Some(("ServiceNotFound", format!("{called} is not present")));
+    };
+    let spec = View::<Service>::new(&service).field(Service::SPEC);
+    if spec.field(ServiceSpec::TYPE).get() != ServiceType::CLUSTER_IP {
+        return None;
+    }
+    let listens = |offered: &View<'_, ServicePort>| offered.field(ServicePort::PORT).get() == port;
+    let Some(offered) = spec.field(ServiceSpec::PORTS).iter().find(listens) else {
+        return Some(("ServicePortError", format!("{called} is not listening on port {port}")));
+    };
+    let port = offered.field(ServicePort::NAME).as_str();
+    let slices = world.decoded_in(SLICES, namespace, |slice| is_of(slice, name));
+    if slices.is_empty() {
+        return Some(("EndpointsNotFound", format!("cannot find endpointslices for {called}")));
+    }
+    let none = || format!("endpointslices for {called} have no addresses with port name {port:?}");
+    (!slices.iter().any(|slice| is_ready(View::new(slice), port))).then(|| ("MissingEndpoints", none()))
+}
+
+/// Whether somebody in a slice answers on a port. Who does not say whether he is ready, is.
+fn is_ready(slice: View<'_, EndpointSlice>, port: &str) -> bool {
+    let named = |offered: View<'_, EndpointPort>| offered.field(EndpointPort::NAME).get().unwrap_or_default() == port;
+    let ready = |endpoint: View<'_, Endpoint>| {
+        endpoint.field(Endpoint::CONDITIONS).field(EndpointConditions::READY).get().unwrap_or(true)
+    };
+    slice.field(EndpointSlice::PORTS).iter().any(named) && slice.field(EndpointSlice::ENDPOINTS).iter().any(ready)
+}

@@ -1,0 +1,43 @@
+//! Whether a flow schema dangles: the priority level that it names does not exist.
+
+use super::{Finding, Reference, Rule};
+use crate::world::World;
+use pintle_schema::{Value, View, ViewMut};
+use pintle_types::flowcontrol::v1::{
+    FlowSchema, FlowSchemaSpec, FlowSchemaStatus, PriorityLevelConfigurationReference,
+};
+
+const GROUP: &str = "flowcontrol.apiserver.k8s.io";
+const PRIORITY_LEVELS: (&str, &str) = (GROUP, "prioritylevelconfigurations");
+
+/// The condition `Dangling`.
+pub struct Dangling;
+
+impl Rule for Dangling {
+    const CONDITION: &'static str = "Dangling";
+    const MANAGER: &'static str = "api-priority-and-fairness-config-consumer-v1";
+    const SUBJECT: (&'static str, &'static str) = (GROUP, "flowschemas");
+    const DEPENDS_ON: &'static [(&'static str, &'static str)] = &[PRIORITY_LEVELS];
+
+    fn refers_to(object: &Value) -> Option<Reference> {
+        Some(Reference { namespace: String::new(), name: priority_level(object).to_owned() })
+    }
+
+    fn judge(object: &Value, world: &World) -> Finding {
+        let level = priority_level(object);
+        let names = format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");
+        match world.exists(PRIORITY_LEVELS, "", level) {
+            true => Finding { holds: false, reason: "Found", message: format!("{names} and it exists") },
+            false => Finding { holds: true, reason: "NotFound", message: format!("{names} but there is no such object") },
+        }
+    }
+
+    fn conditions(object: &mut Value) -> &mut Value {
+        ViewMut::<FlowSchema>::new(object).field(FlowSchema::STATUS).field(FlowSchemaStatus::CONDITIONS).raw()
+    }
+}
+
+fn priority_level(object: &Value) -> &str {
+    let spec = View::<FlowSchema>::new(object).field(FlowSchema::SPEC);
+    spec.field(FlowSchemaSpec::PRIORITY_LEVEL_CONFIGURATION).field(PriorityLevelConfigurationReference::NAME).as_str()
+}

@@ -1,0 +1,177 @@
+//! Conditions that the server itself keeps on objects that depend on others: one rule each, one controller for all.
+//! Guarantees that a condition is judged anew when the object changes, or one that it names comes, changes or goes.
+//! Must never write what already stands: every server of a cluster runs these, and their own writes come back to them.
+
+pub mod api_services;
+pub mod flow_schemas;
+
+use crate::feed::Observer;
+use crate::figures::Reading;
+use crate::queue::{Outcome, Queue};
+use crate::requests::{Requests, Who, retry_on_failure};
+use crate::world::{KindId, Place, World};
+use pintle_cache::{Event, Object, State};
+use pintle_schema::{Time, Value, View, ViewMut};
+use pintle_types::meta::v1::{Condition, ConditionStatus};
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What a condition is to say.
+#[derive(Debug, PartialEq)]
+pub struct Finding {
+    pub holds: bool,
+    pub reason: &'static str,
+    pub message: String,
+}
+
+/// The object that another one depends on. A name is enough: which kinds it may be, the rule says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    pub namespace: String,
+    pub name: String,
+}
+
+/// A condition of one kind.
+pub trait Rule: Send + Sync + 'static {
+    const CONDITION: &'static str;
+    /// Who owns it on the objects.
+    const MANAGER: &'static str;
+    /// Group and plural name of the kind that has it.
+    const SUBJECT: (&'static str, &'static str);
+    /// Group and plural name of what it depends on.
+    const DEPENDS_ON: &'static [(&'static str, &'static str)];
+
+    fn refers_to(object: &Value) -> Option<Reference>;
+
+    /// Whether a change of an object of the kinds above concerns those that refer so.
+    fn concerns(reference: &Reference, changed: &Object) -> bool {
+        (reference.namespace.as_str(), reference.name.as_str()) == (changed.namespace(), changed.name())
+    }
+
+    fn judge(object: &Value, world: &World) -> Finding;
+
+    /// The list of conditions in an object, whose items have the fields of `Condition`.
+    fn conditions(object: &mut Value) -> &mut Value;
+}
+
+/// Keeps a condition.
+pub struct Keeper<R> {
+    world: Arc<World>,
+    subject: KindId,
+    depends_on: Vec<KindId>,
+    queue: Queue<Place>,
+    references: Mutex<HashMap<Place, Reference>>,
+    rule: PhantomData<R>,
+}
+
+impl<R: Rule> Keeper<R> {
+    /// `None` when the kind is not stored.
+    pub fn new(world: Arc<World>) -> Option<Self> {
+        let subject = world.stored(R::SUBJECT.0, R::SUBJECT.1)?;
+        let depends_on = R::DEPENDS_ON.iter().filter_map(|(group, plural)| world.stored(group, plural)).collect();
+        let queue = Queue::new(R::SUBJECT.1);
+        Some(Keeper { world, subject, depends_on, queue, references: Mutex::default(), rule: PhantomData })
+    }
+
+    /// Works on what is due, until it is dropped.
+    pub async fn work(&self) {
+        loop {
+            let place = self.queue.next().await;
+            let outcome = self.sync(&place).await;
+            self.queue.finish(place, outcome);
+        }
+    }
+
+    fn references(&self) -> MutexGuard<'_, HashMap<Place, Reference>> {
+        self.references.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn sync(&self, place: &Place) -> Outcome {
+        let (Some(kind), Some(stored)) = (self.world.kind(place.kind), self.world.object(place)) else {
+            return Outcome::Done;
+        };
+        let Ok(mut object) = self.world.registry.decode(&kind.target, &stored) else { return Outcome::Done };
+        let now = Time::from_seconds(self.world.registry.environment.now_unix());
+        let judge = |object: &mut Value| {
+            let finding = R::judge(object, &self.world);
+            write(R::conditions(object), R::CONDITION, &finding, now)
+        };
+        if !judge(&mut object) {
+            return Outcome::Done;
+        }
+        let requests = Requests { world: &self.world, who: Who::Server(R::MANAGER) };
+        retry_on_failure(&requests.change(&kind.at(&stored), "status", |object| _ = judge(object)).await)
+    }
+
+    /// Remembers what an object of the kind depends on, and has it judged.
+    fn learn(&self, references: &mut HashMap<Place, Reference>, object: &Object) {
+        let place = Place { kind: self.subject, key: object.key.clone() };
+        let kind = self.world.kind(self.subject);
+        let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
+        match decoded.as_ref().and_then(R::refers_to) {
+            Some(reference) => _ = references.insert(place.clone(), reference),
+            None => _ = references.remove(&place),
+        }
+        self.queue.add(place, Duration::ZERO);
+    }
+}
+
+impl<R: Rule> Observer for Keeper<R> {
+    fn queue(&self) -> Option<Reading<'_>> {
+        Some(self.queue.read())
+    }
+
+    fn list(&self, states: &[Arc<State>]) {
+        let mut references = self.references();
+        references.clear();
+        let objects = states.get(usize::from(self.subject)).into_iter().flat_map(|state| state.objects.values());
+        objects.for_each(|object| self.learn(&mut references, object));
+    }
+
+    fn observe(&self, kind: KindId, event: &Event) {
+        if kind == self.subject {
+            let mut references = self.references();
+            match event.removed {
+                true => _ = references.remove(&Place { kind, key: event.object.key.clone() }),
+                false => self.learn(&mut references, &event.object),
+            }
+        } else if self.depends_on.contains(&kind) {
+            let references = self.references();
+            let concerned = references.iter().filter(|(_, reference)| R::concerns(reference, &event.object));
+            concerned.for_each(|(place, _)| self.queue.add(place.clone(), Duration::ZERO));
+        }
+    }
+}
+
+/// Writes a condition, and whether that changed anything. Its time is that of its last turn.
+fn write(conditions: &mut Value, condition: &str, finding: &Finding, now: Time) -> bool {
+    if conditions.is_null() {
+        *conditions = Value::List(Vec::new());
+    }
+    let Some(list) = conditions.as_list_mut() else { return false };
+    let is_it = |item: &Value| View::<Condition>::new(item).field(Condition::TYPE).as_str() == condition;
+    let at = list.iter().position(is_it).unwrap_or(list.len());
+    if at == list.len() {
+        list.push(Value::map());
+    }
+    let Some(mut item) = list.get_mut(at).map(ViewMut::<Condition>::new) else { return false };
+    let status = if finding.holds { ConditionStatus::TRUE } else { ConditionStatus::FALSE };
+    let old = item.view();
+    let turns = old.field(Condition::STATUS).get() != status;
+    if !turns
+        && old.field(Condition::REASON).as_str() == finding.reason
+        && old.field(Condition::MESSAGE).as_str() == finding.message
+    {
+        return false;
+    }
+    item.by_ref().field(Condition::TYPE).set(condition);
+    item.by_ref().field(Condition::STATUS).set(status);
+    if turns {
+        item.by_ref().field(Condition::LAST_TRANSITION_TIME).set(now);
+    }
+    item.by_ref().field(Condition::REASON).set(finding.reason);
+    item.field(Condition::MESSAGE).set(finding.message.as_str());
+    true
+}

@@ -1,0 +1,179 @@
+//! `Endpoint`: one member's address, and the connection to it.
+//! Guarantees one attempt to connect at a time, which goes on when those who wait for it give up.
+//! Must never decide which endpoint is used.
+
+use crate::client::Tls;
+use crate::limits;
+use http::Uri;
+use http::uri::Scheme;
+use pintle_grpc::{Connection, Settings, Status};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use std::fmt::Display;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+
+/// What members listen on unless they are told otherwise.
+const PORT: u16 = 2379;
+
+pub struct Endpoint {
+    host: String,
+    port: u16,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
+    settings: Settings,
+    link: Mutex<Link>,
+}
+
+type Outcome = Result<Connection, Status>;
+
+#[derive(Clone)]
+enum Link {
+    Closed,
+    /// Somebody is connecting, and will tell.
+    Opening(watch::Receiver<Option<Outcome>>),
+    Open(Connection),
+}
+
+impl Endpoint {
+    /// Connected to when it is first needed.
+    ///
+    /// # Errors
+    /// It is no URL, or a certificate cannot be used.
+    pub fn new(url: &str, tls: &Tls) -> Result<Arc<Endpoint>, String> {
+        let with_scheme = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+        let wrong = |error: &dyn Display| format!("etcd endpoint {url}: {error}");
+        let uri: Uri = with_scheme.parse().map_err(|error: http::uri::InvalidUri| wrong(&error))?;
+        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+            return Err(wrong(&"invalid URL"));
+        };
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = match authority.port_u16() {
+            Some(port) => port,
+            None if authority.as_str() == authority.host() => PORT,
+            None => return Err(wrong(&"invalid port")),
+        };
+        let tls = match scheme.as_str() {
+            "http" => None,
+            "https" => {
+                let name = ServerName::try_from(host.clone()).map_err(|error| wrong(&error))?;
+                let config = config(tls).map_err(|error| wrong(&error))?;
+                Some((TlsConnector::from(Arc::new(config)), name))
+            }
+            _ => return Err(wrong(&"neither http nor https")),
+        };
+        let settings = Settings {
+            scheme: if tls.is_some() { Scheme::HTTPS } else { Scheme::HTTP },
+            authority: authority.clone(),
+            window: limits::WINDOW,
+            keep_alive: Some((limits::KEEP_ALIVE, limits::KEEP_ALIVE_TIMEOUT)),
+        };
+        Ok(Arc::new(Endpoint { host, port, tls, settings, link: Mutex::new(Link::Closed) }))
+    }
+
+    fn link(&self) -> MutexGuard<'_, Link> {
+        // One assignment cannot fail half way.
+        self.link.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection, made anew if the last one has ended.
+    ///
+    /// # Errors
+    /// The member cannot be reached.
+    pub async fn connection(self: &Arc<Self>) -> Outcome {
+        let link = self.link().clone();
+        if let Link::Open(connection) = &link
+            && connection.is_usable().await
+        {
+            return Ok(connection.clone());
+        }
+        let mut opening = self.open();
+        match opening.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(outcome)) => outcome.clone(),
+            _ => Err(Status::unavailable("the attempt to connect was given up")),
+        }
+    }
+
+    /// Begins to connect, unless somebody does already.
+    fn open(self: &Arc<Self>) -> watch::Receiver<Option<Outcome>> {
+        let mut link = self.link();
+        if let Link::Opening(opening) = &*link {
+            return opening.clone();
+        }
+        let (tell, opening) = watch::channel(None);
+        *link = Link::Opening(opening.clone());
+        let endpoint = self.clone();
+        tokio::spawn(async move {
+            let outcome = match timeout(limits::CONNECT, endpoint.connect()).await {
+                Ok(outcome) => outcome.map_err(Status::unavailable),
+                Err(_) => Err(Status::deadline_exceeded()),
+            };
+            *endpoint.link() = outcome.clone().map_or(Link::Closed, Link::Open);
+            tell.send_replace(Some(outcome));
+        });
+        opening
+    }
+
+    async fn connect(&self) -> io::Result<Connection> {
+        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        stream.set_nodelay(true)?;
+        let opened = match &self.tls {
+            None => Connection::open(stream, &self.settings).await,
+            Some((connector, name)) => {
+                Connection::open(connector.connect(name.clone(), stream).await?, &self.settings).await
+            }
+        };
+        opened.map_err(io::Error::other)
+    }
+}
+
+fn config(tls: &Tls) -> Result<ClientConfig, String> {
+    let text = |error: &dyn Display| error.to_string();
+    let mut authorities = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(tls.ca_pem.as_deref().unwrap_or_default()) {
+        authorities.add(certificate.map_err(|error| text(&error))?).map_err(|error| text(&error))?;
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let builder = builder.map_err(|error| text(&error))?.with_root_certificates(authorities);
+    let mut config = match &tls.identity {
+        None => builder.with_no_client_auth(),
+        Some((certificates, key)) => {
+            let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
+            let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| text(&error))?;
+            builder.with_client_auth_cert(chain.map_err(|error| text(&error))?, key).map_err(|error| text(&error))?
+        }
+    };
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_url_of_a_member_is_refused() {
+        let endpoint = |url: &str| Endpoint::new(url, &Tls::default());
+        for url in ["http://a:2379", "a:1", "10.0.0.1", "http://[::1]:2379", "https://a"] {
+            assert!(endpoint(url).is_ok(), "{url}");
+        }
+        for url in ["", "http://", "ftp://a", "http://a:b", "https://-"] {
+            assert!(endpoint(url).is_err(), "{url}");
+        }
+        let parts = |url: &str| endpoint(url).map(|it| (it.host.clone(), it.port)).unwrap();
+        assert_eq!(parts("http://[::1]:23"), ("::1".to_owned(), 23));
+        assert_eq!(parts("a"), ("a".to_owned(), PORT));
+    }
+
+    #[test]
+    fn a_certificate_that_cannot_be_used_is_told_at_once() {
+        let tls = Tls { identity: Some((b"no certificate".to_vec(), b"no key".to_vec())), ..Tls::default() };
+        let told = Endpoint::new("https://a:1", &tls).err().unwrap_or_default();
+        assert!(told.starts_with("etcd endpoint https://a:1: "), "{told}");
+    }
+}
