@@ -3,9 +3,13 @@
 A floor is a line `<area> <percent>`: an area is a folder of contract cases, or a suite of the oracle at a level. An
 area that falls below its floor is replayed once more on its own, since some cases depend on timing; if it is still
 below, the run fails. `--raise` writes the rates that have risen. What did not agree stands in the logs, case by case.
+
+With `--etcd` the contract cases are replayed on a server that keeps its objects there, too: there each area's floor is what
+the same run gave on the store of the server's own.
 """
 import argparse
 import concurrent.futures
+import contextlib
 import json
 import math
 import os
@@ -40,11 +44,44 @@ ORACLE = (
     ("update", "code", "default"), ("update", "causes", "default"),
     ("create", "code", "all"), ("update", "code", "all"), ("versions", "full", "all"),
 )
+# Before an area's name: replayed on etcd.
+ON_ETCD = "etcd: "
 EVERYTHING_ON = ["--runtime-config=api/all=true", "--feature-gates=AllAlpha=false,AllBeta=true"]
 # A group of contract cases mostly waits; the extensions wait longest.
 CONFORMANCE_SECONDS = 300
 AGAIN_SECONDS = 120
 ORACLE_SECONDS = 240
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Etcd:
+    """An etcd of one member on free ports, with its own data, until the `with` block ends."""
+
+    def __init__(self, binary):
+        self.binary = binary
+
+    def __enter__(self):
+        self.dir = tempfile.mkdtemp(prefix="pintle-replay-etcd-")
+        self.url, peer = ("http://127.0.0.1:%d" % free_port() for _ in range(2))
+        self.log = open(os.path.join(self.dir, "log"), "w")
+        # A server waits for it by itself.
+        self.process = subprocess.Popen(
+            [self.binary, "--data-dir", os.path.join(self.dir, "data"),
+             "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
+             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", "default=" + peer],
+            stdout=self.log, stderr=self.log)
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+        shutil.rmtree(self.dir, ignore_errors=True)
 
 
 class Server:
@@ -61,9 +98,7 @@ class Server:
             f.write(TOKENS)
         key = self.file("sa.key")
         subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, stderr=subprocess.DEVNULL)
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port = free_port()
         self.url = "https://127.0.0.1:%d" % port
         self.log = open(self.file("log"), "w+")
         self.process = subprocess.Popen(
@@ -131,23 +166,23 @@ class Replays:
         with open(report) as f:
             return json.load(f), last_line(log)
 
-    def every_conformance(self, server):
+    def every_conformance(self, server, prefix=""):
         """Group by group, so that one that does not end leaves the others their results. -> {area: (passed, of)}"""
         out = {}
         for group in sorted({area.split("/")[0] for area in CONFORMANCE}):
             areas = [area for area in CONFORMANCE if area.split("/")[0] == group]
-            out.update(self.conformance(server, "conformance-" + group, areas, 12, CONFORMANCE_SECONDS))
+            out.update(self.conformance(server, "conformance-" + group, areas, 12, CONFORMANCE_SECONDS, prefix))
         return out
 
-    def conformance(self, server, name, areas, jobs, seconds):
-        """-> {area: (passed, of)}"""
-        report, _ = self.run(name, seconds, [
+    def conformance(self, server, name, areas, jobs, seconds, prefix=""):
+        """-> {area: (passed, of)}, with a prefix before the names of areas and of the log."""
+        report, _ = self.run(log_name(prefix + name), seconds, [
             "conform.py", "replay", "--server", server.url, "--token-file", server.tokens, "--jobs", str(jobs), "-v",
         ] + ["conformance/" + area for area in areas])
         out = {}
         for area in areas:
             cases = [bad for path, bad in (report or {}).items() if path.startswith("conformance/" + area + "/")]
-            out[area] = (sum(not bad for bad in cases), len(cases))
+            out[prefix + area] = (sum(not bad for bad in cases), len(cases))
         return out
 
     def oracle(self, server, suite, level, instance, jobs):
@@ -160,6 +195,10 @@ class Replays:
         if len(words) == 4 and words[1] == "passed" and words[3] == "failed":
             return int(words[0]), int(words[0]) + int(words[2])
         return 0, 0
+
+
+def log_name(area):
+    return area.replace(": ", "-").replace("/", "-")
 
 
 def last_line(path):
@@ -195,25 +234,41 @@ def write_floors(path, floors):
             f.write("%s %.1f\n" % (area, floors[area]))
 
 
-def replay_all(binary, replays, floors):
+def floor_of(area, floors, results):
+    """What an area must give: as much as is written, or on etcd as much as without."""
+    if area.startswith(ON_ETCD):
+        return rate(*results[area[len(ON_ETCD):]])
+    return floors.get(area, 0.0)
+
+
+def replay_all(binary, etcd, replays, floors):
     results, again = {}, {}
 
     def low(area):
-        return rate(*results[area]) < floors.get(area, 0.0)
+        return rate(*results[area]) < floor_of(area, floors, results)
 
-    with Server(binary) as default, Server(binary, *EVERYTHING_ON) as everything:
-        servers = {"default": default, "all": everything}
+    with contextlib.ExitStack() as stack:
+        servers = {"default": stack.enter_context(Server(binary)),
+                   "all": stack.enter_context(Server(binary, *EVERYTHING_ON))}
+        stores = {"": servers["default"]}
+        if etcd:
+            cluster = stack.enter_context(Etcd(etcd))
+            servers["etcd"] = stores[ON_ETCD] = stack.enter_context(Server(binary, "--etcd-servers", cluster.url))
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             # The contract cases mostly wait, the oracle mostly computes: together they fill two processors.
-            cases = pool.submit(replays.every_conformance, default)
+            cases = [pool.submit(replays.every_conformance, server, prefix) for prefix, server in stores.items()]
             for suite, level, instance in ORACLE:
                 results[area_of(suite, level, instance)] = replays.oracle(servers[instance], suite, level, instance, 3)
-            results.update(cases.result())
-        for area in [area for area in results if low(area)]:
+            for found in cases:
+                results.update(found.result())
+        # Those on etcd last, as they are measured by the others.
+        for area in sorted((area for area in results if low(area)), key=lambda area: area.startswith(ON_ETCD)):
             before = results[area]
-            if area in CONFORMANCE:
-                name = area.replace("/", "-") + "-again"
-                results.update(replays.conformance(default, name, [area], 4, AGAIN_SECONDS))
+            prefix = ON_ETCD if area.startswith(ON_ETCD) else ""
+            if area[len(prefix):] in CONFORMANCE:
+                bare = area[len(prefix):]
+                results.update(replays.conformance(
+                    stores[prefix], bare.replace("/", "-") + "-again", [bare], 4, AGAIN_SECONDS, prefix))
             else:
                 suite, instance, level = area.split("/")[1:]
                 results[area] = replays.oracle(servers[instance], suite, level, instance, 2)
@@ -228,6 +283,7 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     arguments.add_argument("--server-binary", required=True)
     arguments.add_argument("--recorded", required=True, help="folder of the recorded answers and the programs that replay them")
+    arguments.add_argument("--etcd", help="a program of etcd's, to replay the contract cases on it too")
     arguments.add_argument("--floors", required=True)
     arguments.add_argument("--logs", required=True)
     arguments.add_argument("--raise", action="store_true", dest="raise_floors", help="write the rates that have risen")
@@ -237,12 +293,13 @@ def main():
     logs = os.path.join(options.logs, "replays")
     os.makedirs(logs, exist_ok=True)
     floors = read_floors(options.floors)
-    results, again, dead = replay_all(os.path.abspath(options.server_binary), Replays(options.recorded, logs), floors)
+    results, again, dead = replay_all(os.path.abspath(options.server_binary), options.etcd,
+                                      Replays(options.recorded, logs), floors)
 
     print("%-36s %7s %7s %7s %7s" % ("area", "agree", "of", "%", "floor"))
     low = []
     for area in sorted(results):
-        share, floor = rate(*results[area]), floors.get(area, 0.0)
+        share, floor = rate(*results[area]), floor_of(area, floors, results)
         mark = ""
         if area in again:
             mark = "  again, first %d" % again[area][0]
@@ -251,7 +308,8 @@ def main():
             mark += "  BELOW ITS FLOOR" if results[area][1] else "  NOTHING WAS REPLAYED"
         print("%-36s %7d %7d %7.1f %7.1f%s" % ((area,) + results[area] + (share, floor, mark)))
     if options.raise_floors:
-        risen = {area: rate(*found) for area, found in results.items() if rate(*found) > floors.get(area, -1.0)}
+        risen = {area: rate(*found) for area, found in results.items()
+                 if not area.startswith(ON_ETCD) and rate(*found) > floors.get(area, -1.0)}
         write_floors(options.floors, dict(floors, **risen))
         print("%d floors were raised" % len(risen))
     for name in dead:

@@ -35,7 +35,7 @@ pub async fn reconcile(registry: &Registry, objects: impl IntoIterator<Item = Bo
     let mut missing = Vec::new();
     for object in objects {
         let Some(target) = target(registry, &object) else { continue };
-        let options = WriteOptions { field_manager: object.manager().to_owned(), ..WriteOptions::default() };
+        let options = WriteOptions::of_server(object.manager());
         match target.cache.get(&target.key()) {
             None => match target.missing() {
                 status if status.code == 404 => missing.push((target, object.value, options)),

@@ -91,6 +91,8 @@ pub struct Builder {
     pub shutdown_delay: Duration,
     /// Whether requests that come after that are turned away, and told when to come again, until those in work are done.
     pub shutdown_send_retry_after: bool,
+    /// How long a store elsewhere may take to answer to be called alive, and to be called ready.
+    pub store_timeouts: (Duration, Duration),
     /// Checks of the server's health beside its own.
     pub checks: Vec<(&'static str, Probe)>,
     /// Metrics beside those of requests and objects.
@@ -147,6 +149,7 @@ impl Builder {
             kubelet_address_types: Backends::KUBELET_ADDRESS_TYPES.map(str::to_owned).to_vec(),
             shutdown_delay: Duration::ZERO,
             shutdown_send_retry_after: false,
+            store_timeouts: (Duration::MAX, Duration::MAX),
             checks: Vec::new(),
             metrics: Vec::new(),
             controllers: pintle_controllers::Settings::default(),
@@ -188,6 +191,7 @@ impl Builder {
         metrics.add_source(move |out| sources::handshake_errors(&handshake_errors, out));
         metrics.add_source(sources::process);
         metrics.add_source(sources::rules);
+        metrics.add_source(sources::audit);
         self.metrics.into_iter().for_each(|source| metrics.add_source(source));
         let store = Arc::new(MeasuredStore::new(self.store.clone(), metrics.transactions.clone()));
         let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::all());
@@ -215,6 +219,7 @@ impl Builder {
                 let host = certs::host_name().unwrap_or_default();
                 let presence = Arc::new(Presence::new(registry.clone(), advertised, address.port(), host));
                 presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
+                metrics.add_source(presence.figures());
                 let kept = presence.clone();
                 Some((presence, tokio::spawn(async move { kept.keep().await })))
             }
@@ -244,7 +249,11 @@ impl Builder {
             pintle_http::serve(listener, self.tls, ApiService(api.clone()), self.connections, shutdown.clone());
         let serving = tokio::spawn(serving);
         let health = api.clone();
-        self.store.on_health(Box::new(move |reached| health.health.set_store(reached)));
+        let (alive, ready) = self.store_timeouts;
+        self.store.on_health(Box::new(move |took| {
+            let within = |timeout: Duration| took.is_some_and(|took| took <= timeout);
+            health.health.set_store(within(alive), within(ready));
+        }));
         let mut controllers = self.controllers;
         controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.store.expires());
         let controllers = Controllers::start(registry, &controllers);

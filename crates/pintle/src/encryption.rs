@@ -9,6 +9,7 @@ use pintle_encryption::{Encryption, GroupResource, Key, KmsConfig, Names, Pace, 
 use pintle_kinds::defaults;
 use pintle_schema::{ApiType, ApiValue, base64};
 use pintle_types::config_apiserver::v1::{self as config, EncryptionConfiguration, KMSConfiguration};
+use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -69,6 +70,7 @@ fn follow(source: &EncryptionSource, mut followed_text: Vec<u8>, followed: &Weak
         let outcome = read(&source.path).and_then(|text| {
             if text != followed_text {
                 replace(source, &encryption, &text)?;
+                encryption.figures.reloaded(Some(text_digest(&text)));
                 followed_text = text;
             }
             Ok(())
@@ -76,6 +78,7 @@ fn follow(source: &EncryptionSource, mut followed_text: Vec<u8>, followed: &Weak
         // Each fault is told once, not once a second.
         let fault = outcome.err().unwrap_or_default();
         if fault != told && !fault.is_empty() {
+            encryption.figures.reloaded(None);
             eprintln!("warning: the encryption configuration was not taken over: {fault}");
         }
         told = fault;
@@ -90,6 +93,11 @@ fn replace(source: &EncryptionSource, encryption: &Encryption, text: &[u8]) -> R
     prepared.health()?;
     encryption.replace(prepared);
     Ok(())
+}
+
+/// What a text is known by where it must not be shown.
+pub(crate) fn text_digest(text: &[u8]) -> String {
+    Sha256::digest(text).iter().fold("sha256:".to_owned(), |told, byte| format!("{told}{byte:02x}"))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

@@ -1,6 +1,7 @@
 //! The store over an etcd cluster that is shared with other servers and with kube-apiserver.
 
 use crate::presence;
+use pintle_etcd::figures::Figures;
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_kinds::internal::SERVER_ADDRESSES;
 use pintle_registry::KubernetesForm;
@@ -13,12 +14,18 @@ use std::time::Duration;
 ///
 /// # Errors
 /// An endpoint is no URL, or a certificate cannot be used.
-pub fn store(options: EtcdOptions, transformer: Option<Arc<dyn Transformer>>) -> Result<Arc<dyn Store>, StoreError> {
-    let mut store: Arc<dyn Store> = Arc::new(EtcdStore::new(options)?);
+pub fn store(
+    options: EtcdOptions,
+    form: KubernetesForm,
+    transformer: Option<Arc<dyn Transformer>>,
+) -> Result<(Arc<dyn Store>, Arc<Figures>), StoreError> {
+    let etcd = EtcdStore::new(options)?;
+    let figures = etcd.figures();
+    let mut store: Arc<dyn Store> = Arc::new(etcd);
     if let Some(transformer) = transformer {
         store = Arc::new(SealedStore::new(store, transformer));
     }
-    Ok(Arc::new(FormedStore::new(store, Arc::new(KubernetesForm::default()))))
+    Ok((Arc::new(FormedStore::new(store, Arc::new(form))), figures))
 }
 
 /// How many seconds objects live, by what their keys begin with: each kind's own lifetime unless another is told, and the

@@ -5,6 +5,7 @@
 mod etcd;
 pub mod gates;
 mod reference;
+mod storage;
 mod table;
 pub mod values;
 
@@ -22,7 +23,7 @@ use pintle_http::TlsVersion;
 
 pub use etcd::Etcd;
 pub use gates::FeatureGates;
-use table::{Flag, OWN_FLAGS};
+use table::Flag;
 pub use values::IpRange;
 
 /// Long enough for a client that deletes something and looks at it in its next request, too short to be waited for.
@@ -65,6 +66,8 @@ pub struct Config {
     pub storage: Storage,
     /// How etcd is reached and used: the flags that begin with `--etcd-`.
     pub etcd: Etcd,
+    /// `--delete-collection-workers`.
+    pub delete_collection_workers: usize,
     /// `--encryption-provider-config` and `--encryption-provider-config-automatic-reload`.
     pub encryption: Option<EncryptionSource>,
     /// `--cert-dir`, or the place for certificates in the data directory.
@@ -287,7 +290,7 @@ fn one_flag(word: &str, rest: &mut impl Iterator<Item = String>) -> Result<(Give
         "version" => return Ok((Given::Version, inline.unwrap_or_default())),
         _ => {}
     }
-    let Some(flag) = OWN_FLAGS.iter().find(|flag| flag.name == name) else {
+    let Some(flag) = table::all().find(|flag| flag.name == name) else {
         let written = written.to_owned();
         return Err(match reference::NOT_SUPPORTED.binary_search(&name.as_str()) {
             Ok(_) => FlagError::NotSupported(written),
@@ -313,6 +316,7 @@ pub(crate) struct Draft {
     data_dir: Option<PathBuf>,
     storage: Option<Storage>,
     etcd: Etcd,
+    delete_collection_workers: u32,
     encryption_config: Option<PathBuf>,
     encryption_reload: bool,
     cert_dir: Option<PathBuf>,
@@ -392,6 +396,7 @@ impl Draft {
             advertise_address: self.advertise_address,
             storage,
             etcd: self.etcd,
+            delete_collection_workers: self.delete_collection_workers.max(1) as usize,
             encryption: self.encryption_config.map(|path| EncryptionSource {
                 path,
                 reload: self.encryption_reload,

@@ -15,6 +15,7 @@ use pintle_endpoints::Settings;
 use pintle_endpoints::router::RuntimeConfig;
 use pintle_etcd::{EtcdOptions, Tls};
 use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
+use pintle_registry::KubernetesForm;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, Store};
 use std::error::Error;
 use std::path::Path;
@@ -95,6 +96,7 @@ fn warn_of_unreadable(server: &Server) {
 /// Reads every file and opens the store: whatever is wrong is told before a port is bound.
 fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let encryption = encryption(config)?;
+    let mut etcd = None;
     let store: Arc<dyn Store> = match config.storage {
         Storage::Memory => Arc::new(SealedStore::new(Arc::new(MemoryStore::new()), encryption.clone())),
         Storage::Embedded => {
@@ -102,7 +104,13 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
             let store = EmbeddedStore::open(&config.data_dir.join(STORE), EmbeddedOptions::default())?;
             Arc::new(SealedStore::new(Arc::new(store), encryption.clone()))
         }
-        Storage::Etcd => pintle::etcd::store(etcd_options(config)?, Some(encryption.clone()))?,
+        Storage::Etcd => {
+            let mut form = KubernetesForm::default();
+            form.json = config.etcd.json;
+            let (store, figures) = pintle::etcd::store(etcd_options(config)?, form, Some(encryption.clone()))?;
+            etcd = Some(figures);
+            store
+        }
     };
     let range = config.service_cluster_ip_ranges.first();
     let addresses = [Some(config.bind_address), config.advertise_address, range.map(|range| range.first_address())];
@@ -130,6 +138,12 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let gates = config.feature_gates.clone();
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     let mut builder = Builder::new(store);
+    builder.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
+    if let Some(figures) = etcd {
+        builder.metrics.push(Box::new(move |out| pintle::etcd_figures(&figures, out)));
+    }
+    let figures = encryption.clone();
+    builder.metrics.push(Box::new(move |out| pintle::encryption_figures(&figures, out)));
     // Where the file may change, key services may come.
     if encryption.uses_kms() || config.encryption.as_ref().is_some_and(|source| source.reload) {
         builder.checks.push(("kms-providers", Box::new(move || encryption.health())));
@@ -144,6 +158,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         max_read_only_in_flight: config.max_requests_inflight,
         request_timeout: config.request_timeout,
         min_request_timeout_seconds: config.min_watch_seconds,
+        delete_collection_workers: config.delete_collection_workers,
         server_address: format!("{}:{}", advertised.unwrap_or(config.bind_address), config.secure_port),
     };
     let ranges = config.service_cluster_ip_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
@@ -197,6 +212,9 @@ fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
         prefix: etcd.prefix.clone(),
         compaction_interval: Some(etcd.compaction_interval),
         lifetimes: pintle::etcd::lifetimes(config.controllers.event_ttl),
+        lease_reuse_seconds: etcd.lease_reuse_seconds,
+        health_timeout: etcd.health_timeout.max(etcd.ready_timeout),
+        size_interval: Some(etcd.size_interval),
     })
 }
 

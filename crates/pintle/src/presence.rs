@@ -7,18 +7,20 @@
 use crate::bootstrap;
 use pintle_bootstrap::servers;
 use pintle_cache::image;
+use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
+use pintle_instruments::Counter;
 use pintle_kinds::internal::SERVER_ADDRESSES;
 use pintle_kinds::resource::Resource;
 use pintle_registry::environment::new_uid;
 use pintle_registry::update::{Owners, Update};
 use pintle_registry::{DeleteOptions, Registry, Result, Status, Target, WriteOptions};
-use pintle_schema::{ApiType, ApiValue, MicroTime, View, canonicalize};
+use pintle_schema::{ApiType, ApiValue, MicroTime, Value, View, ViewMut, canonicalize};
 use pintle_storage::{Expect, Transaction};
 use pintle_types::coordination::v1::{Lease, LeaseSpec};
 use pintle_types::core::v1::{EndpointAddress, EndpointSubset, Endpoints};
 use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -47,13 +49,27 @@ pub struct Presence {
     host: String,
     name: String,
     holder: String,
+    /// Times that node ports could not be looked over.
+    repair_errors: Arc<Counter>,
 }
 
 impl Presence {
     pub fn new(registry: Arc<Registry>, address: Option<IpAddr>, port: u16, host: String) -> Self {
-        let name = identity(&host, port);
+        let name = identity(&host);
         let holder = format!("{name}_{}", new_uid(registry.environment.as_ref()));
-        Presence { registry, address, port, host, name, holder }
+        Presence { registry, address, port, host, name, holder, repair_errors: Arc::default() }
+    }
+
+    /// Metrics of what is done here beside keeping the server known.
+    pub fn figures(&self) -> impl Fn(&mut Exposition) + Send + Sync + 'static {
+        const REPAIR_ERRORS: Family = Family::new(
+            "apiserver_nodeport_repair_reconcile_errors_total",
+            Kind::Counter,
+            Stability::Alpha,
+            "Times that node ports could not be brought in line with services.",
+        );
+        let repair_errors = self.repair_errors.clone();
+        move |out| out.single(&REPAIR_ERRORS, repair_errors.get())
     }
 
     /// Makes the server known, before it serves.
@@ -74,7 +90,9 @@ impl Presence {
             // What fails is tried again the next time; the lease outlives one failure.
             let _ = self.announce().await;
             if renewal % RENEWALS_BETWEEN_REPAIRS == 1 {
-                suspects = self.registry.repair_node_ports(&suspects).await.unwrap_or_default();
+                let repaired = self.registry.repair_node_ports(&suspects).await;
+                self.repair_errors.add(u64::from(repaired.is_err()));
+                suspects = repaired.unwrap_or_default();
             }
             if renewal % RENEWALS_BETWEEN_SWEEPS == 1 {
                 self.sweep().await;
@@ -135,12 +153,13 @@ impl Presence {
         let Some(resource) = leases() else { return Ok(()) };
         let Some(target) = self.registry.target(resource, NAMESPACE, &self.name) else { return Ok(()) };
         let labels = [IDENTITY_LABEL, ("kubernetes.io/hostname", &self.host)];
+        let labels = BTreeMap::from(labels.map(|(key, value)| (key.to_owned(), value.to_owned())));
         let lease = Lease {
             type_meta: TypeMeta { kind: "Lease".to_owned(), api_version: "coordination.k8s.io/v1".to_owned() },
             metadata: ObjectMeta {
                 name: self.name.clone(),
                 namespace: NAMESPACE.to_owned(),
-                labels: labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+                labels: labels.clone(),
                 ..ObjectMeta::default()
             },
             spec: LeaseSpec {
@@ -151,9 +170,19 @@ impl Presence {
             },
         }
         .to_value();
-        let change = move |_: Option<&pintle_schema::Value>| Ok(lease.clone());
+        let change = move |old: Option<&Value>| {
+            // The first holder stays, as with the reference: a lease is of a host, and renewed is all that it becomes.
+            let Some(mut renewed) = old.cloned() else { return Ok(lease.clone()) };
+            let mut view = ViewMut::<Lease>::new(&mut renewed);
+            view.by_ref().field(Lease::SPEC).field(LeaseSpec::RENEW_TIME).set(Some(now()));
+            let told = view.field(Lease::METADATA).field(ObjectMeta::LABELS);
+            let mut all = told.view().get();
+            all.extend(labels.clone());
+            told.set(all);
+            Ok(renewed)
+        };
         let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Tracked };
-        let options = WriteOptions { field_manager: "kube-apiserver".to_owned(), ..WriteOptions::default() };
+        let options = WriteOptions::of_server("kube-apiserver");
         self.registry.update(&target, &update, &options).await.map(drop)
     }
 
@@ -190,10 +219,15 @@ fn now() -> MicroTime {
     MicroTime { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_micros() * 1_000 }
 }
 
-/// The name of a server on a host: the same after every start.
-fn identity(host: &str, port: u16) -> String {
+/// The name of the server of a host, as the reference would name it there: the same after every start.
+pub(crate) fn identity(host: &str) -> String {
     const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
-    let digest = Sha256::digest(format!("{host}:{port}"));
+    let mut told = Vec::new();
+    for part in [host, IDENTITY_LABEL.1] {
+        told.extend(u16::try_from(part.len()).unwrap_or(u16::MAX).to_be_bytes());
+        told.extend(part.as_bytes());
+    }
+    let digest = Sha256::digest(told);
     let bits = digest.iter().take(16).flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
     let (mut name, mut group, mut length) = ("apiserver-".to_owned(), 0usize, 0);
     for bit in bits.chain([0, 0]) {
@@ -211,13 +245,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identity_follows_from_host_and_port() {
-        let name = identity("a", 6443);
-        assert_eq!(name, identity("a", 6443));
-        assert_eq!(name.len(), "apiserver-".len() + 26);
-        assert!(name.bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase() || (b'2'..=b'7').contains(&byte)));
-        for other in [identity("b", 6443), identity("a", 6444)] {
-            assert_ne!(name, other);
+    fn an_identity_follows_from_the_host() {
+        for (host, name) in [
+            ("test-hostname", "apiserver-rct6iizfamabra7x6d53lwb3oa"),
+            ("control-plane", "apiserver-6vzvajxlkf7lcarzgdc4jnyaru"),
+        ] {
+            assert_eq!(identity(host), name);
         }
     }
 }

@@ -1,10 +1,8 @@
 //! Roles and bindings from the cache to the authorizer: read once at the start, and again whenever one changes.
 
 use futures_util::future::select_all;
-use pintle_auth::Str;
-use pintle_auth::authorization::rbac::{
-    Binding, PolicyRule, Rbac, RbacSnapshot, Role, RoleKind, RoleRef, Subject, SubjectKind,
-};
+use pintle_admission::policy_rule;
+use pintle_auth::authorization::rbac::{Binding, Rbac, RbacSnapshot, Role, RoleKind, RoleRef, Subject, SubjectKind};
 use pintle_cache::Object;
 use pintle_registry::{Registry, Target};
 use pintle_schema::ApiValue;
@@ -23,7 +21,7 @@ pub fn snapshot(registry: &Registry) -> RbacSnapshot {
             Some(Role {
                 namespace: object.namespace().into(),
                 name: object.name().into(),
-                rules: rules.iter().map(rule).collect(),
+                rules: rules.iter().map(policy_rule).collect(),
             })
         });
     let bindings = ["clusterrolebindings", "rolebindings"].iter().flat_map(|plural| objects(registry, plural));
@@ -73,17 +71,6 @@ fn objects(registry: &Registry, plural: &str) -> Vec<(Target, Arc<Object>)> {
     let Some(target) = target(registry, plural) else { return Vec::new() };
     let state = target.cache.state();
     state.objects.values().map(|object| (target.clone(), object.clone())).collect()
-}
-
-fn rule(rule: &v1::PolicyRule) -> PolicyRule {
-    let texts = |items: &[String]| items.iter().map(|item| Str::from(item.as_str())).collect();
-    PolicyRule {
-        verbs: texts(&rule.verbs),
-        api_groups: texts(&rule.api_groups),
-        resources: texts(&rule.resources),
-        resource_names: texts(&rule.resource_names),
-        non_resource_urls: texts(&rule.non_resource_urls),
-    }
 }
 
 fn subject(subject: &v1::Subject) -> Option<Subject> {

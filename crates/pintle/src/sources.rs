@@ -2,6 +2,8 @@
 //! Guarantees that a figure that the system does not give is left out.
 //! Must never be asked but by a scrape: it reads files of the system.
 
+mod encryption;
+mod etcd;
 mod work_queues;
 
 use pintle_api_validation::OUTCOMES;
@@ -20,6 +22,15 @@ const HANDSHAKE_ERRORS: Family = Family::new(
     Stability::Alpha,
     "Connections that ended before they were encrypted.",
 );
+const AUDIT: [Family; 2] = [
+    Family::new("apiserver_audit_event_total", Kind::Counter, Stability::Alpha, "Audit events that were made."),
+    Family::new(
+        "apiserver_audit_requests_rejected_total",
+        Kind::Counter,
+        Stability::Alpha,
+        "Requests that were refused because they could not be audited.",
+    ),
+];
 const MISMATCHES: [Family; 2] = mismatch_families();
 const PANICS: [Family; 2] = panic_families();
 const BUILD: Family = Family::new(
@@ -51,6 +62,8 @@ const fn process_family(name: &'static str, kind: Kind, help: &'static str) -> F
     Family::new(name, kind, Stability::Alpha, help)
 }
 
+pub use encryption::render as encryption;
+pub use etcd::render as etcd;
 pub use work_queues::render as work_queues;
 
 /// How many handshakes failed.
@@ -94,6 +107,11 @@ const fn panic_families() -> [Family; 2] {
 pub fn rules(out: &mut Exposition) {
     MISMATCHES.iter().for_each(|family| out.single(family, OUTCOMES.mismatches()));
     PANICS.iter().for_each(|family| out.single(family, OUTCOMES.panics()));
+}
+
+/// Nothing is audited: there is no flag that asks for it.
+pub fn audit(out: &mut Exposition) {
+    AUDIT.iter().for_each(|family| out.single(family, 0));
 }
 
 /// What the build and the system say of this process.

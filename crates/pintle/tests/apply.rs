@@ -5,12 +5,12 @@
 mod common;
 
 use common::kubectl::{Kubectl, said};
+use common::stores::Server;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ManagedFieldsEntry;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, Config, ResourceExt};
-use pintle::TestServer;
 use serde_json::{Value, json};
 
 /// kubectl, and the one config map that the tests are about.
@@ -113,8 +113,8 @@ async fn kube_rs_applies() {
     server.stop().await.expect("stopped");
 }
 
-async fn started() -> (TestServer, Client) {
-    let server = TestServer::start().await.expect("a server");
+async fn started() -> (Server, Client) {
+    let server = Server::start().await.expect("a server");
     let client = Client::try_from(Config::new(server.url().parse().expect("an address"))).expect("a client");
     (server, client)
 }

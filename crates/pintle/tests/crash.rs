@@ -51,7 +51,7 @@ fn number(object: &Value) -> u64 {
 
 #[test]
 fn what_was_acknowledged_outlives_every_kill() {
-    let installation = Installation::new();
+    let installation = Installation::own();
     let numbers = AtomicU64::new(1);
     let mut state = State::new();
     // All that happened, and for each round where it began.

@@ -32,7 +32,7 @@ struct Vault {
 
 impl Vault {
     fn new(providers: &str) -> Vault {
-        let vault = Vault { installation: Installation::new(), flags: Vec::new() };
+        let vault = Vault { installation: Installation::own(), flags: Vec::new() };
         vault.configure(providers);
         vault
     }

@@ -44,7 +44,7 @@ struct Server {
 
 impl Server {
     fn new(etcd: &Etcd) -> Server {
-        let (installation, wires, clock) = (Installation::new(), Wires::to(etcd), WallClock::new());
+        let (installation, wires, clock) = (Installation::own(), Wires::to(etcd), WallClock::new());
         let process = serve(&installation, &wires, &clock);
         let endpoint = Arc::new(Mutex::new(process.endpoint()));
         Server { installation, wires, clock, process: Some(process), endpoint, acknowledged: Arc::default() }

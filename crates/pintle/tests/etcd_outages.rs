@@ -8,7 +8,7 @@ use common::clock::WallClock;
 use common::etcd::{Etcd, program};
 use common::http::{Answer, Client, Endpoint};
 use common::process::{Installation, Process, start};
-use common::{name, resource_version, wait_for};
+use common::{name, resource_version};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,7 +55,7 @@ fn a_second_after_a_leader_is_replaced_all_servers_write_and_no_watch_has_ended(
         // One server calls the member that dies, the other one that stays.
         let servers = [leader, leader + 1].map(|first| {
             let urls: Vec<_> = (0..etcd.len()).map(|index| etcd.url((first + index) % etcd.len())).collect();
-            let installation = Installation::new();
+            let installation = Installation::own();
             let process = serve(&installation, &["--etcd-servers", &urls.join(",")], None);
             (installation, process)
         });
@@ -91,7 +91,7 @@ fn a_second_after_a_leader_is_replaced_all_servers_write_and_no_watch_has_ended(
                 assert!(took < etcd_took + LONGER, "server {server} took {took:?}, etcd {etcd_took:?}");
             }
             end.store(true, Ordering::SeqCst);
-            acknowledged.extend(wait_for_end(&writes, sender));
+            acknowledged.extend(rest_of(&writes, sender));
             let last = endpoints[0].client().post(CONFIG_MAPS, &config_map(&format!("last-{round}"), ""));
             last.expect("an answer").expect(201);
             let mut expected: Vec<_> = acknowledged.into_iter().map(|write| (write.revision, write.name)).collect();
@@ -129,7 +129,7 @@ fn write(endpoint: &Endpoint, prefix: &str, end: &AtomicBool, sender: &mpsc::Sen
 }
 
 /// What else comes when the last writer has gone.
-fn wait_for_end(writes: &mpsc::Receiver<Write>, ours: mpsc::Sender<Write>) -> Vec<Write> {
+fn rest_of(writes: &mpsc::Receiver<Write>, ours: mpsc::Sender<Write>) -> Vec<Write> {
     drop(ours);
     writes.iter().collect()
 }
@@ -180,7 +180,7 @@ fn a_full_cluster_is_read_and_watched_and_written_again_when_there_is_room() {
     for version in ["3.5", "3.4"] {
         let Some(program) = program(version) else { continue };
         let etcd = Etcd::start_with(program, 1, &["--quota-backend-bytes", "6000000"]);
-        let installation = Installation::new();
+        let installation = Installation::own();
         let process = serve(&installation, &["--etcd-servers", &etcd.urls()], None);
         let (endpoint, mut client) = (process.endpoint(), process.endpoint().client());
         let mut watch = watch(&endpoint);
@@ -255,7 +255,7 @@ fn a_clock_that_jumps_decides_times_and_nothing_else() {
     const HOUR: i64 = 60 * 60;
     let cluster = program("3.5").map(|program| Etcd::start(program, 1));
     for etcd in [None, cluster.as_ref()] {
-        let (clock, installation) = (WallClock::new(), Installation::new());
+        let (clock, installation) = (WallClock::new(), Installation::own());
         let urls = etcd.map(Etcd::urls);
         let flags = urls.iter().flat_map(|urls| ["--etcd-servers", urls]).collect::<Vec<_>>();
         let process = serve(&installation, &flags, Some(&clock));

@@ -5,18 +5,18 @@
 mod common;
 
 use common::DEADLINE;
+use common::stores::Server;
 use futures_util::{Stream, StreamExt, pin_mut};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{GroupVersionKind, WatchEvent};
 use kube::{Api, Client, Config, ResourceExt};
-use pintle::TestServer;
 use serde_json::{Value, json};
 use std::fmt::Debug;
 
-async fn server() -> (TestServer, Client) {
-    let server = TestServer::start().await.expect("a server");
+async fn server() -> (Server, Client) {
+    let server = Server::start().await.expect("a server");
     let config = Config::new(server.url().parse().expect("an address"));
     let client = Client::try_from(config).expect("a client");
     (server, client)

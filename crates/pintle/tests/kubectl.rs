@@ -523,3 +523,28 @@ fn acting_as_somebody_else() {
         ),
     ]);
 }
+
+#[test]
+fn nobody_grants_more_than_they_hold() {
+    let Some(kubectl) = start() else { return };
+    const MISSING: &str = "is attempting to grant RBAC permissions not currently held";
+    kubectl.table(&[
+        ("create role writer --verb=create,update,patch,get --resource=roles,rolebindings", 0, &["created"], &[]),
+        ("create rolebinding writers --role=writer --user=joe", 0, &["created"], &[]),
+        ("create role reader --verb=get,list --resource=pods", 0, &["created"], &[]),
+        ("create rolebinding a --role=reader --user=joe --as=joe", 1, &[MISSING, "Resources:[\"pods\"]"], &[]),
+        ("create rolebinding a --role=nothing --user=joe --as=joe", 1, &["(NotFound)"], &[]),
+        ("create rolebinding a --clusterrole=cluster-admin --user=joe --as=joe", 1, &[MISSING], &[]),
+        ("create role all --verb=* --resource=secrets --as=joe", 1, &[MISSING, "Verbs:[\"*\"]"], &[]),
+        ("create role own --verb=get --resource=roles --as=joe", 0, &["created"], &[]),
+        ("label role own a=b --as=joe", 0, &["labeled"], &[]),
+        (r#"patch role reader --type=json -p [{"op":"add","path":"/metadata/finalizers","value":["a.io/b"]}] --as=joe"#, 0, &["patched"], &[]),
+        ("label role reader a=b --as=joe", 1, &[MISSING], &[]),
+        ("create role binder --verb=bind --resource=roles --resource-name=reader", 0, &["created"], &[]),
+        ("create rolebinding binders --role=binder --user=joe", 0, &["created"], &[]),
+        ("create rolebinding a --role=reader --user=joe --as=joe", 0, &["created"], &[]),
+        ("create role escalator --verb=escalate --resource=roles", 0, &["created"], &[]),
+        ("create rolebinding escalators --role=escalator --user=joe", 0, &["created"], &[]),
+        ("create role all --verb=* --resource=secrets --as=joe", 0, &["created"], &[]),
+    ]);
+}

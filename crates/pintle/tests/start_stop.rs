@@ -40,7 +40,7 @@ fn a_signal_ends_it_in_good_order_and_what_was_written_stays() {
 
 #[test]
 fn a_second_process_on_the_same_data_is_refused() {
-    let installation = Installation::new();
+    let installation = Installation::own();
     let process = installation.start();
     let second = installation.command(free_port()).output().expect("an end");
     let errors = String::from_utf8_lossy(&second.stderr).into_owned();

@@ -46,7 +46,7 @@ fn fill(client: &mut Client) {
 
 /// A server that was filled and stopped.
 fn filled() -> Installation {
-    let installation = Installation::new();
+    let installation = Installation::own();
     let mut process = installation.start();
     fill(&mut process.endpoint().client());
     process.kill();

@@ -74,7 +74,8 @@ fn signer_of(object: &Value) -> &str {
 /// Whether the requester may act for a signer, by its name or by its domain.
 fn may(request: &Request<'_>, verb: &str, signer: &str) -> bool {
     let domain = signer.split('/').next().unwrap_or(signer);
-    request.permits(verb, GROUP, "signers", signer) || request.permits(verb, GROUP, "signers", &format!("{domain}/*"))
+    let may = |name: &str| request.permits(verb, GROUP, "signers", "", name);
+    may(signer) || may(&format!("{domain}/*"))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 mod certificates;
 mod default_class;
 mod default_tolerations;
+mod escalation;
 mod fields;
 mod limit_ranger;
 mod limits;
@@ -23,6 +24,7 @@ mod testing;
 mod token_volume;
 mod volume_resize;
 
+pub use escalation::policy_rule;
 use pintle_auth::Authorizer;
 use pintle_registry::status::Result;
 use pintle_registry::{Admission, AdmissionRequest, Registry, Target};
@@ -108,7 +110,10 @@ impl Admission for Chain {
                 self.act(name, operation(write), "admit", || mutate(&request, object, warnings))?;
             }
         }
-        Ok(())
+        match escalation::REQUESTS.iter().any(|row| row.is_for(write)) {
+            true => escalation::confirm(&request, object),
+            false => Ok(()),
+        }
     }
 
     fn validate(&self, write: &AdmissionRequest<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()> {

@@ -49,21 +49,24 @@ impl Requests {
     pub const fn write(group: &'static str, resource: &'static str) -> Self {
         Requests { group, resource, subresource: "", operations: Operations::Both }
     }
+
+    /// Whether a write is one of these.
+    pub fn is_for(&self, request: &AdmissionRequest<'_>) -> bool {
+        let resource = request.target.resource;
+        let operation = match self.operations {
+            Operations::Create => request.old.is_none(),
+            Operations::Update => request.old.is_some(),
+            Operations::Both => true,
+        };
+        operation
+            && (self.group, self.resource) == (resource.group, resource.plural)
+            && self.subresource == request.subresource
+    }
 }
 
 impl Plugin {
     /// Whether a request concerns this plugin.
     pub fn sees(&self, request: &AdmissionRequest<'_>) -> bool {
-        let resource = request.target.resource;
-        self.requests.iter().any(|rows| {
-            let operation = match rows.operations {
-                Operations::Create => request.old.is_none(),
-                Operations::Update => request.old.is_some(),
-                Operations::Both => true,
-            };
-            operation
-                && (rows.group, rows.resource) == (resource.group, resource.plural)
-                && rows.subresource == request.subresource
-        })
+        self.requests.iter().any(|rows| rows.is_for(request))
     }
 }

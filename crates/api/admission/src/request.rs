@@ -2,6 +2,7 @@
 //! Guarantees that other objects come from memory and that refusals have the reference's form.
 //! Must never give a plugin a way to write or to wait.
 
+use pintle_auth::authorization::rbac::RbacSnapshot;
 use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_registry::environment::{Environment, generate_name};
 use pintle_registry::status::{Result, Status};
@@ -9,6 +10,7 @@ use pintle_registry::{AdmissionRequest, metadata};
 use pintle_schema::{ApiValue, Value};
 use std::marker::PhantomData;
 use std::ops::Bound;
+use std::sync::Arc;
 
 /// Where in the way of a write the chain is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +51,11 @@ impl<'a> Request<'a> {
 
     pub fn namespace(&self) -> &'a str {
         &self.write.target.namespace
+    }
+
+    /// The name in the path; empty for what is posted.
+    pub fn name(&self) -> &'a str {
+        &self.write.target.name
     }
 
     /// The plural name of the resource.
@@ -102,17 +109,33 @@ impl<'a> Request<'a> {
         Status::forbidden(self.write.target.resource, name, why.as_ref())
     }
 
-    /// Whether the requester may do something besides the write itself, in no namespace.
-    pub fn permits(&self, verb: &str, group: &str, resource: &str, name: &str) -> bool {
+    /// The 404 of another object that this write names, which the reference reports as one of the resource that is written.
+    pub fn not_found(&self, name: &str) -> Status {
+        Status::not_found(self.write.target.resource, name)
+    }
+
+    /// Who writes.
+    pub fn requester(&self) -> UserInfo {
         let requester = &self.write.options.requester;
-        let user = UserInfo {
+        UserInfo {
             name: requester.name.as_str().into(),
             uid: requester.uid.as_str().into(),
             groups: requester.groups.iter().map(|group| group.as_str().into()).collect(),
             extra: Vec::new(),
-        };
-        let asked = Attributes { api_version: "*", name, ..Attributes::resource(&user, verb, group, resource) };
+        }
+    }
+
+    /// Whether the requester may do something besides the write itself; the namespace is empty for all of the cluster.
+    pub fn permits(&self, verb: &str, group: &str, resource: &str, namespace: &str, name: &str) -> bool {
+        let user = self.requester();
+        let asked =
+            Attributes { api_version: "*", namespace, name, ..Attributes::resource(&user, verb, group, resource) };
         self.authorizer.authorize(&asked).is_allowed()
+    }
+
+    /// The roles and bindings as they are now.
+    pub fn roles(&self) -> Arc<RbacSnapshot> {
+        self.authorizer.roles()
     }
 
     /// A name that begins with a prefix and that nothing else has.

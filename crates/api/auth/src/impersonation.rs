@@ -6,9 +6,28 @@
 use crate::authorization::{Attributes, Authorizer, Forbidden, forbidden};
 use crate::user::{NODE_NAME_KEY, groups, users};
 use crate::{Str, UserInfo};
+use pintle_instruments::{Histogram, Keyed, Layout, exponential};
 use pintle_schema::names::{Fault, domain_prefixed_path, quoted};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Instant;
+
+static DURATIONS: Layout = Layout::seconds(&BOUNDS);
+const BOUNDS: [f64; 15] = exponential(0.001, 2.0);
+
+/// How long attempts to act as somebody else took, and each question that they asked: by mode, and whether it was allowed.
+/// An attempt that no mode allowed has none.
+#[derive(Default)]
+pub struct ImpersonationFigures {
+    pub attempts: Keyed<(&'static str, bool), Histogram>,
+    pub checks: Keyed<(&'static str, bool), Histogram>,
+}
+
+impl ImpersonationFigures {
+    fn made(series: &Keyed<(&'static str, bool), Histogram>, mode: &'static str, allowed: bool, since: Instant) {
+        series.get(&(mode, allowed), || Histogram::new(&DURATIONS)).observe_duration(since.elapsed());
+    }
+}
 
 /// The group of users, groups, uids and extra values, but for names and groups that are acted as without constraints.
 const GROUP: &str = "authentication.k8s.io";
@@ -46,6 +65,11 @@ impl Mode {
         }
     }
 
+    /// The name that metrics have for it.
+    fn label(self) -> &'static str {
+        if self == Mode::Unconstrained { "legacy" } else { self.name() }
+    }
+
     /// Whether the mode is for such a user at all.
     fn is_for(self, wanted: &UserInfo, requestor: &UserInfo) -> bool {
         let named_only = wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
@@ -70,13 +94,16 @@ impl Mode {
 ///
 /// What was allowed before is asked again each time: asking costs less than remembering would.
 pub struct Impersonator {
+    /// What was attempted.
+    pub figures: ImpersonationFigures,
     /// One more than the number of a mode; 0 for users that have not succeeded yet.
     last: Box<[AtomicU8]>,
 }
 
 impl Default for Impersonator {
     fn default() -> Impersonator {
-        Impersonator { last: (0..REMEMBERED).map(|_| AtomicU8::new(0)).collect() }
+        let last = (0..REMEMBERED).map(|_| AtomicU8::new(0)).collect();
+        Impersonator { figures: ImpersonationFigures::default(), last }
     }
 }
 
@@ -93,6 +120,7 @@ impl Impersonator {
         request: &Attributes<'_>,
         constrained: bool,
     ) -> Result<UserInfo, Forbidden> {
+        let since = Instant::now();
         let mut hasher = DefaultHasher::new();
         request.user.name.hash(&mut hasher);
         let last = &self.last[hasher.finish() as usize % REMEMBERED];
@@ -102,8 +130,9 @@ impl Impersonator {
         for index in order {
             let mode = Mode::ALL[index];
             if mode.is_for(&wanted, request.user) && (constrained || mode == Mode::Unconstrained) {
-                match try_mode(mode, authorizer, &wanted, request) {
+                match try_mode(mode, authorizer, &self.figures, &wanted, request) {
                     Ok(user) => {
+                        ImpersonationFigures::made(&self.figures.attempts, mode.label(), true, since);
                         last.store(index as u8 + 1, Ordering::Relaxed);
                         return Ok(user);
                     }
@@ -111,6 +140,7 @@ impl Impersonator {
                 }
             }
         }
+        ImpersonationFigures::made(&self.figures.attempts, "", false, since);
         // The last mode is for everybody, so somebody has refused.
         Err(refused.unwrap_or_else(|| forbidden(request, "")))
     }
@@ -119,11 +149,12 @@ impl Impersonator {
 fn try_mode(
     mode: Mode,
     authorizer: &Authorizer,
+    figures: &ImpersonationFigures,
     wanted: &UserInfo,
     request: &Attributes<'_>,
 ) -> Result<UserInfo, Forbidden> {
     if mode == Mode::Unconstrained {
-        return Checks { authorizer, requestor: request.user, mode, verb: "impersonate" }.identity(wanted);
+        return Checks { authorizer, figures, requestor: request.user, mode, verb: "impersonate" }.identity(wanted);
     }
     let without_node;
     let requestor = match mode {
@@ -134,7 +165,7 @@ fn try_mode(
         _ => request.user,
     };
     let name = mode.name();
-    let checks = Checks { authorizer, requestor, mode, verb: &format!("impersonate:{name}") };
+    let checks = Checks { authorizer, figures, requestor, mode, verb: &format!("impersonate:{name}") };
     let verb = format!("impersonate-on:{name}:{}", request.verb);
     checks.allowed(&Attributes { user: requestor, verb: &verb, ..*request })?;
     checks.identity(wanted)
@@ -150,6 +181,7 @@ fn of_any_node(user: &UserInfo) -> UserInfo {
 /// What is asked about the user that is wanted.
 struct Checks<'a> {
     authorizer: &'a Authorizer,
+    figures: &'a ImpersonationFigures,
     requestor: &'a UserInfo,
     mode: Mode,
     verb: &'a str,
@@ -161,7 +193,9 @@ impl<'a> Checks<'a> {
     }
 
     fn allowed(&self, attributes: &Attributes<'_>) -> Result<(), Forbidden> {
+        let since = Instant::now();
         let decision = self.authorizer.authorize(attributes);
+        ImpersonationFigures::made(&self.figures.checks, self.mode.label(), decision.is_allowed(), since);
         if decision.is_allowed() { Ok(()) } else { Err(forbidden(attributes, &decision.reason())) }
     }
 

@@ -118,11 +118,11 @@ impl Health {
         checks.insert(last, Check { probe: Some(probe), ..Check::new(name, Asked::Everywhere, true) });
     }
 
-    /// Sets whether the store can be reached, where it is elsewhere.
-    pub fn set_store(&self, reached: bool) {
+    /// Sets whether the store is alive and ready, where it is elsewhere.
+    pub fn set_store(&self, alive: bool, ready: bool) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         // Before the others, as what they need.
-        for (name, asked) in [("etcd-readiness", Asked::Readyz), ("etcd", Asked::Alive)] {
+        for (name, asked, reached) in [("etcd-readiness", Asked::Readyz, ready), ("etcd", Asked::Alive, alive)] {
             match checks.iter().find(|check| check.name == name) {
                 Some(check) => check.passes.store(reached, Ordering::Relaxed),
                 None => checks.insert(ALWAYS.len(), Check::new(name, asked, reached)),

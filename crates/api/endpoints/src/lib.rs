@@ -57,6 +57,8 @@ pub struct Settings {
     pub request_timeout: Duration,
     /// The shortest time a watch without a timeout is kept open.
     pub min_request_timeout_seconds: u64,
+    /// How many objects of a collection are deleted at a time.
+    pub delete_collection_workers: usize,
     /// `host:port`, as `/api` tells it to clients.
     pub server_address: String,
 }
@@ -75,6 +77,7 @@ impl Default for Settings {
             max_read_only_in_flight: limits::READ_ONLY_REQUESTS_IN_FLIGHT,
             request_timeout: limits::REQUEST_TIMEOUT,
             min_request_timeout_seconds: limits::MIN_WATCH_SECONDS,
+            delete_collection_workers: 1,
             server_address: "127.0.0.1:6443".into(),
         }
     }

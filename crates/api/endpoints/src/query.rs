@@ -275,7 +275,8 @@ pub fn delete_options(query: &Query, unsafe_allowed: bool, requester: Requester)
         requester,
         ..DeleteOptions::default()
     };
-    judge_delete(&mut options, policy, query.all("dryRun"))?;
+    let preconditions = options.uid.is_some() || options.resource_version.is_some();
+    judge_delete(&mut options, policy, preconditions, query.all("dryRun"))?;
     Ok(options)
 }
 
@@ -297,16 +298,21 @@ pub fn delete_options_from_body(body: &Value, unsafe_allowed: bool, requester: R
     };
     let dry_run = body.get("dryRun").and_then(Value::as_list).unwrap_or(&[]);
     let policy = body.get("propagationPolicy").and_then(Value::as_str);
-    judge_delete(&mut options, policy, dry_run.iter().filter_map(Value::as_str))?;
+    let preconditions = body.get("preconditions").is_some_and(|set| *set != Value::Null);
+    judge_delete(&mut options, policy, preconditions, dry_run.iter().filter_map(Value::as_str))?;
     Ok(options)
 }
 
 fn judge_delete<'a>(
     options: &mut DeleteOptions,
     policy: Option<&str>,
+    preconditions: bool,
     dry_run_values: impl Iterator<Item = &'a str>,
 ) -> Result<()> {
     let mut errors = ErrorList::default();
+    if let (Some(policy), Some(_)) = (policy, options.orphan_dependents) {
+        errors.invalid("propagationPolicy", policy, "orphanDependents and deletionPropagation cannot be both set");
+    }
     options.propagation = match policy {
         None => None,
         Some("Orphan") => Some(Propagation::Orphan),
@@ -317,13 +323,6 @@ fn judge_delete<'a>(
             None
         }
     };
-    if options.orphan_dependents.is_some() && options.propagation.is_some() {
-        errors.invalid(
-            "propagationPolicy",
-            policy.unwrap_or(""),
-            "orphanDependents and deletionPropagation cannot be both set",
-        );
-    }
     options.dry_run = dry_run(dry_run_values, &mut errors);
     if options.ignore_read_error {
         // It cannot be known what would hold an object that nobody can read.
@@ -332,7 +331,7 @@ fn judge_delete<'a>(
             ("propagationPolicy", policy.is_some()),
             ("orphanDependents", options.orphan_dependents.is_some()),
             ("gracePeriodSeconds", options.grace_period_seconds.is_some()),
-            ("preconditions", options.uid.is_some() || options.resource_version.is_some()),
+            ("preconditions", preconditions),
         ];
         for (other, _) in set.into_iter().filter(|(_, set)| *set) {
             errors.invalid(UNSAFE_DELETION_OPTION, true, format!("cannot be set together with .{other}"));

@@ -8,7 +8,9 @@ use crate::read::include_object;
 use crate::represent::{self, Presenter};
 use crate::request::Request;
 use crate::write::read_body;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
 use pintle_auth::Attributes;
+use pintle_cache::Object;
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_registry::delete::Deleted;
 use pintle_registry::unreadable::{UNSAFE_DELETION_GATE, UNSAFE_DELETION_OPTION, UNSAFE_DELETION_VERB};
@@ -16,6 +18,7 @@ use pintle_registry::{DeleteOptions, Items, Page, Result, Selection, Status, Tar
 use pintle_schema::{ApiType, Value};
 use pintle_types::meta::v1;
 use pintle_validation::ErrorList;
+use std::sync::Arc;
 
 /// DELETE of one object.
 ///
@@ -89,15 +92,20 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
     let hub = registry.hub(target.storage).unwrap_or(target.resource);
     let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
     let page = registry.list(target, &selection, &query.list)?;
-    let mut deleted = Vec::with_capacity(page.items.len());
-    for object in page.items.iter() {
+    let delete = |object: Arc<Object>| {
         let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };
-        match registry.delete(&one, &options).await {
-            Ok(_) => deleted.push(object.clone()),
-            Err(status) if status.code == 404 => {}
-            Err(status) => return Err(status),
+        let options = &options;
+        async move {
+            match registry.delete(&one, options).await {
+                Ok(_) => Ok(Some(object)),
+                Err(status) if status.code == 404 => Ok(None),
+                Err(status) => Err(status),
+            }
         }
-    }
+    };
+    let objects: Vec<_> = page.items.iter().cloned().collect();
+    let deleting = stream::iter(objects).map(delete).buffered(context.api.settings.delete_collection_workers.max(1));
+    let deleted = deleting.try_filter_map(|deleted| async { Ok(deleted) }).try_collect().await?;
     let page = Page { items: Items::Picked(deleted), ..page };
     let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
     let mut answer = Answer::new(200, wanted.format.content_type(), "");

@@ -1,6 +1,8 @@
 //! Resources that store nothing: reviews are answered from who asks and what roles say, bindings act on a pod.
 
 use crate::answer::Answer;
+mod selectors;
+
 use crate::component;
 use crate::context::Context;
 use crate::decode::{self, Expected};
@@ -226,6 +228,7 @@ fn access(
     Ok(SubjectAccessReviewStatus {
         allowed: decision.is_allowed(),
         reason: decision.reason(),
+        evaluation_error: resource.as_ref().map(selectors::errors).unwrap_or_default(),
         ..SubjectAccessReviewStatus::default()
     })
 }

@@ -26,7 +26,7 @@ use std::future::Future;
 use std::ops::Bound;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -54,8 +54,8 @@ struct Watch {
     bookmarked: Revision,
     next_bookmark: Instant,
     deadline: Instant,
-    /// Rings at the next bookmark or the end; kept, as setting a timer for each event would cost more than the event.
-    alarm: Pin<Box<Sleep>>,
+    /// Rings at the next bookmark or the end.
+    alarm: Alarm,
     failure: Option<Status>,
     ended: bool,
     /// It has taken from the history: if that moves past it, it was too slow.
@@ -110,7 +110,7 @@ pub fn start(
         next_bookmark: (now + BOOKMARK_PERIOD)
             .min(deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(deadline).max(now)),
         deadline,
-        alarm: Box::pin(sleep_until(deadline)),
+        alarm: Alarm { sleep: Box::pin(sleep_until(deadline)), told: None },
         failure: None,
         ended: false,
         followed: false,
@@ -183,33 +183,52 @@ impl Stream for Watch {
         let mut out = Chunk::default();
         watch.put_initial(&mut out);
         while out.is_empty() {
-            watch.gather(&mut out);
             if let Some(status) = watch.failure.take() {
                 watch.ended = true;
                 watch.frames.error(&status, &mut out);
+            } else if !watch.followed || watch.cursor.poll_changed(context).is_ready() {
+                watch.gather(&mut out);
+            } else {
+                ready!(watch.alarm.poll(watch.alarm_due(), context));
+                let now = Instant::now();
+                if now >= watch.deadline {
+                    return Poll::Ready(None);
+                }
+                watch.periodic_bookmark(now, &mut out);
             }
-            if !out.is_empty() {
-                break;
-            }
-            if watch.cursor.poll_changed(context).is_ready() {
-                continue;
-            }
-            let alarm = if watch.bookmarks { watch.next_bookmark.min(watch.deadline) } else { watch.deadline };
-            if watch.alarm.deadline() != alarm {
-                watch.alarm.as_mut().reset(alarm);
-            }
-            ready!(watch.alarm.as_mut().poll(context));
-            let now = Instant::now();
-            if now >= watch.deadline {
-                return Poll::Ready(None);
-            }
-            watch.periodic_bookmark(now, &mut out);
         }
         Poll::Ready(Some(out.finish()))
     }
 }
 
+/// A timer that is asked at every event and seldom rings: set and asked itself only when it must be, as that would cost
+/// more than the event.
+struct Alarm {
+    sleep: Pin<Box<Sleep>>,
+    /// Whom it wakes.
+    told: Option<Waker>,
+}
+
+impl Alarm {
+    fn poll(&mut self, due: Instant, context: &mut Context<'_>) -> Poll<()> {
+        let is_set =
+            self.sleep.deadline() == due && self.told.as_ref().is_some_and(|told| told.will_wake(context.waker()));
+        if is_set && Instant::now() < due {
+            return Poll::Pending;
+        }
+        if self.sleep.deadline() != due {
+            self.sleep.as_mut().reset(due);
+        }
+        self.told = Some(context.waker().clone());
+        self.sleep.as_mut().poll(context)
+    }
+}
+
 impl Watch {
+    fn alarm_due(&self) -> Instant {
+        if self.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline }
+    }
+
     /// Begins with the state as it is now, if that has reached the revision that was asked for.
     fn begin(&mut self, revision: Revision, reached: bool) {
         let Frames { api, target, selection, .. } = &self.frames;

@@ -6,8 +6,8 @@ use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
 use crate::update::Owners;
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
-use pintle_schema::Value;
-use pintle_storage::{CommitError, Expect, Transaction, Write};
+use pintle_schema::{Value, empties};
+use pintle_storage::{CommitError, Expect, Transaction};
 
 /// How often a generated name that is taken is generated anew, and another address is drawn.
 const ATTEMPTS: usize = 8;
@@ -18,13 +18,7 @@ impl Registry {
     /// # Errors
     /// The object is refused, exists already, or its namespace does not exist.
     pub async fn create(&self, target: &Target, object: Value, options: &WriteOptions) -> Result<Written> {
-        let (since, again) = (self.revision(), self.is_shared().then(|| object.clone()));
-        match (self.create_owned(target, object, options, Owners::Tracked).await, again) {
-            (Err(refusal), Some(object)) if self.may_accept_now(&refusal, since).await => {
-                self.create_owned(target, object, options, Owners::Tracked).await
-            }
-            (outcome, _) => outcome,
-        }
+        self.create_owned(target, object, options, Owners::Tracked).await
     }
 
     /// The same for an object whose owners may be settled already.
@@ -44,6 +38,7 @@ impl Registry {
         let mut warnings = Vec::new();
         let generated =
             metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
+        let sent = empties(&object);
         self.complete(target, &mut object);
         match owners {
             Owners::Tracked => {
@@ -54,18 +49,20 @@ impl Registry {
             Owners::Settled => metadata::identify(&mut object, self.environment.as_ref()),
         }
         let attempts = self.attempts(ATTEMPTS);
+        let (since, mut has_learned) = (self.revision(), false);
         for attempt in 1.. {
             let mut candidate = object.clone();
             if generated {
                 let prefix = metadata::text(&object, "generateName");
                 metadata::set(&mut candidate, "name", generate_name(prefix, self.environment.as_ref()));
             }
-            match self.create_once(target, candidate, options, warnings.clone()).await {
+            match self.create_once(target, candidate, sent.as_ref(), options, warnings.clone()).await {
                 Err(status) if status.reason == "AlreadyExists" && generated && attempt < attempts => continue,
                 Ok(None) if attempt < attempts => continue,
                 Ok(None) => break,
                 Ok(Some(written)) => return Ok(written),
-                Err(status) => return Err(status),
+                Err(refusal) if !has_learned && self.may_accept_now(&refusal, since).await => has_learned = true,
+                Err(refusal) => return Err(refusal),
             }
         }
         Err(Status::internal("neither a name nor an address could be found that nobody else took meanwhile"))
@@ -86,9 +83,8 @@ impl Registry {
             metadata::fill_new(&mut object, self.environment.as_ref());
             self.track_new(&target, &mut object, &options);
             // These bring the addresses they have, and the objects that stand for them.
-            self.prepare_new(&target, &mut object, &options, &mut Vec::new(), None)?;
-            let value = Some(self.encode(&target, &object));
-            writes.push(Write { key: target.key().into(), expect: Expect::Absent, value });
+            self.prepare_new(&target, &mut object, None, &options, &mut Vec::new(), None)?;
+            writes.push(self.encode(&target, &mut object).put(target.key().into(), Expect::Absent));
         }
         for writes in writes.chunks(self.store.transaction_writes_max().max(1)) {
             let commit = self.store.commit(Transaction { writes: writes.to_vec() });
@@ -102,6 +98,7 @@ impl Registry {
         &self,
         target: &Target,
         object: &mut Value,
+        sent: Option<&Value>,
         options: &WriteOptions,
         warnings: &mut Vec<String>,
         reserved: Option<&mut Reserved>,
@@ -124,7 +121,7 @@ impl Registry {
         if let Some(reserved) = reserved {
             self.allocate(target, object, None, options, reserved)?;
         }
-        validate_create(target, object, &options.requester.name, self.environment.as_ref())?;
+        validate_create(target, object, sent, &options.requester.name, self.environment.as_ref())?;
         warn(target, object, None, "", warnings);
         self.finish(target, object);
         self.admission.validate(&request, object, warnings)
@@ -135,12 +132,13 @@ impl Registry {
         &self,
         target: &Target,
         mut object: Value,
+        sent: Option<&Value>,
         options: &WriteOptions,
         mut warnings: Vec<String>,
     ) -> Result<Option<Written>> {
         let mut reserved = Reserved::default();
         self.check_namespace(target, metadata::text(&object, "name"))?;
-        if let Err(status) = self.prepare_new(target, &mut object, options, &mut warnings, Some(&mut reserved)) {
+        if let Err(status) = self.prepare_new(target, &mut object, sent, options, &mut warnings, Some(&mut reserved)) {
             return Err(status.with_warnings(warnings));
         }
         let mut place = target.clone();
@@ -151,8 +149,8 @@ impl Registry {
         if options.dry_run {
             return Ok(Some(Written { payload: Payload::Value(Box::new(object)), created: true, warnings }));
         }
-        let record = self.encode(target, &object);
         let others = self.allocation_writes(target, Some(&object), None)?;
+        let record = self.encode(target, &mut object);
         reserved.committing();
         let outcome = self.commit_with(place.key(), Expect::Absent, record, target.storage.prefix, others).await;
         reserved.settled();

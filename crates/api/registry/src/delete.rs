@@ -70,8 +70,8 @@ impl Registry {
                 }
                 Decision::Keep(_) if is_written => Ok((Payload::Stored(stored), false)),
                 Decision::Keep(object) if options.dry_run => Ok((Payload::Value(object), false)),
-                Decision::Keep(object) => {
-                    let record = self.encode(target, &object);
+                Decision::Keep(mut object) => {
+                    let record = self.encode(target, &mut object);
                     let commit = self.commit(target.key(), Expect::At(stored.revision), record, target.storage.prefix);
                     commit.await.map(|stored| (Payload::Stored(stored), false))
                 }
@@ -104,12 +104,12 @@ impl Registry {
         shown: Option<&Value>,
         others: Vec<Write>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
-        let mut writes = vec![Write { key: stored.key.clone(), expect: Expect::At(stored.revision), value: None }];
+        let mut writes = vec![Write::delete(stored.key.clone(), Expect::At(stored.revision))];
         writes.extend(others);
         let revision = self.store.commit(Transaction { writes }).await?;
         let image = match shown {
             None => stored.image.at_revision(revision),
-            Some(shown) => Image::from_record(&self.encode(target, shown), revision)
+            Some(shown) => Image::from_record(&self.record(target, shown), revision)
                 .map_err(|error| CommitError::Storage(Arc::new(error)))?,
         };
         Ok(Arc::new(Object::new(stored.key.clone(), target.storage.prefix.len(), revision, image)))

@@ -40,6 +40,7 @@ use pintle_codec::json;
 use pintle_kinds::resource::{Resource, Storage};
 use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Write};
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -99,6 +100,18 @@ pub enum Payload {
     Value(Box<Value>),
 }
 
+/// An object as it is written: as a record, and as the store keeps it where that is another form.
+pub(crate) struct Encoded {
+    record: bytes::Bytes,
+    stored: Option<bytes::Bytes>,
+}
+
+impl Encoded {
+    pub fn put(self, key: Key, expect: Expect) -> Write {
+        Write { stored: self.stored, ..Write::put(key, expect, self.record) }
+    }
+}
+
 /// What a write did.
 pub struct Written {
     pub payload: Payload,
@@ -155,8 +168,16 @@ impl Registry {
         self.hubs.get(storage.prefix).copied()
     }
 
+    /// A canonical object of the storage version as it is written; its resourceVersion goes.
+    pub(crate) fn encode(&self, target: &Target, object: &mut Value) -> Encoded {
+        metadata::clear(object, "resourceVersion");
+        let form = self.store.form().and_then(|form| (form as &dyn Any).downcast_ref::<KubernetesForm>());
+        let stored = form.map(|form| form.encode(target.storage, object));
+        Encoded { record: self.record(target, object), stored }
+    }
+
     /// The record of a canonical object under the storage version.
-    pub(crate) fn encode(&self, target: &Target, object: &Value) -> bytes::Bytes {
+    pub(crate) fn record(&self, target: &Target, object: &Value) -> bytes::Bytes {
         let fields = self.hub(target.storage).map(|hub| selection::field_values(hub, object)).unwrap_or_default();
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         pintle_cache::image::encode(object, &fields)
@@ -167,10 +188,10 @@ impl Registry {
         &self,
         key: String,
         expect: Expect,
-        record: bytes::Bytes,
+        object: Encoded,
         prefix: &str,
     ) -> std::result::Result<Arc<Object>, CommitError> {
-        self.commit_with(key, expect, record, prefix, Vec::new()).await
+        self.commit_with(key, expect, object, prefix, Vec::new()).await
     }
 
     /// Commits one object together with other writes. The object's is the first of the transaction.
@@ -178,12 +199,13 @@ impl Registry {
         &self,
         key: String,
         expect: Expect,
-        record: bytes::Bytes,
+        object: Encoded,
         prefix: &str,
         others: Vec<Write>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
         let key: Key = key.into();
-        let mut writes = vec![Write { key: key.clone(), expect, value: Some(record.clone()) }];
+        let record = object.record.clone();
+        let mut writes = vec![object.put(key.clone(), expect)];
         writes.extend(others);
         let revision = self.store.commit(Transaction { writes }).await?;
         let image = Image::from_record(&record, revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;

@@ -13,6 +13,14 @@ pub struct Requester {
     pub agent: String,
 }
 
+impl Requester {
+    /// The server itself, to which nothing is forbidden.
+    pub fn server() -> Self {
+        let groups = ["system:authenticated", "system:masters"].map(str::to_owned);
+        Requester { name: "system:apiserver".to_owned(), groups: groups.into(), ..Requester::default() }
+    }
+}
+
 /// Options of create, update and patch.
 #[derive(Clone, Debug, Default)]
 pub struct WriteOptions {
@@ -20,6 +28,13 @@ pub struct WriteOptions {
     /// Who comes to own what is written.
     pub field_manager: String,
     pub requester: Requester,
+}
+
+impl WriteOptions {
+    /// A write of the server itself, under this field manager.
+    pub fn of_server(field_manager: &str) -> Self {
+        WriteOptions { dry_run: false, field_manager: field_manager.to_owned(), requester: Requester::server() }
+    }
 }
 
 /// What happens to dependents of a deleted object.

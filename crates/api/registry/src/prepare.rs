@@ -10,7 +10,8 @@ use pintle_api_validation::{OUTCOMES, Subject, rulebook, warnings};
 use pintle_kinds::defaults;
 use pintle_kinds::resource::Resource;
 use pintle_kinds::strategy::{Context, NameRule, Path, Strategy};
-use pintle_schema::{Value, canonicalize, names};
+use pintle_schema::{ApiType, Struct, Value, canonicalize, names, with_empties};
+use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{ErrorList, Operation, Request, metadata as rules};
 
 impl Registry {
@@ -62,10 +63,12 @@ fn clear_path(object: &mut Value, path: Path) {
 pub(crate) fn validate_create(
     target: &Target,
     object: &Value,
+    sent: Option<&Value>,
     user: &str,
     environment: &dyn Environment,
 ) -> Result<()> {
-    judge(target, object, None, "", user, environment, ErrorList::default())?;
+    let candidate = Candidate { object, old: None, sent, subresource: "" };
+    judge(target, &candidate, user, environment, ErrorList::default())?;
     let mut errors = ErrorList::default();
     let meta = object.get("metadata").unwrap_or(&Value::Null);
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
@@ -78,6 +81,7 @@ pub(crate) fn validate_update(
     target: &Target,
     object: &Value,
     old: &Value,
+    sent: Option<&Value>,
     subresource: &str,
     user: &str,
     environment: &dyn Environment,
@@ -88,18 +92,27 @@ pub(crate) fn validate_update(
     // The reference judges metadata for all kinds, as new and as changed, and once more with the kind: causes repeat.
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
     rules::validate_anew_and_update(new_meta, old_meta, target.resource.namespaced, &check, &mut errors);
-    judge(target, object, Some(old), subresource, user, environment, errors)
+    judge(target, &Candidate { object, old: Some(old), sent, subresource }, user, environment, errors)
+}
+
+/// What is judged.
+struct Candidate<'a> {
+    object: &'a Value,
+    /// The stored object that it replaces.
+    old: Option<&'a Value>,
+    /// What was empty in what was sent. Errors show it, where the canonical form does not.
+    sent: Option<&'a Value>,
+    subresource: &'a str,
 }
 
 fn judge(
     target: &Target,
-    object: &Value,
-    old: Option<&Value>,
-    subresource: &str,
+    candidate: &Candidate<'_>,
     user: &str,
     environment: &dyn Environment,
     mut errors: ErrorList,
 ) -> Result<()> {
+    let Candidate { object, old, sent, subresource } = *candidate;
     let rule = &target.resource.strategy.name;
     let enabled = |gate: &str| environment.feature_enabled(gate);
     let request = Request {
@@ -110,10 +123,22 @@ fn judge(
         name_check: &|name, prefix| check_name(rule, name, prefix, &enabled),
         enabled: &enabled,
     };
-    let verdict = rulebook().judge((target.storage.schema)(), object, old, &request);
+    let schema = (target.storage.schema)();
+    let mut verdict = rulebook().judge(schema, object, old, &request);
     let (name, namespace) = (metadata::text(object, "name"), metadata::text(object, "namespace"));
     let subject = Subject { resource: target.resource.plural, namespace, name, user };
     OUTCOMES.note(&verdict, subject, &|line| environment.log(line));
+    if !verdict.errors.is_empty()
+        && let Some(sent) = sent
+    {
+        // This changes what errors say, never what they are about.
+        let mut shown = object.clone();
+        with_empties(schema, &mut shown, sent, &shows_empties);
+        let told = rulebook().judge(schema, &shown, old, &request).errors;
+        if told.is_about_the_same_as(&verdict.errors) {
+            verdict.errors = told;
+        }
+    }
     errors.0.extend(verdict.errors.0);
     invalid(target, object, errors)
 }
@@ -135,6 +160,12 @@ pub fn judge_fields(
         enabled: &|gate: &str| environment.feature_enabled(gate),
     };
     rulebook().judge_fields((target.storage.schema)(), fields, object, old, &request)
+}
+
+/// Whether the reference shows what is empty in a struct: types that all groups share it shows as JSON, but for the
+/// metadata of templates, which it never shows whole.
+fn shows_empties(schema: &Struct) -> bool {
+    schema.group_version().0 != "meta" || std::ptr::eq(schema, ObjectMeta::schema())
 }
 
 /// Judges an object that is answered and never stored. The reference's refusal names no kind.

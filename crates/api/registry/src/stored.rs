@@ -22,6 +22,8 @@ const UNDATED: i64 = 0;
 pub struct KubernetesForm {
     /// All versions of each resource, the storage version first, by storage prefix.
     versions: HashMap<&'static str, Vec<(&'static Resource, &'static Storage)>>,
+    /// Everything is written as JSON.
+    pub json: bool,
 }
 
 impl Default for KubernetesForm {
@@ -42,7 +44,7 @@ impl KubernetesForm {
         for versions in versions.values_mut() {
             versions.sort_by_key(|(resource, storage)| resource.api_version() != storage.api_version);
         }
-        KubernetesForm { versions }
+        KubernetesForm { versions, json: false }
     }
 
     /// The versions of the resource that a key belongs to.
@@ -51,18 +53,20 @@ impl KubernetesForm {
         let found = slashes.filter_map(|at| self.versions.get(&key[..=at])).last();
         found.map(Vec::as_slice).ok_or_else(|| FormError("no resource is stored there".to_owned()))
     }
+
+    /// The stored form of a canonical object in the storage version that has no resourceVersion.
+    pub(crate) fn encode(&self, storage: &Storage, object: &Value) -> Bytes {
+        let mut stored = Vec::with_capacity(1024);
+        if self.json || storage.json {
+            json::encode(object, &mut stored);
+            stored.push(b'\n');
+        } else {
+            protobuf::encode_object(storage.api_version, storage.kind, (storage.schema)(), object, &mut stored);
+        }
+        Bytes::from(stored)
+    }
 }
 
-fn encode(storage: &Storage, object: &Value) -> Bytes {
-    let mut stored = Vec::with_capacity(1024);
-    if storage.json {
-        json::encode(object, &mut stored);
-        stored.push(b'\n');
-    } else {
-        protobuf::encode_object(storage.api_version, storage.kind, (storage.schema)(), object, &mut stored);
-    }
-    Bytes::from(stored)
-}
 
 fn unknown(api_version: &str) -> FormError {
     FormError(format!("no kind is known in version {api_version:?}"))
@@ -78,7 +82,7 @@ impl StoredForm for KubernetesForm {
         let json = image::object(record).map_err(wrong)?;
         let mut object = json::decode_trusted((storage.schema)(), &json).map_err(wrong)?;
         object.remove_at(&["metadata", "resourceVersion"]);
-        Ok(encode(storage, &object))
+        Ok(self.encode(storage, &object))
     }
 
     fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, FormError> {

@@ -3,9 +3,8 @@
 //! Must never read the object: it is known by its key and its revision alone.
 
 use crate::status::{Cause, Details, Result, Status};
-use crate::{Registry, Selection, Target, commit_failed, metadata};
+use crate::{Registry, Selection, Target, commit_failed};
 use pintle_cache::State;
-use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect, Transaction, Unreadable, UnreadableReason};
 use pintle_validation::ErrorList;
 use std::ops::Bound;
@@ -104,11 +103,13 @@ fn corrupt_object(unreadable: &Unreadable) -> String {
 }
 
 impl Registry {
-    /// Deletes an object that cannot be read, whatever would hold one that could: finalizers, preconditions, dependents.
+    /// Deletes an object that cannot be read, whatever would hold one that could: finalizers, preconditions, dependents,
+    /// admission.
     ///
     /// # Errors
-    /// It can be read, or admission is against it.
+    /// It can be read, or the store fails.
     pub async fn delete_unreadable(&self, target: &Target) -> Result<()> {
+        self.catch_up().await?;
         let found = target.cache.state().unreadable.get(target.key().as_str()).cloned();
         let Some(unreadable) = found else {
             let mut errors = ErrorList::default();
@@ -116,9 +117,6 @@ impl Registry {
             errors.invalid(UNSAFE_DELETION_OPTION, true, why);
             return Err(Status::invalid(target.resource.group, target.resource.plural, &target.name, &errors));
         };
-        let mut nameless = Value::map();
-        metadata::set(&mut nameless, "name", target.name.as_str());
-        self.admission.delete(self, target, &nameless)?;
         let transaction = Transaction::one(unreadable.key.clone(), Expect::At(unreadable.revision), None);
         match self.store.commit(transaction).await {
             Ok(_) => Ok(()),

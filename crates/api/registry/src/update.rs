@@ -10,7 +10,7 @@ use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_cache::{Image, Object};
 use pintle_kinds::strategy::Part;
-use pintle_schema::Value;
+use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction, Write};
 use pintle_validation::{ErrorKind, ErrorList};
 use std::borrow::Cow;
@@ -99,7 +99,7 @@ impl Registry {
                 Some(&old),
             )?;
             reserved.committing();
-            let outcome = self.replace(target, &stored, &object, others).await;
+            let outcome = self.replace(target, &stored, object, others).await;
             reserved.settled();
             match outcome {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
@@ -122,20 +122,20 @@ impl Registry {
         &self,
         target: &Target,
         stored: &Object,
-        object: &Value,
+        mut object: Value,
         others: Vec<Write>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
-        let record = self.encode(target, object);
         let expect = Expect::At(stored.revision);
-        if !self.is_finished(target, object) {
+        if !self.is_finished(target, &object) {
+            let record = self.encode(target, &mut object);
             return self.commit_with(target.key(), expect, record, target.storage.prefix, others).await;
         }
-        let mut writes = vec![Write { key: target.key().into(), expect, value: None }];
+        let mut writes = vec![Write::delete(target.key().into(), expect)];
         writes.extend(others);
         self.store.commit(Transaction { writes }).await?;
         // The answer shows the state that the removal found, at the revision it had.
-        let image =
-            Image::from_record(&record, stored.revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;
+        let image = Image::from_record(&self.record(target, &object), stored.revision)
+            .map_err(|error| CommitError::Storage(Arc::new(error)))?;
         Ok(Arc::new(Object::new(target.key().into(), target.storage.prefix.len(), stored.revision, image)))
     }
 
@@ -186,6 +186,7 @@ impl Registry {
             Owners::Tracked => object.remove_at(&["metadata", MANAGED_FIELDS]),
             Owners::Settled => None,
         };
+        let empties = empties(&object);
         self.complete(target, &mut object);
         self.finish(target, &mut object);
         let mut warnings = Vec::new();
@@ -240,7 +241,8 @@ impl Registry {
         if strategy.counts_dropped {
             self.drop_switched_off(target, &mut object, Some(old));
         }
-        validate_update(target, &object, old, subresource, &options.requester.name, self.environment.as_ref())
+        let (user, environment) = (&options.requester.name, self.environment.as_ref());
+        validate_update(target, &object, old, empties.as_ref(), subresource, user, environment)
             .map_err(|status| status.with_warnings(warnings.clone()))?;
         warn(target, &object, Some(old), subresource, &mut warnings);
         self.admission.validate(&request, &object, &mut warnings)?;

@@ -34,7 +34,7 @@ fn main() {
         if !is_asked(0, name) {
             continue;
         }
-        let new = objects::relabelled(&object);
+        let new = objects::relabelled(schema, &object);
         let (create, update) = (objects::request(Operation::Create), objects::request(Operation::Update));
         let when = |operation: &str, run: &mut dyn FnMut()| if is_asked(1, operation) { time(run) } else { f64::NAN };
         let created =

@@ -4,7 +4,7 @@
 
 use pintle_schema::{ApiValue, FieldName, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, Cx, FieldPath, formats};
 use std::collections::{BTreeMap, HashSet};
 use std::hash::Hash;
 
@@ -50,6 +50,22 @@ pub fn invalid_each(text: &str, messages: Vec<String>, path: &FieldPath<'_>, cx:
         cx.errors.invalid(path, text, message);
     }
     is_right
+}
+
+/// Tells what is wrong with a text that should have one of the formats that tags name.
+pub fn has_format(format: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let messages = formats::find(format).map(|format| (format.judge)(value)).unwrap_or_default();
+    cx.errors.invalid_each(path, value, messages);
+}
+
+/// Tells once more what was found wrong inside a place, as the reference does that judges it a second time.
+pub fn tell_again(place: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if !cx.errors.is_empty() {
+        let place = place.to_string();
+        let again = |field: &str| field.strip_prefix(&place).is_some_and(|rest| rest.starts_with(['.', '[']));
+        let told: Vec<_> = cx.errors.0.iter().filter(|error| again(&error.field)).cloned().collect();
+        cx.errors.0.extend(told);
+    }
 }
 
 /// Beyond this many items, remembering is cheaper than comparing each with each.

@@ -5,20 +5,31 @@ use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
 use pintle_types::core::v1::{ConfigMap, ReplicationController};
 use pintle_validation::{Operation, Request};
 
+/// A request for an object in a namespace, with all gates off.
+pub(crate) fn plain() -> Request<'static> {
+    Request {
+        operation: Operation::Create,
+        subresource: "",
+        api_version: "v1",
+        namespaced: true,
+        name_check: &|_, _| Vec::new(),
+        enabled: &|_| false,
+    }
+}
+
 pub(crate) fn judge(schema: &'static Struct, new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
+    judge_as(schema, new, old, Request { subresource, ..plain() })
+}
+
+/// What is wrong with an object, or with one that replaces another.
+pub(crate) fn judge_as(schema: &'static Struct, new: &Value, old: Option<&Value>, request: Request<'_>) -> Vec<String> {
     let canonical = |value: &Value| {
         let mut value = value.clone();
         canonicalize(schema, &mut value);
         value
     };
-    let request = Request {
-        operation: if old.is_some() { Operation::Update } else { Operation::Create },
-        subresource,
-        api_version: "v1",
-        namespaced: true,
-        name_check: &|_, _| Vec::new(),
-        enabled: &|_| false,
-    };
+    let operation = if old.is_some() { Operation::Update } else { Operation::Create };
+    let request = Request { operation, ..request };
     let verdict = rulebook().judge(schema, &canonical(new), old.map(canonical).as_ref(), &request);
     assert!(!verdict.panicked);
     verdict.errors.0.iter().map(|error| error.line()).collect()

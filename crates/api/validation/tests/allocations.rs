@@ -25,7 +25,7 @@ fn valid_objects_allocate_next_to_nothing() {
         assert_eq!(judge(schema, &object, None).errors.0, [], "{name}");
         let created = measure(|| drop(judge(schema, &object, None))).count_total;
         assert!(created <= bound, "{name}: {created}");
-        let new = objects::relabelled(&object);
+        let new = objects::relabelled(schema, &object);
         assert_eq!(judge(schema, &new, Some(&object)).errors.0, [], "{name}");
         let updated = measure(|| drop(judge(schema, &new, Some(&object)))).count_total;
         assert_eq!(updated, 0, "{name}");
@@ -46,6 +46,6 @@ fn what_is_wrong_does_allocate() {
 fn a_label_costs_a_tenth_of_a_new_object() {
     let (schema, object) = objects::pod();
     let created = judge(schema, &object, None).steps;
-    let updated = judge(schema, &objects::relabelled(&object), Some(&object)).steps;
+    let updated = judge(schema, &objects::relabelled(schema, &object), Some(&object)).steps;
     assert!(created > 100 && updated * 10 <= created, "{updated} of {created} rules");
 }

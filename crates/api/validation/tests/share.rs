@@ -11,7 +11,7 @@ const FLOORS: &[(&str, usize)] = &[
     ("apps", 80),
     ("batch", 67),
     ("coordination", 70),
-    ("core", 62),
+    ("core", 71),
     ("discovery", 85),
     ("networking", 75),
     ("policy", 95),

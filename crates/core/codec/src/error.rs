@@ -43,8 +43,8 @@ pub enum StrictProblem {
     UnknownField(String),
     /// The path of a field that stands more than once.
     DuplicateField(String),
-    /// Keys that stand more than once in a YAML map, told by line as one text.
-    Yaml(String),
+    /// What has no path: keys that stand more than once in YAML, told by line as one text; an unknown field in CBOR.
+    Told(String),
 }
 
 impl fmt::Display for StrictProblem {
@@ -52,7 +52,7 @@ impl fmt::Display for StrictProblem {
         match self {
             StrictProblem::UnknownField(path) => write!(f, "unknown field \"{path}\""),
             StrictProblem::DuplicateField(path) => write!(f, "duplicate field \"{path}\""),
-            StrictProblem::Yaml(text) => f.write_str(text),
+            StrictProblem::Told(text) => f.write_str(text),
         }
     }
 }

@@ -56,6 +56,15 @@ impl Frame<'_> {
         }
     }
 
+    /// The field of the whole object that this place is in.
+    pub(crate) fn outermost(&self) -> Option<(&Struct, &str)> {
+        match self {
+            Frame::Root => None,
+            Frame::Field { parent, owner, name } => parent.outermost().or(Some((owner, name))),
+            Frame::Item { parent, .. } | Frame::Key { parent, .. } => parent.outermost(),
+        }
+    }
+
     /// The path as Go's type errors write it: fields only, inlined structs by their Go names.
     fn go_path(&self, out: &mut String) {
         match self {

@@ -134,7 +134,8 @@ impl RuleTag {
                 let way: LitStr = one_in_brackets(input, &wrong)?;
                 let text = way.value();
                 let down = text.trim_start_matches("../");
-                let is_way = text.starts_with("..") && !down.contains("../") && down.split('/').all(|name| !name.is_empty());
+                let is_way =
+                    text.starts_with("..") && !down.contains("../") && down.split('/').all(|name| !name.is_empty());
                 if !is_way {
                     let text = format!("{text:?} is no way up; written `{}`", tag.example);
                     return Err(syn::Error::new(way.span(), text));

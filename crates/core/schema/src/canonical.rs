@@ -179,6 +179,71 @@ fn canonicalize_type(ty: &Type, value: &mut Value) {
     }
 }
 
+/// What is empty in a value: of its lists and maps those that are empty, and those that hold such.
+pub fn empties(value: &Value) -> Option<Value> {
+    match value {
+        Value::List(items) => {
+            let mut found = Vec::new();
+            for (at, item) in items.iter().enumerate() {
+                if let Some(item) = empties(item) {
+                    found.resize(at, Value::Null);
+                    found.push(item);
+                }
+            }
+            (items.is_empty() || !found.is_empty()).then_some(Value::List(found))
+        }
+        Value::Map(map) => {
+            let found: Vec<_> = map.iter().filter_map(|(key, item)| Some((key.clone(), empties(item)?))).collect();
+            (map.is_empty() || !found.is_empty()).then(|| Value::Map(Map::from_entries(found)))
+        }
+        _ => None,
+    }
+}
+
+/// Puts what was [empty](empties) in an object back into its canonical form, which does not show it: who is told what is
+/// wrong with the object is shown what was sent. Structs that `shows` refuses are left as JSON has them.
+pub fn with_empties(schema: &Struct, value: &mut Value, sent: &Value, shows: &dyn Fn(&Struct) -> bool) {
+    let (Value::Map(map), Value::Map(sent), Form::Plain) = (value, sent, schema.form) else { return };
+    if !shows(schema) {
+        return;
+    }
+    let mut entries = Vec::with_capacity(map.len() + 1);
+    schema.each_field(&mut |field| match (map.remove(&field.name), sent.get(&field.name)) {
+        (Some(mut value), sent) => {
+            if let Some(sent) = sent {
+                fill_empties(&field.ty, &mut value, sent, shows);
+            }
+            entries.push((field.name.to_key(), value));
+        }
+        (None, Some(sent @ (Value::List(_) | Value::Map(_)))) if sent.is_zero() && is_listed(&field.ty) => {
+            entries.push((field.name.to_key(), sent.clone()));
+        }
+        _ => {}
+    });
+    entries.append(map.entries_mut());
+    *map = Map::from_entries(entries);
+}
+
+fn fill_empties(ty: &Type, value: &mut Value, sent: &Value, shows: &dyn Fn(&Struct) -> bool) {
+    match (ty, value, sent) {
+        (Type::Struct(schema), value, sent) => with_empties(schema, value, sent, shows),
+        (Type::List(list), Value::List(items), Value::List(sent)) => {
+            items.iter_mut().zip(sent).for_each(|(item, sent)| fill_empties(&list.elem, item, sent, shows));
+        }
+        (Type::Map(map), Value::Map(entries), Value::Map(sent)) => entries.iter_mut().for_each(|(key, item)| {
+            if let Some(sent) = sent.get(key) {
+                fill_empties(&map.elem, item, sent, shows);
+            }
+        }),
+        (Type::List(_) | Type::Map(_), value @ Value::Null, sent) if sent.is_zero() => *value = sent.clone(),
+        _ => {}
+    }
+}
+
+fn is_listed(ty: &Type) -> bool {
+    matches!(ty, Type::List(_) | Type::Map(_))
+}
+
 fn is_composite(ty: &Type) -> bool {
     matches!(ty, Type::Struct(_) | Type::List(_) | Type::Map(_))
 }
@@ -186,7 +251,7 @@ fn is_composite(ty: &Type) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::{Ref, Slice, Text};
+    use crate::schema::{List, ListKind, Ref, Slice, Text};
     use crate::value;
     use std::sync::Arc;
 
@@ -260,6 +325,35 @@ mod tests {
             canonicalize(&test_schema(false), &mut value);
             assert_eq!(value, expected, "twice");
         }
+    }
+
+    #[test]
+    fn empties_that_were_sent_come_back_in_their_places() {
+        let list =
+            || Type::List(Ref::Shared(Arc::new(List { elem: Type::String, kind: ListKind::Atomic, declared: false })));
+        let inner = Type::Struct(Ref::Shared(Arc::new(schema(vec![field("l", list(), Presence::OmitEmpty)], false))));
+        let items = Type::List(Ref::Shared(Arc::new(List { elem: inner, kind: ListKind::Atomic, declared: false })));
+        let schema = schema(
+            vec![
+                field("a", list(), Presence::OmitEmpty),
+                field("b", items, Presence::OmitEmpty),
+                field("c", Type::String, Presence::OmitEmpty),
+                field("d", list(), Presence::Always),
+            ],
+            false,
+        );
+        let sent = value!({"d": [], "c": "", "b": [{"l": []}, {"l": ["x"]}], "a": []});
+        let mut value = sent.clone();
+        canonicalize(&schema, &mut value);
+        assert_eq!(value, value!({"b": [{}, {"l": ["x"]}], "d": null}));
+        let sent = empties(&sent).unwrap_or_default();
+        assert_eq!(sent, value!({"d": [], "b": [{"l": []}], "a": []}));
+        let canonical = value.clone();
+        with_empties(&schema, &mut value, &sent, &|_| false);
+        assert_eq!(value, canonical);
+        with_empties(&schema, &mut value, &sent, &|_| true);
+        assert_eq!(value, value!({"a": [], "b": [{"l": []}, {"l": ["x"]}], "d": []}));
+        assert_eq!(empties(&canonical), Some(value!({"b": [{}]})));
     }
 
     #[test]

@@ -95,7 +95,10 @@ fn matching(matches: bool, message: &str) -> Messages {
 }
 
 fn in_range(value: i64, low: i64, high: i64) -> Messages {
-    matching((low..=high).contains(&value), &format!("must be between {low} and {high}, inclusive"))
+    match (low..=high).contains(&value) {
+        true => Messages::new(),
+        false => vec![format!("must be between {low} and {high}, inclusive")],
+    }
 }
 
 #[inline]
@@ -141,8 +144,9 @@ fn is_config_byte(byte: u8) -> bool {
 }
 
 fn label_in(text: &str, unit: Unit) -> Messages {
-    let message = if has_subdomain_form(text) { "must not contain dots" } else { LABEL };
-    check(text.len(), LABEL_MAX, unit, has_label_form(text), message)
+    let is_label = has_label_form(text);
+    let message = if !is_label && has_subdomain_form(text) { "must not contain dots" } else { LABEL };
+    check(text.len(), LABEL_MAX, unit, is_label, message)
 }
 
 fn subdomain_in(text: &str, unit: Unit) -> Messages {
@@ -197,14 +201,15 @@ pub fn wildcard_dns1123_subdomain(text: &str) -> Messages {
     check(text.len(), SUBDOMAIN_MAX, Unit::Characters, matches, WILDCARD)
 }
 
+fn is_label_key(text: &str) -> bool {
+    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    let is_prefix = |prefix: &str| prefix.len() <= SUBDOMAIN_MAX && has_subdomain_form(prefix);
+    name.len() <= LABEL_MAX && has_key_form(name) && prefix.is_none_or(is_prefix)
+}
+
 /// The key of a label: a name, with a DNS name and a slash before it or not. Also called qualified name.
 pub fn label_key(text: &str) -> Messages {
-    // Most keys are right.
-    let (prefix, name) = match text.bytes().position(|byte| byte == b'/').and_then(|at| text.split_at_checked(at)) {
-        Some((prefix, name)) => (prefix, name.get(1..).unwrap_or_default()),
-        None => ("a", text),
-    };
-    if name.len() <= LABEL_MAX && prefix.len() <= SUBDOMAIN_MAX && has_key_form(name) && has_subdomain_form(prefix) {
+    if is_label_key(text) {
         return Messages::new();
     }
     let mut messages = Messages::new();
@@ -272,7 +277,7 @@ pub fn port_name(text: &str) -> Messages {
     let rules = [
         (is_framed(text, is_inner, is_inner), "must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)"),
         (text.contains(|c: char| c.is_ascii_lowercase()), "must contain at least one letter (a-z)"),
-        (!text.contains("--"), "must not contain consecutive hyphens"),
+        (!text.as_bytes().windows(2).any(|pair| pair == b"--"), "must not contain consecutive hyphens"),
         (!text.starts_with('-') && !text.ends_with('-'), "must not begin or end with a hyphen"),
     ];
     messages.extend(rules.into_iter().filter(|(holds, _)| !holds).map(|(_, message)| message.to_owned()));

@@ -63,6 +63,17 @@ const BINARY_SUFFIXES: [(&str, u32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), (
 const DECIMAL_SUFFIXES: [(&str, i64); 10] =
     [("n", -9), ("u", -6), ("m", -3), ("", 0), ("k", 3), ("M", 6), ("G", 9), ("T", 12), ("P", 15), ("E", 18)];
 
+/// As far as 64 bits hold them, which is as far as plain arithmetic goes.
+const POWERS_OF_TEN: [u64; 19] = {
+    let mut powers = [1; 19];
+    let mut at = 1;
+    while at < powers.len() {
+        powers[at] = powers[at - 1] * 10;
+        at += 1;
+    }
+    powers
+};
+
 /// A quantity of the API. Holds the text as it is stored and sent; equality and order are those of the value.
 #[derive(Clone, Debug)]
 pub struct Quantity(Str);
@@ -154,8 +165,8 @@ impl Quantity {
             // Binary numbers beyond this are cut off by the exact way.
             Suffix::Binary(power) => i64::try_from(u128::from(whole) << power).ok().map(i128::from)? * 1_000_000_000,
             Suffix::Decimal(power) | Suffix::Exponent(power) => {
-                let power = u32::try_from(power - NANO).ok().filter(|power| *power <= 18)?;
-                i128::from(whole) * 10_i128.pow(power)
+                let power = usize::try_from(power.checked_sub(NANO)?).ok()?;
+                i128::from(whole) * i128::from(*POWERS_OF_TEN.get(power)?)
             }
         };
         Some(if unsigned.is_some() { -nanos } else { nanos })

@@ -6,8 +6,9 @@ use crate::error::{ErrorKind, ErrorList};
 use crate::formats::Format;
 use crate::item_union::ItemUnion;
 use crate::path::FieldPath;
-use crate::relation::{self, Bound, Condition, Owner, Sibling, Together, Words};
+use crate::relation::{self, Bound, Condition, Sibling, Together, Words};
 use crate::request::Operation;
+use crate::spot::Spot;
 use pintle_schema::rules::{Change, Judge, Judged, Payload};
 use pintle_schema::{Keys, List, ListKind, Literal, Map, Type, Value, names};
 
@@ -91,10 +92,70 @@ pub struct Checks {
     pub pointer: bool,
     /// Whether one of them looks at fields beside the value.
     pub related: bool,
+    /// Whether none of them says anything of an absent value that replaces none.
+    pub quiet: bool,
     pub list: Box<[Check]>,
 }
 
+impl Checks {
+    pub fn new(list: Vec<Check>, pointer: bool) -> Self {
+        let related = list.iter().any(Check::is_related);
+        let ends = list.first().is_some_and(|check| matches!(check, Check::Optional | Check::Forbidden(_)));
+        let quiet = ends || list.iter().all(|check| check.is_quiet(pointer));
+        Checks { pointer, related, quiet, list: list.into() }
+    }
+}
+
 impl Check {
+    /// Whether the check says nothing of an absent value that replaces none.
+    fn is_quiet(&self, pointer: bool) -> bool {
+        match self {
+            Check::Fixed(..) | Check::Item(..) | Check::EachKey(_) | Check::EachEntryKey(_) | Check::EachVal(..) => {
+                true
+            }
+            Check::If(_, inner)
+            | Check::Namespaced(_, inner)
+            | Check::On(_, inner)
+            | Check::ToldAt(_, inner)
+            | Check::First(inner)
+            | Check::Several(inner)
+            | Check::Worded(_, _, inner)
+            | Check::Gate(_, _, inner)
+            | Check::Shadow(_, inner) => inner.quiet,
+            Check::Subfield(_, inner) => pointer || inner.quiet,
+            // What they say depends on more than the value.
+            Check::Together(..) | Check::Bound(_) | Check::Function(..) => pointer,
+            leaf => {
+                let mut errors = ErrorList::default();
+                self::leaf(leaf, pointer, &Spot::root(&NULL, None, false), &mut errors);
+                errors.is_empty()
+            }
+        }
+    }
+
+    /// Whether more than the value itself is needed: there are rules inside, or a value is shown as its type is.
+    pub(crate) fn has_parts(&self) -> bool {
+        matches!(
+            self,
+            Check::Item(..)
+                | Check::EachKey(_)
+                | Check::EachEntryKey(_)
+                | Check::EachVal(..)
+                | Check::Subfield(..)
+                | Check::Fixed(..)
+                | Check::Together(..)
+                | Check::If(..)
+                | Check::Namespaced(..)
+                | Check::On(..)
+                | Check::ToldAt(..)
+                | Check::First(_)
+                | Check::Several(_)
+                | Check::Worded(..)
+                | Check::Gate(..)
+                | Check::Shadow(..)
+        )
+    }
+
     /// Whether the check looks at fields beside its value.
     pub(crate) fn is_related(&self) -> bool {
         match self {
@@ -131,15 +192,8 @@ pub fn is_set(value: &Value, pointer: bool) -> bool {
 }
 
 /// Judges a value that the check needs to look at alone. True ends the judging of the value.
-pub fn leaf(
-    check: &Check,
-    pointer: bool,
-    value: &Value,
-    old: Option<&Value>,
-    owner: Owner<'_>,
-    path: &FieldPath<'_>,
-    errors: &mut ErrorList,
-) -> bool {
+pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Spot<'_>, errors: &mut ErrorList) -> bool {
+    let Spot { value, old, owner, path, .. } = *spot;
     let set = is_set(value, pointer);
     match check {
         Check::Optional => return !set,
@@ -264,6 +318,7 @@ pub fn leaf(
                 errors.origin(origin);
             }
         }
+        // These have parts, as `has_parts` says.
         Check::Item(..)
         | Check::EachKey(_)
         | Check::EachEntryKey(_)

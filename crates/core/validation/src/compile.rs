@@ -46,7 +46,7 @@ pub fn compile(rules: &[Rule], on: Ground<'_>, problems: &mut Vec<Misplaced>) ->
     let mut list = Vec::with_capacity(rules.len());
     rules.iter().for_each(|rule| check(rule, on, problems, &mut list));
     list.extend(ItemUnion::all(rules).into_iter().map(Check::ItemUnion));
-    Checks { pointer: on.pointer, related: list.iter().any(Check::is_related), list: list.into() }
+    Checks::new(list, on.pointer)
 }
 
 fn check(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>, list: &mut Vec<Check>) {
@@ -64,7 +64,10 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
     };
     let sibling = |name: &'static str| field(on.owner, name);
     let values = |pairs: &[(&'static str, &'static str)]| {
-        pairs.iter().map(|(name, values)| Ok((sibling(name)?, *values))).collect::<Result<Box<[_]>, Misplaced>>()
+        pairs
+            .iter()
+            .map(|(name, values)| Ok((sibling(name)?, values.split('|').collect())))
+            .collect::<Result<Box<[_]>, Misplaced>>()
     };
     let bounds = |order: Order, pairs: &[(&'static str, &'static str)]| {
         let bound = |(name, detail): &(&'static str, &'static str)| {

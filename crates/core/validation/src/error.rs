@@ -212,6 +212,12 @@ impl ErrorList {
         self.invalid(field, value, "field is immutable");
     }
 
+    /// Whether both are of the same kinds at the same fields, one by one.
+    pub fn is_about_the_same_as(&self, other: &ErrorList) -> bool {
+        let about = |error: &FieldError| (error.kind, error.field.clone());
+        self.0.iter().map(about).eq(other.0.iter().map(about))
+    }
+
     /// All lines as one message: a single line bare, several in brackets; equal lines once.
     pub fn summary(&self) -> String {
         let mut lines: Vec<String> = Vec::new();

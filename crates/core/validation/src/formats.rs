@@ -285,12 +285,16 @@ pub static FORMATS: &[Format] = &[
     texts!("iscsi-name", "The name of an iSCSI node.", |text: &str| {
         (!names::iscsi::is_name(text)).then_some("must be valid format")
     }),
-    texts!("iscsi-name-of-known-kind", "The name of an iSCSI node, worded with the kinds that there are.", |text: &str| {
-        match names::iscsi::is_of_known_kind(text) {
-            true => (!names::iscsi::is_name(text)).then_some("must be valid format"),
-            false => Some("must be valid format starting with iqn, eui, or naa"),
+    texts!(
+        "iscsi-name-of-known-kind",
+        "The name of an iSCSI node, worded with the kinds that there are.",
+        |text: &str| {
+            match names::iscsi::is_of_known_kind(text) {
+                true => (!names::iscsi::is_name(text)).then_some("must be valid format"),
+                false => Some("must be valid format starting with iqn, eui, or naa"),
+            }
         }
-    }),
+    ),
     texts!("decimal-integer", "A whole number in canonical form.", names::decimal_integer),
 ];
 

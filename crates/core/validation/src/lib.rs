@@ -20,6 +20,7 @@ pub mod request;
 pub mod rulebook;
 mod run;
 mod same;
+mod spot;
 
 pub use error::{ErrorKind, ErrorList, ErrorWords, FieldError};
 pub use hand::{Hand, Untyped, When};

@@ -108,6 +108,11 @@ impl<'a> Changes<'a> {
         Changes { new, old, fields }
     }
 
+    /// Whether no rule has anything to look at.
+    pub fn is_empty(&self) -> bool {
+        self.fields == 0
+    }
+
     fn has(&self, field: Field) -> bool {
         self.fields & field.bit() != 0
     }
@@ -175,12 +180,7 @@ pub(crate) fn anew(
 }
 
 /// What is judged both of new objects and of those that replace others: found right once, it is not judged again.
-fn in_common(
-    changes: Changes<'_>,
-    right: &mut bool,
-    errors: &mut ErrorList,
-    between: impl FnOnce(&mut ErrorList),
-) {
+fn in_common(changes: Changes<'_>, right: &mut bool, errors: &mut ErrorList, between: impl FnOnce(&mut ErrorList)) {
     let from = errors.0.len();
     if !*right {
         validate_changed_labels(changes.get(Field::Labels), changes.was(Field::Labels), "metadata.labels", errors);

@@ -2,7 +2,7 @@
 //!
 //! A path is a chain on the stack while rules descend; it becomes text only when there is an error.
 
-use pintle_schema::FieldName;
+use pintle_schema::{FieldName, Value};
 use std::fmt;
 
 /// A place in an object.
@@ -58,6 +58,21 @@ impl FieldPath<'_> {
             "" => visit(self),
             ".." => self.parent.unwrap_or(&FieldPath::ROOT).visit(rest, visit),
             name => self.child(name).visit(rest, visit),
+        }
+    }
+
+    /// Visits the values of an object that the path leads to; an index and a key stand for all items.
+    pub(crate) fn each_in<'v>(&self, object: &'v Value, visit: &mut dyn FnMut(&'v Value)) {
+        let mut step = |value: &'v Value| match (self.step, value) {
+            (Step::Root | Step::Field(""), value) => visit(value),
+            (Step::Field(field), value) => value.get(field).into_iter().for_each(&mut *visit),
+            (Step::Index(_), Value::List(items)) => items.iter().for_each(&mut *visit),
+            (Step::Key(_), Value::Map(map)) => map.values().for_each(&mut *visit),
+            _ => {}
+        };
+        match self.parent {
+            Some(parent) => parent.each_in(object, &mut step),
+            None => step(object),
         }
     }
 

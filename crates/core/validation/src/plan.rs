@@ -158,11 +158,11 @@ impl StructPlan {
 impl Node {
     /// Whether nothing is said of an absent value.
     fn is_quiet(&self) -> bool {
-        let ends = match self.checks.list.first() {
-            Some(check) => matches!(check, Check::Optional),
-            None => self.checks.pointer || matches!(self.inner, Inner::Nothing | Inner::List(..) | Inner::Map(..)),
-        };
-        ends && self.before.is_empty() && self.after.is_empty() && self.last.list.is_empty()
+        let passed_over = self.checks.pointer
+            || matches!(self.checks.list.first(), Some(Check::Optional))
+            || matches!(self.inner, Inner::Nothing | Inner::List(..) | Inner::Map(..));
+        let unruled = self.before.is_empty() && self.after.is_empty() && self.last.list.is_empty();
+        self.checks.quiet && passed_over && unruled
     }
 
     fn is_active(&self, marks: &[(bool, bool)]) -> bool {

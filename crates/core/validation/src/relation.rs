@@ -48,8 +48,8 @@ impl Sibling {
         }
     }
 
-    fn is_one_of(&self, owner: &Value, values: &str) -> bool {
-        let mut values = values.split('|');
+    fn is_one_of(&self, owner: &Value, values: &[&str]) -> bool {
+        let mut values = values.iter().copied();
         // A list has the value of its only item, a struct that of its only field.
         let value = match at(owner, self.name) {
             Value::List(items) if items.len() == 1 => items.first().unwrap_or(&Value::Null),
@@ -71,7 +71,7 @@ impl Sibling {
 /// When a rule holds.
 pub enum Condition {
     /// All fields have one of the values each, or (`false`) not all do.
-    Values(Box<[(Sibling, &'static str)]>, bool),
+    Values(Box<[(Sibling, Box<[&'static str]>)]>, bool),
     /// The field is set, or (`false`) not.
     Set(Sibling, bool),
 }

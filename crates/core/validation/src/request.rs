@@ -153,6 +153,15 @@ impl<'a> Cx<'a> {
         })
     }
 
+    /// Whether the stored object has a value at a place, whichever items of lists and maps lead there.
+    pub(crate) fn was_used(&self, value: &Value, path: &FieldPath<'_>) -> bool {
+        let mut used = false;
+        if let Some(old) = self.old_root {
+            path.each_in(old, &mut |old| used |= crate::same(old, value));
+        }
+        used
+    }
+
     /// The whole object. The caller says what kind it is.
     pub fn root<T>(&self) -> View<'a, T> {
         View::new(self.root)

@@ -5,55 +5,16 @@
 
 use crate::check::{self, Check, Checks, Correlation, NULL, Stage, at, is_set};
 use crate::error::ErrorKind;
-use crate::hand::{Hand, Untyped, When};
+use crate::hand::{Hand, When};
 use crate::path::FieldPath;
 use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
-use crate::relation::{Owner, Words};
+use crate::relation::{Condition, Owner, Sibling, Together, Words};
 use crate::request::Cx;
 use crate::same::same;
+use crate::spot::Spot;
 use pintle_schema::{Map, Str, Text, Type, Value};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// A value, the one it replaces, and where they are.
-#[derive(Clone, Copy)]
-struct Spot<'r> {
-    value: &'r Value,
-    old: Option<&'r Value>,
-    path: &'r FieldPath<'r>,
-    /// The struct that it is in, whose fields rules may name.
-    owner: Owner<'r>,
-    /// Nothing changed: only rules that always run are run.
-    unchanged: bool,
-    /// What the rules depend on changed: the value is judged whether it did or not.
-    again: bool,
-    /// An item of a list that has more.
-    several: bool,
-}
-
-impl<'r> Spot<'r> {
-    fn root(value: &'r Value, old: Option<&'r Value>, unchanged: bool) -> Self {
-        Spot {
-            value,
-            old,
-            path: &FieldPath::ROOT,
-            owner: Owner { value, old },
-            unchanged,
-            again: false,
-            several: false,
-        }
-    }
-
-    /// The value as the struct that its fields are in.
-    fn as_owner(&self) -> Owner<'r> {
-        Owner { value: self.value, old: self.old }
-    }
-
-    #[inline]
-    fn untyped(&self) -> Untyped<'r> {
-        Untyped { value: self.value, old: self.old, path: self.path }
-    }
-}
 
 /// How a value of a type, which may be behind a pointer, is shown in messages that show all of it.
 pub type Show = fn(&Type, &Value, bool) -> Value;
@@ -67,7 +28,7 @@ pub struct Run<'p, 'c, 'a> {
 impl Run<'_, '_, '_> {
     /// Judges the whole object.
     pub fn object(&mut self, value: &Value, old: Option<&Value>) {
-        let unchanged = old.is_some_and(|old| same(value, old));
+        let unchanged = old.is_some_and(|old| self.cx.metadata().is_empty() && same(value, old));
         self.of(self.plan.root, &Spot::root(value, old, unchanged));
     }
 
@@ -163,6 +124,7 @@ impl Run<'_, '_, '_> {
         old.is_some_and(|old| self.cx.same(value, old))
     }
 
+    #[inline(always)]
     fn node(&mut self, node: &Node, owner_unchanged: bool, spot: &Spot<'_>) {
         let stopped = match spot.unchanged {
             false => self.checks(&node.checks, spot),
@@ -221,83 +183,96 @@ impl Run<'_, '_, '_> {
             self.cx.steps += 1;
             let stop = match check {
                 Check::Optional => !is_set(spot.value, checks.pointer),
-                Check::If(condition, inner) => {
-                    let again = spot.again || condition.changed(spot.owner);
-                    condition.holds(spot.owner.value) && self.checks(inner, &Spot { again, ..*spot })
-                }
-                Check::Fixed(detail, ty) => {
-                    if spot.old.is_some_and(|old| !same(spot.value, old)) {
-                        let detail = if detail.is_empty() { "field is immutable" } else { detail };
-                        self.cx.errors.invalid(spot.path, (self.show)(ty, spot.value, checks.pointer), detail);
-                        self.cx.errors.origin("immutable");
-                    }
-                    false
-                }
-                Check::Together(together, fields, ty) => {
-                    let shown = || (self.show)(ty, spot.value, checks.pointer);
-                    let absent = checks.pointer && spot.value.is_null();
-                    if !absent {
-                        together.judge(fields, spot.value, shown, spot.path, &mut self.cx.errors);
-                    }
-                    false
-                }
-                Check::Worded(words, ty, inner) => {
-                    let show = self.show;
-                    let shown = || show(ty, spot.value, checks.pointer);
-                    self.worded(words, shown, |run| run.checks(inner, spot))
-                }
-                Check::Namespaced(is, inner) => self.cx.request.namespaced == *is && self.checks(inner, spot),
-                Check::On(operation, inner) => self.cx.request.operation == *operation && self.checks(inner, spot),
-                Check::ToldAt(way, inner) => {
-                    spot.path.visit(way, |path| self.checks(inner, &Spot { path, ..*spot }))
-                }
-                Check::Several(inner) => spot.several && self.checks(inner, &Spot { again: true, ..*spot }),
-                Check::First(inner) => self.first(|run| run.checks(inner, spot)),
-                Check::Gate(gate, on, inner) => self.cx.enabled(gate) == *on && self.checks(inner, spot),
-                Check::Shadow(stage, inner) => self.shadow(*stage, |run| run.checks(inner, spot)),
-                // What is not there has no fields.
-                Check::Subfield(..) if checks.pointer && spot.value.is_null() => false,
-                Check::Subfield(name, inner) => {
-                    let path = spot.path.child(name);
-                    let old = spot.old.filter(|old| !(checks.pointer && old.is_null()));
-                    let owner = Owner { value: spot.value, old };
-                    let (value, old) = (at(spot.value, name), old.map(|old| at(old, name)));
-                    self.changed(inner, &Spot { value, old, path: &path, owner, ..*spot });
-                    false
-                }
-                Check::EachVal(inner, correlation) => {
-                    match spot.value {
-                        Value::Map(_) => self.values(spot, |run, item| run.changed(inner, item)),
-                        _ => self.items(correlation, spot, |run, item| run.changed(inner, item)),
-                    }
-                    false
-                }
-                Check::EachKey(inner) => {
-                    self.keys(inner, spot);
-                    false
-                }
-                Check::EachEntryKey(inner) => {
-                    self.entry_keys(inner, spot);
-                    false
-                }
-                Check::Item(keys, inner, correlation) => {
-                    self.items(correlation, spot, |run, item| {
-                        if keys.iter().all(|(key, value)| item.value.str_at(&[key]) == *value) {
-                            run.changed(inner, item);
-                        }
-                    });
-                    false
-                }
-                leaf => {
-                    let Spot { value, old, owner, path, .. } = *spot;
-                    check::leaf(leaf, checks.pointer, value, old, owner, path, &mut self.cx.errors)
-                }
+                Check::Required(_) if is_set(spot.value, checks.pointer) => false,
+                Check::If(condition, inner) => condition.holds(spot.owner.value) && self.under(condition, inner, spot),
+                check if check.has_parts() => self.parts(check, checks.pointer, spot),
+                leaf => check::leaf(leaf, checks.pointer, spot, &mut self.cx.errors),
             };
             if stop {
                 return true;
             }
         }
         false
+    }
+
+    /// Runs rules whose condition holds; when it may not have held before, on what did not change, too.
+    #[inline(never)]
+    fn under(&mut self, condition: &Condition, checks: &Checks, spot: &Spot<'_>) -> bool {
+        match !spot.again && condition.changed(spot.owner) {
+            true => self.checks(checks, &Spot { again: true, ..*spot }),
+            false => self.checks(checks, spot),
+        }
+    }
+
+    /// Runs a rule that has rules inside, or that shows the value in its own way. True when it ended the judging of the value.
+    fn parts(&mut self, check: &Check, pointer: bool, spot: &Spot<'_>) -> bool {
+        // Each of them is a function of its own, so that those that are not asked for cost nothing.
+        match check {
+            Check::Fixed(detail, ty) => self.fixed(detail, ty, pointer, spot),
+            Check::Together(together, fields, ty) => self.together(*together, fields, ty, pointer, spot),
+            Check::Worded(words, ty, inner) => {
+                return self.worded(words, ty, pointer, spot, |run| run.checks(inner, spot));
+            }
+            Check::Namespaced(is, inner) => return self.cx.request.namespaced == *is && self.checks(inner, spot),
+            Check::On(operation, inner) => return self.cx.request.operation == *operation && self.checks(inner, spot),
+            Check::ToldAt(way, inner) => {
+                return spot.path.visit(way, |path| self.checks(inner, &Spot { path, ..*spot }));
+            }
+            Check::Several(inner) => return spot.several && self.checks(inner, &Spot { again: true, ..*spot }),
+            Check::First(inner) => return self.first(|run| run.checks(inner, spot)),
+            Check::Gate(gate, on, inner) => {
+                return self.cx.enabled(gate) == *on && self.gated(*on, spot, |run| run.checks(inner, spot));
+            }
+            Check::Shadow(stage, inner) => return self.shadow(*stage, |run| run.checks(inner, spot)),
+            Check::Subfield(name, inner) => self.subfield(name, inner, pointer, spot),
+            Check::EachVal(inner, _) if matches!(spot.value, Value::Map(_)) => {
+                self.values(spot, |run, item| run.changed(inner, item));
+            }
+            Check::EachVal(inner, correlation) => self.items(correlation, spot, |run, item| run.changed(inner, item)),
+            Check::EachKey(inner) => self.keys(inner, spot),
+            Check::EachEntryKey(inner) => self.entry_keys(inner, spot),
+            Check::Item(keys, inner, correlation) => self.items(correlation, spot, |run, item| {
+                if keys.iter().all(|(key, value)| item.value.str_at(&[key]) == *value) {
+                    run.changed(inner, item);
+                }
+            }),
+            _ => {}
+        }
+        false
+    }
+
+    #[inline(never)]
+    fn fixed(&mut self, detail: &str, ty: &Type, pointer: bool, spot: &Spot<'_>) {
+        if spot.old.is_some_and(|old| !same(spot.value, old)) {
+            let detail = if detail.is_empty() { "field is immutable" } else { detail };
+            self.cx.errors.invalid(spot.path, (self.show)(ty, spot.value, pointer), detail);
+            self.cx.errors.origin("immutable");
+        }
+    }
+
+    #[inline(never)]
+    fn together(&mut self, together: Together, fields: &[Sibling], ty: &Type, pointer: bool, spot: &Spot<'_>) {
+        if !(pointer && spot.value.is_null()) {
+            let shown = || (self.show)(ty, spot.value, pointer);
+            together.judge(fields, spot.value, shown, spot.path, &mut self.cx.errors);
+        }
+    }
+
+    #[inline(never)]
+    fn subfield(&mut self, name: &str, checks: &Checks, pointer: bool, spot: &Spot<'_>) {
+        // What is not there has no fields.
+        if pointer && spot.value.is_null() {
+            return;
+        }
+        let value = at(spot.value, name);
+        let old = spot.old.filter(|old| !(pointer && old.is_null()));
+        if checks.quiet && value.is_null() && old.is_none() {
+            return;
+        }
+        let path = spot.path.child(name);
+        let owner = Owner { value: spot.value, old };
+        let old = old.map(|old| at(old, name));
+        self.changed(checks, &Spot { value, old, path: &path, owner, ..*spot });
     }
 
     /// Runs rules on a part of a value, if that part changed, or what they depend on.
@@ -323,13 +298,10 @@ impl Run<'_, '_, '_> {
                     self.related(inner, spot)
                 }
                 Check::Bound(bound) if bound.field.changed(spot.owner) => {
-                    let Spot { value, old, owner, path, .. } = *spot;
-                    check::leaf(check, checks.pointer, value, old, owner, path, &mut self.cx.errors)
+                    check::leaf(check, checks.pointer, spot, &mut self.cx.errors)
                 }
                 Check::Worded(words, ty, inner) if inner.related => {
-                    let show = self.show;
-                    let shown = || show(ty, spot.value, checks.pointer);
-                    self.worded(words, shown, |run| run.related(inner, spot))
+                    self.worded(words, ty, checks.pointer, spot, |run| run.related(inner, spot))
                 }
                 Check::Several(inner) => spot.several && self.checks(inner, &Spot { again: true, ..*spot }),
                 Check::Namespaced(is, inner) if inner.related => {
@@ -343,7 +315,7 @@ impl Run<'_, '_, '_> {
                 }
                 Check::First(inner) if inner.related => self.first(|run| run.related(inner, spot)),
                 Check::Gate(gate, on, inner) if inner.related => {
-                    self.cx.enabled(gate) == *on && self.related(inner, spot)
+                    self.cx.enabled(gate) == *on && self.gated(*on, spot, |run| run.related(inner, spot))
                 }
                 Check::Shadow(stage, inner) if inner.related => self.shadow(*stage, |run| run.related(inner, spot)),
                 _ => false,
@@ -355,6 +327,18 @@ impl Run<'_, '_, '_> {
         false
     }
 
+    /// Runs rules of a gate. What became wrong by switching it off, and stands anywhere in the stored object where it stands
+    /// now, may stay. True when they end the judging of the value.
+    fn gated(&mut self, on: bool, spot: &Spot<'_>, run: impl FnOnce(&mut Self) -> bool) -> bool {
+        let from = self.cx.errors.0.len();
+        let stopped = run(self);
+        if on || self.cx.errors.0.len() == from || !self.cx.was_used(spot.value, spot.path) {
+            return stopped;
+        }
+        self.cx.errors.0.truncate(from);
+        false
+    }
+
     /// Runs rules that end the judging of the value when they find anything.
     fn first(&mut self, run: impl FnOnce(&mut Self) -> bool) -> bool {
         let from = self.cx.errors.0.len();
@@ -363,10 +347,19 @@ impl Run<'_, '_, '_> {
     }
 
     /// Runs rules whose errors are told in words of their own. True when they end the judging of the value.
-    fn worded(&mut self, words: &Words, shown: impl Fn() -> Value, run: impl FnOnce(&mut Self) -> bool) -> bool {
+    fn worded(
+        &mut self,
+        words: &Words,
+        ty: &Type,
+        pointer: bool,
+        spot: &Spot<'_>,
+        run: impl FnOnce(&mut Self) -> bool,
+    ) -> bool {
         let from = self.cx.errors.0.len();
         let stopped = run(self);
-        words.tell(from, shown, &mut self.cx.errors);
+        if self.cx.errors.0.len() > from {
+            words.tell(from, || (self.show)(ty, spot.value, pointer), &mut self.cx.errors);
+        }
         stopped
     }
 

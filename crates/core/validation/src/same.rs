@@ -9,10 +9,9 @@ pub fn same(a: &Value, b: &Value) -> bool {
     // Most values are leaves: they are compared in place, without a call.
     match (a, b) {
         (Value::String(a), Value::String(b)) => a == b,
-        (Value::Int(a), Value::Int(b)) => a == b,
-        (Value::Bool(a), Value::Bool(b)) => a == b,
-        (Value::Null, Value::Null) => true,
         (Value::Map(a), Value::Map(b)) => same_maps(a.entries(), b.entries()),
+        (Value::Int(a), Value::Int(b)) => a == b,
+        (Value::List(a), Value::List(b)) => same_lists(a, b),
         (a, b) => same_otherwise(a, b),
     }
 }
@@ -20,25 +19,32 @@ pub fn same(a: &Value, b: &Value) -> bool {
 #[inline(never)]
 fn same_otherwise(a: &Value, b: &Value) -> bool {
     match (a, b) {
-        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
         (Value::Null, Value::List(items)) | (Value::List(items), Value::Null) => items.is_empty(),
         (a, b) => a == b,
     }
 }
 
 #[inline(never)]
-fn same_maps(mut a: &[Entry], mut b: &[Entry]) -> bool {
+fn same_lists(a: &[Value], b: &[Value]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
+}
+
+#[inline(never)]
+fn same_maps(a: &[Entry], b: &[Entry]) -> bool {
     // Canonical values have their keys in one order; entries differ only in those left out.
-    while let ([(x, v), rest_of_a @ ..], [(y, w), rest_of_b @ ..]) = (a, b) {
-        if !is_same_key(x, y) {
-            return same_entries(a, b);
+    let (mut rest_of_a, mut rest_of_b) = (a.iter(), b.iter());
+    loop {
+        let (left, right) = (rest_of_a.as_slice(), rest_of_b.as_slice());
+        match (rest_of_a.next(), rest_of_b.next()) {
+            (Some((x, v)), Some((y, w))) if is_same_key(x, y) => {
+                if !same(v, w) {
+                    return false;
+                }
+            }
+            (None, None) => return true,
+            _ => return same_entries(left, right),
         }
-        if !same(v, w) {
-            return false;
-        }
-        (a, b) = (rest_of_a, rest_of_b);
     }
-    a.is_empty() && b.is_empty() || same_entries(a, b)
 }
 
 /// Keys of one schema mostly are one text.
@@ -89,7 +95,7 @@ fn same_entries(a: &[Entry], b: &[Entry]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::same;
+    use super::{each_difference, same};
     use pintle_schema::value;
 
     #[test]
@@ -100,6 +106,21 @@ mod tests {
         assert!(!same(&value!({"a": 1, "b": [1]}), &value!({"a": 1})));
         assert!(!same(&value!({"a": {"b": 1}}), &value!({"a": {"b": 2}})));
         assert!(!same(&value!([1, 2]), &value!([2, 1])));
+    }
+
+    #[test]
+    fn differences_are_told_by_key() {
+        let keys = |a, b| {
+            let mut keys = Vec::new();
+            each_difference(&a, &b, |key| keys.push(key.to_owned()));
+            keys
+        };
+        let old = value!({"a": 1, "b": {"c": 1}, "d": [1], "e": 2});
+        assert_eq!(keys(old.clone(), old.clone()), [""; 0]);
+        assert_eq!(keys(value!({"e": 2, "d": [1], "b": {"c": 1}, "a": 1}), old.clone()), [""; 0]);
+        assert_eq!(keys(value!({"a": 1, "b": {"c": 2}, "f": 1, "e": 2}), old.clone()), ["b", "f", "d"]);
+        assert_eq!(keys(old, value!(null)), ["a", "b", "d", "e"]);
+        assert_eq!(keys(value!({"a": []}), value!({"b": []})), [""; 0]);
     }
 
     #[test]

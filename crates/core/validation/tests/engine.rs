@@ -25,7 +25,7 @@ struct Part {
     #[k8s(proto = 2, optional, minimum = 1, maximum = 9)]
     size: i32,
     /// Fixed.
-    #[k8s(proto = 3, optional, immutable)]
+    #[k8s(proto = 3, optional, immutable, max_length = 4)]
     fixed: String,
     /// More of them.
     #[k8s(proto = 4, optional, list_type = map, list_map_keys("name"))]
@@ -110,6 +110,12 @@ struct Whole {
         item(name = "b")(zero_or_one_of)
     )]
     one_item: Vec<Part>,
+    /// Judged after all else, and by another field.
+    #[k8s(proto = 14, optional, last(when(color = "Blue")(forbidden = "never blue")))]
+    late: String,
+    /// What ends the judging ends nothing while it is only compared.
+    #[k8s(proto = 15, optional, alpha("1.36")(forbidden), max_length = 4)]
+    compared: String,
 }
 
 static MULTIPLE: Validator = Validator {
@@ -145,6 +151,12 @@ fn alpha(at: At<'_, i32>, cx: &mut Cx<'_>) {
     }
 }
 
+fn verb(at: At<'_, String>, cx: &mut Cx<'_>) {
+    if cx.root::<Whole>().field(Whole::ALPHA).get() == 9 {
+        cx.errors.forbidden(at.path, "nine");
+    }
+}
+
 fn last(at: At<'_, Whole>, cx: &mut Cx<'_>) {
     if at.new.field(Whole::COLOR).value().as_str() == Some("Panic") {
         panic!("a rule of the test's own");
@@ -158,7 +170,8 @@ static GROUP: Group = Group {
     kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Whole::schema }],
     hand: HAND,
 };
-static HAND: &[Hand] = &[at_field!(Whole::ALPHA, alpha, COVERED), at_type!(Whole, last, AFTER)];
+static HAND: &[Hand] =
+    &[at_field!(Whole::ALPHA, alpha, COVERED), at_field!(Rule::VERB, verb, ALWAYS), at_type!(Whole, last, AFTER)];
 
 struct Judgement {
     lines: Vec<String>,
@@ -283,13 +296,20 @@ fn updates() {
     let mut label = old.clone();
     label.set_at(&["labels"], value!({"a": "b"}));
     assert_eq!(update(&label, &old), Vec::<String>::new(), "what was stored is not judged again");
-    let moved =
-        value!({"color": "Green", "parts": [{"name": "b", "fixed": "z"}, {"name": "a", "size": 20, "fixed": "x"}]});
+    let moved = value!({"color": "Green", "parts": [{"name": "b", "fixed": "longer"}, {"name": "a", "size": 20, "fixed": "x"}]});
     assert_eq!(
         update(&moved, &old),
-        ["parts[0].fixed: Invalid value: \"z\": field is immutable"],
-        "items are known by their keys"
+        ["parts[0].fixed: Invalid value: null: field is immutable"],
+        "items are known by their keys, and what may not change is not judged further"
     );
+}
+
+#[test]
+fn rules_that_look_elsewhere_run_though_their_own_value_stays() {
+    let with = |color: &str, alpha: i64| value!({"color": color, "alpha": alpha, "rule": {"verb": "get"}, "late": "x"});
+    assert_eq!(update(&with("Red", 8), &with("Red", 9)), [""; 0]);
+    assert_eq!(update(&with("Red", 9), &with("Red", 8)), ["rule.verb: Forbidden: nine"]);
+    assert_eq!(update(&with("Blue", 8), &with("Red", 8)), ["late: Forbidden: never blue"]);
 }
 
 #[test]
@@ -304,6 +324,9 @@ fn stages() {
     assert_eq!((agreed.lines, agreed.mismatches), (vec!["alpha: Invalid value: -6: far too small".to_owned()], 0));
     let answered = judge_with(&bad, None, &["DeclarativeValidation", "DeclarativeValidationBeta"]);
     assert_eq!(answered.lines, ["beta: Invalid value: -1: must be greater than or equal to 0"]);
+    let long = value!({"color": "Red", "compared": "longer"});
+    let answered = judge_with(&long, None, &["DeclarativeValidation", "DeclarativeValidationBeta"]);
+    assert_eq!(answered.lines, ["compared: Too long: may not be more than 4 characters"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tags that look beside the field they stand on: on create, and on updates that change the one or the other.
 
-use pintle_schema::{ApiType, Value, canonicalize, value};
+use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
 use pintle_validation::{Group, KindRules, Operation, Request, Rulebook, Step};
 use std::collections::BTreeMap;
 
@@ -91,14 +91,57 @@ struct Thing {
     pair: Option<Pair>,
 }
 
+/// A part of a place.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Room {
+    /// Its name.
+    #[k8s(proto = 1, optional, told_at("../../named")(max_length = 2))]
+    name: String,
+}
+
+/// A thing whose rules are told elsewhere, or hold for some operations alone.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+#[k8s(
+    subfields("left", "right")(required = "both"),
+    when(left = "l")(told_at("../other")(worded(invalid = "not with l", shown = "it")(not_together("left", "right")))),
+    on_create(subfield(left)(neq = "new")),
+    on_update(subfield(left)(neq = "old"))
+)]
+struct Place {
+    /// Left.
+    #[k8s(proto = 1, optional)]
+    left: String,
+    /// Right.
+    #[k8s(proto = 2, optional, when(left = "a")(told_at("..")(forbidden)))]
+    right: String,
+    /// Rooms.
+    #[k8s(proto = 3, optional, list_type = atomic, distinct_items(name))]
+    rooms: Vec<Room>,
+}
+
+/// A holder of a place.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Holder {
+    /// The place.
+    #[k8s(proto = 1)]
+    place: Place,
+}
+
 static GROUP: Group = Group {
-    kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Thing::schema }],
+    kinds: &[
+        KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Thing::schema },
+        KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Holder::schema },
+    ],
     hand: &[],
 };
 
 fn judge(new: &Value, old: Option<&Value>) -> Vec<String> {
+    judge_as(Thing::schema(), new, old)
+}
+
+fn judge_as(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {
     let book = Rulebook::new(&[&GROUP]);
-    let plan = book.plan(Thing::schema());
+    let plan = book.plan(schema);
     assert!(plan.problems.is_empty(), "{:?}", plan.problems);
     let request = Request {
         operation: if old.is_some() { Operation::Update } else { Operation::Create },
@@ -110,10 +153,10 @@ fn judge(new: &Value, old: Option<&Value>) -> Vec<String> {
     };
     let canonical = |value: &Value| {
         let mut value = value.clone();
-        canonicalize(Thing::schema(), &mut value);
+        canonicalize(schema, &mut value);
         value
     };
-    let verdict = book.judge(Thing::schema(), &canonical(new), old.map(canonical).as_ref(), &request);
+    let verdict = book.judge(schema, &canonical(new), old.map(canonical).as_ref(), &request);
     verdict.errors.0.iter().map(|error| error.line()).collect()
 }
 
@@ -222,4 +265,49 @@ fn what_a_rule_depends_on_changes() {
     assert_eq!(judge(&other, Some(&old)), ["address: Forbidden", "high: Invalid value: 1: lower than low"]);
     // What is not set is judged no more than before.
     assert_eq!(judge(&value!({"high": 0}), Some(&value!({"low": 0, "high": 0}))), ["high: Invalid value: 0: alone"]);
+}
+
+#[test]
+fn elsewhere() {
+    let place = |place: Value| judge_as(Holder::schema(), &value!({ "place": place }), None);
+    assert_eq!(
+        place(value!({"left": "l", "right": "r"})),
+        ["other: Invalid value: \"it\": not with l"],
+        "of the struct, beside it"
+    );
+    assert_eq!(place(value!({"left": "a", "right": "r"})), ["place: Forbidden"], "of a field, at its struct");
+    // The second room is told once as an item, and each name where the way leads.
+    assert_eq!(
+        place(value!({"left": "x", "right": "y", "rooms": [{"name": "abc"}, {"name": "abc"}, {}, {}]})),
+        [
+            "place.rooms[1]: Duplicate value: \"abc\"",
+            "place.rooms[3]: Duplicate value: \"\"",
+            "place.rooms.named: Too long: may not be more than 2 characters",
+            "place.rooms.named: Too long: may not be more than 2 characters",
+        ]
+    );
+}
+
+#[test]
+fn each_of_several_fields() {
+    let errors = judge_as(Holder::schema(), &value!({"place": {}}), None);
+    assert_eq!(errors, ["place.left: Required value: both", "place.right: Required value: both"]);
+}
+
+#[test]
+fn operations() {
+    let place = |left: &str| value!({"place": {"left": left, "right": "r"}});
+    let created = |left: &str| judge_as(Holder::schema(), &place(left), None);
+    let updated = |left: &str| judge_as(Holder::schema(), &place(left), Some(&place("x")));
+    let wrong = |left: &str| [format!("place.left: Invalid value: {left:?}: must not be equal to {left:?}")];
+    assert_eq!((created("old"), updated("new")), (Vec::new(), Vec::new()));
+    assert_eq!(created("new"), wrong("new"));
+    assert_eq!(updated("old"), wrong("old"));
+}
+
+#[test]
+fn what_is_told_elsewhere_is_judged_when_its_neighbour_changes() {
+    let place = |left: &str| value!({"place": {"left": left, "right": "r"}});
+    assert_eq!(judge_as(Holder::schema(), &place("a"), Some(&place("b"))), ["place: Forbidden"]);
+    assert_eq!(judge_as(Holder::schema(), &place("a"), Some(&place("a"))), NONE);
 }

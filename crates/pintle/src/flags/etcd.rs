@@ -21,6 +21,16 @@ pub struct Etcd {
     pub key_file: Option<PathBuf>,
     /// `--etcd-compaction-interval`; 0 is never.
     pub compaction_interval: Duration,
+    /// `--etcd-healthcheck-timeout`.
+    pub health_timeout: Duration,
+    /// `--etcd-readycheck-timeout`.
+    pub ready_timeout: Duration,
+    /// `--etcd-db-metric-poll-interval`; 0 is never.
+    pub size_interval: Duration,
+    /// `--lease-reuse-duration-seconds`.
+    pub lease_reuse_seconds: u32,
+    /// `--storage-media-type`: JSON rather than protobuf.
+    pub json: bool,
 }
 
 impl Default for Etcd {
@@ -32,6 +42,11 @@ impl Default for Etcd {
             cert_file: None,
             key_file: None,
             compaction_interval: Duration::from_secs(5 * 60),
+            health_timeout: Duration::from_secs(2),
+            ready_timeout: Duration::from_secs(2),
+            size_interval: Duration::from_secs(30),
+            lease_reuse_seconds: 60,
+            json: false,
         }
     }
 }

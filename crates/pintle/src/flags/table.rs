@@ -9,6 +9,7 @@ use pintle_auth::Mode;
 use pintle_controllers::Controller;
 use pintle_http::TlsVersion;
 
+use super::storage::STORAGE_FLAGS;
 use super::{Draft, FeatureGates, Storage, values};
 
 /// A flag.
@@ -36,7 +37,7 @@ pub fn help() -> String {
         "A Kubernetes API server.\n\nUsage:\n  pintle [flags]        serve on loopback\n  pintle serve [flags]  \
          serve as kube-apiserver would\n\nFlags:\n",
     );
-    for flag in OWN_FLAGS {
+    for flag in all() {
         let name = match flag.name {
             "v" => "-v, --v".to_owned(),
             name => format!("    --{name}"),
@@ -48,7 +49,12 @@ pub fn help() -> String {
     text
 }
 
-fn path(slot: &mut Option<PathBuf>, value: &str) -> Result<(), String> {
+/// Every flag that is acted on.
+pub fn all() -> impl Iterator<Item = &'static Flag> {
+    OWN_FLAGS.iter().chain(STORAGE_FLAGS)
+}
+
+pub fn path(slot: &mut Option<PathBuf>, value: &str) -> Result<(), String> {
     if value.is_empty() {
         return Err("must be a path".to_owned());
     }
@@ -117,8 +123,8 @@ fn issuer(draft: &mut Draft, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The flags, in the order of the help.
-pub static OWN_FLAGS: &[Flag] = &[
+/// The flags but those of storage, in the order of the help.
+static OWN_FLAGS: &[Flag] = &[
     Flag {
         name: "bind-address",
         value: "IP",
@@ -166,63 +172,6 @@ pub static OWN_FLAGS: &[Flag] = &[
             });
             Ok(())
         },
-    },
-    Flag {
-        name: "storage-backend",
-        value: "KIND",
-        help: "What the reference calls the kind of etcd: etcd3.",
-        apply: |_, value| match value {
-            "" | "etcd3" => Ok(()),
-            _ => Err("must be etcd3; --storage names the stores of this program's own".to_owned()),
-        },
-    },
-    Flag {
-        name: "encryption-provider-config",
-        value: "FILE",
-        help: "How resources are encrypted where they are kept: an EncryptionConfiguration.",
-        apply: |draft, value| path(&mut draft.encryption_config, value),
-    },
-    Flag {
-        name: "encryption-provider-config-automatic-reload",
-        value: "",
-        help: "Whether that file is read again when it changes (false).",
-        apply: |draft, value| values::boolean(value).map(|on| draft.encryption_reload = on),
-    },
-    Flag {
-        name: "etcd-servers",
-        value: "URLS",
-        help: "URLs of etcd servers, separated by commas: objects are kept there, as kube-apiserver keeps them.",
-        apply: |draft, value| draft.etcd.add_servers(value),
-    },
-    Flag {
-        name: "etcd-prefix",
-        value: "PATH",
-        help: "What all keys in etcd begin with (/registry).",
-        apply: |draft, value| draft.etcd.set_prefix(value),
-    },
-    Flag {
-        name: "etcd-cafile",
-        value: "FILE",
-        help: "Certificates of the authorities of etcd's servers.",
-        apply: |draft, value| path(&mut draft.etcd.ca_file, value),
-    },
-    Flag {
-        name: "etcd-certfile",
-        value: "FILE",
-        help: "The certificate by which etcd knows this server.",
-        apply: |draft, value| path(&mut draft.etcd.cert_file, value),
-    },
-    Flag {
-        name: "etcd-keyfile",
-        value: "FILE",
-        help: "The key of that certificate.",
-        apply: |draft, value| path(&mut draft.etcd.key_file, value),
-    },
-    Flag {
-        name: "etcd-compaction-interval",
-        value: "DURATION",
-        help: "How often etcd is compacted, by one of all servers; 0 is never (5m).",
-        apply: |draft, value| values::duration(value).map(|interval| draft.etcd.compaction_interval = interval),
     },
     Flag {
         name: "write-kubeconfig",

@@ -196,7 +196,7 @@ fn help_and_version() {
         let Ok(Command::Help(text)) = parse(line.split(' ').map(str::to_owned)) else {
             panic!("{line} gives no help");
         };
-        assert!(OWN_FLAGS.iter().all(|flag| text.contains(&format!("--{} ", flag.name))));
+        assert!(table::all().all(|flag| text.contains(&format!("--{} ", flag.name))));
     }
     for line in ["pintle --version", "pintle serve --version=true", "pintle version"] {
         let command = parse(line.split(' ').map(str::to_owned));
@@ -207,7 +207,7 @@ fn help_and_version() {
 #[test]
 fn tables_are_disjoint_and_sorted() {
     assert!(reference::NOT_SUPPORTED.is_sorted());
-    for flag in OWN_FLAGS {
+    for flag in table::all() {
         assert!(!reference::NOT_SUPPORTED.contains(&flag.name), "{}", flag.name);
         assert!(!flag.help.is_empty());
     }
@@ -243,4 +243,30 @@ fn encryption_is_configured_by_a_file() {
     let refused = run(&format!("pintle {flag}-automatic-reload=true")).expect_err("there is nothing to read again");
     assert_eq!(refused, format!("{flag}-automatic-reload must be set with {flag}"));
     assert!(run(&format!("pintle {flag} /no/such/file")).expect_err("missing").contains("No such file"));
+}
+
+#[test]
+fn flags_of_storage() {
+    let config = run("pintle --etcd-servers=http://a:1 --etcd-healthcheck-timeout=3s --etcd-readycheck-timeout=1s \
+         --etcd-db-metric-poll-interval=0 --lease-reuse-duration-seconds=30 --storage-media-type=application/json \
+         --delete-collection-workers=4 --watch-cache --watch-cache-sizes=pods#10,deployments.apps#5 \
+         --etcd-count-metric-poll-period=1m")
+    .expect("valid");
+    let etcd = &config.etcd;
+    assert_eq!((etcd.health_timeout.as_secs(), etcd.ready_timeout.as_secs()), (3, 1));
+    assert_eq!((etcd.size_interval.as_secs(), etcd.lease_reuse_seconds, etcd.json), (0, 30, true));
+    assert_eq!(config.delete_collection_workers, 4);
+    assert_eq!(run("pintle --delete-collection-workers=0").expect("valid").delete_collection_workers, 1);
+    for (line, reason) in [
+        ("--watch-cache=false", "reads are made from memory alone"),
+        ("--watch-cache-sizes=pods#0", "the cache of pods cannot be turned off: all reads are made from memory"),
+        ("--watch-cache-sizes=pods", "must be a list of resource#size"),
+        ("--storage-media-type=application/yaml", "is not written"),
+        ("--storage-media-type=text/plain", "must be application/vnd.kubernetes.protobuf or application/json"),
+        ("--lease-reuse-duration-seconds=0", "must be a whole number of at least 1"),
+        ("--etcd-servers-overrides=/events#http://b:1", "flag --etcd-servers-overrides is not supported"),
+    ] {
+        let error = run(&format!("pintle {line}")).expect_err(line);
+        assert!(error.contains(reason), "{line}: {error}");
+    }
 }

@@ -99,7 +99,7 @@ fn findings(
     for problem in &decoded.problems {
         let field = match problem {
             StrictProblem::UnknownField(path) | StrictProblem::DuplicateField(path) => path.as_str(),
-            StrictProblem::Yaml(_) => "",
+            StrictProblem::Told(_) => "",
         };
         findings.push(at(field, problem.to_string()));
     }

@@ -21,7 +21,8 @@ impl Credentials {
     /// The files `ca.crt`, and `.crt` and `.key` of `server` and `client`.
     pub fn new() -> Credentials {
         let scratch = Scratch::new();
-        let mut params = named("an authority");
+        // Of another name each: who is told of two keys by one name is confused.
+        let mut params = named(&scratch.path().to_string_lossy());
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key"));
         let authority = authority.expect("an authority");

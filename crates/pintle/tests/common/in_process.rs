@@ -1,14 +1,14 @@
-//! A server in this process, in memory, over plain HTTP, for tests that are written without async.
+//! A server in this process over plain HTTP, for tests that are written without async.
 //! Guarantees that it is stopped when it is dropped, also by a failed assertion.
 //! Must never be used where a test needs TLS, files or signals: that is the real binary's part.
 
 use super::http::{Client, Endpoint};
-use pintle::TestServer;
+use super::stores::Server;
 use tokio::runtime::Runtime;
 
 pub struct InProcess {
     /// Gone before the runtime that it runs on.
-    server: Option<TestServer>,
+    server: Option<Server>,
     runtime: Runtime,
     pub endpoint: Endpoint,
 }
@@ -17,7 +17,7 @@ impl InProcess {
     pub fn start() -> InProcess {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let runtime = runtime.expect("a runtime");
-        let server = runtime.block_on(TestServer::start()).expect("a server");
+        let server = runtime.block_on(Server::start()).expect("a server");
         let endpoint = Endpoint { address: server.address(), tls: None, token: None };
         InProcess { server: Some(server), runtime, endpoint }
     }

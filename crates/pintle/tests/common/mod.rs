@@ -15,6 +15,7 @@ pub mod kubectl;
 pub mod kubelet;
 pub mod process;
 pub mod reference;
+pub mod stores;
 pub mod streams;
 pub mod world;
 

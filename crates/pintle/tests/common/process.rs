@@ -2,8 +2,9 @@
 //! Guarantees that a started server answers (it has printed its last line), and that it is killed when dropped.
 //! Must never use a fixed port: a port that somebody took in the meantime is replaced by another.
 
+use super::etcd::Etcd;
 use super::http::Endpoint;
-use super::{DEADLINE, Scratch};
+use super::{DEADLINE, Scratch, stores};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -23,14 +24,21 @@ pub const NOBODY_TOKEN: &str = "nobody-token";
 /// What stays from one start to the next: data, certificates, tokens.
 pub struct Installation {
     pub scratch: Scratch,
+    etcd: Option<Etcd>,
 }
 
 impl Installation {
+    /// Keeps objects wherever tests are to keep them.
     pub fn new() -> Installation {
+        Installation { etcd: stores::etcd(), ..Installation::own() }
+    }
+
+    /// Keeps objects in a folder of its own, unless the test says otherwise.
+    pub fn own() -> Installation {
         let scratch = Scratch::new();
         let tokens = format!("{ADMIN_TOKEN},admin,1,\"system:masters\"\n{NOBODY_TOKEN},nobody,2\n");
         scratch.write("tokens.csv", &tokens);
-        Installation { scratch }
+        Installation { scratch, etcd: None }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -49,6 +57,9 @@ impl Installation {
         command.arg("--cert-dir").arg(self.path("certs"));
         command.arg("--token-auth-file").arg(self.path("tokens.csv"));
         command.args(["--authorization-mode", "Node,RBAC", "--service-cluster-ip-range", "10.0.0.0/24"]);
+        if let Some(etcd) = &self.etcd {
+            command.args(["--etcd-servers", &etcd.urls()]);
+        }
         command
     }
 

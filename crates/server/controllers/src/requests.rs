@@ -30,14 +30,10 @@ pub struct Requests<'a> {
 
 impl Requests<'_> {
     fn requester(&self) -> Requester {
-        let (name, groups) = match self.who {
-            Who::Account(account) => (
-                format!("system:serviceaccount:kube-system:{account}"),
-                &["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"][..],
-            ),
-            Who::Server(_) => ("system:apiserver".to_owned(), &["system:authenticated", "system:masters"][..]),
-        };
-        Requester { name, groups: groups.iter().map(|group| (*group).to_owned()).collect(), ..Requester::default() }
+        let Who::Account(account) = self.who else { return Requester::server() };
+        let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"];
+        let name = format!("system:serviceaccount:kube-system:{account}");
+        Requester { name, groups: groups.map(str::to_owned).into(), ..Requester::default() }
     }
 
     pub fn write_options(&self) -> WriteOptions {
@@ -45,11 +41,7 @@ impl Requests<'_> {
             Who::Account(_) => "kube-controller-manager",
             Who::Server(manager) => manager,
         };
-        WriteOptions {
-            field_manager: field_manager.to_owned(),
-            requester: self.requester(),
-            ..WriteOptions::default()
-        }
+        WriteOptions { field_manager: field_manager.to_owned(), requester: self.requester(), ..WriteOptions::default() }
     }
 
     /// The options of a delete that says what becomes of dependents.

@@ -1,8 +1,11 @@
 //! The controllers over a registry in memory: what each does, seen in the cache, with a clock that the test sets.
 //! Guarantees that nothing waits for real time but for work to be done. Must never need a socket.
 
+mod conditions;
+
 use crate::expiry::Expiry;
 use crate::feed::Observer;
+use crate::requests::{Requests, Who};
 use crate::world::World;
 use crate::{Controller, Controllers, Settings};
 use pintle_cache::{Cache, Object};
@@ -166,7 +169,7 @@ async fn foreground_deletion_waits_for_dependents() {
     assert!(fixture.map("held").is_some_and(|object| object.image.terminating));
     assert!(fixture.map("a").is_some(), "a dependent is still there");
     let target = fixture.target("", "configmaps", "default", "held");
-    let requests = crate::requests::Requests { world: &World::new(fixture.registry.clone()), who: crate::requests::Who::Account("test") };
+    let requests = Requests { world: &World::new(fixture.registry.clone()), who: Who::Account("test") };
     let release = |object: &mut Value| drop(object.remove_at(&["metadata", "finalizers"]));
     requests.change(&target, "", release).await.expect("changed");
     fixture.gone(&["held", "a"]).await;
@@ -179,7 +182,7 @@ async fn circles_are_broken() {
     let b = fixture.owned("b", &[("a", &a)], &[]).await;
     let target = fixture.target("", "configmaps", "default", "a");
     let world = World::new(fixture.registry.clone());
-    let requests = crate::requests::Requests { world: &world, who: crate::requests::Who::Account("test") };
+    let requests = Requests { world: &world, who: Who::Account("test") };
     let close = |object: &mut Value| {
         let owner = value!({"apiVersion": "v1", "kind": "ConfigMap", "name": "b", "uid": (b.as_str()), "blockOwnerDeletion": true});
         object.set_at(&["metadata", "ownerReferences"], Value::List(vec![owner]));
@@ -287,7 +290,7 @@ async fn a_namespace_is_emptied_and_goes() {
     assert_eq!(condition("NamespaceFinalizersRemaining"), Some(("True".to_owned(), finalizers.to_owned())));
     let held = fixture.target("", "configmaps", "other", "held");
     let world = World::new(fixture.registry.clone());
-    let requests = crate::requests::Requests { world: &world, who: crate::requests::Who::Account("test") };
+    let requests = Requests { world: &world, who: Who::Account("test") };
     let release = |object: &mut Value| drop(object.remove_at(&["metadata", "finalizers"]));
     requests.change(&held, "", release).await.expect("changed");
     fixture.until("the namespace is gone", || fixture.get(&namespace).is_none()).await;

@@ -154,7 +154,7 @@ pin_project! {
 struct Ending {
     /// When it moves the body ends at once, even while there is more to send.
     switch: Option<Shutdown>,
-    wait: Seldom<()>,
+    wait: Seldom<'static, ()>,
 }
 
 impl<B> Tracked<B> {

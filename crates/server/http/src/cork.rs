@@ -1,25 +1,30 @@
-//! A cork on a connection: what its streams write in one turn of the runtime goes out in one write.
-//! Guarantees that nothing stays behind the cork for longer than a turn, and bounds what gathers there.
+//! A cork on a connection: what its streams write while they run goes out in one write.
+//! Guarantees that nothing stays behind the cork once the connection has been polled, and bounds what gathers there.
 //! Must never sit on a connection that can be taken over: who takes it would flush in vain.
 //!
 //! HTTP/2 flushes after every frame. With many watchers on a connection each of their events would cost a TLS record
 //! and a system call, which is most of what an event costs.
 
-use std::future::{Future, poll_fn};
+use std::cell::Cell;
 use std::io::{self, IoSlice};
-use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker, ready};
+use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::limits::{CORKED_BYTES, CORKED_BYTES_KEPT};
 
+thread_local! {
+    /// A buffer for whoever writes next: nearly always one is empty again before another connection has its turn, so they
+    /// share one that is warm.
+    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
 /// A connection behind a cork, and the cork.
 pub(crate) fn corked<I>(io: I) -> (Corked<I>, Cork<I>) {
-    let pipe = Arc::new(Mutex::new(Pipe { io, waiting: Vec::new(), sent: 0, lately: 0 }));
-    (Corked(Arc::clone(&pipe)), Cork { pipe, turn: Arc::default(), closed: false })
+    let pipe = Arc::new(Mutex::new(Pipe { io, waiting: Vec::new(), sent: 0 }));
+    (Corked(Arc::clone(&pipe)), Cork(pipe))
 }
 
 struct Pipe<I> {
@@ -27,17 +32,18 @@ struct Pipe<I> {
     /// Bytes to be written, the first `sent` of which are.
     waiting: Vec<u8>,
     sent: usize,
-    /// The most bytes of a turn, the longer ago the less.
-    lately: usize,
 }
 
 impl<I: AsyncWrite + Unpin> Pipe<I> {
     /// Makes room for one more write of the streams.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.waiting.len() < CORKED_BYTES {
-            true => Poll::Ready(Ok(())),
-            false => self.poll_drain(cx),
+        if self.waiting.len() >= CORKED_BYTES {
+            return self.poll_drain(cx);
         }
+        if self.waiting.capacity() == 0 {
+            self.waiting = SPARE.take();
+        }
+        Poll::Ready(Ok(()))
     }
 
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -48,11 +54,11 @@ impl<I: AsyncWrite + Unpin> Pipe<I> {
             }
         }
         self.sent = 0;
-        // What was needed lately is kept, as it will be needed again. More than that goes by and by.
-        self.lately = self.waiting.len().max(self.lately - self.lately / 16);
         self.waiting.clear();
-        if self.lately < self.waiting.capacity() / 4 {
-            self.waiting.shrink_to((self.waiting.capacity() / 2).max(CORKED_BYTES_KEPT));
+        if (1..=CORKED_BYTES_KEPT).contains(&self.waiting.capacity()) {
+            SPARE.set(std::mem::take(&mut self.waiting));
+        } else {
+            self.waiting = Vec::new();
         }
         Pin::new(&mut self.io).poll_flush(cx)
     }
@@ -103,72 +109,28 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Corked<I> {
     }
 }
 
-/// Drives a connection and lets out what it wrote once whatever else was ready to run has run.
-pub(crate) struct Cork<I> {
-    pipe: Arc<Mutex<Pipe<I>>>,
-    turn: Arc<Turn>,
-    /// Something is gathered: until the turn is over, polling the connection would be in vain.
-    closed: bool,
-}
+/// Lets out what has gathered.
+pub(crate) struct Cork<I>(Arc<Mutex<Pipe<I>>>);
 
 impl<I: AsyncWrite + Unpin> Cork<I> {
-    /// Polls the connection to its end. May be given up and called again.
-    pub(crate) async fn drive<F: Future>(&mut self, mut connection: Pin<&mut F>) {
-        poll_fn(|cx| self.poll(cx, connection.as_mut())).await;
-    }
-
-    fn poll<F: Future>(&mut self, cx: &mut Context<'_>, connection: Pin<&mut F>) -> Poll<()> {
-        let is_over = self.turn.over.swap(false, Ordering::AcqRel);
-        if self.closed && !is_over {
-            return Poll::Pending;
+    /// Writes what the network takes; for the rest the task is woken. Ready if the network has failed.
+    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut pipe = lock(&self.0);
+        match pipe.waiting.is_empty() {
+            true => Poll::Pending,
+            false => match pipe.poll_drain(cx) {
+                Poll::Ready(Err(_)) => Poll::Ready(()),
+                Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
+            },
         }
-        if connection.poll(cx).is_ready() {
-            return Poll::Ready(());
-        }
-        let mut pipe = lock(&self.pipe);
-        self.closed = !pipe.waiting.is_empty() && !is_over;
-        if self.closed {
-            self.turn.end_later(cx.waker());
-            return Poll::Pending;
-        }
-        match pipe.poll_drain(cx) {
-            Poll::Ready(Err(_)) => Poll::Ready(()),
-            // What the peer does not take waits until it does; then the connection is polled again.
-            Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-/// Tells the end of a turn from the other reasons to be woken.
-#[derive(Default)]
-struct Turn {
-    over: AtomicBool,
-    task: Mutex<Option<Waker>>,
-}
-
-impl Turn {
-    /// Wakes the task when the runtime has run what else is ready.
-    fn end_later(self: &Arc<Self>, task: &Waker) {
-        *self.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(task.clone());
-        let waker = Waker::from(Arc::clone(self));
-        // Yielding puts its waker in the last place; the waker stays there when the future is dropped.
-        let _ = pin!(tokio::task::yield_now()).poll(&mut Context::from_waker(&waker));
-    }
-}
-
-impl Wake for Turn {
-    fn wake(self: Arc<Self>) {
-        self.over.store(true, Ordering::Release);
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).take();
-        task.into_iter().for_each(Waker::wake);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::future::poll_fn;
     use tokio::io::AsyncWriteExt;
-    use tokio::sync::mpsc;
 
     /// Remembers every write that reaches the network.
     struct Network(Arc<Mutex<Vec<usize>>>);
@@ -189,63 +151,30 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_burst_needed_is_kept_for_a_while() {
-        let mut pipe = Pipe { io: Network(Arc::default()), waiting: Vec::new(), sent: 0, lately: 0 };
-        let mut write = async |bytes| {
-            pipe.waiting.resize(bytes, 0);
-            poll_fn(|cx| pipe.poll_drain(cx)).await.expect("it takes everything");
-            pipe.waiting.capacity()
-        };
-        let burst = write(CORKED_BYTES).await;
-        for _ in 0..5 {
-            assert_eq!(write(1).await, burst);
-        }
-        for _ in 0..200 {
-            write(1).await;
-        }
-        assert_eq!(write(1).await, CORKED_BYTES_KEPT);
-    }
-
-    /// Streams that become ready one after the other in one turn, on a connection that flushes after every frame.
-    #[tokio::test]
-    async fn what_is_written_in_a_turn_goes_out_together() {
+    async fn what_is_written_before_the_cork_is_drawn_goes_out_together() {
         let writes = Arc::new(Mutex::new(Vec::new()));
-        let (mut stream, mut cork) = corked(Network(Arc::clone(&writes)));
-        let (frames, mut ready) = mpsc::unbounded_channel::<usize>();
-        let connection = tokio::spawn(async move {
-            let streams = async {
-                while let Some(size) = ready.recv().await {
-                    stream.write_all(&vec![0; size]).await.expect("room");
-                    stream.flush().await.expect("left to the cork");
-                }
-                stream.shutdown().await.expect("shut down");
-            };
-            cork.drive(pin!(streams)).await;
-        });
-        let written = || writes.lock().expect("no panic").clone();
-        // Each writer is woken by the one before it, so the connection is woken between any two.
-        let (first, mut baton) = mpsc::unbounded_channel();
+        let written = || std::mem::take(&mut *writes.lock().expect("no panic"));
+        let (mut stream, cork) = corked(Network(Arc::clone(&writes)));
+        let draw = async || poll_fn(|cx| Poll::Ready(cork.poll(cx))).await.is_pending();
         for _ in 0..5 {
-            let (next, received) = mpsc::unbounded_channel();
-            let (frames, mut given) = (frames.clone(), std::mem::replace(&mut baton, received));
-            tokio::spawn(async move {
-                given.recv().await;
-                frames.send(100).expect("listens");
-                // The last one has nobody after it.
-                let _ = next.send(());
-            });
+            stream.write_all(&[0; 100]).await.expect("room");
+            stream.flush().await.expect("left to the cork");
         }
-        tokio::task::yield_now().await; // until all of them wait
-        first.send(()).expect("somebody is first");
-        while written().is_empty() {
-            tokio::task::yield_now().await;
-        }
+        assert!(written().is_empty());
+        assert!(draw().await);
         assert_eq!(written(), [500]);
-        // What does not fit waits for no turn, and the end lets out the rest.
-        writes.lock().expect("no panic").clear();
-        [CORKED_BYTES, 1, 1].into_iter().for_each(|size| frames.send(size).expect("listens"));
-        drop(frames);
-        connection.await.expect("ends");
+        // The buffer is for all.
+        let (mut other, _cork) = corked(Network(Arc::default()));
+        let spare = SPARE.take();
+        assert!(spare.capacity() >= 500 && lock(&stream.0).waiting.capacity() == 0);
+        SPARE.set(spare);
+        other.write_all(&[0; 100]).await.expect("room");
+        assert!(SPARE.take().capacity() == 0 && lock(&other.0).waiting.capacity() >= 500);
+        // What does not fit is not kept back, and the end lets out the rest.
+        for size in [CORKED_BYTES, 1, 1] {
+            stream.write_all(&vec![0; size]).await.expect("room");
+        }
+        stream.shutdown().await.expect("shut down");
         assert_eq!(written(), [CORKED_BYTES, 2]);
     }
 }

@@ -9,11 +9,13 @@ mod client_tls;
 mod connection;
 mod cork;
 mod dice;
+mod doorbell;
 mod head;
 pub mod limits;
 mod seldom;
 mod server;
 mod shutdown;
+mod streams;
 mod tls;
 mod upgrade;
 

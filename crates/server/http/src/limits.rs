@@ -47,8 +47,12 @@ pub const PING_TIMEOUT: Duration = Duration::from_secs(15);
 /// records, beyond which a larger write saves nothing. One frame may come on top.
 pub const CORKED_BYTES: usize = 64 * 1024;
 
-/// Bytes of that buffer that a connection keeps however little it writes.
-pub const CORKED_BYTES_KEPT: usize = 4 * 1024;
+/// Capacity of a buffer of gathered bytes up to which it is kept for the next writer: room for one large frame on top.
+pub const CORKED_BYTES_KEPT: usize = 4 * CORKED_BYTES;
+
+/// How often the streams of a connection and the connection itself have their turn before other tasks have: an answer
+/// takes a few, and nobody waits long.
+pub const ROUNDS: usize = 32;
 
 /// Time for a client to complete the TLS handshake: seconds even on bad links, so ten are generous.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);

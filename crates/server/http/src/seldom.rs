@@ -5,29 +5,31 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// Polls a future only when it has called for it.
-pub(crate) struct Seldom<T> {
-    future: Pin<Box<dyn Future<Output = T> + Send>>,
+pub(crate) struct Seldom<'a, T> {
+    future: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
     bell: Arc<Bell>,
     waker: Waker,
+    /// The task that the bell knows.
+    known: Option<Waker>,
 }
 
-impl<T> Seldom<T> {
-    pub(crate) fn new(future: impl Future<Output = T> + Send + 'static) -> Seldom<T> {
+impl<'a, T> Seldom<'a, T> {
+    pub(crate) fn new(future: impl Future<Output = T> + Send + 'a) -> Seldom<'a, T> {
         let bell = Arc::new(Bell { rung: AtomicBool::new(true), task: Mutex::default() });
-        Seldom { future: Box::pin(future), waker: Waker::from(Arc::clone(&bell)), bell }
+        Seldom { future: Box::pin(future), waker: Waker::from(Arc::clone(&bell)), bell, known: None }
     }
 
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<T> {
-        self.bell.task(|task| match task {
-            Some(task) => task.clone_from(cx.waker()),
-            None => *task = Some(cx.waker().clone()),
-        });
+        if !self.known.as_ref().is_some_and(|known| known.will_wake(cx.waker())) {
+            self.known = Some(cx.waker().clone());
+            *self.bell.task() = Some(cx.waker().clone());
+        }
         // A ring before the task was known is found here, one after it wakes the task.
-        match self.bell.rung.swap(false, Ordering::AcqRel) {
+        match self.bell.rung.load(Ordering::SeqCst) && self.bell.rung.swap(false, Ordering::SeqCst) {
             true => self.future.as_mut().poll(&mut Context::from_waker(&self.waker)),
             false => Poll::Pending,
         }
@@ -41,16 +43,17 @@ struct Bell {
 }
 
 impl Bell {
-    fn task<R>(&self, with: impl FnOnce(&mut Option<Waker>) -> R) -> R {
-        with(&mut self.task.lock().unwrap_or_else(PoisonError::into_inner))
+    fn task(&self) -> MutexGuard<'_, Option<Waker>> {
+        self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Wake for Bell {
     fn wake(self: Arc<Self>) {
-        self.rung.store(true, Ordering::Release);
+        self.rung.store(true, Ordering::SeqCst);
         // Woken without the lock: a waker may do what it likes.
-        self.task(|task| task.clone()).into_iter().for_each(Waker::wake);
+        let task = self.task().clone();
+        task.into_iter().for_each(Waker::wake);
     }
 }
 

@@ -1,19 +1,20 @@
 //! The accept loop and the life of a connection.
 //! Guarantees that one bad client costs only its own connection, and that `serve` returns within the grace after shutdown.
-//! Must never spawn, box or lock per request: a request's cost here is hyper's, two counters and two reference counts.
+//! Must never spawn a task per request: a request's cost here is hyper's, a box, two counters and some reference counts.
 
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use http::header::{CONNECTION, UPGRADE};
 use http::{Request, Response, Version};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
@@ -25,9 +26,12 @@ use crate::body::{LongRunning, Tracked};
 use crate::connection::{Activity, Connection, Counted, Incoming, Service};
 use crate::cork::{Cork, corked};
 use crate::dice::Dice;
+use crate::doorbell::Doorbell;
 use crate::head::HeadTimeout;
 use crate::limits;
+use crate::seldom::Seldom;
 use crate::shutdown::{Phase, Shutdown};
+use crate::streams::{Newcomers, Streams};
 use crate::tls::TlsConfig;
 use crate::upgrade::Takeover;
 
@@ -78,8 +82,7 @@ pub async fn serve<S: Service>(
 ) -> io::Result<()> {
     // Every connection holds a sender: when the last is gone, so are the connections.
     let (alive, mut all_gone) = mpsc::channel::<Infallible>(1);
-    let server =
-        Arc::new(Server { builder: http_builder(&config), tls, service, config, shutdown, dice: Dice::default() });
+    let server = Arc::new(Server { tls, service, config, shutdown, dice: Dice::default(), doorbell: Doorbell::new()? });
     let mut stop = pin!(server.shutdown.triggered());
     loop {
         let accepted = tokio::select! {
@@ -115,8 +118,8 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-fn http_builder(config: &ServerConfig) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new());
+fn http_builder(config: &ServerConfig, newcomers: Newcomers) -> Builder<Newcomers> {
+    let mut builder = Builder::new(newcomers);
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -141,22 +144,24 @@ fn http_builder(config: &ServerConfig) -> Builder<TokioExecutor> {
 
 /// What all connections of one `serve` share.
 struct Server<S> {
-    builder: Builder<TokioExecutor>,
     tls: Option<Arc<TlsConfig>>,
     service: S,
     config: ServerConfig,
     shutdown: Shutdown,
     dice: Dice,
+    doorbell: Arc<Doorbell>,
 }
 
 impl<S: Service> Server<S> {
     /// A connection from accept to close. Its errors are the peer's business: there is nobody to answer.
     async fn connection(&self, stream: TcpStream, peer: SocketAddr) {
         tune(&stream);
+        let (streams, newcomers) = Streams::new(Arc::clone(&self.doorbell));
+        let builder = http_builder(&self.config, newcomers);
+        let activity = Arc::<Activity>::default();
         let Some(tls) = &self.tls else {
             let connection = self.describe(peer, false, Vec::new());
-            let activity = Arc::default();
-            return self.requests(stream, None::<Cork<TcpStream>>, self.builder.clone(), connection, activity).await;
+            return self.requests(stream, None::<Cork<TcpStream>>, builder, streams, connection, activity).await;
         };
         let handshake = timeout(self.config.handshake_timeout, TlsAcceptor::from(tls.current()).accept(stream));
         let mut stop = pin!(self.shutdown.triggered());
@@ -176,13 +181,13 @@ impl<S: Service> Server<S> {
         let certs = session.peer_certificates().unwrap_or_default();
         let certs = certs.iter().map(|cert| cert.clone().into_owned()).collect();
         let connection = self.describe(peer, true, certs);
-        let (builder, activity) = (self.builder.clone(), Arc::<Activity>::default());
         if is_http2 {
             let (stream, cork) = corked(stream);
-            self.requests(stream, Some(cork), builder.http2_only(), connection, activity).await;
+            self.requests(stream, Some(cork), builder.http2_only(), streams, connection, activity).await;
         } else {
             let stream = HeadTimeout::new(stream, Arc::clone(&activity), self.config.head_timeout);
-            self.requests(stream, None::<Cork<TcpStream>>, builder.http1_only(), connection, activity).await;
+            let builder = builder.http1_only();
+            self.requests(stream, None::<Cork<TcpStream>>, builder, streams, connection, activity).await;
         }
     }
 
@@ -199,8 +204,9 @@ impl<S: Service> Server<S> {
     async fn requests<I, C>(
         &self,
         stream: I,
-        mut cork: Option<Cork<C>>,
-        builder: Builder<TokioExecutor>,
+        cork: Option<Cork<C>>,
+        builder: Builder<Newcomers>,
+        mut streams: Streams,
         connection: Arc<Connection<S::State>>,
         activity: Arc<Activity>,
     ) where
@@ -211,34 +217,63 @@ impl<S: Service> Server<S> {
             self.answer(request, Arc::clone(&connection), Counted::new(&activity))
         });
         let mut http = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), answer));
-        let mut phase = self.shutdown.subscribe();
-        phase.mark_changed(); // it may have moved before this connection looked
-        let mut idle = pin!(sleep(self.config.idle_timeout));
-        loop {
-            tokio::select! {
-                biased;
-                () = drive(cork.as_mut(), http.as_mut()) => break,
-                changed = phase.changed() => match *phase.borrow_and_update() {
-                    _ if changed.is_err() => return,
-                    Phase::Running => {}
-                    Phase::Draining => http.as_mut().graceful_shutdown(),
-                    Phase::Aborted => return,
-                },
-                () = activity.leave.notified() => http.as_mut().graceful_shutdown(),
-                () = idle.as_mut() => match activity.idle_at(self.config.idle_timeout) {
-                    Some(at) if at <= Instant::now() => {
-                        http.as_mut().graceful_shutdown();
-                        idle.set(sleep(self.config.idle_timeout));
-                    }
-                    Some(at) => idle.set(sleep_until(at)),
-                    None => idle.set(sleep(self.config.idle_timeout)),
-                },
+        let leave = AtomicBool::new(false);
+        let mut abort = Seldom::new(self.attend(&activity, &leave));
+        let mut aborted = false;
+        poll_fn(|cx| {
+            aborted = abort.poll(cx).is_ready();
+            if aborted {
+                return Poll::Ready(());
             }
+            if leave.swap(false, Ordering::Relaxed) {
+                http.as_mut().graceful_shutdown();
+                streams.call_connection();
+            }
+            streams.poll(cx, |cx| match (http.as_mut().poll(cx), &cork) {
+                // How it ended is the peer's business.
+                (Poll::Ready(_), _) => Poll::Ready(()),
+                (Poll::Pending, Some(cork)) => cork.poll(cx),
+                (Poll::Pending, None) => Poll::Pending,
+            })
+        })
+        .await;
+        if aborted {
+            return;
         }
         if let Some((takeover, upgraded)) = activity.handed_over() {
             tokio::select! {
                 () = takeover.run(upgraded) => {}
                 () = self.end_of_long_running() => {}
+            }
+        }
+    }
+
+    /// Says when the client is to leave: when the server stops, a request asked for it, or the connection idles. Returns
+    /// when it is not given any more time.
+    async fn attend(&self, activity: &Activity, leave: &AtomicBool) {
+        let mut phase = self.shutdown.subscribe();
+        phase.mark_changed(); // it may have moved before this connection looked
+        let mut idle = pin!(sleep(self.config.idle_timeout));
+        loop {
+            let leaves = tokio::select! {
+                biased;
+                changed = phase.changed() => match *phase.borrow_and_update() {
+                    _ if changed.is_err() => return,
+                    Phase::Running => false,
+                    Phase::Draining => true,
+                    Phase::Aborted => return,
+                },
+                () = activity.leave.notified() => true,
+                () = idle.as_mut() => {
+                    let at = activity.idle_at(self.config.idle_timeout);
+                    let expired = at.is_some_and(|at| at <= Instant::now());
+                    let next = at.filter(|_| !expired).unwrap_or_else(|| Instant::now() + self.config.idle_timeout);
+                    idle.set(sleep_until(next));
+                    expired
+                }
+            };
+            if leaves {
+                leave.store(true, Ordering::Relaxed);
             }
         }
     }
@@ -249,7 +284,7 @@ impl<S: Service> Server<S> {
         sleep(self.dice.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE))).await;
     }
 
-    /// One request. Owns all it needs, as HTTP/2 runs it in a task of its own.
+    /// One request. Owns all it needs, as HTTP/2 runs it beside the others of its connection.
     fn answer(
         &self,
         request: Request<hyper::body::Incoming>,
@@ -281,14 +316,6 @@ impl<S: Service> Server<S> {
             let body = Tracked::new(body, counted, ends_with);
             Ok(Response::from_parts(parts, body))
         }
-    }
-}
-
-/// Polls a connection to its end, past its cork if it has one. How it ended is the peer's business.
-async fn drive<F: Future, C: AsyncWrite + Unpin>(cork: Option<&mut Cork<C>>, connection: Pin<&mut F>) {
-    match cork {
-        Some(cork) => cork.drive(connection).await,
-        None => drop(connection.await),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Must never be used to cancel a write that may already be durable: draining lets requests finish.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 
@@ -20,13 +21,21 @@ pub(crate) enum Phase {
 /// A handle on a server's shutdown. Cheap to clone; all clones are the same switch.
 #[derive(Clone, Debug)]
 pub struct Shutdown {
-    phase: Arc<watch::Sender<Phase>>,
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    phase: watch::Sender<Phase>,
+    /// What is asked for every event that is sent.
+    triggered: AtomicBool,
 }
 
 impl Shutdown {
     /// A switch that nobody has moved yet.
     pub fn new() -> Shutdown {
-        Shutdown { phase: Arc::new(watch::Sender::new(Phase::Running)) }
+        let shared = Shared { phase: watch::Sender::new(Phase::Running), triggered: AtomicBool::new(false) };
+        Shutdown { shared: Arc::new(shared) }
     }
 
     /// Starts the shutdown: long-running answers end, everything else finishes. Later calls change nothing.
@@ -36,7 +45,7 @@ impl Shutdown {
 
     /// Whether the shutdown has begun.
     pub fn is_triggered(&self) -> bool {
-        *self.phase.borrow() >= Phase::Draining
+        self.shared.triggered.load(Ordering::Acquire)
     }
 
     /// Completes when the shutdown has begun.
@@ -49,17 +58,18 @@ impl Shutdown {
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<Phase> {
-        self.phase.subscribe()
+        self.shared.phase.subscribe()
     }
 
     pub(crate) async fn reached(&self, phase: Phase) {
-        let mut receiver = self.phase.subscribe();
+        let mut receiver = self.shared.phase.subscribe();
         // The sender lives in `self`, so waiting cannot fail.
         let _ = receiver.wait_for(|current| *current >= phase).await;
     }
 
     fn advance(&self, phase: Phase) {
-        self.phase.send_if_modified(|current| {
+        self.shared.triggered.store(true, Ordering::Release);
+        self.shared.phase.send_if_modified(|current| {
             let moves = *current < phase;
             if moves {
                 *current = phase;

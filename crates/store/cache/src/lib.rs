@@ -5,6 +5,7 @@
 
 pub mod derived;
 mod figures;
+mod history;
 pub mod image;
 pub mod index;
 mod interest;

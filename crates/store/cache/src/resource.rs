@@ -3,10 +3,11 @@
 //! The one writer works on its own copy of the state and publishes it whole after each commit; readers take the
 //! published pointer and hold no lock that a writer could wait for, or be kept waiting by.
 //!
-//! Budget: a commit costs two path copies of the map and one of the history, and two of the index when a
+//! Budget: a commit costs two path copies of the map and a slot of the history, and two path copies of the index when a
 //! value changed; a read costs one pointer load.
 
 use crate::figures::{Figures, Listed};
+use crate::history::History;
 use crate::image::Image;
 use crate::index::{Index, Keys};
 use crate::interest::{Interest, Waiter, Waiters};
@@ -100,7 +101,7 @@ pub struct State {
     pub unreadable: OrdMap<Key, Arc<Unreadable>>,
     /// Of `objects`, as soon as they are complete.
     index: Index,
-    events: Vector<Arc<Event>>,
+    events: History,
     checkpoints: Vector<(Revision, OrdMap<Key, Arc<Object>>)>,
     history_bytes: usize,
     /// Bytes of the images of `objects`.
@@ -123,7 +124,7 @@ impl State {
             objects: OrdMap::new(),
             unreadable: OrdMap::new(),
             index: Index::default(),
-            events: Vector::new(),
+            events: History::default(),
             checkpoints: Vector::new(),
             history_bytes: 0,
             object_bytes: 0,

@@ -3,12 +3,14 @@
 //! Must never choose between resources.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use bytes::Bytes;
 use pintle_storage::{Opened, Seal, TransformError};
 use ring::digest;
 
 use crate::ciphers::{Cipher, Gcm};
+use crate::figures::{self, Direction, Figures};
 use crate::kms::{Kms, KmsConfig};
 use crate::transformers::RuleError;
 
@@ -110,39 +112,62 @@ impl Ring {
     }
 }
 
+/// Why a provider did not open a value, and the code under which that is counted.
+pub(crate) struct LinkError {
+    pub error: TransformError,
+    pub code: &'static str,
+}
+
+impl From<TransformError> for LinkError {
+    fn from(error: TransformError) -> Self {
+        LinkError { error, code: figures::NOT_GRPC }
+    }
+}
+
 /// The providers of a resource. Empty where none is configured: values are kept as they are.
 #[derive(Clone, Default)]
 pub(crate) struct Chain(pub Vec<Arc<Link>>);
 
 impl Chain {
-    pub fn seal(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
-        match self.0.first().map(Arc::as_ref) {
-            None | Some(Link::Identity) => Ok(plain.clone()),
-            Some(Link::Ring(ring)) => ring.seal(key, plain),
-            Some(Link::Kms(kms)) => kms.seal(key, plain),
-        }
+    pub fn seal(&self, key: &str, plain: &Bytes, figures: &Figures) -> Result<Bytes, TransformError> {
+        let Some(first) = self.0.first() else { return Ok(plain.clone()) };
+        let since = Instant::now();
+        let (prefix, sealed) = match first.as_ref() {
+            Link::Identity => ("", Ok(plain.clone())),
+            Link::Ring(ring) => (ring.prefix, ring.seal(key, plain)),
+            Link::Kms(kms) => (kms.prefix.as_str(), kms.seal(key, plain)),
+        };
+        let code = if sealed.is_ok() { figures::OK } else { figures::NOT_GRPC };
+        figures.transformed(Direction::ToStorage, prefix, since, code);
+        sealed
     }
 
-    pub fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, TransformError> {
+    pub fn open(&self, key: &str, kept: &Bytes, figures: &Figures) -> Result<Opened, TransformError> {
         let sealed = kept.starts_with(SEALED);
         let plain = || Ok(Opened { plain: kept.clone(), seal: Seal::PLAIN });
         if self.0.is_empty() {
             return if sealed { Err(TransformError::new(TRIED_TO_READ_SEALED)) } else { plain() };
         }
+        let since = Instant::now();
         let mut errors = Vec::new();
         for link in &self.0 {
-            let opened = match link.as_ref() {
+            let (prefix, opened) = match link.as_ref() {
                 Link::Identity if sealed => continue,
-                Link::Identity => return plain(),
-                Link::Ring(ring) if kept.starts_with(ring.prefix.as_bytes()) => ring.open(key, kept),
-                Link::Kms(kms) if kept.starts_with(kms.prefix.as_bytes()) => kms.open(key, kept),
+                Link::Identity => ("identity", plain().map_err(LinkError::from)),
+                Link::Ring(ring) if kept.starts_with(ring.prefix.as_bytes()) => {
+                    (ring.prefix, ring.open(key, kept).map_err(LinkError::from))
+                }
+                Link::Kms(kms) if kept.starts_with(kms.prefix.as_bytes()) => (&*kms.prefix, kms.open(key, kept)),
                 Link::Ring(_) | Link::Kms(_) => continue,
             };
+            let code = opened.as_ref().map_or_else(|error| error.code, |_| figures::OK);
+            figures.transformed(Direction::FromStorage, prefix, since, code);
             match opened {
                 Ok(opened) => return Ok(opened),
-                Err(error) => errors.push(error),
+                Err(failed) => errors.push(failed.error),
             }
         }
+        figures.transformed(Direction::FromStorage, "unknown", since, figures::NOT_GRPC);
         Err(together(errors, "no matching prefix found"))
     }
 

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use pintle_storage::{Opened, Seal, TransformError, Transformer};
 
 use crate::chain::Chain;
+use crate::figures::Figures;
 use crate::kms::{Changed, Pace};
 use crate::names::Names;
 use crate::transformers::{Rule, RuleError, Transformers};
@@ -19,6 +20,8 @@ pub struct Encryption {
     current: ArcSwap<Transformers>,
     pace: Pace,
     listeners: Arc<Listeners>,
+    /// What was sealed and opened.
+    pub figures: Arc<Figures>,
 }
 
 #[derive(Default)]
@@ -45,7 +48,7 @@ impl Encryption {
     /// Keeps everything plain, and says so of what is not.
     #[must_use]
     pub fn none(names: Names) -> Encryption {
-        Encryption { names, current: ArcSwap::default(), pace: Pace::default(), listeners: Arc::default() }
+        Encryption { names, current: ArcSwap::default(), pace: Pace::default(), listeners: Arc::default(), figures: Arc::default() }
     }
 
     /// Follows rules.
@@ -63,7 +66,7 @@ impl Encryption {
     /// # Errors
     /// They contradict each other, or a key does not fit its cipher.
     pub fn prepare(&self, rules: &[Rule]) -> Result<Transformers, RuleError> {
-        Transformers::new(rules, self.pace, &self.listeners.callback())
+        Transformers::new(rules, self.pace, &self.listeners.callback(), &self.figures)
     }
 
     /// Follows other rules from now on, and tries again what could not be opened.
@@ -85,6 +88,11 @@ impl Encryption {
         self.current.load().health()
     }
 
+    /// How many seeds each key service's provider has in plain.
+    pub fn seeds(&self) -> Vec<(String, usize)> {
+        self.current.load().kms.iter().map(|kms| (kms.name().to_owned(), kms.seeds())).collect()
+    }
+
     fn with<T>(&self, key: &str, act: impl FnOnce(&Chain) -> T) -> T {
         let current = self.current.load();
         match current.chain(&self.names, key) {
@@ -96,11 +104,11 @@ impl Encryption {
 
 impl Transformer for Encryption {
     fn seal(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
-        self.with(key, |chain| chain.seal(&self.names.kept(key), plain))
+        self.with(key, |chain| chain.seal(&self.names.kept(key), plain, &self.figures))
     }
 
     fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, TransformError> {
-        self.with(key, |chain| chain.open(&self.names.kept(key), kept))
+        self.with(key, |chain| chain.open(&self.names.kept(key), kept, &self.figures))
     }
 
     fn current(&self, key: &str) -> Option<Seal> {

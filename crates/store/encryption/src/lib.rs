@@ -20,6 +20,7 @@
 mod chain;
 mod ciphers;
 mod dynamic;
+pub mod figures;
 pub mod kms;
 mod limits;
 mod names;

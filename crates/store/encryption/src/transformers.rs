@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::chain::{Chain, Link, Provider, Ring};
+use crate::figures::Figures;
 use crate::kms::{Changed, Kms, Pace};
 use crate::names::{GroupResource, Names};
 
@@ -58,14 +59,19 @@ pub struct Transformers {
 
 impl Transformers {
     /// Makes the ciphers, and asks each key service once how it is; that it does not answer is no error.
-    pub(crate) fn new(rules: &[Rule], pace: Pace, changed: &Changed) -> Result<Transformers, RuleError> {
+    pub(crate) fn new(
+        rules: &[Rule],
+        pace: Pace,
+        changed: &Changed,
+        figures: &Arc<Figures>,
+    ) -> Result<Transformers, RuleError> {
         let mut made = Transformers::default();
         for rule in rules {
             let mut links = Vec::with_capacity(rule.providers.len());
             for provider in &rule.providers {
                 links.push(Arc::new(match provider {
                     Provider::Kms(config) => {
-                        let kms = Kms::start(config, pace, changed.clone())?;
+                        let kms = Kms::start(config, pace, changed.clone(), figures.clone())?;
                         made.kms.push(kms.clone());
                         Link::Kms(kms)
                     }

@@ -3,6 +3,7 @@
 //! Must never know what a key means.
 
 use crate::endpoint::Endpoint;
+use crate::figures::{Calls, Figures};
 use crate::limits;
 use crate::wire::{RangeRequest, RangeResponse, StatusRequest, StatusResponse};
 use bytes::Bytes;
@@ -36,6 +37,7 @@ pub mod method {
 
 /// The endpoints of a cluster.
 pub struct Client {
+    pub figures: Arc<Figures>,
     endpoints: Vec<Arc<Endpoint>>,
     /// Counts failures; the endpoint in use is this modulo their number.
     current: AtomicUsize,
@@ -63,7 +65,7 @@ impl Client {
         if endpoints.is_empty() {
             return Err("no etcd endpoint is named".to_owned());
         }
-        Ok(Client { endpoints, current: AtomicUsize::new(0) })
+        Ok(Client { figures: Arc::new(Figures::new(endpoints.len())), endpoints, current: AtomicUsize::new(0) })
     }
 
     /// The endpoint in use, to be named when it fails.
@@ -98,9 +100,15 @@ impl Client {
         method: &'static str,
         request: &impl Message,
     ) -> Result<A, Status> {
+        let calls = self.figures.calls.get(&(method, false), Calls::default);
+        calls.started.increment();
         let message = encoded(request);
         let call = async { self.endpoint(turn)?.connection().await?.unary(method, message).await };
-        timeout(time, call).await.unwrap_or_else(|_| Err(Status::deadline_exceeded())).and_then(decoded)
+        calls.sent.increment();
+        let answer = timeout(time, call).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()));
+        calls.received.add(u64::from(answer.is_ok()));
+        Figures::ended(&calls, &answer);
+        answer.and_then(decoded)
     }
 
     /// A call that may happen twice: tried on one endpoint after the other for as long as calls may take.
@@ -156,6 +164,20 @@ impl Client {
         Ok(answer.version)
     }
 
+    /// Asks every member now and then how large its database is.
+    pub async fn watch_sizes(&self, interval: Duration) {
+        loop {
+            for turn in 0..self.endpoints() {
+                let answer = self.attempt(turn, limits::ATTEMPT, method::STATUS, &StatusRequest {}).await;
+                // Who does not answer is as large as it was.
+                if let Ok(StatusResponse { db_size, .. }) = answer {
+                    self.figures.set_size(turn, db_size);
+                }
+            }
+            sleep(interval).await;
+        }
+    }
+
     /// Opens a stream at the endpoint of a turn, with its first request.
     ///
     /// # Errors
@@ -170,14 +192,21 @@ impl Client {
         let header = (HeaderName::from_static("hasleader"), HeaderValue::from_static("true"));
         let message = encoded(request);
         let opening = async { self.endpoint(turn)?.connection().await?.streaming(method, message, header).await };
-        let call = timeout(limits::ATTEMPT, opening).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()))?;
-        Ok(Stream { call, types: PhantomData })
+        let calls = self.figures.calls.get(&(method, true), Calls::default);
+        calls.started.increment();
+        let call = timeout(limits::ATTEMPT, opening).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()));
+        if call.is_err() {
+            Figures::ended(&calls, &call);
+        }
+        calls.sent.increment();
+        Ok(Stream { call: call?, calls, types: PhantomData })
     }
 }
 
 /// Requests one way and answers the other, as they come.
 pub struct Stream<Q, A> {
     call: Call,
+    calls: Arc<Calls>,
     types: PhantomData<fn(&Q) -> A>,
 }
 
@@ -187,6 +216,7 @@ impl<Q: Message, A: Message + Default> Stream<Q, A> {
     /// # Errors
     /// The stream has ended.
     pub fn send(&mut self, request: &Q) -> Result<(), Status> {
+        self.calls.sent.increment();
         self.call.send(encoded(request))
     }
 
@@ -195,7 +225,12 @@ impl<Q: Message, A: Message + Default> Stream<Q, A> {
     /// # Errors
     /// The stream broke.
     pub async fn message(&mut self) -> Result<Option<A>, Status> {
-        self.call.message().await?.map(decoded).transpose()
+        let message = self.call.message().await;
+        match &message {
+            Ok(Some(_)) => self.calls.received.increment(),
+            ended => Figures::ended(&self.calls, ended),
+        }
+        message?.map(decoded).transpose()
     }
 }
 
@@ -208,25 +243,26 @@ pub fn is_passing(status: &Status) -> bool {
 pub struct Patience {
     until: Instant,
     failures: usize,
+    /// How often all endpoints have failed.
+    rounds: u32,
 }
 
 impl Patience {
     pub fn new(time: Duration) -> Self {
-        Patience { until: Instant::now() + time, failures: 0 }
+        Patience { until: Instant::now() + time, failures: 0, rounds: 0 }
     }
 
-    /// How long the next attempt may take.
+    /// How long the next attempt may take: longer only when all endpoints had theirs, as one that is gone says so at once.
     pub fn attempt(&self) -> Duration {
-        let doublings = u32::try_from(self.failures.min(8)).unwrap_or(8);
         let left = self.until.saturating_duration_since(Instant::now());
-        limits::ATTEMPT.saturating_mul(1 << doublings).min(limits::ATTEMPT_MAX).min(left)
+        limits::ATTEMPT.saturating_mul(1 << self.rounds.min(8)).min(limits::ATTEMPT_MAX).min(left)
     }
 
     /// Pauses after a failure; false: enough has been tried. Each of the endpoints is tried at once in the first round.
     pub async fn wait(&mut self, endpoints: usize) -> bool {
         self.failures += 1;
-        let rounds = u32::try_from(self.failures / endpoints.max(1)).unwrap_or(u32::MAX);
-        let pause = match rounds {
+        self.rounds = u32::try_from(self.failures / endpoints.max(1)).unwrap_or(u32::MAX);
+        let pause = match self.rounds {
             0 => Duration::ZERO,
             rounds => limits::PAUSE.saturating_mul(1 << rounds.min(8)).min(limits::PAUSE_MAX),
         };

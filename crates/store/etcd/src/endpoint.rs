@@ -3,6 +3,7 @@
 //! Must never decide which endpoint is used.
 
 use crate::client::Tls;
+use crate::explained::Explained;
 use crate::limits;
 use http::Uri;
 use http::uri::Scheme;
@@ -124,7 +125,8 @@ impl Endpoint {
         let opened = match &self.tls {
             None => Connection::open(stream, &self.settings).await,
             Some((connector, name)) => {
-                Connection::open(connector.connect(name.clone(), stream).await?, &self.settings).await
+                let stream = Explained(connector.connect(name.clone(), stream).await?);
+                Connection::open(stream, &self.settings).await
             }
         };
         opened.map_err(io::Error::other)

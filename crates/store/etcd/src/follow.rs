@@ -12,6 +12,9 @@ use crate::wire::{
 use bytes::Bytes;
 use pintle_grpc::{Code, Status};
 use pintle_storage::{Observer, Record, Revision, Started};
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use tokio::time::{Instant, sleep_until};
 
 /// Why a watch ended.
@@ -144,8 +147,19 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
             biased;
             message = stream.message() => {
                 heard = Instant::now();
-                let Ok(Some(response)) = message else { return End::Broken(turn) };
-                if let Some(end) = take(shared, observer, response, trusted, turn) {
+                let mut batch = Batch::default();
+                let mut next = Some(message);
+                let mut end = None;
+                while let Some(message) = next {
+                    end = match message {
+                        Ok(Some(response)) => batch.take(shared, response, trusted, turn),
+                        _ => Some(End::Broken(turn)),
+                    };
+                    let more = end.is_none() && batch.records.len() < limits::BATCH_RECORDS;
+                    next = if more { at_once(stream.message()).await } else { None };
+                }
+                batch.publish(shared, observer);
+                if let Some(end) = end {
                     return end;
                 }
             }
@@ -174,47 +188,57 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
 /// A key of one zero byte begins at the first; as an end it means that there is none.
 const ZERO: Bytes = Bytes::from_static(b"\0");
 
-/// Takes in what a watch brought. `Some`: it is over.
-fn take(
-    shared: &Shared,
-    observer: &mut dyn Observer,
-    response: WatchResponse,
-    trusted: bool,
-    turn: usize,
-) -> Option<End> {
-    if response.compact_revision > 0 {
-        return Some(End::Compacted);
-    }
-    if response.canceled {
-        return Some(End::Broken(turn));
-    }
-    let published = shared.progress.published();
-    if response.events.is_empty() {
-        let revision = response.header.map_or(0, |header| header.revision.unsigned_abs());
-        if trusted && !response.created && revision > published {
-            observer.publish(&[], Revision(revision));
-            shared.progress.reached(revision);
+/// What is there without waiting.
+async fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| match future.as_mut().poll(context) {
+        Poll::Ready(value) => Poll::Ready(Some(value)),
+        Poll::Pending => Poll::Ready(None),
+    })
+    .await
+}
+
+/// What a watch brought together, to be published together.
+#[derive(Default)]
+struct Batch {
+    records: Vec<Record>,
+    /// Everything up to here has come.
+    last: u64,
+}
+
+impl Batch {
+    /// Takes in a response. `Some`: the watch is over.
+    fn take(&mut self, shared: &Shared, response: WatchResponse, trusted: bool, turn: usize) -> Option<End> {
+        if response.compact_revision > 0 {
+            return Some(End::Compacted);
         }
-        return None;
-    }
-    let mut last = published;
-    let mut records = Vec::with_capacity(response.events.len());
-    for event in response.events {
-        let delete = event.r#type == i32::from(EventType::Delete);
-        let Some(kv) = event.kv else { continue };
-        let revision = kv.mod_revision.unsigned_abs();
-        if revision <= published {
-            continue;
+        if response.canceled {
+            return Some(End::Broken(turn));
         }
-        last = last.max(revision);
-        let Some(key) = shared.keys.inner(&kv.key) else { continue };
-        records.push(Record { revision: Revision(revision), key, value: (!delete).then_some(kv.value) });
+        let before = self.last.max(shared.progress.published());
+        if response.events.is_empty() && trusted && !response.created {
+            self.last = response.header.map_or(0, |header| header.revision.unsigned_abs()).max(before);
+        }
+        for event in response.events {
+            let delete = event.r#type == i32::from(EventType::Delete);
+            let Some(kv) = event.kv else { continue };
+            let revision = kv.mod_revision.unsigned_abs();
+            if revision <= before {
+                continue;
+            }
+            self.last = self.last.max(revision);
+            let Some(key) = shared.keys.inner(&kv.key) else { continue };
+            self.records.push(Record { revision: Revision(revision), key, value: (!delete).then_some(kv.value) });
+        }
+        None
     }
-    if last > published {
-        observer.publish(&records, Revision(last));
-        shared.progress.reached(last);
+
+    fn publish(self, shared: &Shared, observer: &mut dyn Observer) {
+        if self.last > shared.progress.published() {
+            observer.publish(&self.records, Revision(self.last));
+            shared.progress.reached(self.last);
+        }
     }
-    None
 }
 
 /// Whether a member of this version tells how far a watch is only after it has sent everything up to there.

@@ -10,8 +10,11 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-#[derive(Default)]
-pub struct Leases(Mutex<Option<Lease>>);
+pub struct Leases {
+    last: Mutex<Option<Lease>>,
+    /// How many seconds longer than its keys a lease may live at most.
+    spare_max: i64,
+}
 
 struct Lease {
     id: i64,
@@ -21,33 +24,41 @@ struct Lease {
 
 impl Lease {
     /// Whether a key may have it: neither too short nor too long for its lifetime.
-    fn suits(&self, now: Instant, lifetime: i64) -> bool {
+    fn suits(&self, now: Instant, lifetime: i64, spare: i64) -> bool {
         let lives = |seconds: i64| now + Duration::from_secs(seconds.unsigned_abs());
         self.keys < limits::LEASE_KEYS
             && lives(lifetime) < self.expires
-            && lives(lifetime + spare(lifetime)) > self.expires
+            && lives(lifetime + spare) > self.expires
     }
 }
 
-/// How many seconds longer than a key's lifetime its lease may be.
-fn spare(lifetime: i64) -> i64 {
-    ((lifetime as f64 * limits::LEASE_REUSE_SHARE) as i64).min(limits::LEASE_REUSE_SECONDS_MAX)
-}
-
 impl Leases {
+    pub fn new(reuse_seconds: u32) -> Self {
+        Leases { last: Mutex::new(None), spare_max: reuse_seconds.into() }
+    }
+
+    /// How many seconds longer than a key's lifetime its lease may be.
+    fn spare(&self, lifetime: i64) -> i64 {
+        ((lifetime as f64 * limits::LEASE_REUSE_SHARE) as i64).min(self.spare_max)
+    }
+
     /// A lease for a key that is to live for so many seconds.
     ///
     /// # Errors
     /// The cluster gives none.
     pub async fn lease(&self, client: &Client, lifetime: u32) -> Result<i64, Status> {
         let lifetime = i64::from(lifetime);
-        let mut last = self.0.lock().await;
-        if let Some(lease) = last.as_mut().filter(|lease| lease.suits(Instant::now(), lifetime)) {
+        let spare = self.spare(lifetime);
+        let mut last = self.last.lock().await;
+        if let Some(lease) = last.as_mut().filter(|lease| lease.suits(Instant::now(), lifetime, spare)) {
             lease.keys += 1;
             return Ok(lease.id);
         }
+        if let Some(left) = last.as_ref() {
+            client.figures.lease_keys.observe(left.keys as f64);
+        }
         let began = Instant::now();
-        let request = LeaseGrantRequest { ttl: lifetime + spare(lifetime) };
+        let request = LeaseGrantRequest { ttl: lifetime + spare };
         let granted: LeaseGrantResponse = client.call(method::LEASE_GRANT, &request).await?;
         let expires = began + Duration::from_secs(granted.ttl.unsigned_abs());
         *last = Some(Lease { id: granted.id, expires, keys: 1 });
@@ -56,7 +67,7 @@ impl Leases {
 
     /// The cluster does not know the lease any more.
     pub async fn forget(&self) {
-        *self.0.lock().await = None;
+        *self.last.lock().await = None;
     }
 }
 
@@ -68,10 +79,12 @@ mod tests {
     fn a_lease_is_shared_as_long_as_it_is_neither_too_short_nor_too_long() {
         let now = Instant::now();
         let lease = |seconds: u64, keys| Lease { id: 1, expires: now + Duration::from_secs(seconds), keys };
-        assert!(lease(3_630, 1).suits(now, 3_600));
-        assert!(!lease(3_600, 1).suits(now, 3_600), "too short");
-        assert!(!lease(3_660, 1).suits(now, 3_600), "too long");
-        assert!(!lease(3_630, limits::LEASE_KEYS).suits(now, 3_600), "too many keys");
-        assert_eq!((spare(3_600), spare(15), spare(100)), (60, 0, 5));
+        assert!(lease(3_630, 1).suits(now, 3_600, 60));
+        assert!(!lease(3_600, 1).suits(now, 3_600, 60), "too short");
+        assert!(!lease(3_660, 1).suits(now, 3_600, 60), "too long");
+        assert!(!lease(3_630, limits::LEASE_KEYS).suits(now, 3_600, 60), "too many keys");
+        let leases = Leases::new(60);
+        assert_eq!([3_600, 15, 100].map(|lifetime| leases.spare(lifetime)), [60, 0, 5]);
+        assert_eq!(Leases::new(3).spare(3_600), 3);
     }
 }

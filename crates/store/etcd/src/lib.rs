@@ -18,6 +18,8 @@ mod client;
 mod commit;
 mod compact;
 mod endpoint;
+mod explained;
+pub mod figures;
 mod follow;
 mod fresh;
 mod import;

@@ -7,7 +7,7 @@ pub const CONNECT: Duration = Duration::from_secs(2);
 
 /// How long one attempt at a call may take: short at first, as what was under way when a leader died is answered late or
 /// never, then longer, as a cluster that is slow must not be asked the same again and again.
-pub const ATTEMPT: Duration = Duration::from_secs(1);
+pub const ATTEMPT: Duration = Duration::from_millis(500);
 pub const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 
 /// How long a call is tried again, on all endpoints. Below a request's minute, so that its client learns why.
@@ -46,12 +46,20 @@ pub const PROGRESS_PERIOD: Duration = Duration::from_millis(50);
 /// How long a watch may be silent while somebody waits for what has been committed, before it is begun anew elsewhere.
 pub const SILENCE: Duration = Duration::from_millis(1_500);
 
-/// How much longer than its keys a lease may live, as a share of their lifetime and in seconds, so that many keys share
-/// one; and how many keys may. The reference's numbers.
+/// How much longer than its keys a lease may live, as a share of their lifetime and in seconds where nothing else is told,
+/// so that many keys share one; and how many keys may. The reference's numbers.
 pub const LEASE_REUSE_SHARE: f64 = 0.05;
-pub const LEASE_REUSE_SECONDS_MAX: i64 = 60;
+pub const LEASE_REUSE_SECONDS: u32 = 60;
 pub const LEASE_KEYS: usize = 1_000;
 
-/// How often it is asked whether the cluster can be written, and how long it may take to say.
+/// How often it is asked whether the cluster can be written, and how long it may take to say where nothing else is told.
 pub const HEALTH_PERIOD: Duration = Duration::from_secs(2);
 pub const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long a question for the newest revision waits for those who were answered together the last time; and for how many
+/// questions nobody is waited for, at most, when that was in vain. The first is the resolution of timers.
+pub const GATHER: Duration = Duration::from_millis(1);
+pub const ALONE_MAX: u32 = 256;
+
+/// Changes that are published together, as far as they have come together: readers see none of them before.
+pub const BATCH_RECORDS: usize = 1_000;

@@ -3,6 +3,7 @@
 //! Must never block a caller that is asynchronous.
 
 use crate::client::{Client, Tls};
+use crate::figures::Figures;
 use crate::fresh::Fresh;
 use crate::lease::Leases;
 use crate::progress::Progress;
@@ -21,6 +22,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 /// What all keys begin with for those who use the store.
 const INNER: &str = "/registry";
@@ -37,6 +39,12 @@ pub struct EtcdOptions {
     pub compaction_interval: Option<Duration>,
     /// How many seconds keys live after their last change, by what they begin with; the others live for ever.
     pub lifetimes: Vec<(String, u32)>,
+    /// How many seconds longer than its keys a lease may live at most, so that many keys share one.
+    pub lease_reuse_seconds: u32,
+    /// How long the cluster may take to say that it is well.
+    pub health_timeout: Duration,
+    /// How often the members are asked how large they are; `None`: never.
+    pub size_interval: Option<Duration>,
 }
 
 impl Default for EtcdOptions {
@@ -47,6 +55,9 @@ impl Default for EtcdOptions {
             prefix: INNER.to_owned(),
             compaction_interval: Some(Duration::from_secs(5 * 60)),
             lifetimes: Vec::new(),
+            lease_reuse_seconds: limits::LEASE_REUSE_SECONDS,
+            health_timeout: limits::HEALTH_TIMEOUT,
+            size_interval: None,
         }
     }
 }
@@ -101,6 +112,8 @@ pub struct EtcdStore {
     fresh: Arc<Fresh>,
     pub(crate) runtime: Handle,
     compaction_interval: Option<Duration>,
+    health_timeout: Duration,
+    size_interval: Option<Duration>,
     tasks: Mutex<Option<Vec<JoinHandle<()>>>>,
 }
 
@@ -116,7 +129,7 @@ impl EtcdStore {
             client: Arc::new(client),
             keys: Keys::new(&options.prefix),
             progress: Progress::default(),
-            leases: Leases::default(),
+            leases: Leases::new(options.lease_reuse_seconds),
             transactions: Semaphore::new(limits::TRANSACTIONS),
             lifetimes: options.lifetimes.into_iter().filter(|(_, seconds)| *seconds > 0).collect(),
         };
@@ -126,8 +139,15 @@ impl EtcdStore {
             fresh: Arc::default(),
             runtime,
             compaction_interval: options.compaction_interval.filter(|interval| !interval.is_zero()),
+            health_timeout: options.health_timeout,
+            size_interval: options.size_interval.filter(|interval| !interval.is_zero()),
             tasks: Mutex::new(Some(Vec::new())),
         })
+    }
+
+    /// What the cluster was called for.
+    pub fn figures(&self) -> Arc<Figures> {
+        self.shared.client.figures.clone()
     }
 
     /// Something that goes on until the store is closed.
@@ -203,6 +223,10 @@ impl Store for EtcdStore {
             let client = shared.client.clone();
             self.spawn(async move { compact::run(&client, interval).await });
         }
+        if let Some(interval) = self.size_interval {
+            let client = shared.client.clone();
+            self.spawn(async move { client.watch_sizes(interval).await });
+        }
         // Timers are the runtime's.
         let _context = self.runtime.enter();
         let waiting = tokio::time::timeout(limits::START, shared.progress.wait(started.current.0));
@@ -242,10 +266,9 @@ impl Store for EtcdStore {
     }
 
     fn catch_up(&self) -> Option<CommitFuture> {
-        let (shared, fresh, runtime) = (self.shared.clone(), self.fresh.clone(), self.runtime.clone());
+        let (shared, fresh) = (self.shared.clone(), self.fresh.clone());
         Some(CommitFuture::pending(async move {
-            let asked = fresh.ask(&shared.client, &runtime);
-            let revision = asked.await.map_err(|_| CommitError::Closed)?.map_err(commit::failed)?;
+            let revision = fresh.ask(&shared.client).await.map_err(commit::failed)?;
             shared.progress.wait(revision).await.map_err(|_| CommitError::Closed)?;
             Ok(Revision(revision))
         }))
@@ -259,14 +282,16 @@ impl Store for EtcdStore {
         limits::TRANSACTION_WRITES
     }
 
-    fn on_health(&self, tell: Box<dyn Fn(bool) + Send + Sync>) {
-        let client = self.shared.client.clone();
+    fn on_health(&self, tell: Box<dyn Fn(Option<Duration>) + Send + Sync>) {
+        let (client, timeout) = (self.shared.client.clone(), self.health_timeout);
         // It was reached a moment ago, or there would be no server.
-        tell(true);
+        tell(Some(Duration::ZERO));
         self.spawn(async move {
             loop {
                 tokio::time::sleep(limits::HEALTH_PERIOD).await;
-                tell(client.revision(limits::HEALTH_TIMEOUT).await.is_ok());
+                let asked = Instant::now();
+                let answer = client.revision(timeout).await;
+                tell(answer.is_ok().then(|| asked.elapsed()));
             }
         });
     }

@@ -231,4 +231,7 @@ pub struct StatusResponse {
     /// Of the member, such as `3.5.16`.
     #[prost(string, tag = "2")]
     pub version: String,
+    /// Bytes of its database.
+    #[prost(int64, tag = "3")]
+    pub db_size: i64,
 }

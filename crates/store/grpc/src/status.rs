@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt;
 
 /// gRPC's codes, in the order of their numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
     Canceled = 1,
     Unknown,

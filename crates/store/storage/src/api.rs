@@ -6,9 +6,11 @@ use std::error::Error;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::form::StoredForm;
 use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{TransformError, Unreadable};
 
@@ -56,6 +58,22 @@ pub struct Write {
     pub expect: Expect,
     /// The new value; `None` deletes the key.
     pub value: Option<Bytes>,
+    /// The new value as the store keeps it, where that [is another form](Store::form) and it is at hand.
+    pub stored: Option<Bytes>,
+}
+
+impl Write {
+    /// Gives the key a value.
+    #[must_use]
+    pub fn put(key: Key, expect: Expect, value: Bytes) -> Write {
+        Write { key, expect, value: Some(value), stored: None }
+    }
+
+    /// Deletes the key.
+    #[must_use]
+    pub fn delete(key: Key, expect: Expect) -> Write {
+        Write { key, expect, value: None, stored: None }
+    }
 }
 
 /// Writes that take place together or not at all, under one revision. Each key may occur once.
@@ -69,7 +87,7 @@ impl Transaction {
     /// A transaction of one write.
     #[must_use]
     pub fn one(key: Key, expect: Expect, value: Option<Bytes>) -> Transaction {
-        Transaction { writes: vec![Write { key, expect, value }] }
+        Transaction { writes: vec![Write { key, expect, value, stored: None }] }
     }
 
     /// Checks the transaction against the bounds that hold whatever the store contains, and tells its size in bytes.
@@ -169,13 +187,18 @@ pub trait Store: Send + Sync + 'static {
         self.inner().is_some_and(Store::expires)
     }
 
+    /// The form that values are kept in, where that is another than they are written in.
+    fn form(&self) -> Option<&dyn StoredForm> {
+        self.inner()?.form()
+    }
+
     /// How many writes a transaction may have.
     fn transaction_writes_max(&self) -> usize {
         self.inner().map_or(crate::limits::TRANSACTION_WRITES_MAX, Store::transaction_writes_max)
     }
 
-    /// Tells at once, and whenever it changes, whether the store can be reached, where that can be in question.
-    fn on_health(&self, tell: Box<dyn Fn(bool) + Send + Sync>) {
+    /// Tells at once, and again and again, how long the store took to answer, where it can be out of reach; `None`: it is.
+    fn on_health(&self, tell: Box<dyn Fn(Option<Duration>) + Send + Sync>) {
         if let Some(inner) = self.inner() {
             inner.on_health(tell);
         }

@@ -3,9 +3,12 @@
 //! Must never know a form: that is the `StoredForm`'s.
 
 use crate::api::{CommitError, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction};
+#[cfg(doc)]
+use crate::api::Write;
 use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{Unreadable, UnreadableReason};
 use bytes::Bytes;
+use std::any::Any;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
@@ -23,8 +26,9 @@ impl fmt::Display for FormError {
 
 impl Error for FormError {}
 
-/// Between values as they are used and as they are kept.
-pub trait StoredForm: Send + Sync + 'static {
+/// Between values as they are used and as they are kept. Who writes may know which it is, and [hand over](Write::stored)
+/// what it would make.
+pub trait StoredForm: Any + Send + Sync + 'static {
     /// The kept form of a value.
     ///
     /// # Errors
@@ -55,7 +59,13 @@ impl FormedStore {
         let mut forget = Forget(self.written.clone(), Vec::with_capacity(transaction.writes.len()));
         for write in &mut transaction.writes {
             let Some(value) = &write.value else { continue };
-            let stored = self.form.to_stored(&write.key, value);
+            let stored = match write.stored.take() {
+                None => self.form.to_stored(&write.key, value),
+                Some(stored) => {
+                    debug_assert_eq!(self.form.to_stored(&write.key, value).as_ref(), Ok(&stored), "{}", write.key);
+                    Ok(stored)
+                }
+            };
             let stored = stored.map_err(|error| CommitError::Invalid(format!("{}: {error}", write.key)))?;
             self.written.expect(&write.key, &stored, value);
             forget.1.push(write.key.clone());
@@ -136,6 +146,10 @@ impl Store for FormedStore {
 
     fn inner(&self) -> Option<&dyn Store> {
         Some(self.inner.as_ref())
+    }
+
+    fn form(&self) -> Option<&dyn StoredForm> {
+        Some(self.form.as_ref())
     }
 }
 
@@ -313,7 +327,7 @@ mod tests {
         let (seen, inner) = (Seen::default(), Arc::new(MemoryStore::new()));
         let store = FormedStore::new(inner.clone(), Arc::new(Backwards::default()));
         store.start(Box::new(seen.clone())).unwrap();
-        let write = Write { key: "/a".into(), expect: Expect::Any, value: Some(Bytes::from_static(b"eno")) };
+        let write = Write::put("/a".into(), Expect::Any, Bytes::from_static(b"eno"));
         inner.commit(Transaction { writes: vec![write] }).wait().unwrap();
         assert_eq!(seen.0.lock().unwrap()[0].value.as_deref(), Some(&b"one"[..]));
     }

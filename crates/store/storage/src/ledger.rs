@@ -234,3 +234,29 @@ pub(crate) fn check(transaction: &Transaction) -> Result<usize, CommitError> {
 fn too_large(what: &str, actual: usize, limit: usize) -> CommitError {
     CommitError::Invalid(format!("{actual} {what}, at most {limit} are allowed"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replay(ledger: &mut Ledger, key: &str, revision: u64, tombstone: bool) -> bool {
+        ledger.replay(Position { revision: Revision(revision), ordinal: 0 }, key.into(), tombstone).is_ok()
+    }
+
+    #[test]
+    fn before_the_compaction_revision_a_key_stands_once_and_is_not_deleted() {
+        let mut ledger = Ledger::new(true, Revision(5));
+        assert!(replay(&mut ledger, "/a", 3, false) && replay(&mut ledger, "/b", 5, false));
+        assert!(!replay(&mut ledger, "/a", 4, false) && !replay(&mut ledger, "/b", 5, true));
+        assert!(replay(&mut ledger, "/a", 6, false) && replay(&mut ledger, "/a", 7, true));
+        assert!(!replay(&mut ledger, "/a", 8, true), "it does not exist");
+    }
+
+    #[test]
+    fn nothing_is_compacted_that_is_still_to_come() {
+        let mut ledger = Ledger::new(true, Revision(1));
+        assert!(replay(&mut ledger, "/a", 2, false) && replay(&mut ledger, "/a", 3, false));
+        let entries = vec![Position { revision: Revision(2), ordinal: 0 }];
+        assert_eq!(ledger.plan_removal(Revision(9)), Some(Removal { entries, compacted: Revision(3) }));
+    }
+}

@@ -49,6 +49,7 @@ fn pair(thread: u64, number: u64) -> Transaction {
         key: key.into(),
         expect: Expect::Any,
         value: (!is_delete(number)).then(|| value(number)),
+        stored: None,
     };
     Transaction { writes: keys(thread, number % SLOTS).map(write).into() }
 }

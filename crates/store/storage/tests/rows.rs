@@ -34,8 +34,8 @@ fn transaction(text: &str) -> Transaction {
             _ => (Expect::Any, word),
         };
         match rest.split_once('=') {
-            Some((key, value)) => Write { key: key.into(), expect, value: Some(Bytes::from(value.to_owned())) },
-            None => Write { key: rest.trim_start_matches('-').into(), expect, value: None },
+            Some((key, value)) => Write::put(key.into(), expect, Bytes::from(value.to_owned())),
+            None => Write::delete(rest.trim_start_matches('-').into(), expect),
         }
     };
     Transaction { writes: text.split_whitespace().map(write).collect() }
@@ -117,7 +117,7 @@ fn bounds_are_kept() {
     let value = |bytes: usize| Transaction::one("/k".into(), Expect::Any, Some(Bytes::from(vec![0; bytes])));
     let writes = |count: usize| Transaction {
         writes: (0..count)
-            .map(|i| Write { key: format!("/{i}").into(), expect: Expect::Any, value: Some(Bytes::new()) })
+            .map(|i| Write::put(format!("/{i}").into(), Expect::Any, Bytes::new()))
             .collect(),
     };
     let key = |bytes: usize| Transaction::one("k".repeat(bytes).into(), Expect::Any, Some(Bytes::new()));

@@ -13,7 +13,7 @@ use crate::UserInfo;
 use crate::user::groups;
 
 pub use forbidden::{Forbidden, forbidden};
-use rbac::{Grant, RbacSource};
+use rbac::{Grant, RbacSnapshot, RbacSource};
 
 /// What a request wants to do. Empty text means that there is none of it.
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +154,11 @@ impl Authorizer {
         Authorizer { modes, rbac }
     }
 
+    /// The roles and bindings as they are now, whether or not a mode asks for them.
+    pub fn roles(&self) -> Arc<RbacSnapshot> {
+        self.rbac.snapshot()
+    }
+
     /// Whether the request may go on. Budget: a few hash lookups and rule comparisons, no allocation unless refused.
     pub fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
         // Stands above all modes, so that no configuration locks out the administrator.
@@ -179,7 +184,7 @@ impl Authorizer {
 
 #[cfg(test)]
 mod tests {
-    use super::rbac::{Rbac, RbacSnapshot};
+    use super::rbac::Rbac;
     use super::*;
 
     #[test]

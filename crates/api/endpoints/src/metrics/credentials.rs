@@ -1,9 +1,10 @@
-//! Metrics of the credentials that clients come with: certificates and service accounts' tokens.
+//! Metrics of the credentials that clients come with: certificates, service accounts' tokens, and who they act as.
 //! Guarantees nothing but that what authentication counts is told.
 //! Must never tell of one credential: what is shown are sums.
 
 use super::exposition::{Exposition, Family, Kind, Stability};
 use pintle_auth::Authenticator;
+use pintle_auth::impersonation::ImpersonationFigures;
 
 const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
     Family::new(name, kind, Stability::Alpha, help)
@@ -34,6 +35,44 @@ const CACHE_FETCHES: Family = family(
     Kind::Counter,
     "Tokens that were verified, by whether they were good.",
 );
+
+const ATTEMPTS: [Family; 2] = [
+    family(
+        "apiserver_impersonation_attempts_total",
+        Kind::Counter,
+        "Attempts to act as somebody else, by mode and decision.",
+    ),
+    family(
+        "apiserver_impersonation_attempts_duration_seconds",
+        Kind::Histogram,
+        "Time that attempts to act as somebody else took, by mode and decision.",
+    ),
+];
+const CHECKS: [Family; 2] = [
+    family(
+        "apiserver_impersonation_authorization_attempts_total",
+        Kind::Counter,
+        "Questions that attempts to act as somebody else asked, by mode and decision.",
+    ),
+    family(
+        "apiserver_impersonation_authorization_attempts_duration_seconds",
+        Kind::Histogram,
+        "Time that the questions of attempts to act as somebody else took, by mode and decision.",
+    ),
+];
+
+pub(super) fn render_impersonation(figures: &ImpersonationFigures, out: &mut Exposition) {
+    for ([total, duration], series) in [(ATTEMPTS, &figures.attempts), (CHECKS, &figures.checks)] {
+        let series = series.sorted();
+        let labels = |(mode, allowed): (&'static str, bool)| {
+            [("decision", if allowed { "allowed" } else { "denied" }), ("mode", mode)]
+        };
+        out.family(&total);
+        series.iter().for_each(|(key, durations)| out.sample(total.name, &labels(*key), durations.count()));
+        out.family(&duration);
+        series.iter().for_each(|(key, durations)| out.histogram(duration.name, &labels(*key), durations));
+    }
+}
 
 pub(super) fn render(authenticator: &Authenticator, out: &mut Exposition) {
     if let Some(ca) = &authenticator.client_ca {

@@ -95,6 +95,7 @@ pub fn render(api: &Api) -> String {
     metrics.streams.render(&mut out);
     metrics.access.render(&mut out);
     credentials::render(&api.authenticator, &mut out);
+    credentials::render_impersonation(&api.impersonator.figures, &mut out);
     metrics.admission.render(&mut out);
     metrics.transactions.render(&mut out);
     out.family(&IN_FLIGHT);

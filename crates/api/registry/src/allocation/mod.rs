@@ -155,7 +155,7 @@ impl Registry {
             let Some((place, stored)) = self.registered(allocation, *address) else { continue };
             let registered = self.decode(&place, &stored)?;
             if is_parent(&registered, object) {
-                writes.push(Write { key: stored.key.clone(), expect: Expect::At(stored.revision), value: None });
+                writes.push(Write::delete(stored.key.clone(), Expect::At(stored.revision)));
             }
         }
         if new.is_none() {
@@ -179,8 +179,7 @@ impl Registry {
         self.complete(&place, &mut object);
         metadata::fill_new(&mut object, self.environment.as_ref());
         self.finish(&place, &mut object);
-        let value = Some(self.encode(&place, &object));
-        Some(Write { key: place.key().into(), expect: Expect::Absent, value })
+        Some(self.encode(&place, &mut object).put(place.key().into(), Expect::Absent))
     }
 
     /// Removes what goes with a removed object under its name, unless something else waits for that.
@@ -194,7 +193,7 @@ impl Registry {
         if !metadata::finalizers(&companion).is_empty() {
             return Ok(None);
         }
-        Ok(Some(Write { key: stored.key.clone(), expect: Expect::At(stored.revision), value: None }))
+        Ok(Some(Write::delete(stored.key.clone(), Expect::At(stored.revision))))
     }
 
     /// The configured ranges, then those that objects add and that are ready.

@@ -76,7 +76,7 @@ impl Registry {
         .to_value();
         canonicalize(RangeAllocation::schema(), &mut value);
         let record = image::encode(&value, &[]);
-        Write { key: KEY.into(), expect: map.revision.map_or(Expect::Absent, Expect::At), value: Some(record) }
+        Write::put(KEY.into(), map.revision.map_or(Expect::Absent, Expect::At), record)
     }
 
     /// Brings the map in line with the services: what they have is given; what they have not, and had not either when

@@ -49,7 +49,7 @@ fn put(registry: &Registry, at: usize, round: usize) {
     let target = Target { name, ..pods(registry, &namespace) };
     let key = target.key().as_str().into();
     let gone = round > 0 && (at + round).is_multiple_of(5);
-    let value = (!gone).then(|| registry.encode(&target, &pod));
+    let value = (!gone).then(|| registry.record(&target, &pod));
     registry.store.commit(Transaction::one(key, Expect::Any, value)).wait().unwrap();
 }
 

@@ -20,7 +20,7 @@ pub fn signer(name: At<'_, String>, cx: &mut Cx<'_>) {
 /// Keys as annotations have them.
 pub fn annotations(annotations: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
     for key in annotations.new.value().as_map().into_iter().flat_map(Map::keys) {
-        if !invalid_each(key, names::label_key(&key.to_lowercase()), annotations.path, cx) && !key.contains('/') {
+        if invalid_each(key, names::label_key(&key.to_lowercase()), annotations.path, cx) && !key.contains('/') {
             let detail = "must be a domain-prefixed key (such as \"acme.io/foo\")";
             cx.errors.invalid(annotations.path, key.clone(), detail);
         }

@@ -17,15 +17,15 @@ static KINDS: &[KindRules] = &[
     },
     KindRules { update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules], ..KindRules::of(Endpoints::schema) },
     KindRules {
-        create: &[Step::Metadata, step!(Node, node::node), Step::Rules],
+        create: &[Step::Metadata, Step::Rules, step!(Node, node::node)],
         update: &[
             Step::Metadata,
-            step!(Node, node::node),
             Step::Rules,
+            step!(Node, node::node),
             Step::MetadataUpdate,
             step!(Node, node::update),
         ],
-        parts: &[("status", &[Step::MetadataUpdate, step!(Node, node::update)])],
+        parts: &[("status", &[Step::MetadataUpdate, step!(Node, node::update), Step::Rules])],
         ..KindRules::of(Node::schema)
     },
     KindRules {

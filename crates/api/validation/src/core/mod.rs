@@ -37,6 +37,5 @@ static RULES: &[Hand] = &[
     at_field!(ConfigMap::DATA, config_map::data),
     at_type!(ConfigMap, config_map::size, AFTER),
     at_type!(PodTemplateSpec, pod_template::metadata),
-    at_type!(PodTemplateSpec, pod_template::no_ephemeral_containers, AFTER),
     at_field!(ReplicationControllerSpec::TEMPLATE, replication_controller::labels_match, ALWAYS),
 ];

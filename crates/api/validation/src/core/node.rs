@@ -1,19 +1,15 @@
 //! Rules of Node: taints, resources, addresses of pods, and what an update may change.
 
 use super::resource_names;
-use crate::shared::{Repeats, invalid_each, items, legacy_cidr};
+use crate::shared::{Repeats, items, legacy_cidr, tell_again};
 use crate::shown::in_full;
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Map, Value, View};
-use pintle_types::core::v1::{
-    ConfigMapNodeConfigSource, Node, NodeAddress, NodeConfigSource, NodeConfigStatus, NodeSpec, NodeStatus,
-    NodeSwapStatus, NodeSystemInfo, Taint,
-};
+use pintle_types::core::v1::{Node, NodeSpec, NodeStatus, NodeSwapStatus, NodeSystemInfo, Taint};
 use pintle_validation::{At, Cx, ErrorKind};
 
-const CIDRS_STAY: &str = "node updates may not change podCIDR except from \"\" to valid";
 const PROVIDER_STAYS: &str = "node updates may not change providerID except from \"\" to valid";
-const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+const CIDRS_STAY: &str = "node updates may not change podCIDR except from \"\" to valid";
 
 /// What holds for every node that is written as a whole.
 pub fn node(node: At<'_, Node>, cx: &mut Cx<'_>) {
@@ -37,7 +33,6 @@ pub fn update(node: At<'_, Node>, cx: &mut Cx<'_>) {
     let Some(old) = node.old else { return };
     resources(node, cx);
     declared_features(node, cx);
-    addresses(node, cx);
     let old = old.field(Node::SPEC);
     node.field(Node::SPEC, |spec| {
         let (cidrs, before) = (items(spec.new.field(NodeSpec::POD_CIDRS)), items(old.field(NodeSpec::POD_CIDRS)));
@@ -53,17 +48,10 @@ pub fn update(node: At<'_, Node>, cx: &mut Cx<'_>) {
         if !provider.is_empty() && provider != spec.new.field(NodeSpec::PROVIDER_ID).as_str() {
             cx.errors.forbidden(spec.path.to(NodeSpec::PROVIDER_ID), PROVIDER_STAYS);
         }
-        spec.field(NodeSpec::CONFIG_SOURCE, |source| config_source(source, false, cx));
     });
-    node.field(Node::STATUS, |status| {
-        status.field(NodeStatus::CONFIG, |config| {
-            let Some(config) = config.some() else { return };
-            config.field(NodeConfigStatus::ASSIGNED, |source| config_source(source, true, cx));
-            config.field(NodeConfigStatus::ACTIVE, |source| config_source(source, true, cx));
-            config.field(NodeConfigStatus::LAST_KNOWN_GOOD, |source| config_source(source, true, cx));
-        });
-    });
-    taints(node, cx);
+    // The reference judges taints twice.
+    let metadata = node.path.to(Node::METADATA);
+    tell_again(&metadata.to(NodeSpec::TAINTS), cx);
 }
 
 /// A node has a taint of an effect once for each key. The reference tells them beside the labels.
@@ -75,25 +63,10 @@ fn taints(node: At<'_, Node>, cx: &mut Cx<'_>) {
     let metadata = node.path.to(Node::METADATA);
     let list = metadata.to(NodeSpec::TAINTS);
     for (at, taint) in taints.iter().enumerate() {
-        let path = list.index(at);
-        let (key, effect) = identity(at);
-        invalid_each(key, names::label_key(key), &path.to(Taint::KEY), cx);
-        let value = text(at, Taint::VALUE.name());
-        let messages = names::label_value(value);
-        if !messages.is_empty() {
-            cx.errors.invalid(path.to(Taint::VALUE), value, messages.join(";"));
-        }
-        match effect {
-            "" => cx.errors.required(path.to(Taint::EFFECT), ""),
-            effect if !EFFECTS.contains(&effect) => {
-                cx.errors.not_supported(path.to(Taint::EFFECT), effect, &EFFECTS);
-            }
-            _ => {}
-        }
         if repeats.is_repeated(at) {
             cx.errors.push(
                 ErrorKind::Duplicate,
-                path,
+                list.index(at),
                 Some(in_full(View::<Taint>::new(taint))),
                 "taints must be unique by key and effect pair",
             );
@@ -168,53 +141,4 @@ fn pod_cidrs(spec: At<'_, NodeSpec>, cx: &mut Cx<'_>) {
 
 fn text_of(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
-}
-
-fn addresses(node: At<'_, Node>, cx: &mut Cx<'_>) {
-    let addresses = items(node.new.field(Node::STATUS).field(NodeStatus::ADDRESSES));
-    let text = |at: usize, field: &str| addresses.get(at).map_or("", |address| address.str_at(&[field]));
-    let mut repeats = Repeats::new(addresses.len(), |at| (text(at, "type"), text(at, "address")));
-    let status = node.path.to(Node::STATUS);
-    for (at, address) in addresses.iter().enumerate() {
-        if repeats.is_repeated(at) {
-            let address = in_full(View::<NodeAddress>::new(address));
-            cx.errors.duplicate(status.to(NodeStatus::ADDRESSES).index(at), address);
-        }
-    }
-}
-
-/// Where a node's configuration comes from. The status tells of which object exactly, the spec never does.
-fn config_source(source: At<'_, Option<NodeConfigSource>>, is_status: bool, cx: &mut Cx<'_>) {
-    type Source = ConfigMapNodeConfigSource;
-    type Check = fn(&str) -> Vec<String>;
-    let Some(source) = source.some() else { return };
-    let map = source.field(NodeConfigSource::CONFIG_MAP, |map| {
-        let Some(map) = map.some() else { return false };
-        let text = |field| map.new.field(field).as_str();
-        for field in [Source::UID, Source::RESOURCE_VERSION] {
-            match (is_status, text(field).is_empty()) {
-                (true, true) => cx.errors.required(map.path.to(field), ""),
-                (false, false) => {
-                    cx.errors.forbidden(map.path.to(field), format!("{} must not be set in spec", field.name()));
-                }
-                _ => {}
-            }
-        }
-        let checks: [(_, Check); 3] = [
-            (Source::NAMESPACE, names::dns1123_label),
-            (Source::NAME, names::dns1123_subdomain),
-            (Source::KUBELET_CONFIG_KEY, names::config_map_key),
-        ];
-        for (field, check) in checks {
-            match text(field) {
-                "" => cx.errors.required(map.path.to(field), ""),
-                text => _ = invalid_each(text, check(text), &map.path.to(field), cx),
-            }
-        }
-        true
-    });
-    if !map {
-        let detail = "exactly one reference subfield must be non-nil";
-        cx.errors.invalid(source.path, in_full(source.new), detail);
-    }
 }

@@ -1,6 +1,6 @@
 //! Rules of pod templates, wherever they are used.
 
-use pintle_types::core::v1::{PodSpec, PodTemplateSpec};
+use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{At, Cx, metadata as general};
 
@@ -11,14 +11,4 @@ pub fn metadata(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
     general::validate_labels(Some(metadata.field(ObjectMeta::LABELS).value()), &labels, &mut cx.errors);
     let annotations = template.path.to(ObjectMeta::ANNOTATIONS).to_string();
     general::validate_annotations(Some(metadata.field(ObjectMeta::ANNOTATIONS).value()), &annotations, &mut cx.errors);
-}
-
-/// Ephemeral containers come to pods that run, never with a template.
-pub fn no_ephemeral_containers(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
-    template.field(PodTemplateSpec::SPEC, |spec| {
-        if !spec.new.field(PodSpec::EPHEMERAL_CONTAINERS).value().is_zero() {
-            let detail = "ephemeral containers not allowed in pod template";
-            cx.errors.forbidden(spec.path.to(PodSpec::EPHEMERAL_CONTAINERS), detail);
-        }
-    });
 }

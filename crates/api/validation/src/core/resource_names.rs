@@ -66,11 +66,19 @@ pub fn resource(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     }
 }
 
+/// Whether a name is one of those that nearly all have.
+fn is_common(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage")
+}
+
 /// A resource that a container can have.
 pub fn resource_of_container(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    if is_common(name) {
+        return;
+    }
     resource(name, path, cx);
     if !name.contains('/') {
-        if !matches!(name, "cpu" | "memory" | "ephemeral-storage") && !name.starts_with("hugepages-") {
+        if !name.starts_with("hugepages-") {
             cx.errors.invalid(path, name, "must be a standard resource for containers");
         }
     } else if !is_native(name) && !is_extended(name) {
@@ -88,6 +96,9 @@ pub fn not_negative(amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 /// How much there is of a resource: never less than nothing, and whole where the resource cannot be divided.
 pub fn amount(name: &str, amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     not_negative(amount, path, cx);
+    if is_common(name) {
+        return;
+    }
     if (COUNTED.contains(&name) || is_extended(name)) && !is_whole(&quantity(amount)) {
         cx.errors.invalid(path, amount.clone(), "must be an integer");
     }

@@ -1,21 +1,17 @@
 //! Rules of flow control on single objects.
 
-use crate::rulebook;
-use pintle_schema::{ApiType, Value, canonicalize, value};
+use crate::tests::{judge_as, plain};
+use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::flowcontrol::v1::{FlowSchema, PriorityLevelConfiguration};
-use pintle_validation::{Operation, Request};
+use pintle_validation::Request;
 
-fn judge(schema: &'static pintle_schema::Struct, mut object: Value) -> Vec<String> {
-    canonicalize(schema, &mut object);
-    let request = Request {
-        operation: Operation::Create,
-        subresource: "",
-        api_version: "flowcontrol.apiserver.k8s.io/v1",
-        namespaced: false,
-        name_check: &|_, _| Vec::new(),
-        enabled: &|_| true,
-    };
-    rulebook().judge(schema, &object, None, &request).errors.0.iter().map(|error| error.line()).collect()
+fn judge(schema: &'static Struct, object: Value) -> Vec<String> {
+    judge_as(
+        schema,
+        &object,
+        None,
+        Request { api_version: "flowcontrol.apiserver.k8s.io/v1", namespaced: false, enabled: &|_| true, ..plain() },
+    )
 }
 
 fn flow_schema(name: &str, rule: Value) -> Vec<String> {

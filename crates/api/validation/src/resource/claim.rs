@@ -65,6 +65,10 @@ pub fn one_way_of_asking(request: At<'_, DeviceRequest>, cx: &mut Cx<'_>) {
     match (request.new.field(DeviceRequest::EXACTLY).is_set(), choice) {
         (false, 0) => cx.errors.required(request.path, ONE),
         (true, 1..) => {
+            // Of the two, nothing else is told.
+            let both = [DeviceRequest::EXACTLY.name(), DeviceRequest::FIRST_AVAILABLE.name()];
+            let both = both.map(|field| request.path.child(field).to_string());
+            cx.errors.0.retain(|error| !both.iter().any(|path| error.field.starts_with(path)));
             let detail = format!("{ONE}, but multiple fields are set");
             cx.errors.invalid(request.path, Value::Null, detail);
         }

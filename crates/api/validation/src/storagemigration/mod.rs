@@ -76,7 +76,7 @@ fn goes_on(migration: At<'_, StorageVersionMigration>, cx: &mut Cx<'_>) {
     let version = old.field(Status::RESOURCE_VERSION).as_str();
     let now = new.field(Status::RESOURCE_VERSION);
     if !version.is_empty() && version != now.as_str() {
-        cx.errors.immutable(path.to(Status::RESOURCE_VERSION), now.value().clone());
+        cx.errors.immutable(path.to(Status::RESOURCE_VERSION), now.as_str());
     }
     let path = path.to(Status::CONDITIONS);
     let mut tell = |detail: &str| {

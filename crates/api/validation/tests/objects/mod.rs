@@ -1,6 +1,7 @@
 //! Objects as they come to be judged: canonical, with their defaults. Shared by the bound on allocations and the bench.
 //! Guarantees that they are valid. Must never grow smaller, or the bounds mean less.
 
+use pintle_codec::json;
 use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
 use pintle_types::core::v1::{ConfigMap, Pod};
 use pintle_validation::{Operation, Request};
@@ -43,9 +44,14 @@ fn metadata() -> Value {
     })
 }
 
-fn canonical(schema: &'static Struct, mut value: Value) -> (&'static Struct, Value) {
+/// As the server reads it from a request or from its store.
+fn read(schema: &'static Struct, mut value: Value) -> Value {
     canonicalize(schema, &mut value);
-    (schema, value)
+    json::decode_trusted(schema, &json::to_vec(&value)).expect("what is canonical can be read")
+}
+
+fn canonical(schema: &'static Struct, value: Value) -> (&'static Struct, Value) {
+    (schema, read(schema, value))
 }
 
 /// A pod with three containers, as a controller makes them.
@@ -79,10 +85,10 @@ pub fn config_map() -> (&'static Struct, Value) {
 }
 
 /// The object with one label changed.
-pub fn relabelled(object: &Value) -> Value {
+pub fn relabelled(schema: &'static Struct, object: &Value) -> Value {
     let mut new = object.clone();
     new.set_at(&["metadata", "labels", "app"], "other");
-    new
+    read(schema, new)
 }
 
 /// A request as the server's, with the gates of a release.

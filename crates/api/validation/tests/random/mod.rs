@@ -84,6 +84,78 @@ pub fn changed(schema: &'static Struct, object: &Value, random: &mut Random) -> 
     new
 }
 
+/// The object with what is found wrong with it made anew or taken away, where that leads to one that is right.
+///
+/// `wrong` tells where the first fault is; what goes is what stands there, or the innermost thing around it.
+pub fn mended(
+    schema: &'static Struct,
+    object: &Value,
+    wrong: impl Fn(&Value) -> Option<String>,
+    random: &mut Random,
+) -> Option<Value> {
+    const FAULTS: usize = 300;
+    let mut mended = object.clone();
+    for _ in 0..FAULTS {
+        let Some(place) = wrong(&mended) else { return Some(mended) };
+        let steps: Vec<&str> = place.split(['.', '[', ']']).filter(|step| !step.is_empty()).collect();
+        let is_anew =
+            steps.first() != Some(&"metadata") && !random.once_in(3) && remake(schema, &mut mended, &steps, random);
+        if !is_anew && !drop_at(&mut mended, &steps) {
+            return None;
+        }
+        canonicalize(schema, &mut mended);
+    }
+    None
+}
+
+/// Puts another value where the steps lead to. False when they lead nowhere.
+fn remake(schema: &Struct, value: &mut Value, steps: &[&str], random: &mut Random) -> bool {
+    let Some((field, rest)) = steps.split_first().and_then(|(name, rest)| Some((schema.field(name)?, rest))) else {
+        return false;
+    };
+    if value.as_map().is_none() {
+        *value = Value::map();
+    }
+    let (mut ty, mut rules, mut rest) = (&field.ty, field.rules, rest);
+    if value.get(&field.name).is_none() {
+        value.set_at(&[&field.name], Value::Null);
+    }
+    let Some(mut here) = value.get_mut(&field.name) else { return false };
+    while let [step, after @ ..] = rest {
+        let inside = match (ty, here) {
+            (Type::Struct(schema), here) => return remake(schema, here, rest, random),
+            (Type::List(list), Value::List(items)) => {
+                step.parse().ok().and_then(|at: usize| items.get_mut(at)).map(|item| (&list.elem, item))
+            }
+            (Type::Map(map), here) => here.get_mut(step).map(|item| (&map.elem, item)),
+            _ => None,
+        };
+        let Some(inside) = inside else { return false };
+        ((ty, here), rules, rest) = (inside, &[], after);
+    }
+    *here = of_type(ty, rules, DEPTH - 5, random);
+    true
+}
+
+/// Takes away what the steps lead to, or as much of the way as there is. False when that is nothing.
+fn drop_at(value: &mut Value, steps: &[&str]) -> bool {
+    let Some((step, rest)) = steps.split_first() else { return false };
+    match value {
+        Value::List(items) => {
+            let Some(at) = step.parse().ok().filter(|at| *at < items.len()) else { return false };
+            if !drop_at(&mut items[at], rest) {
+                items.remove(at);
+            }
+            true
+        }
+        Value::Map(_) => match value.get_mut(step) {
+            Some(inside) => drop_at(inside, rest) || value.remove_at(&[step]).is_some(),
+            None => false,
+        },
+        _ => false,
+    }
+}
+
 fn change(ty: &Type, rules: &[Rule], owner: &mut Value, name: &str, random: &mut Random) {
     let inside = owner.get(name).and_then(Value::as_map).is_some_and(|map| !map.is_empty());
     match ty.as_struct().filter(|schema| inside && schema.form == Form::Plain) {

@@ -227,6 +227,33 @@ fn the_oldest_updaters_are_folded() {
 }
 
 #[test]
+fn appliers_are_not_counted_when_updaters_are() {
+    let mut world = World::created("u0", value!({"k0": "1"}));
+    for at in 1..10 {
+        let mut data = world.data();
+        data.set_at(&[&format!("k{at}")], "1");
+        world.update(&format!("u{at}"), data);
+        world.apply(&format!("a{at}"), value!({"k0": "1"}), false).expect("nothing is in conflict");
+    }
+    assert_eq!(world.owners().len(), 19);
+}
+
+#[test]
+fn who_applies_the_same_in_another_version_owns_it_in_that_one() {
+    let mut world = World::created("u", value!({}));
+    world.object.set_at(&["metadata", "annotations"], value!({"a": "1"}));
+    let before = value!([{"manager": "x", "operation": "Apply", "apiVersion": "v2", "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:metadata": {"f:annotations": {"f:a": {}}}}}]);
+    world.managed = Managed::decode(before.as_list().expect("a list")).expect("well formed");
+    let config = value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a", "annotations": {"a": "1"}}});
+    let empty = World::new().object;
+    let applied = world.write("x", |write, live, managed| write.apply(live, &config, &empty, managed, false));
+    let applied = applied.expect("nothing is in conflict");
+    let [entry] = applied.managed.entries() else { panic!("one applies") };
+    assert_eq!(entry.api_version.as_str(), "v1");
+}
+
+#[test]
 fn managers_of_other_versions_are_asked_in_theirs() {
     let mut world = World::created("u", value!({"a": "1"}));
     let moved = value!([{"manager": "u", "operation": "Update", "apiVersion": "v2", "fieldsType": "FieldsV1",
@@ -305,4 +332,28 @@ fn a_scale_takes_replicas_from_who_owns_them() {
         taken.as_list().map(|list| list[0].get("fieldsV1").cloned()),
         Some(Some(value!({"f:spec": {"f:paused": {}}})))
     );
+}
+
+#[test]
+fn who_does_not_own_replicas_is_no_manager_of_the_scale_nor_by_it() {
+    let decode = |entries: Value| Managed::decode(entries.as_list().expect("a list")).expect("well formed");
+    let entry = |name: &str, version: &str, fields: Value| {
+        value!({"manager": name, "operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1",
+            "fieldsV1": fields})
+    };
+    let replicas = || value!({"f:spec": {"f:replicas": {}}});
+    let parent = decode(value!([
+        (entry("both", "apps/v1", value!({"f:spec": {"f:paused": {}, "f:replicas": {}}}))),
+        (entry("none", "apps/v1", value!({"f:spec": {"f:paused": {}}}))),
+        (entry("of a version that is gone", "apps/v0", replicas())),
+        (entry("only", "apps/v1", replicas())),
+    ]));
+    let names = |managed: &Managed| -> Vec<String> {
+        managed.entries().iter().map(|entry| entry.manager.name.as_str().to_owned()).collect()
+    };
+    let mapping = Mapping { versions: &["apps/v1"], replicas: &["spec", "replicas"], api_version: "apps/v1" };
+    assert_eq!(names(&mapping.to_scale(&parent).expect("well formed")), ["both", "only"]);
+    let other =
+        decode(value!([(entry("labels", "autoscaling/v1", value!({"f:metadata": {"f:labels": {"f:a": {}}}})))]));
+    assert_eq!(names(&mapping.to_parent(parent, other).expect("well formed")), ["both", "none"]);
 }

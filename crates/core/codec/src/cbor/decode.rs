@@ -138,8 +138,6 @@ impl Decoder<'_> {
             entries.push((key, value));
             check_length(Some(entries.len() as u64), "key-value pairs", "map")?;
         }
-        // Shorter keys stand first in CBOR; JSON kept as it came has its keys in the order of the alphabet.
-        entries.sort_by(|(a, _), (b, _)| a.cmp(b));
         Ok(Value::Map(Map::from_entries(entries)))
     }
 

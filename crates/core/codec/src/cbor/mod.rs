@@ -7,6 +7,7 @@ mod decode;
 mod encode;
 mod half;
 mod item;
+pub(crate) mod misfit;
 #[cfg(test)]
 mod tests;
 
@@ -41,7 +42,7 @@ pub fn encode_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
 /// # Errors
 /// The input is not CBOR, breaks a limit, or a value has not the type or format of its field.
 pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
-    json::conform_json(schema, parse(bytes)?, strictness)
+    json::conform_cbor(schema, decode::document(bytes)?, strictness)
 }
 
 /// Reads any CBOR as the tree that its JSON would be.
@@ -49,7 +50,7 @@ pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<D
 /// # Errors
 /// The input is not CBOR, breaks a limit, or holds what JSON has no form for.
 pub fn parse(bytes: &[u8]) -> Result<Value, DecodeError> {
-    decode::document(bytes)
+    decode::document(bytes).map(json::sorted)
 }
 
 /// What an object says it is.

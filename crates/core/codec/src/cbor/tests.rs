@@ -114,6 +114,42 @@ fn bytes_are_tagged_and_keys_sorted() {
 }
 
 #[test]
+fn what_does_not_fit_is_told_as_the_reference_tells_it() {
+    let head = "4a 61706956657273696f6e 42 7631 44 6b696e64 49 436f6e6669674d6170";
+    let rows = [
+        ("44 64617461 a1 4161 05", "positive integer into Go struct field v1.ConfigMap.data of type string"),
+        ("44 64617461 81 05", "array into Go struct field v1.ConfigMap.data of type map[string]string"),
+        ("48 6d65746164617461 05", "positive integer into Go struct field v1.ConfigMap.metadata of type v1.ObjectMeta"),
+        (
+            "48 6d65746164617461 80",
+            "array into Go struct field v1.ConfigMap.metadata of type v1.ObjectMeta (cannot decode CBOR array to struct \
+             without toarray option)",
+        ),
+        (
+            "48 6d65746164617461 a1 51 6372656174696f6e54696d657374616d70 f5",
+            "primitives into Go struct field v1.ConfigMap.metadata of type string",
+        ),
+        (
+            "48 6d65746164617461 a1 4a 67656e65726174696f6e f93c00",
+            "primitives into Go struct field v1.ConfigMap.metadata of type int64",
+        ),
+        ("49 696d6d757461626c65 4161", "byte string into Go struct field v1.ConfigMap.immutable of type bool"),
+    ];
+    for (field, expected) in rows {
+        let found = decode(ConfigMap::schema(), &bytes(&format!("a3 {head} {field}")), Strictness::Ignore);
+        assert_eq!(
+            found.map_err(|error| error.to_string()),
+            Err(format!("cbor: cannot unmarshal {expected}")),
+            "{field}"
+        );
+    }
+    let unknown = bytes(&format!("a4 {head} 41 78 05 48 6d65746164617461 a1 41 79 05"));
+    let found = decode(ConfigMap::schema(), &unknown, Strictness::Collect).expect("it can be read");
+    let told: Vec<String> = found.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["cbor: found unknown field at map element index 2"]);
+}
+
+#[test]
 fn a_body_says_what_it_is() {
     let mut out = Vec::new();
     let object = value!({"kind": "ConfigMap", "apiVersion": "v1"});

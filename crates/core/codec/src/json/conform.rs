@@ -3,6 +3,7 @@
 use super::decode::FieldCursor;
 use super::encode::write_float;
 use super::raw;
+use crate::cbor::misfit as cbor;
 use crate::error::{DecodeError, StrictProblem};
 use crate::gotypes;
 use crate::shape::{self, Frame, Problems, Refusals, Written};
@@ -25,6 +26,14 @@ pub fn conform(schema: &Struct, value: Value, strictness: Strictness) -> Result<
 /// A value has not the type or format of its field.
 pub fn conform_json(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
     run(schema, value, strictness, Manner::Written)
+}
+
+/// The same as [`conform`] for a tree out of CBOR, whose decoder has texts of its own.
+///
+/// # Errors
+/// A value has not the type or format of its field.
+pub(crate) fn conform_cbor(schema: &Struct, value: Value, strictness: Strictness) -> Result<Decoded, DecodeError> {
+    run(schema, value, strictness, Manner::Cbor)
 }
 
 /// The same as [`conform`] where the reference restores an object from a tree without decoding, which has texts of its
@@ -52,6 +61,8 @@ enum Manner {
     Tree,
     /// Out of JSON: a float is none of the integers, even if it is whole.
     Written,
+    /// Out of CBOR: a float is none of the integers, and keys come in the order that CBOR gives them.
+    Cbor,
     /// Never was JSON: wrong types are told as misfits of Go values.
     Restored,
 }
@@ -97,6 +108,7 @@ impl Walk {
             (Type::RawExtension, value) if self.manner == Manner::Written => raw::written(&value),
             (Type::RawExtension, value) => raw::respelled(value),
             (Type::Json, value) => raw::sorted(value),
+            (Type::Any | Type::FieldsV1, value) if self.manner == Manner::Cbor => raw::sorted(value),
             (Type::Any | Type::FieldsV1, value) => value,
             (Type::String | Type::Enum(_), Value::String(text)) => Value::String(text),
             (ty, value) => self.scalar(ty, &value, frame),
@@ -104,10 +116,13 @@ impl Walk {
     }
 
     fn scalar(&mut self, ty: &Type, value: &Value, frame: &Frame<'_>) -> Value {
-        if self.manner == Manner::Restored
-            && let Some(misfit) = misfit(ty, value, frame)
-        {
-            self.refusals.note(DecodeError::WrongType(misfit));
+        let misfit = match self.manner {
+            Manner::Tree | Manner::Written => None,
+            Manner::Cbor => cbor::of_value(ty, value, frame),
+            Manner::Restored => misfit(ty, value, frame).map(DecodeError::WrongType),
+        };
+        if let Some(misfit) = misfit {
+            self.refusals.note(misfit);
             return Value::Null;
         }
         // What decodes itself knows nothing of the field it stands in.
@@ -136,7 +151,7 @@ impl Walk {
         let mut bytes = Vec::new();
         write_float(float, &mut bytes);
         let mut literal = String::from_utf8(bytes).unwrap_or_default();
-        if self.manner == Manner::Written && !literal.contains(['.', 'e']) {
+        if matches!(self.manner, Manner::Written | Manner::Cbor) && !literal.contains(['.', 'e']) {
             literal.push_str(".0");
         }
         literal
@@ -149,6 +164,10 @@ impl Walk {
             (Form::Plain, other) if self.manner == Manner::Restored => {
                 let misfit = format!("cannot restore struct from: {}", go_kind(&other));
                 self.refusals.note(DecodeError::WrongType(misfit));
+                Value::Null
+            }
+            (Form::Plain, other) if self.manner == Manner::Cbor => {
+                self.refusals.note(cbor::of_struct(schema, &other, frame));
                 Value::Null
             }
             (Form::Plain, other) => {
@@ -191,7 +210,7 @@ impl Walk {
     fn object(&mut self, schema: &Struct, map: Map, frame: &Frame<'_>) -> Value {
         let mut entries: Vec<(Str, Value)> = Vec::with_capacity(map.len());
         let mut cursor = FieldCursor::new();
-        for (key, value) in map {
+        for (at, (key, value)) in map.into_iter().enumerate() {
             match cursor.find(schema, &key) {
                 Some((field, _)) => {
                     let inner = Frame::Field { parent: frame, owner: schema, name: field.name.as_str() };
@@ -201,6 +220,12 @@ impl Walk {
                     }
                 }
                 None if schema.preserve_unknown => entries.push((key, value)),
+                // Its decoder ends with the first.
+                None if self.manner == Manner::Cbor => {
+                    if self.problems.list.is_empty() {
+                        self.problems.add(cbor::unknown(at));
+                    }
+                }
                 None => self.problems.add(StrictProblem::UnknownField(frame.path_to(&key))),
             }
         }

@@ -86,4 +86,16 @@ struct NotOfTheType {
     a: i32,
 }
 
+#[derive(ApiType, Clone, Default, PartialEq)]
+struct NoWay {
+    #[k8s(proto = 1, told_at("elsewhere")(required))]
+    a: String,
+}
+
+#[derive(ApiType, Clone, Default, PartialEq)]
+struct ABrokenWay {
+    #[k8s(proto = 1, told_at("../a//b")(required))]
+    a: String,
+}
+
 fn main() {}

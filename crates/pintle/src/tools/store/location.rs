@@ -5,6 +5,7 @@ use pintle::encryption::{self, EncryptionSource};
 use pintle_encryption::Encryption;
 use pintle_etcd::{EtcdOptions, EtcdStore, Tls};
 use pintle_kinds::resource::Resource;
+use pintle_registry::KubernetesForm;
 use pintle_storage::{
     EmbeddedOptions, EmbeddedStore, Key, Observer, Record, Revision, SealedStore, Started, Store, Unreadable,
 };
@@ -94,6 +95,7 @@ impl Options {
             prefix: self.prefix().to_owned(),
             compaction_interval: None,
             lifetimes: pintle::etcd::lifetimes(None),
+            ..EtcdOptions::default()
         })
     }
 }
@@ -138,8 +140,8 @@ impl Location {
                 Content::of(&SealedStore::new(Arc::new(store), sealing))
             }
             Location::Etcd(endpoints) => within_runtime(|| {
-                let store = pintle::etcd::store(options.etcd(endpoints)?, Some(sealing));
-                store.map_err(|error| error.to_string())
+                let store = pintle::etcd::store(options.etcd(endpoints)?, KubernetesForm::default(), Some(sealing));
+                store.map(|(store, _)| store).map_err(|error| error.to_string())
             })
             .and_then(|(store, _runtime)| Content::of(store.as_ref())),
         }

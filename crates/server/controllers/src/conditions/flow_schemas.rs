@@ -28,7 +28,9 @@ impl Rule for Dangling {
         let names = format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");
         match world.exists(PRIORITY_LEVELS, "", level) {
             true => Finding { holds: false, reason: "Found", message: format!("{names} and it exists") },
-            false => Finding { holds: true, reason: "NotFound", message: format!("{names} but there is no such object") },
+            false => {
+                Finding { holds: true, reason: "NotFound", message: format!("{names} but there is no such object") }
+            }
         }
     }
 

@@ -175,3 +175,18 @@ fn write(conditions: &mut Value, condition: &str, finding: &Finding, now: Time) 
     item.field(Condition::MESSAGE).set(finding.message.as_str());
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn what_stands_is_not_written_again() {
+        let finding = |holds| Finding { holds, reason: "R", message: "m".to_owned() };
+        let mut conditions = value!([{"type": "Other", "status": "True"}]);
+        let mut tell = |holds| write(&mut conditions, "Mine", &finding(holds), Default::default());
+        assert_eq!([true, true, false, false].map(|holds| tell(holds)), [true, false, true, false]);
+        assert_eq!(conditions.as_list().map(<[Value]>::len), Some(2));
+    }
+}

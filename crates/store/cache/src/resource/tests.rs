@@ -159,7 +159,8 @@ fn what_is_beyond_the_bounds_is_refused_and_the_rest_is_right() {
                 }
             }
         }
-        let bytes: usize = subject.cache.state().events.iter().map(|event| weight(event)).sum();
+        let state = subject.cache.state();
+        let bytes: usize = (0..state.events.len()).filter_map(|at| state.events.get(at)).map(|event| weight(event)).sum();
         assert_eq!(bytes, subject.cache.state().history_bytes, "seed {seed}");
     }
 }
@@ -269,8 +270,9 @@ fn only_those_concerned_are_woken() {
         subject.writer.publish();
         cursors.each_mut().map(|cursor| {
             let woken = is_woken(cursor);
+            let seen = cursor.take(9).expect("retained");
+            assert_eq!(seen.len(), usize::from(woken), "{:?} sees what it was woken by", cursor.interest);
             while is_woken(cursor) {}
-            cursor.take(9).expect("retained");
             woken
         })
     };

@@ -18,7 +18,7 @@ use crate::limits;
 /// A failed call, in the words of gRPC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallError {
-    code: &'static str,
+    pub code: &'static str,
     text: String,
 }
 

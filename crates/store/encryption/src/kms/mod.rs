@@ -21,8 +21,9 @@ use pintle_schema::names::{Fault, fully_qualified_domain_name};
 use pintle_storage::{Opened, Seal, TransformError};
 use ring::digest;
 
-use crate::chain::seal_of;
+use crate::chain::{LinkError, seal_of};
 use crate::ciphers::Gcm;
+use crate::figures::{Direction, Figures, KeyUse};
 use crate::limits;
 use crate::seed::Seed;
 use crate::transformers::RuleError;
@@ -68,6 +69,7 @@ struct Current {
     seal: Seal,
     /// Of the clock on the wall: who stops the clock has other troubles.
     expires: SystemTime,
+    uses: Arc<KeyUse>,
 }
 
 /// What a seed in its encrypted form turns out to be.
@@ -85,8 +87,12 @@ struct Shared {
     health: Mutex<Result<(), String>>,
     /// How the last call failed, if the service did not answer: until it does, nobody waits for it.
     silence: Mutex<Option<CallError>>,
-    seeds: Mutex<HashMap<EncryptedSeed, Opener>>,
+    seeds: Mutex<HashMap<EncryptedSeed, Known>>,
+    figures: Arc<Figures>,
 }
+
+/// A seed in plain, and where its uses are counted.
+type Known = (Opener, Arc<KeyUse>);
 
 /// A provider with its service.
 pub(crate) struct Kms {
@@ -97,16 +103,31 @@ pub(crate) struct Kms {
 
 impl Kms {
     /// Connects, and asks once how the service is. That it does not answer is no error: it may come later.
-    pub fn start(config: &KmsConfig, pace: Pace, changed: Changed) -> Result<Arc<Kms>, RuleError> {
+    pub fn start(
+        config: &KmsConfig,
+        pace: Pace,
+        changed: Changed,
+        figures: Arc<Figures>,
+    ) -> Result<Arc<Kms>, RuleError> {
         let shared = Arc::new(Shared {
             name: config.name.clone(),
             current: ArcSwapOption::empty(),
             health: Mutex::new(Ok(())),
             silence: Mutex::new(None),
             seeds: Mutex::default(),
+            figures,
         });
         let client = probe::start(config, pace, shared.clone(), changed)?;
         Ok(Arc::new(Kms { prefix: format!("k8s:enc:kms:v2:{}:", config.name), shared, client }))
+    }
+
+    pub fn name(&self) -> &str {
+        &self.shared.name
+    }
+
+    /// How many seeds are known in plain.
+    pub fn seeds(&self) -> usize {
+        self.shared.seeds.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     pub fn health(&self) -> Result<(), String> {
@@ -133,25 +154,28 @@ impl Kms {
         let mut out = Vec::with_capacity(self.prefix.len() + data.len() + 256);
         out.extend_from_slice(self.prefix.as_bytes());
         messages::encode_object(&data, &current.encrypted, &mut out);
+        current.uses.used();
         Ok(Bytes::from(out))
     }
 
-    pub fn open(&self, key: &str, kept: &[u8]) -> Result<Opened, TransformError> {
+    pub fn open(&self, key: &str, kept: &[u8]) -> Result<Opened, LinkError> {
         let object = kept.get(self.prefix.len()..).unwrap_or_default();
         let EncryptedObject { data, seed } = messages::decode_object(object).map_err(TransformError::new)?;
         validate(&seed).map_err(TransformError::new)?;
         if data.is_empty() {
-            return Err(TransformError::new("encrypted data is empty"));
+            return Err(TransformError::new("encrypted data is empty").into());
         }
         let seal = self.shared.seal_of(&seed);
-        let plain = match self.opener(seed)? {
+        let (opener, uses) = self.opener(seed)?;
+        let plain = match opener {
             Opener::Seed(seed) => seed.open(key, data)?,
             Opener::Key(gcm) => gcm.open(key, data)?,
         };
+        uses.used();
         Ok(Opened { plain: plain.into(), seal })
     }
 
-    fn opener(&self, encrypted: EncryptedSeed) -> Result<Opener, TransformError> {
+    fn opener(&self, encrypted: EncryptedSeed) -> Result<Known, LinkError> {
         let known = |shared: &Shared| {
             let seeds = shared.seeds.lock().unwrap_or_else(PoisonError::into_inner);
             seeds.get(&encrypted).cloned()
@@ -159,9 +183,13 @@ impl Kms {
         if let Some(opener) = known(&self.shared) {
             return Ok(opener);
         }
+        self.shared.figures.cache_misses.increment();
         let silence = self.shared.silence.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let secret = silence.map_or_else(|| self.client.decrypt(&encrypted), Err);
-        let secret = secret.map_err(|error| TransformError::new(format!("failed to decrypt DEK, error: {error}")))?;
+        let secret = secret.map_err(|failed| LinkError {
+            error: TransformError::new(format!("failed to decrypt DEK, error: {failed}")),
+            code: failed.code,
+        })?;
         let opener = match encrypted.kind {
             SeedKind::Seed => Opener::Seed(Arc::new(Seed::new(&secret)?)),
             SeedKind::Key => {
@@ -169,8 +197,7 @@ impl Kms {
                 Opener::Key(Arc::new(Gcm::new(&secret).ok_or_else(bad_key)?))
             }
         };
-        self.shared.remember(encrypted, opener.clone());
-        Ok(opener)
+        Ok(self.shared.remember(encrypted, opener))
     }
 }
 
@@ -179,12 +206,19 @@ impl Shared {
         *self.silence.lock().unwrap_or_else(PoisonError::into_inner) = silence;
     }
 
-    fn remember(&self, encrypted: EncryptedSeed, opener: Opener) {
+    fn remember(&self, encrypted: EncryptedSeed, opener: Opener) -> Known {
+        let known = (opener, self.uses(Direction::FromStorage, &encrypted.key_id));
         let mut seeds = self.seeds.lock().unwrap_or_else(PoisonError::into_inner);
         if seeds.len() >= limits::SEEDS {
             seeds.clear();
         }
-        seeds.insert(encrypted, opener);
+        seeds.insert(encrypted, known.clone());
+        known
+    }
+
+    /// Where the uses of a key of the service are counted.
+    fn uses(&self, direction: Direction, key_id: &str) -> Arc<KeyUse> {
+        self.figures.key(direction, &self.name, key_id_hash(key_id))
     }
 
     /// What is sealed under the same key of the service is not stale, whatever the seed.

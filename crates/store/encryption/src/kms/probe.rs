@@ -8,9 +8,10 @@ use std::time::SystemTime;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::client::{Client, Connection, Decrypt};
+use super::client::{CallError, Client, Connection, Decrypt};
 use super::{Changed, Current, KmsConfig, Opener, Pace, Shared, key_id_hash, rfc3339, validate, validate_key_id};
 use crate::ciphers::random;
+use crate::figures::{self, Direction};
 use crate::limits;
 use crate::seed::{SEED_BYTES, Seed};
 use crate::transformers::RuleError;
@@ -58,7 +59,9 @@ impl Service {
             let next = Instant::now() + if was_well { self.pace.healthy } else { self.pace.unhealthy };
             while let Ok(call) = timeout_at(next, waiting.recv()).await {
                 let Some(call) = call else { return };
+                let since = Instant::now();
                 let plain = self.connection.decrypt(&call.seed, &uid()).await;
+                self.called("/v2.KeyManagementService/Decrypt", since, &plain);
                 let silence = plain.as_ref().err().filter(|error| error.is_silence()).cloned();
                 let is_silent = silence.is_some();
                 self.shared.set_silence(silence);
@@ -76,6 +79,11 @@ impl Service {
         }
     }
 
+    fn called<T>(&self, method: &'static str, since: Instant, outcome: &Result<T, CallError>) {
+        let code = outcome.as_ref().map_or_else(|error| error.code, |_| figures::OK);
+        self.shared.figures.called(&self.shared.name, method, since.elapsed(), code);
+    }
+
     fn is_well(&self) -> bool {
         self.shared.health.lock().unwrap_or_else(PoisonError::into_inner).is_ok()
     }
@@ -87,7 +95,9 @@ impl Service {
 
     async fn check(&mut self) -> Result<(), String> {
         let name = self.shared.name.clone();
+        let since = Instant::now();
         let status = self.connection.status().await;
+        self.called("/v2.KeyManagementService/Status", since, &status);
         self.shared.set_silence(status.as_ref().err().filter(|error| error.is_silence()).cloned());
         let status = status.map_err(|error| {
             format!("failed to perform status section of the healthz check for KMS Provider {name}, error: {error}")
@@ -107,8 +117,15 @@ impl Service {
             ));
         }
         let rotated = match validate_key_id(&status.key_id) {
-            Ok(()) => self.rotate(&status.key_id).await,
-            Err(error) => Err(format!("got invalid KMSv2 KeyID hash {:?}: {error}", key_id_hash(&status.key_id))),
+            Ok(()) => {
+                self.shared.uses(Direction::Status, &status.key_id).used();
+                self.rotate(&status.key_id).await
+            }
+            Err(error) => {
+                let fault = if status.key_id.is_empty() { "empty" } else { "too_long" };
+                self.shared.figures.invalid_key_id(&name, fault);
+                Err(format!("got invalid KMSv2 KeyID hash {:?}: {error}", key_id_hash(&status.key_id)))
+            }
         };
         faults.extend(rotated.err());
         let faults = match faults.as_slice() {
@@ -126,7 +143,8 @@ impl Service {
         let old = self.shared.current.load_full();
         if let Some(old) = old.as_ref().filter(|old| old.encrypted.key_id == key_id) {
             let (seed, encrypted) = (old.seed.clone(), old.encrypted.clone());
-            self.shared.current.store(Some(Arc::new(Current { seed, encrypted, seal: old.seal, expires })));
+            let (seal, uses) = (old.seal, old.uses.clone());
+            self.shared.current.store(Some(Arc::new(Current { seed, encrypted, seal, expires, uses })));
             return Ok(());
         }
         let uid = uid();
@@ -134,7 +152,8 @@ impl Service {
             Ok((seed, encrypted)) if encrypted.key_id == key_id => {
                 let (seed, seal) = (Arc::new(seed), self.shared.seal_of(&encrypted));
                 self.shared.remember(encrypted.clone(), Opener::Seed(seed.clone()));
-                self.shared.current.store(Some(Arc::new(Current { seed, encrypted, seal, expires })));
+                let uses = self.shared.uses(Direction::ToStorage, &encrypted.key_id);
+                self.shared.current.store(Some(Arc::new(Current { seed, encrypted, seal, expires, uses })));
                 return Ok(());
             }
             Ok((_, encrypted)) => (encrypted.key_id, "<nil>".to_owned()),
@@ -153,8 +172,15 @@ impl Service {
     }
 
     async fn new_seed(&mut self, uid: &str) -> Result<(Seed, super::EncryptedSeed), String> {
-        let plain = random::<SEED_BYTES>().map_err(|error| error.to_string())?;
+        let since = Instant::now();
+        let plain = random::<SEED_BYTES>().map_err(|error| {
+            self.shared.figures.data_key_failures.increment();
+            error.to_string()
+        })?;
+        self.shared.figures.data_keys.observe_duration(since.elapsed());
+        let since = Instant::now();
         let encrypted = self.connection.encrypt(&plain, uid).await;
+        self.called("/v2.KeyManagementService/Encrypt", since, &encrypted);
         let encrypted = encrypted.map_err(|error| format!("failed to encrypt DEK, error: {error}"))?;
         validate(&encrypted)?;
         Ok((Seed::new(&plain).map_err(|error| error.to_string())?, encrypted))

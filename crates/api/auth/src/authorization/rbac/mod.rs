@@ -2,6 +2,7 @@
 //! Guarantees that rules only ever add: there is no rule that takes away.
 //! Must never find a user's bindings by walking all of them; that is what the index is for.
 
+mod escalation;
 mod index;
 mod rule;
 

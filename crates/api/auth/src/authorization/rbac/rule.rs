@@ -50,7 +50,7 @@ impl PolicyRule {
         self.resource_names.is_empty() || self.resource_names.iter().any(|own| own == name)
     }
 
-    fn covers_path(&self, path: &str) -> bool {
+    pub(super) fn covers_path(&self, path: &str) -> bool {
         self.non_resource_urls
             .iter()
             .any(|rule| rule == path || (rule.ends_with('*') && path.starts_with(rule.trim_end_matches('*'))))

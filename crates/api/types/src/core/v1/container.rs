@@ -34,19 +34,7 @@ pub struct ContainerPort {
     last(
         told_at("..")(
             subfields("subPath", "subPathExpr")(format = "relative-path"),
-            subfields("mountPropagation", "recursiveReadOnly")(enum),
-            subfield(recursive_read_only)(
-                when(recursive_read_only = "Enabled|IfPossible")(
-                    unless(read_only = "true")(forbidden = "may only be specified when readOnly is true")
-                )
-            ),
-            subfield(recursive_read_only)(
-                when(recursive_read_only = "Enabled|IfPossible")(
-                    unless(mount_propagation = "|None")(
-                        forbidden = "may only be specified when mountPropagation is None or not specified"
-                    )
-                )
-            )
+            subfield(mount_propagation)(enum)
         )
     )
 )]
@@ -62,7 +50,7 @@ pub struct VolumeMount {
     #[k8s(proto = 7, optional)]
     pub recursive_read_only: Option<RecursiveReadOnlyMode>,
     /// Path inside the container at which the volume appears; it must not contain a colon.
-    #[k8s(proto = 3, always, required)]
+    #[k8s(proto = 3, always)]
     pub mount_path: String,
     /// Path within the volume to mount in place of its root; absent means the root.
     #[k8s(proto = 4, optional)]
@@ -115,7 +103,6 @@ pub struct VolumeDevice {
     #[k8s(
         proto = 2,
         always,
-        required,
         worded(invalid = "can not contain backsteps ('..')")(format = "path-no-backsteps")
     )]
     pub device_path: String,

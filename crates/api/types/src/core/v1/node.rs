@@ -19,14 +19,7 @@ pub struct NodeSpec {
     #[k8s(proto = 7, name = "podCIDRs", optional, list_type = set, patch_strategy = "merge")]
     pub pod_cidrs: Vec<String>,
     /// Identifies the machine with its cloud provider, as `"<provider>://``<id>"`.
-    #[k8s(
-        proto = 3,
-        name = "providerID",
-        published = optional,
-        worded(forbidden = "node updates may not change providerID except from \"\" to valid")(
-            update(no_unset, no_modify)
-        )
-    )]
+    #[k8s(proto = 3, name = "providerID", optional)]
     pub provider_id: String,
     /// When true, no new pods are placed on the node; running ones stay.
     #[k8s(proto = 4, optional)]

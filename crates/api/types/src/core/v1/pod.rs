@@ -46,7 +46,7 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct PodOS {
     /// Name of the system: "linux" or "windows".
-    #[k8s(proto = 1, always, required, told_at("..")(enum("linux", "windows")))]
+    #[k8s(proto = 1, always, required)]
     pub name: OSName,
 }
 

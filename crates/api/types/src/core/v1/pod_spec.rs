@@ -188,6 +188,7 @@ string_type! {
                 )
             )
         ),
+        subfield(os)(subfield(name)(unless(name = "")(told_at("..")(enum("linux", "windows"))))),
         when(os = "linux")(
             subfield(security_context)(
                 subfield(windows_options)(forbidden = "windows options cannot be set for a linux pod")

@@ -1,7 +1,7 @@
 //! Rules of annotations that say something of a pod: profiles, mirroring, the cost of deletion.
 
-use super::mounts::descending_path;
 use super::{containers, text};
+use crate::shared;
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
     AppArmorProfile, Container, Pod, PodOS, PodSecurityContext, PodSpec, PodTemplateSpec, SeccompProfile,
@@ -29,8 +29,7 @@ fn of(pod: View<'_, Pod>) -> &'_ Value {
 /// What a pod's annotations say.
 pub fn of_pod(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
     let path = pod.path.to(Pod::METADATA);
-    let old = pod.old.map(of);
-    meanings(of(pod.new), old, pod.new.field(Pod::SPEC), &path.to(ObjectMeta::ANNOTATIONS), cx);
+    meanings(of(pod.new), || pod.old.map(of), pod.new.field(Pod::SPEC), &path.to(ObjectMeta::ANNOTATIONS), cx);
 }
 
 /// What the annotations of a template's pods say. The reference's paths leave `metadata` out.
@@ -38,14 +37,23 @@ pub fn of_template(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
     let path = template.path.to(ObjectMeta::ANNOTATIONS);
     let old = template.old.map(|old| old.field(PodTemplateSpec::METADATA).field(ObjectMeta::ANNOTATIONS).value());
     let new = template.new.field(PodTemplateSpec::METADATA).field(ObjectMeta::ANNOTATIONS).value();
-    meanings(new, old, template.new.field(PodTemplateSpec::SPEC), &path, cx);
+    meanings(new, || old, template.new.field(PodTemplateSpec::SPEC), &path, cx);
 }
 
 /// The domain of the annotations that rules are about, and of all below it.
 const DOMAIN: &str = "kubernetes.io";
 
-fn meanings(annotations: &Value, old: Option<&Value>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let domain = |key: &str| key.find('/').and_then(|end| key.get(..end)).is_some_and(|domain| domain.ends_with(DOMAIN));
+fn meanings<'a>(
+    annotations: &Value,
+    old: impl FnOnce() -> Option<&'a Value>,
+    spec: View<'_, PodSpec>,
+    path: &FieldPath<'_>,
+    cx: &mut Cx<'_>,
+) {
+    let domain = |key: &str| {
+        let end = key.bytes().position(|byte| byte == b'/');
+        end.and_then(|end| key.get(..end)).is_some_and(|domain| domain.ends_with(DOMAIN))
+    };
     if !entries(annotations).any(|(key, _)| domain(key)) {
         return;
     }
@@ -54,7 +62,7 @@ fn meanings(annotations: &Value, old: Option<&Value>, spec: View<'_, PodSpec>, p
         cx.errors.invalid(path.key(MIRROR), annotations.str_at(&[MIRROR]), detail);
     }
     let cost = annotations.get(DELETION_COST);
-    if let Some(cost) = cost.filter(|cost| old.and_then(|old| old.get(DELETION_COST)) != Some(cost)) {
+    if let Some(cost) = cost.filter(|cost| old().and_then(|old| old.get(DELETION_COST)) != Some(cost)) {
         let text = cost.as_str().unwrap_or_default();
         let begins_right = text == "0" || text.starts_with(|first: char| matches!(first, '-' | '1'..='9'));
         if cx.enabled("PodDeletionCost") && !(begins_right && text.parse::<i32>().is_ok()) {
@@ -82,7 +90,7 @@ fn seccomp_profile(profile: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
         return;
     }
     match profile.strip_prefix(LOCALHOST) {
-        Some(file) => descending_path(file, path, cx),
+        Some(file) => shared::has_format("relative-path", &Value::from(file), path, cx),
         None => cx.errors.invalid(path, profile, "must be a valid seccomp profile"),
     }
 }
@@ -95,7 +103,7 @@ pub fn keep(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
     let path = path.to(ObjectMeta::ANNOTATIONS);
     let spec = pod.new.field(Pod::SPEC);
     if same(new, old) {
-        return meanings(new, Some(old), spec, &path, cx);
+        return meanings(new, || Some(old), spec, &path, cx);
     }
     let mut forbid = |key: &str, done: &str| {
         if key.starts_with(APP_ARMOR) {
@@ -112,7 +120,7 @@ pub fn keep(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
     for (key, _) in entries(new).filter(|(key, _)| old.get(key).is_none()) {
         forbid(key, "add");
     }
-    meanings(new, Some(old), spec, &path, cx);
+    meanings(new, || Some(old), spec, &path, cx);
 }
 
 /// Profiles told in annotations and in fields are the same.

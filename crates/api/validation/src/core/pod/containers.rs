@@ -105,7 +105,7 @@ pub fn restarts_on_resize(container: View<'_, Container>) -> bool {
     policies.any(|policy| text(policy.field(ContainerResizePolicy::RESTART_POLICY)) == "RestartContainer")
 }
 
-/// What containers may have in this pod: names across lists, hooks, probes, resizing.
+/// What containers may have in this pod: names across lists, and hooks that sleep.
 pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     let init = spec.new.field(PodSpec::INIT_CONTAINERS);
     let regular = spec.new.field(PodSpec::CONTAINERS);
@@ -114,20 +114,18 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
         let path = spec.path.child(field);
         for (index, container) in containers.iter().enumerate() {
             let path = path.index(index);
-            resize_policy(spec.new, container, &path, cx);
             if field == PodSpec::INIT_CONTAINERS.name() {
                 repeated_name(names(regular), container, &path, cx);
                 if !is_sidecar(container) {
                     continue;
                 }
             }
-            hooks_and_probes(spec.new, container, &path, cx);
+            hooks(spec.new, container, &path, cx);
         }
     }
     let path = spec.path.to(PodSpec::EPHEMERAL_CONTAINERS);
     for (index, container) in ephemeral.iter().enumerate() {
         let path = path.index(index);
-        resize_policy(spec.new, container, &path, cx);
         repeated_name(names(regular).chain(names(init)).chain(names(ephemeral).take(index)), container, &path, cx);
         let target =
             View::<EphemeralContainer>::new(container.value()).field(EphemeralContainer::TARGET_CONTAINER_NAME);
@@ -138,35 +136,7 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     }
 }
 
-fn resize_policy(spec: View<'_, PodSpec>, container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let policies = container.field(Container::RESIZE_POLICY);
-    let path = path.to(Container::RESIZE_POLICY);
-    let resource = |policy: View<'_, ContainerResizePolicy>| policy.value().str_at(&["resourceName"]).to_owned();
-    for (index, policy) in policies.iter().enumerate() {
-        let name = resource(policy);
-        if policies.iter().take(index).any(|other| resource(other) == name) {
-            cx.errors.duplicate(path.index(index), name.as_str());
-        }
-        one_of(&name, &["cpu", "memory"], &path, cx);
-        let restart = text(policy.field(ContainerResizePolicy::RESTART_POLICY));
-        one_of(restart, &["NotRequired", "RestartContainer"], &path, cx);
-        if text(spec.field(PodSpec::RESTART_POLICY)) == "Never" && restart != "NotRequired" {
-            let detail = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
-            cx.errors.invalid(path, restart, detail);
-        }
-    }
-}
-
-/// A text that must be there and be one of a few.
-pub fn one_of(value: &str, supported: &[&str], path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    if value.is_empty() {
-        cx.errors.required(path, "");
-    } else if !supported.contains(&value) {
-        cx.errors.not_supported(path, value, supported);
-    }
-}
-
-fn hooks_and_probes(spec: View<'_, PodSpec>, container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn hooks(spec: View<'_, PodSpec>, container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let grace = spec.field(PodSpec::TERMINATION_GRACE_PERIOD_SECONDS).get();
     if let Some(lifecycle) = container.field(Container::LIFECYCLE).some() {
         let path = path.to(Container::LIFECYCLE);
@@ -174,15 +144,6 @@ fn hooks_and_probes(spec: View<'_, PodSpec>, container: View<'_, Container>, pat
             if let Some(handler) = lifecycle.field(hook).some() {
                 handlers::hook(handler, grace, &path.to(hook), cx);
             }
-        }
-        let signal = lifecycle.field(Lifecycle::STOP_SIGNAL).some().filter(|_| cx.enabled("ContainerStopSignals"));
-        if let Some(signal) = signal {
-            handlers::stop_signal(spec, text(signal), &path.to(Lifecycle::STOP_SIGNAL), cx);
-        }
-    }
-    for field in [Container::LIVENESS_PROBE, Container::READINESS_PROBE, Container::STARTUP_PROBE] {
-        if let Some(probe) = container.field(field).some() {
-            handlers::probe(probe, &path.to(field), cx);
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::{containers, text};
 use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::core::v1::{
-    Container, EnvFromSource, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec,
-    ResourceFieldSelector, Volume, VolumeSource,
+    Container, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector, Volume,
+    VolumeSource,
 };
 use pintle_validation::{At, Cx, FieldPath};
 
@@ -125,20 +125,6 @@ pub fn resource_field(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'
             kind => format!("only divisor's values {} are supported with the {kind} resource", units.join(", ")),
         };
         cx.errors.invalid(path.to(ResourceFieldSelector::DIVISOR), resource, detail);
-    }
-}
-
-/// Whole ConfigMaps and Secrets as variables.
-pub fn sources(sources: At<'_, Vec<EnvFromSource>>, cx: &mut Cx<'_>) {
-    for source in sources.new.iter() {
-        let set =
-            [source.field(EnvFromSource::CONFIG_MAP_REF).is_set(), source.field(EnvFromSource::SECRET_REF).is_set()];
-        let detail = match set {
-            [false, false] => "must specify one of: `configMapRef` or `secretRef`",
-            [true, true] => "may not have more than one field specified at a time",
-            _ => continue,
-        };
-        cx.errors.invalid(sources.path, "", detail);
     }
 }
 

@@ -22,9 +22,8 @@ mod tests;
 
 use pintle_schema::{ApiType, View};
 use pintle_types::core::v1::{
-    Container, EnvVar, EphemeralContainerCommon, HTTPGetAction, Pod, PodAffinityTerm, PodDNSConfig, PodSpec,
-    PodTemplateSpec, SeccompProfile, SecurityContext, Toleration, TopologySpreadConstraint,
-    WindowsSecurityContextOptions,
+    Container, EnvVar, EphemeralContainerCommon, Pod, PodAffinityTerm, PodDNSConfig, PodSpec, PodTemplateSpec,
+    SeccompProfile, SecurityContext, TopologySpreadConstraint, WindowsSecurityContextOptions,
 };
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 
@@ -32,20 +31,12 @@ use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 
 static KINDS: &[KindRules] = &[KindRules {
-    create: &[
-        Step::Metadata,
-        step!(Pod, annotations::of_pod),
-        Step::Rules,
-        step!(Pod, spec::only_for_pods),
-        step!(Pod, spec::created),
-        step!(Pod, annotations::fit_fields),
-    ],
+    create: &[Step::Metadata, step!(Pod, annotations::of_pod), Step::Rules, step!(Pod, annotations::fit_fields)],
     update: &[
         Step::MetadataUpdate,
         Step::Metadata,
         step!(Pod, annotations::of_pod),
         Step::Rules,
-        step!(Pod, spec::only_for_pods),
         step!(Pod, annotations::keep),
         step!(Pod, update::mutable_fields),
     ],
@@ -60,7 +51,6 @@ static KINDS: &[KindRules] = &[KindRules {
                 Step::Metadata,
                 step!(Pod, annotations::of_pod),
                 Step::Rules,
-                step!(Pod, spec::only_for_pods),
                 step!(Pod, annotations::keep),
                 step!(Pod, update::ephemeral_containers),
             ],
@@ -72,7 +62,6 @@ static KINDS: &[KindRules] = &[KindRules {
                 Step::Metadata,
                 step!(Pod, annotations::of_pod),
                 Step::Rules,
-                step!(Pod, spec::only_for_pods),
                 step!(Pod, resize::mutable_resources),
             ],
         ),
@@ -83,7 +72,6 @@ static KINDS: &[KindRules] = &[KindRules {
 static RULES: &[Hand] = &[
     at_field!(PodSpec::CONTAINERS, containers::regular, AFTER),
     at_field!(PodSpec::INIT_CONTAINERS, containers::init, AFTER),
-    at_field!(PodSpec::SCHEDULING_GATES, spec::scheduling_gates),
     at_field!(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS, scheduling::distinct_constraints, AFTER),
     at_field!(PodSpec::OVERHEAD, resources::overhead),
     at_type!(PodDNSConfig, spec::dns_config, AFTER),
@@ -93,20 +81,14 @@ static RULES: &[Hand] = &[
     at_type!(PodSpec, spec::host_network_ports, AFTER),
     at_type!(PodSpec, security::fits_pod, AFTER),
     at_type!(PodSpec, platform::host_process, AFTER),
-    at_type!(PodSpec, platform::user_namespace, AFTER),
-    at_type!(PodSpec, platform::operating_system, AFTER),
     at_type!(PodSpec, env::file_key_volumes, AFTER),
-    at_field!(Container::ENV_FROM, env::sources, AFTER),
     at_field!(Container::RESOURCES, resources::of_container),
-    at_field!(EphemeralContainerCommon::ENV_FROM, env::sources, AFTER),
     at_field!(EphemeralContainerCommon::RESOURCES, resources::of_container),
     at_field!(EnvVar::VALUE_FROM, env::value_from),
     at_type!(SecurityContext, security::privileges, AFTER),
     at_type!(SeccompProfile, security::seccomp, AFTER),
     at_type!(WindowsSecurityContextOptions, security::windows, AFTER),
-    at_type!(HTTPGetAction, handlers::headers, AFTER),
     at_type!(PodAffinityTerm, scheduling::pod_affinity_term, AFTER),
-    at_type!(Toleration, scheduling::toleration),
     at_type!(TopologySpreadConstraint, scheduling::spread, AFTER),
     at_type!(PodTemplateSpec, annotations::of_template),
     at_type!(PodTemplateSpec, annotations::template_fits_fields, AFTER),

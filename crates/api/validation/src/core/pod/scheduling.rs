@@ -1,26 +1,15 @@
-//! Rules of where pods run: affinity, tolerations, spreading.
+//! Rules of where pods run: affinity and spreading.
 
 use super::text;
-
-use pintle_schema::{Value, View, names};
-use pintle_types::core::v1::{PodAffinityTerm, Toleration, TopologySpreadConstraint};
+use pintle_schema::View;
+use pintle_types::core::v1::{PodAffinityTerm, TopologySpreadConstraint};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use pintle_validation::{At, Cx, FieldPath};
 
-const NO_SELECTOR: &str = "must not be specified when labelSelector is not set";
 const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
 
-fn label_name(key: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    cx.errors.invalid_each(path, &Value::from(key), names::label_key(key));
-}
-
-/// Which pods are meant, and what counts as one place.
+/// Which pods are meant.
 pub fn pod_affinity_term(term: At<'_, PodAffinityTerm>, cx: &mut Cx<'_>) {
-    for namespace in term.new.field(PodAffinityTerm::NAMESPACES).iter() {
-        let namespace = namespace.as_str();
-        let messages = names::dns1123_label(namespace);
-        cx.errors.invalid_each(term.path.child("namespace"), &Value::from(namespace), messages);
-    }
     let keys = term.new.field(PodAffinityTerm::MATCH_LABEL_KEYS);
     let others = term.new.field(PodAffinityTerm::MISMATCH_LABEL_KEYS);
     label_keys(keys, Some(others), term.new.field(PodAffinityTerm::LABEL_SELECTOR), term.path, cx);
@@ -58,53 +47,6 @@ fn label_keys(
     }
 }
 
-/// A toleration, wherever one stands.
-pub fn toleration(toleration: At<'_, Toleration>, cx: &mut Cx<'_>) {
-    one_toleration(toleration.new, toleration.path, cx);
-}
-
-/// The same, for tolerations that are judged out of their turn.
-pub fn one_toleration(toleration: View<'_, Toleration>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let key = toleration.field(Toleration::KEY).as_str();
-    let operator = text(toleration.field(Toleration::OPERATOR));
-    let value = toleration.field(Toleration::VALUE).as_str();
-    let effect = text(toleration.field(Toleration::EFFECT));
-    let operator_path = path.to(Toleration::OPERATOR);
-    if !key.is_empty() {
-        label_name(key, &path.to(Toleration::KEY), cx);
-    } else if operator != "Exists" {
-        let detail = "operator must be Exists when `key` is empty, which means \"match all values and all keys\"";
-        cx.errors.invalid(operator_path, operator, detail);
-    }
-    if toleration.field(Toleration::TOLERATION_SECONDS).is_set() && effect != "NoExecute" {
-        let detail = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-        cx.errors.invalid(path.to(Toleration::EFFECT), effect, detail);
-    }
-    let compares = cx.enabled("TaintTolerationComparisonOperators");
-    match operator {
-        "Equal" | "" => {
-            let messages = names::label_value(value);
-            if !messages.is_empty() {
-                cx.errors.invalid(operator_path, value, messages.join(";"));
-            }
-        }
-        "Exists" => {
-            if !value.is_empty() {
-                cx.errors.invalid(operator_path, value, "value must be empty when `operator` is 'Exists'");
-            }
-        }
-        "Lt" | "Gt" if compares => {
-            cx.errors.invalid_each(path.to(Toleration::VALUE), &Value::from(value), names::decimal_integer(value));
-        }
-        "Lt" | "Gt" => cx.errors.not_supported(operator_path, operator, &["Equal", "Exists", "Lt", "Gt"]),
-        other => cx.errors.not_supported(operator_path, other, &["Equal", "Exists"]),
-    }
-    let effects = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
-    if !effect.is_empty() && !effects.contains(&effect) {
-        cx.errors.not_supported(path.to(Toleration::EFFECT), effect, effects);
-    }
-}
-
 /// One rule of spreading.
 pub fn spread(constraint: At<'_, TopologySpreadConstraint>, cx: &mut Cx<'_>) {
     let action = text(constraint.new.field(TopologySpreadConstraint::WHEN_UNSATISFIABLE));
@@ -130,14 +72,10 @@ fn unmerged_label_keys(
     path: &FieldPath<'_>,
     cx: &mut Cx<'_>,
 ) {
-    if keys.iter().len() > 0 && !selector.is_set() {
-        cx.errors.forbidden(path, NO_SELECTOR);
-    }
     let selector = selector.or_zero();
     let labels = selector.field(LabelSelector::MATCH_LABELS).value();
     for (index, key) in keys.iter().enumerate() {
         let key = key.as_str();
-        label_name(key, &path.index(index), cx);
         let mut expressions = selector.field(LabelSelector::MATCH_EXPRESSIONS).iter();
         let expressed = expressions.any(|expression| expression.field(LabelSelectorRequirement::KEY).as_str() == key);
         if labels.get(key).is_some() || expressed {

@@ -99,10 +99,6 @@ fn is_windows_domain(domain: &str) -> bool {
 pub fn fits_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     let Some(context) = spec.new.field(PodSpec::SECURITY_CONTEXT).some() else { return };
     let path = spec.path.to(PodSpec::SECURITY_CONTEXT);
-    if is_true(spec.new.field(PodSpec::SHARE_PROCESS_NAMESPACE)) && spec.new.field(PodSpec::HOST_PID).get() {
-        let detail = "ShareProcessNamespace and HostPID cannot both be enabled";
-        cx.errors.invalid(path.to(PodSpec::SHARE_PROCESS_NAMESPACE), true, detail);
-    }
     sysctls(spec.new, context, &path.to(PodSecurityContext::SYSCTLS), cx);
 }
 
@@ -131,13 +127,9 @@ fn sysctls(spec: View<'_, PodSpec>, context: View<'_, PodSecurityContext>, path:
         if name.is_empty() {
             continue;
         }
-        if !names::is_sysctl_name(name) {
-            let detail = "must have at most 253 characters and match regex \
-                          ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
-            cx.errors.invalid(path, name, detail);
-        } else if seen.contains(&normal) {
+        if seen.contains(&normal) {
             cx.errors.push(ErrorKind::Duplicate, path, Some(name.into()), "");
-        } else {
+        } else if names::is_sysctl_name(name) {
             seen.push(normal.clone());
         }
         let is_ipc = normal == "kernel.sem"

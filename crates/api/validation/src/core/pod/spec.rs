@@ -1,68 +1,10 @@
 //! Rules of a pod as a whole: its spec's own fields, claims, names, DNS.
 
-use super::text;
 use pintle_schema::{Value, View, names};
-use pintle_types::core::v1::{
-    Container, ContainerPort, Pod, PodDNSConfig, PodSchedulingGate, PodSpec, ProjectedVolumeSource, Volume,
-    VolumeProjection, VolumeSource,
-};
+use pintle_types::core::v1::{Container, ContainerPort, Pod, PodDNSConfig, PodSpec};
 use pintle_validation::{At, Cx};
 
 const MAX_SEARCH_CHARACTERS: usize = 2048;
-
-/// What holds for pods, but not for templates of pods.
-pub fn only_for_pods(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
-    pod.field(Pod::SPEC, |spec| {
-        if text(spec.new.field(PodSpec::SERVICE_ACCOUNT_NAME)).is_empty() {
-            no_tokens(spec, cx);
-        }
-    });
-}
-
-/// Tokens are an account's.
-fn no_tokens(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
-    let path = spec.path.to(PodSpec::VOLUMES);
-    for (index, volume) in spec.new.field(PodSpec::VOLUMES).iter().enumerate() {
-        let path = path.index(index);
-        let path = path.to(VolumeSource::PROJECTED);
-        let path = path.to(ProjectedVolumeSource::SOURCES);
-        let projected = volume.field(Volume::VOLUME_SOURCE).field(VolumeSource::PROJECTED).or_zero();
-        for (index, source) in projected.field(ProjectedVolumeSource::SOURCES).iter().enumerate() {
-            if source.field(VolumeProjection::SERVICE_ACCOUNT_TOKEN).is_set() {
-                let path = path.index(index);
-                let detail = "must not be specified when serviceAccountName is not set";
-                cx.errors.forbidden(path.to(VolumeProjection::SERVICE_ACCOUNT_TOKEN), detail);
-            }
-        }
-    }
-}
-
-/// What a new pod cannot have yet.
-pub fn created(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
-    pod.field(Pod::SPEC, |spec| {
-        if spec.new.field(PodSpec::EPHEMERAL_CONTAINERS).iter().len() > 0 {
-            cx.errors.forbidden(spec.path.to(PodSpec::EPHEMERAL_CONTAINERS), "cannot be set on create");
-        }
-        let gates = spec.new.field(PodSpec::SCHEDULING_GATES).iter().len();
-        if !spec.new.field(PodSpec::NODE_NAME).as_str().is_empty() && gates > 0 {
-            let detail = "cannot be set until all schedulingGates have been cleared";
-            cx.errors.forbidden(spec.path.to(PodSpec::NODE_NAME), detail);
-        }
-    });
-}
-
-/// Gates have names, each once; errors are told at the gates.
-pub fn scheduling_gates(gates: At<'_, Vec<PodSchedulingGate>>, cx: &mut Cx<'_>) {
-    for (index, gate) in gates.new.iter().enumerate() {
-        let name = gate.field(PodSchedulingGate::NAME).as_str();
-        let path = gates.path.index(index);
-        cx.errors.invalid_each(path, &Value::from(name), names::label_key(name));
-        let mut others = gates.new.iter().take(index).map(|other| other.field(PodSchedulingGate::NAME).as_str());
-        if others.any(|other| other == name) {
-            cx.errors.duplicate(path, name);
-        }
-    }
-}
 
 /// The resolver's bounds.
 pub fn dns_config(config: At<'_, PodDNSConfig>, cx: &mut Cx<'_>) {

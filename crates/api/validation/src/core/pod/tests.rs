@@ -1,27 +1,15 @@
 //! Rules of pods in their place: what makes a pod wrong, and what may change in one.
 
 use crate::rulebook;
-use pintle_schema::{ApiType, Value, canonicalize, value};
+use crate::tests::{judge_as, plain};
+use pintle_schema::{ApiType, Value, value};
 use pintle_types::core::v1::Pod;
-use pintle_validation::{Operation, Request};
+use pintle_validation::Request;
 
 fn judge(new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
-    let canonical = |value: &Value| {
-        let mut value = value.clone();
-        canonicalize(Pod::schema(), &mut value);
-        value
-    };
-    let request = Request {
-        operation: if old.is_some() { Operation::Update } else { Operation::Create },
-        subresource,
-        api_version: "v1",
-        namespaced: true,
-        name_check: &|_, _| Vec::new(),
-        enabled: &|gate| gate.starts_with("Relaxed") || gate.starts_with("PodLifecycle"),
-    };
-    let verdict = rulebook().judge(Pod::schema(), &canonical(new), old.map(canonical).as_ref(), &request);
-    assert!(!verdict.panicked);
-    verdict.errors.0.iter().map(|error| error.line().lines().next().unwrap_or_default().to_owned()).collect()
+    let enabled = &|gate: &str| gate.starts_with("Relaxed") || gate.starts_with("PodLifecycle");
+    let lines = judge_as(Pod::schema(), new, old, Request { subresource, enabled, ..plain() });
+    lines.iter().map(|line| line.lines().next().unwrap_or_default().to_owned()).collect()
 }
 
 fn pod() -> Value {
@@ -109,6 +97,36 @@ fn updates_change_images_alone() {
 }
 
 #[test]
+fn what_a_gated_pod_wants_of_nodes_may_come_and_go() {
+    let of_nodes = || {
+        value!({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution":
+        [{"weight": 1, "preference": {"matchExpressions": [{"key": "k", "operator": "Exists"}]}}]}})
+    };
+    let of_pods = || {
+        value!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
+        [{"topologyKey": "k", "labelSelector": {"matchLabels": {"a": "b"}}}]}})
+    };
+    let both = || {
+        let mut both = of_nodes();
+        both.set_at(&["podAffinity"], of_pods().get("podAffinity").cloned().unwrap_or_default());
+        both
+    };
+    let gated = |affinity: Option<Value>| {
+        let mut pod = pod();
+        pod.set_at(&["spec", "schedulingGates"], value!([{"name": "g"}]));
+        affinity.into_iter().for_each(|affinity| pod.set_at(&["spec", "affinity"], affinity));
+        pod
+    };
+    let told = |new: Option<Value>, old: Option<Value>| judge(&gated(new), Some(&gated(old)), "").len();
+    assert_eq!(told(Some(of_nodes()), None), 0);
+    assert_eq!(told(None, Some(of_nodes())), 0);
+    assert_eq!(told(Some(of_pods()), Some(both())), 0);
+    assert_eq!(told(Some(both()), None), 1, "pods' affinity came with it");
+    assert_eq!(told(None, Some(both())), 1, "pods' affinity went with it");
+    assert_eq!(told(Some(of_nodes()), Some(both())), 1);
+}
+
+#[test]
 fn a_resize_changes_cpu_and_memory_alone() {
     let resized = with("resources", value!({"limits": {"cpu": "3"}, "requests": {"cpu": "2"}}));
     assert_eq!(judge(&resized, Some(&pod()), "resize"), Vec::<String>::new());
@@ -155,6 +173,7 @@ fn a_system_refuses_what_it_does_not_know() {
         judge(&pod, None, "")
     };
     assert_eq!(on("linux"), [""; 0]);
+    assert_eq!(on("plan9"), ["spec.os: Unsupported value: \"plan9\": supported values: \"linux\", \"windows\""]);
     assert_eq!(
         on("windows"),
         ["spec.hostPID", "spec.securityContext.runAsUser"]

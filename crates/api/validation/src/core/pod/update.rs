@@ -1,8 +1,8 @@
 //! Rules of what may change in a pod that exists.
 
-use super::scheduling::one_toleration;
 use super::{spec, text};
 use crate::difference::difference;
+use crate::shared;
 use crate::shown::in_full;
 use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::{
@@ -110,9 +110,7 @@ fn tolerations(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<
             return cx.errors.forbidden(path, "existing toleration can not be modified except its tolerationSeconds");
         }
     }
-    for (index, toleration) in new.iter().enumerate() {
-        one_toleration(toleration, &path.index(index), cx);
-    }
+    shared::tell_again(path, cx);
 }
 
 fn scheduling_gates(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {

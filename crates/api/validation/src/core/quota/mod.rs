@@ -5,7 +5,10 @@ mod resource_quota;
 
 use super::resource_names;
 use pintle_schema::{ApiType, Map, Value};
-use pintle_types::core::v1::{LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus};
+use pintle_types::core::v1::{
+    LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus,
+    ScopedResourceSelectorRequirement,
+};
 use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type};
 
 /// The rules of limits and quotas.
@@ -19,6 +22,7 @@ static RULES: &[Hand] = &[
     at_type!(LimitRangeItem, limit_range::amounts, AFTER),
     at_field!(ResourceQuotaSpec::HARD, resource_quota::amounts),
     at_type!(ResourceQuotaSpec, resource_quota::scopes, AFTER),
+    at_type!(ScopedResourceSelectorRequirement, resource_quota::selected, ALWAYS),
     at_type!(ResourceQuotaSpec, resource_quota::selector, AFTER),
     at_type!(ResourceQuota, resource_quota::keeps_scopes, AFTER | ON_UPDATE),
     at_field!(ResourceQuotaStatus::HARD, resource_quota::amounts),

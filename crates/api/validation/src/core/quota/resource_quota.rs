@@ -7,7 +7,7 @@ use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
     ResourceList, ResourceQuota, ResourceQuotaSpec, ScopeSelector, ScopedResourceSelectorRequirement,
 };
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, Cx, FieldPath};
 
 type Spec = ResourceQuotaSpec;
 
@@ -84,44 +84,28 @@ pub fn scopes(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
     }
 }
 
-/// Scopes that are asked for with values. The reference's paths leave the index out.
-pub fn selector(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
-    type Requirement = ScopedResourceSelectorRequirement;
-    let Some(selector) = spec.new.field(Spec::SCOPE_SELECTOR).some() else { return };
-    let path = spec.path.to(Spec::SCOPE_SELECTOR);
-    let path = path.to(ScopeSelector::MATCH_EXPRESSIONS);
-    let mut scopes = Vec::new();
-    for requirement in selector.field(ScopeSelector::MATCH_EXPRESSIONS).iter() {
-        let scope = requirement.field(Requirement::SCOPE_NAME).value().as_str().unwrap_or_default();
-        scopes.push(scope);
-        if !is_scope(scope) {
-            cx.errors.invalid(path.to(Requirement::SCOPE_NAME), scope, "unsupported scope");
-        }
-        for _ in 0..misfits(spec.new, scope) {
-            cx.errors.invalid(path, in_full(selector), "unsupported scope applied to resource");
-        }
-        let operator = requirement.field(Requirement::OPERATOR).value().as_str().unwrap_or_default();
-        let plain = ["BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity"];
-        if plain.contains(&scope) && operator != "Exists" {
-            let detail = "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity";
-            cx.errors.invalid(path.to(Requirement::OPERATOR), operator, detail);
-        }
-        let values = requirement.field(Requirement::VALUES).value();
-        match (operator, values.is_zero()) {
-            ("In" | "NotIn", true) => {
-                let detail = "must be at least one value when `operator` is 'In' or 'NotIn' for scope selector";
-                cx.errors.required(path.to(Requirement::VALUES), detail);
-            }
-            ("Exists" | "DoesNotExist", false) => {
-                let detail = "must be no value when `operator` is 'Exist' or 'DoesNotExist' for scope selector";
-                cx.errors.invalid(path.to(Requirement::VALUES), values.clone(), detail);
-            }
-            ("In" | "NotIn" | "Exists" | "DoesNotExist", _) => {}
-            (other, _) => cx.errors.invalid(path.to(Requirement::OPERATOR), other, "not a valid selector operator"),
-        }
+/// A scope that is asked for with values has what is limited. The reference's path leaves the index out.
+pub fn selected(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &mut Cx<'_>) {
+    let spec = cx.root::<ResourceQuota>().field(ResourceQuota::SPEC);
+    let scope = requirement.new.field(ScopedResourceSelectorRequirement::SCOPE_NAME).value();
+    let (path, selector) = (FieldPath::new(ResourceQuota::SPEC.name()), spec.field(Spec::SCOPE_SELECTOR).or_zero());
+    let path = path.to(Spec::SCOPE_SELECTOR);
+    for _ in 0..misfits(spec, scope.as_str().unwrap_or_default()) {
+        let shown = in_full(selector);
+        cx.errors.invalid(path.to(ScopeSelector::MATCH_EXPRESSIONS), shown, "unsupported scope applied to resource");
     }
+}
+
+/// Scopes that are asked for with values do not exclude each other.
+pub fn selector(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
+    let Some(selector) = spec.new.field(Spec::SCOPE_SELECTOR).some() else { return };
+    let requirements = selector.field(ScopeSelector::MATCH_EXPRESSIONS).iter();
+    let scope = ScopedResourceSelectorRequirement::SCOPE_NAME;
+    let scopes: Vec<&str> = requirements.map(|one| one.field(scope).value().as_str().unwrap_or_default()).collect();
+    let path = spec.path.to(Spec::SCOPE_SELECTOR);
     for _ in 0..conflicts(&scopes) {
-        cx.errors.invalid(path, spec.new.field(Spec::SCOPES).value().clone(), "conflicting scopes");
+        let shown = spec.new.field(Spec::SCOPES).value().clone();
+        cx.errors.invalid(path.to(ScopeSelector::MATCH_EXPRESSIONS), shown, "conflicting scopes");
     }
 }
 

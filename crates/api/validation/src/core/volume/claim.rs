@@ -19,16 +19,11 @@ type Spec = PersistentVolumeClaimSpec;
 /// Where the class of a claim stood before it had a field.
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
-/// Modes are known ones, and the one for a single pod stands alone.
+/// The mode for a single pod stands alone.
 pub fn access_modes(modes: At<'_, Vec<PersistentVolumeAccessMode>>, cx: &mut Cx<'_>) {
-    const SUPPORTED: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
     let (mut single, mut other) = (false, false);
     for mode in modes.new.iter() {
-        let mode = mode.value().as_str().unwrap_or_default();
-        if !SUPPORTED.contains(&mode) {
-            cx.errors.not_supported(modes.path, mode, SUPPORTED);
-        }
-        match mode == PersistentVolumeAccessMode::READ_WRITE_ONCE_POD.as_str() {
+        match mode.value().as_str() == Some(PersistentVolumeAccessMode::READ_WRITE_ONCE_POD.as_str()) {
             true => single = true,
             false => other = true,
         }
@@ -48,18 +43,6 @@ pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut Cx<'_>) {
             positive(amount, &path, cx);
             not_negative(amount, &path, cx);
         }
-    }
-}
-
-/// Of the kinds without a group, a volume is filled from a claim only.
-pub fn origin<T>(source: At<'_, Option<T>>, cx: &mut Cx<'_>) {
-    type Source = TypedObjectReference;
-    let Some(source) = source.some() else { return };
-    let text = |field: &str| source.new.value().str_at(&[field]);
-    let kind = text(Source::KIND.name());
-    if text(Source::API_GROUP.name()).is_empty() && kind != "PersistentVolumeClaim" {
-        let detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup";
-        cx.errors.invalid(source.path, kind, detail);
     }
 }
 

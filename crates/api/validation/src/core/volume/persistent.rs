@@ -4,7 +4,7 @@ use super::{first_source, take_back};
 use crate::difference::difference;
 
 use crate::shown::in_full;
-use pintle_schema::{Map, Quantity, Value, View, names};
+use pintle_schema::{Map, Quantity, Value, View};
 use pintle_types::core::v1::{
     CSIPersistentVolumeSource, HostPathVolumeSource, PersistentVolume, PersistentVolumeReclaimPolicy,
     PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName, VolumeNodeAffinity,
@@ -157,19 +157,6 @@ pub fn fits_source(spec: At<'_, PersistentVolumeSpec>, cx: &mut Cx<'_>) {
     if host_path.is_some_and(|host| is_root(host.field(HostPathVolumeSource::PATH).as_str())) && recycles() {
         let detail = "may not be 'recycle' for a hostPath mount of '/'";
         cx.errors.forbidden(path.to(Spec::PERSISTENT_VOLUME_RECLAIM_POLICY), detail);
-    }
-    let Some(class) = new.field(Spec::VOLUME_ATTRIBUTES_CLASS_NAME).some() else { return };
-    if !cx.enabled(ATTRIBUTES_CLASSES) || is_inline(cx) {
-        return;
-    }
-    let class_path = path.to(Spec::VOLUME_ATTRIBUTES_CLASS_NAME);
-    match class.as_str() {
-        "" => cx.errors.required(class_path, "an empty string is disallowed"),
-        name => cx.errors.invalid_each(class_path, class.value(), names::dns1123_subdomain(name)),
-    }
-    if !source.field(PersistentVolumeSource::CSI).is_set() {
-        let detail = "has to be specified when using volumeAttributesClassName";
-        cx.errors.required(path.to(PersistentVolumeSource::CSI), detail);
     }
 }
 

@@ -3,13 +3,13 @@
 use crate::certificates::signer_name;
 use crate::core::pod::env;
 use crate::shared;
-use pintle_schema::{Value, View, names};
+use pintle_schema::{View, names};
 use pintle_types::core::v1::{
     ClusterTrustBundleProjection, ConfigMapProjection, DownwardAPIProjection, DownwardAPIVolumeFile,
     DownwardAPIVolumeSource, KeyToPath, LocalObjectReference, PodCertificateProjection, ProjectedVolumeSource,
-    ResourceFieldSelector, SecretProjection, ServiceAccountTokenProjection, VolumeProjection,
+    ResourceFieldSelector, SecretProjection, VolumeProjection,
 };
-use pintle_validation::{At, Cx, FieldPath, formats};
+use pintle_validation::{At, Cx, FieldPath};
 
 /// Fields of the pod that a file can show.
 const POD_FIELDS: &[&str] =
@@ -25,43 +25,18 @@ pub fn pod_info_part(source: At<'_, DownwardAPIProjection>, cx: &mut Cx<'_>) {
     files(source.new.field(DownwardAPIProjection::ITEMS), source.path, cx);
 }
 
-/// A file shows a field or a resource. The reference's paths leave the list out.
+/// What a file shows can be shown. The reference's paths leave the list out.
 fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     type File = DownwardAPIVolumeFile;
     for file in files.iter() {
-        if file.field(File::PATH).as_str().is_empty() {
-            cx.errors.required(path.to(File::PATH), "");
-        }
-        has_format("unreserved-path", file.field(File::PATH).value(), &path.to(File::PATH), cx);
-        let resource = file.field(File::RESOURCE_FIELD_REF).some();
-        match (file.field(File::FIELD_REF).some(), resource) {
-            (Some(field), _) => {
-                env::object_field(field, POD_FIELDS, &path.to(File::FIELD_REF), cx);
-                if resource.is_some() {
-                    let detail = "fieldRef and resourceFieldRef can not be specified simultaneously";
-                    cx.errors.invalid(path, "resource", detail);
-                }
+        match (file.field(File::FIELD_REF).some(), file.field(File::RESOURCE_FIELD_REF).some()) {
+            (Some(field), _) => env::object_field(field, POD_FIELDS, &path.to(File::FIELD_REF), cx),
+            (None, Some(resource)) if !resource.field(ResourceFieldSelector::CONTAINER_NAME).as_str().is_empty() => {
+                env::resource_field(resource, &path.to(File::RESOURCE_FIELD_REF), cx);
             }
-            (None, Some(resource)) => {
-                let path = path.to(File::RESOURCE_FIELD_REF);
-                if resource.field(ResourceFieldSelector::CONTAINER_NAME).as_str().is_empty() {
-                    cx.errors.required(path.to(ResourceFieldSelector::CONTAINER_NAME), "");
-                } else {
-                    env::resource_field(resource, &path, cx);
-                }
-            }
-            (None, None) => cx.errors.required(path, "one of fieldRef and resourceFieldRef is required"),
-        }
-        if file.field(File::MODE).is_set() {
-            has_format("file-mode", file.field(File::MODE).value(), &path.to(File::MODE), cx);
+            _ => {}
         }
     }
-}
-
-/// Tells what is wrong with a text that should have one of the listed formats.
-fn has_format(format: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let messages = formats::find(format).map(|format| (format.judge)(value)).unwrap_or_default();
-    cx.errors.invalid_each(path, value, messages);
 }
 
 /// The paths of the files that were there before.
@@ -95,7 +70,6 @@ pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut Cx<'_>) {
         let secret = part.field(Part::SECRET).some();
         let config_map = part.field(Part::CONFIG_MAP).some();
         let pod_info = part.field(Part::DOWNWARD_API).some();
-        let token = part.field(Part::SERVICE_ACCOUNT_TOKEN).some();
         let bundle = part.field(Part::CLUSTER_TRUST_BUNDLE).some();
         let bundle = bundle.filter(|_| cx.enabled("ClusterTrustBundleProjection"));
         let certificate = part.field(Part::POD_CERTIFICATE).some();
@@ -112,9 +86,6 @@ pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut Cx<'_>) {
             let file = file.field(DownwardAPIVolumeFile::PATH).as_str();
             paths.add(file, file, volume.path, cx);
         }
-        if let Some(token) = token {
-            token_part(token, volume.path, cx);
-        }
         if let Some(bundle) = bundle {
             let file = bundle.field(ClusterTrustBundleProjection::PATH).as_str();
             bundle_part(bundle, &place.to(Part::CLUSTER_TRUST_BUNDLE), cx);
@@ -123,17 +94,6 @@ pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut Cx<'_>) {
         if let Some(certificate) = certificate {
             certificate_part(certificate, &place.to(Part::POD_CERTIFICATE), volume.path, &mut paths, cx);
         }
-    }
-}
-
-/// A token has a file. The reference's path of it is that of the volume.
-fn token_part(token: View<'_, ServiceAccountTokenProjection>, volume: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    type Token = ServiceAccountTokenProjection;
-    let path = volume.to(Token::PATH);
-    if token.field(Token::PATH).as_str().is_empty() {
-        cx.errors.required(path, "");
-    } else {
-        has_format("unreserved-path", token.field(Token::PATH).value(), &path, cx);
     }
 }
 

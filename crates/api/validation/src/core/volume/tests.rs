@@ -1,29 +1,16 @@
 //! Volumes, claims, secrets, limits and quotas as the rulebook judges them.
 
-use crate::rulebook;
-use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
+use crate::tests::{self, plain};
+use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::core::v1::{LimitRange, PersistentVolume, PersistentVolumeClaim, ResourceQuota, Secret};
 use pintle_types::storage::v1::{StorageClass, VolumeAttachment};
-use pintle_validation::{Operation, Request};
+use pintle_validation::Request;
 
 fn judge_as(api_version: &str, schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {
-    let canonical = |value: &Value| {
-        let mut value = value.clone();
-        canonicalize(schema, &mut value);
-        value
-    };
-    let request = Request {
-        operation: if old.is_some() { Operation::Update } else { Operation::Create },
-        subresource: "",
-        api_version,
-        namespaced: false,
-        name_check: &|_, _| Vec::new(),
-        enabled: &|gate| matches!(gate, "VolumeAttributesClass" | "RecoverVolumeExpansionFailure"),
-    };
-    let verdict = rulebook().judge(schema, &canonical(new), old.map(canonical).as_ref(), &request);
-    assert!(!verdict.panicked);
-    let lines = verdict.errors.0.iter().map(|error| error.line());
-    lines.filter(|line| !line.starts_with("metadata")).collect()
+    let enabled = &|gate: &str| matches!(gate, "VolumeAttributesClass" | "RecoverVolumeExpansionFailure");
+    let mut lines = tests::judge_as(schema, new, old, Request { api_version, namespaced: false, enabled, ..plain() });
+    lines.retain(|line| !line.starts_with("metadata"));
+    lines
 }
 
 fn judge(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {

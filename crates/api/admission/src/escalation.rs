@@ -1,0 +1,110 @@
+//! Who writes a role or a binding must hold what it gives, or be allowed to `escalate` or to `bind`.
+//! Guarantees that no chain of writes ends with more rights than its author had, whatever modes of authorization there are.
+//! Must never change an object. It is no plugin: nothing switches it off.
+
+use crate::plugin::Requests;
+use crate::request::{Kind, Request};
+use pintle_auth::authorization::rbac::PolicyRule;
+use pintle_auth::{Str, groups};
+use pintle_registry::metadata;
+use pintle_registry::status::{Result, Status};
+use pintle_schema::{ApiValue, Value, View};
+use pintle_types::rbac::v1::{self, ClusterRole, Role, RoleBinding};
+
+const GROUP: &str = "rbac.authorization.k8s.io";
+static ROLES: Kind<Role> = Kind::new(GROUP, "roles");
+static CLUSTER_ROLES: Kind<ClusterRole> = Kind::new(GROUP, "clusterroles");
+
+/// The writes that give rights.
+pub const REQUESTS: [Requests; 4] = [
+    Requests::write(GROUP, "roles"),
+    Requests::write(GROUP, "clusterroles"),
+    Requests::write(GROUP, "rolebindings"),
+    Requests::write(GROUP, "clusterrolebindings"),
+];
+
+/// # Errors
+/// The object gives what its author does not have.
+pub fn confirm(request: &Request<'_>, object: &Value) -> Result<()> {
+    if request.requester().in_group(groups::MASTERS) || request.old().is_some_and(|old| waits_for_less(object, old)) {
+        return Ok(());
+    }
+    match request.resource() {
+        "roles" | "clusterroles" => confirm_role(request, object),
+        _ => confirm_binding(request, object),
+    }
+}
+
+fn confirm_role(request: &Request<'_>, object: &Value) -> Result<()> {
+    if request.permits("escalate", GROUP, request.resource(), request.namespace(), request.name()) {
+        return Ok(());
+    }
+    // Role and ClusterRole have their rules in common.
+    let rules = View::<ClusterRole>::new(object).field(ClusterRole::RULES).get();
+    held(request, object, &rules)?;
+    let aggregates = |role: &Value| View::<ClusterRole>::new(role).field(ClusterRole::AGGREGATION_RULE).is_set();
+    let is_cluster_role = request.resource() == "clusterroles";
+    if is_cluster_role && (aggregates(object) || request.old().is_some_and(aggregates)) {
+        let why = |_| request.forbidden(object, "must have cluster-admin privileges to use the aggregationRule");
+        confirm_held(request, &everything()).map_err(why)?;
+    }
+    Ok(())
+}
+
+fn confirm_binding(request: &Request<'_>, object: &Value) -> Result<()> {
+    let role = RoleBinding::from_value(object).map_err(Status::internal)?.role_ref;
+    let of_cluster = role.kind == "ClusterRole";
+    let plural = if of_cluster { "clusterroles" } else { "roles" };
+    if request.permits("bind", GROUP, plural, request.namespace(), &role.name) {
+        return Ok(());
+    }
+    let rules = match of_cluster {
+        true => request.find(&CLUSTER_ROLES, "", &role.name)?.map(|role| role.rules),
+        false => request.find(&ROLES, request.namespace(), &role.name)?.map(|role| role.rules),
+    };
+    held(request, object, &rules.ok_or_else(|| request.not_found(&role.name))?)
+}
+
+fn held(request: &Request<'_>, object: &Value, rules: &[v1::PolicyRule]) -> Result<()> {
+    let rules: Vec<PolicyRule> = rules.iter().map(policy_rule).collect();
+    confirm_held(request, &rules).map_err(|why| request.forbidden(object, why))
+}
+
+fn confirm_held(request: &Request<'_>, rules: &[PolicyRule]) -> std::result::Result<(), String> {
+    request.roles().confirm_held(&request.requester(), request.namespace(), rules)
+}
+
+/// A role that gathers others may come to give anything.
+fn everything() -> [PolicyRule; 2] {
+    let all = || vec![Str::new_static("*")];
+    let verbs = PolicyRule { verbs: all(), ..PolicyRule::default() };
+    [
+        PolicyRule { api_groups: all(), resources: all(), ..verbs.clone() },
+        PolicyRule { non_resource_urls: all(), ..verbs },
+    ]
+}
+
+/// Whether an update changes nothing but what deletion waits for and who owns the fields.
+fn waits_for_less(object: &Value, old: &Value) -> bool {
+    const LESS: [&[&str]; 4] = [
+        &["metadata", "ownerReferences"],
+        &["metadata", "finalizers"],
+        &["metadata", "managedFields"],
+        &["metadata", "resourceVersion"],
+    ];
+    let mut object = object.clone();
+    LESS.iter().for_each(|path| metadata::keep_path(&mut object, old, path));
+    object == *old
+}
+
+/// A rule as authorization knows it.
+pub fn policy_rule(rule: &v1::PolicyRule) -> PolicyRule {
+    let texts = |items: &[String]| items.iter().map(|item| Str::from(item.as_str())).collect();
+    PolicyRule {
+        verbs: texts(&rule.verbs),
+        api_groups: texts(&rule.api_groups),
+        resources: texts(&rule.resources),
+        resource_names: texts(&rule.resource_names),
+        non_resource_urls: texts(&rule.non_resource_urls),
+    }
+}

@@ -1,0 +1,115 @@
+//! The selectors of an access review: what of them an authorizer can be told.
+//! Guarantees that one which cannot be read makes no review fail: it is left out, and said to be.
+//! Must never widen what is asked: who is allowed less of a collection is not allowed more by a mistake.
+
+use pintle_schema::Str;
+use pintle_schema::field_selector::FieldSelector;
+use pintle_schema::label_selector::{Expression, LabelSelector};
+use pintle_types::authorization::v1::{FieldSelectorAttributes, LabelSelectorAttributes, ResourceAttributes};
+use pintle_types::meta::v1::{FieldSelectorOperator, FieldSelectorRequirement, LabelSelectorRequirement};
+
+/// What could be read of a selector.
+enum Reading {
+    Whole,
+    Part,
+    Nothing,
+}
+
+impl Reading {
+    /// By how many requirements there are, and how many of them can be read.
+    fn of(all: usize, read: usize) -> Reading {
+        match read {
+            read if read == all => Reading::Whole,
+            0 => Reading::Nothing,
+            _ => Reading::Part,
+        }
+    }
+
+    fn error(self, field: &str) -> Option<String> {
+        let how = match self {
+            Reading::Whole => return None,
+            Reading::Part => "partially ignored",
+            Reading::Nothing => "ignored",
+        };
+        Some(format!("spec.resourceAttributes.{field} {how} due to parse error"))
+    }
+}
+
+/// What is said of selectors that cannot be read; empty when all can.
+pub fn errors(asked: &ResourceAttributes) -> String {
+    let fields = asked.field_selector.as_ref().and_then(|selector| fields(selector).error("fieldSelector"));
+    let labels = asked.label_selector.as_ref().and_then(|selector| labels(selector).error("labelSelector"));
+    fields.into_iter().chain(labels).collect::<Vec<_>>().join("; ")
+}
+
+fn fields(selector: &FieldSelectorAttributes) -> Reading {
+    if selector.requirements.is_empty() {
+        return Reading::of(1, usize::from(FieldSelector::parse(&selector.raw_selector).is_ok()));
+    }
+    let is_read = |it: &&FieldSelectorRequirement| {
+        it.values.len() == 1
+            && (it.operator == FieldSelectorOperator::IN || it.operator == FieldSelectorOperator::NOT_IN)
+    };
+    Reading::of(selector.requirements.len(), selector.requirements.iter().filter(is_read).count())
+}
+
+fn labels(selector: &LabelSelectorAttributes) -> Reading {
+    if selector.requirements.is_empty() {
+        return Reading::of(1, usize::from(LabelSelector::parse(&selector.raw_selector).is_ok()));
+    }
+    let is_read = |it: &&LabelSelectorRequirement| {
+        let values: Vec<Str> = it.values.iter().map(Str::new).collect();
+        let expression = Expression { key: &it.key, operator: it.operator.as_str(), values: &values };
+        LabelSelector::from_parts([], [expression]).is_ok()
+    };
+    Reading::of(selector.requirements.len(), selector.requirements.iter().filter(is_read).count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_types::meta::v1::LabelSelectorOperator;
+
+    #[test]
+    fn what_cannot_be_read_is_said_to_be_ignored() {
+        let field = |operator: FieldSelectorOperator, values: &[&str]| FieldSelectorRequirement {
+            key: "metadata.name".to_owned(),
+            operator,
+            values: values.iter().map(|value| (*value).to_owned()).collect(),
+        };
+        let label = |key: &str, operator: &str| LabelSelectorRequirement {
+            key: key.to_owned(),
+            operator: LabelSelectorOperator::from(operator.to_owned()),
+            values: Vec::new(),
+        };
+        let said = |fields: Vec<FieldSelectorRequirement>, field_text: &str, labels, label_text: &str| {
+            errors(&ResourceAttributes {
+                field_selector: Some(FieldSelectorAttributes {
+                    raw_selector: field_text.to_owned(),
+                    requirements: fields,
+                }),
+                label_selector: Some(LabelSelectorAttributes {
+                    raw_selector: label_text.to_owned(),
+                    requirements: labels,
+                }),
+                ..ResourceAttributes::default()
+            })
+        };
+        let (good, bad) = (field(FieldSelectorOperator::IN, &["a"]), field(FieldSelectorOperator::IN, &["a", "b"]));
+        let ignored = "spec.resourceAttributes.fieldSelector ignored due to parse error";
+        assert_eq!(said(vec![good.clone()], "", vec![label("a", "Exists")], ""), "");
+        assert_eq!(said(vec![], "a=b", vec![], "a in (b)"), "");
+        assert_eq!(said(vec![], "-abc", vec![], ""), ignored);
+        assert_eq!(said(vec![bad.clone()], "", vec![], ""), ignored);
+        assert_eq!(said(vec![field(FieldSelectorOperator::EXISTS, &[])], "", vec![], ""), ignored);
+        assert_eq!(
+            said(vec![good, bad], "", vec![label("a", "Equal")], ""),
+            "spec.resourceAttributes.fieldSelector partially ignored due to parse error; \
+             spec.resourceAttributes.labelSelector ignored due to parse error"
+        );
+        assert_eq!(
+            said(vec![], "", vec![], "a/b/c"),
+            "spec.resourceAttributes.labelSelector ignored due to parse error"
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! What is said of values that are not there: rules that nothing satisfies tell of it, all others pass over.
+
+use pintle_schema::{ApiType, Value, canonicalize, value};
+use pintle_validation::{Group, KindRules, Operation, Request, Rulebook, Step};
+
+/// A part whose fields are judged by whoever holds it.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Part {
+    /// Its name.
+    #[k8s(proto = 1, optional)]
+    name: String,
+    /// Its size.
+    #[k8s(proto = 2, optional)]
+    size: Option<i32>,
+}
+
+/// Fields that nobody has to set, as far as they say.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Whole {
+    /// One of these.
+    #[k8s(proto = 1, enum("A", "B"))]
+    kind: String,
+    /// More than none.
+    #[k8s(proto = 2, minimum = 1)]
+    count: i32,
+    /// A name.
+    #[k8s(proto = 3, format = "dns1123-label")]
+    name: String,
+    /// Any path below another, or none.
+    #[k8s(proto = 4, format = "relative-path")]
+    path: String,
+    /// Short.
+    #[k8s(proto = 5, max_length = 3, pattern = "[a-z]*")]
+    note: String,
+    /// Long.
+    #[k8s(proto = 6, pattern = "[a-z]+")]
+    word: String,
+    /// More than none, if at all.
+    #[k8s(proto = 7, minimum = 1)]
+    most: Option<i32>,
+    /// Judged from here.
+    #[k8s(proto = 8, subfield(name)(required), subfield(size)(minimum = 1), subfield(name)(max_length = 1))]
+    part: Part,
+}
+
+static GROUP: Group = Group {
+    kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Whole::schema }],
+    hand: &[],
+};
+
+fn judge(new: Value, old: Option<Value>) -> Vec<String> {
+    let canonical = |mut value: Value| {
+        canonicalize(Whole::schema(), &mut value);
+        value
+    };
+    let request = Request {
+        operation: if old.is_some() { Operation::Update } else { Operation::Create },
+        subresource: "",
+        api_version: "v1",
+        namespaced: true,
+        name_check: &|_, _| Vec::new(),
+        enabled: &|_| false,
+    };
+    let verdict =
+        Rulebook::new(&[&GROUP]).judge(Whole::schema(), &canonical(new), old.map(canonical).as_ref(), &request);
+    verdict.errors.0.iter().map(|error| error.field.to_string()).collect()
+}
+
+#[test]
+fn what_nothing_satisfies_is_told() {
+    let missing = ["kind", "count", "name", "word", "part.name"];
+    assert_eq!(judge(value!({}), None), missing);
+    let whole = value!({ "kind": "A", "count": 1, "name": "a", "word": "a", "part": { "name": "a" } });
+    assert_eq!(judge(whole.clone(), None), [""; 0]);
+    // What an update takes away is as wrong as what was never there.
+    assert_eq!(judge(value!({}), Some(whole)), missing);
+}
+
+#[test]
+fn what_is_there_is_judged() {
+    let wrong = value!({
+        "kind": "C", "count": 0, "name": "A", "path": "../a", "note": "A", "word": "A", "most": 0,
+        "part": { "name": "ab", "size": 0 }
+    });
+    let fields = ["kind", "count", "name", "path", "note", "word", "most", "part.size", "part.name"];
+    assert_eq!(judge(wrong, None), fields);
+}

@@ -1,0 +1,63 @@
+//! A value that needs a gate: once it is stored, switching the gate off takes it from nobody.
+
+use pintle_schema::{ApiType, Value, canonicalize, value};
+use pintle_validation::{Group, KindRules, Operation, Request, Rulebook, Step};
+
+/// A rule of what to do.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Action {
+    /// What is done.
+    #[k8s(proto = 1, if_enabled(More)(enum("Stop", "Restart")), if_disabled(More)(enum("Stop")))]
+    what: String,
+}
+
+/// The whole.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Whole {
+    /// In order.
+    #[k8s(proto = 1, optional, list_type = atomic)]
+    actions: Vec<Action>,
+}
+
+static GROUP: Group = Group {
+    kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Whole::schema }],
+    hand: &[],
+};
+
+fn judge(new: Value, old: Option<Value>, on: bool) -> Vec<String> {
+    let canonical = |mut value: Value| {
+        canonicalize(Whole::schema(), &mut value);
+        value
+    };
+    let request = Request {
+        operation: if old.is_some() { Operation::Update } else { Operation::Create },
+        subresource: "",
+        api_version: "v1",
+        namespaced: true,
+        name_check: &|_, _| Vec::new(),
+        enabled: &|_| on,
+    };
+    let (new, old) = (canonical(new), old.map(canonical));
+    let verdict = Rulebook::new(&[&GROUP]).judge(Whole::schema(), &new, old.as_ref(), &request);
+    verdict.errors.0.iter().map(|error| error.line()).collect()
+}
+
+#[test]
+fn a_new_object_needs_the_gate() {
+    let new = value!({ "actions": [{ "what": "Restart" }] });
+    assert_eq!(judge(new.clone(), None, true), [""; 0]);
+    let error = "actions[0].what: Unsupported value: \"Restart\": supported values: \"Stop\"";
+    assert_eq!(judge(new.clone(), None, false), [error]);
+    // What is stored does not have it either.
+    let old = value!({ "actions": [{ "what": "Stop" }] });
+    assert_eq!(judge(new, Some(old), false), [error]);
+}
+
+#[test]
+fn what_is_stored_keeps_its_value_wherever_it_goes() {
+    let old = value!({ "actions": [{ "what": "Restart" }] });
+    let new = value!({ "actions": [{ "what": "Stop" }, { "what": "Restart" }] });
+    assert_eq!(judge(new, Some(old.clone()), false), [""; 0]);
+    let other = value!({ "actions": [{ "what": "Restart" }, { "what": "Jump" }] });
+    assert_eq!(judge(other, Some(old), false).len(), 1);
+}

@@ -1,0 +1,171 @@
+//! Metrics of encryption at rest: values, seeds, key services, and the configuration when it is read again.
+//! Guarantees that servers, keys and configurations are told by digests only.
+//! Must never ask a key service.
+
+use crate::encryption::text_digest;
+use crate::{certs, presence};
+use pintle_encryption::Encryption;
+use pintle_encryption::figures::{Direction, Figures, KeyUse};
+use pintle_endpoints::metrics::exposition::{Label, Number};
+use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
+
+const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
+    Family::new(name, kind, Stability::Alpha, help)
+}
+
+const TRANSFORMATIONS: Family = family(
+    "apiserver_storage_transformation_operations_total",
+    Kind::Counter,
+    "Values that were sealed or opened, by provider and outcome.",
+);
+const TRANSFORMATION_DURATION: Family = family(
+    "apiserver_storage_transformation_duration_seconds",
+    Kind::Histogram,
+    "Time that sealing or opening a value took, by provider.",
+);
+const CACHE_MISSES: Family = family(
+    "apiserver_storage_envelope_transformation_cache_misses_total",
+    Kind::Counter,
+    "Times that a key service had to be asked to open a seed.",
+);
+const DATA_KEYS: Family =
+    family("apiserver_storage_data_key_generation_duration_seconds", Kind::Histogram, "Time that making a seed took.");
+const DATA_KEY_FAILURES: Family =
+    family("apiserver_storage_data_key_generation_failures_total", Kind::Counter, "Seeds that could not be made.");
+const CALLS: Family = family(
+    "apiserver_envelope_encryption_kms_operations_latency_seconds",
+    Kind::Histogram,
+    "Time that calls of key services took, by code.",
+);
+const SEEDS: Family = family(
+    "apiserver_envelope_encryption_dek_source_cache_size",
+    Kind::Gauge,
+    "Seeds that are known in plain; about as many have to be asked for after a start.",
+);
+const KEY_USES: Family = family(
+    "apiserver_envelope_encryption_key_id_hash_total",
+    Kind::Counter,
+    "Values that were sealed or opened with a key of a service.",
+);
+const KEY_LAST_USES: Family = family(
+    "apiserver_envelope_encryption_key_id_hash_last_timestamp_seconds",
+    Kind::Gauge,
+    "When a key of a service was last used.",
+);
+const KEY_STATUS: Family = family(
+    "apiserver_envelope_encryption_key_id_hash_status_last_timestamp_seconds",
+    Kind::Gauge,
+    "When a service last said that it uses a key.",
+);
+const INVALID_KEYS: Family = family(
+    "apiserver_envelope_encryption_invalid_key_id_from_status_total",
+    Kind::Counter,
+    "Times that a service named a key that cannot be used.",
+);
+const RELOADS: Family = family(
+    "apiserver_encryption_config_controller_automatic_reloads_total",
+    Kind::Counter,
+    "Times that the configuration was read again, by whether it was taken over.",
+);
+const LAST_RELOAD: Family = family(
+    "apiserver_encryption_config_controller_automatic_reload_last_timestamp_seconds",
+    Kind::Gauge,
+    "When the configuration was last read again, by whether it was taken over.",
+);
+const CONFIG: Family = family(
+    "apiserver_encryption_config_controller_last_config_info",
+    Kind::Gauge,
+    "1, labelled with the digest of the configuration that was last read again and taken over.",
+);
+
+/// What encryption counts.
+pub fn render(encryption: &Encryption, out: &mut Exposition) {
+    let figures = &encryption.figures;
+    let server = text_digest(presence::identity(&certs::host_name().unwrap_or_default()).as_bytes());
+    values(figures, out);
+    services(figures, out);
+    out.family(&SEEDS);
+    for (provider, seeds) in encryption.seeds() {
+        out.sample(SEEDS.name, &[("provider_name", &provider)], seeds);
+    }
+    keys(figures, &server, out);
+    reloads(figures, &server, out);
+}
+
+/// As metrics call it.
+fn name(direction: Direction) -> &'static str {
+    match direction {
+        Direction::FromStorage => "from_storage",
+        Direction::ToStorage => "to_storage",
+        Direction::Status => "status",
+    }
+}
+
+fn values(figures: &Figures, out: &mut Exposition) {
+    let transformations = figures.transformations.sorted();
+    out.family(&TRANSFORMATIONS);
+    for ((direction, prefix), made) in &transformations {
+        for (code, count) in made.outcomes.sorted() {
+            let labels = [("status", code), ("transformation_type", name(*direction)), ("transformer_prefix", prefix)];
+            out.sample(TRANSFORMATIONS.name, &labels, count.get());
+        }
+    }
+    out.family(&TRANSFORMATION_DURATION);
+    for ((direction, prefix), made) in transformations.iter().filter(|(_, made)| !made.durations.is_empty()) {
+        let labels = [("transformation_type", name(*direction)), ("transformer_prefix", prefix)];
+        out.histogram(TRANSFORMATION_DURATION.name, &labels, &made.durations);
+    }
+    out.single(&CACHE_MISSES, figures.cache_misses.get());
+    out.family(&DATA_KEYS);
+    out.histogram(DATA_KEYS.name, &[], &figures.data_keys);
+    out.single(&DATA_KEY_FAILURES, figures.data_key_failures.get());
+}
+
+fn services(figures: &Figures, out: &mut Exposition) {
+    out.family(&CALLS);
+    for ((provider, method, code), durations) in figures.calls.sorted() {
+        let labels = [("grpc_status_code", code), ("method_name", method), ("provider_name", &provider)];
+        out.histogram(CALLS.name, &labels, &durations);
+    }
+    out.family(&INVALID_KEYS);
+    for ((provider, fault), count) in figures.invalid_key_ids.sorted() {
+        out.sample(INVALID_KEYS.name, &[("error", fault), ("provider_name", &provider)], count.get());
+    }
+}
+
+fn keys(figures: &Figures, server: &str, out: &mut Exposition) {
+    let keys = figures.keys();
+    let (named, used): (Vec<_>, Vec<_>) = keys.iter().partition(|key| key.direction == Direction::Status);
+    type Value = fn(&KeyUse) -> f64;
+    let values: [(_, Value); 2] = [(KEY_USES, |key| key.count() as f64), (KEY_LAST_USES, KeyUse::last_seconds)];
+    for (family, value) in values {
+        out.family(&family);
+        for key in &used {
+            let [server, hash, provider] = labels(server, key);
+            let labels = [server, hash, provider, ("transformation_type", name(key.direction))];
+            out.sample(family.name, &labels, Number(value(key)));
+        }
+    }
+    out.family(&KEY_STATUS);
+    for key in named {
+        out.sample(KEY_STATUS.name, &labels(server, key), Number(key.last_seconds()));
+    }
+}
+
+fn labels<'a>(server: &'a str, key: &'a KeyUse) -> [Label<'a>; 3] {
+    [("apiserver_id_hash", server), ("key_id_hash", &key.key_id_hash), ("provider_name", &key.provider)]
+}
+
+fn reloads(figures: &Figures, server: &str, out: &mut Exposition) {
+    let made = [("failure", figures.reloads(false)), ("success", figures.reloads(true))];
+    let made = made.map(|(status, reloads)| ([("apiserver_id_hash", server), ("status", status)], reloads));
+    let made: Vec<_> = made.iter().filter(|(_, reloads)| reloads.count() > 0).collect();
+    out.family(&RELOADS);
+    made.iter().for_each(|(labels, reloads)| out.sample(RELOADS.name, labels, reloads.count()));
+    out.family(&LAST_RELOAD);
+    made.iter().for_each(|(labels, reloads)| out.sample(LAST_RELOAD.name, labels, Number(reloads.last_seconds())));
+    out.family(&CONFIG);
+    if let Some(hash) = figures.config_hash() {
+        out.sample(CONFIG.name, &[("apiserver_id_hash", server), ("hash", &hash)], 1);
+    }
+}

@@ -1,0 +1,48 @@
+//! Metrics of a cluster of etcd: calls, shared leases, and the size of its members' databases.
+//! Guarantees that a scrape asks no member: what is told was asked for before.
+//! Must never name an endpoint: members are told by their place on the command line, as the reference does.
+
+use super::STORAGE_SIZE;
+use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
+use pintle_etcd::figures::{Calls, Figures};
+
+const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
+    Family::new(name, kind, Stability::Alpha, help)
+}
+
+const STARTED: Family = family("grpc_client_started_total", Kind::Counter, "Calls that were begun.");
+const HANDLED: Family = family("grpc_client_handled_total", Kind::Counter, "Calls that have ended, by code.");
+const SENT: Family = family("grpc_client_msg_sent_total", Kind::Counter, "Messages that were sent.");
+const RECEIVED: Family = family("grpc_client_msg_received_total", Kind::Counter, "Messages that came.");
+const LEASE_KEYS: Family =
+    family("etcd_lease_object_counts", Kind::Histogram, "Objects that shared a lease which was left for another.");
+
+pub fn render(figures: &Figures, out: &mut Exposition) {
+    let calls = figures.calls.sorted();
+    let labels = |(path, streams): (&'static str, bool)| {
+        let (service, method) = path.trim_start_matches('/').split_once('/').unwrap_or((path, ""));
+        let kind = if streams { "bidi_stream" } else { "unary" };
+        [("grpc_method", method), ("grpc_service", service), ("grpc_type", kind)]
+    };
+    type Count = fn(&Calls) -> u64;
+    let counts: [(_, Count); 3] =
+        [(STARTED, |it| it.started.get()), (SENT, |it| it.sent.get()), (RECEIVED, |it| it.received.get())];
+    for (family, count) in counts {
+        out.family(&family);
+        calls.iter().for_each(|(key, it)| out.sample(family.name, &labels(*key), count(it)));
+    }
+    out.family(&HANDLED);
+    for (key, it) in &calls {
+        let [method, service, kind] = labels(*key);
+        for (code, count) in it.ended.sorted() {
+            let code = code.map_or_else(|| "OK".to_owned(), |code| format!("{code:?}"));
+            out.sample(HANDLED.name, &[("grpc_code", &*code), method, service, kind], count.get());
+        }
+    }
+    out.family(&LEASE_KEYS);
+    out.histogram(LEASE_KEYS.name, &[], &figures.lease_keys);
+    out.family(&STORAGE_SIZE);
+    for (member, bytes) in figures.sizes() {
+        out.sample(STORAGE_SIZE.name, &[("storage_cluster_id", &format!("etcd-{member}"))], bytes);
+    }
+}

@@ -1,0 +1,56 @@
+//! Where the servers of tests keep their objects when a test does not say: in a store of their own, or in an etcd of their
+//! own where `PINTLE_TEST_STORE=etcd` asks for it.
+//! Guarantees that each server starts with nothing, and that its etcd ends with it.
+//! Must never be asked by a test that is about one of the stores.
+
+use super::etcd::{Etcd, program};
+use pintle::{StartError, TestServer};
+use pintle_etcd::EtcdOptions;
+use pintle_registry::KubernetesForm;
+use pintle_storage::{MemoryStore, Store};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// An etcd, if tests are to use one.
+pub fn etcd() -> Option<Etcd> {
+    match std::env::var("PINTLE_TEST_STORE").as_deref() {
+        Err(_) | Ok("own") => None,
+        // Nothing here outlives its machine.
+        Ok("etcd") => Some(Etcd::start_with(program("3.5").expect("etcd 3.5"), 1, &["--unsafe-no-fsync"])),
+        Ok(other) => panic!("PINTLE_TEST_STORE must be own or etcd, not {other}"),
+    }
+}
+
+/// A server in this process.
+pub struct Server {
+    server: TestServer,
+    /// Gone after the server.
+    _etcd: Option<Etcd>,
+}
+
+impl Server {
+    pub async fn start() -> Result<Server, StartError> {
+        let etcd = etcd();
+        let store: Arc<dyn Store> = match &etcd {
+            None => Arc::new(MemoryStore::new()),
+            Some(etcd) => {
+                let endpoints = vec![etcd.urls()];
+                let options = EtcdOptions { endpoints, lifetimes: pintle::etcd::lifetimes(None), ..Default::default() };
+                pintle::etcd::store(options, KubernetesForm::default(), None).map_err(StartError::Store)?.0
+            }
+        };
+        Ok(Server { server: TestServer::start_with(store).await?, _etcd: etcd })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.server.address()
+    }
+
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+
+    pub async fn stop(self) -> std::io::Result<()> {
+        self.server.stop().await
+    }
+}

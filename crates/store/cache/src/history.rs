@@ -1,0 +1,106 @@
+//! `History`: the retained events of a resource, in order, as published states share them.
+//!
+//! Grows at one end and shrinks at the other. A copy of it sees what was there when it was made, for ever. Only the newest
+//! copy may be appended to, once for each event: the cache's one writer does.
+//!
+//! Budget: an event costs one slot that nobody else looks at yet, and now and then a new segment. No copy counts the events
+//! that it shares, so that publishing each commit touches none of them.
+
+use crate::resource::Event;
+use imbl::Vector;
+use std::array;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+/// Events that come and go together: few, as the last of a segment keeps those before it alive.
+const SEGMENT: usize = 16;
+
+type Segment = [OnceLock<Arc<Event>>; SEGMENT];
+
+#[derive(Clone, Default)]
+pub(crate) struct History {
+    segments: Vector<Arc<Segment>>,
+    /// The slots that hold what is retained, counted from the beginning of the first segment.
+    slots: Range<usize>,
+}
+
+impl History {
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    pub fn get(&self, index: usize) -> Option<&Arc<Event>> {
+        let slot = self.slots.start.checked_add(index).filter(|slot| self.slots.contains(slot))?;
+        self.segments.get(slot / SEGMENT)?.get(slot % SEGMENT)?.get()
+    }
+
+    pub fn front(&self) -> Option<&Arc<Event>> {
+        self.get(0)
+    }
+
+    pub fn push_back(&mut self, event: Arc<Event>) {
+        if self.slots.end == self.segments.len() * SEGMENT {
+            self.segments.push_back(Arc::new(array::from_fn(|_| OnceLock::new())));
+        }
+        let slot = self.segments.back().and_then(|segment| segment.get(self.slots.end % SEGMENT));
+        // A slot that is taken would mean that two histories go on from one: then this one ends here.
+        if slot.is_some_and(|slot| slot.set(event).is_ok()) {
+            self.slots.end += 1;
+        }
+    }
+
+    pub fn pop_front(&mut self) -> Option<Arc<Event>> {
+        let event = self.front().cloned()?;
+        self.slots.start += 1;
+        if self.slots.start == SEGMENT {
+            self.segments.pop_front();
+            self.slots = 0..self.slots.end - SEGMENT;
+        }
+        Some(event)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::image::{self, Image};
+    use crate::resource::Object;
+    use pintle_schema::value;
+    use pintle_storage::Revision;
+
+    fn event(revision: u64) -> Arc<Event> {
+        let record = image::encode(&value!({"kind": "Thing", "metadata": {"name": "a"}}), &[]);
+        let image = Image::from_record(&record, Revision(revision)).expect("an image");
+        let object = Arc::new(Object::new("/things/a".into(), 8, Revision(revision), image));
+        Arc::new(Event { revision: Revision(revision), object, previous: None, removed: false })
+    }
+
+    fn revisions(history: &History) -> Vec<u64> {
+        (0..history.len()).filter_map(|index| history.get(index)).map(|event| event.revision.0).collect()
+    }
+
+    #[test]
+    fn copies_keep_what_they_saw_while_the_newest_goes_on() {
+        let mut history = History::default();
+        let mut expected = 1..1;
+        let mut copies = Vec::new();
+        // Grows and shrinks over many segments, and is empty in between.
+        for (grow, shrink) in [(5, 0), (40, 20), (1, 26), (0, 3), (33, 1), (16, 48)] {
+            for _ in 0..grow {
+                history.push_back(event(expected.end));
+                expected.end += 1;
+            }
+            for _ in 0..shrink {
+                assert_eq!(history.pop_front().map(|event| event.revision.0), expected.next());
+            }
+            copies.push((history.clone(), expected.clone()));
+        }
+        for (copy, expected) in &copies {
+            assert_eq!(revisions(copy), expected.clone().collect::<Vec<_>>());
+            assert_eq!((copy.len(), copy.get(copy.len()).is_none()), (expected.clone().count(), true));
+        }
+        let weak = Arc::downgrade(copies[1].0.front().expect("retained"));
+        copies.clear();
+        assert!(weak.upgrade().is_none(), "what nobody retains is let go");
+    }
+}

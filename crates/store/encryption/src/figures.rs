@@ -1,0 +1,211 @@
+//! `Figures`: what was sealed and opened, and how key services were asked for it.
+//! Guarantees that no secret and no name of a key is told: keys of services are known by their digest.
+//! Must never be asked for a decision.
+
+use pintle_instruments::{Counter, Histogram, Keyed, Layout, exponential};
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+static TRANSFORMATIONS: Layout = Layout::seconds(&TRANSFORMATION_BOUNDS);
+const TRANSFORMATION_BOUNDS: [f64; 25] = exponential(5e-6, 2.0);
+static DATA_KEYS: Layout = Layout::seconds(&DATA_KEY_BOUNDS);
+const DATA_KEY_BOUNDS: [f64; 14] = exponential(5e-6, 2.0);
+static CALLS: Layout = Layout::seconds(&CALL_BOUNDS);
+const CALL_BOUNDS: [f64; 20] = exponential(1e-4, 2.0);
+
+/// How many keys of services are told; as many as the reference tells.
+const KEYS_TOLD: usize = 10;
+
+/// The code of what went well, as gRPC names it, and of what failed before a service was asked.
+pub(crate) const OK: &str = "OK";
+pub(crate) const NOT_GRPC: &str = "unknown-non-grpc";
+
+/// What a value went through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    FromStorage,
+    ToStorage,
+    /// A service named a key that it would use.
+    Status,
+}
+
+/// What became of values, by the code of the outcome; how long those took that were transformed.
+pub struct Transformation {
+    pub outcomes: Keyed<&'static str, Counter>,
+    pub durations: Histogram,
+}
+
+/// How often a key was used, and when for the last time.
+#[derive(Debug)]
+pub struct KeyUse {
+    pub direction: Direction,
+    pub provider: String,
+    pub key_id_hash: String,
+    count: Counter,
+    last_micros: AtomicU64,
+}
+
+impl KeyUse {
+    pub(crate) fn used(&self) {
+        self.count.increment();
+        self.last_micros.store(now_micros(), Ordering::Relaxed);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count.get()
+    }
+
+    /// In seconds since 1970.
+    pub fn last_seconds(&self) -> f64 {
+        self.last_micros.load(Ordering::Relaxed) as f64 / 1e6
+    }
+}
+
+/// How often a configuration was read again, and when for the last time.
+#[derive(Debug, Default)]
+pub struct Reloads {
+    count: Counter,
+    last_micros: AtomicU64,
+}
+
+impl Reloads {
+    fn happened(&self) {
+        self.count.increment();
+        self.last_micros.store(now_micros(), Ordering::Relaxed);
+    }
+
+    pub fn count(&self) -> u64 {
+        self.count.get()
+    }
+
+    /// In seconds since 1970.
+    pub fn last_seconds(&self) -> f64 {
+        self.last_micros.load(Ordering::Relaxed) as f64 / 1e6
+    }
+}
+
+fn now_micros() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// The counters of an encryption.
+pub struct Figures {
+    /// By direction and by what the provider's values begin with.
+    pub transformations: Keyed<(Direction, String), Transformation>,
+    /// Times that a seed had to be asked of its service.
+    pub cache_misses: Counter,
+    /// Making seeds.
+    pub data_keys: Histogram,
+    pub data_key_failures: Counter,
+    /// By provider, method and code.
+    pub calls: Keyed<(String, &'static str, &'static str), Histogram>,
+    /// Names of keys that cannot be used, by provider and fault.
+    pub invalid_key_ids: Keyed<(String, &'static str), Counter>,
+    keys: Mutex<VecDeque<Arc<KeyUse>>>,
+    reloads: [Reloads; 2],
+    /// The digest of the configuration that was read again last.
+    config_hash: Mutex<Option<String>>,
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        Figures {
+            transformations: Keyed::default(),
+            cache_misses: Counter::new(),
+            data_keys: Histogram::new(&DATA_KEYS),
+            data_key_failures: Counter::new(),
+            calls: Keyed::default(),
+            invalid_key_ids: Keyed::default(),
+            keys: Mutex::default(),
+            reloads: Default::default(),
+            config_hash: Mutex::default(),
+        }
+    }
+}
+
+impl Figures {
+    pub(crate) fn transformed(&self, direction: Direction, prefix: &str, since: Instant, code: &'static str) {
+        let new = || Transformation { outcomes: Keyed::default(), durations: Histogram::new(&TRANSFORMATIONS) };
+        let series = self.transformations.get(&(direction, prefix.to_owned()), new);
+        series.outcomes.get(&code, Counter::new).increment();
+        if code == OK {
+            series.durations.observe_duration(since.elapsed());
+        }
+    }
+
+    pub(crate) fn called(&self, provider: &str, method: &'static str, took: Duration, code: &'static str) {
+        let calls = self.calls.get(&(provider.to_owned(), method, code), || Histogram::new(&CALLS));
+        calls.observe_duration(took);
+    }
+
+    pub(crate) fn invalid_key_id(&self, provider: &str, fault: &'static str) {
+        self.invalid_key_ids.get(&(provider.to_owned(), fault), Counter::new).increment();
+    }
+
+    /// Where the uses of a key are counted. Of more keys than are told the one that came first is forgotten.
+    pub(crate) fn key(&self, direction: Direction, provider: &str, key_id_hash: String) -> Arc<KeyUse> {
+        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = keys.iter().find(|key| {
+            key.direction == direction && key.provider == provider && key.key_id_hash == key_id_hash
+        });
+        if let Some(known) = known {
+            return known.clone();
+        }
+        let of_kind = |key: &Arc<KeyUse>| (key.direction == Direction::Status) == (direction == Direction::Status);
+        if keys.iter().filter(|key| of_kind(key)).count() >= KEYS_TOLD
+            && let Some(at) = keys.iter().position(of_kind)
+        {
+            keys.remove(at);
+        }
+        let provider = provider.to_owned();
+        let key = KeyUse { direction, provider, key_id_hash, count: Counter::new(), last_micros: AtomicU64::new(0) };
+        let key = Arc::new(key);
+        keys.push_back(key.clone());
+        key
+    }
+
+    /// The keys that were used.
+    pub fn keys(&self) -> Vec<Arc<KeyUse>> {
+        self.keys.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Counts a configuration that was read again: with the digest of its text if it was taken over.
+    pub fn reloaded(&self, config_hash: Option<String>) {
+        self.reloads[usize::from(config_hash.is_some())].happened();
+        if config_hash.is_some() {
+            *self.config_hash.lock().unwrap_or_else(PoisonError::into_inner) = config_hash;
+        }
+    }
+
+    /// The times that a configuration was read again and taken over, or was not.
+    pub fn reloads(&self, taken_over: bool) -> &Reloads {
+        &self.reloads[usize::from(taken_over)]
+    }
+
+    /// The digest of the configuration that was read again last.
+    pub fn config_hash(&self) -> Option<String> {
+        self.config_hash.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_keys_the_last_are_told() {
+        let figures = Figures::default();
+        for number in 0..KEYS_TOLD + 2 {
+            figures.key(Direction::ToStorage, "kms", format!("sha256:{number}")).used();
+        }
+        figures.key(Direction::Status, "kms", "sha256:0".to_owned()).used();
+        figures.key(Direction::ToStorage, "kms", "sha256:5".to_owned()).used();
+        let keys = figures.keys();
+        assert_eq!(keys.len(), KEYS_TOLD + 1);
+        assert_eq!(keys[0].key_id_hash, "sha256:2");
+        assert_eq!(keys.iter().map(|key| key.count()).max(), Some(2));
+    }
+}

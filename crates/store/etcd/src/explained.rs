@@ -1,0 +1,56 @@
+//! `Explained`: a stream whose errors of writing tell what the other side said last, if it said anything.
+//! Guarantees that a member that wants another certificate is heard: with TLS 1.3 it says so after the handshake.
+//! Must never hide an error.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+pub struct Explained<S>(pub S);
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Explained<S> {
+    fn why<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        let Poll::Ready(Err(error)) = outcome else { return outcome };
+        let mut last = [0];
+        match Pin::new(&mut self.0).poll_read(context, &mut ReadBuf::new(&mut last)) {
+            Poll::Ready(Err(told)) => Poll::Ready(Err(told)),
+            _ => Poll::Ready(Err(error)),
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Explained<S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, into)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Explained<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.0).poll_write(context, bytes);
+        self.why(context, outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.0).poll_write_vectored(context, slices);
+        self.why(context, outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.0.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let outcome = Pin::new(&mut self.0).poll_flush(context);
+        self.why(context, outcome)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,52 @@
+//! `Figures`: what a cluster was called for, how leases were shared, and how large its members' databases are.
+//! Guarantees that a call costs two look-ups and two additions.
+//! Must never be asked for a decision.
+
+use pintle_grpc::{Code, Status};
+use pintle_instruments::{Counter, Histogram, Keyed, Layout};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+static LEASE_KEYS: Layout = Layout::bytes(&[10.0, 50.0, 100.0, 500.0, 1_000.0, 2_500.0, 5_000.0]);
+
+/// The calls of one method.
+#[derive(Default)]
+pub struct Calls {
+    pub started: Counter,
+    pub sent: Counter,
+    pub received: Counter,
+    /// By how they ended; `None`: well.
+    pub ended: Keyed<Option<Code>, Counter>,
+}
+
+/// The counters of a store.
+pub struct Figures {
+    /// By the path of the method, and whether it is a stream.
+    pub calls: Keyed<(&'static str, bool), Calls>,
+    /// How many keys shared each lease that was left for another.
+    pub lease_keys: Histogram,
+    /// By endpoint, as far as it was told: the bytes of the member's database.
+    sizes: Vec<AtomicU64>,
+}
+
+impl Figures {
+    pub(crate) fn new(endpoints: usize) -> Self {
+        let sizes = (0..endpoints).map(|_| AtomicU64::new(0)).collect();
+        Figures { calls: Keyed::default(), lease_keys: Histogram::new(&LEASE_KEYS), sizes }
+    }
+
+    pub(crate) fn ended<T>(calls: &Calls, outcome: &Result<T, Status>) {
+        calls.ended.get(&outcome.as_ref().err().map(|status| status.code), Counter::new).increment();
+    }
+
+    pub(crate) fn set_size(&self, endpoint: usize, bytes: i64) {
+        if let Some(size) = self.sizes.get(endpoint) {
+            size.store(bytes.unsigned_abs(), Ordering::Relaxed);
+        }
+    }
+
+    /// The bytes of the members' databases, by endpoint, as far as they are known.
+    pub fn sizes(&self) -> impl Iterator<Item = (usize, u64)> {
+        let sizes = self.sizes.iter().map(|size| size.load(Ordering::Relaxed)).enumerate();
+        sizes.filter(|(_, size)| *size > 0)
+    }
+}
