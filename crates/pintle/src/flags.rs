@@ -436,6 +436,7 @@ impl Draft {
                 enabled: self.controllers.unwrap_or_else(|| Controller::ALL.to_vec()),
                 settle_time: self.controllers_settle_time.unwrap_or(CONTROLLERS_SETTLE_TIME),
                 event_ttl: self.event_ttl,
+                ..pintle_controllers::Settings::default()
             },
             kubelet: self.kubelet,
             verbosity: self.verbosity,

@@ -113,6 +113,7 @@ impl Quiet {
         let store = Spied::default();
         let mut builder = Builder::new(Arc::new(store.clone()));
         builder.controllers.enabled.clear();
+        builder.controllers.conditions = false;
         let server = runtime.block_on(async {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a free port");
             builder.start(listener).await.expect("a server")

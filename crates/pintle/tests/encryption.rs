@@ -124,6 +124,20 @@ fn what_lies_on_disk_is_sealed() {
         let plain =
             json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "plain"}, "data": {"k": "herring"}});
         client.post(CONFIG_MAPS, &plain).expect("an answer").expect(201);
+        let told = prefix.strip_suffix("key1:").unwrap_or(prefix);
+        let told = format!("{{status=\"OK\",transformation_type=\"to_storage\",transformer_prefix=\"{told}\"}} 1\n");
+        let metrics = process.endpoint().client().get("/metrics").expect("an answer").text();
+        assert!(metrics.contains(&format!("apiserver_storage_transformation_operations_total{told}")), "{metrics}");
+        if prefix.contains("kms") {
+            let call =
+                "{grpc_status_code=\"OK\",method_name=\"/v2.KeyManagementService/Encrypt\",provider_name=\"vault\"}";
+            for line in [
+                format!("apiserver_envelope_encryption_kms_operations_latency_seconds_count{call} 1\n"),
+                "apiserver_envelope_encryption_dek_source_cache_size{provider_name=\"vault\"} 1\n".to_owned(),
+            ] {
+                assert!(metrics.contains(&line), "{line} in {metrics}");
+            }
+        }
         process.kill();
         assert!(vault.kept(prefix), "{prefix}");
         assert!(vault.kept("herring"), "what is not named is plain");

@@ -168,6 +168,26 @@ fn writable_again(etcd: &Etcd, dead: usize) -> Instant {
     }
 }
 
+/// A member that was asked and has not answered may do so when it goes on: until then nobody knows what becomes of it.
+#[test]
+fn a_creation_that_may_take_place_yet_is_not_refused() {
+    let Some(program) = program("3.5") else { return };
+    let etcd = Etcd::start(program, 3);
+    let first = etcd.leader() + 1;
+    let urls: Vec<_> = (0..etcd.len()).map(|index| etcd.url((first + index) % etcd.len())).collect();
+    let installation = Installation::own();
+    let process = serve(&installation, &["--etcd-servers", &urls.join(",")], None);
+    let mut client = process.endpoint().client();
+    let made = client.post(CONFIG_MAPS, &config_map("a", "1")).expect("an answer").expect(201);
+    client.post(CONFIG_MAPS, &config_map("a", "2")).expect("an answer").expect(409);
+    etcd.pause(first % etcd.len());
+    let answer = client.post(CONFIG_MAPS, &config_map("a", "3")).expect("an answer");
+    etcd.resume(first % etcd.len());
+    let message = answer.expect(500)["message"].as_str().expect("a message").to_owned();
+    assert_eq!(message, "rpc error: code = Unknown desc = what became of an attempt at the transaction cannot be told");
+    assert_eq!(client.get(&path("a")).expect("an answer").expect(200), made);
+}
+
 const FULL: &str = "etcdserver: mvcc: database space exceeded";
 
 /// Some hundred kilobytes that do not shrink.

@@ -533,7 +533,7 @@ fn nobody_grants_more_than_they_hold() {
         ("create rolebinding writers --role=writer --user=joe", 0, &["created"], &[]),
         ("create role reader --verb=get,list --resource=pods", 0, &["created"], &[]),
         ("create rolebinding a --role=reader --user=joe --as=joe", 1, &[MISSING, "Resources:[\"pods\"]"], &[]),
-        ("create rolebinding a --role=nothing --user=joe --as=joe", 1, &["(NotFound)"], &[]),
+        ("create rolebinding a --role=nothing --user=joe --as=joe", 1, &["\"nothing\" not found"], &[]),
         ("create rolebinding a --clusterrole=cluster-admin --user=joe --as=joe", 1, &[MISSING], &[]),
         ("create role all --verb=* --resource=secrets --as=joe", 1, &[MISSING, "Verbs:[\"*\"]"], &[]),
         ("create role own --verb=get --resource=roles --as=joe", 0, &["created"], &[]),

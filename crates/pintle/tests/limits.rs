@@ -209,6 +209,56 @@ fn metrics_count_what_was_asked_and_are_well_formed() {
 }
 
 #[test]
+fn metrics_tell_what_services_were_given_and_what_controllers_did() {
+    let server = Limited::start(|_| {});
+    let mut client = server.client();
+    let mut create = |query: &str, name: &str, spec: serde_json::Value, status: u16| {
+        let mut service = json!({"metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}});
+        spec.as_object().expect("fields").iter().for_each(|(key, value)| service["spec"][key] = value.clone());
+        let path = format!("/api/v1/namespaces/default/services{query}");
+        client.post(&path, &service).expect("an answer").expect(status);
+    };
+    create("?fieldValidation=Strict", "a", json!({}), 201);
+    create("", "b", json!({"clusterIP": "10.0.0.200"}), 201);
+    create("", "c", json!({"clusterIP": "10.0.0.200"}), 422);
+    create("", "d", json!({"type": "NodePort"}), 201);
+    create("?dryRun=All", "e", json!({"type": "NodePort"}), 201);
+    client.get("/api/v1/services").expect("an answer").expect(200);
+    client.get("/api/v1/services?resourceVersion=0").expect("an answer").expect(200);
+    let text = server.metrics();
+    let range = "cidr=\"10.0.0.0/24\"";
+    for line in [
+        // That of the API itself is one of them.
+        format!("kube_apiserver_clusterip_allocator_allocated_ips{{{range}}} 4"),
+        format!("kube_apiserver_clusterip_allocator_available_ips{{{range}}} 250"),
+        format!("kube_apiserver_clusterip_allocator_allocation_total{{{range},scope=\"dynamic\"}} 2"),
+        format!("kube_apiserver_clusterip_allocator_allocation_total{{{range},scope=\"static\"}} 1"),
+        format!("kube_apiserver_clusterip_allocator_allocation_errors_total{{{range},scope=\"static\"}} 1"),
+        format!("kube_apiserver_clusterip_allocator_allocation_duration_seconds_count{{{range}}} 3"),
+        "kube_apiserver_nodeport_allocator_allocated_ports 1".to_owned(),
+        "kube_apiserver_nodeport_allocator_available_ports 2767".to_owned(),
+        "kube_apiserver_nodeport_allocator_allocation_total{scope=\"dynamic\"} 1".to_owned(),
+        "field_validation_request_duration_seconds_count{field_validation=\"Strict\"} 1".to_owned(),
+        "apiserver_watch_cache_consistent_read_total{fallback=\"false\",group=\"\",resource=\"services\",\
+         success=\"true\"} 1"
+            .to_owned(),
+        "version_info{binary=\"1.36\",component=\"kube\",emulation=\"1.36\",min_compat=\"1.35\"} 1".to_owned(),
+        "workqueue_depth{name=\"garbage_collector_attempt_to_delete\"} 0".to_owned(),
+    ] {
+        assert!(text.lines().any(|found| *found == line), "{line} in {text}");
+    }
+    let path = "/api/v1/namespaces";
+    client.post(path, &json!({"metadata": {"name": "gone"}})).expect("an answer").expect(201);
+    client.delete(&format!("{path}/gone")).expect("an answer").expect(200);
+    wait_for("the end of a namespace to be counted", || {
+        let text = server.metrics();
+        let counts = text.lines().filter(|line| line.contains("_count{name=\"namespace\"}"));
+        let worked = counts.filter(|line| line.starts_with("workqueue_work_duration_seconds") && !line.ends_with(" 0"));
+        worked.count().checked_sub(1)
+    });
+}
+
+#[test]
 fn a_server_that_is_to_stop_is_not_ready_but_answers_for_a_while() {
     let mut limited = Limited::start(|builder| builder.shutdown_delay = Duration::from_secs(2));
     let mut client = limited.client();

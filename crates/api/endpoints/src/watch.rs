@@ -110,7 +110,7 @@ pub fn start(
         next_bookmark: (now + BOOKMARK_PERIOD)
             .min(deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(deadline).max(now)),
         deadline,
-        alarm: Alarm { sleep: Box::pin(sleep_until(deadline)), told: None },
+        alarm: Alarm::new(deadline),
         failure: None,
         ended: false,
         followed: false,
@@ -204,19 +204,24 @@ impl Stream for Watch {
 /// A timer that is asked at every event and seldom rings: set and asked itself only when it must be, as that would cost
 /// more than the event.
 struct Alarm {
+    due: Instant,
     sleep: Pin<Box<Sleep>>,
     /// Whom it wakes.
     told: Option<Waker>,
 }
 
 impl Alarm {
+    fn new(due: Instant) -> Self {
+        Alarm { due, sleep: Box::pin(sleep_until(due)), told: None }
+    }
+
     fn poll(&mut self, due: Instant, context: &mut Context<'_>) -> Poll<()> {
-        let is_set =
-            self.sleep.deadline() == due && self.told.as_ref().is_some_and(|told| told.will_wake(context.waker()));
-        if is_set && Instant::now() < due {
+        let tells = self.told.as_ref().is_some_and(|told| told.will_wake(context.waker()));
+        if tells && self.due == due && Instant::now() < due {
             return Poll::Pending;
         }
-        if self.sleep.deadline() != due {
+        if self.due != due {
+            self.due = due;
             self.sleep.as_mut().reset(due);
         }
         self.told = Some(context.waker().clone());

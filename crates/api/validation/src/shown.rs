@@ -18,10 +18,7 @@ pub fn full(ty: &Type, value: &Value, pointer: bool) -> Value {
     match (ty, value) {
         (_, Value::Null) if pointer => Value::Null,
         // Types that all groups share have the same names inside.
-        (Type::Struct(schema), value) if is_shared(schema) => match value {
-            Value::Null => Value::map(),
-            value => value.clone(),
-        },
+        (Type::Struct(schema), value) if is_shared(schema) => Value::Map(served(value).collect()),
         (Type::Struct(schema), value) => {
             let mut entries = Vec::with_capacity(schema.fields.len());
             fields(schema, value, &mut entries);
@@ -49,6 +46,17 @@ pub fn full(ty: &Type, value: &Value, pointer: bool) -> Value {
     }
 }
 
+/// The fields of a struct as it is served: what is empty is left out.
+fn served(value: &Value) -> impl Iterator<Item = (Str, Value)> {
+    let is_empty = |value: &Value| match value {
+        Value::List(items) => items.is_empty(),
+        Value::Map(entries) => entries.is_empty(),
+        _ => false,
+    };
+    let fields = value.as_map().into_iter().flat_map(Map::iter).filter(move |(_, value)| !is_empty(value));
+    fields.map(|(name, value)| (name.clone(), value.clone()))
+}
+
 fn is_shared(schema: &Struct) -> bool {
     schema.module.contains("::meta::")
 }
@@ -61,8 +69,7 @@ fn fields(schema: &Struct, value: &Value, entries: &mut Vec<(Str, Value)>) {
             // Inside, an object's type is known without being told, and its metadata stands beside its other fields.
             Type::Struct(shared) if field.inline && is_shared(shared) => {}
             Type::Struct(shared) if &*field.name == METADATA && is_shared(shared) => {
-                entries
-                    .extend(own.as_map().into_iter().flat_map(Map::iter).map(|(key, own)| (key.clone(), own.clone())));
+                entries.extend(served(own));
             }
             Type::Struct(inlined) if field.inline => fields(inlined, value, entries),
             ty => {
@@ -118,8 +125,8 @@ const RENAMED: &[(&str, &str, &str)] = &[
 /// Words that Go writes in capitals.
 const INITIALS: &[&str] = &[
     "api", "aws", "ca", "cel", "cidr", "csi", "dns", "fc", "fs", "gce", "gid", "gmsa", "grpc", "http", "id", "ip",
-    "ipc", "iqn", "iscsi", "nfs", "os", "pid", "pkix", "qos", "rbd", "se", "ssl", "tcp", "tls", "ttl", "tty", "uid", "url",
-    "wwid",
+    "ipc", "iqn", "iscsi", "nfs", "os", "pid", "pkix", "qos", "rbd", "se", "ssl", "tcp", "tls", "ttl", "tty", "uid",
+    "url", "wwid",
 ];
 
 /// The name of a field in the reference's own types.
@@ -142,8 +149,9 @@ fn name_inside(schema: &str, json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{in_full, name_inside};
-    use pintle_schema::{View, value};
+    use pintle_schema::{Value, View, value};
     use pintle_types::core::v1::{ServicePort, Taint};
+    use pintle_types::meta::v1::LabelSelector;
 
     #[test]
     fn names() {
@@ -185,5 +193,9 @@ mod tests {
         let taint = value!({"key": "a"});
         let full = value!({"Key": "a", "Value": "", "Effect": "", "TimeAdded": null});
         assert_eq!(in_full(View::<Taint>::new(&taint)), full);
+        assert_eq!(in_full(View::<Option<Taint>>::new(&Value::Null)), Value::Null);
+        let selector = value!({"matchLabels": {}, "matchExpressions": [{"key": "a", "operator": "Exists"}]});
+        let shown = value!({"matchExpressions": [{"key": "a", "operator": "Exists"}]});
+        assert_eq!(in_full(View::<LabelSelector>::new(&selector)), shown);
     }
 }

@@ -68,10 +68,13 @@ impl Sibling {
     }
 }
 
+/// A field, and the values of it that will do.
+pub type Wanted = (Sibling, Box<[&'static str]>);
+
 /// When a rule holds.
 pub enum Condition {
     /// All fields have one of the values each, or (`false`) not all do.
-    Values(Box<[(Sibling, Box<[&'static str]>)]>, bool),
+    Values(Box<[Wanted]>, bool),
     /// The field is set, or (`false`) not.
     Set(Sibling, bool),
 }

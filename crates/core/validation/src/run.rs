@@ -71,10 +71,13 @@ impl Run<'_, '_, '_> {
     }
 
     fn fields(&mut self, plan: &StructPlan, spot: &Spot<'_>) {
-        match plan.fields.len() {
-            0..=FEW_FIELDS => self.placed_fields::<FEW_FIELDS>(plan, spot),
-            0..=FIELDS => self.placed_fields::<FIELDS>(plan, spot),
-            _ => plan.fields.iter().for_each(|field| self.field(field, spot.value, spot)),
+        let fields = plan.fields.len();
+        if fields <= FEW_FIELDS {
+            self.placed_fields::<FEW_FIELDS>(plan, spot);
+        } else if fields <= FIELDS {
+            self.placed_fields::<FIELDS>(plan, spot);
+        } else {
+            plan.fields.iter().for_each(|field| self.field(field, spot.value, spot));
         }
     }
 
@@ -135,7 +138,8 @@ impl Run<'_, '_, '_> {
         }
         self.hands(&node.before, spot);
         let pointer = node.checks.pointer;
-        if !stopped && !(pointer && spot.value.is_null()) {
+        let absent = pointer && spot.value.is_null();
+        if !stopped && !absent {
             match spot.old {
                 // What is behind a pointer that was not there has nothing to be compared with.
                 Some(Value::Null) if pointer => self.inner(&node.inner, &Spot { old: None, ..*spot }),

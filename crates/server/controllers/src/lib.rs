@@ -49,12 +49,14 @@ pub struct Settings {
     pub settle_time: Duration,
     /// How long events live; `None` for the time that their kind says, zero for ever.
     pub event_ttl: Option<Duration>,
+    /// Whether the conditions that are an API server's own are kept, whichever controllers run.
+    pub conditions: bool,
 }
 
 impl Default for Settings {
     /// All of them, acting at once.
     fn default() -> Self {
-        Settings { enabled: Controller::ALL.to_vec(), settle_time: Duration::ZERO, event_ttl: None }
+        Settings { enabled: Controller::ALL.to_vec(), settle_time: Duration::ZERO, event_ttl: None, conditions: true }
     }
 }
 
@@ -103,9 +105,13 @@ impl Controllers {
             observers.push(controller.clone());
             tasks.spawn(async move { controller.work().await });
         }
-        keep::<Dangling>(&world, &mut observers, &mut tasks);
-        keep::<Available>(&world, &mut observers, &mut tasks);
-        tasks.spawn(feed::run(world, observers.clone(), settings.settle_time / BATCHES_PER_SETTLE_TIME));
+        if settings.conditions {
+            keep::<Dangling>(&world, &mut observers, &mut tasks);
+            keep::<Available>(&world, &mut observers, &mut tasks);
+        }
+        if !observers.is_empty() {
+            tasks.spawn(feed::run(world, observers.clone(), settings.settle_time / BATCHES_PER_SETTLE_TIME));
+        }
         Controllers { tasks, observers }
     }
 

@@ -54,7 +54,12 @@ impl<K: Clone + Ord + Hash> Queue<K> {
     pub fn new(name: &'static str) -> Self {
         let line =
             Line { due: BTreeSet::new(), times: HashMap::new(), running: HashMap::new(), failures: HashMap::new() };
-        Queue { figures: Figures::new(name), line: Mutex::new(line), changed: Notify::new(), turn: tokio::sync::Mutex::new(()) }
+        Queue {
+            figures: Figures::new(name),
+            line: Mutex::new(line),
+            changed: Notify::new(),
+            turn: tokio::sync::Mutex::new(()),
+        }
     }
 
     fn line(&self) -> MutexGuard<'_, Line<K>> {

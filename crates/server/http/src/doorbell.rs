@@ -5,11 +5,14 @@
 //! To wake a task from outside, the runtime wakes a thread to look for it, and that thread another to look for more, which
 //! for a lone answer finds nothing. A ring comes in as a network event does: one thread is woken, and has the task at hand.
 
+use std::future::poll_fn;
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream as Ring;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Waker;
 
+use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::runtime::Handle;
 
@@ -53,15 +56,17 @@ impl Doorbell {
 }
 
 /// Answers rings until nobody is left who could.
-async fn answer(rung: UnixStream, waiting: Waiting) {
+async fn answer(mut rung: UnixStream, waiting: Waiting) {
     let mut rings = [0; 64];
-    while rung.readable().await.is_ok() {
-        match rung.try_read(&mut rings) {
-            Ok(0) => return,
-            Ok(_) => with(&waiting, std::mem::take).into_iter().for_each(Waker::wake),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            Err(_) => return,
-        }
+    let mut next = async || {
+        poll_fn(|cx| {
+            let mut rings = ReadBuf::new(&mut rings);
+            Pin::new(&mut rung).poll_read(cx, &mut rings).map_ok(|()| rings.filled().len())
+        })
+        .await
+    };
+    while next().await.is_ok_and(|rings| rings > 0) {
+        with(&waiting, std::mem::take).into_iter().for_each(Waker::wake);
     }
 }
 

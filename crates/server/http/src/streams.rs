@@ -98,6 +98,13 @@ impl Streams {
             }
             self.admit();
         }
+        // Busy streams keep nobody from running: neither their connection nor other tasks.
+        if self.calls.connection.swap(false, Ordering::SeqCst)
+            && connection(&mut Context::from_waker(&self.waker)).is_ready()
+        {
+            return Poll::Ready(());
+        }
+        self.admit();
         cx.waker().wake_by_ref();
         Poll::Pending
     }
@@ -264,17 +271,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_always_called_lets_others_run() {
+    async fn who_is_always_called_lets_the_connection_and_others_run() {
         let (mut streams, newcomers) = Streams::new(Doorbell::new().expect("a doorbell"));
         newcomers.execute(poll_fn(|cx| {
             cx.waker().wake_by_ref();
             Poll::Pending
         }));
-        let busy = tokio::spawn(async move { poll_fn(|cx| streams.poll(cx, |_| Poll::Pending)).await });
+        let (polled, mut polls) = mpsc::unbounded_channel();
+        let busy = tokio::spawn(async move {
+            poll_fn(|cx| {
+                streams.poll(cx, |cx| {
+                    cx.waker().wake_by_ref();
+                    polled.send(()).map_or(Poll::Ready(()), |()| Poll::Pending)
+                })
+            })
+            .await;
+        });
         for _ in 0..10 {
-            tokio::task::yield_now().await;
+            polls.recv().await.expect("the connection is polled");
         }
-        busy.abort();
+        drop(polls);
+        busy.await.expect("the connection has ended");
     }
 
     /// Threads call streams while these come to rest: no call is lost.

@@ -48,7 +48,13 @@ impl Encryption {
     /// Keeps everything plain, and says so of what is not.
     #[must_use]
     pub fn none(names: Names) -> Encryption {
-        Encryption { names, current: ArcSwap::default(), pace: Pace::default(), listeners: Arc::default(), figures: Arc::default() }
+        Encryption {
+            names,
+            current: ArcSwap::default(),
+            pace: Pace::default(),
+            listeners: Arc::default(),
+            figures: Arc::default(),
+        }
     }
 
     /// Follows rules.

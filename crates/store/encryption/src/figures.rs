@@ -148,9 +148,9 @@ impl Figures {
     /// Where the uses of a key are counted. Of more keys than are told the one that came first is forgotten.
     pub(crate) fn key(&self, direction: Direction, provider: &str, key_id_hash: String) -> Arc<KeyUse> {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = keys.iter().find(|key| {
-            key.direction == direction && key.provider == provider && key.key_id_hash == key_id_hash
-        });
+        let known = keys
+            .iter()
+            .find(|key| key.direction == direction && key.provider == provider && key.key_id_hash == key_id_hash);
         if let Some(known) = known {
             return known.clone();
         }

@@ -36,6 +36,10 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
+fn undecided() -> Status {
+    Status::new(Code::Unknown, "what became of an attempt at the transaction cannot be told")
+}
+
 impl Shared {
     /// Carries a transaction out.
     pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Revision, CommitError> {
@@ -115,10 +119,13 @@ impl Shared {
     async fn refused(&self, writes: &[Write], answer: &TxnResponse, in_doubt: Option<u64>) -> Result<u64, CommitError> {
         let found = |at: usize| answer.responses.get(at).and_then(|response| response.range.as_ref()?.kvs.first());
         let revision = |at: usize| found(at).map(|kv| kv.mod_revision.unsigned_abs());
-        let failed_at = writes.iter().enumerate().position(|(at, write)| match write.expect {
-            Expect::Any => false,
-            Expect::Absent => found(at).is_some(),
+        let has_changed = |(at, write): (usize, &Write)| match write.expect {
             Expect::At(expected) => revision(at) != Some(expected.0),
+            Expect::Any | Expect::Absent => false,
+        };
+        let failed_at = writes.iter().enumerate().position(|(at, write)| match write.expect {
+            Expect::Absent => found(at).is_some(),
+            _ => has_changed((at, write)),
         });
         let index = failed_at.unwrap_or(0);
         let Some(write) = writes.get(index) else { return Err(CommitError::Invalid("nothing is written".to_owned())) };
@@ -126,6 +133,11 @@ impl Shared {
             let done = self.done_before(write, since, revision(index)).await.map_err(failed)?;
             if let Some(revision) = done {
                 return Ok(revision);
+            }
+            // What changed never changes back, but what is there now may go: then an attempt that some member has kept until
+            // then would take place after all.
+            if !writes.iter().enumerate().any(has_changed) {
+                return Err(failed(undecided()));
             }
         }
         Err(CommitError::Conflict { index, key: write.key.clone(), actual: revision(index).map(Revision) })
@@ -149,7 +161,7 @@ impl Shared {
                 _ => self.client.failed(turn),
             }
             if !patience.wait(self.client.endpoints()).await {
-                return Err(Status::new(Code::Unknown, "what became of an attempt at the transaction cannot be told"));
+                return Err(undecided());
             }
         }
     }

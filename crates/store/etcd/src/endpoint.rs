@@ -71,6 +71,7 @@ impl Endpoint {
             scheme: if tls.is_some() { Scheme::HTTPS } else { Scheme::HTTP },
             authority: authority.clone(),
             window: limits::WINDOW,
+            message_max: usize::MAX,
             keep_alive: Some((limits::KEEP_ALIVE, limits::KEEP_ALIVE_TIMEOUT)),
         };
         Ok(Arc::new(Endpoint { host, port, tls, settings, link: Mutex::new(Link::Closed) }))

@@ -26,9 +26,7 @@ impl Lease {
     /// Whether a key may have it: neither too short nor too long for its lifetime.
     fn suits(&self, now: Instant, lifetime: i64, spare: i64) -> bool {
         let lives = |seconds: i64| now + Duration::from_secs(seconds.unsigned_abs());
-        self.keys < limits::LEASE_KEYS
-            && lives(lifetime) < self.expires
-            && lives(lifetime + spare) > self.expires
+        self.keys < limits::LEASE_KEYS && lives(lifetime) < self.expires && lives(lifetime + spare) > self.expires
     }
 }
 

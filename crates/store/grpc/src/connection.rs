@@ -22,6 +22,8 @@ pub struct Settings {
     pub authority: Authority,
     /// Bytes that may be under way to this side.
     pub window: u32,
+    /// Bytes of a message that is taken at most.
+    pub message_max: usize,
     /// How often the other side is asked whether it is there, and how long it may take to say.
     pub keep_alive: Option<(Duration, Duration)>,
 }
@@ -32,6 +34,7 @@ pub struct Connection {
     requests: SendRequest<Bytes>,
     scheme: Scheme,
     authority: Authority,
+    message_max: usize,
 }
 
 impl Connection {
@@ -61,7 +64,8 @@ impl Connection {
                 running.abort();
             });
         }
-        Ok(Connection { requests, scheme: settings.scheme.clone(), authority: settings.authority.clone() })
+        let (scheme, authority) = (settings.scheme.clone(), settings.authority.clone());
+        Ok(Connection { requests, scheme, authority, message_max: settings.message_max })
     }
 
     /// Whether another call can be begun on it.
@@ -126,7 +130,7 @@ impl Connection {
         };
         match refusal {
             Some(refusal) => Err(refusal),
-            None => Ok(Call { sending, arriving, arrived: Arrived::default() }),
+            None => Ok(Call { sending, arriving, arrived: Arrived::new(self.message_max) }),
         }
     }
 }

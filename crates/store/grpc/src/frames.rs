@@ -20,14 +20,20 @@ pub fn framed(length: usize, write: impl FnOnce(&mut Vec<u8>)) -> Bytes {
 }
 
 /// What has arrived and has not been taken.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Arrived {
     /// One piece as it came; empty when `several` are put together.
     whole: Bytes,
     several: BytesMut,
+    /// Bytes of a message at most.
+    max: usize,
 }
 
 impl Arrived {
+    pub fn new(max: usize) -> Arrived {
+        Arrived { whole: Bytes::new(), several: BytesMut::new(), max }
+    }
+
     pub fn push(&mut self, piece: Bytes) {
         if self.is_empty() {
             self.whole = piece;
@@ -44,7 +50,7 @@ impl Arrived {
     /// The next message, when all of it is there.
     ///
     /// # Errors
-    /// It is compressed, which nobody asked for.
+    /// It is compressed, which nobody asked for, or too long.
     pub fn take(&mut self) -> Result<Option<Bytes>, Status> {
         let bytes: &[u8] = if self.several.is_empty() { &self.whole } else { &self.several };
         let Some((&[mark, a, b, c, d], rest)) = bytes.split_first_chunk::<HEAD>() else { return Ok(None) };
@@ -52,6 +58,9 @@ impl Arrived {
             return Err(Status::new(Code::Internal, "a message came compressed"));
         }
         let length = u32::from_be_bytes([a, b, c, d]) as usize;
+        if length > self.max {
+            return Err(Status::new(Code::ResourceExhausted, format!("a message of {length} bytes is too long")));
+        }
         if rest.len() < length {
             return Ok(None);
         }
@@ -71,7 +80,7 @@ mod tests {
         let messages = [&b"one"[..], b"", b"and another"];
         let all: Vec<u8> = messages.iter().flat_map(|text| framed(0, |to| to.extend_from_slice(text))).collect();
         for size in 1..=all.len() {
-            let mut arrived = Arrived::default();
+            let mut arrived = Arrived::new(usize::MAX);
             let mut taken = Vec::new();
             for piece in all.chunks(size) {
                 arrived.push(Bytes::copy_from_slice(piece));
@@ -85,9 +94,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compressed_is_refused() {
-        let mut arrived = Arrived::default();
-        arrived.push(Bytes::from_static(&[1, 0, 0, 0, 0]));
-        assert!(arrived.take().is_err());
+    fn what_is_compressed_or_too_long_is_refused() {
+        for head in [[1, 0, 0, 0, 0], [0, 0, 0, 1, 1]] {
+            let mut arrived = Arrived::new(256);
+            arrived.push(Bytes::copy_from_slice(&head));
+            assert!(arrived.take().is_err(), "{head:?}");
+        }
     }
 }

@@ -27,6 +27,30 @@ pub enum Code {
     Unauthenticated,
 }
 
+impl Code {
+    /// Its name, as clients in Go tell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Code::Canceled => "Canceled",
+            Code::Unknown => "Unknown",
+            Code::InvalidArgument => "InvalidArgument",
+            Code::DeadlineExceeded => "DeadlineExceeded",
+            Code::NotFound => "NotFound",
+            Code::AlreadyExists => "AlreadyExists",
+            Code::PermissionDenied => "PermissionDenied",
+            Code::ResourceExhausted => "ResourceExhausted",
+            Code::FailedPrecondition => "FailedPrecondition",
+            Code::Aborted => "Aborted",
+            Code::OutOfRange => "OutOfRange",
+            Code::Unimplemented => "Unimplemented",
+            Code::Internal => "Internal",
+            Code::Unavailable => "Unavailable",
+            Code::DataLoss => "DataLoss",
+            Code::Unauthenticated => "Unauthenticated",
+        }
+    }
+}
+
 const CODES: [Code; 16] = [
     Code::Canceled,
     Code::Unknown,
@@ -73,6 +97,11 @@ impl Status {
         Status::new(Code::Internal, "the answer is malformed")
     }
 
+    /// Whether the service could not be asked, rather than had an answer.
+    pub fn is_silence(&self) -> bool {
+        matches!(self.code, Code::Unavailable | Code::DeadlineExceeded)
+    }
+
     /// What headers or trailers say of the outcome, if they do.
     pub(crate) fn told(headers: &HeaderMap) -> Option<Result<(), Status>> {
         let code: usize = headers.get("grpc-status")?.to_str().ok()?.parse().ok()?;
@@ -96,7 +125,7 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "rpc error: code = {:?} desc = {}", self.code, self.message)
+        write!(f, "rpc error: code = {} desc = {}", self.code.name(), self.message)
     }
 }
 

@@ -3,8 +3,8 @@
 //! Must never show who somebody is: a user's own name is no label.
 
 use super::exposition::{Exposition, Family, Kind, Stability};
-use pintle_instruments::{Histogram, Layout};
 use pintle_auth::authorization::{Allowed, Decision};
+use pintle_instruments::{Histogram, Layout};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 

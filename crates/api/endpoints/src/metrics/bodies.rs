@@ -3,11 +3,11 @@
 //! Must never read a body that nobody asks for.
 
 use super::exposition::{Exposition, Family, Kind, Stability};
-use pintle_instruments::{Histogram, Keyed, Layout};
 use crate::request::{BodyFailure, LazyBody, UnreadBody};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use pintle_instruments::{Histogram, Keyed, Layout};
 use pintle_kinds::resource::Resource;
 use std::sync::Arc;
 

@@ -79,7 +79,7 @@ mod tests {
         };
         let label = |key: &str, operator: &str| LabelSelectorRequirement {
             key: key.to_owned(),
-            operator: LabelSelectorOperator::from(operator.to_owned()),
+            operator: LabelSelectorOperator::from(operator),
             values: Vec::new(),
         };
         let said = |fields: Vec<FieldSelectorRequirement>, field_text: &str, labels, label_text: &str| {

@@ -341,12 +341,14 @@ fn put_protobuf_event(kind: &str, object: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
+    type Put = fn(&str, &[u8], &mut Vec<u8>);
+
     #[test]
     fn an_object_has_its_size_whatever_stands_around_it() {
         for size in [0, 1, 100, 125, 126, 127, 128, 129, 130, 16_380, 16_383, 16_384, 16_390, 2_097_152, 3_000_000] {
             let object = vec![b'x'; size];
             for kind in ["ADDED", "BOOKMARK"] {
-                let frames: [(Format, fn(&str, &[u8], &mut Vec<u8>)); 3] = [
+                let frames: [(Format, Put); 3] = [
                     (Format::Json, put_json_event),
                     (Format::Protobuf, put_protobuf_event),
                     (Format::Cbor, pintle_codec::cbor::encode_event),

@@ -9,8 +9,7 @@ use pintle_instruments::{Counter, Histogram, Keyed, Layout};
 use std::sync::Arc;
 use std::time::Instant;
 
-static DURATIONS: Layout =
-    Layout::seconds(&[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0]);
+static DURATIONS: Layout = Layout::seconds(&[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0]);
 
 /// How something was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -74,6 +74,22 @@ fn an_object_of_another_version_is_read_as_the_storage_version() {
 }
 
 #[test]
+fn where_everything_is_kept_as_json_what_was_kept_otherwise_is_read_on() {
+    let (default, mut form) = (KubernetesForm::default(), KubernetesForm::default());
+    form.json = true;
+    let key = "/registry/configmaps/n/a";
+    let object = value!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "n"}, "data": {"k": "v"}});
+    let record = default.to_used(key, &Bytes::from(json::to_vec(&object))).unwrap();
+    let kept = form.to_stored(key, &record).unwrap();
+    assert!(kept.starts_with(b"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"") && kept.ends_with(b"}\n"), "{kept:?}");
+    let kept_otherwise = default.to_stored(key, &record).unwrap();
+    assert!(kept_otherwise.starts_with(protobuf::MAGIC));
+    for kept in [kept, kept_otherwise] {
+        assert_eq!(form.to_used(key, &kept).unwrap(), record);
+    }
+}
+
+#[test]
 fn what_is_no_object_is_refused() {
     let form = KubernetesForm::default();
     for (key, stored) in [

@@ -1,7 +1,7 @@
 //! The YAML writer: block style, keys in the reference's natural order.
 
-use crate::json::opened;
 use super::resolve::{Resolved, is_base_60, resolve};
+use crate::json::opened;
 use libyaml_safer::{Emitter, Encoding, Event, MappingStyle, Result, ScalarStyle, SequenceStyle};
 use pintle_schema::Value;
 use std::cmp::Ordering;

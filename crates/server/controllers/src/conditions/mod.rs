@@ -185,8 +185,8 @@ mod tests {
     fn what_stands_is_not_written_again() {
         let finding = |holds| Finding { holds, reason: "R", message: "m".to_owned() };
         let mut conditions = value!([{"type": "Other", "status": "True"}]);
-        let mut tell = |holds| write(&mut conditions, "Mine", &finding(holds), Default::default());
-        assert_eq!([true, true, false, false].map(|holds| tell(holds)), [true, false, true, false]);
+        let tell = |holds| write(&mut conditions, "Mine", &finding(holds), Default::default());
+        assert_eq!([true, true, false, false].map(tell), [true, false, true, false]);
         assert_eq!(conditions.as_list().map(<[Value]>::len), Some(2));
     }
 }

@@ -39,7 +39,12 @@ pub struct GarbageCollector {
 
 impl GarbageCollector {
     pub fn new(world: Arc<World>, settle: Duration) -> Self {
-        GarbageCollector { world, graph: Mutex::default(), queue: Queue::new("garbage_collector_attempt_to_delete"), settle }
+        GarbageCollector {
+            world,
+            graph: Mutex::default(),
+            queue: Queue::new("garbage_collector_attempt_to_delete"),
+            settle,
+        }
     }
 
     /// Works on what is due, until it is dropped. Any number of these may run.

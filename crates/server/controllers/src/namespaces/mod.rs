@@ -32,7 +32,13 @@ impl NamespaceController {
     /// `None` when there are no namespaces.
     pub fn new(world: Arc<World>, settle: Duration) -> Option<Self> {
         let namespaces = world.stored("", "namespaces")?;
-        Some(NamespaceController { world, namespaces, queue: Queue::new("namespace"), terminating: Mutex::default(), settle })
+        Some(NamespaceController {
+            world,
+            namespaces,
+            queue: Queue::new("namespace"),
+            terminating: Mutex::default(),
+            settle,
+        })
     }
 
     /// Works on what is due, until it is dropped. Any number of these may run.

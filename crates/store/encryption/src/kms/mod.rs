@@ -27,7 +27,8 @@ use crate::figures::{Direction, Figures, KeyUse};
 use crate::limits;
 use crate::seed::Seed;
 use crate::transformers::RuleError;
-use client::{CallError, Client};
+use client::Client;
+use pintle_grpc::Status;
 use messages::{EncryptedObject, EncryptedSeed, SeedKind};
 
 /// Called when the service has given what it did not give before.
@@ -86,7 +87,7 @@ struct Shared {
     current: ArcSwapOption<Current>,
     health: Mutex<Result<(), String>>,
     /// How the last call failed, if the service did not answer: until it does, nobody waits for it.
-    silence: Mutex<Option<CallError>>,
+    silence: Mutex<Option<Status>>,
     seeds: Mutex<HashMap<EncryptedSeed, Known>>,
     figures: Arc<Figures>,
 }
@@ -188,7 +189,7 @@ impl Kms {
         let secret = silence.map_or_else(|| self.client.decrypt(&encrypted), Err);
         let secret = secret.map_err(|failed| LinkError {
             error: TransformError::new(format!("failed to decrypt DEK, error: {failed}")),
-            code: failed.code,
+            code: failed.code.name(),
         })?;
         let opener = match encrypted.kind {
             SeedKind::Seed => Opener::Seed(Arc::new(Seed::new(&secret)?)),
@@ -202,7 +203,7 @@ impl Kms {
 }
 
 impl Shared {
-    fn set_silence(&self, silence: Option<CallError>) {
+    fn set_silence(&self, silence: Option<Status>) {
         *self.silence.lock().unwrap_or_else(PoisonError::into_inner) = silence;
     }
 

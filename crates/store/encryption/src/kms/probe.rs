@@ -5,10 +5,11 @@
 use std::sync::{Arc, PoisonError};
 use std::time::SystemTime;
 
+use pintle_grpc::Status;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
 
-use super::client::{CallError, Client, Connection, Decrypt};
+use super::client::{Client, Connection, Decrypt, method};
 use super::{Changed, Current, KmsConfig, Opener, Pace, Shared, key_id_hash, rfc3339, validate, validate_key_id};
 use crate::ciphers::random;
 use crate::figures::{self, Direction};
@@ -61,7 +62,7 @@ impl Service {
                 let Some(call) = call else { return };
                 let since = Instant::now();
                 let plain = self.connection.decrypt(&call.seed, &uid()).await;
-                self.called("/v2.KeyManagementService/Decrypt", since, &plain);
+                self.called(method::DECRYPT, since, &plain);
                 let silence = plain.as_ref().err().filter(|error| error.is_silence()).cloned();
                 let is_silent = silence.is_some();
                 self.shared.set_silence(silence);
@@ -79,8 +80,8 @@ impl Service {
         }
     }
 
-    fn called<T>(&self, method: &'static str, since: Instant, outcome: &Result<T, CallError>) {
-        let code = outcome.as_ref().map_or_else(|error| error.code, |_| figures::OK);
+    fn called<T>(&self, method: &'static str, since: Instant, outcome: &Result<T, Status>) {
+        let code = outcome.as_ref().map_or_else(|error| error.code.name(), |_| figures::OK);
         self.shared.figures.called(&self.shared.name, method, since.elapsed(), code);
     }
 
@@ -97,7 +98,7 @@ impl Service {
         let name = self.shared.name.clone();
         let since = Instant::now();
         let status = self.connection.status().await;
-        self.called("/v2.KeyManagementService/Status", since, &status);
+        self.called(method::STATUS, since, &status);
         self.shared.set_silence(status.as_ref().err().filter(|error| error.is_silence()).cloned());
         let status = status.map_err(|error| {
             format!("failed to perform status section of the healthz check for KMS Provider {name}, error: {error}")
@@ -180,7 +181,7 @@ impl Service {
         self.shared.figures.data_keys.observe_duration(since.elapsed());
         let since = Instant::now();
         let encrypted = self.connection.encrypt(&plain, uid).await;
-        self.called("/v2.KeyManagementService/Encrypt", since, &encrypted);
+        self.called(method::ENCRYPT, since, &encrypted);
         let encrypted = encrypted.map_err(|error| format!("failed to encrypt DEK, error: {error}"))?;
         validate(&encrypted)?;
         Ok((Seed::new(&plain).map_err(|error| error.to_string())?, encrypted))

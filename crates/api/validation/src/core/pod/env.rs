@@ -102,12 +102,21 @@ pub fn object_field(field: View<'_, ObjectFieldSelector>, supported: &[&str], pa
 /// A reference to a container's resource.
 pub fn resource_field(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let resource = field.field(ResourceFieldSelector::RESOURCE).as_str();
-    let huge_pages = resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-");
     if resource.is_empty() {
         cx.errors.required(path.to(ResourceFieldSelector::RESOURCE), "");
-    } else if !RESOURCES.contains(&resource) && !huge_pages {
+    } else if !RESOURCES.contains(&resource) && !is_huge_pages(resource) {
         cx.errors.not_supported(path.to(ResourceFieldSelector::RESOURCE), resource, RESOURCES);
     }
+    divisor(field, path, cx);
+}
+
+fn is_huge_pages(resource: &str) -> bool {
+    resource.starts_with("requests.hugepages-") || resource.starts_with("limits.hugepages-")
+}
+
+/// Each resource is told in units of its own.
+pub fn divisor(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let resource = field.field(ResourceFieldSelector::RESOURCE).as_str();
     let divisor: Quantity = field.field(ResourceFieldSelector::DIVISOR).get();
     if divisor.is_zero() {
         return;
@@ -116,7 +125,7 @@ pub fn resource_field(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'
         "cpu" => (&["1m", "1"], "cpu"),
         "memory" => (UNITS, "memory"),
         "ephemeral-storage" => (UNITS, "local ephemeral storage"),
-        _ if huge_pages => (UNITS, "hugepages"),
+        _ if is_huge_pages(resource) => (UNITS, "hugepages"),
         _ => return,
     };
     if !units.contains(&divisor.as_str()) {

@@ -31,10 +31,13 @@ fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: 
     for file in files.iter() {
         match (file.field(File::FIELD_REF).some(), file.field(File::RESOURCE_FIELD_REF).some()) {
             (Some(field), _) => env::object_field(field, POD_FIELDS, &path.to(File::FIELD_REF), cx),
-            (None, Some(resource)) if !resource.field(ResourceFieldSelector::CONTAINER_NAME).as_str().is_empty() => {
-                env::resource_field(resource, &path.to(File::RESOURCE_FIELD_REF), cx);
+            (None, Some(resource)) => {
+                // Without a container nothing is looked up, but the unit is judged all the same.
+                let is_told = !resource.field(ResourceFieldSelector::CONTAINER_NAME).as_str().is_empty();
+                let judge = if is_told { env::resource_field } else { env::divisor };
+                judge(resource, &path.to(File::RESOURCE_FIELD_REF), cx);
             }
-            _ => {}
+            (None, None) => {}
         }
     }
 }
@@ -60,7 +63,7 @@ impl<'a> Paths<'a> {
     }
 }
 
-/// Each part has one source, and no two files have one path.
+/// What the parts ask for is right, and no two files have one path.
 pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut Cx<'_>) {
     type Part = VolumeProjection;
     let mut paths = Paths(Vec::new());
