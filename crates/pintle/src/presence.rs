@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn an_identity_follows_from_the_host() {
         for (host, name) in [
-            ("test-hostname", "apiserver-rct6iizfamabra7x6d53lwb3oa"),
+            ("vm", "apiserver-wlv32tlttr4jl3gtroqexyxapa"),
             ("control-plane", "apiserver-6vzvajxlkf7lcarzgdc4jnyaru"),
         ] {
             assert_eq!(identity(host), name);

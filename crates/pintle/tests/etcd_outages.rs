@@ -8,6 +8,7 @@ use common::clock::WallClock;
 use common::etcd::{Etcd, program};
 use common::http::{Answer, Client, Endpoint};
 use common::process::{Installation, Process, start};
+use common::reference::{self, Reference};
 use common::{name, resource_version};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -173,19 +174,28 @@ fn writable_again(etcd: &Etcd, dead: usize) -> Instant {
 fn a_creation_that_may_take_place_yet_is_not_refused() {
     let Some(program) = program("3.5") else { return };
     let etcd = Etcd::start(program, 3);
-    let first = etcd.leader() + 1;
+    let leader = etcd.leader();
+    let first = leader + 1;
     let urls: Vec<_> = (0..etcd.len()).map(|index| etcd.url((first + index) % etcd.len())).collect();
     let installation = Installation::own();
     let process = serve(&installation, &["--etcd-servers", &urls.join(",")], None);
     let mut client = process.endpoint().client();
-    let made = client.post(CONFIG_MAPS, &config_map("a", "1")).expect("an answer").expect(201);
-    client.post(CONFIG_MAPS, &config_map("a", "2")).expect("an answer").expect(409);
-    etcd.pause(first % etcd.len());
-    let answer = client.post(CONFIG_MAPS, &config_map("a", "3")).expect("an answer");
-    etcd.resume(first % etcd.len());
-    let message = answer.expect(500)["message"].as_str().expect("a message").to_owned();
-    assert_eq!(message, "rpc error: code = Unknown desc = what became of an attempt at the transaction cannot be told");
-    assert_eq!(client.get(&path("a")).expect("an answer").expect(200), made);
+    let mut reference = Reference::at(&etcd, leader);
+    // A server that has turned to another member meanwhile knows what is there, and may say so.
+    let undecided = (0..10).find_map(|round| {
+        let (name, uid) = (format!("n{round}"), "3c1d3cf1-90f3-4f4f-8c3f-0d1f3a4b5c6d");
+        etcd.pause(first % etcd.len());
+        let stored = reference::config_map(&name, uid, "value", "theirs");
+        let there = reference.put(&format!("/registry/configmaps/default/{name}"), 0, &stored, 0).expect("an answer");
+        let answer = client.post(CONFIG_MAPS, &config_map(&name, "ours")).expect("an answer");
+        etcd.resume(first % etcd.len());
+        let found = client.get(&path(&name)).expect("an answer").expect(200);
+        assert_eq!((found["data"]["value"].as_str(), there), (Some("theirs"), Ok(resource_version(&found))));
+        (answer.status != 409).then(|| answer.expect(500))
+    });
+    let status = undecided.expect("an attempt that nobody knows the end of");
+    let message = "rpc error: code = Unknown desc = what became of an attempt at the transaction cannot be told";
+    assert_eq!(status["message"], message);
 }
 
 const FULL: &str = "etcdserver: mvcc: database space exceeded";

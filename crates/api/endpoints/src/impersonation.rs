@@ -91,7 +91,9 @@ mod tests {
             (name.parse::<HeaderName>().expect("a name"), HeaderValue::from_bytes(value.as_bytes()).expect("a value"))
         });
         let mut headers = HeaderMap::new();
-        pairs.for_each(|(name, value)| drop(headers.append(name, value)));
+        for (name, value) in pairs {
+            headers.append(name, value);
+        }
         headers
     }
 

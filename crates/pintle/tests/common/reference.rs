@@ -22,6 +22,11 @@ impl Reference {
         Reference { members: (0..etcd.len()).map(|index| etcd.client(index)).collect(), turn: 0 }
     }
 
+    /// One that knows this member only.
+    pub fn at(etcd: &Etcd, index: usize) -> Reference {
+        Reference { members: vec![etcd.client(index)], turn: 0 }
+    }
+
     fn call(&mut self, path: &str, body: &Value) -> io::Result<Value> {
         let turn = self.turn % self.members.len();
         let answer = self.members[turn].post(path, body)?;

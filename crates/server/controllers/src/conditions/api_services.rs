@@ -22,6 +22,7 @@ pub struct Available;
 
 impl Rule for Available {
     const CONDITION: &'static str = "Available";
+    const QUEUE: &'static str = "RemoteAvailabilityController";
     const MANAGER: &'static str = "kube-apiserver";
     const SUBJECT: (&'static str, &'static str) = ("apiregistration.k8s.io", "apiservices");
     const DEPENDS_ON: &'static [(&'static str, &'static str)] = &[SERVICES, SLICES];

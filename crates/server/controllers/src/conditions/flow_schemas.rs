@@ -15,6 +15,7 @@ pub struct Dangling;
 
 impl Rule for Dangling {
     const CONDITION: &'static str = "Dangling";
+    const QUEUE: &'static str = "priority_and_fairness_config_queue";
     const MANAGER: &'static str = "api-priority-and-fairness-config-consumer-v1";
     const SUBJECT: (&'static str, &'static str) = (GROUP, "flowschemas");
     const DEPENDS_ON: &'static [(&'static str, &'static str)] = &[PRIORITY_LEVELS];

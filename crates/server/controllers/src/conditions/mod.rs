@@ -36,6 +36,8 @@ pub struct Reference {
 /// A condition of one kind.
 pub trait Rule: Send + Sync + 'static {
     const CONDITION: &'static str;
+    /// What the reference calls the queue that this is done from.
+    const QUEUE: &'static str;
     /// Who owns it on the objects.
     const MANAGER: &'static str;
     /// Group and plural name of the kind that has it.
@@ -71,7 +73,7 @@ impl<R: Rule> Keeper<R> {
     pub fn new(world: Arc<World>) -> Option<Self> {
         let subject = world.stored(R::SUBJECT.0, R::SUBJECT.1)?;
         let depends_on = R::DEPENDS_ON.iter().filter_map(|(group, plural)| world.stored(group, plural)).collect();
-        let queue = Queue::new(R::SUBJECT.1);
+        let queue = Queue::new(R::QUEUE);
         Some(Keeper { world, subject, depends_on, queue, references: Mutex::default(), rule: PhantomData })
     }
 

@@ -160,7 +160,8 @@ fn what_is_beyond_the_bounds_is_refused_and_the_rest_is_right() {
             }
         }
         let state = subject.cache.state();
-        let bytes: usize = (0..state.events.len()).filter_map(|at| state.events.get(at)).map(|event| weight(event)).sum();
+        let bytes: usize =
+            (0..state.events.len()).filter_map(|at| state.events.get(at)).map(|event| weight(event)).sum();
         assert_eq!(bytes, subject.cache.state().history_bytes, "seed {seed}");
     }
 }

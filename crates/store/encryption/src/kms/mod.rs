@@ -28,8 +28,8 @@ use crate::limits;
 use crate::seed::Seed;
 use crate::transformers::RuleError;
 use client::Client;
-use pintle_grpc::Status;
 use messages::{EncryptedObject, EncryptedSeed, SeedKind};
+use pintle_grpc::Status;
 
 /// Called when the service has given what it did not give before.
 pub(crate) type Changed = Arc<dyn Fn() + Send + Sync>;
