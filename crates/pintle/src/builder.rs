@@ -198,7 +198,7 @@ impl Builder {
         let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
         registry.allocators = Allocators::new(ranges, self.service_node_ports);
         let advertised = advertised::address(self.advertise_address, address.ip());
-        let is_shared = self.store.catch_up().is_some();
+        let is_shared = self.store.is_shared();
         let first_objects = pintle_bootstrap::Settings {
             service_ranges: self.service_ranges,
             // Of several servers each has a lease, and all leases together tell the addresses.

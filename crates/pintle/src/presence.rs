@@ -246,10 +246,9 @@ mod tests {
 
     #[test]
     fn an_identity_follows_from_the_host() {
-        for (host, name) in [
-            ("vm", "apiserver-wlv32tlttr4jl3gtroqexyxapa"),
-            ("control-plane", "apiserver-6vzvajxlkf7lcarzgdc4jnyaru"),
-        ] {
+        for (host, name) in
+            [("vm", "apiserver-wlv32tlttr4jl3gtroqexyxapa"), ("control-plane", "apiserver-6vzvajxlkf7lcarzgdc4jnyaru")]
+        {
             assert_eq!(identity(host), name);
         }
     }

@@ -303,7 +303,7 @@ impl Registry {
 
     /// Whether others write to the store too.
     pub fn is_shared(&self) -> bool {
-        self.store.catch_up().is_some()
+        self.store.is_shared()
     }
 }
 

@@ -67,7 +67,6 @@ impl KubernetesForm {
     }
 }
 
-
 fn unknown(api_version: &str) -> FormError {
     FormError(format!("no kind is known in version {api_version:?}"))
 }

@@ -1,15 +1,16 @@
 //! The accept loop and the life of a connection.
 //! Guarantees that one bad client costs only its own connection, and that `serve` returns within the grace after shutdown.
-//! Must never spawn a task per request: a request's cost here is hyper's, a box, two counters and some reference counts.
+//! Must never let one request of a connection keep the others waiting: what it works at is a task of its own.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
-use std::pin::pin;
+use std::panic::resume_unwind;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use http::header::{CONNECTION, UPGRADE};
@@ -19,6 +20,7 @@ use hyper_util::server::conn::auto::Builder;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
@@ -303,7 +305,10 @@ impl<S: Service> Server<S> {
             let upgrade = request.headers().contains_key(UPGRADE).then(|| hyper::upgrade::on(&mut request));
             let (parts, body) = request.into_parts();
             let incoming = Incoming { parts, body, connection };
-            let (mut parts, body) = service.call(incoming).await.into_parts();
+            let working = async move { service.call(incoming).await };
+            // The streams of HTTP/2 share the connection's task; what they wait for has all threads to run on.
+            let response = if is_http2 { Apart(tokio::spawn(working)).await } else { working.await };
+            let (mut parts, body) = response.into_parts();
             if let (Some(upgrade), Some(takeover)) = (upgrade, parts.extensions.remove::<Takeover>()) {
                 counted.hand_over(takeover, upgrade);
             }
@@ -316,6 +321,30 @@ impl<S: Service> Server<S> {
             let body = Tracked::new(body, counted, ends_with);
             Ok(Response::from_parts(parts, body))
         }
+    }
+}
+
+/// Work in a task of its own that ends with whoever waits for it, and hands its panic to them.
+struct Apart<T>(JoinHandle<T>);
+
+impl<T> Future for Apart<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
+        match ready!(Pin::new(&mut self.0).poll(cx)) {
+            Ok(done) => Poll::Ready(done),
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                // The runtime ends, and everything with it.
+                Err(_) => Poll::Pending,
+            },
+        }
+    }
+}
+
+impl<T> Drop for Apart<T> {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 

@@ -7,9 +7,9 @@ mod client;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -29,11 +29,12 @@ use client::{Client, Identity, Pki};
 const LIMIT: usize = 64 * 1024;
 const SOON: Duration = Duration::from_secs(5);
 
-/// Answers with what it saw; `/watch` never ends by itself, `/slow` waits for `release`.
+/// Answers with what it saw; `/watch` never ends by itself, `/slow` waits for `release`, `/busy` works until `/relieve`.
 #[derive(Clone, Default)]
 struct Probe {
     release: Arc<tokio::sync::Notify>,
     slow_started: Arc<tokio::sync::Notify>,
+    relieved: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
@@ -81,6 +82,18 @@ impl Service for Probe {
                 }
                 Err(BodyError::Aborted(error)) => text(error.to_string()),
             },
+            "/busy" => {
+                self.slow_started.notify_one();
+                let until = Instant::now() + SOON;
+                while !self.relieved.load(Ordering::Relaxed) && Instant::now() < until {
+                    std::thread::yield_now();
+                }
+                text(format!("relieved: {}", self.relieved.load(Ordering::Relaxed)))
+            }
+            "/relieve" => {
+                self.relieved.store(true, Ordering::Relaxed);
+                text(String::new())
+            }
             "/slow" => {
                 self.slow_started.notify_one();
                 self.release.notified().await;
@@ -238,6 +251,17 @@ async fn what_does_not_end_is_dropped_after_the_grace() {
         let end = timeout(SOON, body.frame()).await.expect("connection closed");
         assert!(end.is_some_and(|frame| frame.is_err()), "HTTP/2 {http2}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_works_long_does_not_keep_others_of_the_connection_waiting() {
+    let server = Running::plain().await;
+    let mut client = Client::plain(server.port, true).await;
+    let mut same = client.same_connection();
+    let busy = tokio::spawn(async move { same.get("/busy").await });
+    server.probe.slow_started.notified().await;
+    client.get("/relieve").await;
+    assert_eq!(busy.await.expect("no panic"), (200, "relieved: true".to_owned()));
 }
 
 #[tokio::test]

@@ -74,7 +74,7 @@ impl Shared {
         let current = answer.header.as_ref().map_or(0, |header| header.revision.unsigned_abs());
         let outcome = match answer.succeeded {
             true => Ok(current),
-            false => self.refused(&transaction.writes, &answer, in_doubt.then_some(since)).await,
+            false => Box::pin(self.refused(&transaction.writes, &answer, in_doubt.then_some(since))).await,
         };
         let seen = *outcome.as_ref().unwrap_or(&current);
         self.progress.wait(seen).await.map_err(|_| CommitError::Closed)?;

@@ -2,7 +2,7 @@
 //! Guarantees that a member that wants another certificate is heard: with TLS 1.3 it says so after the handshake.
 //! Must never hide an error.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -12,10 +12,15 @@ pub struct Explained<S>(pub S);
 impl<S: AsyncRead + AsyncWrite + Unpin> Explained<S> {
     fn why<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         let Poll::Ready(Err(error)) = outcome else { return outcome };
+        if !matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) {
+            return Poll::Ready(Err(error));
+        }
         let mut last = [0];
         match Pin::new(&mut self.0).poll_read(context, &mut ReadBuf::new(&mut last)) {
             Poll::Ready(Err(told)) => Poll::Ready(Err(told)),
-            _ => Poll::Ready(Err(error)),
+            Poll::Ready(Ok(())) => Poll::Ready(Err(error)),
+            // It has ended, so this does not take long.
+            Poll::Pending => Poll::Pending,
         }
     }
 }

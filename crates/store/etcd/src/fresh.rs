@@ -128,6 +128,11 @@ impl Fresh {
                 Err(_) => {}
             }
         };
+        // Most only wait, and a call takes room.
+        Box::pin(self.lead(client, lead)).await
+    }
+
+    async fn lead(&self, client: &Client, lead: Lead) -> Answer {
         let others = self.gather().await;
         let answer = client.revision(limits::CALL).await;
         {

@@ -57,7 +57,8 @@ impl Leases {
         }
         let began = Instant::now();
         let request = LeaseGrantRequest { ttl: lifetime + spare };
-        let granted: LeaseGrantResponse = client.call(method::LEASE_GRANT, &request).await?;
+        // Seldom, and it would take room in every commit.
+        let granted: LeaseGrantResponse = Box::pin(client.call(method::LEASE_GRANT, &request)).await?;
         let expires = began + Duration::from_secs(granted.ttl.unsigned_abs());
         *last = Some(Lease { id: granted.id, expires, keys: 1 });
         Ok(granted.id)

@@ -274,6 +274,10 @@ impl Store for EtcdStore {
         }))
     }
 
+    fn is_shared(&self) -> bool {
+        true
+    }
+
     fn expires(&self) -> bool {
         true
     }
@@ -312,6 +316,15 @@ impl fmt::Debug for EtcdStore {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn what_is_allocated_for_every_request_is_small() {
+        let options = EtcdOptions { endpoints: vec!["http://127.0.0.1:1".to_owned()], ..EtcdOptions::default() };
+        let store = EtcdStore::new(options).unwrap();
+        let read = size_of_val(&store.fresh.ask(&store.shared.client));
+        let commit = size_of_val(&store.shared.commit(Transaction::default()));
+        assert!(read <= 128 && commit <= 2_048, "a read waits in {read} bytes, a commit in {commit}");
+    }
 
     #[test]
     fn keys_are_moved_under_the_prefix_and_back() {

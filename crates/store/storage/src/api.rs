@@ -182,6 +182,11 @@ pub trait Store: Send + Sync + 'static {
         self.inner()?.catch_up()
     }
 
+    /// Whether others may write to it too, so that there is something to [catch up](Store::catch_up) with.
+    fn is_shared(&self) -> bool {
+        self.inner().is_some_and(Store::is_shared)
+    }
+
     /// Whether keys of a limited lifetime go by themselves.
     fn expires(&self) -> bool {
         self.inner().is_some_and(Store::expires)

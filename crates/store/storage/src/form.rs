@@ -2,9 +2,9 @@
 //! Guarantees that what this process wrote comes back as it was written, without being read again.
 //! Must never know a form: that is the `StoredForm`'s.
 
-use crate::api::{CommitError, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction};
 #[cfg(doc)]
 use crate::api::Write;
+use crate::api::{CommitError, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction};
 use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{Unreadable, UnreadableReason};
 use bytes::Bytes;

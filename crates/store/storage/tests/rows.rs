@@ -116,9 +116,7 @@ fn rows_one_by_one_and_all_at_once() {
 fn bounds_are_kept() {
     let value = |bytes: usize| Transaction::one("/k".into(), Expect::Any, Some(Bytes::from(vec![0; bytes])));
     let writes = |count: usize| Transaction {
-        writes: (0..count)
-            .map(|i| Write::put(format!("/{i}").into(), Expect::Any, Bytes::new()))
-            .collect(),
+        writes: (0..count).map(|i| Write::put(format!("/{i}").into(), Expect::Any, Bytes::new())).collect(),
     };
     let key = |bytes: usize| Transaction::one("k".repeat(bytes).into(), Expect::Any, Some(Bytes::new()));
     let rows = [

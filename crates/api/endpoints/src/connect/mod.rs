@@ -10,11 +10,11 @@ mod spdy;
 mod translate;
 mod tunnel;
 
-use crate::query::decode;
-use crate::request::{Request, ResourcePath};
 use crate::access;
 use crate::answer::Answer;
 use crate::context::Context;
+use crate::query::decode;
+use crate::request::{Request, ResourcePath};
 use locate::{Kubelet, encode_query, percent_encode};
 use pintle_kinds::resource::Subresource;
 use pintle_registry::{Result, Status, Target};

@@ -62,6 +62,12 @@ impl Client {
         Client { sender, connection, resumed: false }
     }
 
+    /// Another client on the same connection, which must be HTTP/2.
+    pub fn same_connection(&self) -> Client {
+        let Sender::Http2(sender) = &self.sender else { panic!("HTTP/1 has one request at a time") };
+        Client { sender: Sender::Http2(sender.clone()), connection: tokio::spawn(async {}), resumed: self.resumed }
+    }
+
     pub async fn send(&mut self, path: &str) -> Response<hyper::body::Incoming> {
         self.request(path, Vec::new()).await
     }

@@ -11,8 +11,8 @@ pub mod warnings;
 use pintle_schema::{ApiType, Value, View, names};
 use pintle_types::core::v1::{
     AzureDiskVolumeSource, DownwardAPIProjection, DownwardAPIVolumeSource, EmptyDirVolumeSource,
-    ISCSIPersistentVolumeSource, ISCSIVolumeSource, ImageVolumeSource, PersistentVolume,
-    PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate,
+    ISCSIPersistentVolumeSource, ISCSIVolumeSource, ImageVolumeSource, PersistentVolume, PersistentVolumeClaim,
+    PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, PersistentVolumeClaimTemplate,
     PersistentVolumeClaimVolumeSource, PersistentVolumeSource, PersistentVolumeSpec, Pod, PodSpec,
     ProjectedVolumeSource, QuobyteVolumeSource, Volume, VolumeSource,
 };
