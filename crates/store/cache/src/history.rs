@@ -1,7 +1,7 @@
 //! `History`: the retained events of a resource, in order, as published states share them.
 //!
-//! Grows at one end and shrinks at the other. A copy of it sees what was there when it was made, for ever. Only the newest
-//! copy may be appended to, once for each event: the cache's one writer does.
+//! Grows at one end and shrinks at the other. A copy of it sees what was there when it was made, for ever, whatever is
+//! appended to other copies.
 //!
 //! Budget: an event costs one slot that nobody else looks at yet, and now and then a new segment. No copy counts the events
 //! that it shares, so that publishing each commit touches none of them.
@@ -39,14 +39,20 @@ impl History {
     }
 
     pub fn push_back(&mut self, event: Arc<Event>) {
-        if self.slots.end == self.segments.len() * SEGMENT {
+        let at = self.slots.end % SEGMENT;
+        let taken = self.segments.back().filter(|last| at > 0 && last[at].get().is_some());
+        if let Some(last) = taken {
+            // Another copy went on from here: this one goes on in a segment of its own.
+            let own = array::from_fn(|slot| if slot < at { last[slot].clone() } else { OnceLock::new() });
+            self.segments.pop_back();
+            self.segments.push_back(Arc::new(own));
+        } else if self.slots.end == self.segments.len() * SEGMENT {
             self.segments.push_back(Arc::new(array::from_fn(|_| OnceLock::new())));
         }
-        let slot = self.segments.back().and_then(|segment| segment.get(self.slots.end % SEGMENT));
-        // A slot that is taken would mean that two histories go on from one: then this one ends here.
-        if slot.is_some_and(|slot| slot.set(event).is_ok()) {
-            self.slots.end += 1;
+        if let Some(slot) = self.segments.back().and_then(|last| last.get(at)) {
+            slot.get_or_init(|| event);
         }
+        self.slots.end += 1;
     }
 
     pub fn pop_front(&mut self) -> Option<Arc<Event>> {
@@ -99,6 +105,14 @@ mod tests {
             assert_eq!(revisions(copy), expected.clone().collect::<Vec<_>>());
             assert_eq!((copy.len(), copy.get(copy.len()).is_none()), (expected.clone().count(), true));
         }
+        // Two may go on from one, and do not see what the other is given.
+        let (mut one, mut other) = (copies[1].0.clone(), copies[1].0.clone());
+        (0..20).for_each(|n| one.push_back(event(1000 + n)));
+        (0..20).for_each(|n| other.push_back(event(2000 + n)));
+        let before = copies[1].1.clone();
+        assert_eq!(revisions(&one), before.clone().chain(1000..1020).collect::<Vec<_>>());
+        assert_eq!(revisions(&other), before.chain(2000..2020).collect::<Vec<_>>());
+        drop((one, other));
         let weak = Arc::downgrade(copies[1].0.front().expect("retained"));
         copies.clear();
         assert!(weak.upgrade().is_none(), "what nobody retains is let go");
