@@ -41,7 +41,7 @@ CONFORMANCE = (
 # Suite, level, instance. The suite `versions` was recorded only from the instance with every API on.
 ORACLE = (
     ("create", "code", "default"), ("create", "causes", "default"), ("create", "full", "default"),
-    ("update", "code", "default"), ("update", "causes", "default"),
+    ("update", "code", "default"), ("update", "causes", "default"), ("update", "full", "default"),
     ("create", "code", "all"), ("update", "code", "all"), ("versions", "full", "all"),
 )
 # Before an area's name: replayed on etcd.
