@@ -318,23 +318,7 @@ pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Spot<'_>, errors: &mut E
                 errors.origin(origin);
             }
         }
-        // These have parts, as `has_parts` says.
-        Check::Item(..)
-        | Check::EachKey(_)
-        | Check::EachEntryKey(_)
-        | Check::EachVal(..)
-        | Check::Subfield(..)
-        | Check::Fixed(..)
-        | Check::Together(..)
-        | Check::If(..)
-        | Check::Namespaced(..)
-        | Check::On(..)
-        | Check::ToldAt(..)
-        | Check::First(_)
-        | Check::Several(_)
-        | Check::Worded(..)
-        | Check::Gate(..)
-        | Check::Shadow(..) => {}
+        with_parts => debug_assert!(with_parts.has_parts(), "a leaf that nothing judges"),
     }
     false
 }
