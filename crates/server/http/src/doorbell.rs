@@ -5,12 +5,12 @@
 //! To wake a task from outside, the runtime wakes a thread to look for it, and that thread another to look for more, which
 //! for a lone answer finds nothing. A ring comes in as a network event does: one thread is woken, and has the task at hand.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream as Ring;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Waker;
+use std::task::{Context, Poll, Wake, Waker};
 
 use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::net::UnixStream;
@@ -52,6 +52,46 @@ impl Doorbell {
         if is_first && (&self.ring).write(&[0]).is_err() {
             with(&self.waiting, std::mem::take).into_iter().for_each(Waker::wake);
         }
+    }
+}
+
+/// Work that others wake by the doorbell, wherever they are.
+pub(crate) struct AtTheDoor<F> {
+    work: Pin<Box<F>>,
+    doorbell: Arc<Doorbell>,
+    /// The task that runs this, and the waker that its work is given.
+    wakers: Option<(Waker, Waker)>,
+}
+
+impl<F: Future> AtTheDoor<F> {
+    pub(crate) fn new(work: F, doorbell: &Arc<Doorbell>) -> AtTheDoor<F> {
+        AtTheDoor { work: Box::pin(work), doorbell: Arc::clone(doorbell), wakers: None }
+    }
+}
+
+impl<F: Future> Future for AtTheDoor<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
+        let AtTheDoor { work, doorbell, wakers } = &mut *self;
+        let known = wakers.take().filter(|(task, _)| task.will_wake(cx.waker()));
+        let (_, caller) = wakers.insert(known.unwrap_or_else(|| {
+            let task = cx.waker().clone();
+            (task.clone(), Waker::from(Arc::new(Caller { task, doorbell: Arc::clone(doorbell) })))
+        }));
+        work.as_mut().poll(&mut Context::from_waker(caller))
+    }
+}
+
+/// Wakes one task by the doorbell.
+struct Caller {
+    task: Waker,
+    doorbell: Arc<Doorbell>,
+}
+
+impl Wake for Caller {
+    fn wake(self: Arc<Self>) {
+        self.doorbell.wake(self.task.clone());
     }
 }
 
@@ -110,5 +150,21 @@ mod tests {
         while waiting.strong_count() > 0 {
             tokio::task::yield_now().await;
         }
+    }
+
+    #[tokio::test]
+    async fn work_at_the_door_is_woken_inside_the_runtime() {
+        let doorbell = Doorbell::new().expect("a doorbell");
+        let sleeper = Arc::new(Sleeper { wakes: AtomicUsize::new(0), outside: AtomicUsize::new(0) });
+        let waker = Waker::from(Arc::clone(&sleeper));
+        let (tell, told) = tokio::sync::oneshot::channel();
+        let mut work = Box::pin(AtTheDoor::new(told, &doorbell));
+        assert!(work.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        std::thread::spawn(move || tell.send(7)).join().expect("no panic").expect("listens");
+        while sleeper.wakes.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(sleeper.outside.load(Ordering::SeqCst), 0);
+        assert_eq!(work.as_mut().poll(&mut Context::from_waker(&waker)), Poll::Ready(Ok(7)));
     }
 }

@@ -28,7 +28,7 @@ use crate::body::{LongRunning, Tracked};
 use crate::connection::{Activity, Connection, Counted, Incoming, Service};
 use crate::cork::{Cork, corked};
 use crate::dice::Dice;
-use crate::doorbell::Doorbell;
+use crate::doorbell::{AtTheDoor, Doorbell};
 use crate::head::HeadTimeout;
 use crate::limits;
 use crate::seldom::Seldom;
@@ -295,6 +295,7 @@ impl<S: Service> Server<S> {
     ) -> impl Future<Output = Result<Response<Tracked<S::Body>>, Infallible>> + Send + use<S> {
         let service = self.service.clone();
         let shutdown = self.shutdown.clone();
+        let doorbell = Arc::clone(&self.doorbell);
         let end_delay = self.dice.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE));
         let is_http2 = request.version() == Version::HTTP_2;
         if is_http2 && self.dice.falls_within(self.config.goaway_chance) {
@@ -307,7 +308,7 @@ impl<S: Service> Server<S> {
             let incoming = Incoming { parts, body, connection };
             let working = async move { service.call(incoming).await };
             // The streams of HTTP/2 share the connection's task; what they wait for has all threads to run on.
-            let response = if is_http2 { Apart(tokio::spawn(working)).await } else { working.await };
+            let response = if is_http2 { Apart(tokio::spawn(AtTheDoor::new(working, &doorbell))).await } else { working.await };
             let (mut parts, body) = response.into_parts();
             if let (Some(upgrade), Some(takeover)) = (upgrade, parts.extensions.remove::<Takeover>()) {
                 counted.hand_over(takeover, upgrade);

@@ -85,6 +85,8 @@ fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
     if !material.cipher_suites.is_empty() {
         provider.cipher_suites.retain(|suite| suite.tls13().is_some() || suite.suite().as_str().is_some_and(named));
     }
+    // The server chooses, as Go's do: of ciphers that all are good the one that costs least.
+    provider.cipher_suites.sort_by_key(|suite| suite.suite().as_str().is_none_or(|name| !name.contains("AES_128")));
     let provider = Arc::new(provider);
     let versions: &[&rustls::SupportedProtocolVersion] = match material.min_version {
         TlsVersion::Tls12 => &[&TLS13, &TLS12],
@@ -109,6 +111,7 @@ fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
     // Tickets keep no memory here; one is enough, a client that resumes gets a new one.
     config.ticketer = ring::Ticketer::new().map_err(|error| failed("session tickets", &error))?;
     config.send_tls13_tickets = 1;
+    config.ignore_client_order = true;
     Ok(config)
 }
 

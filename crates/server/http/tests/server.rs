@@ -368,6 +368,20 @@ async fn versions_and_cipher_suites_of_tls_are_those_allowed() {
     }
 }
 
+#[tokio::test]
+async fn of_the_ciphers_that_both_have_the_cheapest_is_taken() {
+    let pki = Pki::new();
+    let config = TlsConfig::new(&pki.material()).expect("usable");
+    let server = Running::start(Some(config), ServerConfig::default()).await;
+    for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
+        let stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+        let connector = tokio_rustls::TlsConnector::from(pki.client_of(version));
+        let stream = connector.connect("localhost".try_into().expect("a name"), stream).await.expect("shaken");
+        let suite = stream.get_ref().1.negotiated_cipher_suite().and_then(|suite| suite.suite().as_str());
+        assert!(suite.is_some_and(|suite| suite.contains("AES_128_GCM")), "{version:?}: {suite:?}");
+    }
+}
+
 #[test]
 fn unusable_material_is_refused_with_its_name() {
     let good = Pki::new().material();
