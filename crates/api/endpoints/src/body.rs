@@ -16,8 +16,8 @@ pub enum Body {
     Full(Bytes),
     /// Ends by itself.
     Chunks(BoxStream<'static, Bytes>, Size),
-    /// Ends when the client goes, its time is over, or the server stops.
-    Watch(BoxStream<'static, Bytes>),
+    /// Ends when the client goes, its time is over, or the server stops. Beside it stands what lives as long.
+    Watch(BoxStream<'static, Bytes>, Option<Box<dyn Send>>),
     /// What a backend answers, as it comes; breaks off where the backend does.
     Passed(ByteStream),
     /// No body but the connection itself, which is handed over once the head is sent.
@@ -46,13 +46,13 @@ impl Body {
 
     /// Whether it has no end of its own.
     pub fn is_long_running(&self) -> bool {
-        matches!(self, Body::Watch(_) | Body::Passed(_) | Body::Upgrade(_))
+        matches!(self, Body::Watch(..) | Body::Passed(_) | Body::Upgrade(_))
     }
 
     /// The same body, which keeps something alive until it has ended or is given up.
     pub fn holding(self, held: impl Send + 'static) -> Self {
         match self {
-            Body::Watch(chunks) => Body::Watch(Box::pin(Holding { stream: chunks, _held: held })),
+            Body::Watch(chunks, others) => Body::Watch(chunks, Some(Box::new((others, held)))),
             Body::Passed(pieces) => Body::Passed(Box::pin(Holding { stream: pieces, _held: held })),
             Body::Upgrade(takeover) => Body::Upgrade(Box::new(move |connection| {
                 let done = takeover(connection);
@@ -70,7 +70,7 @@ impl Body {
         match self {
             Body::Full(bytes) => bytes.len() as u64,
             Body::Chunks(_, size) => size.bytes(),
-            Body::Watch(_) | Body::Passed(_) | Body::Upgrade(_) => 0,
+            Body::Watch(..) | Body::Passed(_) | Body::Upgrade(_) => 0,
         }
     }
 
@@ -85,7 +85,7 @@ impl Body {
                 }
                 all.into()
             }
-            Body::Watch(_) | Body::Passed(_) | Body::Upgrade(_) => Bytes::new(),
+            Body::Watch(..) | Body::Passed(_) | Body::Upgrade(_) => Bytes::new(),
         }
     }
 }
@@ -115,7 +115,7 @@ impl http_body::Body for Body {
         match &mut *self {
             Body::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
             Body::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            Body::Chunks(stream, _) | Body::Watch(stream) => {
+            Body::Chunks(stream, _) | Body::Watch(stream, _) => {
                 stream.poll_next_unpin(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
             }
             Body::Passed(stream) => stream.poll_next_unpin(context).map_ok(Frame::data),

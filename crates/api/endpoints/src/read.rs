@@ -44,7 +44,7 @@ pub fn list_or_watch(context: &Context, target: Target, path: &ResourcePath, wan
         }
         let body = watch::start(&context.api, target, selection, &query, wanted, include_object)?;
         let body = match body {
-            Body::Watch(events) if upgrade::is_websocket(&context.headers) => {
+            Body::Watch(events, _) if upgrade::is_websocket(&context.headers) => {
                 let binary = wanted.format == Format::Protobuf;
                 let framing = if binary { websocket::Framing::Lengths } else { websocket::Framing::Lines };
                 return websocket::watch(&context.headers, events, framing);

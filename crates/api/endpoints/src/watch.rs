@@ -13,7 +13,7 @@ use crate::negotiation::Wanted;
 use crate::query::ListQuery;
 use crate::represent::IncludeObject;
 use bytes::Bytes;
-use frames::{Chunk, Frames};
+use frames::{Chunk, Frames, Subject};
 use futures_util::future::BoxFuture;
 use futures_util::stream::Stream;
 use pintle_cache::index::objects_within;
@@ -41,27 +41,41 @@ const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// How long a streaming list waits for a revision of the future.
 const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
 
-/// A running watch.
+/// A running watch. An event finds most of these out of the processor's caches, so what it does not need stands apart.
 struct Watch {
     frames: Frames,
     cursor: Cursor,
+    bookmarks: bool,
+    next_bookmark: Instant,
+    deadline: Instant,
+    /// Rings at the next bookmark or the end.
+    alarm: Alarm,
+    /// It has taken from the history: if that moves past it, it was too slow.
+    followed: bool,
+    /// There is something to see to before the next event: it begins, fails or has ended.
+    unsettled: bool,
+    apart: Box<Apart>,
+}
+
+/// What a watch needs at its beginning, at its end and for bookmarks.
+struct Apart {
     /// Until the revision that was asked for is there: says whether it came in time.
     awaited: Option<(Revision, BoxFuture<'static, bool>)>,
     initial: VecDeque<Arc<Object>>,
     /// The bookmark that ends the initial events is still to come.
     initial_end: bool,
-    bookmarks: bool,
     bookmarked: Revision,
-    next_bookmark: Instant,
-    deadline: Instant,
-    /// Rings at the next bookmark or the end.
-    alarm: Alarm,
     failure: Option<Status>,
     ended: bool,
-    /// It has taken from the history: if that moves past it, it was too slow.
-    followed: bool,
     /// When it began, until the initial events are sent.
     listing_since: Option<Instant>,
+}
+
+impl Apart {
+    fn is_settled(&self) -> bool {
+        let begins = self.awaited.is_some() || !self.initial.is_empty() || self.initial_end;
+        !begins && self.failure.is_none() && !self.ended
+    }
 }
 
 /// Starts a watch.
@@ -91,31 +105,36 @@ pub fn start(
     let now = Instant::now();
     let start = if with_state || asked == 0 { current } else { Revision(asked) };
     let awaited = (with_state && asked > current.0).then(|| (Revision(asked), reached(api.clone(), Revision(asked))));
-    let initial = match with_state && awaited.is_none() {
-        true => initial(&target, &selection, &state),
-        false => VecDeque::new(),
-    };
     let cursor = target.cache.cursor_of(start, interest(&target, &selection));
     let frames = Frames::new(api.clone(), target, selection, wanted, include_object);
+    let initial = match with_state && awaited.is_none() {
+        true => initial(&frames.subject, &state),
+        false => VecDeque::new(),
+    };
     frames.counters.begins_with(initial.len());
     let deadline = now + Duration::from_secs(seconds);
-    Ok(Body::Watch(Box::pin(Watch {
-        frames,
-        cursor,
+    let apart = Apart {
         awaited,
         initial,
         initial_end: with_state && query.allow_bookmarks,
-        bookmarks: query.allow_bookmarks,
         bookmarked: start,
+        failure: None,
+        ended: false,
+        listing_since: (with_state && query.send_initial_events == Some(true)).then_some(now),
+    };
+    let watch = Watch {
+        frames,
+        cursor,
+        bookmarks: query.allow_bookmarks,
         next_bookmark: (now + BOOKMARK_PERIOD)
             .min(deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(deadline).max(now)),
         deadline,
         alarm: Alarm::new(deadline),
-        failure: None,
-        ended: false,
         followed: false,
-        listing_since: (with_state && query.send_initial_events == Some(true)).then_some(now),
-    })))
+        unsettled: true,
+        apart: Box::new(apart),
+    };
+    Ok(Body::Watch(Box::pin(watch), None))
 }
 
 /// Waits for a revision of the future, but not for ever.
@@ -136,17 +155,13 @@ fn scope(target: &Target) -> String {
     }
 }
 
-fn in_scope(target: &Target, object: &Object) -> bool {
-    (target.namespace.is_empty() || object.namespace() == target.namespace)
-        && (target.name.is_empty() || object.name() == target.name)
-}
-
 /// What a watch is about, as it is now.
-fn initial(target: &Target, selection: &Selection, state: &State) -> VecDeque<Arc<Object>> {
+fn initial(subject: &Subject, state: &State) -> VecDeque<Arc<Object>> {
+    let Subject { target, selection } = subject;
     let from = format!("{}{}", target.storage.prefix, scope(target));
     objects_within(&state.objects, selection.indexed(state).as_ref(), (Bound::Included(&from), Bound::Unbounded))
         .take_while(|object| object.key.starts_with(&from))
-        .filter(|object| in_scope(target, object) && selection.matches(object))
+        .filter(|object| subject.shows(object))
         .cloned()
         .collect()
 }
@@ -172,19 +187,16 @@ impl Stream for Watch {
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let watch = self.get_mut();
-        if watch.ended {
-            return Poll::Ready(None);
-        }
-        if let Some((revision, reached)) = &mut watch.awaited {
-            let (revision, reached) = (*revision, ready!(reached.as_mut().poll(context)));
-            watch.awaited = None;
-            watch.begin(revision, reached);
-        }
         let mut out = Chunk::default();
-        watch.put_initial(&mut out);
+        if watch.unsettled {
+            if watch.apart.ended {
+                return Poll::Ready(None);
+            }
+            ready!(watch.poll_begin(context, &mut out));
+        }
         while out.is_empty() {
-            if let Some(status) = watch.failure.take() {
-                watch.ended = true;
+            if let Some(status) = watch.unsettled.then(|| watch.apart.failure.take()).flatten() {
+                watch.apart.ended = true;
                 watch.frames.error(&status, &mut out);
             } else if !watch.followed || watch.cursor.poll_changed(context).is_ready() {
                 watch.gather(&mut out);
@@ -234,35 +246,51 @@ impl Watch {
         if self.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline }
     }
 
+    /// Appends more of the initial state, once that has reached the revision that was asked for.
+    fn poll_begin(&mut self, context: &mut Context<'_>, out: &mut Chunk) -> Poll<()> {
+        if let Some((revision, reached)) = &mut self.apart.awaited {
+            let (revision, reached) = (*revision, ready!(reached.as_mut().poll(context)));
+            self.apart.awaited = None;
+            self.begin(revision, reached);
+        }
+        self.put_initial(out);
+        self.unsettled = !self.apart.is_settled();
+        Poll::Ready(())
+    }
+
     /// Begins with the state as it is now, if that has reached the revision that was asked for.
     fn begin(&mut self, revision: Revision, reached: bool) {
-        let Frames { api, target, selection, .. } = &self.frames;
+        let Frames { api, subject, .. } = &self.frames;
+        let Subject { target, selection } = &**subject;
         if reached {
             let state = target.cache.state();
             let from = api.registry.revision().max(state.last);
             self.cursor = target.cache.cursor_of(from, interest(target, selection));
-            self.initial = initial(target, selection, &state);
+            self.apart.initial = initial(subject, &state);
         } else {
-            self.failure = Some(Status::too_large_resource_version(revision.0, api.registry.revision().0));
+            let status = Status::too_large_resource_version(revision.0, api.registry.revision().0);
+            self.apart.failure = Some(status);
         }
     }
 
     /// Appends what is left of the initial state, up to a chunk, and the bookmark that ends it.
     fn put_initial(&mut self, out: &mut Chunk) {
+        let Watch { frames, apart, .. } = self;
         while out.len() < CHUNK
-            && let Some(object) = self.initial.pop_front()
+            && let Some(object) = apart.initial.pop_front()
         {
-            if let Err(status) = self.frames.initial(&object, out) {
-                self.failure = Some(status);
+            if let Err(status) = frames.initial(&object, out) {
+                apart.failure = Some(status);
             }
         }
-        if !self.initial.is_empty() || self.failure.is_some() {
+        if !apart.initial.is_empty() || apart.failure.is_some() {
             return;
         }
-        if std::mem::take(&mut self.initial_end) {
+        if std::mem::take(&mut apart.initial_end) {
+            let since = apart.listing_since.take();
             self.bookmark(self.cursor.revision(), true, out);
-            if let Some(since) = self.listing_since.take() {
-                let Target { namespace, name, .. } = &self.frames.target;
+            if let Some(since) = since {
+                let Target { namespace, name, .. } = &self.frames.subject.target;
                 self.frames.counters.listed(!namespace.is_empty(), !name.is_empty(), since.elapsed());
             }
         }
@@ -270,10 +298,11 @@ impl Watch {
 
     /// Appends the frames of what has happened since.
     fn gather(&mut self, out: &mut Chunk) {
-        let Watch { cursor, frames, failure, .. } = self;
+        let Watch { cursor, frames, .. } = self;
+        let mut failure = None;
         let taken = cursor.visit(BATCH, |event| {
             if let Err(status) = frames.event(event, out) {
-                *failure = Some(status);
+                failure = Some(status);
             }
         });
         if let Err(expired) = taken {
@@ -281,7 +310,11 @@ impl Watch {
                 self.frames.counters.terminated();
             }
             let message = format!("too old resource version: {} ({})", expired.requested.0, expired.oldest.0);
-            self.failure = Some(Status::expired(message));
+            failure = Some(Status::expired(message));
+        }
+        if failure.is_some() {
+            self.apart.failure = failure;
+            self.unsettled = true;
         }
         self.followed = true;
     }
@@ -292,13 +325,13 @@ impl Watch {
         // Everything up to the store's revision has been published before it, and gathered by this watch.
         let reached = self.frames.api.registry.revision();
         self.gather(out);
-        if reached > self.bookmarked {
+        if reached > self.apart.bookmarked {
             self.bookmark(reached.max(self.cursor.revision()), false, out);
         }
     }
 
     fn bookmark(&mut self, revision: Revision, initial_end: bool, out: &mut Chunk) {
-        self.bookmarked = revision;
+        self.apart.bookmarked = revision;
         self.frames.bookmark(revision, initial_end, out);
     }
 }

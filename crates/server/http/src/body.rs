@@ -3,6 +3,7 @@
 //! Must never look into the bytes.
 
 use std::fmt;
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -12,11 +13,10 @@ use futures_core::Stream;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyDataStream, BodyExt};
 use pin_project_lite::pin_project;
-use tokio::time::sleep;
+use tokio::time::{Sleep, sleep};
 
 use crate::connection::Counted;
 use crate::limits::MAX_DISCARDED_BODY_BYTES;
-use crate::seldom::Seldom;
 use crate::shutdown::Shutdown;
 
 /// Why a request body could not be read.
@@ -145,33 +145,33 @@ pin_project! {
     pub(crate) struct Tracked<B> {
         #[pin]
         inner: B,
-        shutdown: Option<Ending>,
+        ending: Option<Ending>,
         ended: bool,
         counted: Counted,
     }
 }
 
+/// How a body ends that has no end of its own. Nothing waits for the shutdown here: the connection polls its streams when it
+/// begins.
 struct Ending {
-    /// When it moves the body ends at once, even while there is more to send.
-    switch: Option<Shutdown>,
-    wait: Seldom<'static, ()>,
+    shutdown: Shutdown,
+    /// The time it has then. With none it ends at once, even while there is more to send.
+    delay: Duration,
+    wait: Option<Pin<Box<Sleep>>>,
+}
+
+impl Ending {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        self.wait.get_or_insert_with(|| Box::pin(sleep(self.delay))).as_mut().poll(cx)
+    }
 }
 
 impl<B> Tracked<B> {
     /// Wraps the body of a counted request; the request ends when the body is dropped. It ends so long after a shutdown has
     /// begun, if it has no end of its own.
     pub(crate) fn new(inner: B, counted: Counted, ends_with: Option<(Shutdown, Duration)>) -> Tracked<B> {
-        let shutdown = ends_with.map(|(switch, delay)| Ending {
-            wait: {
-                let switch = switch.clone();
-                Seldom::new(async move {
-                    switch.triggered().await;
-                    sleep(delay).await;
-                })
-            },
-            switch: delay.is_zero().then_some(switch),
-        });
-        Tracked { inner, shutdown, ended: false, counted }
+        let ending = ends_with.map(|(shutdown, delay)| Ending { shutdown, delay, wait: None });
+        Tracked { inner, ending, ended: false, counted }
     }
 }
 
@@ -181,17 +181,15 @@ impl<B: Body> Body for Tracked<B> {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let this = self.project();
-        let Some(ending) = this.shutdown else {
+        let Some(ending) = this.ending.as_mut().filter(|ending| ending.shutdown.is_triggered()) else {
             return this.inner.poll_frame(cx);
         };
-        if *this.ended || ending.switch.as_ref().is_some_and(Shutdown::is_triggered) {
-            *this.ended = true;
-            return Poll::Ready(None);
+        if !*this.ended && !ending.delay.is_zero() {
+            if let Poll::Ready(frame) = this.inner.poll_frame(cx) {
+                return Poll::Ready(frame);
+            }
+            ready!(ending.poll(cx));
         }
-        if let Poll::Ready(frame) = this.inner.poll_frame(cx) {
-            return Poll::Ready(frame);
-        }
-        ready!(ending.wait.poll(cx));
         *this.ended = true;
         Poll::Ready(None)
     }

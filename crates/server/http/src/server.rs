@@ -229,7 +229,7 @@ impl<S: Service> Server<S> {
             }
             if leave.swap(false, Ordering::Relaxed) {
                 http.as_mut().graceful_shutdown();
-                streams.call_connection();
+                streams.call_all();
             }
             streams.poll(cx, |cx| match (http.as_mut().poll(cx), &cork) {
                 // How it ended is the peer's business.

@@ -73,9 +73,14 @@ impl Streams {
         (streams, newcomers)
     }
 
-    /// Has the connection polled although nothing called it.
-    pub(crate) fn call_connection(&self) {
+    fn call_connection(&self) {
         self.calls.connection.store(true, Ordering::SeqCst);
+    }
+
+    /// Has everything polled although nothing called it.
+    pub(crate) fn call_all(&self) {
+        self.members.iter().flatten().for_each(|member| member.waker.wake_by_ref());
+        self.call_connection();
     }
 
     /// Runs whoever is called, until nobody is or the connection ends.

@@ -6,6 +6,7 @@ use crate::limits;
 use bytes::Bytes;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use std::cell::RefCell;
 
 /// Which encoding of an object: assigned by the endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +18,36 @@ struct ByBytes;
 impl Weighter<(u64, Variant), Bytes> for ByBytes {
     fn weight(&self, _: &(u64, Variant), bytes: &Bytes) -> u64 {
         bytes.len() as u64 + 96
+    }
+}
+
+thread_local! {
+    /// What this thread asked for last. Many watchers ask for the same one after another; threads that took it from the
+    /// cache each time would wait for each other's locks and counts.
+    static LAST: RefCell<Option<Last>> = const { RefCell::new(None) };
+}
+
+struct Last {
+    of: (u64, Variant),
+    bytes: Bytes,
+    /// The bytes are a copy that no other thread counts.
+    own: bool,
+}
+
+impl Last {
+    fn recall(of: (u64, Variant)) -> Option<Bytes> {
+        LAST.with_borrow_mut(|last| {
+            let last = last.as_mut().filter(|last| last.of == of)?;
+            if !std::mem::replace(&mut last.own, true) {
+                last.bytes = Bytes::copy_from_slice(&last.bytes);
+            }
+            Some(last.bytes.clone())
+        })
+    }
+
+    fn note(of: (u64, Variant), bytes: &Bytes) {
+        let last = (bytes.len() <= limits::REMEMBERED_BYTES).then(|| Last { of, bytes: bytes.clone(), own: false });
+        LAST.set(last);
     }
 }
 
@@ -42,11 +73,45 @@ impl Derived {
         variant: Variant,
         make: impl FnOnce() -> Result<Bytes, E>,
     ) -> Result<Bytes, E> {
-        if let Some(bytes) = self.0.get(&(id, variant)) {
+        let of = (id, variant);
+        if let Some(bytes) = Last::recall(of) {
             return Ok(bytes);
         }
-        let bytes = make()?;
-        self.0.insert((id, variant), bytes.clone());
+        let bytes = match self.0.get(&of) {
+            Some(bytes) => bytes,
+            None => {
+                let bytes = make()?;
+                self.0.insert(of, bytes.clone());
+                bytes
+            }
+        };
+        Last::note(of, &bytes);
         Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_again_is_not_made_again() {
+        let derived = Derived::default();
+        let ask = |id, variant, size: usize| {
+            let mut made = false;
+            let bytes = derived.get_or_make(id, Variant(variant), || {
+                made = true;
+                Ok::<_, ()>(Bytes::from(vec![variant as u8; size]))
+            });
+            assert_eq!(bytes, Ok(Bytes::from(vec![variant as u8; size])), "{id} {variant}");
+            made
+        };
+        // Ids are the process's: these are of nobody else.
+        let id = u64::MAX - 10;
+        assert!(ask(id, 1, 10) && !ask(id, 1, 10) && !ask(id, 1, 10));
+        assert!(ask(id, 2, 10) && ask(id + 1, 1, 10) && !ask(id, 1, 10));
+        let large = limits::REMEMBERED_BYTES + 1;
+        assert!(ask(id + 2, 1, large) && !ask(id + 2, 1, large));
+        LAST.with_borrow(|last| assert!(last.is_none(), "a thread keeps nothing large"));
     }
 }

@@ -11,3 +11,6 @@ pub const CHECKPOINT_EVENTS: u64 = 512;
 
 /// Bytes of derived encodings (protobuf, other versions, frames) kept for all resources together.
 pub const DERIVED_BYTES: u64 = 24 << 20;
+
+/// Bytes of the encoding that a thread keeps because it was asked for last: far more than nearly any object has.
+pub const REMEMBERED_BYTES: usize = 64 << 10;

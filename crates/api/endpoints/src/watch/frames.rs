@@ -3,7 +3,6 @@
 //! A frame of a stored object is made once and shared by everybody who watches in that form; but for tables, which tell
 //! the time and show their columns once.
 
-use super::in_scope;
 use crate::Api;
 use crate::metrics::WatchSeries;
 use crate::negotiation::{Format, Shape, Wanted};
@@ -34,11 +33,18 @@ impl Kind {
     }
 }
 
+/// What is watched.
+pub(super) struct Subject {
+    pub target: Target,
+    pub selection: Selection,
+}
+
 /// What a watcher is shown, and how.
 pub(super) struct Frames {
     pub api: Arc<Api>,
-    pub target: Target,
-    pub selection: Selection,
+    /// Apart, as it need not be looked at for those who are shown everything.
+    pub subject: Box<Subject>,
+    shows_everything: bool,
     wanted: Wanted,
     include_object: IncludeObject,
     /// Under which each kind of event is kept in this form.
@@ -91,6 +97,16 @@ impl Chunk {
     }
 }
 
+impl Subject {
+    /// Whether a watcher of this is shown an object.
+    pub fn shows(&self, object: &Object) -> bool {
+        let Subject { target, selection } = self;
+        (target.namespace.is_empty() || object.namespace() == target.namespace)
+            && (target.name.is_empty() || object.name() == target.name)
+            && selection.matches(object)
+    }
+}
+
 impl Frames {
     pub fn new(
         api: Arc<Api>,
@@ -101,13 +117,15 @@ impl Frames {
     ) -> Self {
         let counters = api.metrics.watches.series(target.resource);
         let variants = [Kind::Added, Kind::Modified, Kind::Deleted].map(|kind| variant(&target, wanted, kind));
-        Frames { api, target, selection, wanted, include_object, variants, columns_sent: false, counters }
+        let shows_everything = target.namespace.is_empty() && target.name.is_empty() && selection.is_everything();
+        let subject = Box::new(Subject { target, selection });
+        Frames { api, subject, shows_everything, wanted, include_object, variants, columns_sent: false, counters }
     }
 
     fn presenter(&self) -> Presenter<'_> {
         Presenter {
             registry: &self.api.registry,
-            target: &self.target,
+            target: &self.subject.target,
             wanted: self.wanted,
             include_object: self.include_object,
         }
@@ -130,12 +148,8 @@ impl Frames {
     /// The stored object cannot be decoded.
     pub fn event(&mut self, event: &Event, out: &mut Chunk) -> Result<()> {
         let object = &event.object;
-        if !in_scope(&self.target, object) {
-            return Ok(());
-        }
-        let was = event.previous.as_ref().is_some_and(|previous| self.selection.matches(previous));
-        let is = !event.removed && self.selection.matches(object);
-        let kind = match (was, is) {
+        let shows = |object: &Arc<Object>| self.shows_everything || self.subject.shows(object);
+        let kind = match (event.previous.as_ref().is_some_and(shows), !event.removed && shows(object)) {
             (false, true) => Kind::Added,
             (true, true) => Kind::Modified,
             (true, false) => Kind::Deleted,
@@ -146,7 +160,8 @@ impl Frames {
             // It left the selection: the watcher sees what it last saw, as of now.
             (Kind::Deleted, false, Some(previous)) => {
                 let image = previous.image.at_revision(event.revision);
-                let last = Object::new(previous.key.clone(), self.target.storage.prefix.len(), event.revision, image);
+                let last =
+                    Object::new(previous.key.clone(), self.subject.target.storage.prefix.len(), event.revision, image);
                 self.own_frame(kind, &Arc::new(last), out)?;
             }
             _ if self.wanted.shape == Shape::Table => self.own_frame(kind, object, out)?,
@@ -182,7 +197,7 @@ impl Frames {
                 .object(&Payload::Stored(object.clone()))
                 .map(|item| pintle_codec::cbor::encode_event(kind.name(), &item, out)),
             (Shape::Object, Format::Protobuf) => presenter.stored_protobuf(object).map(|raw| {
-                let resource = self.target.resource;
+                let resource = self.subject.target.resource;
                 let mut message = Vec::with_capacity(raw.len() + 64);
                 pintle_codec::protobuf::encode_envelope(&resource.api_version(), resource.kind, &raw, &mut message);
                 put_protobuf_event(kind.name(), &message, out);
@@ -227,7 +242,7 @@ impl Frames {
     }
 
     fn partial_json(&self, presenter: &Presenter, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
-        let value = presenter.partial(&self.api.registry.decode(&self.target, object)?);
+        let value = presenter.partial(&self.api.registry.decode(&self.subject.target, object)?);
         let mut json = Vec::new();
         json::encode(&value, &mut json);
         put_json_event(kind.name(), &json, out);
@@ -236,7 +251,7 @@ impl Frames {
 
     /// Appends a bookmark: everything up to the revision has been shown.
     pub fn bookmark(&mut self, revision: Revision, initial_end: bool, out: &mut Chunk) {
-        let resource = self.target.resource;
+        let resource = self.subject.target.resource;
         let (kind, api_version) = match self.wanted.shape {
             Shape::Object | Shape::Table => (resource.kind.to_owned(), resource.api_version()),
             _ => ("PartialObjectMetadata".to_owned(), self.wanted.meta_version().to_owned()),
@@ -269,7 +284,7 @@ impl Frames {
             format @ (Format::Protobuf | Format::Cbor) => {
                 let schema = match (kind, self.wanted.shape) {
                     ("ERROR", _) => <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema(),
-                    (_, Shape::Object) => (self.target.resource.schema)(),
+                    (_, Shape::Object) => (self.subject.target.resource.schema)(),
                     _ => <pintle_types::meta::v1::PartialObjectMetadata as pintle_schema::ApiType>::schema(),
                 };
                 let item = represent::encode(object, schema, Wanted { format, ..Wanted::JSON });
