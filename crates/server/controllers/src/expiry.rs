@@ -6,7 +6,7 @@
 
 use crate::feed::Observer;
 use crate::world::{KindId, Place, World};
-use pintle_cache::{Event, Object, State};
+use pintle_cache::{Event, Interest, Object, State};
 use pintle_codec::json;
 use pintle_schema::{ApiType, View};
 use pintle_storage::{CommitFuture, Revision};
@@ -109,6 +109,10 @@ fn last_change(object: &Object) -> Option<i64> {
 }
 
 impl Observer for Expiry {
+    fn interest(&self, kind: KindId) -> Option<Interest> {
+        self.lifetime(kind).map(|_| Interest::Everything)
+    }
+
     fn list(&self, states: &[Arc<State>]) {
         let mut entries = Vec::new();
         for (id, state) in (0..).zip(states) {

@@ -1,13 +1,16 @@
 //! From the cache's history to the controllers: everything there is, once, then every change in order.
 //! Guarantees that nothing is missed: who falls behind the retained history is shown everything anew.
-//! Must never poll: while nothing is written it sleeps.
+//! Must never poll: while nothing is written that an observer wants to see, it sleeps.
 //!
-//! Budget: a change costs its observers' work; a round costs a pointer load and a search per kind, some microseconds.
+//! Budget: a change that no observer wants costs nothing, any other its observers' work; a round costs a pointer load and a
+//! search per kind, some microseconds.
 
 use crate::figures::Reading;
 use crate::world::{KindId, World};
-use pintle_cache::{Cursor, Event, Expired, State};
+use pintle_cache::{Cursor, Event, Expired, Interest, State};
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 /// How many events are taken at a time.
@@ -15,6 +18,9 @@ const EVENTS_AT_A_TIME: usize = 1024;
 
 /// Who is shown what changes. Called by one task; must be quick.
 pub trait Observer: Send + Sync {
+    /// Which changes of a kind it must be shown. It may be shown others.
+    fn interest(&self, kind: KindId) -> Option<Interest>;
+
     /// What there is, by kind. What was known before no longer counts.
     fn list(&self, states: &[Arc<State>]);
 
@@ -29,37 +35,49 @@ pub trait Observer: Send + Sync {
 
 /// Shows the observers everything, until it is dropped. `batch`: how long changes may gather before they are shown.
 pub async fn run(world: Arc<World>, observers: Vec<Arc<dyn Observer>>, batch: Duration) {
-    let cache = &world.registry.cache;
-    let mut progress = cache.progress();
     loop {
-        let revision = cache.current();
+        let revision = world.registry.cache.current();
         let states: Vec<_> = world.kinds.iter().map(|kind| kind.target.cache.state()).collect();
         observers.iter().for_each(|observer| observer.list(&states));
         let mut cursors = Vec::with_capacity(states.len());
-        for (kind, state) in world.kinds.iter().zip(states) {
-            cursors.push(kind.target.cache.cursor(state.last.max(state.compacted)));
+        for ((id, kind), state) in (0..).zip(&world.kinds).zip(states) {
+            let interest = interest(&observers, id);
+            let after = state.last.max(state.compacted);
+            cursors.extend(interest.map(|interest| (id, kind.target.cache.cursor_of(after, interest))));
         }
         world.set_observed(revision);
         while show(&world, &mut cursors, &observers).is_ok() {
-            if progress.changed().await.is_err() {
-                // The cache is gone, and with it the server.
-                return;
-            }
+            changed(&mut cursors).await;
             if !batch.is_zero() {
                 tokio::time::sleep(batch).await;
             }
-            progress.mark_unchanged();
         }
     }
 }
 
-fn show(world: &World, cursors: &mut [Cursor], observers: &[Arc<dyn Observer>]) -> Result<(), Expired> {
+/// What of a kind anybody must be shown.
+fn interest(observers: &[Arc<dyn Observer>], kind: KindId) -> Option<Interest> {
+    let wanted = observers.iter().filter_map(|observer| observer.interest(kind));
+    wanted.reduce(|a, b| if a == b { a } else { Interest::Everything })
+}
+
+/// Waits until one of them may have something to show.
+async fn changed(cursors: &mut [(KindId, Cursor)]) {
+    poll_fn(|context| {
+        // All are asked, as only who was asked calls.
+        let called = cursors.iter_mut().filter_map(|(_, cursor)| cursor.poll_changed(context).is_ready().then_some(()));
+        if called.count() > 0 { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+}
+
+fn show(world: &World, cursors: &mut [(KindId, Cursor)], observers: &[Arc<dyn Observer>]) -> Result<(), Expired> {
     let revision = world.registry.cache.current();
-    for (id, cursor) in (0..).zip(cursors) {
+    for (id, cursor) in cursors {
         loop {
             let events = cursor.take(EVENTS_AT_A_TIME)?;
             for event in &events {
-                observers.iter().for_each(|observer| observer.observe(id, event));
+                observers.iter().for_each(|observer| observer.observe(*id, event));
             }
             if events.len() < EVENTS_AT_A_TIME {
                 break;
@@ -68,4 +86,37 @@ fn show(world: &World, cursors: &mut [Cursor], observers: &[Arc<dyn Observer>]) 
     }
     world.set_observed(revision);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Wants([Option<Interest>; 2]);
+
+    impl Observer for Wants {
+        fn interest(&self, kind: KindId) -> Option<Interest> {
+            self.0[usize::from(kind)].clone()
+        }
+
+        fn list(&self, _: &[Arc<State>]) {}
+
+        fn observe(&self, _: KindId, _: &Event) {}
+    }
+
+    #[test]
+    fn a_kind_is_followed_as_far_as_anybody_wants() {
+        let (life, all) = (Some(Interest::Lifecycle), Some(Interest::Everything));
+        let rows = [
+            ([None, None], None),
+            ([life.clone(), None], life.clone()),
+            ([life.clone(), life.clone()], life.clone()),
+            ([all.clone(), life], all),
+        ];
+        for (wanted, expected) in rows {
+            let observers: Vec<Arc<dyn Observer>> =
+                wanted.into_iter().map(|interest| Arc::new(Wants([None, interest])) as Arc<dyn Observer>).collect();
+            assert_eq!((interest(&observers, 0), interest(&observers, 1)), (None, expected));
+        }
+    }
 }

@@ -50,7 +50,7 @@ pub struct World {
     pub kinds: Vec<Kind>,
     /// The kinds by apiVersion and kind, as owner references name them: every version of each.
     by_name: HashMap<String, HashMap<&'static str, KindId>>,
-    /// Everything up to this revision has been shown to the controllers.
+    /// Everything up to this revision that concerns the controllers has been shown to them.
     observed: AtomicU64,
 }
 

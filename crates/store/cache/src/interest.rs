@@ -19,6 +19,9 @@ use std::task::{Context, Poll};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Interest {
     Everything,
+    /// What creates objects and ends them: creation, removal, what happens on the way to it, and whatever happens to
+    /// objects that have owners, which may end with these.
+    Lifecycle,
     Namespace(Box<str>),
     /// One object, by its storage key.
     Key(Key),
@@ -31,6 +34,7 @@ impl Interest {
         let object = &event.object;
         match self {
             Interest::Everything => true,
+            Interest::Lifecycle => is_of_lifecycle(event),
             Interest::Namespace(namespace) => object.namespace() == &**namespace,
             Interest::Key(key) => object.key == *key,
             Interest::Field(index, value) => {
@@ -43,6 +47,7 @@ impl Interest {
     fn fingerprint(&self) -> u64 {
         match self {
             Interest::Everything => EVERYTHING,
+            Interest::Lifecycle => LIFECYCLE,
             Interest::Namespace(namespace) => fingerprint(NAMESPACE, namespace),
             Interest::Key(key) => fingerprint(KEY, key),
             Interest::Field(index, value) if *index < FIELDS => fingerprint(FIELD + index, value),
@@ -51,7 +56,14 @@ impl Interest {
     }
 }
 
+fn is_of_lifecycle(event: &Event) -> bool {
+    let has_owners = |object: &Arc<Object>| object.image.owners().next().is_some();
+    let Some(previous) = &event.previous else { return true };
+    event.removed || event.object.image.terminating || has_owners(&event.object) || has_owners(previous)
+}
+
 const EVERYTHING: u64 = 0;
+const LIFECYCLE: u64 = 1;
 const NAMESPACE: usize = 0;
 const KEY: usize = 1;
 const FIELD: usize = 2;
@@ -206,6 +218,9 @@ impl Waiters {
         let fields = self.fields.load(Ordering::SeqCst);
         for event in events {
             let object = &event.object;
+            if is_of_lifecycle(event) {
+                note(LIFECYCLE, event, event);
+            }
             note(fingerprint(NAMESPACE, object.namespace()), event, event);
             note(fingerprint(KEY, &object.key), event, event);
             for at in (0..FIELDS).filter(|at| fields & 1 << at != 0) {

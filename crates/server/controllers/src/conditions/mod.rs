@@ -10,7 +10,7 @@ use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
 use crate::world::{KindId, Place, World};
-use pintle_cache::{Event, Object, State};
+use pintle_cache::{Event, Interest, Object, State};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::meta::v1::{Condition, ConditionStatus};
 use std::collections::HashMap;
@@ -123,6 +123,10 @@ impl<R: Rule> Keeper<R> {
 impl<R: Rule> Observer for Keeper<R> {
     fn queue(&self) -> Option<Reading<'_>> {
         Some(self.queue.read())
+    }
+
+    fn interest(&self, kind: KindId) -> Option<Interest> {
+        (kind == self.subject || self.depends_on.contains(&kind)).then_some(Interest::Everything)
     }
 
     fn list(&self, states: &[Arc<State>]) {

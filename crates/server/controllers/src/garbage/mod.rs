@@ -11,11 +11,11 @@ use crate::feed::Observer;
 use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
 use crate::requests::{AT_A_TIME, Requests, Who, retry_on_failure};
-use crate::world::{KindId, Place, World, has_finalizer, metadata, waits_for};
+use crate::world::{Kind, KindId, Place, World, has_finalizer, metadata, waits_for};
 use futures_util::StreamExt;
 use futures_util::stream;
 use graph::Graph;
-use pintle_cache::{Event, Object, State};
+use pintle_cache::{Event, Interest, Object, State};
 use pintle_registry::options::Propagation;
 use pintle_registry::{DeleteOptions, Result, Target};
 use pintle_schema::{Value, ViewMut};
@@ -236,6 +236,10 @@ fn set_list<T: pintle_schema::ApiValue>(field: ViewMut<'_, Vec<T>>, items: Vec<T
 impl Observer for GarbageCollector {
     fn queue(&self) -> Option<Reading<'_>> {
         Some(self.queue.read())
+    }
+
+    fn interest(&self, kind: KindId) -> Option<Interest> {
+        self.world.kind(kind).is_some_and(Kind::is_collected).then_some(Interest::Lifecycle)
     }
 
     /// Two passes over image headers: who names owners, and which of these are there.

@@ -10,7 +10,7 @@ use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
 use crate::world::{KindId, Place, World};
-use pintle_cache::{Event, Object, State};
+use pintle_cache::{Event, Interest, Object, State};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1::{FinalizerName, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus};
 use pintle_types::meta::v1::ObjectMeta;
@@ -117,6 +117,10 @@ fn is(namespace: &Value, uid: &str) -> bool {
 impl Observer for NamespaceController {
     fn queue(&self) -> Option<Reading<'_>> {
         Some(self.queue.read())
+    }
+
+    fn interest(&self, _: KindId) -> Option<Interest> {
+        Some(Interest::Lifecycle)
     }
 
     fn list(&self, states: &[Arc<State>]) {

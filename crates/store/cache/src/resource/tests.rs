@@ -210,7 +210,7 @@ fn is_woken(cursor: &mut Cursor) -> bool {
     std::pin::pin!(cursor.changed()).poll(&mut context).is_ready()
 }
 
-fn interests() -> [Interest; 5] {
+fn interests() -> [Interest; 6] {
     let key = format!("{PREFIX}ns1/n4");
     [
         Interest::Everything,
@@ -218,6 +218,7 @@ fn interests() -> [Interest; 5] {
         Interest::Key(key.as_str().into()),
         Interest::Field(0, "node2".into()),
         Interest::Field(70, "".into()),
+        Interest::Lifecycle,
     ]
 }
 
@@ -278,11 +279,11 @@ fn only_those_concerned_are_woken() {
         })
     };
     // Fields beyond the indexed ones are looked for in everything.
-    assert_eq!(woken(&mut subject, "ns1/n4", "node2"), [true; 5]);
-    assert_eq!(woken(&mut subject, "ns1/n5", "node1"), [true, true, false, false, true]);
-    assert_eq!(woken(&mut subject, "ns2/n4", "node2"), [true, false, false, true, true]);
-    assert_eq!(woken(&mut subject, "ns2/n4", "node3"), [true, false, false, true, true], "it had the value");
-    assert_eq!(woken(&mut subject, "ns2/n4", "node3"), [true, false, false, false, true]);
+    assert_eq!(woken(&mut subject, "ns1/n4", "node2"), [true; 6]);
+    assert_eq!(woken(&mut subject, "ns1/n5", "node1"), [true, true, false, false, true, true]);
+    assert_eq!(woken(&mut subject, "ns2/n4", "node2"), [true, false, false, true, true, true]);
+    assert_eq!(woken(&mut subject, "ns2/n4", "node3"), [true, false, false, true, true, false], "it had the value");
+    assert_eq!(woken(&mut subject, "ns2/n4", "node3"), [true, false, false, false, true, false]);
 }
 
 /// Watchers come at any moment of a commit: none may lose an event between what it was shown and what it waits for.
