@@ -1,31 +1,62 @@
-//! Roles and bindings from the cache to the authorizer: read once at the start, and again whenever one changes.
+//! Roles and bindings from the cache to the authorizer: read once at the start, and of each scope again whenever something
+//! in it changes.
+//! Guarantees that what is published is what the cache held at some moment after the change.
+//! Must never read the roles of namespaces in which nothing has changed.
 
 use futures_util::future::select_all;
 use pintle_admission::policy_rule;
-use pintle_auth::authorization::rbac::{Binding, Rbac, RbacSnapshot, Role, RoleKind, RoleRef, Subject, SubjectKind};
-use pintle_cache::Object;
+use pintle_auth::authorization::rbac::{
+    Binding, Rbac, RbacSnapshot, RbacSource, Role, RoleKind, RoleRef, Subject, SubjectKind,
+};
+use pintle_cache::{Cursor, Expired, Object};
 use pintle_registry::{Registry, Target};
 use pintle_schema::ApiValue;
 use pintle_types::rbac::v1;
+use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::Arc;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
+/// The resources that hold the roles and the bindings of a kind of scope.
+struct Plurals {
+    roles: &'static str,
+    bindings: &'static str,
+}
+
+const OF_CLUSTER: Plurals = Plurals { roles: "clusterroles", bindings: "clusterrolebindings" };
+const OF_NAMESPACES: Plurals = Plurals { roles: "roles", bindings: "rolebindings" };
+
 /// Everything that roles and bindings say now.
 pub fn snapshot(registry: &Registry) -> RbacSnapshot {
-    let roles =
-        ["clusterroles", "roles"].iter().flat_map(|plural| objects(registry, plural)).filter_map(|(target, object)| {
-            // Role and ClusterRole have their rules in common.
-            let value = registry.decode(&target, &object).ok()?;
-            let rules = Vec::<v1::PolicyRule>::from_value(value.get(v1::Role::RULES.name())?).ok()?;
-            Some(Role {
-                namespace: object.namespace().into(),
-                name: object.name().into(),
-                rules: rules.iter().map(policy_rule).collect(),
-            })
-        });
-    let bindings = ["clusterrolebindings", "rolebindings"].iter().flat_map(|plural| objects(registry, plural));
-    let bindings = bindings.filter_map(|(target, object)| {
+    let scopes = [OF_CLUSTER, OF_NAMESPACES];
+    let all = scopes.iter().map(|plurals| (roles(registry, plurals, ""), bindings(registry, plurals, "")));
+    let (roles, bindings): (Vec<_>, Vec<_>) = all.unzip();
+    RbacSnapshot::build(roles.into_iter().flatten(), bindings.into_iter().flatten())
+}
+
+/// The same, with what a namespace holds, or the cluster itself if it is empty, as it is now.
+fn with_scope(before: &RbacSnapshot, registry: &Registry, namespace: &str) -> RbacSnapshot {
+    let plurals = if namespace.is_empty() { OF_CLUSTER } else { OF_NAMESPACES };
+    before.with_scope(namespace, roles(registry, &plurals, namespace), bindings(registry, &plurals, namespace))
+}
+
+fn roles(registry: &Registry, plurals: &Plurals, namespace: &str) -> Vec<Role> {
+    let role = |(target, object): (Target, Arc<Object>)| {
+        // Role and ClusterRole have their rules in common.
+        let value = registry.decode(&target, &object).ok()?;
+        let rules = Vec::<v1::PolicyRule>::from_value(value.get(v1::Role::RULES.name())?).ok()?;
+        Some(Role {
+            namespace: object.namespace().into(),
+            name: object.name().into(),
+            rules: rules.iter().map(policy_rule).collect(),
+        })
+    };
+    objects(registry, plurals.roles, namespace).into_iter().filter_map(role).collect()
+}
+
+fn bindings(registry: &Registry, plurals: &Plurals, namespace: &str) -> Vec<Binding> {
+    let binding = |(target, object): (Target, Arc<Object>)| {
         let value = registry.decode(&target, &object).ok()?;
         let binding = v1::RoleBinding::from_value(&value).ok()?;
         Some(Binding {
@@ -37,40 +68,55 @@ pub fn snapshot(registry: &Registry) -> RbacSnapshot {
                 name: binding.role_ref.name.as_str().into(),
             },
         })
-    });
-    RbacSnapshot::build(roles.collect::<Vec<_>>(), bindings.collect::<Vec<_>>())
+    };
+    objects(registry, plurals.bindings, namespace).into_iter().filter_map(binding).collect()
 }
 
 /// Publishes a new snapshot after each change, until the server ends.
 pub async fn follow(api: Arc<pintle_endpoints::Api>, rbac: Arc<Rbac>) {
-    let mut cursors: Vec<_> = ["clusterroles", "roles", "clusterrolebindings", "rolebindings"]
-        .iter()
-        .filter_map(|plural| target(&api.registry, plural))
-        .map(|target| target.cache.cursor(api.registry.revision()))
-        .collect();
-    if cursors.is_empty() {
-        return;
-    }
-    // What was written before the cursors were there, no cursor will tell.
-    rbac.publish(snapshot(&api.registry));
+    let registry = &api.registry;
     loop {
-        select_all(cursors.iter_mut().map(|cursor| Box::pin(cursor.changed()))).await;
-        for cursor in &mut cursors {
-            // An expired cursor has missed events, not the state that is read next.
-            let _ = cursor.take(usize::MAX);
+        let plurals = [OF_CLUSTER, OF_NAMESPACES].map(|Plurals { roles, bindings }| [roles, bindings]);
+        let targets = plurals.into_iter().flatten().filter_map(|plural| target(registry, plural));
+        let mut cursors: Vec<_> = targets.map(|target| target.cache.cursor(registry.revision())).collect();
+        if cursors.is_empty() {
+            return;
         }
-        rbac.publish(snapshot(&api.registry));
+        // What was written before the cursors were there, no cursor will tell.
+        rbac.publish(snapshot(registry));
+        while let Ok(namespaces) = changed(&mut cursors).await {
+            let scopes = namespaces.iter();
+            let next = scopes.fold((*rbac.snapshot()).clone(), |next, scope| with_scope(&next, registry, scope));
+            rbac.publish(next);
+        }
     }
+}
+
+/// Waits for changes, and names the namespaces in which there were any; the cluster's own are in "".
+async fn changed(cursors: &mut [Cursor]) -> Result<BTreeSet<String>, Expired> {
+    select_all(cursors.iter_mut().map(|cursor| Box::pin(cursor.changed()))).await;
+    let mut namespaces = BTreeSet::new();
+    for cursor in cursors {
+        cursor.visit(usize::MAX, |event| _ = namespaces.insert(event.object.namespace().to_owned()))?;
+    }
+    Ok(namespaces)
 }
 
 fn target(registry: &Registry, plural: &str) -> Option<Target> {
     registry.target(pintle_kinds::find(GROUP, "v1", plural)?, "", "")
 }
 
-fn objects(registry: &Registry, plural: &str) -> Vec<(Target, Arc<Object>)> {
+/// The objects of a resource in a namespace, or all if that is empty.
+fn objects(registry: &Registry, plural: &str, namespace: &str) -> Vec<(Target, Arc<Object>)> {
     let Some(target) = target(registry, plural) else { return Vec::new() };
     let state = target.cache.state();
-    state.objects.values().map(|object| (target.clone(), object.clone())).collect()
+    let mut first = target.storage.prefix.to_owned();
+    if !namespace.is_empty() {
+        first.extend([namespace, "/"]);
+    }
+    let from = state.objects.range::<_, str>((Bound::Included(first.as_str()), Bound::Unbounded));
+    let within = from.take_while(|(key, _)| key.starts_with(&first));
+    within.map(|(_, object)| (target.clone(), object.clone())).collect()
 }
 
 fn subject(subject: &v1::Subject) -> Option<Subject> {

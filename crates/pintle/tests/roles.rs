@@ -1,0 +1,83 @@
+//! Roles and bindings as they change: what they grant and take away is heard of in the scope they are of, and nowhere else.
+
+mod common;
+
+use common::http::Client;
+use common::process::Installation;
+use common::wait_for;
+use serde_json::{Value, json};
+
+const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
+
+struct Judge(Client);
+
+impl Judge {
+    fn may_read(&mut self, plural: &str, namespace: &str) -> bool {
+        let attributes = json!({"namespace": namespace, "verb": "get", "resource": plural});
+        let review = json!({"spec": {"user": "somebody", "resourceAttributes": attributes}});
+        let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+        let answer = self.0.post(path, &review).expect("an answer").expect(201);
+        answer["status"]["allowed"].as_bool().expect("a verdict")
+    }
+
+    /// In the namespaces `default` and `other`, and outside of both.
+    fn verdicts(&mut self, plural: &str) -> [bool; 3] {
+        ["default", "other", ""].map(|namespace| self.may_read(plural, namespace))
+    }
+
+    fn until(&mut self, plural: &str, expected: [bool; 3]) {
+        wait_for(&format!("{plural}: {expected:?}"), || (self.verdicts(plural) == expected).then_some(()));
+    }
+
+    fn create(&mut self, scope: &str, plural: &str, object: Value) {
+        self.0.post(&format!("{RBAC}{scope}/{plural}"), &object).expect("an answer").expect(201);
+    }
+
+    fn delete(&mut self, path: &str) {
+        self.0.delete(&format!("{RBAC}{path}")).expect("an answer").expect(200);
+    }
+}
+
+fn role(name: &str, resources: &[&str]) -> Value {
+    json!({"metadata": {"name": name}, "rules": [{"apiGroups": [""], "resources": resources, "verbs": ["get"]}]})
+}
+
+fn binding(name: &str, kind: &str) -> Value {
+    let subject = json!({"kind": "User", "name": "somebody", "apiGroup": "rbac.authorization.k8s.io"});
+    let role = json!({"kind": kind, "name": "reader", "apiGroup": "rbac.authorization.k8s.io"});
+    json!({"metadata": {"name": name}, "subjects": [subject], "roleRef": role})
+}
+
+#[test]
+fn what_changes_in_a_scope_is_heard_of_there() {
+    let installation = Installation::new();
+    let process = installation.start();
+    let mut judge = Judge(process.endpoint().client());
+    let other = json!({"metadata": {"name": "other"}});
+    judge.0.post("/api/v1/namespaces", &other).expect("an answer").expect(201);
+    assert_eq!(judge.verdicts("pods"), [false; 3]);
+    for (namespace, resource) in [("default", "pods"), ("other", "services")] {
+        let scope = format!("/namespaces/{namespace}");
+        judge.create(&scope, "roles", role("reader", &[resource]));
+        judge.create(&scope, "rolebindings", binding("reads", "Role"));
+    }
+    judge.until("pods", [true, false, false]);
+    judge.until("services", [false, true, false]);
+    // A role of the cluster, bound in one namespace and then everywhere.
+    judge.create("", "clusterroles", role("reader", &["nodes"]));
+    judge.create("/namespaces/other", "rolebindings", binding("reads-more", "ClusterRole"));
+    judge.until("nodes", [false, true, false]);
+    judge.create("", "clusterrolebindings", binding("reads", "ClusterRole"));
+    judge.until("nodes", [true; 3]);
+    let wider = role("reader", &["pods", "secrets"]);
+    judge.0.put(&format!("{RBAC}/namespaces/default/roles/reader"), &wider).expect("an answer").expect(200);
+    judge.until("secrets", [true, false, false]);
+    judge.delete("/clusterrolebindings/reads");
+    judge.until("nodes", [false, true, false]);
+    judge.delete("/namespaces/other/rolebindings/reads");
+    judge.until("services", [false; 3]);
+    assert_eq!(judge.verdicts("pods"), [true, false, false]);
+    assert_eq!(judge.verdicts("nodes"), [false, true, false]);
+    judge.delete("/namespaces/default/roles/reader");
+    judge.until("pods", [false; 3]);
+}
