@@ -156,7 +156,12 @@ impl Observer for Feeder {
 
     fn publish(&mut self, records: &[Record], revision: Revision) {
         records.iter().for_each(|record| self.apply(record, true));
-        self.publish_all(revision);
+        for record in records {
+            // Of all resources these alone have something to publish.
+            if let Some(writer) = prefix_of(&record.key, &mut self.writers) {
+                writer.publish_up_to(revision);
+            }
+        }
         self.cache.advance(revision);
     }
 
