@@ -2,15 +2,18 @@
 //! Guarantees that a call ends in bounded time, and that only what may happen twice is tried twice.
 //! Must never know what a key means.
 
+use crate::deadlines::Deadlines;
 use crate::endpoint::Endpoint;
 use crate::figures::{Calls, Figures};
 use crate::limits;
+use crate::together::Together;
 use crate::wire::{RangeRequest, RangeResponse, StatusRequest, StatusResponse};
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use pintle_grpc::{Call, Code, Status, framed};
 use prost::Message;
 use std::marker::PhantomData;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -38,6 +41,7 @@ pub mod method {
 /// The endpoints of a cluster.
 pub struct Client {
     pub figures: Arc<Figures>,
+    deadlines: Arc<Deadlines>,
     endpoints: Vec<Arc<Endpoint>>,
     /// Counts failures; the endpoint in use is this modulo their number.
     current: AtomicUsize,
@@ -60,12 +64,16 @@ impl Client {
     ///
     /// # Errors
     /// An endpoint is no URL, or a certificate cannot be used.
-    pub fn new(endpoints: &[String], tls: &Tls) -> Result<Client, String> {
-        let endpoints: Vec<_> = endpoints.iter().map(|url| Endpoint::new(url, tls)).collect::<Result<_, String>>()?;
+    pub fn new(endpoints: &[String], tls: &Tls, together: &Together) -> Result<Client, String> {
+        let endpoints = endpoints.iter().map(|url| Endpoint::new(url, tls, together));
+        let endpoints: Vec<_> = endpoints.collect::<Result<_, String>>()?;
         if endpoints.is_empty() {
             return Err("no etcd endpoint is named".to_owned());
         }
-        Ok(Client { figures: Arc::new(Figures::new(endpoints.len())), endpoints, current: AtomicUsize::new(0) })
+        let (figures, deadlines) = (Arc::new(Figures::new(endpoints.len())), Arc::<Deadlines>::default());
+        let keeper = deadlines.clone();
+        together.spawn(async move { keeper.run().await });
+        Ok(Client { figures, deadlines, endpoints, current: AtomicUsize::new(0) })
     }
 
     /// The endpoint in use, to be named when it fails.
@@ -103,9 +111,9 @@ impl Client {
         let calls = self.figures.calls.get(&(method, false), Calls::default);
         calls.started.increment();
         let message = encoded(request);
-        let call = async { self.endpoint(turn)?.connection().await?.unary(method, message).await };
+        let call = pin!(async { self.endpoint(turn)?.connection().await?.unary(method, message).await });
         calls.sent.increment();
-        let answer = timeout(time, call).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()));
+        let answer = self.deadlines.within(time, call).await.unwrap_or_else(|| Err(Status::deadline_exceeded()));
         calls.received.add(u64::from(answer.is_ok()));
         Figures::ended(&calls, &answer);
         answer.and_then(decoded)
@@ -217,7 +225,7 @@ impl<Q: Message, A: Message + Default> Stream<Q, A> {
     /// The stream has ended.
     pub fn send(&mut self, request: &Q) -> Result<(), Status> {
         self.calls.sent.increment();
-        self.call.send(encoded(request))
+        self.call.send(&encoded(request))
     }
 
     /// The next answer; `None` at the end. Nothing is lost when this is dropped half way.

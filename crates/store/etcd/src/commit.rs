@@ -68,6 +68,16 @@ impl Shared {
                         return Err(failed(status));
                     }
                 }
+                // That there is no room is told of what was refused, and also of what was carried out and took the last.
+                Err(status) if status.code == Code::ResourceExhausted => {
+                    let look = TxnRequest { success: Vec::new(), ..std::mem::take(&mut request) };
+                    let answer: TxnResponse = Box::pin(self.client.call(method::TXN, &look)).await.map_err(failed)?;
+                    if answer.succeeded {
+                        return Err(failed(status));
+                    }
+                    in_doubt = true;
+                    break answer;
+                }
                 Err(status) => return Err(failed(status)),
             }
         };
@@ -76,8 +86,14 @@ impl Shared {
             true => Ok(current),
             false => Box::pin(self.refused(&transaction.writes, &answer, in_doubt.then_some(since))).await,
         };
-        let seen = *outcome.as_ref().unwrap_or(&current);
-        self.progress.wait(seen).await.map_err(|_| CommitError::Closed)?;
+        let seen = match &outcome {
+            // Only the deletion of what may not have been there may be no event.
+            Ok(revision) if transaction.writes.iter().all(|it| it.value.is_some() || it.expect != Expect::Any) => {
+                self.progress.wait_for_event(*revision).await
+            }
+            outcome => self.progress.wait(*outcome.as_ref().unwrap_or(&current)).await,
+        };
+        seen.map_err(|_| CommitError::Closed)?;
         outcome.map(Revision)
     }
 

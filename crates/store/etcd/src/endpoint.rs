@@ -5,6 +5,7 @@
 use crate::client::Tls;
 use crate::explained::Explained;
 use crate::limits;
+use crate::together::Together;
 use http::Uri;
 use http::uri::Scheme;
 use pintle_grpc::{Connection, Settings, Status};
@@ -14,6 +15,7 @@ use rustls::{ClientConfig, RootCertStore};
 use std::fmt::Display;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -27,6 +29,8 @@ pub struct Endpoint {
     port: u16,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     settings: Settings,
+    /// Where connections are kept going.
+    together: Together,
     link: Mutex<Link>,
 }
 
@@ -45,7 +49,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// It is no URL, or a certificate cannot be used.
-    pub fn new(url: &str, tls: &Tls) -> Result<Arc<Endpoint>, String> {
+    pub fn new(url: &str, tls: &Tls, together: &Together) -> Result<Arc<Endpoint>, String> {
         let with_scheme = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
         let wrong = |error: &dyn Display| format!("etcd endpoint {url}: {error}");
         let uri: Uri = with_scheme.parse().map_err(|error: http::uri::InvalidUri| wrong(&error))?;
@@ -74,7 +78,8 @@ impl Endpoint {
             message_max: usize::MAX,
             keep_alive: Some((limits::KEEP_ALIVE, limits::KEEP_ALIVE_TIMEOUT)),
         };
-        Ok(Arc::new(Endpoint { host, port, tls, settings, link: Mutex::new(Link::Closed) }))
+        let (together, link) = (together.clone(), Mutex::new(Link::Closed));
+        Ok(Arc::new(Endpoint { host, port, tls, settings, together, link }))
     }
 
     fn link(&self) -> MutexGuard<'_, Link> {
@@ -89,7 +94,7 @@ impl Endpoint {
     pub async fn connection(self: &Arc<Self>) -> Outcome {
         let link = self.link().clone();
         if let Link::Open(connection) = &link
-            && connection.is_usable().await
+            && connection.is_usable()
         {
             return Ok(connection.clone());
         }
@@ -123,14 +128,16 @@ impl Endpoint {
     async fn connect(&self) -> io::Result<Connection> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         stream.set_nodelay(true)?;
-        let opened = match &self.tls {
-            None => Connection::open(stream, &self.settings).await,
-            Some((connector, name)) => {
-                let stream = Explained(connector.connect(name.clone(), stream).await?);
-                Connection::open(stream, &self.settings).await
-            }
-        };
-        opened.map_err(io::Error::other)
+        Ok(match &self.tls {
+            None => self.begin(stream),
+            Some((connector, name)) => self.begin(Explained(connector.connect(name.clone(), stream).await?)),
+        })
+    }
+
+    fn begin(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Connection {
+        let (connection, driver) = Connection::with_driver(stream, &self.settings);
+        self.together.spawn(driver);
+        connection
     }
 }
 
@@ -158,10 +165,12 @@ fn config(tls: &Tls) -> Result<ClientConfig, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::runtime::Handle;
 
-    #[test]
-    fn what_is_no_url_of_a_member_is_refused() {
-        let endpoint = |url: &str| Endpoint::new(url, &Tls::default());
+    #[tokio::test]
+    async fn what_is_no_url_of_a_member_is_refused() {
+        let (together, _) = Together::new(&Handle::current());
+        let endpoint = |url: &str| Endpoint::new(url, &Tls::default(), &together);
         for url in ["http://a:2379", "a:1", "10.0.0.1", "http://[::1]:2379", "https://a"] {
             assert!(endpoint(url).is_ok(), "{url}");
         }
@@ -173,10 +182,11 @@ mod tests {
         assert_eq!(parts("a"), ("a".to_owned(), PORT));
     }
 
-    #[test]
-    fn a_certificate_that_cannot_be_used_is_told_at_once() {
+    #[tokio::test]
+    async fn a_certificate_that_cannot_be_used_is_told_at_once() {
+        let (together, _) = Together::new(&Handle::current());
         let tls = Tls { identity: Some((b"no certificate".to_vec(), b"no key".to_vec())), ..Tls::default() };
-        let told = Endpoint::new("https://a:1", &tls).err().unwrap_or_default();
+        let told = Endpoint::new("https://a:1", &tls, &together).err().unwrap_or_default();
         assert!(told.starts_with("etcd endpoint https://a:1: "), "{told}");
     }
 }

@@ -139,8 +139,8 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
     let stream = shared.client.stream::<_, WatchResponse>(turn, method::WATCH, &request).await;
     let Ok(mut stream) = stream else { return End::Broken(turn) };
     let mut heard = Instant::now();
-    // When to see whether somebody waits for what has not come.
-    let mut look = None;
+    // When to see whether somebody waits for what has not come; and whether that is sooner than usual.
+    let (mut look, mut is_overdue) = (None, false);
     loop {
         let at = look.unwrap_or_else(Instant::now);
         tokio::select! {
@@ -163,13 +163,20 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
                     return end;
                 }
             }
-            () = shared.progress.overdue.notified(), if look.is_none() => {
+            () = shared.progress.overdue.notified(), if !is_overdue => {
+                let now = Instant::now();
+                if look.is_none() {
+                    heard = now;
+                }
+                (look, is_overdue) = (Some(now), true);
+            }
+            () = shared.progress.expected.notified(), if look.is_none() => {
                 heard = Instant::now();
-                look = Some(heard);
+                look = Some(heard + limits::EVENT_LATE);
             }
             () = sleep_until(at), if look.is_some() => {
                 if shared.progress.wanted().is_none() {
-                    look = None;
+                    (look, is_overdue) = (None, false);
                     continue;
                 }
                 if heard.elapsed() > limits::SILENCE {

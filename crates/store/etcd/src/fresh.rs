@@ -6,7 +6,7 @@
 use crate::client::Client;
 use crate::limits;
 use pintle_grpc::Status;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
@@ -15,42 +15,17 @@ type Answer = Result<u64, Status>;
 #[derive(Default)]
 pub struct Fresh {
     line: Mutex<Line>,
-    /// As many are waiting as were expected.
+    /// As many are waiting as are wanted.
     full: Notify,
 }
 
 #[derive(Default)]
 struct Line {
     /// Who has to wait until the call that is under way has ended.
-    waiting: Vec<oneshot::Sender<Turn>>,
-    asking: bool,
-    crowd: Crowd,
-}
-
-/// What comes of waiting.
-enum Turn {
-    Answer(Answer),
-    Lead(Lead),
-}
-
-/// Held by the one who makes the call for all who wait: no task of its own, so none has to be woken for it. Whoever drops
-/// it passes it on.
-struct Lead(Arc<Fresh>);
-
-impl Drop for Lead {
-    fn drop(&mut self) {
-        let next = {
-            let mut line = self.0.line();
-            line.waiting.retain(|waiter| !waiter.is_closed());
-            let next = line.waiting.pop();
-            line.asking = next.is_some();
-            next
-        };
-        if let Some(next) = next {
-            // Who has gone just now drops it again.
-            let _ = next.send(Turn::Lead(Lead(self.0.clone())));
-        }
-    }
+    waiting: Vec<oneshot::Sender<Answer>>,
+    /// How many must be waiting for somebody to look; `None`: nobody will.
+    wanted: Option<usize>,
+    is_closed: bool,
 }
 
 /// How many are likely to ask together: clients that were answered together come back together, and one call for all of
@@ -97,68 +72,67 @@ impl Fresh {
         self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The lead if nobody has it, or a place in the line.
-    fn join(self: &Arc<Self>) -> Result<Lead, oneshot::Receiver<Turn>> {
-        let mut line = self.line();
-        if !std::mem::replace(&mut line.asking, true) {
-            return Ok(Lead(self.clone()));
-        }
+    /// The revision that the cluster had reached at some moment after this call, or why it cannot be told. Nothing when
+    /// the store is closed.
+    pub fn ask(&self) -> oneshot::Receiver<Answer> {
         let (sender, receiver) = oneshot::channel();
-        line.waiting.push(sender);
-        if line.waiting.len() + 1 >= line.crowd.expected {
-            self.full.notify_one();
-        }
-        Err(receiver)
-    }
-
-    /// The revision that the cluster had reached at some moment after this call.
-    ///
-    /// # Errors
-    /// The cluster cannot be reached.
-    pub async fn ask(self: &Arc<Self>, client: &Client) -> Answer {
-        let lead = loop {
-            let waiting = match self.join() {
-                Ok(lead) => break lead,
-                Err(waiting) => waiting,
-            };
-            match waiting.await {
-                Ok(Turn::Answer(answer)) => return answer,
-                Ok(Turn::Lead(lead)) => break lead,
-                // The one who made the call gave it up.
-                Err(_) => {}
-            }
-        };
-        // Most only wait, and a call takes room.
-        Box::pin(self.lead(client, lead)).await
-    }
-
-    async fn lead(&self, client: &Client, lead: Lead) -> Answer {
-        let others = self.gather().await;
-        let answer = client.revision(limits::CALL).await;
-        {
-            let mut line = self.line();
-            let waiting = line.waiting.len();
-            line.crowd.answered(others.len() + 1, waiting);
-        }
-        others.into_iter().for_each(|other| drop(other.send(Turn::Answer(answer.clone()))));
-        drop(lead);
-        answer
-    }
-
-    /// Those whom the next call is for, beside the one who makes it.
-    async fn gather(&self) -> Vec<oneshot::Sender<Turn>> {
-        let wanted = self.line().crowd.wanted();
-        let enough = async {
-            while self.line().waiting.len() + 1 < wanted {
-                self.full.notified().await;
-            }
-        };
-        // Those who did not come in time are not waited for.
-        let _ = timeout(limits::GATHER, enough).await;
         let mut line = self.line();
-        let others = std::mem::take(&mut line.waiting);
-        line.crowd.came(wanted, others.len() + 1);
-        others
+        if !line.is_closed {
+            line.waiting.push(sender);
+            if line.wanted.is_some_and(|wanted| line.waiting.len() >= wanted) {
+                line.wanted = None;
+                drop(line);
+                self.full.notify_one();
+            }
+        }
+        receiver
+    }
+
+    /// Makes the calls for all who ask, until it is dropped.
+    pub async fn run(&self, client: &Client) {
+        let mut crowd = Crowd::default();
+        loop {
+            self.come(1).await;
+            let wanted = crowd.wanted();
+            // Those who do not come in time are not waited for.
+            let _ = timeout(limits::GATHER, self.come(wanted)).await;
+            let asking = {
+                let mut line = self.line();
+                line.wanted = None;
+                std::mem::take(&mut line.waiting)
+            };
+            crowd.came(wanted, asking.len());
+            let answer = client.revision(limits::CALL).await;
+            crowd.answered(asking.len(), self.line().waiting.len());
+            for asker in asking {
+                // Who has gone away meanwhile need not be told.
+                let _ = asker.send(answer.clone());
+            }
+        }
+    }
+
+    /// Waits until so many are waiting.
+    async fn come(&self, wanted: usize) {
+        loop {
+            {
+                let mut line = self.line();
+                line.wanted = (line.waiting.len() < wanted).then_some(wanted);
+                if line.wanted.is_none() {
+                    return;
+                }
+            }
+            self.full.notified().await;
+        }
+    }
+
+    /// Nobody is answered any more.
+    pub fn close(&self) {
+        let waiting = {
+            let mut line = self.line();
+            line.is_closed = true;
+            std::mem::take(&mut line.waiting)
+        };
+        drop(waiting);
     }
 }
 
@@ -190,17 +164,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_lead_is_passed_on_by_who_goes_away() {
-        let fresh = Arc::new(Fresh::default());
-        let lead = fresh.join().ok().unwrap();
-        let (first, second) = (fresh.join().err().unwrap(), fresh.join().err().unwrap());
-        drop(first);
-        drop(lead);
-        let Ok(Turn::Lead(lead)) = second.await else { panic!("nobody else is there") };
-        let third = fresh.join().err().unwrap();
-        drop(lead);
-        // It has the lead in hand and never looks.
-        drop(third);
-        assert!(fresh.join().is_ok());
+    async fn nobody_waits_for_what_is_closed() {
+        let fresh = Fresh::default();
+        let before = fresh.ask();
+        fresh.close();
+        assert!(before.await.is_err() && fresh.ask().await.is_err());
     }
 }

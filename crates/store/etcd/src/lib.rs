@@ -17,6 +17,7 @@
 mod client;
 mod commit;
 mod compact;
+mod deadlines;
 mod endpoint;
 mod explained;
 pub mod figures;
@@ -27,6 +28,7 @@ mod lease;
 pub mod limits;
 mod progress;
 mod store;
+mod together;
 mod wire;
 
 pub use client::Tls;

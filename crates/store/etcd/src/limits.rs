@@ -43,6 +43,10 @@ pub const TRANSACTIONS: usize = 512;
 pub const PROGRESS_AFTER: Duration = Duration::from_millis(5);
 pub const PROGRESS_PERIOD: Duration = Duration::from_millis(50);
 
+/// How long somebody waits for what is certainly an event before it is looked whether the watch still tells any: half a
+/// second, as a timer is set as often as that while there are writes.
+pub const EVENT_LATE: Duration = Duration::from_millis(500);
+
 /// How long a watch may be silent while somebody waits for what has been committed, before it is begun anew elsewhere.
 pub const SILENCE: Duration = Duration::from_millis(1_500);
 
@@ -63,3 +67,6 @@ pub const ALONE_MAX: u32 = 256;
 
 /// Changes that are published together, as far as they have come together: readers see none of them before.
 pub const BATCH_RECORDS: usize = 1_000;
+
+/// How often the futures that run together have their turn before other tasks have: an answer takes a few rounds.
+pub const ROUNDS: usize = 32;

@@ -14,6 +14,8 @@ pub struct Progress {
     published: AtomicU64,
     waiting: Mutex<BTreeMap<u64, Vec<oneshot::Sender<()>>>>,
     closed: AtomicBool,
+    /// Somebody waits for an event.
+    pub expected: Notify,
     /// Somebody has been waiting for longer than events take.
     pub overdue: Notify,
 }
@@ -60,18 +62,7 @@ impl Progress {
     /// # Errors
     /// The store was closed.
     pub async fn wait(&self, revision: u64) -> Result<(), Closed> {
-        let mut receiver = {
-            let mut waiting = self.waiting();
-            if self.published() >= revision {
-                return Ok(());
-            }
-            if self.closed.load(Ordering::Acquire) {
-                return Err(Closed);
-            }
-            let (sender, receiver) = oneshot::channel();
-            waiting.entry(revision).or_default().push(sender);
-            receiver
-        };
+        let Some(mut receiver) = self.join(revision)? else { return Ok(()) };
         let answer = match timeout(limits::PROGRESS_AFTER, &mut receiver).await {
             Ok(answer) => answer,
             Err(_) => {
@@ -80,6 +71,33 @@ impl Progress {
             }
         };
         answer.map_err(|_| Closed)
+    }
+
+    /// The same for a revision that is certainly an event, so that there is nothing to ask for until it is late.
+    ///
+    /// # Errors
+    /// The store was closed.
+    pub async fn wait_for_event(&self, revision: u64) -> Result<(), Closed> {
+        let Some(receiver) = self.join(revision)? else { return Ok(()) };
+        self.expected.notify_one();
+        receiver.await.map_err(|_| Closed)
+    }
+
+    /// A place among those who wait, unless the revision has been published.
+    fn join(&self, revision: u64) -> Result<Option<oneshot::Receiver<()>>, Closed> {
+        if self.published() >= revision {
+            return Ok(None);
+        }
+        let mut waiting = self.waiting();
+        if self.published() >= revision {
+            return Ok(None);
+        }
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Closed);
+        }
+        let (sender, receiver) = oneshot::channel();
+        waiting.entry(revision).or_default().push(sender);
+        Ok(Some(receiver))
     }
 
     /// Nothing will be published any more.

@@ -7,6 +7,7 @@ use crate::figures::Figures;
 use crate::fresh::Fresh;
 use crate::lease::Leases;
 use crate::progress::Progress;
+use crate::together::Together;
 use crate::wire::{CompactionRequest, CompactionResponse};
 use crate::{client::method, commit, compact, follow, limits};
 use bytes::Bytes;
@@ -15,9 +16,8 @@ use pintle_storage::{
     CommitError, CommitFuture, CompactFuture, Key, Observer, Revision, Started, Store, StoreError, Transaction,
 };
 use std::fmt;
-use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
@@ -110,11 +110,15 @@ impl Shared {
 pub struct EtcdStore {
     pub(crate) shared: Arc<Shared>,
     fresh: Arc<Fresh>,
+    together: Together,
     pub(crate) runtime: Handle,
     compaction_interval: Option<Duration>,
     health_timeout: Duration,
     size_interval: Option<Duration>,
-    tasks: Mutex<Option<Vec<JoinHandle<()>>>>,
+    /// Runs everything that goes on until the store is closed.
+    task: JoinHandle<()>,
+    is_started: AtomicBool,
+    is_closed: AtomicBool,
 }
 
 impl EtcdStore {
@@ -124,7 +128,9 @@ impl EtcdStore {
     /// # Errors
     /// An endpoint is no URL, or a certificate cannot be used.
     pub fn new(options: EtcdOptions) -> Result<EtcdStore, StoreError> {
-        let client = Client::new(&options.endpoints, &options.tls).map_err(StoreError::Remote)?;
+        let runtime = Handle::try_current().map_err(|error| StoreError::Remote(error.to_string()))?;
+        let (together, task) = Together::new(&runtime);
+        let client = Client::new(&options.endpoints, &options.tls, &together).map_err(StoreError::Remote)?;
         let shared = Shared {
             client: Arc::new(client),
             keys: Keys::new(&options.prefix),
@@ -133,15 +139,17 @@ impl EtcdStore {
             transactions: Semaphore::new(limits::TRANSACTIONS),
             lifetimes: options.lifetimes.into_iter().filter(|(_, seconds)| *seconds > 0).collect(),
         };
-        let runtime = Handle::try_current().map_err(|error| StoreError::Remote(error.to_string()))?;
         Ok(EtcdStore {
             shared: Arc::new(shared),
             fresh: Arc::default(),
+            together,
             runtime,
             compaction_interval: options.compaction_interval.filter(|interval| !interval.is_zero()),
             health_timeout: options.health_timeout,
             size_interval: options.size_interval.filter(|interval| !interval.is_zero()),
-            tasks: Mutex::new(Some(Vec::new())),
+            task,
+            is_started: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
         })
     }
 
@@ -150,82 +158,43 @@ impl EtcdStore {
         self.shared.client.figures.clone()
     }
 
-    /// Something that goes on until the store is closed.
-    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tasks) = tasks.as_mut() {
-            tasks.push(self.runtime.spawn(task));
-        }
-    }
-
     fn is_closed(&self) -> bool {
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner).is_none()
+        self.is_closed.load(Ordering::Acquire)
     }
 
     /// Runs to its end even if nobody waits for it.
     fn carry_out(&self, work: impl Future<Output = Outcome> + Send + 'static) -> CommitFuture {
-        let (work, runtime) = (Some(Box::pin(work) as Pin<Box<_>>), self.runtime.clone());
-        CommitFuture::pending(Work { work, runtime })
+        let outcome = self.together.run(work);
+        CommitFuture::pending(async move { outcome.await.unwrap_or(Err(CommitError::Closed)) })
     }
 }
 
 type Outcome = Result<Revision, CommitError>;
 
-/// Work that is done by who waits for it, as that spares two changes of tasks, and by the runtime when nobody does any
-/// more.
-struct Work {
-    /// `None` when it is done.
-    work: Option<Pin<Box<dyn Future<Output = Outcome> + Send>>>,
-    runtime: Handle,
-}
-
-impl Future for Work {
-    type Output = Outcome;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
-        // Timers and connections are the runtime's; who waits may not be.
-        let runtime = self.runtime.clone();
-        let _entered = runtime.enter();
-        let outcome = match &mut self.work {
-            Some(work) => ready!(work.as_mut().poll(context)),
-            None => Err(CommitError::Closed),
-        };
-        self.work = None;
-        Poll::Ready(outcome)
-    }
-}
-
-impl Drop for Work {
-    fn drop(&mut self) {
-        if let Some(work) = self.work.take() {
-            self.runtime.spawn(work);
-        }
-    }
-}
-
 impl Store for EtcdStore {
     /// Blocks, so it must not be called where tasks of the runtime run.
     fn start(&self, mut observer: Box<dyn Observer>) -> Result<Started, StoreError> {
-        let is_started =
-            self.tasks.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_none_or(|it| !it.is_empty());
-        if is_started {
+        if self.is_started.load(Ordering::Acquire) || self.is_closed() {
             return Err(StoreError::AlreadyStarted);
         }
         let shared = self.shared.clone();
         let remote =
             |status: Status| StoreError::Remote(format!("etcd cannot be read: {:?}: {}", status.code, status.message));
         let started = self.runtime.block_on(follow::start(&shared, observer.as_mut())).map_err(remote)?;
-        self.spawn({
+        self.is_started.store(true, Ordering::Release);
+        self.together.spawn({
             let shared = shared.clone();
             async move { follow::run(&shared, observer).await }
         });
+        let (client, fresh) = (shared.client.clone(), self.fresh.clone());
+        self.together.spawn(async move { fresh.run(&client).await });
         if let Some(interval) = self.compaction_interval {
             let client = shared.client.clone();
-            self.spawn(async move { compact::run(&client, interval).await });
+            self.together.spawn(async move { compact::run(&client, interval).await });
         }
         if let Some(interval) = self.size_interval {
             let client = shared.client.clone();
-            self.spawn(async move { client.watch_sizes(interval).await });
+            self.together.spawn(async move { client.watch_sizes(interval).await });
         }
         // Timers are the runtime's.
         let _context = self.runtime.enter();
@@ -259,16 +228,17 @@ impl Store for EtcdStore {
     }
 
     fn close(&self) {
-        let tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
-        tasks.into_iter().flatten().for_each(|task| task.abort());
+        self.is_closed.store(true, Ordering::Release);
+        self.task.abort();
+        self.fresh.close();
         self.shared.transactions.close();
         self.shared.progress.close();
     }
 
     fn catch_up(&self) -> Option<CommitFuture> {
-        let (shared, fresh) = (self.shared.clone(), self.fresh.clone());
+        let (shared, answer) = (self.shared.clone(), self.fresh.ask());
         Some(CommitFuture::pending(async move {
-            let revision = fresh.ask(&shared.client).await.map_err(commit::failed)?;
+            let revision = answer.await.map_err(|_| CommitError::Closed)?.map_err(commit::failed)?;
             shared.progress.wait(revision).await.map_err(|_| CommitError::Closed)?;
             Ok(Revision(revision))
         }))
@@ -290,7 +260,7 @@ impl Store for EtcdStore {
         let (client, timeout) = (self.shared.client.clone(), self.health_timeout);
         // It was reached a moment ago, or there would be no server.
         tell(Some(Duration::ZERO));
-        self.spawn(async move {
+        self.together.spawn(async move {
             loop {
                 tokio::time::sleep(limits::HEALTH_PERIOD).await;
                 let asked = Instant::now();
@@ -321,9 +291,8 @@ mod tests {
     async fn what_is_allocated_for_every_request_is_small() {
         let options = EtcdOptions { endpoints: vec!["http://127.0.0.1:1".to_owned()], ..EtcdOptions::default() };
         let store = EtcdStore::new(options).unwrap();
-        let read = size_of_val(&store.fresh.ask(&store.shared.client));
         let commit = size_of_val(&store.shared.commit(Transaction::default()));
-        assert!(read <= 128 && commit <= 2_048, "a read waits in {read} bytes, a commit in {commit}");
+        assert!(commit <= 2_048, "a commit waits in {commit} bytes");
     }
 
     #[test]

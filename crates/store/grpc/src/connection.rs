@@ -2,17 +2,17 @@
 //! Guarantees that what went wrong with the connection is told as `Unavailable`, as nobody knows what became of the call.
 //! Must never try anything twice.
 
-use crate::frames::Arrived;
-use crate::status::{Code, Status};
+use crate::driver::Driver;
+use crate::hpack;
+use crate::state::{Shared, State};
+use crate::status::Status;
 use bytes::Bytes;
-use h2::client::SendRequest;
-use h2::{Ping, PingPong, RecvStream, SendStream};
-use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, TE};
-use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{Request, Response, StatusCode, Uri};
+use http::header::{HeaderName, HeaderValue};
+use http::uri::{Authority, Scheme};
+use std::future::poll_fn;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{sleep, timeout};
 
 /// How a connection is used.
 #[derive(Clone, Debug)]
@@ -30,47 +30,54 @@ pub struct Settings {
 
 /// An open connection. Clones share it; it ends with the last of them and their calls.
 #[derive(Clone)]
-pub struct Connection {
-    requests: SendRequest<Bytes>,
-    scheme: Scheme,
-    authority: Authority,
-    message_max: usize,
+pub struct Connection(Arc<Handle>);
+
+struct Handle {
+    shared: Arc<Shared>,
+    /// The fields that all requests begin with.
+    fields: Vec<u8>,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        self.shared.with(State::leave);
+    }
 }
 
 impl Connection {
     /// Begins to speak HTTP/2 on a stream. What keeps it going runs on the runtime that this is called in.
-    ///
-    /// # Errors
-    /// The stream fails.
-    pub async fn open<T>(stream: T, settings: &Settings) -> Result<Connection, Status>
+    pub fn open<T>(stream: T, settings: &Settings) -> Connection
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let handshake = h2::client::Builder::new()
-            .initial_window_size(settings.window)
-            .initial_connection_window_size(settings.window)
-            .enable_push(false)
-            .handshake(stream);
-        let (requests, mut driver) = handshake.await.map_err(Status::unavailable)?;
-        let pings = driver.ping_pong();
-        let running = tokio::spawn(async move {
-            // Whoever has a call on it learns of its end.
-            let _ = driver.await;
-        });
-        if let (Some(pings), Some((every, patience))) = (pings, settings.keep_alive) {
-            let running = running.abort_handle();
-            tokio::spawn(async move {
-                until_silent(pings, every, patience).await;
-                running.abort();
-            });
+        let (connection, driver) = Connection::with_driver(stream, settings);
+        tokio::spawn(driver);
+        connection
+    }
+
+    /// The same with what keeps it going, to be run beside those who call: then nobody else is woken for a call.
+    pub fn with_driver<T>(stream: T, settings: &Settings) -> (Connection, impl Future<Output = ()> + Send + use<T>)
+    where
+        T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let shared = Arc::new(Shared::new(State::new(settings.window, settings.message_max)));
+        let driver = Driver::new(stream, shared.clone(), settings.keep_alive);
+        let mut fields = Vec::new();
+        for (name, value) in [
+            (":method", "POST"),
+            (":scheme", settings.scheme.as_str()),
+            (":authority", settings.authority.as_str()),
+            ("te", "trailers"),
+            ("content-type", "application/grpc"),
+        ] {
+            hpack::write(&mut fields, name, value.as_bytes());
         }
-        let (scheme, authority) = (settings.scheme.clone(), settings.authority.clone());
-        Ok(Connection { requests, scheme, authority, message_max: settings.message_max })
+        (Connection(Arc::new(Handle { shared, fields })), driver)
     }
 
     /// Whether another call can be begun on it.
-    pub async fn is_usable(&self) -> bool {
-        self.requests.clone().ready().await.is_ok()
+    pub fn is_usable(&self) -> bool {
+        self.0.shared.with(|state| state.is_usable())
     }
 
     /// A call with one message each way.
@@ -78,7 +85,7 @@ impl Connection {
     /// # Errors
     /// The service refuses it, or the connection fails.
     pub async fn unary(&self, path: &'static str, message: Bytes) -> Result<Bytes, Status> {
-        let mut call = self.begin(path, message, None, true).await?;
+        let mut call = self.begin(path, &message, None, true).await?;
         let answer = call.message().await?.ok_or_else(Status::malformed)?;
         match call.message().await? {
             None => Ok(answer),
@@ -96,60 +103,40 @@ impl Connection {
         message: Bytes,
         header: (HeaderName, HeaderValue),
     ) -> Result<Call, Status> {
-        self.begin(path, message, Some(header), false).await
+        let call = self.begin(path, &message, Some(header), false).await?;
+        poll_fn(|context| call.shared.with(|state| state.poll_begun(call.id, context.waker()))).await?;
+        Ok(call)
     }
 
     async fn begin(
         &self,
         path: &'static str,
-        message: Bytes,
+        message: &[u8],
         header: Option<(HeaderName, HeaderValue)>,
         is_last: bool,
     ) -> Result<Call, Status> {
-        let mut uri = http::uri::Parts::default();
-        uri.scheme = Some(self.scheme.clone());
-        uri.authority = Some(self.authority.clone());
-        uri.path_and_query = Some(PathAndQuery::from_static(path));
-        let mut request = Request::new(());
-        *request.method_mut() = http::Method::POST;
-        *request.uri_mut() = Uri::from_parts(uri).map_err(Status::unavailable)?;
-        let headers = request.headers_mut();
-        headers.insert(TE, HeaderValue::from_static("trailers"));
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        let Handle { shared, fields } = &*self.0;
+        let mut block = Vec::with_capacity(fields.len() + path.len() + 64);
+        hpack::write(&mut block, ":path", path.as_bytes());
+        block.extend_from_slice(fields);
         if let Some((name, value)) = header {
-            headers.insert(name, value);
+            hpack::write(&mut block, name.as_str(), value.as_bytes());
         }
-        let mut requests = self.requests.clone().ready().await.map_err(Status::unavailable)?;
-        let (response, mut sending) = requests.send_request(request, false).map_err(Status::unavailable)?;
-        sending.send_data(message, is_last).map_err(Status::unavailable)?;
-        let (head, arriving) = response.await.map_err(Status::unavailable)?.into_parts();
-        let head = Response::from_parts(head, ());
-        let refusal = match head.status() {
-            StatusCode::OK => Status::told(head.headers()).and_then(Result::err),
-            status => Some(Status::of_http(status)),
-        };
-        match refusal {
-            Some(refusal) => Err(refusal),
-            None => Ok(Call { sending, arriving, arrived: Arrived::new(self.message_max) }),
-        }
-    }
-}
-
-/// Returns when the other side does not answer any more, or the connection has ended.
-async fn until_silent(mut pings: PingPong, every: Duration, patience: Duration) {
-    loop {
-        sleep(every).await;
-        if !matches!(timeout(patience, pings.ping(Ping::opaque())).await, Ok(Ok(_))) {
-            return;
-        }
+        poll_fn(|context| {
+            shared.with(|state| {
+                let opened = state.open(context.waker(), &block);
+                opened.map(|id| id.and_then(|id| state.send(id, message, is_last).map(|()| id)))
+            })
+        })
+        .await
+        .map(|id| Call { shared: shared.clone(), id })
     }
 }
 
 /// A call that is under way.
 pub struct Call {
-    sending: SendStream<Bytes>,
-    arriving: RecvStream,
-    arrived: Arrived,
+    shared: Arc<Shared>,
+    id: u32,
 }
 
 impl Call {
@@ -157,8 +144,8 @@ impl Call {
     ///
     /// # Errors
     /// The call is over.
-    pub fn send(&mut self, message: Bytes) -> Result<(), Status> {
-        self.sending.send_data(message, false).map_err(Status::unavailable)
+    pub fn send(&mut self, message: &Bytes) -> Result<(), Status> {
+        self.shared.with(|state| state.send(self.id, message, false))
     }
 
     /// The next message; `None` at the end. Nothing is lost when this is dropped half way.
@@ -166,26 +153,12 @@ impl Call {
     /// # Errors
     /// The service ended the call with an error, or the connection failed.
     pub async fn message(&mut self) -> Result<Option<Bytes>, Status> {
-        loop {
-            if let Some(message) = self.arrived.take()? {
-                return Ok(Some(message));
-            }
-            match self.arriving.data().await {
-                Some(piece) => {
-                    let piece = piece.map_err(Status::unavailable)?;
-                    // It fails when the call is over, and then nobody waits for room.
-                    let _ = self.arriving.flow_control().release_capacity(piece.len());
-                    self.arrived.push(piece);
-                }
-                None => break,
-            }
-        }
-        let trailers = self.arriving.trailers().await.map_err(Status::unavailable)?;
-        match trailers.as_ref().and_then(Status::told) {
-            Some(Err(refusal)) => Err(refusal),
-            Some(Ok(())) if self.arrived.is_empty() => Ok(None),
-            Some(Ok(())) => Err(Status::malformed()),
-            None => Err(Status::new(Code::Internal, "the call ended without a status")),
-        }
+        poll_fn(|context| self.shared.with(|state| state.poll_message(self.id, context.waker()))).await
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.shared.with(|state| state.close(self.id));
     }
 }

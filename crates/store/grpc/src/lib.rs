@@ -3,7 +3,12 @@
 //! Must never know a service, encode a message, or open a socket.
 
 mod connection;
+mod driver;
 mod frames;
+mod hpack;
+mod http2;
+mod huffman;
+mod state;
 mod status;
 
 pub use connection::{Call, Connection, Settings};
