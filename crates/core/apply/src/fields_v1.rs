@@ -5,8 +5,10 @@
 
 use crate::field_set::{Entry, FieldSet};
 use crate::path_element::{KeyFields, PathElement};
+use pintle_codec::json::Members;
 use pintle_codec::{Strictness, json};
-use pintle_schema::{Map, Str, Value};
+use pintle_schema::{Str, Value};
+use std::borrow::Cow;
 use std::fmt;
 
 /// The key that makes the object it stands in a member itself.
@@ -44,12 +46,19 @@ impl fmt::Display for FieldsV1Error {
 impl std::error::Error for FieldsV1Error {}
 
 impl FieldSet {
-    /// Reads the JSON tree of a `FieldsV1`; `null` is the empty set.
+    /// Reads the JSON of a `FieldsV1`, a tree or raw; `null` is the empty set.
     ///
     /// # Errors
     /// A key or its value is malformed.
     pub fn from_v1(value: &Value) -> Result<FieldSet, FieldsV1Error> {
-        read_level(value).map(|(set, _)| set)
+        match value {
+            Value::Raw(text) => match read_raw(&mut Members::of(text)) {
+                Some((set, _)) => Ok(set),
+                // What is not right is told by who reads it as a tree.
+                None => FieldSet::from_v1_bytes(text.as_bytes()),
+            },
+            value => read_level(value).map(|(set, _)| set),
+        }
     }
 
     /// Reads the JSON text of a `FieldsV1`.
@@ -61,9 +70,14 @@ impl FieldSet {
         FieldSet::from_v1(&decoded.value)
     }
 
-    /// The JSON tree, keys in canonical order.
+    /// The JSON as decoding gives it, keys in canonical order: raw, unless the set is empty.
     pub fn to_v1(&self) -> Value {
-        level(self, false, &mut Vec::new())
+        if self.is_empty() {
+            return Value::map();
+        }
+        let mut text = Vec::with_capacity(256);
+        self.write_v1(&mut text);
+        Value::Raw(Str::from(String::from_utf8(text).unwrap_or_default()))
     }
 
     /// Appends the JSON text.
@@ -72,41 +86,87 @@ impl FieldSet {
     }
 }
 
-/// Whether a JSON tree is what [`FieldSet::to_v1`] gives of a set.
+/// Whether a value is what [`FieldSet::to_v1`] gives of a set.
 pub(crate) fn is_v1_of(value: &Value, set: &FieldSet) -> bool {
-    is_level_of(value, set, false, &mut Vec::new())
+    let mut text = Vec::with_capacity(256);
+    set.write_v1(&mut text);
+    text_of(value).as_bytes() == text
 }
 
-fn is_level_of(value: &Value, set: &FieldSet, is_member: bool, text: &mut Vec<u8>) -> bool {
-    let Value::Map(map) = value else { return false };
-    let with_self = is_member && !set.is_empty();
-    let mut below = map.iter();
-    if map.len() != set.entries().len() + usize::from(with_self)
-        || with_self && below.next().is_none_or(|(key, value)| key != SELF || !value.is_zero())
-    {
-        return false;
+/// The text of JSON that is a tree or raw.
+pub(crate) fn text_of(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Raw(text) => Cow::Borrowed(text),
+        value => Cow::Owned(json::to_string(value)),
     }
-    below.zip(set.entries()).all(|((key, value), entry)| {
-        names(key, &entry.element, text) && is_level_of(value, &entry.children, entry.is_member, text)
-    })
 }
 
-/// Whether a JSON tree that [`FieldSet::to_v1`] gave has members of a set.
+/// Whether what [`FieldSet::to_v1`] gave has members of a set.
 pub(crate) fn v1_meets(value: &Value, set: &FieldSet) -> bool {
-    meets(value, set, &mut Vec::new())
+    !set.is_empty() && meets(&mut Members::of(&text_of(value)), set, false, &mut Vec::new()).0
 }
 
-fn meets(value: &Value, set: &FieldSet, text: &mut Vec<u8>) -> bool {
-    let Value::Map(map) = value else { return false };
-    set.entries().iter().any(|entry| {
-        let Some((_, below)) = map.iter().find(|(key, _)| names(key, &entry.element, text)) else { return false };
-        let is_member = || below.is_zero() || below.get(SELF).is_some();
-        entry.is_member && is_member() || meets(below, &entry.children, text)
-    })
+/// Whether the object that comes next has members of a set; and if that is asked, whether it is a member itself. No more of
+/// it is read than must be.
+fn meets(members: &mut Members<'_>, set: &FieldSet, asks_self: bool, text: &mut Vec<u8>) -> (bool, bool) {
+    if !members.enter() {
+        return (false, true);
+    }
+    let (mut is_empty, mut has_self, mut left) = (true, false, set.entries().len());
+    let depth = members.depth();
+    while left > 0 || asks_self && !has_self {
+        members.leave(depth);
+        let Some(key) = members.key() else { break };
+        is_empty = false;
+        has_self |= key.written() == SELF;
+        let key = key.text();
+        let entry = set.entries().iter().find(|entry| names(&key, &entry.element, text));
+        let Some(entry) = entry else {
+            members.pass();
+            continue;
+        };
+        left = left.saturating_sub(1);
+        let (meets, is_member) = meets(members, &entry.children, entry.is_member, text);
+        if meets || is_member && entry.is_member {
+            return (true, false);
+        }
+    }
+    (false, is_empty || has_self)
+}
+
+/// Whether what [`FieldSet::to_v1`] gave has all members of a set. Keys in another order may count as others.
+pub(crate) fn v1_covers(value: &Value, set: &FieldSet) -> bool {
+    set.is_empty() || covers(&mut Members::of(&text_of(value)), set, false, &mut Vec::new())
+}
+
+/// Whether the object that comes next has all members of a set; and if that is asked, whether it is a member itself.
+fn covers(members: &mut Members<'_>, set: &FieldSet, asks_self: bool, text: &mut Vec<u8>) -> bool {
+    if !members.enter() {
+        return set.is_empty();
+    }
+    let (mut is_empty, mut has_self) = (true, false);
+    let mut rest = set.entries();
+    let depth = members.depth();
+    while !rest.is_empty() || asks_self && !has_self {
+        members.leave(depth);
+        let Some(key) = members.key() else { break };
+        is_empty = false;
+        has_self |= key.written() == SELF;
+        match rest.split_first() {
+            Some((entry, others)) if names(&key.text(), &entry.element, text) => {
+                if !covers(members, &entry.children, entry.is_member, text) {
+                    return false;
+                }
+                rest = others;
+            }
+            _ => members.pass(),
+        }
+    }
+    rest.is_empty() && (!asks_self || has_self || is_empty)
 }
 
 /// Whether a key is the one that stands for an element.
-fn names(key: &Str, element: &PathElement, text: &mut Vec<u8>) -> bool {
+fn names(key: &str, element: &PathElement, text: &mut Vec<u8>) -> bool {
     match element {
         PathElement::Field(name) => key.strip_prefix("f:") == Some(name),
         _ if key.starts_with("f:") => false,
@@ -140,6 +200,31 @@ fn read_level(value: &Value) -> Result<(FieldSet, bool), FieldsV1Error> {
     Ok((unite(entries), is_member))
 }
 
+/// [`read_level`] of the text that comes next, without a tree; `None` for whatever is not right.
+fn read_raw(members: &mut Members<'_>) -> Option<(FieldSet, bool)> {
+    if members.pass_empty() {
+        return Some((FieldSet::new(), true));
+    }
+    if !members.enter() {
+        return None;
+    }
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut is_member = false;
+    while let Some(key) = members.key() {
+        if key.written() == SELF {
+            is_member = true;
+            members.pass();
+        } else if let Some(element) = element_of(&key.text()).ok()? {
+            let (children, is_member) = read_raw(members)?;
+            entries.push(Entry { element, is_member, children });
+        } else {
+            members.pass();
+        }
+    }
+    is_member |= entries.is_empty();
+    Some((unite(entries), is_member))
+}
+
 /// A set of entries in any order; different keys may have named the same element.
 fn unite(mut entries: Vec<Entry>) -> FieldSet {
     if !entries.is_sorted_by(|a, b| a.element < b.element) {
@@ -157,7 +242,7 @@ fn unite(mut entries: Vec<Entry>) -> FieldSet {
 }
 
 /// The element a key stands for; `None` for a kind that is not known.
-fn element_of(key: &Str) -> Result<Option<PathElement>, FieldsV1Error> {
+fn element_of(key: &str) -> Result<Option<PathElement>, FieldsV1Error> {
     let bytes = key.as_bytes();
     let (Some(kind), Some(colon)) = (bytes.first(), bytes.get(1)) else {
         return Err(FieldsV1Error::TooShort(key.to_string()));
@@ -179,20 +264,6 @@ fn element_of(key: &Str) -> Result<Option<PathElement>, FieldsV1Error> {
         b'i' => PathElement::Index(rest.parse().map_err(|_| malformed())?),
         _ => return Ok(None),
     }))
-}
-
-fn level(set: &FieldSet, is_member: bool, text: &mut Vec<u8>) -> Value {
-    let mut map = Map::with_capacity(set.entries().len() + usize::from(is_member && !set.is_empty()));
-    if is_member && !set.is_empty() {
-        map.push(Str::new_static(SELF), Value::map());
-    }
-    for entry in set.entries() {
-        text.clear();
-        write_element(&entry.element, text);
-        let key = Str::new(std::str::from_utf8(text).unwrap_or_default());
-        map.push(key, level(&entry.children, entry.is_member, text));
-    }
-    Value::Map(map)
 }
 
 fn write_level(set: &FieldSet, is_member: bool, text: &mut Vec<u8>, out: &mut Vec<u8>) {
@@ -253,6 +324,9 @@ mod tests {
         set.write_v1(&mut written);
         assert_eq!(String::from_utf8_lossy(&written), canonical, "{text}");
         assert_eq!(json::to_string(&set.to_v1()), canonical, "{text}");
+        let tree = json::parse(text.as_bytes(), Strictness::Ignore).map(|decoded| decoded.value).unwrap_or_default();
+        assert_eq!(FieldSet::from_v1(&tree).as_ref(), Ok(&set), "{text}");
+        assert_eq!(FieldSet::from_v1(&Value::Raw(json::to_string(&tree).into())), Ok(set), "{text}");
     }
 
     #[test]
@@ -275,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_is_compared_with_sets_without_reading_it() {
+    fn what_is_stored_is_compared_with_sets_without_reading_it() {
         let texts = [
             "{}",
             r#"{"f:a":{}}"#,
@@ -293,6 +367,8 @@ mod tests {
             for (other_at, other) in sets.iter().enumerate() {
                 assert_eq!(is_v1_of(&other.to_v1(), set), at == other_at, "{set} and {other}");
                 assert_eq!(v1_meets(&other.to_v1(), set), !other.intersection(set).is_empty(), "{set} and {other}");
+                let covers = other.intersection(set) == *set;
+                assert_eq!(v1_covers(&other.to_v1(), set), covers, "{set} and {other}");
             }
         }
     }
@@ -312,6 +388,9 @@ mod tests {
         ];
         for text in texts {
             assert!(FieldSet::from_v1_bytes(text.as_bytes()).is_err(), "{text}");
+            // Raw JSON is JSON.
+            let is_json = json::parse(text.as_bytes(), Strictness::Ignore).is_ok();
+            assert!(!is_json || FieldSet::from_v1(&Value::Raw(text.into())).is_err(), "{text}");
         }
     }
 }

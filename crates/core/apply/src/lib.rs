@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use pintle_apply::typed::{compare, fields_of, merge};
-//! use pintle_schema::{ApiType, value};
+//! use pintle_schema::{ApiType, Value, value};
 //!
 //! #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 //! struct Spec {
@@ -24,7 +24,7 @@
 //! let owned = fields_of(Spec::schema(), &config)?;
 //! assert_eq!(owned.to_string(), ".finalizers[=\"mine\"]");
 //! assert_eq!(compare(Spec::schema(), &live, &merged)?.added, owned);
-//! assert_eq!(owned.to_v1(), value!({"f:finalizers": {"v:\"mine\"": {}}}));
+//! assert_eq!(owned.to_v1(), Value::Raw(r#"{"f:finalizers":{"v:\"mine\"":{}}}"#.into()));
 //! # Ok::<(), pintle_apply::typed::TypedErrors>(())
 //! ```
 

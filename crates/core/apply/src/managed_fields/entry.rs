@@ -3,8 +3,9 @@
 //! Sets are parsed only when somebody asks for them; an entry that no write touches goes back as it came. Nothing here
 //! may decide about ownership.
 
+use super::versions::Versions;
 use crate::field_set::FieldSet;
-use crate::fields_v1::{is_v1_of, v1_meets};
+use crate::fields_v1::{is_v1_of, v1_covers, v1_meets};
 use crate::typed;
 use pintle_schema::{Map, Str, Struct, Value, time::Time};
 use std::cmp::Ordering;
@@ -107,6 +108,7 @@ impl Entry {
     }
 
     fn decode(entry: &Value) -> Result<Self, InvalidEntry> {
+        // Sets are raw mostly, so that taking one over copies nothing.
         let text = |key| entry.get(key).and_then(Value::as_str).unwrap_or("");
         let operation = match text("operation") {
             "Apply" => Operation::Apply,
@@ -168,9 +170,28 @@ impl Entry {
         }
     }
 
+    /// Adds fields. What is stored is parsed only if some of them are new.
+    pub(super) fn add(&mut self, fields: FieldSet) -> Result<(), InvalidEntry> {
+        if !matches!(&self.fields, Fields::Encoded(encoded) if v1_covers(encoded, &fields)) {
+            self.fields_mut()?.absorb(fields);
+        }
+        Ok(())
+    }
+
+    /// Takes fields away. What is stored is parsed only if it has some of them.
+    pub(super) fn subtract(&mut self, fields: &FieldSet) -> Result<(), InvalidEntry> {
+        if !fields.is_empty() && self.may_own(fields) {
+            self.fields_mut()?.subtract(fields);
+        }
+        Ok(())
+    }
+
     /// Brings the fields into the form that a schema gives them now.
-    pub(super) fn reconcile(&mut self, schema: &Struct) -> Result<(), InvalidEntry> {
-        let is_current = matches!(&self.fields, Fields::Encoded(encoded) if !typed::is_outdated(schema, encoded));
+    pub(super) fn reconcile(&mut self, schema: &Struct, versions: &dyn Versions) -> Result<(), InvalidEntry> {
+        let is_current = match &self.fields {
+            Fields::Encoded(encoded) => versions.is_current(schema, encoded, &|| !typed::is_outdated(schema, encoded)),
+            _ => false,
+        };
         if !is_current && let Some(fields) = typed::reconcile_with_schema(schema, self.fields()?) {
             self.set_fields(fields);
         }

@@ -28,22 +28,24 @@ impl Write<'_> {
         let name = if manager.is_empty() { "unknown" } else { manager };
         let writer = Manager::new(name, Operation::Update, self.api_version, self.subresource);
         let mut managed = self.reconcile(managed)?;
+        // The writer mostly owns already what it changes again: that is not taken from it to be given back.
+        let former = managed.remove(&writer);
         let changes = self.settle(live, new, &mut managed, true)?;
-        let ignored = self.versions.ignored(self.api_version);
-        let mut taken = changes.added;
-        taken.absorb(changes.modified);
-        let mut taken = ignored.strip(taken);
+        let Comparison { added, modified, removed } = self.versions.ignored(self.api_version).strip_changes(changes);
+        let mut changed = added;
+        changed.absorb(modified);
+        let mut taken = changed.clone();
         taken.subtract(unowned());
+        changed.absorb(removed);
+        changed.subtract(&taken);
+        let mut entry = former.unwrap_or_else(|| Entry::new(writer, self.api_version, FieldSet::new()));
+        entry.subtract(&changed)?;
         if !taken.is_empty() {
-            let mut entry = match managed.remove(&writer) {
-                Some(mut former) => {
-                    former.fields_mut()?.absorb(taken);
-                    former
-                }
-                None => Entry::new(writer, self.api_version, taken),
-            };
+            entry.add(taken)?;
             entry.api_version = Str::new(self.api_version);
             entry.time = Some(Str::new(self.now));
+        }
+        if !entry.is_empty() {
             managed.put(entry);
         }
         fold_oldest(&mut managed)?;
@@ -58,7 +60,7 @@ impl Write<'_> {
         managed.entries_mut().retain(|entry| self.versions.schema(&entry.api_version).is_some());
         for entry in managed.entries_mut() {
             if let Some(schema) = self.versions.schema(&entry.api_version) {
-                entry.reconcile(schema)?;
+                entry.reconcile(schema, self.versions)?;
             }
         }
         Ok(managed)

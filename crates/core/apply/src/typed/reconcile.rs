@@ -4,7 +4,9 @@
 
 use super::node::{Chosen, ListMode, ListNode, MapNode, Node};
 use crate::field_set::{Entry, FieldSet};
+use crate::fields_v1::text_of;
 use crate::path_element::PathElement;
+use pintle_codec::json::{Key, Members};
 use pintle_schema::{Str, Value};
 
 /// The set with every declared field that it has paths below made a member.
@@ -37,18 +39,44 @@ pub fn reconcile_with_schema<'s>(schema: impl Into<Node<'s>>, set: &FieldSet) ->
 
 /// Whether [`reconcile_with_schema`] would change the set of this `FieldsV1`, told without reading it.
 pub fn is_outdated<'s>(schema: impl Into<Node<'s>>, fields_v1: &Value) -> bool {
-    outdated(schema.into(), fields_v1)
+    let text = text_of(fields_v1);
+    let mut members = Members::of(&text);
+    let first = first_below(&mut members);
+    outdated(schema.into(), first, &mut members)
 }
 
-fn outdated(node: Node<'_>, level: &Value) -> bool {
-    let Value::Map(level) = level else { return false };
-    let has_children = |below: &Value| below.as_map().is_some_and(|below| below.keys().any(|key| key != "."));
+/// Whether in the object whose first key was read something is owned in parts that the schema says is one.
+fn outdated(node: Node<'_>, first: Option<Key<'_>>, members: &mut Members<'_>) -> bool {
     let mut below: Option<Below<'_>> = None;
-    level.iter().filter(|(_, children)| has_children(children)).any(|(key, children)| {
-        let below = below.get_or_insert_with(|| Below::of(node));
-        let node = below.at(key.strip_prefix("f:"));
-        is_atomic(node) || outdated(node, children)
-    })
+    let mut next = first;
+    while let Some(key) = next {
+        // Most have nothing below them, and need not be looked up.
+        if !members.pass_empty()
+            && let first @ Some(_) = first_below(members)
+        {
+            let name = key.written().starts_with("f:").then(|| key.text());
+            let below = below.get_or_insert_with(|| Below::of(node));
+            let node = below.at(name.as_deref().and_then(|name| name.strip_prefix("f:")));
+            if is_atomic(node) || outdated(node, first, members) {
+                return true;
+            }
+        }
+        next = members.key();
+    }
+    false
+}
+
+/// The first key of the object that comes next, but for the one that stands for the object itself. `None` when there is no other.
+fn first_below<'a>(members: &mut Members<'a>) -> Option<Key<'a>> {
+    if !members.enter() {
+        return None;
+    }
+    loop {
+        match members.key() {
+            Some(key) if key.written() == "." => members.pass(),
+            first => return first,
+        }
+    }
 }
 
 /// What lies below a place. Without a value at hand, a place that takes several forms counts as a map.

@@ -78,7 +78,7 @@ impl Walk {
         match (ty, value) {
             (_, Value::Null) => Value::Null,
             // A patch may bring it anywhere.
-            (ty, value @ Value::Raw(_)) if !matches!(ty, Type::RawExtension) => {
+            (ty, value @ Value::Raw(_)) if !matches!(ty, Type::RawExtension | Type::FieldsV1) => {
                 self.value(ty, raw::opened(&value).into_owned(), frame)
             }
             // The wrapper gives the list its name.
@@ -108,8 +108,10 @@ impl Walk {
             (Type::RawExtension, value) if self.manner == Manner::Written => raw::written(&value),
             (Type::RawExtension, value) => raw::respelled(value),
             (Type::Json, value) => raw::sorted(value),
-            (Type::Any | Type::FieldsV1, value) if self.manner == Manner::Cbor => raw::sorted(value),
-            (Type::Any | Type::FieldsV1, value) => value,
+            (Type::Any, value) if self.manner == Manner::Cbor => raw::sorted(value),
+            (Type::Any, value) => value,
+            (Type::FieldsV1, value) if self.manner == Manner::Cbor => raw::fields_of(raw::sorted(value)),
+            (Type::FieldsV1, value) => raw::fields_of(value),
             (Type::String | Type::Enum(_), Value::String(text)) => Value::String(text),
             (ty, value) => self.scalar(ty, &value, frame),
         }

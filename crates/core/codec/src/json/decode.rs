@@ -85,7 +85,7 @@ impl<'a> Decoder<'a> {
             Type::Any => self.any(frame),
             Type::RawExtension => raw::value(&mut self.scanner),
             Type::Json => any::value(&mut self.scanner, &mut Unheard).map(raw::sorted),
-            Type::FieldsV1 => any::value(&mut self.scanner, &mut Unheard),
+            Type::FieldsV1 => raw::fields(&mut self.scanner, self.trusted),
             _ => self.scalar(ty, frame),
         }
     }

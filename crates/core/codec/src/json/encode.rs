@@ -136,7 +136,7 @@ pub(crate) fn write_string(text: &str, escape: Escape, out: &mut Vec<u8>) {
     out.reserve(bytes.len() + 2);
     out.push(b'"');
     let mut from = 0;
-    let mut at = 0;
+    let mut at = bytes.iter().position(|byte| CLASS[usize::from(*byte)] != 0).unwrap_or(bytes.len());
     while let Some(&byte) = bytes.get(at) {
         let class = CLASS[usize::from(byte)];
         if class == 0 || (class == 2 && escape == Escape::Plain) {

@@ -8,6 +8,7 @@ mod conform;
 pub(crate) mod decode;
 pub(crate) mod encode;
 pub(crate) mod keys;
+mod members;
 pub(crate) mod raw;
 pub(crate) mod scan;
 mod type_meta;
@@ -15,6 +16,7 @@ mod type_meta;
 pub(crate) use conform::conform_cbor;
 pub use conform::{conform, conform_json, restore};
 pub(crate) use raw::sorted;
+pub use members::{Key, Members};
 pub use raw::{open, opened};
 pub use type_meta::{TypeMeta, type_meta};
 

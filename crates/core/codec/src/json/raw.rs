@@ -18,6 +18,26 @@ pub(crate) fn value(scanner: &mut Scanner<'_>) -> Result<Value, DecodeError> {
     }
 }
 
+/// Takes a set of fields, which is kept as text that this program wrote: it is large, and most who have it never look inside.
+/// One in which nothing stands is a value like others.
+pub(crate) fn fields(scanner: &mut Scanner<'_>, trusted: bool) -> Result<Value, DecodeError> {
+    if !trusted || scanner.start()? != Start::Object {
+        return any::value(scanner, &mut Unheard).map(fields_of);
+    }
+    Ok(match scanner.raw_trusted()? {
+        "{}" => Value::map(),
+        text => Value::Raw(Str::new(text)),
+    })
+}
+
+/// The same of a tree.
+pub(crate) fn fields_of(value: Value) -> Value {
+    match &value {
+        Value::Map(map) if !map.is_empty() => written(&value),
+        _ => value,
+    }
+}
+
 /// The tree that a text spells.
 fn tree(text: &str) -> Value {
     any::value(&mut Scanner::new(text), &mut Unheard).unwrap_or_default()
@@ -76,6 +96,12 @@ fn sort(value: &mut Value) {
 
 /// Appends JSON without blanks between its parts, and with the characters escaped that HTML minds.
 pub(crate) fn compact(text: &[u8], out: &mut Vec<u8>) {
+    // Nearly always there is nothing to be done.
+    let minds = |byte: u8| byte <= b' ' || matches!(byte, b'<' | b'>' | b'&' | 0xe2);
+    if !text.iter().fold(false, |found, byte| found | minds(*byte)) {
+        out.extend_from_slice(text);
+        return;
+    }
     let mut in_string = false;
     // Where what can be taken over as it is began.
     let mut from = 0;

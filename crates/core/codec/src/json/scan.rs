@@ -343,6 +343,19 @@ impl<'a> Scanner<'a> {
         Ok(self.slice(from, self.at))
     }
 
+    /// [`raw`](Self::raw) in a text that was read before: of objects and arrays only the ends are looked for.
+    pub(crate) fn raw_trusted(&mut self) -> Scan<&'a str> {
+        if !matches!(self.start()?, Start::Object | Start::Array) {
+            return self.raw();
+        }
+        let from = self.at;
+        match behind_close(self.bytes, from + 1, 1) {
+            Some(behind) => self.at = behind,
+            None => return Err(end_of_input()),
+        }
+        Ok(self.slice(from, self.at))
+    }
+
     /// Passes over a value of any kind.
     pub(crate) fn skip(&mut self) -> Scan<()> {
         self.pass(limits::JSON_DEPTH)
@@ -409,6 +422,7 @@ impl<'a> Scanner<'a> {
 }
 
 /// Where a run of string bytes that need no look ends: at a quote, a backslash, a control character or the end.
+#[inline]
 fn plain_end(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGHS: u64 = 0x8080_8080_8080_8080;
@@ -431,6 +445,35 @@ fn plain_end(bytes: &[u8], mut at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+/// The place behind the bracket that closes so many that are open. Nothing else of the text is looked at.
+pub(crate) fn behind_close(bytes: &[u8], mut at: usize, mut open: usize) -> Option<usize> {
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' => at = behind_string(bytes, at)?,
+            b'{' | b'[' => open += 1,
+            b'}' | b']' => open = open.saturating_sub(1),
+            _ => continue,
+        }
+        if open == 0 {
+            return Some(at);
+        }
+    }
+    None
+}
+
+/// The place behind the quote that ends a string.
+pub(crate) fn behind_string(bytes: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        at = plain_end(bytes, at);
+        match bytes.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
 }
 
 #[cold]

@@ -261,8 +261,12 @@ fn scalar(ty: &Type, payload: Payload<'_>) -> Read<Option<Value>> {
             Some(json) if !json.is_empty() => read_json(json, raw::value)?,
             _ => Value::Null,
         },
-        Type::Json | Type::FieldsV1 => match first_bytes(bytes)? {
+        Type::Json => match first_bytes(bytes)? {
             Some(json) if !json.is_empty() => tree(json)?,
+            _ => Value::Null,
+        },
+        Type::FieldsV1 => match first_bytes(bytes)? {
+            Some(json) if !json.is_empty() => read_json(json, |scanner| raw::fields(scanner, false))?,
             _ => Value::Null,
         },
         Type::Any | Type::List(_) | Type::Map(_) => tree(bytes)?,

@@ -4,6 +4,7 @@
 
 use super::wire::{Wire, put_bytes, put_int, put_nested, put_tag};
 use crate::json::encode::{Escape, write as write_json};
+use crate::json::opened;
 use pintle_schema::{Duration, Field, Form, Map, MicroTime, Presence, Struct, Time, Type, Value, base64};
 use std::sync::LazyLock;
 
@@ -192,6 +193,10 @@ fn single(number: u32, ty: &Type, value: &Value, out: &mut Vec<u8>) {
         }),
         Type::RawExtension | Type::Json | Type::FieldsV1 => put_nested(number, out, |out| match value {
             Value::Null => {}
+            // A set of fields is kept with escapes that have no place here.
+            Value::Raw(text) if matches!(ty, Type::FieldsV1) && text.contains("\\u") => {
+                put_nested(1, out, |out| write_json(&opened(value), Escape::Plain, out));
+            }
             Value::Raw(text) => put_bytes(1, text.as_bytes(), out),
             value => put_nested(1, out, |out| write_json(value, Escape::Plain, out)),
         }),

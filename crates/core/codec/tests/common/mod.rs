@@ -223,10 +223,9 @@ impl Chance {
                 Value::Raw(Str::from(format!("{{\"a\":{},\"b\":[{}]}}", self.next() as i32, self.below(9))))
             }
             Type::Json => Value::Map([(Str::new_static("k"), self.any(0))].into_iter().collect()),
-            Type::FieldsV1 | Type::Any => {
-                // A bare null would be no value at all.
-                Value::Map([(Str::new_static("k"), self.any(3))].into_iter().collect())
-            }
+            // A bare null would be no value at all.
+            Type::Any => Value::Map([(Str::new_static("k"), self.any(3))].into_iter().collect()),
+            Type::FieldsV1 => Value::Raw(Str::from(pintle_codec::json::to_string(&self.value(&Type::Any, depth)))),
             Type::Struct(_) if depth == 0 => Value::Null,
             Type::Struct(schema) => self.object(schema, depth - 1),
             Type::List(list) => self.list(list, depth.saturating_sub(1)),
