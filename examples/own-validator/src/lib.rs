@@ -55,6 +55,7 @@ mod tests {
             namespaced: true,
             name_check: &|_, _| Vec::new(),
             enabled: &|_| false,
+            around: &(),
         };
         let book = Rulebook::new(&[&GROUP]);
         let lines = |count: i64| -> Vec<String> {

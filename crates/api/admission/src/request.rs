@@ -49,6 +49,12 @@ impl<'a> Request<'a> {
         self.write.old
     }
 
+    /// Whether a map was sent with nothing in it. The object does not show it.
+    pub fn was_sent_empty(&self, path: &[&str]) -> bool {
+        let sent = self.write.around.empties();
+        sent.and_then(|sent| sent.at(path)).and_then(Value::as_map).is_some_and(pintle_schema::Map::is_empty)
+    }
+
     pub fn namespace(&self) -> &'a str {
         &self.write.target.namespace
     }

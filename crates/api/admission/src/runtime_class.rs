@@ -35,12 +35,17 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
     let own = View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::OVERHEAD).get();
     match class_of(request, object)?.and_then(|class| class.overhead) {
         Some(overhead) if own != overhead.pod_fixed => Err(request.forbidden(object, OTHER_OVERHEAD)),
-        None if !own.is_empty() => {
+        None if !own.is_empty() || was_sent_empty(request) => {
             let why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
             Err(request.forbidden(object, why))
         }
         _ => Ok(()),
     }
+}
+
+/// An overhead with nothing in it is one, too.
+fn was_sent_empty(request: &Request<'_>) -> bool {
+    request.was_sent_empty(&[Pod::SPEC.name(), PodSpec::OVERHEAD.name()])
 }
 
 /// The class that the pod names.

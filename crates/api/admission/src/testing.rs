@@ -88,8 +88,14 @@ impl Cluster {
         let groups = if user == "admin" { vec!["system:masters".to_owned()] } else { Vec::new() };
         let requester = Requester { name: user.into(), groups, ..Requester::default() };
         let options = WriteOptions { requester, ..WriteOptions::default() };
-        let request =
-            AdmissionRequest { registry: &self.registry, target: &target, subresource, old, options: &options };
+        let request = AdmissionRequest {
+            registry: &self.registry,
+            target: &target,
+            subresource,
+            old,
+            options: &options,
+            around: &(),
+        };
         self.chain.mutate(&request, &mut object, &mut Vec::new())?;
         canonicalize((target.storage.schema)(), &mut object);
         self.chain.validate(&request, &object, &mut Vec::new())?;

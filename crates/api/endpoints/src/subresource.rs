@@ -387,9 +387,9 @@ fn mark_scheduled(pod: &mut Value, now_unix: i64) {
     status.field(PodStatus::CONDITIONS).set(conditions);
 }
 
-/// A binding writes spec and status at once, which neither the pod itself nor its status may.
+/// A binding writes spec and status at once, which neither the pod itself nor its status may. The binding alone is judged.
 const BIND: pintle_kinds::strategy::Part =
-    pintle_kinds::strategy::Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None };
+    pintle_kinds::strategy::Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None, judged: false };
 
 /// Deletes a pod. Disruption budgets are not weighed yet.
 async fn evict(

@@ -16,7 +16,7 @@ use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
 use pintle_kinds::resource::Resource;
 use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{Details, Result, Status, Target, Written, metadata};
-use pintle_schema::{Struct, Value, canonicalize};
+use pintle_schema::{Str, Struct, Value, canonicalize};
 use std::borrow::Cow;
 use std::sync::Mutex;
 
@@ -270,33 +270,29 @@ impl Patch {
         query: &WriteQuery,
         warnings: &mut Vec<String>,
     ) -> Result<Value> {
-        let mut patched = match self.kind {
-            PatchType::Json => json_patch::apply(stored.clone(), &self.value),
-            PatchType::Strategic => strategic::apply(schema, stored.clone(), self.value.clone()),
-            PatchType::Merge | PatchType::Apply(_) => {
-                let mut document = stored.clone();
-                merge_patch::apply(&mut document, self.value.clone()).map(|()| document)
-            }
-        }
-        .map_err(|error| patch_failed(&error))?;
-        let (kind, api_version) = (stored.str_at(&["kind"]).to_owned(), stored.str_at(&["apiVersion"]).to_owned());
-        if self.kind == PatchType::Strategic {
-            pintle_registry::set_type(&mut patched, &api_version, &kind);
-        }
+        let mut patched = self.patched(schema, stored)?;
+        let (kind, api_version) = (stored.str_at(&["kind"]), stored.str_at(&["apiVersion"]));
         if patched.as_map().is_none()
             && let Err(error) = json::type_meta(&json::to_vec(&patched))
         {
             let why = format!("couldn't get version/kind; json parse error: {error}");
             return Err(self.invalid(&patched, &why));
         }
-        self.check_type(&patched, &api_version, &kind)?;
+        self.check_type(&patched, api_version, kind)?;
         let strictness = match query.field_validation {
             FieldValidation::Ignore => Strictness::Ignore,
             _ => Strictness::Collect,
         };
-        let decoded = self
-            .conform(schema, patched.clone(), strictness)
-            .map_err(|error| self.invalid(&patched, &error.to_string()))?;
+        // Who is refused is shown what the patch made, which is made again then.
+        let invalid = |why: &str| match self.patched(schema, stored) {
+            Ok(patched) => self.invalid(&patched, why),
+            Err(status) => status,
+        };
+        let mut untouched = self.take_untouched(&mut patched);
+        let mut decoded = self.conform(schema, patched, strictness).map_err(|error| invalid(&error.to_string()))?;
+        if let Value::Map(fields) = &mut decoded.value {
+            fields.entries_mut().append(&mut untouched);
+        }
         let problems = self.problems.iter().cloned().chain(decoded.problems.iter().map(StrictProblem::to_string));
         match query.field_validation {
             FieldValidation::Ignore => {}
@@ -304,11 +300,52 @@ impl Patch {
             FieldValidation::Strict => {
                 let problems: Vec<String> = problems.collect();
                 if !problems.is_empty() {
-                    return Err(self.invalid(&patched, &decode::strict_message(&problems)));
+                    return Err(invalid(&decode::strict_message(&problems)));
                 }
             }
         }
         Ok(decoded.value)
+    }
+
+    /// The tree that the patch makes of a stored object.
+    fn patched(&self, schema: &Struct, stored: &Value) -> Result<Value> {
+        let mut document = stored.clone();
+        match self.kind {
+            PatchType::Json => json_patch::apply(document, &self.value),
+            PatchType::Strategic => strategic::apply(schema, document, self.value.clone()).map(|mut patched| {
+                let (kind, api_version) = (stored.str_at(&["kind"]), stored.str_at(&["apiVersion"]));
+                pintle_registry::set_type(&mut patched, api_version, kind);
+                patched
+            }),
+            PatchType::Merge | PatchType::Apply(_) => {
+                merge_patch::apply(&mut document, self.value.clone()).map(|()| document)
+            }
+        }
+        .map_err(|error| patch_failed(&error))
+    }
+
+    /// Takes out the fields of an object that the patch leaves alone: they are as they were once decoded. But for raw JSON,
+    /// which any patch spells anew.
+    fn take_untouched(&self, patched: &mut Value) -> Vec<(Str, Value)> {
+        let Some(fields) = patched.as_map_mut() else { return Vec::new() };
+        let is_tree = |value: &Value| matches!(value, Value::List(_) | Value::Map(_)) && !has_raw(value);
+        fields.entries_mut().extract_if(.., |(field, value)| !self.may_touch(field) && is_tree(value)).collect()
+    }
+
+    /// Whether the patch may change, or move, what a field of the object holds.
+    fn may_touch(&self, field: &str) -> bool {
+        let is_at = |pointer: &Value| match pointer.as_str().and_then(|pointer| pointer.strip_prefix('/')) {
+            Some(pointer) => pointer.split('/').next().is_none_or(|first| first == field || first.contains('~')),
+            None => true,
+        };
+        match (&self.value, self.kind) {
+            (Value::Map(fields), PatchType::Merge) => fields.contains_key(field),
+            (Value::Map(fields), PatchType::Strategic) => fields.keys().any(|key| key == field || key.starts_with('$')),
+            (Value::List(operations), PatchType::Json) => operations
+                .iter()
+                .any(|operation| ["path", "from"].iter().filter_map(|key| operation.get(key)).any(is_at)),
+            _ => true,
+        }
     }
 
     /// The patched tree under a schema. Strategic patches work on objects, whose numbers have no spelling.
@@ -363,10 +400,82 @@ impl Patch {
     }
 }
 
+fn has_raw(value: &Value) -> bool {
+    match value {
+        Value::Raw(_) => true,
+        Value::List(items) => items.iter().any(has_raw),
+        Value::Map(map) => map.values().any(has_raw),
+        _ => false,
+    }
+}
+
 fn patch_failed(error: &PatchError) -> Status {
     let mut status = Status::new(error.status_code(), error.reason(), error.to_string());
     if status.code == 422 {
         status = status.with_details(Details::default());
     }
     status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_registry::WriteOptions;
+    use pintle_schema::ApiType;
+    use pintle_types::apps::v1::ControllerRevision;
+    use pintle_types::core::v1::Pod;
+
+    fn patch(kind: PatchType, text: &str) -> Patch {
+        Patch::read(kind, text.as_bytes(), FieldValidation::Warn).expect("a patch")
+    }
+
+    #[test]
+    fn what_a_patch_may_touch() {
+        let rows = [
+            (PatchType::Merge, r#"{"spec": null}"#, "spec", true),
+            (PatchType::Merge, r#"{"metadata": {"spec": 1}}"#, "spec", false),
+            (PatchType::Strategic, r#"{"spec": {}}"#, "spec", true),
+            (PatchType::Strategic, r#"{"metadata": {"$patch": "delete"}}"#, "spec", false),
+            (PatchType::Strategic, r#"{"$retainKeys": ["metadata"]}"#, "spec", true),
+            (PatchType::Strategic, r#"{"$setElementOrder/spec": []}"#, "spec", true),
+            (PatchType::Json, r#"[{"op": "add", "path": "/metadata/labels/spec", "value": "x"}]"#, "spec", false),
+            (PatchType::Json, r#"[{"op": "remove", "path": "/spec/x"}]"#, "spec", true),
+            (PatchType::Json, r#"[{"op": "remove", "path": "/spec"}]"#, "spec", true),
+            (PatchType::Json, r#"[{"op": "replace", "path": "", "value": {}}]"#, "spec", true),
+            (PatchType::Json, r#"[{"op": "remove", "path": "/sp~0ec"}]"#, "spec", true),
+            (PatchType::Json, r#"[{"op": "remove", "path": "spec"}]"#, "spec", true),
+            (PatchType::Json, r#"[{"op": "move", "path": "/metadata/x", "from": "/spec/x"}]"#, "spec", true),
+            (PatchType::Json, r#"[{"op": "test", "path": "/a"}, {"op": "add", "path": "/spec/x"}]"#, "spec", true),
+            (PatchType::Json, "[]", "spec", false),
+        ];
+        for (kind, text, field, touched) in rows {
+            assert_eq!(patch(kind, text).may_touch(field), touched, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_patch_leaves_alone_stays_but_for_the_spelling_of_raw_json() {
+        let query =
+            WriteQuery { options: WriteOptions::default(), field_validation: FieldValidation::Strict, force: None };
+        let apply = |kind, schema, stored: &Value, text| {
+            let mut object = patch(kind, text).apply(schema, stored, &query, &mut Vec::new()).expect("a good patch");
+            canonicalize(schema, &mut object);
+            object
+        };
+        let label = r#"{"metadata": {"labels": {"a": "b"}}}"#;
+        let mut pod = pintle_schema::value!({"kind": "Pod", "metadata": {"name": "p"},
+            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}});
+        canonicalize(Pod::schema(), &mut pod);
+        let text = r#"{ "b": 1.0 }"#;
+        let mut revision = pintle_schema::value!({"kind": "ControllerRevision", "metadata": {"name": "r"},
+            "data": (Value::Raw(text.into())), "revision": 1});
+        canonicalize(ControllerRevision::schema(), &mut revision);
+        for (kind, spelled) in [(PatchType::Merge, r#"{"b":1.0}"#), (PatchType::Strategic, r#"{"b":1}"#)] {
+            let patched = apply(kind, Pod::schema(), &pod, label);
+            assert_eq!(patched.get("spec"), pod.get("spec"));
+            assert_eq!(patched.str_at(&["metadata", "labels", "a"]), "b");
+            let patched = apply(kind, ControllerRevision::schema(), &revision, label);
+            assert_eq!(patched.get("data"), Some(&Value::Raw(spelled.into())), "{kind:?}");
+        }
+    }
 }

@@ -72,6 +72,8 @@ pub struct Storage {
 pub struct Convert {
     pub to_storage: fn(&mut Value),
     pub from_storage: fn(&mut Value),
+    /// Whether the storage version's defaults hold for what comes from this version, too.
+    pub defaulted: bool,
 }
 
 /// The verbs discovery lists; a set.
@@ -294,7 +296,15 @@ impl Storage {
 
     /// The same storage seen from a version of another shape.
     pub const fn converting(self, to_storage: fn(&mut Value), from_storage: fn(&mut Value)) -> Self {
-        Storage { convert: Some(Convert { to_storage, from_storage }), ..self }
+        Storage { convert: Some(Convert { to_storage, from_storage, defaulted: false }), ..self }
+    }
+
+    /// The same for a version whose objects get the storage version's defaults, too.
+    pub const fn defaulted(self) -> Self {
+        match self.convert {
+            Some(convert) => Storage { convert: Some(Convert { defaulted: true, ..convert }), ..self },
+            None => self,
+        }
     }
 }
 

@@ -103,10 +103,13 @@ pub struct Part {
     /// Run on the new object after what is kept was taken from the old one. Writes through a part count no generation
     /// unless this does.
     pub prepare: Option<fn(&mut Value, &Value, &mut Context)>,
+    /// Whether the new object is judged. What the server makes of a request in a form of its own is not.
+    pub judged: bool,
 }
 
 /// `status` of most kinds: the spec stays.
-pub const STATUS: Part = Part { keeps: SPEC_PATHS, keeps_metadata: false, reset_fields: SPEC_PATHS, prepare: None };
+pub const STATUS: Part =
+    Part { keeps: SPEC_PATHS, keeps_metadata: false, reset_fields: SPEC_PATHS, prepare: None, judged: true };
 
 /// `status` of later kinds: the metadata stays as well.
 pub const STATUS_ALONE: Part = Part { keeps_metadata: true, reset_fields: &[&["metadata"], &["spec"]], ..STATUS };

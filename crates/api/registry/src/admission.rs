@@ -6,6 +6,7 @@
 use crate::status::Result;
 use crate::{Registry, Target, WriteOptions};
 use pintle_schema::Value;
+use pintle_validation::Surroundings;
 
 /// A write that wants to be admitted.
 pub struct AdmissionRequest<'a> {
@@ -16,6 +17,7 @@ pub struct AdmissionRequest<'a> {
     /// The stored object, for updates.
     pub old: Option<&'a Value>,
     pub options: &'a WriteOptions,
+    pub around: &'a dyn Surroundings,
 }
 
 /// Changes objects before they are validated, or refuses them. Objects are of the storage version.

@@ -1,11 +1,13 @@
 //! Create: a new object, durable before it is answered.
 
 use crate::allocation::Reserved;
+use crate::around::Around;
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
 use crate::update::Owners;
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
+use pintle_kinds::strategy::NameRule;
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction};
 
@@ -36,8 +38,13 @@ impl Registry {
         }
         let mut object = object;
         let mut warnings = Vec::new();
-        let generated =
-            metadata::text(&object, "name").is_empty() && !metadata::text(&object, "generateName").is_empty();
+        let prefix = metadata::text(&object, "generateName").to_owned();
+        let mut generated = metadata::text(&object, "name").is_empty() && !prefix.is_empty();
+        if generated && target.resource.strategy.name == NameRule::Ip {
+            // An address has no room for more.
+            metadata::set(&mut object, "name", prefix.as_str());
+            generated = false;
+        }
         let sent = empties(&object);
         self.complete(target, &mut object);
         match owners {
@@ -53,8 +60,7 @@ impl Registry {
         for attempt in 1.. {
             let mut candidate = object.clone();
             if generated {
-                let prefix = metadata::text(&object, "generateName");
-                metadata::set(&mut candidate, "name", generate_name(prefix, self.environment.as_ref()));
+                metadata::set(&mut candidate, "name", generate_name(&prefix, self.environment.as_ref()));
             }
             match self.create_once(target, candidate, sent.as_ref(), options, warnings.clone()).await {
                 Err(status) if status.reason == "AlreadyExists" && generated && attempt < attempts => continue,
@@ -105,7 +111,9 @@ impl Registry {
     ) -> Result<()> {
         let strategy = target.resource.strategy;
         self.finish(target, object);
-        let request = AdmissionRequest { registry: self, target, subresource: "", old: None, options };
+        let empties = || sent.cloned();
+        let around = Around::new(self, target, &empties);
+        let request = AdmissionRequest { registry: self, target, subresource: "", old: None, options, around: &around };
         self.admission.mutate(&request, object, warnings)?;
         metadata::dedup_owners(object, true, warnings);
         // Kinds that count no generations keep what they are given.
@@ -121,7 +129,7 @@ impl Registry {
         if let Some(reserved) = reserved {
             self.allocate(target, object, None, options, reserved)?;
         }
-        validate_create(target, object, sent, &options.requester.name, self.environment.as_ref())?;
+        validate_create(target, object, &around, &options.requester.name, self.environment.as_ref())?;
         warn(target, object, None, "", warnings);
         self.finish(target, object);
         self.admission.validate(&request, object, warnings)

@@ -3,6 +3,7 @@
 //! The upkeep itself is the apply crate's; here it is told of kinds, their versions and what a strategy resets. It must not
 //! refuse a write: only applying can, see `apply`.
 
+use crate::known_sets::KnownSets;
 use crate::{Environment, Registry, Target, WriteOptions, metadata, set_type};
 use pintle_apply::managed_fields::{Ignored, InvalidEntry, Managed, Versions, Write, is_reset};
 use pintle_apply::{FieldSet, PathElement};
@@ -13,7 +14,10 @@ use pintle_validation::metadata::names_are_right;
 use std::borrow::Cow;
 
 /// The versions of a resource that are served, as the upkeep of managed fields sees them.
-pub(crate) struct KindVersions(Vec<Version>);
+pub(crate) struct KindVersions<'a> {
+    versions: Vec<Version>,
+    known_sets: &'a KnownSets,
+}
 
 struct Version {
     api_version: String,
@@ -21,19 +25,20 @@ struct Version {
     ignored: Ignored,
 }
 
-impl KindVersions {
+impl<'a> KindVersions<'a> {
     /// The versions of a target's resource, for writes to a subresource ("" for the object itself).
-    pub(crate) fn new(registry: &Registry, target: &Target, subresource: &str) -> Self {
+    pub(crate) fn new(registry: &'a Registry, target: &Target, subresource: &str) -> Self {
         let version = |resource: &&'static Resource| Version {
             api_version: resource.api_version(),
             resource,
             ignored: ignored(resource, subresource),
         };
-        KindVersions(registry.versions(target).iter().map(version).collect())
+        let versions = registry.versions(target).iter().map(version).collect();
+        KindVersions { versions, known_sets: &registry.known_sets }
     }
 
     fn find(&self, api_version: &str) -> Option<&Version> {
-        self.0.iter().find(|version| version.api_version == api_version)
+        self.versions.iter().find(|version| version.api_version == api_version)
     }
 }
 
@@ -55,7 +60,7 @@ fn set_of(paths: &[Path]) -> FieldSet {
     set
 }
 
-impl Versions for KindVersions {
+impl Versions for KindVersions<'_> {
     fn schema(&self, api_version: &str) -> Option<&Struct> {
         self.find(api_version).map(|version| (version.resource.schema)())
     }
@@ -81,6 +86,10 @@ impl Versions for KindVersions {
 
     fn ignored(&self, api_version: &str) -> &Ignored {
         self.find(api_version).map_or(&Ignored::Nothing, |version| &version.ignored)
+    }
+
+    fn is_current(&self, schema: &Struct, fields: &Value, look: &dyn Fn() -> bool) -> bool {
+        self.known_sets.is_current(schema, fields, look)
     }
 }
 

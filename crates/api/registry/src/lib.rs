@@ -6,11 +6,13 @@
 pub mod admission;
 pub mod allocation;
 pub mod apply;
+mod around;
 pub mod create;
 pub mod delete;
 pub mod environment;
 mod field_manager;
 mod gates;
+mod known_sets;
 pub mod list;
 pub mod metadata;
 pub mod options;
@@ -53,6 +55,7 @@ pub struct Registry {
     /// What services are given.
     pub allocators: Allocators,
     gates: gates::Gates,
+    known_sets: known_sets::KnownSets,
     /// The resource whose version is the storage version, by storage prefix: it names the selectable fields.
     hubs: HashMap<&'static str, &'static Resource>,
     /// All versions that are served, by storage prefix.
@@ -145,6 +148,7 @@ impl Registry {
             admission,
             allocators: Allocators::default(),
             gates: gates::Gates::default(),
+            known_sets: known_sets::KnownSets::default(),
             hubs,
             versions,
         }
@@ -238,14 +242,6 @@ impl Registry {
         if let Some(decorate) = target.resource.strategy.decorate {
             decorate(object);
         }
-    }
-
-    /// An object of the target's version in the storage version.
-    pub(crate) fn to_storage(&self, target: &Target, object: &mut Value) {
-        if let Some(convert) = &target.storage.convert {
-            (convert.to_storage)(object);
-        }
-        set_type(object, target.storage.api_version, target.storage.kind);
     }
 
     /// Whether answers in the target's version are the stored bytes as they are.

@@ -4,7 +4,7 @@
 
 use crate::environment::{Environment, new_uid};
 use pintle_kinds::strategy::Path;
-use pintle_schema::{Value, View, time};
+use pintle_schema::{ApiType, Value, View, canonicalize, time};
 use pintle_types::meta::v1::ObjectMeta;
 
 /// Typed view of an object's metadata.
@@ -137,12 +137,13 @@ fn copy(object: &mut Value, old: &Value, field: &'static str) {
 /// Takes the value at a path from the stored object, absent when it is absent there.
 pub fn keep_path(object: &mut Value, old: &Value, path: Path) {
     match old.at(path) {
+        Some(value) if object.at(path) == Some(value) => {}
         Some(value) => object.set_at(path, value.clone()),
         None => drop(object.remove_at(path)),
     }
 }
 
-/// Whether what stands at a path differs between two canonical objects.
-pub fn differs(object: &Value, old: &Value, path: Path) -> bool {
-    object.at(path) != old.at(path)
+/// Brings the metadata of an object that is canonical otherwise into canonical form.
+pub fn finish(object: &mut Value) {
+    canonicalize(ObjectMeta::schema(), object.map_entry("metadata"));
 }

@@ -5,27 +5,20 @@
 
 use crate::environment::Environment;
 use crate::status::{Result, Status};
-use crate::{Registry, Target, WriteOptions, metadata};
+use crate::{Registry, Target, WriteOptions, metadata, set_type};
 use pintle_api_validation::{OUTCOMES, Subject, rulebook, warnings};
 use pintle_kinds::defaults;
 use pintle_kinds::resource::Resource;
 use pintle_kinds::strategy::{Context, NameRule, Path, Strategy};
 use pintle_schema::{ApiType, Struct, Value, canonicalize, names, with_empties};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{ErrorList, Operation, Request, metadata as rules};
+use pintle_validation::{Comparison, ErrorList, Operation, Request, Surroundings, metadata as rules};
 
 impl Registry {
     /// A request's object, decoded and of the target's version, as a full object of the storage version.
     pub(crate) fn complete(&self, target: &Target, object: &mut Value) {
-        if let Some(normalize) = target.resource.strategy.normalize {
-            normalize(object);
-        }
-        defaults::apply((target.resource.schema)(), object, self.environment.now_unix());
-        self.to_storage(target, object);
-        if target.storage.convert.is_some() {
-            // What conversion made may lack what the storage version defaults.
-            defaults::apply((target.storage.schema)(), object, self.environment.now_unix());
-        }
+        defaults::complete(target.resource, object, self.environment.now_unix());
+        set_type(object, target.storage.api_version, target.storage.kind);
         match target.resource.namespaced {
             true => metadata::set(object, "namespace", target.namespace.as_str()),
             false => metadata::clear(object, "namespace"),
@@ -48,6 +41,11 @@ impl Registry {
     pub(crate) fn finish(&self, target: &Target, object: &mut Value) {
         canonicalize((target.storage.schema)(), object);
     }
+
+    /// The same for an object that takes the place of another.
+    pub(crate) fn finish_beside<'a>(&self, target: &Target, object: &'a mut Value, old: &'a Value) -> Comparison<'a> {
+        Comparison::canonical((target.storage.schema)(), object, old)
+    }
 }
 
 /// Empties what clients may not set on create.
@@ -63,11 +61,11 @@ fn clear_path(object: &mut Value, path: Path) {
 pub(crate) fn validate_create(
     target: &Target,
     object: &Value,
-    sent: Option<&Value>,
+    around: &dyn Surroundings,
     user: &str,
     environment: &dyn Environment,
 ) -> Result<()> {
-    let candidate = Candidate { object, old: None, sent, subresource: "" };
+    let candidate = Candidate { object, beside: None, around, subresource: "" };
     judge(target, &candidate, user, environment, ErrorList::default())?;
     let mut errors = ErrorList::default();
     let meta = object.get("metadata").unwrap_or(&Value::Null);
@@ -79,29 +77,26 @@ pub(crate) fn validate_create(
 /// Judges an object that replaces a stored one, written through a subresource unless that is "".
 pub(crate) fn validate_update(
     target: &Target,
-    object: &Value,
-    old: &Value,
-    sent: Option<&Value>,
+    comparison: &Comparison<'_>,
+    around: &dyn Surroundings,
     subresource: &str,
     user: &str,
     environment: &dyn Environment,
 ) -> Result<()> {
     let mut errors = ErrorList::default();
-    let none = Value::Null;
-    let (new_meta, old_meta) = (object.get("metadata").unwrap_or(&none), old.get("metadata").unwrap_or(&none));
     // The reference judges metadata for all kinds, as new and as changed, and once more with the kind: causes repeat.
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
-    rules::validate_anew_and_update(new_meta, old_meta, target.resource.namespaced, &check, &mut errors);
-    judge(target, &Candidate { object, old: Some(old), sent, subresource }, user, environment, errors)
+    rules::validate_compared(comparison, target.resource.namespaced, &check, &mut errors);
+    let candidate = Candidate { object: comparison.new_object(), beside: Some(comparison), around, subresource };
+    judge(target, &candidate, user, environment, errors)
 }
 
 /// What is judged.
 struct Candidate<'a> {
     object: &'a Value,
-    /// The stored object that it replaces.
-    old: Option<&'a Value>,
-    /// What was empty in what was sent. Errors show it, where the canonical form does not.
-    sent: Option<&'a Value>,
+    /// It and the stored object that it replaces.
+    beside: Option<&'a Comparison<'a>>,
+    around: &'a dyn Surroundings,
     subresource: &'a str,
 }
 
@@ -112,29 +107,33 @@ fn judge(
     environment: &dyn Environment,
     mut errors: ErrorList,
 ) -> Result<()> {
-    let Candidate { object, old, sent, subresource } = *candidate;
+    let Candidate { object, beside, around, subresource } = *candidate;
     let rule = &target.resource.strategy.name;
     let enabled = |gate: &str| environment.feature_enabled(gate);
     let request = Request {
-        operation: if old.is_some() { Operation::Update } else { Operation::Create },
+        operation: if beside.is_some() { Operation::Update } else { Operation::Create },
         subresource,
         api_version: &target.resource.api_version(),
         namespaced: target.resource.namespaced,
         name_check: &|name, prefix| check_name(rule, name, prefix, &enabled),
         enabled: &enabled,
+        around,
     };
     let schema = (target.storage.schema)();
-    let mut verdict = rulebook().judge(schema, object, old, &request);
+    let mut verdict = match beside {
+        Some(comparison) => rulebook().judge_update(schema, comparison, &request),
+        None => rulebook().judge(schema, object, None, &request),
+    };
     let (name, namespace) = (metadata::text(object, "name"), metadata::text(object, "namespace"));
     let subject = Subject { resource: target.resource.plural, namespace, name, user };
     OUTCOMES.note(&verdict, subject, &|line| environment.log(line));
     if !verdict.errors.is_empty()
-        && let Some(sent) = sent
+        && let Some(sent) = around.empties()
     {
-        // This changes what errors say, never what they are about.
+        // Who is refused is shown what was empty in what was sent. This changes what errors say, never what they are about.
         let mut shown = object.clone();
         with_empties(schema, &mut shown, sent, &shows_empties);
-        let told = rulebook().judge(schema, &shown, old, &request).errors;
+        let told = rulebook().judge(schema, &shown, beside.map(Comparison::old_object), &request).errors;
         if told.is_about_the_same_as(&verdict.errors) {
             verdict.errors = told;
         }
@@ -158,6 +157,7 @@ pub fn judge_fields(
         namespaced: target.resource.namespaced,
         name_check: &|_, _| Vec::new(),
         enabled: &|gate: &str| environment.feature_enabled(gate),
+        around: &(),
     };
     rulebook().judge_fields((target.storage.schema)(), fields, object, old, &request)
 }
@@ -181,6 +181,7 @@ pub fn validate_review(resource: &Resource, object: &Value, environment: &dyn En
         namespaced: resource.namespaced,
         name_check: &|_, _| Vec::new(),
         enabled: &enabled,
+        around: &(),
     };
     let verdict = rulebook().judge((resource.schema)(), object, None, &request);
     let subject = Subject { resource: resource.plural, namespace: "", name: "", user: "" };

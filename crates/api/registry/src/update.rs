@@ -4,15 +4,16 @@
 //! faster it is asked again, unless the client named the version it saw.
 
 use crate::allocation::Reserved;
+use crate::around::Around;
 use crate::field_manager::{MANAGED_FIELDS, same_but_times};
 use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_cache::{Image, Object};
-use pintle_kinds::strategy::Part;
+use pintle_kinds::strategy::{Part, Strategy};
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction, Write};
-use pintle_validation::{ErrorKind, ErrorList};
+use pintle_validation::{Comparison, ErrorKind, ErrorList};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -76,10 +77,10 @@ impl Registry {
             };
             let old = self.decode(target, &stored)?;
             let mut reserved = Reserved::default();
-            let (object, named_version, warnings) =
+            let Prepared { object, is_stored, named_version, warnings } =
                 self.prepare_update(target, update, &old, options, &mut reserved)?;
             // What was sealed with a key that is on its way out is written anew, though nothing changes.
-            let is_written = is_stored(&object, &old) && !self.store.is_stale(&stored.key);
+            let is_written = is_stored && !self.store.is_stale(&stored.key);
             // Where nothing is written the store does not tell that the object has changed meanwhile.
             if (is_written || options.dry_run) && !self.is_current(target, &stored).await? {
                 continue;
@@ -155,7 +156,7 @@ impl Registry {
         self.create_owned(target, object, options, update.owners).await
     }
 
-    /// The new state in canonical form, whether the client named the version it saw, and warnings.
+    /// The new state, in canonical form and without a version.
     fn prepare_update(
         &self,
         target: &Target,
@@ -163,7 +164,7 @@ impl Registry {
         old: &Value,
         options: &WriteOptions,
         reserved: &mut Reserved,
-    ) -> Result<(Value, bool, Vec<String>)> {
+    ) -> Result<Prepared> {
         let strategy = target.resource.strategy;
         let mut served = Cow::Borrowed(old);
         if !self.serves_stored_form(target) {
@@ -181,14 +182,14 @@ impl Registry {
         }
         self.check_version(target, &version, old_version)?;
         let unchanged_version = update.from_stored && version == old_version;
-        // Taken before the canonical form, in which an empty list is none.
         let sent = match update.owners {
             Owners::Tracked => object.remove_at(&["metadata", MANAGED_FIELDS]),
             Owners::Settled => None,
         };
-        let empties = empties(&object);
+        // Who is refused is shown what was sent, as it was before the canonical form, in which an empty list is none.
+        let empties = || (update.change)(Some(&served)).ok().as_ref().and_then(empties);
         self.complete(target, &mut object);
-        self.finish(target, &mut object);
+        self.finish_beside(target, &mut object, old);
         let mut warnings = Vec::new();
         if !update.from_stored {
             metadata::dedup_owners(&mut object, false, &mut warnings);
@@ -203,8 +204,10 @@ impl Registry {
             // Nobody owns a link, so none can be applied.
             metadata::keep_path(&mut object, old, &["metadata", "selfLink"]);
         }
-        self.finish(target, &mut object);
-        let request = AdmissionRequest { registry: self, target, subresource, old: Some(old), options };
+        metadata::finish(&mut object);
+        let around = Around::new(self, target, &empties);
+        let request =
+            AdmissionRequest { registry: self, target, subresource, old: Some(old), options, around: &around };
         self.admission.mutate(&request, &mut object, &mut warnings)?;
         metadata::dedup_owners(&mut object, true, &mut warnings);
         if same_origin {
@@ -234,28 +237,26 @@ impl Registry {
                 }
             }
         }
-        self.finish(target, &mut object);
-        if update.part.is_none() {
-            self.count_generation(target, &mut object, old);
+        let mut compared = self.finish_beside(target, &mut object, old);
+        if update.part.is_none() && counts_generation(strategy, &compared) {
+            metadata::set(&mut object, "generation", metadata::generation(old) + 1);
+            compared = self.finish_beside(target, &mut object, old);
         }
         if strategy.counts_dropped {
             self.drop_switched_off(target, &mut object, Some(old));
+            compared = Comparison::of(&object, old);
         }
         let (user, environment) = (&options.requester.name, self.environment.as_ref());
-        validate_update(target, &object, old, empties.as_ref(), subresource, user, environment)
-            .map_err(|status| status.with_warnings(warnings.clone()))?;
-        warn(target, &object, Some(old), subresource, &mut warnings);
-        self.admission.validate(&request, &object, &mut warnings)?;
-        metadata::clear(&mut object, "resourceVersion");
-        Ok((object, named_version || update.from_stored && !unchanged_version, warnings))
-    }
-
-    fn count_generation(&self, target: &Target, object: &mut Value, old: &Value) {
-        let Some(paths) = target.resource.strategy.generation else { return };
-        if paths.iter().any(|path| metadata::differs(object, old, path)) {
-            metadata::set(object, "generation", metadata::generation(old) + 1);
-            self.finish(target, object);
+        if update.part.as_ref().is_none_or(|part| part.rules.judged) {
+            validate_update(target, &compared, &around, subresource, user, environment)
+                .map_err(|status| status.with_warnings(warnings.clone()))?;
         }
+        warn(target, compared.new_object(), Some(old), subresource, &mut warnings);
+        self.admission.validate(&request, compared.new_object(), &mut warnings)?;
+        let is_stored = compared.is_equal_without("resourceVersion");
+        metadata::clear(&mut object, "resourceVersion");
+        let named_version = named_version || update.from_stored && !unchanged_version;
+        Ok(Prepared { object, is_stored, named_version, warnings })
     }
 
     /// A uid that is not the stored object's means that another object is meant.
@@ -291,31 +292,28 @@ impl Registry {
     }
 }
 
+/// What an update comes to.
+struct Prepared {
+    object: Value,
+    /// Nothing changes.
+    is_stored: bool,
+    /// The client named the version it saw.
+    named_version: bool,
+    warnings: Vec<String>,
+}
+
+fn counts_generation(strategy: &Strategy, compared: &Comparison<'_>) -> bool {
+    strategy.generation.is_some_and(|paths| paths.iter().any(|path| compared.differs(path)))
+}
+
 /// A write that would change nothing but the times of managed fields changes nothing. What a strategy undoes after this
 /// was a change.
 fn keep_times(object: &mut Value, old: &Value) {
     let path = &["metadata", MANAGED_FIELDS];
-    if object.at(path) == old.at(path) || !same_but_times(object.at(path), old.at(path)) {
-        return;
+    let is_same = Comparison::of(object, old).is_equal_without(MANAGED_FIELDS);
+    if is_same && same_but_times(object.at(path), old.at(path)) {
+        metadata::keep_path(object, old, path);
     }
-    let mut candidate = object.clone();
-    metadata::keep_path(&mut candidate, old, path);
-    if candidate == *old {
-        *object = candidate;
-    }
-}
-
-/// Whether a canonical object, which has no version, is the stored one.
-fn is_stored(object: &Value, old: &Value) -> bool {
-    let Value::Map(old) = old else { return false };
-    let same = |key: &str, value: &Value, old: &Value| match (key, value, old) {
-        ("metadata", Value::Map(value), Value::Map(old)) => {
-            value.iter().eq(old.iter().filter(|(key, _)| *key != "resourceVersion"))
-        }
-        _ => value == old,
-    };
-    let Value::Map(object) = object else { return false };
-    object.len() == old.len() && object.iter().zip(old.iter()).all(|((a, x), (b, y))| a == b && same(a, x, y))
 }
 
 fn uid_mismatch(target: &Target, uid: &str, stored: &str, dry_run: bool) -> Status {

@@ -14,6 +14,7 @@ pub(crate) fn plain() -> Request<'static> {
         namespaced: true,
         name_check: &|_, _| Vec::new(),
         enabled: &|_| false,
+        around: &(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::value::{Map, Str, Value};
 /// Brings an object under a struct schema into canonical form.
 pub fn canonicalize(schema: &Struct, value: &mut Value) {
     match schema.form {
-        Form::Plain => struct_in_place(schema, value),
+        Form::Plain => struct_beside(schema, value, None),
         Form::Wrapper => {
             if let Some(field) = schema.fields.first() {
                 canonicalize_type(&field.ty, value);
@@ -23,6 +23,32 @@ pub fn canonicalize(schema: &Struct, value: &mut Value) {
             _ => {}
         },
     }
+}
+
+/// The fields of an object, by their places in its canonical form, that are the same as in another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unchanged(u64);
+
+impl Unchanged {
+    /// Whether the field at a place is known to be the same.
+    pub fn has(self, place: usize) -> bool {
+        place < 64 && self.0 >> place & 1 == 1
+    }
+
+    fn add(&mut self, place: usize) {
+        self.0 |= 1u64.checked_shl(place.try_into().unwrap_or(u32::MAX)).unwrap_or(0);
+    }
+}
+
+/// [`canonicalize`] for an object that takes the place of a canonical one: what is the same in both needs no pass, and is
+/// told, but for scalars.
+pub fn canonicalize_changed(schema: &Struct, value: &mut Value, old: &Value) -> Unchanged {
+    let mut unchanged = Unchanged::default();
+    match (schema.form, old) {
+        (Form::Plain, Value::Map(old)) => struct_beside(schema, value, Some((old, &mut unchanged))),
+        _ => canonicalize(schema, value),
+    }
+    unchanged
 }
 
 /// The canonical zero value of a type, as Go would print a field of it that nobody set.
@@ -50,13 +76,16 @@ fn props(schema: &Struct, value: &mut Value) {
     }
 }
 
-fn struct_in_place(schema: &Struct, value: &mut Value) {
+/// What a struct replaces, and what is found to be the same.
+type Beside<'a> = Option<(&'a Map, &'a mut Unchanged)>;
+
+fn struct_beside(schema: &Struct, value: &mut Value, mut beside: Beside<'_>) {
     if !matches!(value, Value::Map(_) | Value::Null) {
         return;
     }
     let entries = value.make_map().entries_mut();
     let ordered = pass_ordered(schema, entries, 0) == entries.len();
-    let settled = settle_fields(schema, entries, 0, ordered);
+    let settled = settle_fields(schema, entries, 0, ordered, &mut beside);
     if !schema.preserve_unknown {
         entries.truncate(settled);
     }
@@ -78,10 +107,16 @@ fn pass_ordered(schema: &Struct, entries: &[(Str, Value)], mut next: usize) -> u
 
 /// Brings the fields of a struct to the places from `next` on, in schema order, and returns where they end. Entries
 /// that are in place stay there: this is run more than once on each write.
-fn settle_fields(schema: &Struct, entries: &mut Vec<(Str, Value)>, mut next: usize, ordered: bool) -> usize {
+fn settle_fields(
+    schema: &Struct,
+    entries: &mut Vec<(Str, Value)>,
+    mut next: usize,
+    ordered: bool,
+    beside: &mut Beside<'_>,
+) -> usize {
     for field in schema.fields.iter() {
         if field.inline {
-            next = field.ty.as_struct().map_or(next, |inlined| settle_fields(inlined, entries, next, ordered));
+            next = field.ty.as_struct().map_or(next, |inlined| settle_fields(inlined, entries, next, ordered, beside));
             continue;
         }
         let mut is_here = entries.get(next).is_some_and(|(key, _)| field.name.is(key));
@@ -94,7 +129,7 @@ fn settle_fields(schema: &Struct, entries: &mut Vec<(Str, Value)>, mut next: usi
         }
         match entries.get_mut(next) {
             Some((key, value)) if is_here => {
-                if settle(field, value) {
+                if is_unchanged(field, value, next, beside) || settle(field, value) {
                     if key.is_heap_allocated() {
                         *key = field.name.to_key();
                     }
@@ -113,6 +148,15 @@ fn settle_fields(schema: &Struct, entries: &mut Vec<(Str, Value)>, mut next: usi
         }
     }
     next
+}
+
+fn is_unchanged(field: &Field, value: &Value, place: usize, beside: &mut Beside<'_>) -> bool {
+    let Some((old, unchanged)) = beside.as_mut().filter(|_| is_composite(&field.ty)) else { return false };
+    let is_unchanged = old.get(&field.name) == Some(value);
+    if is_unchanged {
+        unchanged.add(place);
+    }
+    is_unchanged
 }
 
 /// Makes of a field's value what JSON shows; `false` when it shows nothing. `Null` stands for absence.
@@ -354,6 +398,35 @@ mod tests {
         with_empties(&schema, &mut value, &sent, &|_| true);
         assert_eq!(value, value!({"a": [], "b": [{"l": []}, {"l": ["x"]}], "d": []}));
         assert_eq!(empties(&canonical), Some(value!({"b": [{}]})));
+    }
+
+    #[test]
+    fn beside_what_it_replaces_only_what_changed_is_brought_into_form() {
+        for preserve_unknown in [false, true] {
+            let schema = test_schema(preserve_unknown);
+            let old = value!({"a": "a", "b": "b", "c": 1, "d": {"e": true}, "f": "1"});
+            // The place of `d`, if it is as it was.
+            let rows = [
+                (old.clone(), Some(3)),
+                (value!({"d": {"e": true}, "b": "x", "x": 1}), Some(1)),
+                (value!({"d": {"x": 1, "e": true}, "a": "a"}), None),
+                (value!({"d": null, "c": 1, "b": "b", "a": "a"}), None),
+            ];
+            for (mut value, place) in rows {
+                let mut expected = value.clone();
+                canonicalize(&schema, &mut expected);
+                let unchanged = canonicalize_changed(&schema, &mut value, &old);
+                assert_eq!(value, expected);
+                // Scalars are not told of.
+                assert_eq!((0..70).filter(|at| unchanged.has(*at)).collect::<Vec<_>>(), Vec::from_iter(place));
+                if let Some(at) = place {
+                    assert_eq!(
+                        value.as_map().and_then(|map| map.iter().nth(at)).map(|(key, _)| key.as_str()),
+                        Some("d")
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -29,6 +29,6 @@ pub struct Json(pub Value);
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RawExtension(pub Value);
 
-/// The fields a manager owns, as the tree that JSON shows.
+/// The fields a manager owns, as the text that JSON shows; an empty map when there are none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FieldsV1(pub Value);

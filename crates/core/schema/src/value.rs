@@ -21,13 +21,23 @@ pub enum Value {
     String(Str),
     List(Vec<Value>),
     Map(Map),
-    /// JSON text that is kept as it was written, blanks and all: what a raw extension holds, unless it is null.
+    /// JSON text that is not taken apart: what a raw extension holds, unless it is null, as it was written, blanks and all; and
+    /// a set of fields that is not empty, as it is stored.
     Raw(Str),
 }
 
 /// An ordered list of entries with distinct keys. Look-ups scan: objects of the API have few keys per level.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Map(Vec<(Str, Value)>);
+
+impl PartialEq for Map {
+    /// Entries in the same order. Keys of one schema mostly are one text.
+    fn eq(&self, other: &Map) -> bool {
+        let is_same = |a: &str, b: &str| a.len() == b.len() && (a.as_ptr() == b.as_ptr() || a == b);
+        let mut pairs = self.0.iter().zip(&other.0);
+        self.0.len() == other.0.len() && pairs.all(|((key, value), (other, old))| is_same(key, other) && value == old)
+    }
+}
 
 impl Map {
     pub fn new() -> Self {

@@ -283,7 +283,8 @@ pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Spot<'_>, errors: &mut E
             let messages = (format.judge)(value);
             if !messages.is_empty() {
                 for message in messages {
-                    errors.invalid(path, shown(value), message);
+                    let value = value.as_str().map_or_else(|| shown(value), |text| (format.part)(text).into());
+                    errors.invalid(path, value, message);
                     errors.origin(format.origin);
                 }
             }
@@ -412,15 +413,7 @@ fn unique(keys: &[Box<str>], value: &Value, path: &FieldPath<'_>, errors: &mut E
             false => !seen.insert(key_text(keys, item)),
         };
         if again {
-            let shown = match keys {
-                [] => item.clone(),
-                keys => keys
-                    .iter()
-                    .map(|key| (pintle_schema::Str::new(key), at(item, key).clone()))
-                    .collect::<pintle_schema::Map>()
-                    .into(),
-            };
-            errors.duplicate(path.index(index), shown);
+            errors.duplicate(path.index(index), item.clone());
         }
     }
 }

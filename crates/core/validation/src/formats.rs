@@ -12,15 +12,29 @@ pub struct Format {
     pub origin: &'static str,
     pub doc: &'static str,
     pub judge: fn(&Value) -> Messages,
+    /// What of a text is judged, and shown.
+    pub part: fn(&str) -> &str,
+}
+
+fn all(text: &str) -> &str {
+    text
+}
+
+fn without_last_dot(name: &str) -> &str {
+    name.strip_suffix('.').unwrap_or(name)
 }
 
 macro_rules! texts {
     ($name:literal, $doc:literal, $judge:expr) => {
+        texts!($name, $doc, $judge, all)
+    };
+    ($name:literal, $doc:literal, $judge:expr, $part:expr) => {
         Format {
             name: $name,
             origin: concat!("format=", $name),
             doc: $doc,
             judge: |value| Told::told($judge(value.as_str().unwrap_or_default())),
+            part: $part,
         }
     };
 }
@@ -130,6 +144,7 @@ pub static FORMATS: &[Format] = &[
         origin: "format=port",
         doc: "The number of a port.",
         judge: |value| in_range(value, 1, 65535),
+        part: all,
     },
     Format {
         name: "port-or-name",
@@ -139,12 +154,14 @@ pub static FORMATS: &[Format] = &[
             Some(name) => names::port_name(name),
             None => in_range(value, 1, 65535),
         },
+        part: all,
     },
     Format {
         name: "user-id",
         origin: "format=user-id",
         doc: "The number of a user or group.",
         judge: |value| in_range(value, 0, i32::MAX.into()),
+        part: all,
     },
     Format {
         name: "file-mode",
@@ -154,6 +171,7 @@ pub static FORMATS: &[Format] = &[
             0..=0o777 => Vec::new(),
             _ => vec!["must be a number between 0 and 0777 (octal), both inclusive".to_owned()],
         },
+        part: all,
     },
     texts!(
         "relaxed-env-var-name",
@@ -171,12 +189,14 @@ pub static FORMATS: &[Format] = &[
             1.. => Vec::new(),
             _ => vec!["must be greater than zero".to_owned()],
         },
+        part: all,
     },
     Format {
         name: "positive-int32",
         origin: "format=positive-int32",
         doc: "A number greater than zero that 32 bits hold.",
         judge: |value| in_range(value, 1, i32::MAX.into()),
+        part: all,
     },
     Format {
         name: "weight",
@@ -186,6 +206,7 @@ pub static FORMATS: &[Format] = &[
             1..=100 => Vec::new(),
             _ => vec!["must be in the range 1-100".to_owned()],
         },
+        part: all,
     },
     Format {
         name: "int-or-percent",
@@ -196,6 +217,7 @@ pub static FORMATS: &[Format] = &[
             _ if value.as_i64().unwrap_or_default() < 0 => vec!["must be greater than or equal to 0".to_owned()],
             _ => Vec::new(),
         },
+        part: all,
     },
     Format {
         name: "at-most-100-percent",
@@ -205,6 +227,7 @@ pub static FORMATS: &[Format] = &[
             Some(101..) => vec!["must not be greater than 100%".to_owned()],
             _ => Vec::new(),
         },
+        part: all,
     },
     Format {
         name: "zero-or-more",
@@ -214,12 +237,14 @@ pub static FORMATS: &[Format] = &[
             0.. => Vec::new(),
             _ => vec!["must be greater than or equal to zero".to_owned()],
         },
+        part: all,
     },
     Format {
         name: "byte",
         origin: "format=byte",
         doc: "A number that eight bits hold.",
         judge: |value| in_range(value, 0, 255),
+        part: all,
     },
     Format {
         name: "disk-partition",
@@ -229,6 +254,7 @@ pub static FORMATS: &[Format] = &[
             0..=255 => Vec::new(),
             _ => vec!["must be between 1 and 255, inclusive".to_owned()],
         },
+        part: all,
     },
     texts!("relative-path", "A path below another, which never goes up.", relative_path),
     texts!("unreserved-path", "A path below another, whose first name does not begin with two dots.", unreserved_path),
@@ -247,10 +273,15 @@ pub static FORMATS: &[Format] = &[
         let unreadable = names::ip::parse_ip_sloppy(text).is_none().then(|| "must be a valid IP address".to_owned());
         unreadable.into_iter().chain(names::ip::endpoint_ip(text)).collect::<Messages>()
     }),
-    texts!("rooted-dns1123-subdomain", "A DNS name, which may end with a dot.", |text: &str| match text {
-        "." => Vec::new(),
-        text => names::dns1123_subdomain(text.strip_suffix('.').unwrap_or(text)),
-    }),
+    texts!(
+        "rooted-dns1123-subdomain",
+        "A DNS name, which may end with a dot.",
+        |text: &str| match text {
+            "." => Vec::new(),
+            text => names::dns1123_subdomain(without_last_dot(text)),
+        },
+        without_last_dot
+    ),
     texts!("dns1123-subdomain-prefix", "The beginning of a DNS name in lower case.", |text: &str| {
         match text.strip_suffix('-') {
             Some(begun) if text.len() > 1 => names::dns1123_subdomain(&format!("{begun}a")),

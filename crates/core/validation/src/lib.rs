@@ -5,6 +5,7 @@
 extern crate self as pintle_validation;
 
 pub mod check;
+mod comparison;
 pub mod compile;
 pub mod docs;
 pub mod error;
@@ -22,11 +23,12 @@ mod run;
 mod same;
 mod spot;
 
+pub use comparison::Comparison;
 pub use error::{ErrorKind, ErrorList, ErrorWords, FieldError};
 pub use hand::{Hand, Untyped, When};
 pub use kind::{CREATE, Group, KindRules, Step, UPDATE};
 pub use path::FieldPath;
-pub use request::{At, Cx, Operation, Request};
+pub use request::{At, Cx, Operation, Request, Surroundings};
 pub use rulebook::{Rulebook, Verdict};
 pub use run::Show;
 pub use same::{same, same_at};

@@ -3,6 +3,7 @@
 //! The same rules serve built-in kinds and custom resources. What a kind's names look like is the caller's to say.
 
 use crate::check::at;
+use crate::comparison::Comparison;
 use crate::error::{ErrorKind, ErrorList};
 use crate::same::{each_difference, same};
 use pintle_schema::{Map, Value, names};
@@ -89,9 +90,9 @@ impl Field {
 /// Metadata, what it replaces, and in which fields the two differ: rules look at these alone.
 #[derive(Clone, Copy)]
 pub(crate) struct Changes<'a> {
-    new: &'a Value,
-    old: &'a Value,
-    fields: u16,
+    pub new: &'a Value,
+    pub old: &'a Value,
+    pub fields: u16,
 }
 
 impl<'a> Changes<'a> {
@@ -209,7 +210,21 @@ pub fn validate_anew_and_update(
     name_check: NameCheck<'_>,
     errors: &mut ErrorList,
 ) {
-    let (changes, mut right) = (Changes::of(metadata, old), false);
+    both(Changes::of(metadata, old), namespaced, name_check, errors);
+}
+
+/// The same for objects that were compared.
+pub fn validate_compared(
+    comparison: &Comparison<'_>,
+    namespaced: bool,
+    name_check: NameCheck<'_>,
+    errors: &mut ErrorList,
+) {
+    both(comparison.metadata(), namespaced, name_check, errors);
+}
+
+fn both(changes: Changes<'_>, namespaced: bool, name_check: NameCheck<'_>, errors: &mut ErrorList) {
+    let mut right = false;
     anew(changes, namespaced, name_check, &mut right, errors);
     update(changes, &mut right, errors);
 }

@@ -61,6 +61,16 @@ impl FieldPath<'_> {
         }
     }
 
+    /// The value of an object that the path leads to.
+    pub(crate) fn find_in<'v>(&self, object: &'v Value) -> Option<&'v Value> {
+        let value = self.parent.map_or(Some(object), |parent| parent.find_in(object))?;
+        match self.step {
+            Step::Root | Step::Field("") => Some(value),
+            Step::Field(name) | Step::Key(name) => value.get(name),
+            Step::Index(index) => value.as_list()?.get(index),
+        }
+    }
+
     /// Visits the values of an object that the path leads to; an index and a key stand for all items.
     pub(crate) fn each_in<'v>(&self, object: &'v Value, visit: &mut dyn FnMut(&'v Value)) {
         let mut step = |value: &'v Value| match (self.step, value) {
@@ -113,6 +123,17 @@ mod tests {
         assert_eq!(spec.child("nodeSelector").key("a/b").to_string(), "spec.nodeSelector[a/b]");
         assert_eq!(FieldPath::ROOT.child("data").to_string(), "data");
         assert_eq!(FieldPath::ROOT.to_string(), "[]");
+    }
+
+    #[test]
+    fn a_path_finds_its_value() {
+        let object = pintle_schema::value!({"a": [{"b": {"x/y": 1}}]});
+        let a = FieldPath::new("a");
+        let (first, second) = (a.index(0), a.index(1));
+        let b = first.child("b");
+        assert_eq!(b.key("x/y").find_in(&object), Some(&Value::Int(1)));
+        assert_eq!(second.child("b").find_in(&object), None);
+        assert_eq!(FieldPath::ROOT.find_in(&object), Some(&object));
     }
 
     #[test]

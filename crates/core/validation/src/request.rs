@@ -3,6 +3,7 @@
 //! A rule judges; through this it reports, and it never sees anything that can change while it runs.
 
 use crate::check::{NULL, Stage, at};
+use crate::comparison::Comparison;
 use crate::error::{ErrorList, FieldError, Twin};
 use crate::metadata::{Changes, NameCheck};
 use crate::path::FieldPath;
@@ -29,7 +30,25 @@ pub struct Request<'a> {
     pub name_check: NameCheck<'a>,
     /// Whether a feature gate is on.
     pub enabled: &'a dyn Fn(&str) -> bool,
+    pub around: &'a dyn Surroundings,
 }
+
+/// What surrounds an object, for the few rules that look beyond it: nobody finds out what no rule asks for.
+pub trait Surroundings {
+    /// The lists and maps that were sent with nothing in them, at their places: the canonical form does not show them.
+    fn empties(&self) -> Option<&Value> {
+        None
+    }
+
+    /// The value of a label of the object's namespace.
+    fn namespace_label(&self, key: &str) -> Option<String> {
+        let _ = key;
+        None
+    }
+}
+
+/// No surroundings: an object by itself.
+impl Surroundings for () {}
 
 /// A value with its place in the object, and on update the value it replaces (where the two can be told to be the same thing).
 pub struct At<'r, T> {
@@ -94,6 +113,7 @@ pub struct Cx<'a> {
     pub request: &'a Request<'a>,
     root: &'a Value,
     old_root: Option<&'a Value>,
+    comparison: Option<&'a Comparison<'a>>,
     notes: Vec<Box<dyn Any>>,
     /// How many rules ran.
     pub(crate) steps: usize,
@@ -113,6 +133,7 @@ impl<'a> Cx<'a> {
             request,
             root,
             old_root,
+            comparison: None,
             notes: Vec::new(),
             steps: 0,
             panicked: false,
@@ -122,17 +143,40 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// The same for an update.
+    pub fn of_update(request: &'a Request<'a>, comparison: &'a Comparison<'a>) -> Self {
+        let (root, old_root) = (comparison.new_object(), comparison.old_object());
+        Cx { comparison: Some(comparison), ..Cx::new(request, root, Some(old_root)) }
+    }
+
     /// Whether a feature gate is on.
     pub fn enabled(&self, gate: &str) -> bool {
         (self.request.enabled)(gate)
+    }
+
+    /// Whether a list or a map was sent with nothing in it. Where the reference asks for absence, that is not it.
+    pub fn was_sent_empty(&self, path: &FieldPath<'_>) -> bool {
+        let Some(sent) = self.request.around.empties() else { return false };
+        match path.find_in(sent) {
+            Some(Value::List(items)) => items.is_empty(),
+            Some(Value::Map(map)) => map.is_empty(),
+            _ => false,
+        }
     }
 
     pub fn is_create(&self) -> bool {
         self.request.operation == Operation::Create
     }
 
-    /// Whether two values mean the same, as the walk and `At::unchanged` compare them; found out once for large ones.
+    /// Whether two values mean the same, as the walk and `At::unchanged` compare them; found out once for large ones, and
+    /// for the fields of the object.
     pub fn same(&self, new: &Value, old: &Value) -> bool {
+        if !matches!(new, Value::Map(_) | Value::List(_)) {
+            return crate::same(new, old);
+        }
+        if let Some(known) = self.comparison.and_then(|comparison| comparison.same_field(new, old)) {
+            return known;
+        }
         if new.as_map().is_none_or(|map| map.len() < LARGE) {
             return crate::same(new, old);
         }
@@ -145,8 +189,16 @@ impl<'a> Cx<'a> {
         same
     }
 
+    /// Whether an update left the whole object as it was.
+    pub(crate) fn is_unchanged(&self) -> bool {
+        self.comparison.is_some_and(Comparison::is_same)
+    }
+
     /// The metadata of the object and of the stored one; found out once.
     pub(crate) fn metadata(&mut self) -> Changes<'a> {
+        if let Some(comparison) = self.comparison {
+            return comparison.metadata();
+        }
         *self.metadata.get_or_insert_with(|| {
             let old = self.old_root.map_or(&NULL, |old| at(old, "metadata"));
             Changes::of(at(self.root, "metadata"), old)

@@ -2,6 +2,7 @@
 //!
 //! A rule that panics is caught: it is told as an internal error, and counted by the caller.
 
+use crate::comparison::Comparison;
 use crate::error::{ErrorKind, ErrorList, FieldError};
 use crate::hand::Untyped;
 use crate::kind::{CREATE, Group, KindRules, Step, UPDATE};
@@ -103,9 +104,21 @@ impl Rulebook {
         old: Option<&Value>,
         request: &Request<'_>,
     ) -> Verdict {
+        match old {
+            Some(old) => self.judge_update(schema, &Comparison::of(object, old), request),
+            None => self.judge_in(schema, object, None, Cx::new(request, object, None)),
+        }
+    }
+
+    /// Judges an object that replaces another.
+    pub fn judge_update(&self, schema: &'static Struct, comparison: &Comparison<'_>, request: &Request<'_>) -> Verdict {
+        let (new, old) = (comparison.new_object(), comparison.old_object());
+        self.judge_in(schema, new, Some(old), Cx::of_update(request, comparison))
+    }
+
+    fn judge_in(&self, schema: &'static Struct, object: &Value, old: Option<&Value>, mut cx: Cx<'_>) -> Verdict {
         let plan = self.plan(schema);
-        let mut cx = Cx::new(request, object, old);
-        let steps = self.steps(schema, request);
+        let steps = self.steps(schema, cx.request);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             steps.iter().for_each(|step| self.run(step, &plan, &mut cx, object, old))
         }));

@@ -28,8 +28,7 @@ pub struct Run<'p, 'c, 'a> {
 impl Run<'_, '_, '_> {
     /// Judges the whole object.
     pub fn object(&mut self, value: &Value, old: Option<&Value>) {
-        let unchanged = old.is_some_and(|old| self.cx.metadata().is_empty() && same(value, old));
-        self.of(self.plan.root, &Spot::root(value, old, unchanged));
+        self.of(self.plan.root, &Spot::root(value, old, self.cx.is_unchanged()));
     }
 
     /// Judges one field of the object.

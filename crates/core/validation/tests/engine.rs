@@ -195,6 +195,7 @@ fn judge_with(new: &Value, old: Option<&Value>, gates: &[&str]) -> Judgement {
         namespaced: true,
         name_check: &|_, _| Vec::new(),
         enabled: &|gate| gates.contains(&gate),
+        around: &(),
     };
     let verdict = book.judge(schema, &canonical(new), old.map(canonical).as_ref(), &request);
     Judgement {

@@ -36,6 +36,7 @@ fn judge(new: Value, old: Option<Value>, on: bool) -> Vec<String> {
         namespaced: true,
         name_check: &|_, _| Vec::new(),
         enabled: &|_| on,
+        around: &(),
     };
     let (new, old) = (canonical(new), old.map(canonical));
     let verdict = Rulebook::new(&[&GROUP]).judge(Whole::schema(), &new, old.as_ref(), &request);

@@ -150,6 +150,7 @@ fn judge_as(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<St
         namespaced: true,
         name_check: &|_, _| Vec::new(),
         enabled: &|_| true,
+        around: &(),
     };
     let canonical = |value: &Value| {
         let mut value = value.clone();

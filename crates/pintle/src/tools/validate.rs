@@ -108,20 +108,9 @@ fn findings(
 }
 
 fn causes(resource: &'static Resource, object: &mut Value) -> Vec<(String, String)> {
-    if let Some(normalize) = resource.strategy.normalize {
-        normalize(object);
-    }
     // No rule depends on when it is asked.
-    let now = 0;
-    defaults::apply((resource.schema)(), object, now);
-    let mut schema = (resource.schema)();
-    if let Some(storage) = &resource.storage {
-        schema = (storage.schema)();
-        if let Some(convert) = &storage.convert {
-            (convert.to_storage)(object);
-            defaults::apply(schema, object, now);
-        }
-    }
+    defaults::complete(resource, object, 0);
+    let schema = resource.storage.as_ref().map_or(resource.schema, |storage| storage.schema)();
     if resource.namespaced && object.str_at(&["metadata", "namespace"]).is_empty() {
         object.set_at(&["metadata", "namespace"], "default");
     }
@@ -134,6 +123,7 @@ fn causes(resource: &'static Resource, object: &mut Value) -> Vec<(String, Strin
         namespaced: resource.namespaced,
         name_check: &|name, prefix| name_faults(rule, name, prefix),
         enabled: &|gate| gates().enabled(gate),
+        around: &(),
     };
     let verdict = rulebook().judge(schema, object, None, &request);
     verdict.errors.0.iter().map(|error| (error.field.clone(), error.line())).collect()

@@ -38,7 +38,7 @@ impl<I: AsyncWrite + Unpin> Pipe<I> {
     /// Makes room for one more write of the streams.
     fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.waiting.len() >= CORKED_BYTES {
-            return self.poll_drain(cx);
+            ready!(self.poll_drain(cx))?;
         }
         if self.waiting.capacity() == 0 {
             self.waiting = SPARE.take();
@@ -174,6 +174,7 @@ mod tests {
         for size in [CORKED_BYTES, 1, 1] {
             stream.write_all(&vec![0; size]).await.expect("room");
         }
+        assert!(lock(&stream.0).waiting.capacity() >= CORKED_BYTES, "the buffer goes on in use");
         stream.shutdown().await.expect("shut down");
         assert_eq!(written(), [CORKED_BYTES, 2]);
     }

@@ -36,7 +36,7 @@ static HORIZONTAL_POD_AUTOSCALERS: Resource = Resource {
 static HORIZONTAL_POD_AUTOSCALERS_V1: Resource = Resource {
     short_names: &["hpa"],
     categories: &["all"],
-    storage: Some(HORIZONTAL_POD_AUTOSCALER_STORAGE.converting(convert::to_v2, convert::from_v2)),
+    storage: Some(HORIZONTAL_POD_AUTOSCALER_STORAGE.converting(convert::to_v2, convert::from_v2).defaulted()),
     subresources: &[Subresource::status::<v1::HorizontalPodAutoscaler>("HorizontalPodAutoscaler", &STATUS)],
     strategy: &WITH_STATUS,
     ..Resource::namespaced::<v1::HorizontalPodAutoscaler>(

@@ -57,6 +57,8 @@ static POD: Strategy = Strategy {
     grace_period: Some(grace_period),
     delete_answers_object: true,
     generation: Some(SPEC_PATHS),
+    // What is left of the status is for `prepare_create` to say.
+    create_clears: &[],
     prepare_create: Some(prepare_create),
     normalize: Some(normalize),
     ..WITH_STATUS
@@ -99,9 +101,12 @@ fn mirror_pod_ip(mut status: ViewMut<'_, PodStatus>) {
     }
 }
 
+/// A new pod's status is the server's, but for a class that its author says it has.
 fn prepare_create(object: &mut Value, context: &mut Context) {
-    let class = qos::class(pintle_schema::View::new(object));
+    let told = View::<Pod>::new(object).field(Pod::STATUS).field(PodStatus::QOS_CLASS).get();
+    let class = if told.as_str().is_empty() { qos::class(View::new(object)) } else { told };
     let mut pod = ViewMut::<Pod>::new(object);
+    pod.by_ref().field(Pod::STATUS).clear();
     let mut status = pod.by_ref().field(Pod::STATUS);
     status.by_ref().field(PodStatus::PHASE).set(PodPhase::PENDING);
     status.field(PodStatus::QOS_CLASS).set(class);
@@ -164,6 +169,13 @@ mod tests {
             assert_eq!((pod.str_at(&["status", "podIP"]), ips.len()), (ip, count), "{given:?}");
             assert_eq!(ips[0].str_at(&["ip"]), ip);
         }
+    }
+
+    #[test]
+    fn of_a_status_that_was_sent_the_class_stays() {
+        let pod =
+            created(&PODS, value!({"status": {"qosClass": "Guaranteed", "phase": "Running", "podIP": "10.0.0.1"}}));
+        assert_eq!(pod.get("status"), Some(&value!({"phase": "Pending", "qosClass": "Guaranteed"})));
     }
 
     #[test]

@@ -20,10 +20,16 @@ pub(super) static EPHEMERAL_CONTAINERS: Part = Part {
     keeps_metadata: true,
     reset_fields: &[],
     prepare: Some(prepare_ephemeral_containers),
+    judged: true,
 };
 
-pub(super) static RESIZE: Part =
-    Part { keeps: &[&["status"]], keeps_metadata: true, reset_fields: &[], prepare: Some(prepare_resize) };
+pub(super) static RESIZE: Part = Part {
+    keeps: &[&["status"]],
+    keeps_metadata: true,
+    reset_fields: &[],
+    prepare: Some(prepare_resize),
+    judged: true,
+};
 
 /// Keeps what writers of an older make leave out: the class, and which generation was observed.
 fn prepare_status(new: &mut Value, old: &Value, _: &mut Context) {

@@ -25,6 +25,7 @@ mod storage;
 #[cfg(test)]
 mod tests;
 
+use crate::resource::Resource;
 use pintle_schema::{Struct, Value};
 
 /// A type and a function that fills in what is missing in a value of it.
@@ -65,6 +66,22 @@ const RULES: &[&[Rule]] = &[
     service::RULES,
     storage::RULES,
 ];
+
+/// A request's object, decoded and of a version of a resource, as a full object of the version that is stored.
+pub fn complete(resource: &Resource, object: &mut Value, now_unix: i64) {
+    if let Some(normalize) = resource.strategy.normalize {
+        normalize(object);
+    }
+    apply((resource.schema)(), object, now_unix);
+    if let Some(storage) = &resource.storage
+        && let Some(convert) = &storage.convert
+    {
+        (convert.to_storage)(object);
+        if convert.defaulted {
+            apply((storage.schema)(), object, now_unix);
+        }
+    }
+}
 
 /// Applies the defaults to a decoded object of the schema's version, at a time in seconds since 1970.
 ///

@@ -92,7 +92,7 @@ fn each_request(spec: ViewMut<'_, ResourceClaimSpec>, convert: fn(&mut Value)) {
 
 /// There is an `exactly` if any field of it is set.
 fn nest_exactly(request: &mut Value) {
-    let exactly = take_entries(request, &EXACTLY);
+    let mut exactly = take_entries(request, &EXACTLY);
     let is_set = |value: &Value| match value {
         Value::Null => false,
         Value::String(text) => !text.is_empty(),
@@ -100,6 +100,11 @@ fn nest_exactly(request: &mut Value) {
         _ => true,
     };
     if exactly.as_map().is_some_and(|fields| fields.values().any(is_set)) {
+        // Of tolerations, other than of selectors, no list is what an empty one is.
+        let tolerations = DeviceRequest::TOLERATIONS.name();
+        if exactly.get(tolerations).is_some_and(Value::is_zero) {
+            exactly.remove_at(&[tolerations]);
+        }
         request.make_map().set(v1::DeviceRequest::EXACTLY.name(), exactly);
     }
 }

@@ -12,10 +12,10 @@ use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 #[k8s(struct_type = atomic)]
 pub struct CrossVersionObjectReference {
     /// Kind of the object.
-    #[k8s(proto = 1, always)]
+    #[k8s(proto = 1, always, required, format = "k8s-path-segment-name")]
     pub kind: String,
     /// Name of the object.
-    #[k8s(proto = 2, always)]
+    #[k8s(proto = 2, always, required, format = "k8s-path-segment-name")]
     pub name: String,
     /// API group and version of the object.
     #[k8s(proto = 3, optional)]
@@ -29,10 +29,16 @@ pub struct HorizontalPodAutoscalerSpec {
     #[k8s(proto = 1, always)]
     pub scale_target_ref: CrossVersionObjectReference,
     /// Lower limit on replicas, 1 by default; 0 needs an object or external metric.
-    #[k8s(proto = 2, optional, default = 1)]
+    #[k8s(
+        proto = 2,
+        optional,
+        default = 1,
+        if_disabled(HPAScaleToZero)(minimum = 1),
+        if_enabled(HPAScaleToZero)(minimum = 0)
+    )]
     pub min_replicas: Option<i32>,
     /// Upper limit on replicas; must not lie below the lower limit.
-    #[k8s(proto = 3, published = required, always)]
+    #[k8s(proto = 3, always, required = "must be set and greater than 0", minimum = 1)]
     pub max_replicas: i32,
     /// Average CPU usage aimed for, in percent of what pods request.
     #[k8s(proto = 4, name = "targetCPUUtilizationPercentage", optional)]
@@ -49,10 +55,10 @@ pub struct HorizontalPodAutoscalerStatus {
     #[k8s(proto = 2, optional)]
     pub last_scale_time: Option<Time>,
     /// Replicas seen at the last evaluation.
-    #[k8s(proto = 3, always)]
+    #[k8s(proto = 3, always, minimum = 0)]
     pub current_replicas: i32,
     /// Replicas wanted by the last evaluation.
-    #[k8s(proto = 4, always)]
+    #[k8s(proto = 4, always, minimum = 0)]
     pub desired_replicas: i32,
     /// Average CPU usage found, in percent of what pods request.
     #[k8s(proto = 5, name = "currentCPUUtilizationPercentage", optional)]

@@ -20,6 +20,19 @@ fn of_service(new: &Value, old: Option<&Value>, part: &str) -> Vec<String> {
 }
 
 #[test]
+fn of_a_name_elsewhere_the_last_dot_does_not_count() {
+    let named = |name: &str| {
+        let service = value!({"metadata": {"name": "a", "namespace": "b"},
+            "spec": {"type": "ExternalName", "externalName": name, "sessionAffinity": "None"}});
+        of_service(&service, None, "")
+    };
+    assert_eq!(named("example.com."), [""; 0]);
+    let lines = named("A..");
+    assert_eq!(lines.len(), 1);
+    assert!(lines[0].starts_with("spec.externalName: Invalid value: \"A.\": a lowercase RFC 1123 subdomain"));
+}
+
+#[test]
 fn a_service_and_its_ports() {
     assert_eq!(of_service(&service(), None, ""), [""; 0]);
     let mut bad = service();

@@ -144,6 +144,9 @@ fn place(device: At<'_, Device>, cx: &mut Cx<'_>) {
     let is_set = |field: &&str| device.new.value().get(field).is_some_and(|value| !value.is_null());
     if spec.field(ResourceSliceSpec::PER_DEVICE_NODE_SELECTION).get() != Some(true) {
         if FIELDS.iter().any(is_set) {
+            // Nor is judged what may not be there.
+            let inside = format!("{}.", device.path.to(Device::NODE_SELECTOR));
+            cx.errors.0.retain(|error| !error.field.starts_with(&inside));
             let detail = "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set \
                           to true in the ResourceSlice spec";
             cx.errors.invalid(device.path, Value::Null, detail);

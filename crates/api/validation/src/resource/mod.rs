@@ -2,6 +2,7 @@
 //!
 //! Files for claims, for what is told of claims, for slices and for their devices; this one is the table.
 
+mod admin;
 mod claim;
 mod device;
 mod names;
@@ -28,11 +29,16 @@ pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 static KINDS: &[KindRules] = &[
     KindRules { update: &[Step::Metadata, Step::MetadataUpdate, Step::Rules], ..KindRules::of(DeviceClass::schema) },
     KindRules {
+        create: &[Step::Metadata, Step::Rules, step!(ResourceClaim, admin::asks)],
         update: &[Step::Metadata, Step::MetadataUpdate, step!(ResourceClaim, claim::keeps_spec)],
-        parts: &[("status", &[Step::MetadataUpdate, Step::Field(ResourceClaim::STATUS.name())])],
+        parts: &[(
+            "status",
+            &[Step::MetadataUpdate, Step::Field(ResourceClaim::STATUS.name()), step!(ResourceClaim, admin::is_given)],
+        )],
         ..KindRules::of(ResourceClaim::schema)
     },
     KindRules {
+        create: &[Step::Metadata, Step::Rules, step!(ResourceClaimTemplate, admin::template_asks)],
         update: &[
             Step::Metadata,
             Step::Rules,
@@ -97,3 +103,6 @@ static RULES: &[Hand] = &[
     at_field!(PoolStatus::POOL_NAME, slice::pool_in_segments),
     at_type!(Device, device::place_and_binding, AFTER | ALWAYS),
 ];
+
+#[cfg(test)]
+mod tests;

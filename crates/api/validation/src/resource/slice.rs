@@ -101,7 +101,13 @@ pub fn one_place(_: At<'_, Option<bool>>, cx: &mut Cx<'_>) {
             cx.errors.invalid(path, shown, format!("{one}, but multiple fields are set"));
         }
     }
-    if !items(spec.field(Spec::SHARED_COUNTERS)).is_empty() && !items(spec.field(Spec::DEVICES)).is_empty() {
+    // Each is there even if there is nothing in it, as long as there is something in the other.
+    let (counters, devices) = (items(spec.field(Spec::SHARED_COUNTERS)), items(spec.field(Spec::DEVICES)));
+    let is_there = |list: &[Value], path| !list.is_empty() || cx.was_sent_empty(&path);
+    if !(counters.is_empty() && devices.is_empty())
+        && is_there(counters, path.to(Spec::SHARED_COUNTERS))
+        && is_there(devices, path.to(Spec::DEVICES))
+    {
         cx.errors.invalid(path, "", "only one of `sharedCounters` or `devices` is allowed");
     }
 }

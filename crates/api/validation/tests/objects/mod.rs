@@ -100,5 +100,6 @@ pub fn request(operation: Operation) -> Request<'static> {
         namespaced: true,
         name_check: &|name, _| pintle_schema::names::dns1123_subdomain(name),
         enabled: &|gate| matches!(gate, "DeclarativeValidation" | "DeclarativeValidationBeta"),
+        around: &(),
     }
 }

@@ -62,6 +62,9 @@ const QUANTITIES: &[&str] = &["0", "1", "2", "500m", "1Gi", "-1"];
 /// How deep objects go. Types may contain themselves.
 const DEPTH: usize = 9;
 
+/// More items than most lists may have.
+const MANY: usize = 40;
+
 /// A canonical object of a kind, with a name and where it belongs.
 pub fn object(schema: &'static Struct, namespaced: bool, random: &mut Random) -> Value {
     let mut object = structure(schema, DEPTH, random);
@@ -227,7 +230,10 @@ fn of_type(ty: &Type, rules: &[Rule], depth: usize, random: &mut Random) -> Valu
             _ => Value::Null,
         },
         Type::List(list) => {
-            let count = random.one_of(&[0, 1, 1, 1, 2, 3]);
+            let (count, depth) = match random.once_in(150) {
+                true => (MANY, depth.min(3)),
+                false => (random.one_of(&[0, 1, 1, 1, 2, 3]), depth),
+            };
             Value::List((0..count).map(|_| of_type(&list.elem, &[], depth - 1, random)).collect())
         }
         Type::Map(map) => {

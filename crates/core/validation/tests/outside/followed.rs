@@ -22,6 +22,7 @@ mod tests {
             namespaced: true,
             name_check: &|_, _| Vec::new(),
             enabled: &|_| false,
+            around: &(),
         };
         let verdict = Rulebook::new(&[]).judge(schema, &decoded.value, None, &request);
         let lines = verdict.errors.0.iter().map(|error| error.line());

@@ -24,7 +24,8 @@ pub struct ResourceClaimStatus {
         list_type = map,
         list_map_keys("uid"),
         patch_strategy = "merge",
-        patch_merge_key = "uid"
+        patch_merge_key = "uid",
+        max_items = 256
     )]
     pub reserved_for: Vec<ResourceClaimConsumerReference>,
     /// State of the devices as reported by their drivers.
@@ -45,13 +46,13 @@ pub struct ResourceClaimConsumerReference {
     #[k8s(proto = 1, optional)]
     pub api_group: String,
     /// Resource (plural) of the user, such as pods.
-    #[k8s(proto = 3, published = required, always)]
+    #[k8s(proto = 3, always, required)]
     pub resource: String,
     /// Name of the user.
-    #[k8s(proto = 4, published = required, always)]
+    #[k8s(proto = 4, always, required)]
     pub name: String,
     /// UID of the user.
-    #[k8s(proto = 5, published = required, always)]
+    #[k8s(proto = 5, always, required)]
     pub uid: String,
 }
 
@@ -74,10 +75,10 @@ pub struct AllocationResult {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceAllocationResult {
     /// One entry for each device received.
-    #[k8s(proto = 1, optional, list_type = atomic)]
+    #[k8s(proto = 1, optional, list_type = atomic, max_items = 32)]
     pub results: Vec<DeviceRequestAllocationResult>,
     /// Settings from class and claim; later entries win.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, optional, list_type = atomic, max_items = 64)]
     pub config: Vec<DeviceAllocationConfiguration>,
 }
 
@@ -94,7 +95,7 @@ pub struct DeviceRequestAllocationResult {
     #[k8s(proto = 3, published = required, always)]
     pub pool: String,
     /// Name of the device in that pool.
-    #[k8s(proto = 4, published = required, always)]
+    #[k8s(proto = 4, published = required, always, format = "dns1123-label")]
     pub device: String,
     /// Whether it was received with administrative access.
     #[k8s(proto = 5, optional, gate = "DRAAdminAccess")]
@@ -120,10 +121,10 @@ pub struct DeviceRequestAllocationResult {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceAllocationConfiguration {
     /// Whether the settings come from the class or the claim.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, always, required, enum)]
     pub source: AllocationConfigSource,
     /// Requests the settings are for; empty means all in the claim.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, optional, list_type = atomic, max_items = 32)]
     pub requests: Vec<String>,
     /// Settings for allocated devices.
     #[k8s(inline, proto = 3)]
@@ -157,7 +158,7 @@ pub struct AllocatedDeviceStatus {
     #[k8s(proto = 7, name = "shareID", optional, gate = "DRAConsumableCapacity")]
     pub share_id: Option<String>,
     /// Latest observations on the device; up to eight.
-    #[k8s(proto = 4, optional, always, list_type = map, list_map_keys("type"))]
+    #[k8s(proto = 4, optional, always, list_type = map, list_map_keys("type"), max_items = 8)]
     pub conditions: Vec<Condition>,
     /// Driver-specific data about the device, up to 10 KiB.
     #[k8s(proto = 5, optional)]
@@ -171,12 +172,12 @@ pub struct AllocatedDeviceStatus {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct NetworkDeviceData {
     /// Name of the interface as seen inside the pod.
-    #[k8s(proto = 1, optional)]
+    #[k8s(proto = 1, optional, max_bytes = 256)]
     pub interface_name: String,
     /// Addresses of the interface, in CIDR form.
-    #[k8s(proto = 2, optional, list_type = atomic)]
+    #[k8s(proto = 2, optional, list_type = atomic, max_items = 16)]
     pub ips: Vec<String>,
     /// MAC or similar address of the interface.
-    #[k8s(proto = 3, optional)]
+    #[k8s(proto = 3, optional, max_bytes = 128)]
     pub hardware_address: String,
 }

@@ -54,13 +54,13 @@ pub struct DeviceRequest {
     #[k8s(proto = 1, always, format = "dns1123-label", published = required)]
     pub name: String,
     /// Device class the devices must belong to; excludes alternatives.
-    #[k8s(proto = 2, optional, always)]
+    #[k8s(proto = 2, optional, always, format = "dns1123-subdomain")]
     pub device_class_name: String,
     /// Conditions a device has to meet, all of them.
-    #[k8s(proto = 3, optional, list_type = atomic)]
+    #[k8s(proto = 3, optional, list_type = atomic, max_items = 32)]
     pub selectors: Vec<DeviceSelector>,
     /// Whether to take a fixed number or all; ExactCount when unset.
-    #[k8s(proto = 4, optional)]
+    #[k8s(proto = 4, optional, enum)]
     pub allocation_mode: DeviceAllocationMode,
     /// Number of devices wanted; 1 when unset.
     #[k8s(proto = 5, optional)]

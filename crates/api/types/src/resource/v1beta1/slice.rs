@@ -48,7 +48,7 @@ pub struct ResourceSliceSpec {
     #[k8s(proto = 7, optional, gate = "DRAPartitionableDevices")]
     pub per_device_node_selection: Option<bool>,
     /// Budgets that several devices of the pool draw from.
-    #[k8s(proto = 8, optional, list_type = atomic, gate = "DRAPartitionableDevices")]
+    #[k8s(proto = 8, optional, list_type = atomic, gate = "DRAPartitionableDevices", max_items = 8)]
     pub shared_counters: Vec<CounterSet>,
 }
 
@@ -56,10 +56,10 @@ pub struct ResourceSliceSpec {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct CounterSet {
     /// Name of the set, unique within its pool.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, always, required, format = "dns1123-label")]
     pub name: String,
     /// Budgets by name; up to 32.
-    #[k8s(proto = 2, published = required)]
+    #[k8s(proto = 2, required, max_items = 32, each_key(format = "dns1123-label"))]
     pub counters: BTreeMap<String, Counter>,
 }
 
@@ -78,10 +78,15 @@ pub struct ResourcePool {
     #[k8s(proto = 1, published = required, always)]
     pub name: String,
     /// Rises with every change of the pool; older slices are ignored.
-    #[k8s(proto = 2, published = required, always)]
+    #[k8s(
+        proto = 2,
+        published = required,
+        always,
+        worded(invalid = "must be greater than or equal to zero")(minimum = 0)
+    )]
     pub generation: i64,
     /// How many slices make the pool complete in this generation.
-    #[k8s(proto = 3, published = required, always)]
+    #[k8s(proto = 3, published = required, always, worded(invalid = "must be greater than zero")(minimum = 1))]
     pub resource_slice_count: i64,
 }
 
@@ -89,7 +94,7 @@ pub struct ResourcePool {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct Device {
     /// Name of the device, unique in its pool; a DNS label.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, published = required, always, format = "dns1123-label")]
     pub name: String,
     /// Body of the device in the older nested layout.
     #[k8s(proto = 2, optional)]
@@ -106,7 +111,7 @@ pub struct BasicDevice {
     #[k8s(proto = 2, optional)]
     pub capacity: BTreeMap<String, DeviceCapacity>,
     /// What the device takes from shared budgets when allocated.
-    #[k8s(proto = 3, optional, list_type = atomic, gate = "DRAPartitionableDevices")]
+    #[k8s(proto = 3, optional, list_type = atomic, gate = "DRAPartitionableDevices", max_items = 2)]
     pub consumes_counters: Vec<DeviceCounterConsumption>,
     /// Node able to use the device, when nodes differ by device.
     #[k8s(proto = 4, optional, gate = "DRAPartitionableDevices")]
@@ -118,7 +123,7 @@ pub struct BasicDevice {
     #[k8s(proto = 6, optional, gate = "DRAPartitionableDevices")]
     pub all_nodes: Option<bool>,
     /// Marks that keep claims without matching toleration away.
-    #[k8s(proto = 7, optional, list_type = atomic, gate = "DRADeviceTaints")]
+    #[k8s(proto = 7, optional, list_type = atomic, gate = "DRADeviceTaints", max_items = 16)]
     pub taints: Vec<DeviceTaint>,
     /// Whether allocating the device ties its claim to the chosen node.
     #[k8s(proto = 8, optional, gate = "DRADeviceBindingConditions,DRAResourceClaimDeviceStatus")]
@@ -152,10 +157,10 @@ pub struct NodeAllocatableResourceMapping {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceCounterConsumption {
     /// Name of the set drawn from.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, always, required, format = "dns1123-label")]
     pub counter_set: String,
     /// Amounts taken, by counter name.
-    #[k8s(proto = 2, published = required)]
+    #[k8s(proto = 2, required, max_items = 32, each_key(format = "dns1123-label"))]
     pub counters: BTreeMap<String, Counter>,
 }
 
@@ -237,13 +242,13 @@ pub struct DeviceAttribute {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct DeviceTaint {
     /// Label key of the taint.
-    #[k8s(proto = 1, published = required, always)]
+    #[k8s(proto = 1, published = required, always, format = "k8s-label-key")]
     pub key: String,
     /// Label value of the taint.
-    #[k8s(proto = 2, optional)]
+    #[k8s(proto = 2, optional, format = "k8s-label-value")]
     pub value: String,
     /// What happens to claims that do not tolerate it.
-    #[k8s(proto = 3, published = required, always)]
+    #[k8s(proto = 3, always, required, enum)]
     pub effect: DeviceTaintEffect,
     /// When the taint appeared; filled in when missing.
     #[k8s(proto = 4, optional)]

@@ -84,6 +84,11 @@ pub fn init(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
         let path = containers.path.index(index);
         // The reference judges each init container as a list of its own, at the place of the first.
         host_ports(container, &containers.path.index(0), &mut Vec::new(), cx);
+        if !container.field(Container::RESTART_POLICY).is_set() {
+            // The rules of one that has no policy to depart from are not judged.
+            let rules = path.to(Container::RESTART_POLICY_RULES).to_string();
+            cx.errors.0.retain(|error| !error.field.starts_with(&rules));
+        }
         if is_sidecar(container) {
             continue;
         }

@@ -43,6 +43,29 @@ fn a_right_pod_passes() {
 }
 
 #[test]
+fn rules_of_restarting_depart_from_a_policy() {
+    let container = |fields: Value| {
+        let mut container = value!({
+            "name": "i", "image": "i", "imagePullPolicy": "Always", "restartPolicyRules": [{"action": "Odd"}],
+            "terminationMessagePath": "/dev/log", "terminationMessagePolicy": "File"
+        });
+        for (field, value) in fields.as_map().into_iter().flat_map(pintle_schema::Map::iter) {
+            container.set_at(&[field.as_str()], value.clone());
+        }
+        container
+    };
+    let judged = |container: Value| {
+        let mut pod = pod();
+        pod.set_at(&["spec", "initContainers"], value!([container]));
+        judge(&pod, None, "")
+    };
+    let missing =
+        "spec.initContainers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used";
+    assert_eq!(judged(container(value!({}))), [missing]);
+    assert_eq!(judged(container(value!({"restartPolicy": "Never"}))).len(), 2);
+}
+
+#[test]
 fn mounts_name_volumes() {
     let mounts = value!([{"name": "w", "mountPath": "/v"}, {"name": "v", "mountPath": "/v"}]);
     assert_eq!(

@@ -5,7 +5,7 @@ use crate::core::pod::resources;
 use crate::core::resource_names::not_negative;
 use crate::difference::difference;
 use crate::shown::in_full;
-use pintle_schema::{Map, Value, View, names};
+use pintle_schema::{ApiType, Map, Value, View, names};
 use pintle_types::core::v1::{
     ClaimResourceStatus, PersistentVolumeAccessMode, PersistentVolumeClaim, PersistentVolumeClaimPhase,
     PersistentVolumeClaimSpec, PersistentVolumeClaimStatus, ResourceName, TypedObjectReference,
@@ -81,15 +81,16 @@ pub fn template_metadata(metadata: At<'_, ObjectMeta>, cx: &mut Cx<'_>) {
     metadata::validate_labels(Some(own.field(ObjectMeta::LABELS).value()), &labels, &mut cx.errors);
     let allowed = [ObjectMeta::ANNOTATIONS.name(), ObjectMeta::LABELS.name()];
     let grace = ObjectMeta::DELETION_GRACE_PERIOD_SECONDS.name();
-    for (field, value) in own.value().as_map().into_iter().flat_map(Map::iter) {
+    let others = ObjectMeta::schema().fields.iter().map(|field| field.name.as_str());
+    for field in others.filter(|field| !allowed.contains(field)) {
         // Pointers and lists are there even if there is nothing in them.
-        let is_set = match value {
+        let is_set = match own.value().get(field).unwrap_or(&Value::Null) {
+            Value::Null => cx.was_sent_empty(&metadata.path.child(field)),
             Value::List(_) => true,
-            value if field == grace => !value.is_null(),
-            value => !value.is_zero(),
+            value => field == grace || !value.is_zero(),
         };
-        if is_set && !allowed.contains(&field.as_str()) {
-            let told = if field == ObjectMeta::UID.name() { "uID" } else { field.as_str() };
+        if is_set {
+            let told = if field == ObjectMeta::UID.name() { "uID" } else { field };
             cx.errors.forbidden(metadata.path.child(told), "cannot be set");
         }
     }
@@ -107,7 +108,12 @@ pub fn keeps_spec(claim: At<'_, PersistentVolumeClaim>, cx: &mut Cx<'_>) {
     let status = claim.new.field(PersistentVolumeClaim::STATUS);
     let phase = status.field(PersistentVolumeClaimStatus::PHASE).value().as_str();
     let is_bound = phase == Some(PersistentVolumeClaimPhase::BOUND.as_str());
-    if let Some(difference) = changed(spec, old_spec, is_bound, upgraded) {
+    let requests = path.to(Spec::RESOURCES);
+    let has_requests =
+        spec.field(Spec::RESOURCES).field(VolumeResourceRequirements::REQUESTS).value().as_map().is_some()
+            || cx.was_sent_empty(&requests.to(VolumeResourceRequirements::REQUESTS));
+    let may_grow = is_bound && has_requests;
+    if let Some(difference) = changed(spec, old_spec, (is_bound, may_grow), upgraded) {
         let detail =
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
         cx.errors.forbidden(path, format!("{detail}\n{difference}"));
@@ -168,7 +174,12 @@ fn class_annotation(
 }
 
 /// What a claim asks for other than before, leaving out what may change.
-fn changed(spec: View<'_, Spec>, old: View<'_, Spec>, is_bound: bool, class_is_set: bool) -> Option<String> {
+fn changed(
+    spec: View<'_, Spec>,
+    old: View<'_, Spec>,
+    (is_bound, may_grow): (bool, bool),
+    class_is_set: bool,
+) -> Option<String> {
     let (mut new, old) = (spec.value().clone(), old.value());
     let mut take = |path: &[&str]| match old.at(path) {
         Some(value) => new.set_at(path, value.clone()),
@@ -180,11 +191,11 @@ fn changed(spec: View<'_, Spec>, old: View<'_, Spec>, is_bound: bool, class_is_s
     if class_is_set {
         take(&[Spec::STORAGE_CLASS_NAME.name()]);
     }
-    if is_bound {
+    if may_grow {
         let requests = [Spec::RESOURCES.name(), VolumeResourceRequirements::REQUESTS.name()];
-        if spec.value().at(&requests).is_some() {
-            take(&[requests[0], requests[1], ResourceName::STORAGE.as_str()]);
-        }
+        take(&[requests[0], requests[1], ResourceName::STORAGE.as_str()]);
+    }
+    if is_bound {
         take(&[Spec::VOLUME_ATTRIBUTES_CLASS_NAME.name()]);
     }
     let shown = |spec: &Value| in_full(View::<Spec>::new(spec));

@@ -1,0 +1,131 @@
+//! What decides about an object besides the object itself: what was sent empty, its namespace, and who writes it in which form.
+//! Guarantees that what the canonical form does not show is judged all the same, and that no such judgement outlives its cause.
+
+mod common;
+
+use common::http::{Answer, Client};
+use common::in_process::InProcess;
+use common::process::{Installation, Process, start};
+use serde_json::{Value, json};
+
+const DEFAULT: &str = "/api/v1/namespaces/default";
+const RESOURCE: &str = "/apis/resource.k8s.io/v1";
+
+/// The binary, since fields behind gates are in question.
+fn serve(installation: &Installation) -> Process {
+    let command = |port| {
+        let mut command = installation.command(port);
+        command.args(["--feature-gates", "DRAPartitionableDevices=true"]);
+        command
+    };
+    start(command, &installation.path("certs"))
+}
+
+fn post(client: &mut Client, path: &str, object: Value) -> Answer {
+    client.post(&format!("{path}?dryRun=All"), &object).expect("an answer")
+}
+
+/// The fields that a refusal names.
+fn fields(answer: &Answer) -> Vec<String> {
+    let causes = answer.json()["details"]["causes"].as_array().cloned().unwrap_or_default();
+    causes.iter().map(|cause| cause["field"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+fn template(namespace: &str, metadata: Value, admin: bool) -> (String, Value) {
+    let exactly = json!({"deviceClassName": "gpu", "adminAccess": admin});
+    let spec = json!({"devices": {"requests": [{"name": "r", "exactly": exactly}]}});
+    let object = json!({"metadata": {"name": "a"}, "spec": {"metadata": metadata, "spec": spec}});
+    (format!("{RESOURCE}/namespaces/{namespace}/resourceclaimtemplates"), object)
+}
+
+#[test]
+fn what_is_sent_empty_is_not_absent() {
+    let installation = Installation::new();
+    let process = serve(&installation);
+    let client = &mut process.endpoint().client();
+    let rows = [
+        (json!({"labels": {}}), vec![]),
+        (json!({"finalizers": []}), vec!["spec.metadata.finalizers"]),
+        (
+            json!({"managedFields": [], "ownerReferences": []}),
+            vec!["spec.metadata.ownerReferences", "spec.metadata.managedFields"],
+        ),
+    ];
+    for (metadata, expected) in rows {
+        let (path, object) = template("default", metadata, false);
+        let answer = post(client, &path, object);
+        assert_eq!(fields(&answer), expected, "{}", answer.text());
+    }
+    let slice = |counters: Value, devices: Value| {
+        json!({"metadata": {"name": "a"}, "spec": {
+            "driver": "d.example.com", "allNodes": true, "sharedCounters": counters, "devices": devices,
+            "pool": {"name": "p", "generation": 0, "resourceSliceCount": 1}}})
+    };
+    let counters = || json!([{"name": "c", "counters": {"memory": {"value": "1Gi"}}}]);
+    for (counters, devices, expected) in [
+        (counters(), Value::Null, vec![]),
+        (json!([]), json!([]), vec![]),
+        (counters(), json!([]), vec!["spec"]),
+        (json!([]), json!([{"name": "d"}]), vec!["spec"]),
+    ] {
+        let answer = post(client, &format!("{RESOURCE}/resourceslices"), slice(counters, devices));
+        assert_eq!(fields(&answer), expected, "{}", answer.text());
+    }
+    let pod = |overhead: Value| {
+        let containers = json!([{"name": "c", "image": "i"}]);
+        json!({"metadata": {"name": "a"}, "spec": {"containers": containers, "overhead": overhead}})
+    };
+    let account = json!({"metadata": {"name": "default"}});
+    client.post(&format!("{DEFAULT}/serviceaccounts"), &account).expect("an answer");
+    post(client, &format!("{DEFAULT}/pods"), pod(Value::Null)).expect(201);
+    post(client, &format!("{DEFAULT}/pods"), pod(json!({}))).expect(403);
+}
+
+#[test]
+fn a_namespace_allows_admin_access() {
+    let installation = Installation::new();
+    let process = serve(&installation);
+    let client = &mut process.endpoint().client();
+    let labels = json!({"resource.kubernetes.io/admin-access": "true"});
+    let namespace = json!({"metadata": {"name": "open", "labels": labels}});
+    client.post("/api/v1/namespaces", &namespace).expect("an answer").expect(201);
+    for (namespace, admin, expected) in [
+        ("default", false, vec![]),
+        ("default", true, vec!["spec.devices.requests[0].adminAccess"]),
+        ("open", true, vec![]),
+    ] {
+        let (path, object) = template(namespace, json!({}), admin);
+        let answer = post(client, &path, object);
+        assert_eq!(fields(&answer), expected, "{}", answer.text());
+    }
+}
+
+#[test]
+fn addresses_are_generated_without_a_suffix() {
+    let server = InProcess::start();
+    let client = &mut server.client();
+    let parent = json!({"resource": "services", "namespace": "default", "name": "a"});
+    let address = |prefix: &str| json!({"metadata": {"generateName": prefix}, "spec": {"parentRef": parent}});
+    let path = "/apis/networking.k8s.io/v1/ipaddresses";
+    let made = client.post(path, &address("192.0.2.7")).expect("an answer").expect(201);
+    assert_eq!(made["metadata"]["name"], "192.0.2.7");
+    client.post(path, &address("192.0.2.7")).expect("an answer").expect(409);
+    let refused = client.post(path, &address("x-")).expect("an answer").expect(422);
+    assert_eq!(refused["details"]["name"], "x-");
+}
+
+#[test]
+fn a_binding_is_judged_and_its_pod_is_not() {
+    let server = InProcess::start();
+    let client = &mut server.client();
+    client.post(&format!("{DEFAULT}/serviceaccounts"), &json!({"metadata": {"name": "default"}})).expect("an answer");
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    client.post(&format!("{DEFAULT}/pods"), &pod).expect("an answer").expect(201);
+    let bind = |target: Value| json!({"metadata": {"name": "p", "annotations": {"not a key": "v"}}, "target": target});
+    let path = format!("{DEFAULT}/pods/p/binding");
+    client.post(&path, &bind(json!({}))).expect("an answer").expect(500);
+    client.post(&path, &bind(json!({"name": "n"}))).expect("an answer").expect(201);
+    let pod = client.get(&format!("{DEFAULT}/pods/p")).expect("an answer").expect(200);
+    assert_eq!(pod["metadata"]["annotations"]["not a key"], "v");
+    assert_eq!(pod["spec"]["nodeName"], "n");
+}
