@@ -30,6 +30,10 @@ pub const LIFETIME_SECONDS: u32 = 15;
 
 const RENEW_PERIOD: Duration = Duration::from_secs(10);
 
+/// How often a server tries to tell who is there while others do the same: more often than there are servers, as one of
+/// them succeeds every time.
+const TELL_ATTEMPTS: usize = 16;
+
 /// What marks the lease of an identity.
 const IDENTITY_LABEL: (&str, &str) = ("apiserver.kubernetes.io/identity", "kube-apiserver");
 const IDENTITY_SECONDS: i32 = 3600;
@@ -135,8 +139,19 @@ impl Presence {
         commit.await.map(drop).map_err(Status::internal)
     }
 
-    /// Brings the endpoints of the service in line with the leases.
+    /// Brings the endpoints of the service in line with the leases. Servers that start together write the same object, and
+    /// who comes later looks at the leases anew.
     async fn tell_servers(&self) -> Result<()> {
+        for _ in 1..TELL_ATTEMPTS {
+            match self.try_to_tell_servers().await {
+                Err(status) if status.code == 409 => {}
+                outcome => return outcome,
+            }
+        }
+        self.try_to_tell_servers().await
+    }
+
+    async fn try_to_tell_servers(&self) -> Result<()> {
         let Some(leases) = self.registry.target(&SERVER_ADDRESSES, "", "") else { return Ok(()) };
         let state = leases.cache.state();
         let leased: BTreeSet<IpAddr> = state.objects.values().filter_map(|lease| lease.path().parse().ok()).collect();
