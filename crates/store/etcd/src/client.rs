@@ -225,7 +225,7 @@ impl<Q: Message, A: Message + Default> Stream<Q, A> {
     /// The stream has ended.
     pub fn send(&mut self, request: &Q) -> Result<(), Status> {
         self.calls.sent.increment();
-        self.call.send(&encoded(request))
+        self.call.send(encoded(request))
     }
 
     /// The next answer; `None` at the end. Nothing is lost when this is dropped half way.

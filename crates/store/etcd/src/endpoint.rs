@@ -128,16 +128,16 @@ impl Endpoint {
     async fn connect(&self) -> io::Result<Connection> {
         let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
         stream.set_nodelay(true)?;
-        Ok(match &self.tls {
-            None => self.begin(stream),
-            Some((connector, name)) => self.begin(Explained(connector.connect(name.clone(), stream).await?)),
-        })
+        match &self.tls {
+            None => self.begin(stream).await,
+            Some((connector, name)) => self.begin(Explained(connector.connect(name.clone(), stream).await?)).await,
+        }
     }
 
-    fn begin(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Connection {
-        let (connection, driver) = Connection::with_driver(stream, &self.settings);
+    async fn begin(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> io::Result<Connection> {
+        let (connection, driver) = Connection::with_driver(stream, &self.settings).await.map_err(io::Error::other)?;
         self.together.spawn(driver);
-        connection
+        Ok(connection)
     }
 }
 

@@ -13,6 +13,8 @@
 //! One watch follows all keys under the prefix, so there is one order of all changes and one revision that all have
 //! reached. A watch that breaks goes on elsewhere after the last revision; when that has been compacted meanwhile,
 //! everything is read anew and the observer is told that history has a gap.
+//!
+//! All of this and the connections are one task of the runtime (`together`): who waits is woken once, with the outcome.
 
 mod client;
 mod commit;

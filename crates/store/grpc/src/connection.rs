@@ -2,17 +2,19 @@
 //! Guarantees that what went wrong with the connection is told as `Unavailable`, as nobody knows what became of the call.
 //! Must never try anything twice.
 
-use crate::driver::Driver;
-use crate::hpack;
-use crate::state::{Shared, State};
-use crate::status::Status;
+use crate::frames::Arrived;
+use crate::status::{Code, Status};
 use bytes::Bytes;
-use http::header::{HeaderName, HeaderValue};
-use http::uri::{Authority, Scheme};
-use std::future::poll_fn;
-use std::sync::Arc;
+use h2::client::SendRequest;
+use h2::{Ping, PingPong, RecvStream, SendStream};
+use http::header::{CONTENT_TYPE, HeaderName, HeaderValue, TE};
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{Request, StatusCode, Uri};
+use std::future::pending;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{sleep, timeout};
 
 /// How a connection is used.
 #[derive(Clone, Debug)]
@@ -30,54 +32,62 @@ pub struct Settings {
 
 /// An open connection. Clones share it; it ends with the last of them and their calls.
 #[derive(Clone)]
-pub struct Connection(Arc<Handle>);
-
-struct Handle {
-    shared: Arc<Shared>,
-    /// The fields that all requests begin with.
-    fields: Vec<u8>,
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        self.shared.with(State::leave);
-    }
+pub struct Connection {
+    requests: SendRequest<Bytes>,
+    scheme: Scheme,
+    authority: Authority,
+    message_max: usize,
 }
 
 impl Connection {
     /// Begins to speak HTTP/2 on a stream. What keeps it going runs on the runtime that this is called in.
-    pub fn open<T>(stream: T, settings: &Settings) -> Connection
+    ///
+    /// # Errors
+    /// The stream fails.
+    pub async fn open<T>(stream: T, settings: &Settings) -> Result<Connection, Status>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (connection, driver) = Connection::with_driver(stream, settings);
+        let (connection, driver) = Connection::with_driver(stream, settings).await?;
         tokio::spawn(driver);
-        connection
+        Ok(connection)
     }
 
     /// The same with what keeps it going, to be run beside those who call: then nobody else is woken for a call.
-    pub fn with_driver<T>(stream: T, settings: &Settings) -> (Connection, impl Future<Output = ()> + Send + use<T>)
+    ///
+    /// # Errors
+    /// The stream fails.
+    pub async fn with_driver<T>(
+        stream: T,
+        settings: &Settings,
+    ) -> Result<(Connection, impl Future<Output = ()> + Send + use<T>), Status>
     where
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let shared = Arc::new(Shared::new(State::new(settings.window, settings.message_max)));
-        let driver = Driver::new(stream, shared.clone(), settings.keep_alive);
-        let mut fields = Vec::new();
-        for (name, value) in [
-            (":method", "POST"),
-            (":scheme", settings.scheme.as_str()),
-            (":authority", settings.authority.as_str()),
-            ("te", "trailers"),
-            ("content-type", "application/grpc"),
-        ] {
-            hpack::write(&mut fields, name, value.as_bytes());
-        }
-        (Connection(Arc::new(Handle { shared, fields })), driver)
+        let handshake = h2::client::Builder::new()
+            .initial_window_size(settings.window)
+            .initial_connection_window_size(settings.window)
+            .enable_push(false)
+            .handshake(stream);
+        let (requests, mut driver) = handshake.await.map_err(Status::unavailable)?;
+        let keep_alive = driver.ping_pong().zip(settings.keep_alive);
+        let driver = async move {
+            // Whoever has a call on it learns of its end, either way.
+            tokio::select! {
+                biased;
+                _ = driver => {}
+                () = until_silent(keep_alive) => {}
+            }
+        };
+        let (scheme, authority) = (settings.scheme.clone(), settings.authority.clone());
+        Ok((Connection { requests, scheme, authority, message_max: settings.message_max }, driver))
     }
 
     /// Whether another call can be begun on it.
     pub fn is_usable(&self) -> bool {
-        self.0.shared.with(|state| state.is_usable())
+        // A handle that has begun no call waits for none.
+        let ready = self.requests.clone().poll_ready(&mut Context::from_waker(Waker::noop()));
+        matches!(ready, Poll::Ready(Ok(())))
     }
 
     /// A call with one message each way.
@@ -85,7 +95,7 @@ impl Connection {
     /// # Errors
     /// The service refuses it, or the connection fails.
     pub async fn unary(&self, path: &'static str, message: Bytes) -> Result<Bytes, Status> {
-        let mut call = self.begin(path, &message, None, true).await?;
+        let mut call = self.begin(path, message, None, true).await?;
         let answer = call.message().await?.ok_or_else(Status::malformed)?;
         match call.message().await? {
             None => Ok(answer),
@@ -103,40 +113,59 @@ impl Connection {
         message: Bytes,
         header: (HeaderName, HeaderValue),
     ) -> Result<Call, Status> {
-        let call = self.begin(path, &message, Some(header), false).await?;
-        poll_fn(|context| call.shared.with(|state| state.poll_begun(call.id, context.waker()))).await?;
-        Ok(call)
+        self.begin(path, message, Some(header), false).await
     }
 
     async fn begin(
         &self,
         path: &'static str,
-        message: &[u8],
+        message: Bytes,
         header: Option<(HeaderName, HeaderValue)>,
         is_last: bool,
     ) -> Result<Call, Status> {
-        let Handle { shared, fields } = &*self.0;
-        let mut block = Vec::with_capacity(fields.len() + path.len() + 64);
-        hpack::write(&mut block, ":path", path.as_bytes());
-        block.extend_from_slice(fields);
+        let mut uri = http::uri::Parts::default();
+        uri.scheme = Some(self.scheme.clone());
+        uri.authority = Some(self.authority.clone());
+        uri.path_and_query = Some(PathAndQuery::from_static(path));
+        let mut request = Request::new(());
+        *request.method_mut() = http::Method::POST;
+        *request.uri_mut() = Uri::from_parts(uri).map_err(Status::unavailable)?;
+        let headers = request.headers_mut();
+        headers.insert(TE, HeaderValue::from_static("trailers"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
         if let Some((name, value)) = header {
-            hpack::write(&mut block, name.as_str(), value.as_bytes());
+            headers.insert(name, value);
         }
-        poll_fn(|context| {
-            shared.with(|state| {
-                let opened = state.open(context.waker(), &block);
-                opened.map(|id| id.and_then(|id| state.send(id, message, is_last).map(|()| id)))
-            })
-        })
-        .await
-        .map(|id| Call { shared: shared.clone(), id })
+        let mut requests = self.requests.clone();
+        let (response, mut sending) = requests.send_request(request, false).map_err(Status::unavailable)?;
+        sending.send_data(message, is_last).map_err(Status::unavailable)?;
+        let (head, arriving) = response.await.map_err(Status::unavailable)?.into_parts();
+        let outcome = match head.status {
+            StatusCode::OK => Status::told(&head.headers).transpose()?,
+            status => return Err(Status::of_http(status)),
+        };
+        Ok(Call { sending, arriving, arrived: Arrived::new(self.message_max), is_well: outcome.is_some() })
+    }
+}
+
+/// Returns when the other side does not answer any more, or the connection has ended.
+async fn until_silent(keep_alive: Option<(PingPong, (Duration, Duration))>) {
+    let Some((mut pings, (every, patience))) = keep_alive else { return pending().await };
+    loop {
+        sleep(every).await;
+        if !matches!(timeout(patience, pings.ping(Ping::opaque())).await, Ok(Ok(_))) {
+            return;
+        }
     }
 }
 
 /// A call that is under way.
 pub struct Call {
-    shared: Arc<Shared>,
-    id: u32,
+    sending: SendStream<Bytes>,
+    arriving: RecvStream,
+    arrived: Arrived,
+    /// The answer said so before anything came of it.
+    is_well: bool,
 }
 
 impl Call {
@@ -144,8 +173,8 @@ impl Call {
     ///
     /// # Errors
     /// The call is over.
-    pub fn send(&mut self, message: &Bytes) -> Result<(), Status> {
-        self.shared.with(|state| state.send(self.id, message, false))
+    pub fn send(&mut self, message: Bytes) -> Result<(), Status> {
+        self.sending.send_data(message, false).map_err(Status::unavailable)
     }
 
     /// The next message; `None` at the end. Nothing is lost when this is dropped half way.
@@ -153,12 +182,26 @@ impl Call {
     /// # Errors
     /// The service ended the call with an error, or the connection failed.
     pub async fn message(&mut self) -> Result<Option<Bytes>, Status> {
-        poll_fn(|context| self.shared.with(|state| state.poll_message(self.id, context.waker()))).await
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
-        self.shared.with(|state| state.close(self.id));
+        loop {
+            if let Some(message) = self.arrived.take()? {
+                return Ok(Some(message));
+            }
+            match self.arriving.data().await {
+                Some(piece) => {
+                    let piece = piece.map_err(Status::unavailable)?;
+                    // It fails when the call is over, and then nobody waits for room.
+                    let _ = self.arriving.flow_control().release_capacity(piece.len());
+                    self.arrived.push(piece);
+                }
+                None => break,
+            }
+        }
+        let trailers = self.arriving.trailers().await.map_err(Status::unavailable)?;
+        match trailers.as_ref().and_then(Status::told).or(self.is_well.then_some(Ok(()))) {
+            Some(Err(refusal)) => Err(refusal),
+            Some(Ok(())) if self.arrived.is_empty() => Ok(None),
+            Some(Ok(())) => Err(Status::malformed()),
+            None => Err(Status::new(Code::Internal, "the call ended without a status")),
+        }
     }
 }

@@ -2,7 +2,7 @@
 //! Guarantees the words in which clients of gRPC tell it.
 //! Must never decide what to do about it.
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use std::error::Error;
 use std::fmt;
 
@@ -102,26 +102,26 @@ impl Status {
         matches!(self.code, Code::Unavailable | Code::DeadlineExceeded)
     }
 
-    /// What an answer says of the outcome, by a number and a text.
-    pub(crate) fn told(code: &[u8], message: &[u8]) -> Result<(), Status> {
-        let code = std::str::from_utf8(code).ok().and_then(|code| code.parse::<usize>().ok());
+    /// What headers or trailers say of the outcome, if they do.
+    pub(crate) fn told(headers: &HeaderMap) -> Option<Result<(), Status>> {
+        let code = headers.get("grpc-status")?.to_str().ok().and_then(|code| code.parse::<usize>().ok());
         let code = match code {
-            Some(0) => return Ok(()),
+            Some(0) => return Some(Ok(())),
             code => code.and_then(|code| CODES.get(code - 1).copied()).unwrap_or(Code::Unknown),
         };
-        Err(Status { code, message: percent_decoded(message) })
+        let message = headers.get("grpc-message").map(|text| percent_decoded(text.as_bytes())).unwrap_or_default();
+        Some(Err(Status { code, message }))
     }
 
     /// What it means that something answered which does not speak gRPC.
-    pub(crate) fn of_http(status: u16) -> Status {
-        let code = match status {
+    pub(crate) fn of_http(status: StatusCode) -> Status {
+        let code = match status.as_u16() {
             401 => Code::Unauthenticated,
             403 => Code::PermissionDenied,
             404 => Code::Unimplemented,
             429 | 502..=504 => Code::Unavailable,
             _ => Code::Unknown,
         };
-        let status = StatusCode::from_u16(status).unwrap_or_default();
         Status::new(code, format!("unexpected HTTP status code {status}"))
     }
 }
@@ -151,13 +151,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_outcome_is_read_from_its_number_and_text() {
-        let told = |code: &str, message: &str| Status::told(code.as_bytes(), message.as_bytes());
-        assert_eq!(told("0", ""), Ok(()));
-        assert_eq!(told("11", "100%25 %2"), Err(Status::new(Code::OutOfRange, "100% %2")));
-        assert_eq!(told("16", ""), Err(Status::new(Code::Unauthenticated, "")));
+    fn the_outcome_is_read_from_headers() {
+        let told = |code: &'static str, message: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("grpc-status", http::HeaderValue::from_static(code));
+            headers.insert("grpc-message", http::HeaderValue::from_static(message));
+            Status::told(&headers)
+        };
+        assert_eq!(Status::told(&HeaderMap::new()), None);
+        assert_eq!(told("0", ""), Some(Ok(())));
+        assert_eq!(told("11", "100%25 %2"), Some(Err(Status::new(Code::OutOfRange, "100% %2"))));
+        assert_eq!(told("16", ""), Some(Err(Status::new(Code::Unauthenticated, ""))));
         for unknown in ["99", "", "x", "-1"] {
-            assert_eq!(told(unknown, ""), Err(Status::new(Code::Unknown, "")), "{unknown}");
+            assert_eq!(told(unknown, ""), Some(Err(Status::new(Code::Unknown, ""))), "{unknown}");
         }
         let status = Status::new(Code::Unavailable, "gone");
         assert_eq!(status.to_string(), "rpc error: code = Unavailable desc = gone");

@@ -53,6 +53,11 @@ async fn answer(request: Request<RecvStream>, mut respond: SendResponse<Bytes>) 
             *response.headers_mut() = headers(&[("grpc-status", "11"), ("grpc-message", "gone%21")]);
             respond.send_response(response, true).unwrap();
         }
+        "/nothing" => {
+            let mut response = Response::new(());
+            *response.headers_mut() = well;
+            respond.send_response(response, true).unwrap();
+        }
         "/late" => {
             let mut send = begin(&mut respond, StatusCode::OK);
             send.send_data(message("one"), false).unwrap();
@@ -94,7 +99,7 @@ async fn serve(stream: DuplexStream) {
 async fn connected() -> Connection {
     let (here, there) = tokio::io::duplex(1 << 14);
     tokio::spawn(serve(there));
-    Connection::open(here, &settings(None))
+    Connection::open(here, &settings(None)).await.unwrap()
 }
 
 #[tokio::test]
@@ -117,9 +122,17 @@ async fn messages_of_a_stream_come_in_order() {
     let header = (HeaderName::from_static("hasleader"), HeaderValue::from_static("true"));
     let mut call = connection.streaming("/echo", message("0"), header).await.unwrap();
     for number in 1..100 {
-        call.send(&message(&number.to_string())).unwrap();
+        call.send(message(&number.to_string())).unwrap();
         assert_eq!(call.message().await, Ok(Some(Bytes::from((number - 1).to_string()))));
     }
+}
+
+#[tokio::test]
+async fn a_stream_without_messages_ends_well() {
+    let connection = connected().await;
+    let header = (HeaderName::from_static("hasleader"), HeaderValue::from_static("true"));
+    let mut call = connection.streaming("/nothing", message(""), header).await.unwrap();
+    assert_eq!(call.message().await, Ok(None));
 }
 
 #[tokio::test]
@@ -171,7 +184,7 @@ async fn the_end_of_a_connection_is_told_to_its_calls() {
 async fn a_connection_that_does_not_answer_is_given_up() {
     let (here, _there) = tokio::io::duplex(1 << 14);
     let keep_alive = Some((Duration::from_secs(5), Duration::from_secs(3)));
-    let connection = Connection::open(here, &settings(keep_alive));
+    let connection = Connection::open(here, &settings(keep_alive)).await.unwrap();
     let told = connection.unary("/echo", message("hello")).await.map_err(|status| status.code);
     assert_eq!(told, Err(Code::Unavailable));
 }

@@ -89,7 +89,7 @@ impl Connection {
             message_max: limits::ANSWER_BYTES,
             keep_alive: None,
         };
-        let open = self.open.insert(pintle_grpc::Connection::open(stream, &settings));
+        let open = self.open.insert(pintle_grpc::Connection::open(stream, &settings).await?);
         open.unary(method, message).await
     }
 }
