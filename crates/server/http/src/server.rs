@@ -308,7 +308,8 @@ impl<S: Service> Server<S> {
             let incoming = Incoming { parts, body, connection };
             let working = async move { service.call(incoming).await };
             // The streams of HTTP/2 share the connection's task; what they wait for has all threads to run on.
-            let response = if is_http2 { Apart(tokio::spawn(AtTheDoor::new(working, &doorbell))).await } else { working.await };
+            let response =
+                if is_http2 { Apart(tokio::spawn(AtTheDoor::new(working, &doorbell))).await } else { working.await };
             let (mut parts, body) = response.into_parts();
             if let (Some(upgrade), Some(takeover)) = (upgrade, parts.extensions.remove::<Takeover>()) {
                 counted.hand_over(takeover, upgrade);

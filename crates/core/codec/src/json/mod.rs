@@ -15,8 +15,8 @@ mod type_meta;
 
 pub(crate) use conform::conform_cbor;
 pub use conform::{conform, conform_json, restore};
-pub(crate) use raw::sorted;
 pub use members::{Key, Members};
+pub(crate) use raw::sorted;
 pub use raw::{open, opened};
 pub use type_meta::{TypeMeta, type_meta};
 
