@@ -17,12 +17,10 @@ use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::future::Future;
 use std::hint::black_box;
-use std::pin::pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
+use std::sync::{Arc, LazyLock};
 use std::time::Instant;
+use tokio::runtime::Runtime;
 
 /// Each look at the clock is a second later, so that times of managed fields change.
 struct Ticking(AtomicI64);
@@ -41,23 +39,10 @@ impl Environment for Ticking {
     }
 }
 
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
 fn wait<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
-        }
-    }
+    static RUNTIME: LazyLock<Runtime> =
+        LazyLock::new(|| tokio::runtime::Builder::new_current_thread().build().expect("a runtime"));
+    RUNTIME.block_on(future)
 }
 
 /// A registry with one pod.
