@@ -9,7 +9,7 @@ use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{Unreadable, UnreadableReason};
 use bytes::Bytes;
 use std::any::Any;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,7 +39,16 @@ pub trait StoredForm: Any + Send + Sync + 'static {
     ///
     /// # Errors
     /// It cannot be read.
-    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, FormError>;
+    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Used, FormError>;
+}
+
+/// What was read of a kept value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// The value as it is used.
+    pub value: Bytes,
+    /// Whether it would be kept otherwise if it were written now.
+    pub is_stale: bool,
 }
 
 /// A [`Store`] over another, with a form between the two.
@@ -47,12 +56,13 @@ pub struct FormedStore {
     inner: Arc<dyn Store>,
     form: Arc<dyn StoredForm>,
     written: Arc<Written>,
+    stale: Arc<Stale>,
 }
 
 impl FormedStore {
     /// `inner` keeps the stored form of what is written here.
     pub fn new(inner: Arc<dyn Store>, form: Arc<dyn StoredForm>) -> FormedStore {
-        FormedStore { inner, form, written: Arc::default() }
+        FormedStore { inner, form, written: Arc::default(), stale: Arc::default() }
     }
 
     fn formed(&self, transaction: &mut Transaction) -> Result<Forget, CommitError> {
@@ -107,6 +117,25 @@ impl Written {
     }
 }
 
+/// The keys of values that others wrote, or this program in another version, in another way than it would now.
+#[derive(Default)]
+struct Stale(Mutex<HashSet<Key>>);
+
+impl Stale {
+    fn keys(&self) -> MutexGuard<'_, HashSet<Key>> {
+        // A key more or less costs a write, nothing else.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a key's newest value.
+    fn note(&self, key: &Key, is_stale: bool) {
+        match is_stale {
+            true => self.keys().insert(key.clone()),
+            false => self.keys().remove(key),
+        };
+    }
+}
+
 /// Forgets writes when they are over, also when nobody waits for them any more.
 struct Forget(Arc<Written>, Vec<Key>);
 
@@ -119,7 +148,7 @@ impl Drop for Forget {
 impl Store for FormedStore {
     fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
         let reader = Reader { form: self.form.clone(), written: self.written.clone() };
-        let observer = Forming { observer, reader, replayed: Vec::new() };
+        let observer = Forming { observer, reader, stale: self.stale.clone(), replayed: Vec::new() };
         self.inner.start(Box::new(observer))
     }
 
@@ -138,6 +167,10 @@ impl Store for FormedStore {
 
     fn compact(&self, revision: Revision) -> CompactFuture {
         self.inner.compact(revision)
+    }
+
+    fn is_stale(&self, key: &str) -> bool {
+        self.stale.keys().contains(key) || self.inner.is_stale(key)
     }
 
     fn close(&self) {
@@ -168,27 +201,30 @@ struct Reader {
 /// Fewer records than this are not worth a thread.
 const SHARE: usize = 256;
 
+/// A record as it is used, and whether its value is kept otherwise than it would be now.
+type Read = Result<(Record, bool), Unreadable>;
+
 impl Reader {
-    fn read(&self, mut record: Record) -> Result<Record, Unreadable> {
-        if let Some(stored) = &record.value {
-            record.value = Some(match self.written.find(&record.key, stored) {
-                Some(used) => used,
-                None => self.form.to_used(&record.key, stored).map_err(|error| Unreadable {
-                    key: record.key.clone(),
-                    revision: record.revision,
-                    reason: UnreadableReason::Undecodable(error.0.into()),
-                })?,
-            });
-        }
-        Ok(record)
+    fn read(&self, mut record: Record) -> Read {
+        let Some(stored) = &record.value else { return Ok((record, false)) };
+        let used = match self.written.find(&record.key, stored) {
+            Some(value) => Used { value, is_stale: false },
+            None => self.form.to_used(&record.key, stored).map_err(|error| Unreadable {
+                key: record.key.clone(),
+                revision: record.revision,
+                reason: UnreadableReason::Undecodable(error.0.into()),
+            })?,
+        };
+        record.value = Some(used.value);
+        Ok((record, used.is_stale))
     }
 
-    fn read_share(&self, records: &[Record]) -> Vec<Result<Record, Unreadable>> {
+    fn read_share(&self, records: &[Record]) -> Vec<Read> {
         records.iter().cloned().map(|record| self.read(record)).collect()
     }
 
     /// Reads many records on all processors, in their order.
-    fn read_all(&self, records: &[Record]) -> Vec<Result<Record, Unreadable>> {
+    fn read_all(&self, records: &[Record]) -> Vec<Read> {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let shares: Vec<_> = records.chunks(records.len().div_ceil(processors).max(SHARE)).collect();
         let Some((first, others)) = shares.split_first() else { return Vec::new() };
@@ -208,8 +244,29 @@ impl Reader {
 struct Forming {
     observer: Box<dyn Observer>,
     reader: Reader,
+    stale: Arc<Stale>,
     /// Of the replay: read together, as one after the other would take long.
     replayed: Vec<(Record, bool)>,
+}
+
+impl Forming {
+    /// What can be read, in its order; before it is shown it is known what of it is stale.
+    fn split(&self, read: impl IntoIterator<Item = Read>) -> (Vec<Record>, Vec<Unreadable>) {
+        let (mut readable, mut unreadable) = (Vec::new(), Vec::new());
+        for outcome in read {
+            match self.noted(outcome) {
+                Ok(record) => readable.push(record),
+                Err(what) => unreadable.push(what),
+            }
+        }
+        (readable, unreadable)
+    }
+
+    fn noted(&self, outcome: Read) -> Result<Record, Unreadable> {
+        let (record, is_stale) = outcome?;
+        self.stale.note(&record.key, is_stale);
+        Ok(record)
+    }
 }
 
 impl Observer for Forming {
@@ -220,7 +277,7 @@ impl Observer for Forming {
     fn replayed(&mut self, started: Started) {
         let (records, history): (Vec<_>, Vec<_>) = std::mem::take(&mut self.replayed).into_iter().unzip();
         for (outcome, history) in self.reader.read_all(&records).into_iter().zip(history) {
-            match outcome {
+            match self.noted(outcome) {
                 Ok(record) => self.observer.replay(record, history),
                 Err(unreadable) => self.observer.unreadable(unreadable),
             }
@@ -229,21 +286,16 @@ impl Observer for Forming {
     }
 
     fn publish(&mut self, records: &[Record], revision: Revision) {
-        let mut readable = Vec::with_capacity(records.len());
-        for record in records {
-            match self.reader.read(record.clone()) {
-                Ok(record) => readable.push(record),
-                Err(unreadable) => self.observer.unreadable(unreadable),
-            }
-        }
+        let (readable, unreadable) = self.split(records.iter().cloned().map(|record| self.reader.read(record)));
+        unreadable.into_iter().for_each(|what| self.observer.unreadable(what));
         self.observer.publish(&readable, revision);
     }
 
     fn replace(&mut self, records: Vec<Record>, revision: Revision) {
-        let read = self.reader.read_all(&records);
-        let (readable, unreadable): (Vec<_>, Vec<_>) = read.into_iter().partition(Result::is_ok);
-        self.observer.replace(readable.into_iter().filter_map(Result::ok).collect(), revision);
-        unreadable.into_iter().filter_map(Result::err).for_each(|what| self.observer.unreadable(what));
+        self.stale.keys().clear();
+        let (readable, unreadable) = self.split(self.reader.read_all(&records));
+        self.observer.replace(readable, revision);
+        unreadable.into_iter().for_each(|what| self.observer.unreadable(what));
     }
 
     fn unreadable(&mut self, unreadable: Unreadable) {
@@ -251,13 +303,8 @@ impl Observer for Forming {
     }
 
     fn restored(&mut self, records: Vec<Record>) {
-        let mut readable = Vec::with_capacity(records.len());
-        for record in records {
-            match self.reader.read(record) {
-                Ok(record) => readable.push(record),
-                Err(unreadable) => self.observer.unreadable(unreadable),
-            }
-        }
+        let (readable, unreadable) = self.split(records.into_iter().map(|record| self.reader.read(record)));
+        unreadable.into_iter().for_each(|what| self.observer.unreadable(what));
         self.observer.restored(readable);
     }
 }
@@ -282,9 +329,10 @@ mod tests {
             if value.is_empty() { Err(FormError("nothing".to_owned())) } else { Ok(turned(value)) }
         }
 
-        fn to_used(&self, _: &str, stored: &Bytes) -> Result<Bytes, FormError> {
+        fn to_used(&self, _: &str, stored: &Bytes) -> Result<Used, FormError> {
             self.0.fetch_add(1, Ordering::Relaxed);
-            Ok(turned(stored))
+            let value = turned(stored);
+            Ok(Used { is_stale: value.ends_with(b" "), value: value.trim_ascii_end().to_vec().into() })
         }
     }
 
@@ -327,8 +375,16 @@ mod tests {
         let (seen, inner) = (Seen::default(), Arc::new(MemoryStore::new()));
         let store = FormedStore::new(inner.clone(), Arc::new(Backwards::default()));
         store.start(Box::new(seen.clone())).unwrap();
-        let write = Write::put("/a".into(), Expect::Any, Bytes::from_static(b"eno"));
-        inner.commit(Transaction { writes: vec![write] }).wait().unwrap();
-        assert_eq!(seen.0.lock().unwrap()[0].value.as_deref(), Some(&b"one"[..]));
+        let put = |store: &dyn Store, value: &'static [u8]| {
+            let write = Write::put("/a".into(), Expect::Any, Bytes::from_static(value));
+            store.commit(Transaction { writes: vec![write] }).wait().unwrap();
+            seen.0.lock().unwrap().pop().unwrap().value
+        };
+        for (stored, is_stale) in [(&b"eno"[..], false), (b" eno", true), (b"eno", false), (b" eno", true)] {
+            assert_eq!(put(inner.as_ref(), stored).as_deref(), Some(&b"one"[..]));
+            assert_eq!(store.is_stale("/a"), is_stale);
+        }
+        put(&store, b"one");
+        assert!(!store.is_stale("/a"), "this process wrote it");
     }
 }

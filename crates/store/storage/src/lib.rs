@@ -36,7 +36,7 @@ mod transform;
 pub use api::{CommitError, Expect, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction, Write};
 pub use clock::{Clock, SystemClock};
 pub use embedded::{EmbeddedOptions, EmbeddedStore, format, import};
-pub use form::{FormError, FormedStore, StoredForm};
+pub use form::{FormError, FormedStore, StoredForm, Used};
 pub use memory::MemoryStore;
 pub use queue::{CommitFuture, CompactFuture};
 pub use sealed::SealedStore;
