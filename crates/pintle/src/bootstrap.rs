@@ -1,7 +1,8 @@
 //! First objects: what a fresh store is given, in one transaction; what a later start adds to an older one.
 
 use pintle_bootstrap::{BootstrapObject, LocalApiService, Settings};
-use pintle_registry::update::{Owners, Update};
+use pintle_kinds::resource::Action;
+use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{Registry, Status, Target, WriteOptions};
 
 /// How often it is looked anew at what is missing, when other servers start at the same time.
@@ -36,22 +37,51 @@ pub async fn reconcile(registry: &Registry, objects: impl IntoIterator<Item = Bo
     for object in objects {
         let Some(target) = target(registry, &object) else { continue };
         let options = WriteOptions::of_server(object.manager());
-        match target.cache.get(&target.key()) {
-            None => match target.missing() {
-                status if status.code == 404 => missing.push((target, object.value, options)),
-                unreadable => return Err(unreadable),
-            },
-            Some(stored) => {
-                let existing = registry.decode(&target, &stored)?;
-                let Some(wanted) = object.reconciled(&existing) else { continue };
-                let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
-                let update =
-                    Update { change: &change, part: None, create: false, from_stored: true, owners: Owners::Tracked };
-                registry.update(&target, &update, &options).await?;
-            }
+        if !exists(registry, &target, &object, &options).await? {
+            missing.push((target, object.value, options));
         }
     }
     registry.create_all(missing).await
+}
+
+/// Puts an object back that is missing, and brings it up to date if it is reconciled.
+///
+/// # Errors
+/// The object is refused, as the address that it had may be another's now; or the store fails.
+pub async fn restore(registry: &Registry, object: BootstrapObject) -> Result<(), Status> {
+    let Some(target) = target(registry, &object) else { return Ok(()) };
+    let options = WriteOptions::of_server(object.manager());
+    if exists(registry, &target, &object, &options).await? {
+        return Ok(());
+    }
+    match target.resource.strategy.allocates {
+        Some(_) => registry.create(&target, object.value, &options).await.map(drop),
+        None => registry.create_all(vec![(target, object.value, options)]).await,
+    }
+}
+
+/// Whether an object exists; if it does it is brought up to date.
+async fn exists(
+    registry: &Registry,
+    target: &Target,
+    object: &BootstrapObject,
+    options: &WriteOptions,
+) -> Result<bool, Status> {
+    let Some(stored) = target.cache.get(&target.key()) else {
+        let status = target.missing();
+        return if status.code == 404 { Ok(false) } else { Err(status) };
+    };
+    let existing = registry.decode(target, &stored)?;
+    if let Some(wanted) = object.reconciled(&existing) {
+        let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
+        let part = target.resource.subresource(object.reconcile.subresource()).and_then(|it| match it.action {
+            Action::Part(rules) => Some(SubresourcePart { name: it.name, rules }),
+            _ => None,
+        });
+        let update = Update { change: &change, part, create: false, from_stored: true, owners: Owners::Tracked };
+        registry.update(target, &update, options).await?;
+    }
+    Ok(true)
 }
 
 /// The group-versions that get an APIService: those served, but for the APIServices' own.

@@ -95,6 +95,8 @@ pub struct Builder {
     pub store_timeouts: (Duration, Duration),
     /// Checks of the server's health beside its own.
     pub checks: Vec<(&'static str, Probe)>,
+    /// Checks that have passed once the server answers: what they are about was begun before.
+    pub begun: Vec<&'static str>,
     /// Metrics beside those of requests and objects.
     pub metrics: Vec<Source>,
     /// The controllers that run beside the API: all, acting at once, when nothing else is said.
@@ -151,6 +153,7 @@ impl Builder {
             shutdown_send_retry_after: false,
             store_timeouts: (Duration::MAX, Duration::MAX),
             checks: Vec::new(),
+            begun: Vec::new(),
             metrics: Vec::new(),
             controllers: pintle_controllers::Settings::default(),
         }
@@ -213,17 +216,12 @@ impl Builder {
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
         roles.publish(rbac::snapshot(&registry));
         let registry = Arc::new(registry);
-        let presence = match is_shared {
-            false => None,
-            true => {
-                let host = certs::host_name().unwrap_or_default();
-                let presence = Arc::new(Presence::new(registry.clone(), advertised, address.port(), host));
-                presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
-                metrics.add_source(presence.figures());
-                let kept = presence.clone();
-                Some((presence, tokio::spawn(async move { kept.keep().await })))
-            }
-        };
+        let host = certs::host_name().unwrap_or_default();
+        let presence = Arc::new(Presence::new(registry.clone(), first_objects, advertised, host));
+        presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
+        metrics.add_source(presence.figures());
+        let kept = presence.clone();
+        let keeping = tokio::spawn(async move { kept.keep().await });
         let mut authenticator = self.authenticator;
         let tokens = service_accounts::tokens(self.service_account_tokens, registry.clone());
         authenticator.service_accounts = Some(tokens.map_err(io::Error::other)?);
@@ -241,7 +239,7 @@ impl Builder {
             backends: Backends { connector, kubelet_address_types: self.kubelet_address_types },
         });
         // They are done, or there would be no server: `ensure` has written all first objects.
-        FIRST_OBJECTS.iter().for_each(|check| api.health.set(check, true));
+        FIRST_OBJECTS.iter().chain(&self.begun).for_each(|check| api.health.set(check, true));
         self.checks.into_iter().for_each(|(name, probe)| api.health.watch(name, probe));
         let follower = tokio::spawn(rbac::follow(api.clone(), roles));
         let shutdown = Shutdown::new();
@@ -266,7 +264,7 @@ impl Builder {
             serving,
             follower,
             controllers,
-            presence,
+            presence: (presence, keeping),
             store: self.store,
             shutdown_delay: self.shutdown_delay,
             shutdown_send_retry_after: self.shutdown_send_retry_after,
@@ -296,7 +294,7 @@ pub struct Server {
     serving: JoinHandle<std::io::Result<()>>,
     follower: JoinHandle<()>,
     controllers: Controllers,
-    presence: Option<(Arc<Presence>, JoinHandle<()>)>,
+    presence: (Arc<Presence>, JoinHandle<()>),
     store: Arc<dyn Store>,
     shutdown_delay: Duration,
     shutdown_send_retry_after: bool,
@@ -318,11 +316,10 @@ impl Server {
     /// The listener failed while the server ran.
     pub async fn stop(self) -> std::io::Result<()> {
         self.api.health.stop();
-        if let Some((presence, keeping)) = &self.presence {
-            keeping.abort();
-            // A store that is gone must not hold up the end: then the lease expires.
-            let _ = tokio::time::timeout(WITHDRAWAL, presence.withdraw()).await;
-        }
+        let (presence, keeping) = &self.presence;
+        keeping.abort();
+        // A store that is gone must not hold up the end: then the lease expires.
+        let _ = tokio::time::timeout(WITHDRAWAL, presence.withdraw()).await;
         tokio::time::sleep(self.shutdown_delay).await;
         if self.shutdown_send_retry_after {
             self.api.health.turn_away();

@@ -16,6 +16,8 @@ use std::time::Duration;
 
 const API_VERSION: &str = "apiserver.config.k8s.io/v1";
 const KIND: &str = "EncryptionConfiguration";
+/// What documents of the reference called it once, by mistake.
+const LEGACY: (&str, &str) = ("v1", "EncryptionConfig");
 
 /// How often the file is looked at, where that is asked for. The reference looks once a minute.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -136,7 +138,7 @@ fn decode(text: &[u8]) -> Result<EncryptionConfiguration, String> {
     let head = yaml::parse(text, Strictness::Ignore).map_err(|error| error.to_string())?.value;
     let (version, kind) = (head.str_at(&["apiVersion"]), head.str_at(&["kind"]));
     match (version, kind) {
-        (API_VERSION, KIND) => {}
+        (API_VERSION, KIND) | LEGACY => {}
         (_, "") => return Err("Object 'Kind' is missing".to_owned()),
         ("", _) => return Err("Object 'apiVersion' is missing".to_owned()),
         _ => return Err(format!("no kind \"{kind}\" is registered for version \"{version}\"")),

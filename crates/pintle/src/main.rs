@@ -145,7 +145,9 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let figures = encryption.clone();
     builder.metrics.push(Box::new(move |out| pintle::encryption_figures(&figures, out)));
     // Where the file may change, key services may come.
-    if encryption.uses_kms() || config.encryption.as_ref().is_some_and(|source| source.reload) {
+    let reloads = config.encryption.as_ref().is_some_and(|source| source.reload);
+    builder.begun.extend(reloads.then_some("poststarthook/start-encryption-provider-config-automatic-reload"));
+    if encryption.uses_kms() || reloads {
         builder.checks.push(("kms-providers", Box::new(move || encryption.health())));
     }
     builder.authenticator = authenticator;

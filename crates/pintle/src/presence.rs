@@ -1,11 +1,10 @@
-//! The presence of a server among others that share its store: the lease of its address, the endpoints of the
-//! `kubernetes` service that follow from all leases, and the lease of its identity.
+//! The presence of a server: the lease of its identity, the objects that it puts back when they are gone, and, among others
+//! that share its store, the lease of its address and the endpoints of the `kubernetes` service that follow from all leases.
 //!
-//! A server that dies is missed when its lease has expired; one that is stopped takes it back. Nothing here is needed where
-//! there is one server only.
+//! A server that dies is missed when its lease has expired; one that is stopped takes it back.
 
 use crate::bootstrap;
-use pintle_bootstrap::servers;
+use pintle_bootstrap::{Settings, kept_objects, servers};
 use pintle_cache::image;
 use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
 use pintle_instruments::Counter;
@@ -21,7 +20,7 @@ use pintle_types::core::v1::{EndpointAddress, EndpointSubset, Endpoints};
 use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -36,8 +35,12 @@ const TELL_ATTEMPTS: usize = 16;
 
 /// What marks the lease of an identity.
 const IDENTITY_LABEL: (&str, &str) = ("apiserver.kubernetes.io/identity", "kube-apiserver");
+const PEER_ADDRESS: &str = "kubernetes.io/peer-advertise-address";
 const IDENTITY_SECONDS: i32 = 3600;
 const NAMESPACE: &str = "kube-system";
+
+/// Where nobody else looks at the lease of an identity it need not be written anew more often: ten minutes.
+const RENEWALS_BETWEEN_WRITES: u32 = 60;
 
 /// Identities whose servers are gone are looked for once in so many renewals: about hourly.
 const RENEWALS_BETWEEN_SWEEPS: u32 = 360;
@@ -48,6 +51,7 @@ const RENEWALS_BETWEEN_REPAIRS: u32 = 18;
 /// One server's.
 pub struct Presence {
     registry: Arc<Registry>,
+    first_objects: Settings,
     address: Option<IpAddr>,
     port: u16,
     host: String,
@@ -58,10 +62,11 @@ pub struct Presence {
 }
 
 impl Presence {
-    pub fn new(registry: Arc<Registry>, address: Option<IpAddr>, port: u16, host: String) -> Self {
-        let name = identity(&host);
+    /// The presence of the server that wrote these first objects and is reached at this address.
+    pub fn new(registry: Arc<Registry>, first_objects: Settings, address: Option<IpAddr>, host: String) -> Self {
+        let (name, port) = (identity(&host), first_objects.secure_port);
         let holder = format!("{name}_{}", new_uid(registry.environment.as_ref()));
-        Presence { registry, address, port, host, name, holder, repair_errors: Arc::default() }
+        Presence { registry, first_objects, address, port, host, name, holder, repair_errors: Arc::default() }
     }
 
     /// Metrics of what is done here beside keeping the server known.
@@ -83,17 +88,29 @@ impl Presence {
     pub async fn announce(&self) -> Result<()> {
         self.renew_address().await?;
         self.tell_servers().await?;
-        self.renew_identity().await
+        if let Err(status) = self.renew_identity().await {
+            // A host may have a name that no label can have.
+            eprintln!("warning: the identity of the server could not be told: {}", status.message);
+        }
+        Ok(())
     }
 
     /// Keeps the server known, until this is dropped.
     pub async fn keep(&self) {
-        let mut suspects = BTreeSet::new();
+        let (mut suspects, mut addresses) = (BTreeSet::new(), None);
         for renewal in 1u32.. {
             tokio::time::sleep(RENEW_PERIOD).await;
             // What fails is tried again the next time; the lease outlives one failure.
-            let _ = self.announce().await;
-            if renewal % RENEWALS_BETWEEN_REPAIRS == 1 {
+            let is_shared = self.registry.is_shared();
+            if is_shared || renewal % RENEWALS_BETWEEN_WRITES == 0 {
+                let _ = self.announce().await;
+            }
+            for object in kept_objects(&self.first_objects) {
+                let _ = bootstrap::restore(&self.registry, object).await;
+            }
+            // What could not be looked over is looked over the next time.
+            addresses = self.registry.repair_addresses(addresses).await.unwrap_or_default();
+            if is_shared && renewal % RENEWALS_BETWEEN_REPAIRS == 1 {
                 let repaired = self.registry.repair_node_ports(&suspects).await;
                 self.repair_errors.add(u64::from(repaired.is_err()));
                 suspects = repaired.unwrap_or_default();
@@ -114,8 +131,11 @@ impl Presence {
         }
     }
 
-    /// The lease of the address.
+    /// The lease of the address, among others.
     fn lease(&self) -> Option<Target> {
+        if !self.registry.is_shared() {
+            return None;
+        }
         self.registry.target(&SERVER_ADDRESSES, "", &self.address?.to_string())
     }
 
@@ -169,12 +189,18 @@ impl Presence {
         let Some(target) = self.registry.target(resource, NAMESPACE, &self.name) else { return Ok(()) };
         let labels = [IDENTITY_LABEL, ("kubernetes.io/hostname", &self.host)];
         let labels = BTreeMap::from(labels.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        let annotations: BTreeMap<String, String> = self
+            .address
+            .map(|address| (PEER_ADDRESS.to_owned(), SocketAddr::new(address, self.port).to_string()))
+            .into_iter()
+            .collect();
         let lease = Lease {
             type_meta: TypeMeta { kind: "Lease".to_owned(), api_version: "coordination.k8s.io/v1".to_owned() },
             metadata: ObjectMeta {
                 name: self.name.clone(),
                 namespace: NAMESPACE.to_owned(),
                 labels: labels.clone(),
+                annotations: annotations.clone(),
                 ..ObjectMeta::default()
             },
             spec: LeaseSpec {
@@ -190,10 +216,13 @@ impl Presence {
             let Some(mut renewed) = old.cloned() else { return Ok(lease.clone()) };
             let mut view = ViewMut::<Lease>::new(&mut renewed);
             view.by_ref().field(Lease::SPEC).field(LeaseSpec::RENEW_TIME).set(Some(now()));
-            let told = view.field(Lease::METADATA).field(ObjectMeta::LABELS);
-            let mut all = told.view().get();
-            all.extend(labels.clone());
-            told.set(all);
+            let mut told = view.field(Lease::METADATA);
+            for (field, told_here) in [(ObjectMeta::LABELS, &labels), (ObjectMeta::ANNOTATIONS, &annotations)] {
+                let field = told.by_ref().field(field);
+                let mut all = field.view().get();
+                all.extend(told_here.clone());
+                field.set(all);
+            }
             Ok(renewed)
         };
         let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Tracked };

@@ -203,6 +203,17 @@ async fn replicas_change_hands_through_the_scale() {
     assert_eq!(owners[0], r#"scaler Apply scale {"f:spec":{"f:replicas":{}}}"#, "{owners:?}");
     assert!(owners[1].starts_with("team Apply") && !owners[1].contains("f:replicas"), "{owners:?}");
 
+    for (field, expected) in [
+        ("uid", "deployments/scale.apps \"web\": Precondition failed: UID in precondition: x, UID in object meta: "),
+        ("namespace", "the namespace of the provided object does not match the namespace sent on the request"),
+    ] {
+        let other = json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web", (field): "x"}});
+        let refused = api.patch_scale("web", &PatchParams::apply("scaler"), &Patch::Apply(other.clone())).await;
+        assert!(refusal(refused).contains(expected), "{other}");
+        let refused = api.patch_scale("web", &PatchParams::default(), &Patch::Merge(other)).await;
+        assert!(refusal(refused).contains(expected));
+    }
+
     let conflict = refusal(apply(deployment(Some(2)), PatchParams::apply("team")).await);
     let expected = "Apply failed with 1 conflict: conflict with \"scaler\" with subresource \"scale\": .spec.replicas";
     assert_eq!(conflict, expected);

@@ -85,6 +85,40 @@ fn a_namespace_goes_with_everything_in_it() {
     }
 }
 
+#[test]
+fn what_every_cluster_has_is_put_back() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let range = "/apis/networking.k8s.io/v1/servicecidrs/kubernetes";
+    let paths = [
+        "/api/v1/namespaces/kube-node-lease",
+        "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/service-accounts",
+        range,
+        "/api/v1/namespaces/default/endpoints/kubernetes",
+        // Its endpoints would go with it.
+        "/api/v1/namespaces/default/services/kubernetes",
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes",
+        "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking",
+    ];
+    let before = paths.map(|path| client.get(path).expect("an answer").expect(200));
+    for path in paths {
+        delete(&mut client, path, json!({}));
+    }
+    for (path, before) in paths.iter().zip(before) {
+        let after = wait_for(path, || {
+            let answer = client.get(path).ok()?;
+            let after = (answer.status == 200).then(|| answer.json())?;
+            // What waits to be deleted is not back yet.
+            (after["metadata"]["uid"] != before["metadata"]["uid"]).then_some(after)
+        });
+        assert_eq!((&after["spec"], &after["data"]), (&before["spec"], &before["data"]), "{path}");
+    }
+    let address = client.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.1").expect("an answer").expect(200);
+    assert_eq!(address["spec"]["parentRef"]["name"], "kubernetes");
+    let range = client.get(range).expect("an answer").expect(200);
+    assert_eq!(range["status"]["conditions"][0]["type"], "Ready");
+}
+
 fn serve(installation: &Installation, controllers: &str) -> Process {
     let command = |port| {
         let mut command = installation.command(port);

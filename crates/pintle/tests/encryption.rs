@@ -382,7 +382,10 @@ fn a_changed_file_is_taken_over_and_a_wrong_one_is_not() {
     vault.flags = vec!["--encryption-provider-config-automatic-reload"];
     let process = vault.start();
     let mut client = process.endpoint().client();
-    client.get("/livez/kms-providers").expect("an answer").expect_text("ok");
+    client.get("/healthz/kms-providers").expect("an answer").expect_text("ok");
+    assert_eq!(client.get("/livez/kms-providers").expect("an answer").status, 404);
+    let hook = "/readyz/poststarthook/start-encryption-provider-config-automatic-reload";
+    client.get(hook).expect("an answer").expect_text("ok");
     create(&mut client, "a");
     vault.configure(&format!("{{aesgcm: {{keys: [{KEY_2}, {KEY_1}]}}}}"));
     wait_for("the new key", || rewritten(&mut client, "a").then_some(()));

@@ -91,6 +91,46 @@ fn objects_are_stored_as_the_reference_stores_them() {
 }
 
 #[test]
+fn what_others_wrote_otherwise_is_written_anew_by_an_update_that_changes_nothing() {
+    on_each_version(|etcd| {
+        let (_installation, process) = server(etcd, "10.1.0.1");
+        let mut client = process.endpoint().client();
+        let store = |key: &str, object: &Value| {
+            let (key, value) = (base64::encode(key.as_bytes()), base64::encode(object.to_string().as_bytes()));
+            etcd.call("/v3/kv/put", &json!({"key": key, "value": value}));
+        };
+        let mut write = |path: &str, query: &str| {
+            let object = client.get(path).expect("an answer").expect(200);
+            let written = client.put(&format!("{path}{query}"), &object).expect("an answer").expect(200);
+            let is_new = resource_version(&written) > resource_version(&object);
+            assert_eq!(is_new, client.get(path).expect("an answer").expect(200) != object);
+            is_new
+        };
+        let metadata =
+            json!({"name": "a", "namespace": "default", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z"});
+        for (key, path, object) in [
+            (
+                "/registry/configmaps/default/a",
+                format!("{CONFIG_MAPS}/a"),
+                json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata, "data": {"k": "v"}}),
+            ),
+            (
+                "/registry/horizontalpodautoscalers/default/a",
+                "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers/a".to_owned(),
+                json!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": {
+                    "maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "d"}
+                }}),
+            ),
+        ] {
+            store(key, &object);
+            assert!(!write(&path, "?dryRun=All"));
+            assert!(write(&path, "") && stored(etcd, key)[0].1.starts_with(b"k8s\0"));
+            assert!(!write(&path, ""), "once");
+        }
+    });
+}
+
+#[test]
 fn what_one_server_acknowledged_every_other_shows() {
     on_each_version(|etcd| {
         let (_a, a) = server(etcd, "10.1.0.1");

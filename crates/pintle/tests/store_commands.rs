@@ -8,6 +8,7 @@ use common::etcd::{self, Etcd};
 use common::http::Client;
 use common::process::{Installation, Process, pintle, start};
 use common::{Scratch, name, resource_version};
+use pintle_cache::image;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, Expect, Key, Observer, Record, Revision, Store, Transaction};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -144,6 +145,34 @@ fn check_says_what_is_wrong() {
     let (code, said) = run(&["copy", "--from", text(&data), "--to", text(&installation.path("other"))]);
     assert!(code == 1 && said.contains("nothing was copied: 1 objects would be lost"), "{code}: {said}");
     assert!(!installation.path("other").exists());
+}
+
+#[test]
+fn what_an_older_program_wrote_is_written_anew_by_an_update_that_changes_nothing() {
+    let installation = filled();
+    let store = EmbeddedStore::open(&installation.path("data/store"), EmbeddedOptions::default()).expect("opens");
+    let records = Records::default();
+    store.start(Box::new(records.clone())).expect("starts");
+    let key = "/registry/configmaps/default/map-25";
+    let record = records.0.lock().expect("whole")[key].value.clone().expect("a value");
+    let object: pintle_schema::Value = {
+        let json = image::object(&record).expect("an object");
+        pintle_codec::json::parse(&json, pintle_codec::Strictness::Ignore).expect("JSON").value
+    };
+    let older = image::encode(&object, &["of a field that was selectable once"]);
+    store.commit(Transaction::one(key.into(), Expect::Any, Some(older))).wait().expect("written");
+    drop(store);
+    let process = installation.start();
+    let mut client = process.endpoint().client();
+    let mut put = |name: &str, query: &str| {
+        let path = format!("{NAMESPACE}/configmaps/{name}");
+        let object = client.get(&path).expect("an answer").expect(200);
+        let written = client.put(&format!("{path}{query}"), &object).expect("an answer").expect(200);
+        resource_version(&written) > resource_version(&object)
+    };
+    assert!(!put("map-25", "?dryRun=All"));
+    assert!(put("map-25", ""));
+    assert!(!put("map-25", "") && !put("map-26", ""), "the others are as this program writes them");
 }
 
 #[test]

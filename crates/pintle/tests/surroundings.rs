@@ -116,16 +116,35 @@ fn addresses_are_generated_without_a_suffix() {
 
 #[test]
 fn a_binding_is_judged_and_its_pod_is_not() {
-    let server = InProcess::start();
-    let client = &mut server.client();
+    let installation = Installation::new();
+    let process = serve(&installation);
+    let client = &mut process.endpoint().client();
     client.post(&format!("{DEFAULT}/serviceaccounts"), &json!({"metadata": {"name": "default"}})).expect("an answer");
     let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     client.post(&format!("{DEFAULT}/pods"), &pod).expect("an answer").expect(201);
-    let bind = |target: Value| json!({"metadata": {"name": "p", "annotations": {"not a key": "v"}}, "target": target});
+    let conditions = json!([{"type": "PodScheduled", "status": "False"}, {"type": "Ready", "status": "False"}]);
+    let status = json!({"status": {"nominatedNodeName": "n", "conditions": conditions}}).to_string();
+    let merge = "application/merge-patch+json";
+    let patched = client.send("PATCH", &format!("{DEFAULT}/pods/p/status"), merge, status.as_bytes());
+    patched.expect("an answer").expect(200);
+    let bind = |uid: &str, target: Value| {
+        let labels = json!({"a": "b"});
+        let metadata = json!({"name": "p", "uid": uid, "labels": labels, "annotations": {"not a key": "v"}});
+        json!({"metadata": metadata, "target": target})
+    };
     let path = format!("{DEFAULT}/pods/p/binding");
-    client.post(&path, &bind(json!({}))).expect("an answer").expect(500);
-    client.post(&path, &bind(json!({"name": "n"}))).expect("an answer").expect(201);
+    client.post(&path, &bind("", json!({}))).expect("an answer").expect(500);
+    let refused = client.post(&path, &bind("other", json!({"name": "n"}))).expect("an answer").expect(409);
+    assert_eq!(refused["details"]["kind"], "pods");
+    client.post(&path, &bind("", json!({"name": "n"}))).expect("an answer").expect(201);
+    let refused = client.post(&path, &bind("", json!({"name": "n"}))).expect("an answer").expect(409);
+    assert_eq!(refused["details"]["kind"], "pods/binding");
     let pod = client.get(&format!("{DEFAULT}/pods/p")).expect("an answer").expect(200);
     assert_eq!(pod["metadata"]["annotations"]["not a key"], "v");
+    assert_eq!(pod["metadata"]["labels"], json!({"a": "b"}));
     assert_eq!(pod["spec"]["nodeName"], "n");
+    assert_eq!(pod["status"]["nominatedNodeName"], Value::Null);
+    let conditions = [&pod["status"]["conditions"][0], &pod["status"]["conditions"][1]];
+    let told = conditions.map(|condition| [&condition["type"], &condition["status"]].map(|text| text.as_str()));
+    assert_eq!(told, [["PodScheduled", "True"], ["Ready", "False"]].map(|row| row.map(Some)), "in their places");
 }

@@ -11,6 +11,7 @@ mod limit_ranger;
 mod limits;
 mod namespace_lifecycle;
 mod plugin;
+mod pod_security;
 mod pod_topology_labels;
 mod priority;
 mod request;
@@ -34,10 +35,11 @@ use request::{Phase, Request};
 use std::time::{Duration, Instant};
 
 /// The plugins by their names, in the order in which they act.
-const PLUGINS: [(&str, &Plugin); 14] = [
+const PLUGINS: [(&str, &Plugin); 15] = [
     ("LimitRanger", &limit_ranger::PLUGIN),
     ("ServiceAccount", &service_account::PLUGIN),
     ("TaintNodesByCondition", &taint_nodes::PLUGIN),
+    ("PodSecurity", &pod_security::PLUGIN),
     ("Priority", &priority::PLUGIN),
     ("DefaultTolerationSeconds", &default_tolerations::PLUGIN),
     ("DefaultStorageClass", &default_class::DEFAULT_STORAGE_CLASS),

@@ -86,7 +86,7 @@ fn resolve(request: &Request<'_>, object: &mut Value) -> Result<()> {
 
 /// The default class; of several, which only races can make, the least one.
 fn default_class(request: &Request<'_>) -> Result<Option<PriorityClass>> {
-    let classes = request.all(&CLASSES, "")?;
+    let classes = request.all_marked(&CLASSES, PriorityClass::GLOBAL_DEFAULT)?;
     Ok(classes.into_iter().filter(|class| class.global_default).min_by_key(|class| class.value))
 }
 

@@ -7,7 +7,7 @@ use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_registry::environment::{Environment, generate_name};
 use pintle_registry::status::{Result, Status};
 use pintle_registry::{AdmissionRequest, metadata};
-use pintle_schema::{ApiValue, Value};
+use pintle_schema::{ApiValue, FieldName, Value};
 use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -92,6 +92,45 @@ impl<'a> Request<'a> {
     /// # Errors
     /// A stored object cannot be read.
     pub fn all<T: ApiValue>(&self, kind: &Kind<T>, namespace: &str) -> Result<Vec<T>> {
+        self.all_that(kind, namespace, |_| true)
+    }
+
+    /// Those that have a flag set. No other is read.
+    ///
+    /// # Errors
+    /// Such an object cannot be read.
+    pub fn all_marked<T: ApiValue>(&self, kind: &Kind<T>, flag: FieldName<T, bool>) -> Result<Vec<T>> {
+        // No string of JSON text can have these quotes in it.
+        let mark = format!("\"{}\":true", flag.name());
+        self.all_that(kind, "", |json| str::from_utf8(json).is_ok_and(|json| json.contains(&mark)))
+    }
+
+    /// All objects of a kind in a namespace, as they are stored, by name.
+    ///
+    /// # Errors
+    /// A stored object cannot be read.
+    pub fn objects<T>(&self, kind: &Kind<T>, namespace: &str) -> Result<Vec<Value>> {
+        self.values_that(kind, namespace, |_| true)
+    }
+
+    /// A label of the namespace of what is written.
+    pub fn namespace_label(&self, label: &str) -> Option<String> {
+        let namespaces = pintle_kinds::find("", "v1", "namespaces")?;
+        let target = self.write.registry.target(namespaces, "", self.namespace())?;
+        Some(target.cache.get(&target.key())?.image.label(label)?.to_owned())
+    }
+
+    fn all_that<T: ApiValue>(
+        &self,
+        kind: &Kind<T>,
+        namespace: &str,
+        is_asked: impl Fn(&[u8]) -> bool,
+    ) -> Result<Vec<T>> {
+        let values = self.values_that(kind, namespace, is_asked)?;
+        values.iter().map(|value| T::from_value(value).map_err(Status::internal)).collect()
+    }
+
+    fn values_that<T>(&self, kind: &Kind<T>, namespace: &str, is_asked: impl Fn(&[u8]) -> bool) -> Result<Vec<Value>> {
         let registry = self.write.registry;
         let resource = pintle_kinds::find(kind.group, "v1", kind.plural);
         let Some(target) = resource.and_then(|resource| registry.target(resource, namespace, "")) else {
@@ -102,8 +141,9 @@ impl<'a> Request<'a> {
         let objects = state
             .objects
             .range::<_, str>((Bound::Included(first.as_str()), Bound::Unbounded))
-            .take_while(|(key, _)| key.starts_with(&first));
-        objects.map(|(_, stored)| T::from_value(&registry.decode(&target, stored)?).map_err(Status::internal)).collect()
+            .take_while(|(key, _)| key.starts_with(&first))
+            .filter(|(_, stored)| is_asked(stored.image.as_written()));
+        objects.map(|(_, stored)| registry.decode(&target, stored)).collect()
     }
 
     /// The refusal of this write.

@@ -24,8 +24,12 @@ const DEFAULT: &str = "default";
 const SERVICE_ACCOUNTS: Kind<ServiceAccount> = Kind::new("", "serviceaccounts");
 
 fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()> {
-    if request.old().is_some() || is_mirror(object) {
+    if request.old().is_some() {
         return Ok(());
+    }
+    if is_mirror(object) {
+        // What is said here comes before what the rules of pods say.
+        return judge_mirror(request, object);
     }
     let name = match View::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::SERVICE_ACCOUNT_NAME).as_str() {
         "" => DEFAULT.to_owned(),
@@ -51,10 +55,7 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
     let spec = View::<Pod>::new(object).field(Pod::SPEC);
     let name = spec.field(PodSpec::SERVICE_ACCOUNT_NAME).as_str();
     if request.old().is_none() && is_mirror(object) {
-        return match mirror_refusal(spec, name) {
-            Some(why) => Err(request.forbidden(object, why)),
-            None => Ok(()),
-        };
+        return judge_mirror(request, object);
     }
     let account = account(request, object, name)?;
     let enforce = account.metadata.annotations.get(ENFORCE_MOUNTABLE_SECRETS);
@@ -78,6 +79,14 @@ fn account(request: &Request<'_>, object: &Value, name: &str) -> Result<ServiceA
 
 fn is_mirror(object: &Value) -> bool {
     annotation(View::<Pod>::new(object).field(Pod::METADATA), MIRROR).is_some()
+}
+
+fn judge_mirror(request: &Request<'_>, object: &Value) -> Result<()> {
+    let spec = View::<Pod>::new(object).field(Pod::SPEC);
+    match mirror_refusal(spec, spec.field(PodSpec::SERVICE_ACCOUNT_NAME).as_str()) {
+        Some(why) => Err(request.forbidden(object, why)),
+        None => Ok(()),
+    }
 }
 
 /// What a mirror pod may not name: the server's objects are not the node's.

@@ -37,9 +37,17 @@ pub(crate) fn objects(settings: &Settings, out: &mut Vec<BootstrapObject>) {
     let Some(primary) = settings.service_ranges.first() else {
         return;
     };
+    out.push(IP_ADDRESS.object("", Reconcile::Keep, &ip_address(primary.first())));
+    kept_objects(settings, out);
+}
+
+/// All but the address, which is given to the service again when that is created again.
+pub(crate) fn kept_objects(settings: &Settings, out: &mut Vec<BootstrapObject>) {
+    let Some(primary) = settings.service_ranges.first() else {
+        return;
+    };
     let (cluster_ip, port) = (primary.first(), settings.secure_port);
-    out.push(SERVICE_CIDR.object("", Reconcile::Keep, &service_cidr(&settings.service_ranges, settings.now)));
-    out.push(IP_ADDRESS.object("", Reconcile::Keep, &ip_address(cluster_ip)));
+    out.push(SERVICE_CIDR.object("", Reconcile::ServiceRange, &service_cidr(&settings.service_ranges, settings.now)));
     out.push(SERVICE.object(NAMESPACE, Reconcile::Service, &service(cluster_ip, port)));
     out.extend(settings.advertise_address.into_iter().flat_map(|server| servers(&[server], port)));
 }

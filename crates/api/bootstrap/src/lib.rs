@@ -51,6 +51,17 @@ pub struct LocalApiService {
     pub version_priority: i32,
 }
 
+/// Those that a running server puts back when they are gone or changed. The others are looked at by its starts only, and
+/// addresses come with their services.
+pub fn kept_objects(settings: &Settings) -> Vec<BootstrapObject> {
+    let mut out = Vec::with_capacity(64);
+    cluster::namespaces(&mut out);
+    flow_control::objects(settings, &mut out);
+    kubernetes_service::kept_objects(settings, &mut out);
+    cluster::config_maps(settings, &mut out);
+    out
+}
+
 /// All objects of a fresh server; what others refer to comes first.
 pub fn objects(settings: &Settings) -> Vec<BootstrapObject> {
     let mut out = Vec::with_capacity(256);

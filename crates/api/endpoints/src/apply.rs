@@ -12,6 +12,7 @@ use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{Applying, Result, Status, Target, metadata};
 use pintle_schema::{Value, canonicalize};
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Applies a configuration to an object, or to the part of it that a subresource writes.
 ///
@@ -32,6 +33,7 @@ pub async fn apply(
     let applying = Applying { config: &config.value, force: query.force == Some(true), subresource };
     let registry = &context.api.registry;
     let converted = !registry.serves_stored_form(target);
+    let was_merged = AtomicBool::new(false);
     let change = |stored: Option<&Value>| {
         let mut live = stored.map(Cow::Borrowed);
         match &mut live {
@@ -40,6 +42,7 @@ pub async fn apply(
             None => context.may_create(target)?,
         }
         let object = registry.apply(target, live.as_deref(), &applying, &query.options)?;
+        was_merged.store(true, Ordering::Relaxed);
         config.check(query.field_validation)?;
         let uid = metadata::text(&object, "uid");
         if stored.is_none() && !uid.is_empty() {
@@ -53,7 +56,9 @@ pub async fn apply(
     };
     let update = Update { change: &change, part, create: true, from_stored: true, owners: Owners::Settled };
     let written = registry.update(target, &update, &query.options).await;
-    answer(context, target, wanted, written, config.warnings(query.field_validation))
+    // What could not even be merged is not warned of.
+    let warnings = if was_merged.load(Ordering::Relaxed) { config.warnings(query.field_validation) } else { Vec::new() };
+    answer(context, target, wanted, written, warnings)
 }
 
 /// What is applied, as it was read.

@@ -6,7 +6,7 @@ use crate::answer::Answer;
 use crate::context::Context;
 use crate::negotiation::{Offer, Shape, Wanted};
 use crate::query::list_options;
-use crate::read::include_object;
+use crate::read::{include_object, refuse_export};
 use crate::represent::{self, IncludeObject};
 use crate::request::ResourcePath;
 use pintle_kinds::columns::{self, Now};
@@ -37,6 +37,7 @@ fn store(resource: &Resource) -> Value {
 
 fn get(context: &Context, resource: &Resource, name: &str) -> Result<Answer> {
     let wanted = context.negotiate(Offer::Objects)?;
+    refuse_export(&context.query)?;
     if name != STORE {
         // The reference says the singular here.
         let message = format!("{} {name:?} not found", resource.singular);
@@ -48,7 +49,7 @@ fn get(context: &Context, resource: &Resource, name: &str) -> Result<Answer> {
         Shape::Object => (object, ComponentStatus::schema()),
         Shape::Partial => (represent::partial(&object, wanted), PartialObjectMetadata::schema()),
         Shape::Table => (table(context, resource, &[object], wanted)?, Table::schema()),
-        Shape::PartialList => return Err(represent::not_a_list(resource)),
+        Shape::PartialList => return Err(represent::not_a_list(resource.group, resource.kind)),
     };
     Ok(Answer::new(200, wanted.format.content_type(), represent::encode(&shown, schema, wanted)))
 }

@@ -5,7 +5,7 @@
 
 use crate::Api;
 use crate::answer::Answer;
-use crate::negotiation::{Format, GENERAL, Offer, Wanted, negotiate};
+use crate::negotiation::{Format, GENERAL, Offer, Wanted, negotiate, negotiate_aggregated, preferred};
 use crate::query::Query;
 use crate::represent;
 use crate::request::Request;
@@ -17,16 +17,6 @@ use pintle_discovery::{Catalog, Document, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-
-/// Whether an Accept header prefers aggregated discovery to the old documents.
-fn aggregated(accept: &str) -> Option<discovery::Aggregated> {
-    let first = accept.split(',').find(|clause| clause.trim().starts_with("application/json"))?;
-    let has = |parameter: &str| first.split(';').any(|part| part.trim() == parameter);
-    (has("g=apidiscovery.k8s.io") && has("v=v2") && has("as=APIGroupDiscoveryList"))
-        .then_some(discovery::Aggregated::V2)
-}
 
 /// What the server says of itself.
 pub struct Documents {
@@ -87,25 +77,27 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         _ => request.path.as_str(),
     };
     let documents = &api.documents;
-    if let Some(rest) = trimmed.strip_prefix("/openapi/v3") {
-        return openapi_v3(api, request, query, rest.trim_start_matches('/'));
+    match request.path.strip_prefix("/openapi/v3").map(|rest| rest.split_at_checked(1).unwrap_or_default()) {
+        Some(("", _)) => return openapi_v3_index(api, request, query),
+        Some(("/", path)) => return openapi_v3(api, request, query, path),
+        _ if request.path == "/openapi/v2" => return openapi_v2(api, request),
+        _ => {}
     }
-    if trimmed == "/openapi/v2" {
-        return openapi_v2(api, request);
-    }
-    let segments: Vec<&str> = trimmed.trim_start_matches('/').split('/').collect();
+    let segments: Vec<&str> = trimmed.strip_prefix('/').unwrap_or(trimmed).split('/').collect();
     let catalog = &documents.catalog;
     let accept = request.header(ACCEPT);
-    let aggregated = (matches!(segments[..], ["api"] | ["apis"])).then(|| aggregated(accept)).flatten();
-    if let Some(form) = aggregated {
+    let aggregated = matches!(segments[..], ["api"] | ["apis"])
+        .then(|| negotiate_aggregated(accept, request.header(USER_AGENT), query))
+        .flatten();
+    if let Some(wanted) = aggregated {
         let document = match segments[0] {
-            "api" => discovery::aggregated_api(catalog, form),
-            _ => discovery::aggregated_apis(catalog, form),
+            "api" => discovery::aggregated_api(catalog, discovery::Aggregated::V2),
+            _ => discovery::aggregated_apis(catalog, discovery::Aggregated::V2),
         };
-        return Ok(tagged(request, document.to_json(), AGGREGATED));
+        return Ok(aggregated_answer(request, &document, wanted));
     }
     let document = match segments[..] {
-        [""] => return root(api, request, query),
+        [""] | ["index.html"] => return Ok(root(api)),
         ["version"] => {
             only_get(request)?;
             negotiate(accept, request.header(USER_AGENT), query, Offer::JsonDocuments, GENERAL)?;
@@ -163,22 +155,30 @@ fn only_get(request: &Request) -> Result<()> {
 
 fn discovery_answer(request: &Request, query: &Query, document: &Document) -> Result<Answer> {
     let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, Offer::Documents, GENERAL)?;
-    let bytes = match wanted.format {
-        Format::Protobuf => {
-            let mut raw = Vec::new();
-            pintle_codec::protobuf::encode(document.schema, &document.value, &mut raw);
-            let mut bytes = Vec::new();
-            pintle_codec::protobuf::encode_envelope(document.api_version, document.kind, &raw, &mut bytes);
-            bytes.into()
-        }
-        _ => represent::encode(&document.value, document.schema, wanted),
-    };
-    Ok(Answer::new(200, wanted.format.content_type(), bytes))
+    Ok(Answer::new(200, wanted.format.content_type(), encode(document, wanted)))
+}
+
+fn encode(document: &Document, wanted: Wanted) -> Bytes {
+    if wanted.format != Format::Protobuf {
+        return represent::encode(&document.value, document.schema, wanted);
+    }
+    let (mut raw, mut bytes) = (Vec::new(), Vec::new());
+    pintle_codec::protobuf::encode(document.schema, &document.value, &mut raw);
+    pintle_codec::protobuf::encode_envelope(document.api_version, document.kind, &raw, &mut bytes);
+    bytes.into()
+}
+
+/// Discovery of everything at once. Its ETag is that of its JSON, in whatever form it is.
+fn aggregated_answer(request: &Request, document: &Document, wanted: Wanted) -> Answer {
+    let content_type = format!("{};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", wanted.format.content_type());
+    let mut answer = with_etag(request, encode(document, wanted), &content_type, etag(&document.to_json()));
+    answer.headers.push(("vary", "Accept".into()));
+    answer.headers.push(("cache-control", "public".into()));
+    answer
 }
 
 /// The paths the server knows.
-fn root(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
-    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, Offer::JsonDocuments, GENERAL)?;
+fn root(api: &Api) -> Answer {
     let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
     for group in api.documents.catalog.groups() {
         if group.name.is_empty() {
@@ -197,47 +197,90 @@ fn root(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
     paths.sort();
     let value = pintle_schema::value!({ "paths": (paths) });
     let schema = <pintle_types::meta::v1::RootPaths as pintle_schema::ApiType>::schema();
-    Ok(Answer::new(200, "application/json", represent::encode(&value, schema, wanted)))
+    // It is written as it is, whatever the client accepts.
+    let wanted = Wanted { pretty: true, ..Wanted::JSON };
+    Answer::new(200, "application/json", represent::encode(&value, schema, wanted))
+}
+
+/// Rules of validation are shown to those who ask: they are no part of the reference's documents.
+fn shows_rules(query: &Query) -> bool {
+    query.all("rules").any(|value| value == "true")
+}
+
+/// A document of version 3 as JSON, or their index under the empty path, with its ETag.
+fn openapi_v3_json(api: &Api, rules: bool, path: &str) -> Option<(Vec<u8>, String)> {
+    let documents = &api.documents;
+    let enabled = |gate: &str| api.registry.environment.feature_enabled(gate);
+    let (gates, key): (Option<openapi::v3::Gates<'_>>, _) =
+        if rules { (Some(&enabled), "v3+rules") } else { (None, "v3") };
+    match path {
+        "" => documents.kept(key, || Some(openapi::v3::index(&documents.catalog, gates))),
+        path => documents.kept(&format!("{key}/{path}"), || openapi::v3::document(&documents.catalog, path, gates)),
+    }
+}
+
+fn openapi_v3_index(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
+    let Some((bytes, tag)) = openapi_v3_json(api, shows_rules(query), "") else { return Err(Status::no_such_path()) };
+    // It does not say that it is JSON, in the reference neither.
+    Ok(with_etag(request, bytes.into(), "text/plain; charset=utf-8", tag))
 }
 
 fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result<Answer> {
-    let documents = &api.documents;
-    let enabled = |gate: &str| api.registry.environment.feature_enabled(gate);
-    // Rules of validation are shown to those who ask: they are no part of the reference's documents.
-    let asked = query.all("rules").any(|value| value == "true");
-    let (rules, key): (Option<openapi::v3::Gates<'_>>, _) =
-        if asked { (Some(&enabled), "v3+rules") } else { (None, "v3") };
-    let made = match path {
-        "" => documents.kept(key, || Some(openapi::v3::index(&documents.catalog, rules))),
-        path => documents.kept(&format!("{key}/{path}"), || openapi::v3::document(&documents.catalog, path, rules)),
+    let rules = shows_rules(query);
+    let is_document = !path.is_empty() && !path.ends_with('/');
+    let Some((json, tag)) = is_document.then(|| openapi_v3_json(api, rules, path)).flatten() else {
+        return Ok(Answer::new(404, "", Bytes::new()));
     };
-    let Some((bytes, tag)) = made else { return Ok(Answer::text(404, "404 page not found\n")) };
-    let mut answer = with_etag(request, bytes.into(), "application/json", tag);
-    if query.has("hash") {
+    let (content_type, is_protobuf) = match openapi_form(request, openapi::v3::PROTOBUF_MEDIA_TYPE) {
+        Some(found) => found,
+        None => return Ok(none_acceptable()),
+    };
+    let hash = query.get("hash");
+    let mut answer = if !hash.is_empty() && hash != tag {
+        let mut answer = Answer::new(301, content_type, Bytes::new());
+        let asked = if rules { "&rules=true" } else { "" };
+        answer.headers.push(("location", format!("/openapi/v3/{path}?hash={tag}{asked}")));
+        answer.headers.push(("etag", format!("{tag:?}")));
+        answer
+    } else {
+        let bytes = if is_protobuf { openapi::v3::protobuf(&json).unwrap_or_default() } else { json };
+        with_etag(request, bytes.into(), content_type, tag.clone())
+    };
+    if hash == tag {
         // The address names the content, so it may be kept for ever.
         answer.headers.push(("cache-control", "public, immutable".into()));
     }
+    answer.headers.push(("vary", "Accept".into()));
     Ok(answer)
+}
+
+/// The form in which a client wants an OpenAPI document: its media type, and whether it is protobuf.
+fn openapi_form(request: &Request, protobuf: &'static str) -> Option<(&'static str, bool)> {
+    // The media type of old had an at sign, which is none.
+    let old = protobuf.replacen(".v1.0", "@v1.0", 1);
+    let at = preferred(request.header(ACCEPT), &["application/json", protobuf, &old])?;
+    Some(if at == 0 { ("application/json", false) } else { (protobuf, true) })
+}
+
+fn none_acceptable() -> Answer {
+    let mut answer = Answer::new(406, "", Bytes::new());
+    answer.headers.push(("vary", "Accept".into()));
+    answer
 }
 
 fn openapi_v2(api: &Api, request: &Request) -> Result<Answer> {
     let documents = &api.documents;
-    let accept = request.header(ACCEPT);
-    let protobuf = accept.contains("proto-openapi.spec.v2") && accept.contains("protobuf");
-    let made = match protobuf {
+    let Some((content_type, is_protobuf)) = openapi_form(request, openapi::v2::PROTOBUF_MEDIA_TYPE) else {
+        return Ok(none_acceptable());
+    };
+    let made = match is_protobuf {
         true => documents.kept("v2.pb", || Some(openapi::v2::protobuf(&documents.catalog))),
         false => documents.kept("v2", || Some(openapi::v2::json(&documents.catalog))),
     };
     let Some((bytes, tag)) = made else { return Err(Status::no_such_path()) };
-    let content_type = if protobuf { openapi::v2::PROTOBUF_MEDIA_TYPE } else { "application/json" };
-    Ok(with_etag(request, bytes.into(), content_type, tag))
-}
-
-fn tagged(request: &Request, bytes: Vec<u8>, content_type: &str) -> Answer {
-    let tag = etag(&bytes);
     let mut answer = with_etag(request, bytes.into(), content_type, tag);
     answer.headers.push(("vary", "Accept".into()));
-    answer
+    Ok(answer)
 }
 
 fn with_etag(request: &Request, bytes: Bytes, content_type: &str, tag: String) -> Answer {

@@ -33,8 +33,8 @@ enum Asked {
     Everywhere,
     /// Of a server that is to be sent requests.
     Readyz,
-    /// Of a server that need not be started anew.
-    Alive,
+    /// Of a server that can do its work: starting it anew would not help.
+    NotLivez,
 }
 
 struct Check {
@@ -111,18 +111,17 @@ impl Health {
         }
     }
 
-    /// Adds a check, asked for everywhere, that a probe decides.
+    /// Adds a check that a probe decides. It is about what others do: whether this process lives it does not tell.
     pub fn watch(&self, name: &'static str, probe: Probe) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
-        let last = checks.len().saturating_sub(1);
-        checks.insert(last, Check { probe: Some(probe), ..Check::new(name, Asked::Everywhere, true) });
+        checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Asked::NotLivez, true) });
     }
 
     /// Sets whether the store is alive and ready, where it is elsewhere.
     pub fn set_store(&self, alive: bool, ready: bool) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         // Before the others, as what they need.
-        for (name, asked, reached) in [("etcd-readiness", Asked::Readyz, ready), ("etcd", Asked::Alive, alive)] {
+        for (name, asked, reached) in [("etcd-readiness", Asked::Readyz, ready), ("etcd", Asked::Everywhere, alive)] {
             match checks.iter().find(|check| check.name == name) {
                 Some(check) => check.passes.store(reached, Ordering::Relaxed),
                 None => checks.insert(ALWAYS.len(), Check::new(name, asked, reached)),
@@ -221,7 +220,7 @@ fn is_asked(check: &Check, endpoint: usize) -> bool {
     match check.asked {
         Asked::Everywhere => true,
         Asked::Readyz => ENDPOINTS[endpoint] == "/readyz",
-        Asked::Alive => ENDPOINTS[endpoint] != "/readyz",
+        Asked::NotLivez => ENDPOINTS[endpoint] != "/livez",
     }
 }
 
@@ -273,9 +272,13 @@ mod tests {
         let asked = well.clone();
         let probe = move || if asked.load(Ordering::Relaxed) { Ok(()) } else { Err("it is ill".to_owned()) };
         health.watch("kms-providers", Box::new(probe));
-        assert_eq!(ask(&health, "/livez/kms-providers", ""), (200, "ok".to_owned()));
+        assert_eq!(ask(&health, "/readyz/kms-providers", ""), (200, "ok".to_owned()));
         well.store(false, Ordering::Relaxed);
-        assert_eq!(ask(&health, "/livez/kms-providers", ""), (500, "internal server error: it is ill\n".to_owned()));
+        assert_eq!(ask(&health, "/readyz/kms-providers", ""), (500, "internal server error: it is ill\n".to_owned()));
+        assert_eq!((ask(&health, "/livez", "").0, ask(&health, "/livez/kms-providers", "").0), (200, 404));
+        health.set_store(true, true);
+        let (_, text) = ask(&health, "/readyz", "verbose");
+        assert!(text.contains("[+]log ok\n[+]etcd ok\n[+]etcd-readiness ok\n[-]kms-providers failed"), "{text}");
         let (code, text) = ask(&health, "/healthz", "");
         assert_eq!(code, 500);
         assert!(text.contains("[-]kms-providers failed: reason withheld\n"), "{text}");

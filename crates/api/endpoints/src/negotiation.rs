@@ -1,5 +1,6 @@
 //! Content negotiation: in which form an answer is wanted, and in which a body came.
 
+use crate::media_type::media_type;
 use crate::query::Query;
 use pintle_registry::{Details, Result, Status};
 
@@ -86,6 +87,8 @@ impl Wanted {
 pub enum Offer {
     /// Objects of a resource, also as tables or as metadata alone.
     Objects,
+    /// What an action answers, of which there are no tables.
+    Actions,
     /// A collection, which may be watched as well.
     Collection,
     /// The changes of a collection.
@@ -153,9 +156,13 @@ pub fn negotiate(
     for clause in by_preference(accept.split(',').filter_map(clause).collect()) {
         for format in formats.iter().copied().filter(|format| clause.matches(*format)) {
             let Some(shape) = clause.shape() else { continue };
-            if shape == Shape::Table && !matches!(format, Format::Json | Format::Yaml)
-                || shape != Shape::Object && !offer.has_shapes()
+            if clause.parameter("stream").is_some() && format.stream().is_none()
+                || clause.parameter("sv").is_some() && !offer.has_shapes()
             {
+                continue;
+            }
+            let has_tables = offer != Offer::Actions && matches!(format, Format::Json | Format::Yaml);
+            if shape == Shape::Table && !has_tables || shape != Shape::Object && !offer.has_shapes() {
                 continue;
             }
             if offer == Offer::Watch && format.stream().is_none() {
@@ -253,16 +260,48 @@ pub fn pretty(query: &Query, user_agent: &str) -> bool {
     }
 }
 
+/// Chooses the form of discovery of everything at once; `None` where that is not asked for. It need not be what the client
+/// likes best.
+pub fn negotiate_aggregated(accept: &str, user_agent: &str, query: &Query) -> Option<Wanted> {
+    let kind = [("as", "APIGroupDiscoveryList"), ("g", "apidiscovery.k8s.io"), ("v", "v2")];
+    let asks = |clause: &Clause<'_>, format: &Format| {
+        let streams = clause.parameter("stream").is_none_or(|stream| stream == "watch" && format.stream().is_some());
+        kind.iter().all(|(key, value)| clause.parameter(key) == Some(value))
+            && clause.parameter("sv").is_none()
+            && streams
+            && clause.matches(*format)
+    };
+    let clauses = by_preference(accept.split(',').filter_map(clause).collect());
+    clauses.iter().find_map(|clause| {
+        let format = GENERAL.iter().copied().find(|format| asks(clause, format))?;
+        let pretty = pretty(query, user_agent) || clause.parameter("pretty") == Some("1");
+        Some(Wanted { format, pretty, ..Wanted::JSON })
+    })
+}
+
+/// The position of the media type that a client likes best among those of a document that is not an object; `None` when it
+/// accepts none of them.
+pub fn preferred(accept: &str, offered: &[&str]) -> Option<usize> {
+    let accept = if accept.trim().is_empty() { "*/*" } else { accept };
+    let of = |offered: &str, wanted: (&str, &str)| {
+        offered.split_once('/').is_some_and(|(of, subtype)| {
+            (wanted.0 == "*" || wanted.0 == of) && (wanted.1 == "*" || wanted.1 == subtype)
+        })
+    };
+    let clauses = by_preference(accept.split(',').filter_map(clause).collect());
+    clauses.iter().find_map(|clause| offered.iter().position(|offered| of(offered, clause.media)))
+}
+
 /// The format of a body, among those that are served.
 ///
 /// # Errors
 /// 415 for media types that objects are not read from.
 pub fn body_format(content_type: &str, served: &[Format]) -> Result<Format> {
-    let media = content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
-    if media.is_empty() {
+    if content_type.is_empty() {
         return Ok(Format::Json);
     }
-    let found = served.iter().copied().find(|format| format.content_type() == media);
+    let media = media_type(content_type);
+    let found = served.iter().copied().find(|format| Some(format.content_type()) == media.as_deref());
     found.ok_or_else(|| Status::unsupported_media_type(&media_types(served)))
 }
 
@@ -289,6 +328,7 @@ mod tests {
             ("application/json;sv=v1;pretty=0", Ok((Format::Json, Shape::Object))),
             ("application/json;stream=events", Err(406)),
             ("application/json;sv=v2", Err(406)),
+            ("application/yaml;stream=watch", Err(406)),
             ("application/json;v=v1", Err(406)),
             ("application/cbor", Err(406)),
             ("text/html", Err(406)),
@@ -318,6 +358,16 @@ mod tests {
                 "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ),
             (
+                "application/json;sv=v1",
+                Offer::Documents,
+                "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+            ),
+            (
+                table,
+                Offer::Actions,
+                "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+            ),
+            (
                 "application/json;as=Foo",
                 Offer::Watch,
                 "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
@@ -331,6 +381,28 @@ mod tests {
         for (accept, offer, message) in rows {
             let found = negotiate(accept, "", &Query::default(), offer, GENERAL).map_err(|status| status.message);
             assert_eq!(found, Err(message.to_owned()), "{accept}");
+        }
+    }
+
+    #[test]
+    fn discovery_of_everything_is_found_among_other_wishes() {
+        let rows = [
+            ("application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", Some(Format::Json)),
+            (
+                "application/json, application/yaml;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io",
+                Some(Format::Yaml),
+            ),
+            (
+                "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+                Some(Format::Protobuf),
+            ),
+            ("application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json", None),
+            ("text/html;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", None),
+            ("", None),
+        ];
+        for (accept, expected) in rows {
+            let found = negotiate_aggregated(accept, "", &Query::default());
+            assert_eq!(found.map(|wanted| wanted.format), expected, "{accept}");
         }
     }
 

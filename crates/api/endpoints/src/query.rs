@@ -11,6 +11,7 @@ use pintle_schema::Value;
 use pintle_validation::ErrorList;
 use pintle_validation::metadata::validate_field_manager;
 use std::borrow::Cow;
+use std::time::Duration;
 
 /// Decoded parameters, in order.
 #[derive(Clone, Debug, Default)]
@@ -165,7 +166,8 @@ pub struct ListQuery {
     pub watch: bool,
     pub allow_bookmarks: bool,
     pub send_initial_events: Option<bool>,
-    pub timeout_seconds: Option<u64>,
+    /// How long a watch is to be kept open; `None` where the server may choose.
+    pub timeout: Option<Duration>,
 }
 
 /// Reads the options of a list or watch.
@@ -175,18 +177,22 @@ pub struct ListQuery {
 pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
     let limit = query.integer("limit")?.unwrap_or(0).max(0);
     let timeout = query.integer("timeoutSeconds")?;
-    let watch = legacy_watch || query.flag("watch");
-    let send_initial_events = query.optional_flag("sendInitialEvents");
+    let is_watch = query.flag("watch");
+    let mut send_initial_events = query.optional_flag("sendInitialEvents");
     let version = query.get("resourceVersion");
-    let wanted = query.get("resourceVersionMatch");
+    let mut wanted = query.get("resourceVersionMatch");
+    if is_watch && send_initial_events.is_none() && wanted.is_empty() && matches!(version, "" | "0") {
+        // What watches of old ask for has had a name since.
+        (send_initial_events, wanted) = (Some(true), "NotOlderThan");
+    }
     let mut errors = ErrorList::default();
     let matching = match wanted {
-        "" => None,
         "Exact" => Some(Match::Exact),
         "NotOlderThan" => Some(Match::NotOlderThan),
         _ => None,
     };
-    if watch {
+    // A path that is watched by its form is judged as a list.
+    if is_watch {
         watch_combinations(query, wanted, send_initial_events, &mut errors);
     } else {
         list_combinations(query, wanted, version, send_initial_events, &mut errors);
@@ -201,11 +207,18 @@ pub fn list_options(query: &Query, legacy_watch: bool) -> Result<ListQuery> {
         },
         label_selector: query.get("labelSelector").to_owned(),
         field_selector: query.get("fieldSelector").to_owned(),
-        watch,
+        watch: is_watch || legacy_watch,
         allow_bookmarks: query.flag("allowWatchBookmarks"),
         send_initial_events,
-        timeout_seconds: timeout.and_then(|seconds| u64::try_from(seconds).ok()),
+        timeout: timeout.and_then(watch_time),
     })
+}
+
+/// The time that so many seconds are: none left where they are negative, or so many that the reference, which counts
+/// nanoseconds, takes them for that.
+fn watch_time(seconds: i64) -> Option<Duration> {
+    let nanos = seconds.wrapping_mul(1_000_000_000);
+    (nanos != 0).then(|| Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)))
 }
 
 fn list_combinations(query: &Query, wanted: &str, version: &str, initial: Option<bool>, errors: &mut ErrorList) {
@@ -235,26 +248,21 @@ fn list_combinations(query: &Query, wanted: &str, version: &str, initial: Option
 }
 
 fn watch_combinations(query: &Query, wanted: &str, initial: Option<bool>, errors: &mut ErrorList) {
-    if initial.is_some() {
-        if wanted.is_empty() {
-            errors.forbidden(
-                "resourceVersionMatch",
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            );
-        } else if wanted != "NotOlderThan" {
-            errors.not_supported("resourceVersionMatch", wanted, &["NotOlderThan"]);
-        }
-    } else if !wanted.is_empty() {
-        errors.forbidden(
-            "resourceVersionMatch",
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-        );
+    const FIELD: &str = "resourceVersionMatch";
+    if initial.is_some() && wanted != "NotOlderThan" {
+        errors.forbidden(FIELD, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
     }
-    if initial == Some(true) && !query.flag("allowWatchBookmarks") {
-        // The reference starts such a watch without the closing bookmark; nothing to refuse.
+    if wanted.is_empty() {
+        return;
     }
-    if !query.get("continue").is_empty() && initial.is_some() {
-        errors.forbidden("continue", "continue is forbidden for watch with sendInitialEvents");
+    if initial.is_none() {
+        errors.forbidden(FIELD, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+    }
+    if wanted != "NotOlderThan" {
+        errors.not_supported(FIELD, wanted, &["NotOlderThan"]);
+    }
+    if !query.get("continue").is_empty() {
+        errors.forbidden(FIELD, "resourceVersionMatch is forbidden when continue is provided");
     }
 }
 
@@ -373,6 +381,47 @@ pub fn decode(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_watches_may_not_combine_is_told_at_once() {
+        let told = |query: &str| match list_options(&Query::parse(query), false) {
+            Ok(_) => String::new(),
+            Err(status) => status.message.split_once("is invalid: ").map_or("", |(_, causes)| causes).to_owned(),
+        };
+        let initial = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        let alone = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        let unknown = "Unsupported value: \"Exact\": supported values: \"NotOlderThan\"";
+        let paged = "Forbidden: resourceVersionMatch is forbidden when continue is provided";
+        let rows: [(&str, &[&str]); 8] = [
+            ("watch=1&continue=x", &[paged]),
+            ("watch=1&continue=x&resourceVersion=1", &[]),
+            ("watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", &[]),
+            ("watch=1&sendInitialEvents=true", &[initial]),
+            ("watch=1&sendInitialEvents=true&resourceVersionMatch=Exact", &[initial, unknown]),
+            ("watch=1&resourceVersionMatch=Exact", &[alone, unknown]),
+            ("watch=1&resourceVersionMatch=NotOlderThan", &[alone]),
+            ("watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&continue=x", &[paged]),
+        ];
+        for (query, causes) in rows {
+            let causes: Vec<_> = causes.iter().map(|cause| format!("resourceVersionMatch: {cause}")).collect();
+            let expected = if causes.len() > 1 { format!("[{}]", causes.join(", ")) } else { causes.concat() };
+            assert_eq!(told(query), expected, "{query}");
+        }
+    }
+
+    #[test]
+    fn any_number_of_seconds_is_some_time() {
+        let rows = [
+            (0, None),
+            (5, Some(Duration::from_secs(5))),
+            (9_223_372_036, Some(Duration::from_secs(9_223_372_036))),
+            (-1, Some(Duration::ZERO)),
+            (i64::MAX, Some(Duration::ZERO)),
+        ];
+        for (seconds, expected) in rows {
+            assert_eq!(watch_time(seconds), expected, "{seconds}");
+        }
+    }
 
     #[test]
     fn malformed_pairs_are_left_out() {

@@ -16,6 +16,7 @@ use pintle_validation::ErrorList;
 /// # Errors
 /// There is none, or the version asked for cannot be had.
 pub fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<Answer> {
+    refuse_export(&context.query)?;
     let version = context.query.get("resourceVersion");
     if !version.is_empty() {
         context.api.registry.check_get_version(&target.cache.state(), version)?;
@@ -24,6 +25,17 @@ pub fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<Answer>
     let include_object = include_object(&context.query, wanted)?;
     let presenter = Presenter { registry: &context.api.registry, target, wanted, include_object };
     Ok(Answer::new(200, wanted.format.content_type(), presenter.object(&Payload::Stored(object))?))
+}
+
+/// Refuses to leave out what only one cluster knows, which gets were once asked for.
+///
+/// # Errors
+/// They are asked for it.
+pub fn refuse_export(query: &Query) -> Result<()> {
+    if query.flag("export") {
+        return Err(Status::bad_request("the export parameter, deprecated since v1.14, is no longer supported"));
+    }
+    Ok(())
 }
 
 /// A collection, once or as a stream of changes.
@@ -35,6 +47,9 @@ pub fn list_or_watch(context: &Context, target: Target, path: &ResourcePath, wan
     let include_object = include_object(&context.query, wanted)?;
     let hub = context.api.registry.hub(target.storage).unwrap_or(target.resource);
     let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
+    if !path.name.is_empty() && !selection.agrees_with_name(&path.name) {
+        return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));
+    }
     let registry = &context.api.registry;
     if query.watch {
         let content_type = wanted.format.stream_content_type();

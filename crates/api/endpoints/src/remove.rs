@@ -42,6 +42,10 @@ pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request:
     let shows_object = !deleted.gone || target.resource.strategy.delete_answers_object;
     if shows_object {
         let mut answer = show(context, target, wanted, &deleted)?;
+        // Who asks in the old way for dependents to go as well is told that it takes time.
+        if !deleted.gone && options.orphan_dependents == Some(false) {
+            answer.code = 202;
+        }
         answer.warnings = deleted.warnings;
         return Ok(answer);
     }

@@ -8,6 +8,7 @@ mod splice;
 
 use crate::body::{Body, Size};
 use crate::negotiation::{Format, Shape, Wanted};
+use crate::scheme;
 use bytes::Bytes;
 use memchr::memmem;
 use pintle_cache::{Object, Variant};
@@ -15,7 +16,7 @@ use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_kinds::columns::{self, Now, Printer};
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Page, Payload, Registry, Result, Status, Target};
-use pintle_schema::{ApiType, Map, Str, Value, canonicalize, value};
+use pintle_schema::{ApiType, Map, Str, Struct, Value, canonicalize, value};
 use pintle_types::meta::v1::{ObjectMeta, PartialObjectMetadata, PartialObjectMetadataList, Table};
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ impl Presenter<'_> {
                 let object = self.partial(&self.storage_value(payload)?);
                 Ok(encode(&object, PartialObjectMetadata::schema(), self.wanted))
             }
-            (Shape::PartialList, _) => Err(not_a_list(self.target.resource)),
+            (Shape::PartialList, _) => Err(not_a_list(self.target.resource.group, self.target.resource.kind)),
         }
     }
 
@@ -367,21 +368,29 @@ fn from(object: &Object, skip: usize) -> &[u8] {
     object.image.json().get(skip..).unwrap_or_default()
 }
 
+/// An object that is stored nowhere, in its form or its metadata alone.
+///
+/// # Errors
+/// The form does not fit a single object.
+pub fn made(object: &Value, group: &str, kind: &str, schema: &Struct, wanted: Wanted) -> Result<Bytes> {
+    match wanted.shape {
+        Shape::Partial => Ok(encode(&partial(object, wanted), PartialObjectMetadata::schema(), wanted)),
+        Shape::PartialList => Err(not_a_list(group, kind)),
+        Shape::Object | Shape::Table => Ok(encode(object, schema, wanted)),
+    }
+}
+
 /// The refusal of a list's metadata where there is one object.
-pub fn not_a_list(resource: &Resource) -> Status {
-    let message = format!(
-        "you requested PartialObjectMetadataList, but the requested object is not a list (*core.{})",
-        resource.kind
-    );
+pub fn not_a_list(group: &str, kind: &str) -> Status {
+    let ty = scheme::go_type(group, kind);
+    let message = format!("you requested PartialObjectMetadataList, but the requested object is not a list (*{ty})");
     Status::new(406, "NotAcceptable", message)
 }
 
 /// The refusal of one object's metadata where there is a list.
 pub fn is_a_list(resource: &Resource) -> Status {
-    let message = format!(
-        "you requested PartialObjectMetadata, but the requested object is a list (*core.{}List)",
-        resource.kind
-    );
+    let ty = scheme::go_type(resource.group, resource.kind);
+    let message = format!("you requested PartialObjectMetadata, but the requested object is a list (*{ty}List)");
     Status::new(406, "NotAcceptable", message)
 }
 
@@ -401,7 +410,7 @@ pub fn table(printer: &Printer, meta: Value, with_columns: bool, rows: Vec<Value
 }
 
 /// Encodes a document in the form that was negotiated.
-pub fn encode(value: &Value, schema: &pintle_schema::Struct, wanted: Wanted) -> Bytes {
+pub fn encode(value: &Value, schema: &Struct, wanted: Wanted) -> Bytes {
     match wanted.format {
         Format::Json => {
             let mut bytes = Vec::with_capacity(1024);

@@ -69,6 +69,16 @@ pub struct ResourcePath {
     pub malformed: bool,
 }
 
+impl ResourcePath {
+    /// Whether it is but the beginning of those paths that say in front what is wanted.
+    pub fn is_prefix_alone(&self) -> bool {
+        matches!(self.resource.as_str(), "watch" | "proxy")
+            && !self.legacy_watch
+            && self.name.is_empty()
+            && self.namespace.is_empty()
+    }
+}
+
 /// Reads a path; `None` when it names no resource.
 pub fn parse_path(path: &str) -> Option<ResourcePath> {
     let path = path.strip_prefix('/')?;
@@ -157,6 +167,9 @@ mod tests {
         }
         for path in ["/", "/api", "/api/v1", "/apis/apps", "/apis/apps/v1", "/healthz", "/version"] {
             assert_eq!(parse_path(path), None, "{path}");
+        }
+        for (path, alone) in [("/api/v1/watch", true), ("/apis/apps/v1/proxy/", true), ("/api/v1/watch/pods", false)] {
+            assert_eq!(parse_path(path).is_some_and(|found| found.is_prefix_alone()), alone, "{path}");
         }
         assert!(parse_path("/api/v1/namespaces/a/pods//b").is_some_and(|found| found.malformed));
         assert!(parse_path("/api/v1/watch/pods").is_some_and(|found| found.legacy_watch && found.resource == "pods"));

@@ -6,7 +6,7 @@ mod selectors;
 use crate::component;
 use crate::context::Context;
 use crate::decode::{self, Expected};
-use crate::negotiation::{Offer, Shape, Wanted};
+use crate::negotiation::Offer;
 use crate::query::write_options;
 use crate::represent;
 use crate::request::{Request, ResourcePath};
@@ -37,8 +37,7 @@ pub async fn serve(
     if resource.kind == "ComponentStatus" {
         return component::serve(context, resource, path);
     }
-    let wanted = context.negotiate(Offer::Objects)?;
-    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    let wanted = context.negotiate(Offer::Actions)?;
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let bytes = read_body(request.body).await?;
     let expected = Expected {
@@ -61,7 +60,7 @@ pub async fn serve(
     if let Err(status) = complete(context, resource, path, &mut object, &query.options, &mut warnings) {
         return Err(status.with_warnings(warnings));
     }
-    let body = represent::encode(&object, (resource.schema)(), wanted);
+    let body = represent::made(&object, resource.group, resource.kind, (resource.schema)(), wanted)?;
     let mut answer = Answer::new(201, wanted.format.content_type(), body);
     answer.warnings = warnings;
     Ok(answer)

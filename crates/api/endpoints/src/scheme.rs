@@ -80,8 +80,17 @@ pub fn refusal(api_version: &str, kind: &str, expected_group: &str, expected_kin
         return format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"{scheme}\"");
     }
     let short = api_version.rsplit('/').next().unwrap_or("");
-    let package = expected_group.split('.').next().filter(|group| !group.is_empty()).unwrap_or("core");
-    format!("converting ({short}.{kind}) to ({package}.{expected_kind}): unknown conversion")
+    format!("converting ({short}.{kind}) to ({}): unknown conversion", go_type(expected_group, expected_kind))
+}
+
+/// The type that the reference has for a kind of any version.
+pub fn go_type(group: &str, kind: &str) -> String {
+    let package = match home(group, kind) {
+        "" => "core",
+        "internal.apiserver.k8s.io" => "apiserverinternal",
+        group => group.split('.').next().unwrap_or(group),
+    };
+    format!("{package}.{kind}")
 }
 
 #[cfg(test)]
@@ -100,6 +109,19 @@ mod tests {
         ];
         for (version, kind, group, expected) in rows {
             assert_eq!(converts(version, kind, group, kind), expected, "{version} {kind}");
+        }
+    }
+
+    #[test]
+    fn types_are_those_of_a_kinds_home() {
+        let rows = [
+            ("", "Pod", "core.Pod"),
+            ("events.k8s.io", "Event", "core.Event"),
+            ("rbac.authorization.k8s.io", "Role", "rbac.Role"),
+            ("internal.apiserver.k8s.io", "StorageVersion", "apiserverinternal.StorageVersion"),
+        ];
+        for (group, kind, expected) in rows {
+            assert_eq!(go_type(group, kind), expected);
         }
     }
 

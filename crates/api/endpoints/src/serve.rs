@@ -79,6 +79,9 @@ async fn steps(
     path: Option<&ResourcePath>,
     tally: &mut Tally,
 ) -> Result<Answer, Status> {
+    if path.is_some_and(ResourcePath::is_prefix_alone) {
+        return Ok(undetermined(&request));
+    }
     let action = path.map_or("", |path| verb(&request.method, path, &query));
     let long_running = path.is_some_and(|path| is_long_running(action, &path.subresource));
     if !long_running {
@@ -250,6 +253,17 @@ fn turn_away(api: &Api, path: &ResourcePath, action: &'static str, query: &Query
     let mut answer = Answer::text(429, "Too many requests, please try again later.\n");
     answer.headers.push(("retry-after", limits::RETRY_AFTER_SECONDS.to_string()));
     answer
+}
+
+/// What a path is answered that ends where it should say what it is about.
+fn undetermined(request: &Request) -> Answer {
+    let query = if request.query.is_empty() { "" } else { "?" };
+    let url = format!("{}{query}{}", request.path, request.query);
+    let why = format!(
+        "Internal Server Error: {}: failed to create RequestInfo: unable to determine kind and namespace from url, {url}\n",
+        pintle_apply::go_text::quoted(&url)
+    );
+    Answer::text(500, why.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 
 /// What a request is answered that comes while the server stops. The connection ends with it.

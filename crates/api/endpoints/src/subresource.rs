@@ -7,16 +7,18 @@ use crate::context::Context;
 use crate::decode::{self, Expected};
 use crate::negotiation::{Offer, Shape, Wanted};
 use crate::query::{patch_options, write_options};
-use crate::represent::{self, Presenter};
+use crate::read::{include_object, refuse_export};
+use crate::represent::{self, IncludeObject, Presenter};
 use crate::request::{Request, ResourcePath};
 use crate::review::in_namespace;
 use crate::write::{self, Patch, PatchType, read_body};
+use pintle_kinds::columns::{self, Now};
 use pintle_kinds::resource::{Action, Resource, ScalePaths, Subresource, Verbs};
 use pintle_registry::scale::Scaling;
 use pintle_registry::update::{Owners, SubresourcePart, Update, failed_precondition};
-use pintle_registry::{Payload, Result, Status, Target, WriteOptions, metadata, status};
+use pintle_registry::{Details, Payload, Result, Status, Target, WriteOptions, metadata, status};
 use pintle_schema::label_selector::{Expression, LabelSelector};
-use pintle_schema::{ApiType, ApiValue, Str, Time, Value, ViewMut, canonicalize, names, value};
+use pintle_schema::{ApiType, ApiValue, Str, Time, Value, View, ViewMut, canonicalize, names, value};
 use pintle_types::autoscaling::v1::Scale;
 use pintle_types::core::v1::{Binding, ConditionStatus, Pod, PodCondition, PodConditionType, PodSpec, PodStatus};
 use pintle_types::meta::v1;
@@ -47,6 +49,9 @@ pub async fn serve(
     if !subresource.verbs.contains(verb) {
         return Err(Status::method_not_allowed());
     }
+    if !path.rest.is_empty() && subresource.verbs != Verbs::PROXY {
+        return Err(Status::no_such_path());
+    }
     let namespace = if resource.namespaced { path.namespace.as_str() } else { "" };
     let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
     if let Action::Connect = subresource.action {
@@ -55,7 +60,10 @@ pub async fn serve(
     if verb == Verbs::PATCH {
         context.patch_type()?;
     }
-    let wanted = context.negotiate(Offer::Objects)?;
+    let wanted = context.negotiate(match subresource.action {
+        Action::Binding | Action::Eviction | Action::Token => Offer::Actions,
+        _ => Offer::Objects,
+    })?;
     match subresource.action {
         Action::Part(part) => match verb {
             Verbs::GET => crate::read::get(context, &target, wanted),
@@ -93,7 +101,7 @@ pub async fn serve(
             let bound = bind(context, namespace, name, &object, wanted, options.dry_run).await;
             bound.map(|answer| answer.with_warnings(warnings))
         }
-        Action::Eviction => evict(context, &target, subresource, wanted, request).await,
+        Action::Eviction => crate::eviction::evict(context, &target, subresource, wanted, request).await,
         Action::Token => crate::token::create(context, &target, subresource, wanted, request).await,
         Action::Connect => Err(Status::method_not_allowed()),
     }
@@ -154,15 +162,20 @@ fn selector_text(selector: &Value) -> String {
         return LabelSelector::from_map(labels.iter().map(|(k, v)| (k.as_str(), v.as_str()))).to_string();
     }
     let parts = v1::LabelSelector::from_value(selector).unwrap_or_default();
+    label_selector(&parts).map(|selector| selector.to_string()).unwrap_or_default()
+}
+
+/// The selector that an object's field says; `None` when it is not valid.
+pub(crate) fn label_selector(field: &v1::LabelSelector) -> Option<LabelSelector> {
     let values: Vec<Vec<Str>> =
-        parts.match_expressions.iter().map(|expression| expression.values.iter().map(Str::new).collect()).collect();
-    let expressions = parts.match_expressions.iter().zip(&values).map(|(expression, values)| Expression {
+        field.match_expressions.iter().map(|expression| expression.values.iter().map(Str::new).collect()).collect();
+    let expressions = field.match_expressions.iter().zip(&values).map(|(expression, values)| Expression {
         key: &expression.key,
         operator: expression.operator.as_str(),
         values,
     });
-    let labels = parts.match_labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-    LabelSelector::from_parts(labels, expressions).map(|selector| selector.to_string()).unwrap_or_default()
+    let labels = field.match_labels.iter().map(|(key, value)| (key.as_str(), value.as_str()));
+    LabelSelector::from_parts(labels, expressions).ok()
 }
 
 async fn scale(
@@ -176,13 +189,13 @@ async fn scale(
 ) -> Result<Answer> {
     let registry = &context.api.registry;
     let presenter = |payload: &Payload| -> Result<Value> {
-        let presenter =
-            Presenter { registry, target, wanted: Wanted::JSON, include_object: represent::IncludeObject::None };
+        let presenter = Presenter { registry, target, wanted: Wanted::JSON, include_object: IncludeObject::None };
         Ok(scale_of(&presenter.served(payload)?, paths))
     };
     if verb == Verbs::GET {
+        refuse_export(&context.query)?;
         let stored = target.get()?;
-        return Ok(show(200, &presenter(&Payload::Stored(stored))?, wanted));
+        return show(context, &presenter(&Payload::Stored(stored))?, wanted);
     }
     let patch_type = (verb == Verbs::PATCH).then(|| context.patch_type()).transpose()?;
     let query = match patch_type {
@@ -227,6 +240,11 @@ async fn scale(
             config.check(query.field_validation)?;
         }
         check_scale(target, &scale)?;
+        let (uid, stored_uid) = (metadata::text(&scale, "uid"), metadata::text(stored, "uid"));
+        // Of what is sent whole the uid is a precondition of the store, which tells it in its own words.
+        if patch_type.is_some() && !uid.is_empty() && uid != stored_uid {
+            return Err(another_scale(target, uid, stored_uid));
+        }
         let mut object = stored.clone();
         metadata::clear(&mut object, "managedFields");
         if let Some(managed) = managed {
@@ -234,9 +252,7 @@ async fn scale(
         }
         object.set_at(paths.spec_replicas, scale.at(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(0));
         metadata::set(&mut object, "resourceVersion", metadata::text(&scale, "resourceVersion"));
-        let uid = metadata::text(&scale, "uid");
         if !uid.is_empty() {
-            // Another object's is a conflict.
             metadata::set(&mut object, "uid", uid);
         }
         Ok(object)
@@ -249,7 +265,7 @@ async fn scale(
         owners: Owners::Settled,
     };
     let written = registry.update(target, &update, &query.options).await?;
-    let mut answer = show(200, &presenter(&written.payload)?, wanted);
+    let mut answer = show(context, &presenter(&written.payload)?, wanted)?;
     answer.warnings = warnings.into_inner().unwrap_or_default();
     Ok(answer)
 }
@@ -261,6 +277,7 @@ enum Sent {
 }
 
 fn check_scale(target: &Target, scale: &Value) -> Result<()> {
+    write::check_namespace(target, scale)?;
     let name = metadata::text(scale, "name");
     if name != target.name {
         return Err(Status::bad_request(match name {
@@ -284,9 +301,41 @@ fn check_scale(target: &Target, scale: &Value) -> Result<()> {
     if errors.is_empty() { Ok(()) } else { Err(Status::invalid("autoscaling", "Scale", name, &errors)) }
 }
 
-fn show(code: u16, object: &Value, wanted: Wanted) -> Answer {
-    let wanted = Wanted { shape: Shape::Object, ..wanted };
-    Answer::new(code, wanted.format.content_type(), represent::encode(object, Scale::schema(), wanted))
+/// The 409 for the scale of another object, by its uid.
+fn another_scale(target: &Target, uid: &str, stored_uid: &str) -> Status {
+    let resource = target.resource;
+    let kind = format!("{}/scale", resource.plural);
+    let group = if resource.group.is_empty() { String::new() } else { format!(".{}", resource.group) };
+    let message = format!(
+        "Operation cannot be fulfilled on {kind}{group} \"{}\": Precondition failed: UID in precondition: {uid}, UID in \
+         object meta: {stored_uid}",
+        target.name
+    );
+    let details = Details { kind: kind.into(), ..status::named(resource, &target.name) };
+    Status::new(409, "Conflict", message).with_details(details)
+}
+
+fn show(context: &Context, scale: &Value, wanted: Wanted) -> Result<Answer> {
+    let body = match wanted.shape {
+        Shape::Object => represent::encode(scale, Scale::schema(), wanted),
+        Shape::Partial => {
+            represent::encode(&represent::partial(scale, wanted), v1::PartialObjectMetadata::schema(), wanted)
+        }
+        Shape::PartialList => return Err(represent::not_a_list("autoscaling", "Scale")),
+        Shape::Table => {
+            let shown = match include_object(&context.query, wanted)? {
+                IncludeObject::None => Value::Null,
+                IncludeObject::Metadata => represent::partial(scale, wanted),
+                IncludeObject::Object => scale.clone(),
+            };
+            let printer = columns::printer("autoscaling", "Scale");
+            let now = Now::At(context.api.registry.environment.now_unix());
+            let row = value!({"cells": (Value::List((printer.cells)(scale, &now))), "object": shown});
+            let meta = value!({"resourceVersion": (metadata::text(scale, "resourceVersion"))});
+            represent::encode(&represent::table(printer, meta, true, vec![row], wanted), v1::Table::schema(), wanted)
+        }
+    };
+    Ok(Answer::new(200, wanted.format.content_type(), body))
 }
 
 /// Binds a pod to a node, once.
@@ -322,33 +371,39 @@ pub async fn bind(
         // The reference does not make a refusal of it.
         return Err(Status::unexplained(errors.summary()));
     }
+    let environment = context.api.registry.environment.as_ref();
     let change = |stored: Option<&Value>| {
         let Some(stored) = stored else { return Err(target.not_found()) };
-        let conflict = |why: String| Err(Status::conflict(pods, name, &why));
-        let [asked, found] = [binding, stored].map(|object| metadata::text(object, "resourceVersion"));
-        if !asked.is_empty() && asked != found {
-            return Err(failed_precondition(&target, "ResourceVersion", asked, found, dry_run));
+        for (what, field) in [("UID", "uid"), ("ResourceVersion", "resourceVersion")] {
+            let [asked, found] = [binding, stored].map(|object| metadata::text(object, field));
+            if !asked.is_empty() && asked != found {
+                return Err(failed_precondition(&target, what, asked, found, dry_run));
+            }
         }
-        let bound = stored.at(&[Pod::SPEC.name(), PodSpec::NODE_NAME.name()]).and_then(Value::as_str).unwrap_or("");
+        let spec = View::<Pod>::new(stored).field(Pod::SPEC);
+        let bound = spec.field(PodSpec::NODE_NAME).as_str();
         if metadata::is_terminating(stored) {
-            return conflict(format!("pod {name} is being deleted, cannot be assigned to a host"));
+            return Err(unbound(name, &format!("pod {name} is being deleted, cannot be assigned to a host")));
         }
         if !bound.is_empty() {
-            return conflict(format!("pod {name} is already assigned to node \"{bound}\""));
+            return Err(unbound(name, &format!("pod {name} is already assigned to node {bound:?}")));
         }
-        let gates =
-            stored.at(&[Pod::SPEC.name(), PodSpec::SCHEDULING_GATES.name()]).and_then(Value::as_list).unwrap_or(&[]);
-        if !gates.is_empty() {
-            return conflict(format!("pod {name} has non-empty .spec.schedulingGates"));
+        if spec.field(PodSpec::SCHEDULING_GATES).iter().len() > 0 {
+            return Err(unbound(name, &format!("pod {name} has non-empty .spec.schedulingGates")));
         }
         let mut pod = stored.clone();
         pod.set_at(&[Pod::SPEC.name(), PodSpec::NODE_NAME.name()], node);
-        for (key, value) in
-            binding.at(&["metadata", "annotations"]).and_then(Value::as_map).into_iter().flat_map(|map| map.iter())
-        {
-            pod.set_at(&["metadata", "annotations", key], value.clone());
+        let labels = environment.feature_enabled("PodTopologyLabelsAdmission").then_some("labels");
+        for field in ["annotations"].into_iter().chain(labels) {
+            let told = binding.at(&["metadata", field]).and_then(Value::as_map);
+            for (key, value) in told.into_iter().flat_map(|map| map.iter()) {
+                pod.set_at(&["metadata", field, key], value.clone());
+            }
         }
-        mark_scheduled(&mut pod, context.api.registry.environment.now_unix());
+        if environment.feature_enabled("ClearingNominatedNodeNameAfterBinding") {
+            pod.remove_at(&[Pod::STATUS.name(), PodStatus::NOMINATED_NODE_NAME.name()]);
+        }
+        mark_scheduled(&mut pod, environment.now_unix());
         Ok(pod)
     };
     let update = Update {
@@ -365,51 +420,42 @@ pub async fn bind(
 }
 
 /// What is answered where something was made to happen.
-fn created(wanted: Wanted) -> Answer {
+pub(crate) fn created(wanted: Wanted) -> Answer {
     let wanted = Wanted { shape: Shape::Object, ..wanted };
     let mut success = status::success(None);
     success.set_at(&["code"], 201);
     Answer::new(201, wanted.format.content_type(), represent::encode(&success, v1::Status::schema(), wanted))
 }
 
-/// Says in the pod's conditions that it has a node.
+/// The 409 of a pod that cannot be bound; it names the subresource.
+fn unbound(name: &str, why: &str) -> Status {
+    const SUBJECT: &str = "pods/binding";
+    let details = Details { name: name.into(), kind: SUBJECT.into(), ..Details::default() };
+    let message = format!("Operation cannot be fulfilled on {SUBJECT} {name:?}: {why}");
+    Status::new(409, "Conflict", message).with_details(details)
+}
+
+/// Says in the pod's conditions that it has a node, where it was said that it has none.
 fn mark_scheduled(pod: &mut Value, now_unix: i64) {
     let status = ViewMut::<Pod>::new(pod).field(Pod::STATUS);
     let mut conditions = status.view().field(PodStatus::CONDITIONS).get();
-    let scheduled = PodConditionType::POD_SCHEDULED;
-    conditions.retain(|condition| condition.r#type != scheduled);
-    conditions.push(PodCondition {
-        r#type: scheduled,
+    let scheduled = PodCondition {
+        r#type: PodConditionType::POD_SCHEDULED,
         status: ConditionStatus::TRUE,
         last_transition_time: Time::from_seconds(now_unix),
         ..PodCondition::default()
-    });
+    };
+    match conditions.iter_mut().find(|condition| condition.r#type == scheduled.r#type) {
+        Some(condition) if condition.status == scheduled.status => {
+            let last_transition_time = condition.last_transition_time;
+            *condition = PodCondition { last_transition_time, ..scheduled };
+        }
+        Some(condition) => *condition = scheduled,
+        None => conditions.push(scheduled),
+    }
     status.field(PodStatus::CONDITIONS).set(conditions);
 }
 
 /// A binding writes spec and status at once, which neither the pod itself nor its status may. The binding alone is judged.
 const BIND: pintle_kinds::strategy::Part =
     pintle_kinds::strategy::Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None, judged: false };
-
-/// Deletes a pod. Disruption budgets are not weighed yet.
-async fn evict(
-    context: &Context,
-    target: &Target,
-    subresource: &Subresource,
-    wanted: Wanted,
-    request: Request,
-) -> Result<Answer> {
-    let (mut eviction, WriteOptions { mut dry_run, .. }, warnings) = body(context, subresource, request).await?;
-    in_namespace(&mut eviction, &target.namespace)?;
-    if metadata::text(&eviction, "name") != target.name {
-        let status = Status::bad_request("name in URL does not match name in Eviction object");
-        return Err(status.with_warnings(warnings));
-    }
-    let none = Value::map();
-    let options = eviction.get("deleteOptions").unwrap_or(&none);
-    let mut options = crate::query::delete_options_from_body(options, false, context.requester())?;
-    dry_run |= options.dry_run;
-    options.dry_run = dry_run;
-    context.api.registry.delete(target, &options).await?;
-    Ok(created(wanted).with_warnings(warnings))
-}

@@ -5,7 +5,7 @@
 
 use crate::answer::Answer;
 use crate::context::Context;
-use crate::negotiation::{Shape, Wanted};
+use crate::negotiation::Wanted;
 use crate::represent;
 use crate::request::Request;
 use crate::subresource::body;
@@ -50,8 +50,7 @@ pub async fn create(
     }
     set_type(&mut object, API_VERSION, KIND);
     canonicalize(TokenRequest::schema(), &mut object);
-    let wanted = Wanted { shape: Shape::Object, ..wanted };
-    let bytes = represent::encode(&object, TokenRequest::schema(), wanted);
+    let bytes = represent::made(&object, "authentication.k8s.io", "TokenRequest", TokenRequest::schema(), wanted)?;
     Ok(Answer::new(201, wanted.format.content_type(), bytes).with_warnings(warnings))
 }
 

@@ -101,7 +101,7 @@ pub fn start(
     if with_state {
         target.check_begin(&selection, &state)?;
     }
-    let seconds = query.timeout_seconds.filter(|seconds| *seconds > 0).unwrap_or_else(|| api.default_watch_seconds());
+    let timeout = query.timeout.unwrap_or_else(|| Duration::from_secs(api.default_watch_seconds()));
     let now = Instant::now();
     let start = if with_state || asked == 0 { current } else { Revision(asked) };
     let awaited = (with_state && asked > current.0).then(|| (Revision(asked), reached(api.clone(), Revision(asked))));
@@ -112,11 +112,11 @@ pub fn start(
         false => VecDeque::new(),
     };
     frames.counters.begins_with(initial.len());
-    let deadline = now + Duration::from_secs(seconds);
+    let deadline = now + timeout;
     let apart = Apart {
         awaited,
         initial,
-        initial_end: with_state && query.allow_bookmarks,
+        initial_end: query.send_initial_events == Some(true) && query.allow_bookmarks,
         bookmarked: start,
         failure: None,
         ended: false,

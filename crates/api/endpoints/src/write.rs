@@ -36,8 +36,10 @@ pub async fn read_body(body: LazyBody) -> Result<Bytes> {
 /// # Errors
 /// The body or the object is refused.
 pub async fn create(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
-    let query = write_options(&context.query, "CreateOptions", context.requester())?;
+    // The body's form is judged before it is read.
+    context.body_format()?;
     let bytes = read_body(request.body).await?;
+    let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let mut warnings = Vec::new();
     let object = decode_object(context, target.resource, &bytes, query.field_validation, &mut warnings)?;
     check_namespace(target, &object).map_err(|status| status.with_warnings(warnings.clone()))?;
@@ -56,12 +58,13 @@ pub async fn update(
     request: Request,
     part: Option<SubresourcePart<'_>>,
 ) -> Result<Answer> {
-    let query = write_options(&context.query, "UpdateOptions", context.requester())?;
     let bytes = read_body(request.body).await?;
+    let query = write_options(&context.query, "UpdateOptions", context.requester())?;
     let mut warnings = Vec::new();
     let object = decode_object(context, target.resource, &bytes, query.field_validation, &mut warnings)?;
-    check_name(target, &object)?;
-    check_namespace(target, &object)?;
+    check_namespace(target, &object)
+        .and_then(|()| check_name(target, &object))
+        .map_err(|status| status.with_warnings(warnings.clone()))?;
     let change = move |stored: Option<&Value>| {
         match stored {
             Some(_) => Ok(()),
@@ -191,8 +194,8 @@ pub async fn patch(
     part: Option<SubresourcePart<'_>>,
 ) -> Result<Answer> {
     let kind = context.patch_type()?;
-    let query = patch_options(&context.query, kind.applies(), context.requester())?;
     let bytes = read_body(request.body).await?;
+    let query = patch_options(&context.query, kind.applies(), context.requester())?;
     if let PatchType::Apply(format) = kind {
         let config = Configuration::read(&bytes, format)?;
         return apply::apply(context, target, wanted, config, &query, part).await;
@@ -218,8 +221,8 @@ pub async fn patch(
         if let Ok(mut warnings) = warnings.lock() {
             *warnings = found;
         }
-        check_name(target, &object)?;
         check_namespace(target, &object)?;
+        check_name(target, &object)?;
         Ok(object)
     };
     let update = Update { change: &change, part, create: false, from_stored: true, owners: Owners::Tracked };
@@ -240,7 +243,9 @@ impl Patch {
     /// # Errors
     /// It is not JSON, or not of the shape its type needs.
     pub fn read(kind: PatchType, bytes: &[u8], validation: FieldValidation) -> Result<Self> {
-        let decoded = json::parse(bytes, Strictness::Collect).map_err(|error| match kind {
+        // What a strategic patch makes is no JSON any more, and its numbers have no spelling.
+        let parse = if matches!(kind, PatchType::Strategic) { json::parse } else { json::parse_spelled };
+        let decoded = parse(bytes, Strictness::Collect).map_err(|error| match kind {
             PatchType::Merge if validation == FieldValidation::Ignore => Status::bad_request("Invalid JSON Patch"),
             PatchType::Strategic => Status::bad_request(error.to_string()),
             PatchType::Json if validation == FieldValidation::Ignore => Status::bad_request(error.to_string()),
@@ -250,7 +255,7 @@ impl Patch {
         if validation != FieldValidation::Ignore {
             match kind {
                 PatchType::Json => {
-                    problems.extend(json_patch::check(&decoded.value).map_err(|error| patch_failed(&error))?);
+                    problems = json_patch::check(&decoded.value, bytes).map_err(|error| patch_failed(&error))?;
                 }
                 PatchType::Merge => merge_patch::check(&decoded.value).map_err(|error| patch_failed(&error))?,
                 PatchType::Strategic | PatchType::Apply(_) => {}

@@ -8,7 +8,8 @@ use crate::status::{Cause, Details, Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata};
 use pintle_apply::managed_fields::{Applied, Conflicts, Error, Managed, Versions, Write, last_applied};
 use pintle_codec::{Strictness, json};
-use pintle_schema::{Struct, Value};
+use pintle_schema::{ApiType, Struct, Value};
+use pintle_types::meta::v1::ManagedFieldsEntry;
 
 /// What is applied, and how.
 pub struct Applying<'a> {
@@ -63,7 +64,7 @@ impl Registry {
     ) -> Result<(Value, Managed)> {
         let config = applying.config;
         place.check_type(config)?;
-        if config.at(&["metadata", MANAGED_FIELDS]).is_some_and(|entries| !entries.is_null()) {
+        if config.at(&["metadata", MANAGED_FIELDS]).is_some_and(are_entries) {
             return Err(Status::bad_request("metadata.managedFields must be nil"));
         }
         let write = Write {
@@ -98,6 +99,15 @@ impl Registry {
         }
         Ok((object, managed))
     }
+}
+
+/// Whether a value is a list of managers, as far as types go. Anything else is for the schema to refuse.
+fn are_entries(value: &Value) -> bool {
+    let is_entry = |entry: &Value| {
+        entry.as_map().is_some()
+            && json::restore(ManagedFieldsEntry::schema(), entry.clone(), Strictness::Ignore).is_ok()
+    };
+    value.as_list().is_some_and(|entries| entries.iter().all(is_entry))
 }
 
 /// What a configuration is applied to.

@@ -53,7 +53,10 @@ impl Registry {
                 metadata::fill_new(&mut object, self.environment.as_ref());
                 self.track_new(target, &mut object, options);
             }
-            Owners::Settled => metadata::identify(&mut object, self.environment.as_ref()),
+            Owners::Settled => {
+                metadata::identify(&mut object, self.environment.as_ref());
+                self.finish(target, &mut object);
+            }
         }
         let attempts = self.attempts(ATTEMPTS);
         let (since, mut has_learned) = (self.revision(), false);
@@ -88,8 +91,14 @@ impl Registry {
             self.complete(&target, &mut object);
             metadata::fill_new(&mut object, self.environment.as_ref());
             self.track_new(&target, &mut object, &options);
+            let status = object.get("status").cloned();
             // These bring the addresses they have, and the objects that stand for them.
             self.prepare_new(&target, &mut object, None, &options, &mut Vec::new(), None)?;
+            if let Some(status) = status {
+                // Who makes them knows how they are, and nobody else would tell it.
+                object.make_map().set("status", status);
+                self.finish(&target, &mut object);
+            }
             writes.push(self.encode(&target, &mut object).put(target.key().into(), Expect::Absent));
         }
         for writes in writes.chunks(self.store.transaction_writes_max().max(1)) {
@@ -99,7 +108,8 @@ impl Registry {
         Ok(())
     }
 
-    /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.
+    /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object, which had
+    /// that form before its metadata was completed.
     fn prepare_new(
         &self,
         target: &Target,
@@ -110,7 +120,6 @@ impl Registry {
         reserved: Option<&mut Reserved>,
     ) -> Result<()> {
         let strategy = target.resource.strategy;
-        self.finish(target, object);
         let empties = || sent.cloned();
         let around = Around::new(self, target, &empties);
         let request = AdmissionRequest { registry: self, target, subresource: "", old: None, options, around: &around };
@@ -121,7 +130,6 @@ impl Registry {
             metadata::set(object, "generation", 1);
         }
         clear_on_create(strategy, object);
-        self.finish(target, object);
         self.drop_switched_off(target, object, None);
         if let Some(prepare) = strategy.prepare_create {
             prepare(object, &mut self.context(options, warnings));
@@ -129,9 +137,9 @@ impl Registry {
         if let Some(reserved) = reserved {
             self.allocate(target, object, None, options, reserved)?;
         }
+        self.finish(target, object);
         validate_create(target, object, &around, &options.requester.name, self.environment.as_ref())?;
         warn(target, object, None, "", warnings);
-        self.finish(target, object);
         self.admission.validate(&request, object, warnings)
     }
 

@@ -3,7 +3,7 @@
 use crate::options::{DeleteOptions, Propagation};
 use crate::status::{Details, Result, Status};
 use crate::{Payload, Registry, Target, commit_failed, metadata};
-use pintle_cache::{Image, Object};
+use pintle_cache::Object;
 use pintle_kinds::strategy::GarbageCollection;
 use pintle_schema::{Value, time};
 use pintle_storage::{CommitError, CommitFuture, Expect, Transaction, Write};
@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 /// How often a delete is tried on a newer object.
 const ATTEMPTS: usize = 6;
+
+const DELETION_TIMESTAMP: &str = "deletionTimestamp";
+const GRACE_PERIOD: &str = "deletionGracePeriodSeconds";
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -27,10 +30,50 @@ pub struct Deleted {
 
 /// What a delete decides about an object.
 enum Decision {
-    /// It goes; the answer shows it in this state, if it is not the stored one.
-    Remove(Option<Box<Value>>),
+    /// It goes at once.
+    Remove,
+    /// It is marked as being deleted, for whoever watches, and goes.
+    MarkAndRemove(Box<Value>),
     /// It stays for now, in this state.
     Keep(Box<Value>),
+}
+
+impl DeleteOptions {
+    /// Whether the object, of this UID and version, is the one that is meant.
+    ///
+    /// # Errors
+    /// It is another, or has changed since.
+    pub fn check_preconditions(&self, target: &Target, uid: &str, version: &str) -> Result<()> {
+        let fail = |why: String| {
+            // The reference names the kind here, not the resource.
+            let resource = target.resource;
+            let subject = match resource.group {
+                "" => resource.kind.to_owned(),
+                group => format!("{}.{group}", resource.kind),
+            };
+            let details = Details {
+                name: target.name.clone(),
+                group: resource.group.into(),
+                kind: resource.kind.into(),
+                ..Details::default()
+            };
+            let message = format!("Operation cannot be fulfilled on {subject} \"{}\": {why}", target.name);
+            Err(Status::new(409, "Conflict", message).with_details(details))
+        };
+        if let Some(asked) = self.uid.as_deref().filter(|asked| *asked != uid) {
+            return fail(format!(
+                "the UID in the precondition ({asked}) does not match the UID in record ({uid}). The object might have \
+                 been deleted and then recreated"
+            ));
+        }
+        if let Some(asked) = self.resource_version.as_deref().filter(|asked| *asked != version) {
+            return fail(format!(
+                "the ResourceVersion in the precondition ({asked}) does not match the ResourceVersion in record \
+                 ({version}). The object might have been modified"
+            ));
+        }
+        Ok(())
+    }
 }
 
 impl Registry {
@@ -50,7 +93,7 @@ impl Registry {
     async fn delete_known(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
         for _ in 0..self.attempts(ATTEMPTS) {
             let stored = target.get()?;
-            self.check_preconditions(target, &stored, options)?;
+            options.check_preconditions(target, stored.image.uid(), &stored.revision.0.to_string())?;
             let old = self.decode(target, &stored)?;
             self.admission.delete(self, target, &old)?;
             let uid = stored.image.uid().to_owned();
@@ -61,19 +104,21 @@ impl Registry {
                 continue;
             }
             let outcome = match decision {
-                Decision::Remove(None) if options.dry_run => Ok((Payload::Stored(stored), true)),
-                Decision::Remove(Some(shown)) if options.dry_run => Ok((Payload::Value(shown), true)),
-                Decision::Remove(shown) => {
+                Decision::Remove if options.dry_run => Ok((Payload::Stored(stored), true)),
+                Decision::Remove => {
                     let others = self.allocation_writes(target, None, Some(&old))?;
-                    let last = self.remove(target, &stored, shown.as_deref(), others).await;
-                    last.map(|last| (Payload::Stored(last), true))
+                    self.remove(target, &stored, others).await.map(|last| (last, true))
                 }
+                Decision::MarkAndRemove(shown) if options.dry_run => Ok((Payload::Value(shown), true)),
+                Decision::MarkAndRemove(object) => match self.store_marked(target, &stored, object).await {
+                    Ok(marked) => self.remove(target, &marked, Vec::new()).await.map(|last| (last, true)),
+                    Err(error) => Err(error),
+                },
                 Decision::Keep(_) if is_written => Ok((Payload::Stored(stored), false)),
                 Decision::Keep(object) if options.dry_run => Ok((Payload::Value(object), false)),
-                Decision::Keep(mut object) => {
-                    let record = self.encode(target, &mut object);
-                    let commit = self.commit(target.key(), Expect::At(stored.revision), record, target.storage.prefix);
-                    commit.await.map(|stored| (Payload::Stored(stored), false))
+                Decision::Keep(object) => {
+                    let marked = self.store_marked(target, &stored, object).await;
+                    marked.map(|marked| (Payload::Stored(marked), false))
                 }
             };
             match outcome {
@@ -96,116 +141,118 @@ impl Registry {
         self.store.commit(Transaction::one(object.key.clone(), Expect::At(object.revision), None))
     }
 
+    async fn store_marked(
+        &self,
+        target: &Target,
+        stored: &Object,
+        mut object: Box<Value>,
+    ) -> std::result::Result<Arc<Object>, CommitError> {
+        let record = self.encode(target, &mut object);
+        self.commit(target.key(), Expect::At(stored.revision), record, target.storage.prefix).await
+    }
+
     /// Removes an object from the store; the answer is its last state.
     async fn remove(
         &self,
         target: &Target,
         stored: &Arc<Object>,
-        shown: Option<&Value>,
         others: Vec<Write>,
-    ) -> std::result::Result<Arc<Object>, CommitError> {
+    ) -> std::result::Result<Payload, CommitError> {
         let mut writes = vec![Write::delete(stored.key.clone(), Expect::At(stored.revision))];
         writes.extend(others);
         let revision = self.store.commit(Transaction { writes }).await?;
-        let image = match shown {
-            None => stored.image.at_revision(revision),
-            Some(shown) => Image::from_record(&self.record(target, shown), revision)
-                .map_err(|error| CommitError::Storage(Arc::new(error)))?,
-        };
-        Ok(Arc::new(Object::new(stored.key.clone(), target.storage.prefix.len(), revision, image)))
-    }
-
-    fn check_preconditions(&self, target: &Target, stored: &Object, options: &DeleteOptions) -> Result<()> {
-        let fail = |why: String| {
-            // The reference names the kind here, not the resource.
-            let resource = target.resource;
-            let subject = match resource.group {
-                "" => resource.kind.to_owned(),
-                group => format!("{}.{group}", resource.kind),
-            };
-            let details = Details {
-                name: target.name.clone(),
-                group: resource.group.into(),
-                kind: resource.kind.into(),
-                ..Details::default()
-            };
-            let message = format!("Operation cannot be fulfilled on {subject} \"{}\": {why}", target.name);
-            Err(Status::new(409, "Conflict", message).with_details(details))
-        };
-        if let Some(uid) = options.uid.as_deref().filter(|uid| *uid != stored.image.uid()) {
-            return fail(format!(
-                "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have been \
-                 deleted and then recreated",
-                stored.image.uid()
-            ));
-        }
-        let revision = stored.revision.0.to_string();
-        if let Some(version) = options.resource_version.as_deref().filter(|version| *version != revision) {
-            return fail(format!(
-                "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record \
-                 ({revision}). The object might have been modified"
-            ));
-        }
-        Ok(())
+        let image = stored.image.at_revision(revision);
+        let last = Object::new(stored.key.clone(), target.storage.prefix.len(), revision, image);
+        Ok(Payload::Stored(Arc::new(last)))
     }
 
     fn decide(&self, target: &Target, old: &Value, options: &DeleteOptions) -> Decision {
         let strategy = target.resource.strategy;
         let mut object = old.clone();
+        let now = self.environment.now_unix();
+        let asked = options.grace_period_seconds.map(at_least_one);
+        let period = match (strategy.grace_period, metadata::is_terminating(old)) {
+            (None, _) => None,
+            (Some(compute), false) => {
+                let period = compute(old, asked);
+                set_end(&mut object, now.saturating_add(period), period);
+                Some(period)
+            }
+            (Some(_), true) => match shortened(old, asked, now) {
+                Shortened::Not => return Decision::Keep(Box::new(object)),
+                Shortened::Over => None,
+                Shortened::To { end, period } => {
+                    set_end(&mut object, end, period);
+                    Some(period)
+                }
+            },
+        };
+        // Only then: while time runs, nobody says anew what becomes of dependents.
         let finalizers = finalizers_after(old, strategy.garbage_collection, options);
         let held = !finalizers.is_empty() || strategy.holds.is_some_and(|holds| holds(old));
-        let old_finalizers = metadata::finalizers(old);
-        if !same_set(&finalizers, &old_finalizers) {
-            metadata::set_finalizers(&mut object, finalizers.clone());
+        if !same_set(&finalizers, &metadata::finalizers(old)) {
+            metadata::set_finalizers(&mut object, finalizers);
         }
-        let asked = options.grace_period_seconds.map(|seconds| if seconds < 0 { 1 } else { seconds });
-        let period = strategy.grace_period.map_or(0, |compute| compute(old, asked));
-        if metadata::is_terminating(old) {
-            return self.decide_again(target, object, old, period, asked.is_some(), held);
+        if period.is_none() && !held {
+            return Decision::Remove;
         }
-        let gone = period == 0 && !held;
-        if gone && strategy.grace_period.is_none() {
-            return Decision::Remove(None);
+        if period.is_none() && (strategy.grace_period.is_some() || !metadata::is_terminating(old)) {
+            let end = deletion_end(old).map_or(now, |end| end.min(now));
+            set_end(&mut object, end, 0);
         }
-        let now = self.environment.now_unix();
-        metadata::set(
-            &mut object,
-            "deletionTimestamp",
-            time::Time::from_seconds(now.saturating_add(period)).to_rfc3339(),
-        );
-        metadata::set(&mut object, "deletionGracePeriodSeconds", period);
-        raise_generation(&mut object, old);
-        if let Some(begin) = strategy.begin_deletion {
-            begin(&mut object);
+        if !metadata::is_terminating(old) {
+            raise_generation(&mut object, old);
+            if let Some(begin) = strategy.begin_deletion {
+                begin(&mut object);
+            }
         }
         self.finish(target, &mut object);
-        if gone { Decision::Remove(Some(Box::new(object))) } else { Decision::Keep(Box::new(object)) }
+        let object = Box::new(object);
+        if held || period.is_some_and(|period| period > 0) {
+            Decision::Keep(object)
+        } else {
+            Decision::MarkAndRemove(object)
+        }
     }
+}
 
-    /// A delete of an object that is already being deleted: a shorter grace period shortens it, anything else waits.
-    fn decide_again(
-        &self,
-        target: &Target,
-        mut object: Value,
-        old: &Value,
+/// What a delete of an object that is being deleted makes of the time that it was given.
+enum Shortened {
+    /// It has its time still, and not less was asked for.
+    Not,
+    /// There was none.
+    Over,
+    To {
+        end: i64,
         period: i64,
-        asked: bool,
-        held: bool,
-    ) -> Decision {
-        let left = old.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64).unwrap_or(0);
-        let period = if asked { period.min(left) } else { left };
-        if period < left {
-            let begun = time::Time::parse(metadata::text(old, "deletionTimestamp")).map_or(0, |end| end.seconds - left);
-            metadata::set(&mut object, "deletionTimestamp", time::Time::from_seconds(begun + period).to_rfc3339());
-            metadata::set(&mut object, "deletionGracePeriodSeconds", period);
+    },
+}
+
+/// A period only ever gets shorter. One that would be over by now lasts one second, so that whoever ends the object sees it.
+fn shortened(old: &Value, asked: Option<i64>, now: i64) -> Shortened {
+    let left = old.at(&["metadata", GRACE_PERIOD]).and_then(Value::as_i64).map_or(0, at_least_one);
+    match (left, asked) {
+        (0, _) => Shortened::Over,
+        (_, Some(period)) if period < left => {
+            let end = deletion_end(old).unwrap_or(now).saturating_sub(left).saturating_add(period);
+            if end > now { Shortened::To { end, period } } else { Shortened::To { end: now, period: period.min(1) } }
         }
-        self.finish(target, &mut object);
-        match (period == 0 && !held, target.resource.strategy.grace_period) {
-            (false, _) => Decision::Keep(Box::new(object)),
-            (true, Some(_)) => Decision::Remove(Some(Box::new(object))),
-            (true, None) => Decision::Remove(None),
-        }
+        _ => Shortened::Not,
     }
+}
+
+/// A period below nothing is one second.
+fn at_least_one(seconds: i64) -> i64 {
+    if seconds < 0 { 1 } else { seconds }
+}
+
+fn deletion_end(object: &Value) -> Option<i64> {
+    time::Time::parse(metadata::text(object, DELETION_TIMESTAMP)).ok().map(|end| end.seconds)
+}
+
+fn set_end(object: &mut Value, end: i64, period: i64) {
+    metadata::set(object, DELETION_TIMESTAMP, time::Time::from_seconds(end).to_rfc3339());
+    metadata::set(object, GRACE_PERIOD, period);
 }
 
 /// The end of an object counts as a change of what is wanted, for kinds that count.
@@ -241,4 +288,27 @@ fn finalizers_after(old: &Value, default: GarbageCollection, options: &DeleteOpt
         finalizers.push(FOREGROUND.into());
     }
     finalizers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_schema::value;
+
+    #[test]
+    fn a_period_only_gets_shorter() {
+        // Deleted at 1970-01-01T00:01:00Z, with half a minute to go.
+        let of = |left: i64| value!({"metadata": {"deletionTimestamp": "1970-01-01T00:01:30Z", "deletionGracePeriodSeconds": left}});
+        let told = |left, asked, now| match shortened(&of(left), asked, now) {
+            Shortened::Not => None,
+            Shortened::Over => Some((0, 0)),
+            Shortened::To { end, period } => Some((end, period)),
+        };
+        assert_eq!(told(30, None, 61), None);
+        assert_eq!(told(30, Some(30), 61), None);
+        assert_eq!(told(30, Some(10), 61), Some((70, 10)));
+        assert_eq!(told(30, Some(10), 75), Some((75, 1)), "it would be over");
+        assert_eq!(told(30, Some(0), 75), Some((75, 0)));
+        assert_eq!(told(0, Some(10), 61), Some((0, 0)));
+    }
 }

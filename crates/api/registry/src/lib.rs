@@ -22,6 +22,8 @@ pub mod scale;
 pub mod selection;
 pub mod status;
 mod stored;
+#[cfg(test)]
+mod testing;
 pub mod unreadable;
 pub mod update;
 
@@ -56,6 +58,8 @@ pub struct Registry {
     pub allocators: Allocators,
     gates: gates::Gates,
     known_sets: known_sets::KnownSets,
+    /// What was written later was written by this program.
+    opened_at: Revision,
     /// The resource whose version is the storage version, by storage prefix: it names the selectable fields.
     hubs: HashMap<&'static str, &'static Resource>,
     /// All versions that are served, by storage prefix.
@@ -142,6 +146,7 @@ impl Registry {
             }
         }
         Registry {
+            opened_at: cache.current(),
             cache,
             store,
             environment,
@@ -185,6 +190,20 @@ impl Registry {
         let fields = self.hub(target.storage).map(|hub| selection::field_values(hub, object)).unwrap_or_default();
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         pintle_cache::image::encode(object, &fields)
+    }
+
+    /// Whether a stored object is kept otherwise than the same object would be now: sealed with a key that is on its way
+    /// out, or written by another program or another version of this one.
+    pub(crate) fn is_stale(&self, target: &Target, stored: &Object, same: &Value) -> bool {
+        self.store.is_stale(&stored.key) || self.may_be_older(stored) && {
+            let now = Image::from_record(&self.record(target, same), stored.revision);
+            now.is_ok_and(|now| now != stored.image)
+        }
+    }
+
+    /// Whether another program may have made the image: where the store keeps another form, each is made here.
+    fn may_be_older(&self, stored: &Object) -> bool {
+        stored.revision <= self.opened_at && self.store.form().is_none()
     }
 
     /// Commits one object and returns it as stored.

@@ -86,20 +86,6 @@ pub fn dedup_owners(object: &mut Value, after_admission: bool, warnings: &mut Ve
     ));
 }
 
-/// Whether what an update takes over from the stored object was sent as it is stored.
-pub fn same_origin(object: &Value, old: &Value) -> bool {
-    let fields = [
-        "creationTimestamp",
-        "generation",
-        "selfLink",
-        "uid",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "resourceVersion",
-    ];
-    fields.iter().all(|field| object.at(&["metadata", field]) == old.at(&["metadata", field]))
-}
-
 /// What an update may not change is taken from the stored object.
 pub fn carry_over(object: &mut Value, old: &Value) {
     copy(object, old, "creationTimestamp");

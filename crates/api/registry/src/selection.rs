@@ -71,6 +71,11 @@ impl Selection {
         self.single(Source::Name)
     }
 
+    /// Whether a request that names an object may have this selection: if fields are selected at all, the name is one.
+    pub fn agrees_with_name(&self, name: &str) -> bool {
+        self.fields.is_empty() || self.single_name() == Some(name)
+    }
+
     /// The one namespace the selection can match, if it says so.
     pub fn single_namespace(&self) -> Option<&str> {
         self.single(Source::Namespace)

@@ -11,7 +11,7 @@ use pintle_kinds::defaults;
 use pintle_kinds::internal::internal;
 use pintle_kinds::resource::{Resource, Storage};
 use pintle_schema::{Value, canonicalize};
-use pintle_storage::{FormError, StoredForm};
+use pintle_storage::{FormError, StoredForm, Used};
 use std::collections::HashMap;
 use std::fmt::Display;
 
@@ -84,7 +84,7 @@ impl StoredForm for KubernetesForm {
         Ok(self.encode(storage, &object))
     }
 
-    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, FormError> {
+    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Used, FormError> {
         let versions = self.versions_of(key)?;
         let [(hub, home), ..] = versions else { return Err(wrong("no version is stored")) };
         let (api_version, mut object) = decode(versions, stored)?;
@@ -109,7 +109,9 @@ impl StoredForm for KubernetesForm {
         canonicalize(schema, &mut object);
         let fields = field_values(hub, &object);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-        Ok(image::encode(&object, &fields))
+        // Another version is told without a look at the rest.
+        let is_stale = api_version != home.api_version || self.encode(home, &object) != *stored;
+        Ok(Used { value: image::encode(&object, &fields), is_stale })
     }
 }
 

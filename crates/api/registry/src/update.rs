@@ -79,8 +79,8 @@ impl Registry {
             let mut reserved = Reserved::default();
             let Prepared { object, is_stored, named_version, warnings } =
                 self.prepare_update(target, update, &old, options, &mut reserved)?;
-            // What was sealed with a key that is on its way out is written anew, though nothing changes.
-            let is_written = is_stored && !self.store.is_stale(&stored.key);
+            // What is kept otherwise than it would be now is written anew, though nothing changes.
+            let is_written = is_stored && (options.dry_run || !self.is_stale(target, &stored, &object));
             // Where nothing is written the store does not tell that the object has changed meanwhile.
             if (is_written || options.dry_run) && !self.is_current(target, &stored).await? {
                 continue;
@@ -198,11 +198,12 @@ impl Registry {
         if update.owners == Owners::Tracked {
             self.track_stored(target, subresource, &served, &mut object, sent.as_ref(), options);
         }
-        let same_origin = metadata::same_origin(&object, old);
+        let link = &["metadata", "selfLink"];
+        let same_link = object.at(link) == old.at(link);
         metadata::carry_over(&mut object, old);
         if update.owners == Owners::Settled {
             // Nobody owns a link, so none can be applied.
-            metadata::keep_path(&mut object, old, &["metadata", "selfLink"]);
+            metadata::keep_path(&mut object, old, link);
         }
         metadata::finish(&mut object);
         let around = Around::new(self, target, &empties);
@@ -210,9 +211,6 @@ impl Registry {
             AdmissionRequest { registry: self, target, subresource, old: Some(old), options, around: &around };
         self.admission.mutate(&request, &mut object, &mut warnings)?;
         metadata::dedup_owners(&mut object, true, &mut warnings);
-        if same_origin {
-            keep_times(&mut object, old);
-        }
         let mut context = self.context(options, &mut warnings);
         match update.part {
             None => {
@@ -246,6 +244,11 @@ impl Registry {
             self.drop_switched_off(target, &mut object, Some(old));
             compared = Comparison::of(&object, old);
         }
+        // A link is taken away only when the object is stored, and so counts as a change here.
+        if same_link && differs_in_times(&compared) {
+            metadata::keep_path(&mut object, old, &["metadata", MANAGED_FIELDS]);
+            compared = Comparison::of(&object, old);
+        }
         let (user, environment) = (&options.requester.name, self.environment.as_ref());
         if update.part.as_ref().is_none_or(|part| part.rules.judged) {
             validate_update(target, &compared, &around, subresource, user, environment)
@@ -253,7 +256,7 @@ impl Registry {
         }
         warn(target, compared.new_object(), Some(old), subresource, &mut warnings);
         self.admission.validate(&request, compared.new_object(), &mut warnings)?;
-        let is_stored = compared.is_equal_without("resourceVersion");
+        let is_stored = compared.is_equal_without(&["resourceVersion"]);
         metadata::clear(&mut object, "resourceVersion");
         let named_version = named_version || update.from_stored && !unchanged_version;
         Ok(Prepared { object, is_stored, named_version, warnings })
@@ -306,14 +309,10 @@ fn counts_generation(strategy: &Strategy, compared: &Comparison<'_>) -> bool {
     strategy.generation.is_some_and(|paths| paths.iter().any(|path| compared.differs(path)))
 }
 
-/// A write that would change nothing but the times of managed fields changes nothing. What a strategy undoes after this
-/// was a change.
-fn keep_times(object: &mut Value, old: &Value) {
-    let path = &["metadata", MANAGED_FIELDS];
-    let is_same = Comparison::of(object, old).is_equal_without(MANAGED_FIELDS);
-    if is_same && same_but_times(object.at(path), old.at(path)) {
-        metadata::keep_path(object, old, path);
-    }
+/// Whether nothing changes but the times of managed fields. Such a write changes nothing, whatever was undone on the way here.
+fn differs_in_times(compared: &Comparison<'_>) -> bool {
+    let [new, old] = [compared.new_object(), compared.old_object()].map(|object| object.at(&["metadata", MANAGED_FIELDS]));
+    same_but_times(new, old) && new != old && compared.is_equal_without(&[MANAGED_FIELDS, "resourceVersion"])
 }
 
 fn uid_mismatch(target: &Target, uid: &str, stored: &str, dry_run: bool) -> Status {
@@ -338,3 +337,6 @@ fn version_required(target: &Target) -> Status {
     // The reference names the resource here, not the kind.
     Status::invalid(target.resource.group, target.resource.plural, &target.name, &errors)
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,9 @@ pub mod shared;
 pub mod shown;
 pub mod storage;
 pub mod storagemigration;
+pub mod template_warnings;
+#[cfg(test)]
+mod warning_tests;
 pub mod warnings;
 
 pub use outcomes::{OUTCOMES, Subject};

@@ -2,23 +2,27 @@
 //!
 //! They are told only of objects that the rules found right, and change nothing.
 
-use crate::core::pod::warnings as pod;
+use crate::admissionregistration;
 use crate::core::volume::warnings as volume;
-use crate::core::{cluster_warnings, key_pair, service};
+use crate::core::{cluster_warnings, key_pair, pod, service};
 use crate::networking;
+use crate::template_warnings as templates;
 use pintle_schema::names::ip;
 use pintle_schema::names::quoted;
 use pintle_schema::{ApiType, Struct, Value, View};
+use pintle_types::admissionregistration::{v1 as admission_v1, v1beta1 as admission_v1beta1};
 use pintle_types::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use pintle_types::batch::v1::{CronJob, Job};
 use pintle_types::core::v1::{
-    Endpoints, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodTemplate, ReplicationController, Secret, Service,
+    Endpoints, Node, PersistentVolume, PersistentVolumeClaim, Pod, PodTemplate, ReplicationController, ResourceQuota,
+    Secret, Service, ServiceAccount,
 };
 use pintle_types::discovery::v1::EndpointSlice;
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::{Ingress, NetworkPolicy};
+use pintle_types::node::v1::RuntimeClass;
 use pintle_types::resource::v1::ResourceSlice;
-use pintle_types::storage::v1::CSIDriver;
+use pintle_types::storage::v1::{CSIDriver, CSIStorageCapacity, StorageClass};
 use pintle_validation::FieldPath;
 use std::net::IpAddr;
 
@@ -61,20 +65,31 @@ static KINDS: &[OfKind] = &[
     (EndpointSlice::schema, crate::discovery::endpoint_slice::warn),
     (Ingress::schema, networking::ingress::warn),
     (NetworkPolicy::schema, networking::network_policy::warn),
-    (Pod::schema, pod::pod),
-    (PodTemplate::schema, pod::pod_template),
-    (ReplicationController::schema, pod::replication_controller),
-    (Deployment::schema, pod::deployment),
-    (ReplicaSet::schema, pod::replica_set),
-    (DaemonSet::schema, pod::daemon_set),
-    (StatefulSet::schema, pod::stateful_set),
-    (Job::schema, pod::job),
-    (CronJob::schema, pod::cron_job),
+    (Pod::schema, pod::warnings::pod),
+    (PodTemplate::schema, templates::pod_template),
+    (ReplicationController::schema, templates::replication_controller),
+    (Deployment::schema, templates::deployment),
+    (ReplicaSet::schema, templates::replica_set),
+    (DaemonSet::schema, templates::daemon_set),
+    (StatefulSet::schema, templates::stateful_set),
+    (Job::schema, templates::job),
+    (CronJob::schema, templates::cron_job),
     (CSIDriver::schema, crate::storage::driver::warn),
+    (CSIStorageCapacity::schema, crate::storage::class::warn_of_capacity),
+    (StorageClass::schema, crate::storage::class::warn),
+    (RuntimeClass::schema, crate::node::runtime_class::warn),
+    (ResourceQuota::schema, crate::core::quota::resource_quota::warn),
+    (ServiceAccount::schema, cluster_warnings::service_account),
     (PersistentVolume::schema, volume::volume),
     (PersistentVolumeClaim::schema, volume::claim),
     (Secret::schema, key_pair::warn),
     (ResourceSlice::schema, crate::resource::slice::warn),
+    (admission_v1::ValidatingWebhookConfiguration::schema, admissionregistration::warn),
+    (admission_v1::MutatingWebhookConfiguration::schema, admissionregistration::warn),
+    (admission_v1::ValidatingAdmissionPolicy::schema, admissionregistration::warn),
+    (admission_v1::ValidatingAdmissionPolicyBinding::schema, admissionregistration::warn),
+    (admission_v1beta1::MutatingAdmissionPolicy::schema, admissionregistration::warn),
+    (admission_v1beta1::MutatingAdmissionPolicyBinding::schema, admissionregistration::warn),
 ];
 
 /// What there is to say of an object of a kind, given under its storage version.

@@ -3,8 +3,9 @@
 //! Operations are done in order, all or none. Work is bounded: the number of operations, and how much `copy` may add.
 
 use crate::PatchError;
-use pintle_codec::json::{open, opened};
-use pintle_schema::{Map, Str, Value};
+use pintle_codec::json::{self, open_spelled};
+use pintle_codec::{StrictProblem, Strictness};
+use pintle_schema::{ApiType, Map, Str, Value};
 use std::borrow::Cow;
 
 /// How many operations one patch may have: the reference's bound, against patches that take minutes.
@@ -14,13 +15,33 @@ pub const MAX_OPERATIONS: usize = 10_000;
 /// object with each operation. The reference's default.
 pub const MAX_COPY_BYTES: usize = 3 * 1024 * 1024;
 
+/// What field validation reads a patch as.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Operations {
+    #[k8s(proto = 1)]
+    patch: Vec<Operation>,
+}
+
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct Operation {
+    #[k8s(proto = 1)]
+    op: String,
+    #[k8s(proto = 2)]
+    path: String,
+    #[k8s(proto = 3)]
+    from: String,
+    #[k8s(proto = 4)]
+    value: Value,
+}
+
 /// Checks what the reference's field validation (other than `Ignore`) asks of the shape of a patch.
 ///
-/// Returns the strict problems (members no operation has), which `Warn` reports and `Strict` refuses.
+/// Returns the strict problems (members that no operation has or that stand twice), which `Warn` reports and `Strict`
+/// refuses. `text` is the patch as it came.
 ///
 /// # Errors
 /// The patch is no list of operations.
-pub fn check(patch: &Value) -> Result<Vec<String>, PatchError> {
+pub fn check(patch: &Value, text: &[u8]) -> Result<Vec<String>, PatchError> {
     let bad = |found: &Value, expected: &str| {
         let text = format!("error decoding patch: json: cannot unmarshal {} into Go {expected}", found.json_kind());
         Err(PatchError::BadRequest(text))
@@ -30,24 +51,35 @@ pub fn check(patch: &Value) -> Result<Vec<String>, PatchError> {
         Value::List(operations) => operations,
         other => return bad(other, "value of type []handlers.jsonPatchOp"),
     };
-    let mut problems = Vec::new();
-    for (at, operation) in operations.iter().enumerate() {
+    for operation in operations {
         let members = match operation {
             Value::Null => continue,
             Value::Map(members) => members,
             other => return bad(other, "value of type handlers.jsonPatchOp"),
         };
         for (name, value) in members.iter() {
-            match (name.as_str(), value) {
-                ("value", _) | ("op" | "path" | "from", Value::Null | Value::String(_)) => {}
-                ("op" | "path" | "from", other) => {
-                    return bad(other, &format!("struct field jsonPatchOp.{name} of type string"));
-                }
-                _ => problems.push(format!("unknown field {}", crate::go_text::quoted(&format!("[{at}].{name}")))),
+            if matches!(name.as_str(), "op" | "path" | "from") && !matches!(value, Value::Null | Value::String(_)) {
+                return bad(value, &format!("struct field jsonPatchOp.{name} of type string"));
             }
         }
     }
-    Ok(problems)
+    Ok(strict_problems(text))
+}
+
+/// A list has no schema, so it is read as the only field of an object, whose name is not told.
+fn strict_problems(text: &[u8]) -> Vec<String> {
+    let object = [b"{\"patch\":", text, b"}"].concat();
+    let problems = json::decode(Operations::schema(), &object, Strictness::Collect).map(|decoded| decoded.problems);
+    let told = |problem: StrictProblem| {
+        let in_list = |path: String| path.strip_prefix("patch").map(str::to_owned).unwrap_or(path);
+        let problem = match problem {
+            StrictProblem::UnknownField(path) => StrictProblem::UnknownField(in_list(path)),
+            StrictProblem::DuplicateField(path) => StrictProblem::DuplicateField(in_list(path)),
+            told => told,
+        };
+        format!("json patch {problem}")
+    };
+    problems.unwrap_or_default().into_iter().map(told).collect()
 }
 
 /// Applies a patch, the parsed list of operations.
@@ -190,7 +222,7 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, '
     let mut parent = document;
     for part in parts {
         let part = unescape(part);
-        open(parent);
+        open_spelled(parent);
         parent = match parent {
             Value::Map(map) => map.get_mut(&part).ok_or_else(missing)?,
             Value::List(items) => {
@@ -200,7 +232,7 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, '
             _ => return Err(missing()),
         };
     }
-    open(parent);
+    open_spelled(parent);
     match parent {
         Value::Map(map) => Ok(Target::Member(map, unescape(last))),
         Value::List(items) => Ok(Target::Item(items, unescape(last))),
@@ -273,7 +305,13 @@ fn index(text: &str, len: usize) -> Result<usize, String> {
 /// Equality as `test` sees it. The reference compares numbers by their text, so `3.0` is not the `3` of an integer
 /// field; a whole number in a field of fractions prints without a point, so `3` is the same there.
 fn same(found: &Value, expected: &Value) -> bool {
-    match (&*opened(found), expected) {
+    match (found, expected) {
+        (Value::Raw(found), Value::Raw(expected)) if found == expected => true,
+        (Value::Raw(_), _) => {
+            let mut found = found.clone();
+            open_spelled(&mut found);
+            !matches!(found, Value::Raw(_)) && same(&found, expected)
+        }
         (Value::Float(found), Value::Int(expected)) => *found == *expected as f64,
         (Value::List(found), Value::List(expected)) => {
             found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| same(a, b))

@@ -3,7 +3,7 @@
 //! Null removes, objects merge, everything else replaces. It knows no schema: lists are always replaced whole.
 
 use crate::PatchError;
-use pintle_codec::json::open;
+use pintle_codec::json::open_spelled;
 use pintle_schema::{Map, Value};
 
 /// Checks what the reference's field validation (other than `Ignore`) asks of the shape of a merge patch.
@@ -44,7 +44,7 @@ fn merge(document: &mut Map, patch: Map) {
         }
         let mut slot = document.get_mut(&key);
         if matches!(value, Value::Map(_) | Value::List(_)) {
-            slot.iter_mut().for_each(|slot| open(slot));
+            slot.iter_mut().for_each(|slot| open_spelled(slot));
         }
         match (slot, value) {
             (Some(Value::Map(old)), Value::Map(new)) => merge(old, new),
@@ -135,7 +135,7 @@ mod tests {
         let raw = || Value::Raw("{ \"b\": 1.0 }".into());
         let rows = [
             (value!({"c": 1}), value!({"a": (raw()), "c": 1})),
-            (value!({"a": {"c": 1}}), value!({"a": {"b": 1.0, "c": 1}})),
+            (value!({"a": {"c": 1}}), value!({"a": {"b": (Value::Raw("1.0".into())), "c": 1}})),
             (value!({"a": [null]}), value!({"a": [null]})),
             (value!({"a": null}), value!({})),
         ];

@@ -229,6 +229,16 @@ fn what_a_tree_cannot_be_restored_to_is_told_as_go_tells_it() {
         let restored = json::restore(Thing::schema(), value!({"spec": (spec.clone())}), Strictness::Ignore);
         assert_eq!(restored.map(|_| ()).map_err(|error| error.to_string()), Err(wanted.to_owned()), "{spec:?}");
     }
+    for (number, wanted) in [
+        (Value::Int(99_999_999_999), 1_215_752_191),
+        (Value::Float(99_999_999_999.0), 1_215_752_191),
+        (Value::Int(-2_147_483_649), 2_147_483_647),
+        (Value::Float(1e20), 0),
+    ] {
+        let tree = value!({"spec": {"replicas": (number.clone())}});
+        let restored = json::restore(Thing::schema(), tree, Strictness::Ignore).expect("cut");
+        assert_eq!(restored.value, value!({"spec": {"replicas": wanted}}), "{number:?}");
+    }
     let tree = value!({"spec": {"replicas": (Value::Float(2.0)), "ratio": 1}});
     let restored = json::restore(Thing::schema(), tree, Strictness::Ignore).expect("valid");
     assert_eq!(restored.value, value!({"spec": {"replicas": 2, "ratio": (Value::Float(1.0))}}));
@@ -248,4 +258,31 @@ fn type_meta_is_found_whatever_its_case() {
     ] {
         assert_eq!(json::type_meta(text.as_bytes()).map_err(|error| error.to_string()), Err(wanted.to_owned()));
     }
+}
+
+#[test]
+fn numbers_of_patches_keep_their_spelling() {
+    let text = b"[1,-1,1.5,1e+30,0,100000000000000000000]";
+    let parsed = json::parse(text, Strictness::Ignore).expect("JSON");
+    assert_eq!(json::parse_spelled(text, Strictness::Ignore).expect("JSON").value, parsed.value);
+    for literal in ["1.0", "-0", "1E3", "1e3", "1.50", "12345678901234567890", "1e999"] {
+        let text = format!("{{\"spec\":{{\"replicas\":{literal}}}}}");
+        for strictness in [Strictness::Ignore, Strictness::Collect] {
+            let tree = json::parse_spelled(text.as_bytes(), strictness).expect("JSON").value;
+            assert_eq!(json::to_string(&tree), text);
+        }
+        if literal != "-0" {
+            let tree = json::parse_spelled(text.as_bytes(), Strictness::Ignore).expect("JSON").value;
+            let refused =
+                json::conform_json(Thing::schema(), tree, Strictness::Ignore).map_err(|error| error.to_string());
+            let wanted = format!(
+                "json: cannot unmarshal number {literal} into Go struct field ThingSpec.spec.replicas of type int32"
+            );
+            assert_eq!(refused.map(|_| ()), Err(wanted));
+        }
+    }
+    let mut raw = Value::Raw(r#"{"a":[1.0,2],"b":1E2}"#.into());
+    json::open_spelled(&mut raw);
+    assert_eq!(json::to_string(&raw), r#"{"a":[1.0,2],"b":1E2}"#);
+    assert_eq!(raw.at(&["b"]), Some(&Value::Raw("1E2".into())));
 }

@@ -61,14 +61,14 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Whether the objects are equal but for a field of their metadata.
-    pub fn is_equal_without(&self, metadata_field: &str) -> bool {
+    /// Whether the objects are equal but for some fields of their metadata.
+    pub fn is_equal_without(&self, metadata_fields: &[&str]) -> bool {
         let old = self.old.as_map().map_or(&[][..], Map::entries);
         let entries = self.entries();
         let is_equal = |place: usize| match entries.get(place) {
             Some((key, Value::Map(new))) if key == "metadata" => match at(self.old, key) {
                 Value::Map(old) => {
-                    let others = |map: &'a Map| map.iter().filter(|(key, _)| *key != metadata_field);
+                    let others = |map: &'a Map| map.iter().filter(|(key, _)| !metadata_fields.contains(&key.as_str()));
                     others(new).eq(others(old))
                 }
                 _ => false,
@@ -153,7 +153,7 @@ mod tests {
             let compared = Comparison::of(&new, &old);
             // Asked twice, it answers what it found out before.
             for _ in 0..2 {
-                assert_eq!(compared.is_equal_without("resourceVersion"), equal, "{new:?}");
+                assert_eq!(compared.is_equal_without(&["resourceVersion"]), equal, "{new:?}");
                 assert_eq!(compared.differs(&["spec"]), differs, "{new:?}");
                 assert_eq!(compared.differs(&["spec", "a"]), new.at(&["spec", "a"]) != Some(&Value::Int(1)), "{new:?}");
                 assert!(!compared.differs(&["status"]));

@@ -51,6 +51,12 @@ fn faults_are_told_in_the_references_words() {
              and '*.' in the same resource list is not allowed as they will be masked",
         ),
         (
+            resources("'*.apps', '*.apps'"),
+            "[resources[0].resources: Invalid value: [\"*.apps\",\"*.apps\"]: the same resource cannot be specified \
+             multiple times, resources[0].resources: Invalid value: [\"*.apps\",\"*.apps\"]: using overlapping resources \
+             such as 'secrets' and '*.' in the same resource list is not allowed as they will be masked]",
+        ),
+        (
             resources("Secrets"),
             "resources[0].resources[0]: Invalid value: \"Secrets\": resource name should not contain capital letters",
         ),
@@ -95,6 +101,11 @@ fn faults_are_told_in_the_references_words() {
              is not supported in v2]",
         ),
         (
+            provider(r#"{kms: {apiVersion: v2, name: a, endpoint: "unix:///a\nb"}}"#),
+            "resources[0].providers[0].kms.endpoint: Invalid value: \"unix:///a\\nb\": invalid endpoint for kms provider, \
+             error: parse \"unix:///a\\nb\": net/url: invalid control character in URL",
+        ),
+        (
             format!("{}- resources: [configmaps]\n  unknown: 1\n", provider("{identity: {}}")),
             "error decoding encryption provider configuration file \"config.yaml\": strict decoding error: unknown field \
              \"resources[1].unknown\"",
@@ -106,6 +117,13 @@ fn faults_are_told_in_the_references_words() {
     let old = "{kms: {name: old, endpoint: 'unix:///s'}}";
     let refused = rules(&provider(old)).err().expect("refused");
     assert!(refused.starts_with("error while building transformers: KMSv1 is deprecated"), "{refused}");
+}
+
+#[test]
+fn a_file_under_the_name_of_old_documents_is_read() {
+    let text =
+        "kind: EncryptionConfig\napiVersion: v1\nresources:\n- resources: [secrets]\n  providers: [{identity: {}}]\n";
+    assert_eq!(parse(&EncryptionSource::default(), text.as_bytes()).expect("right").len(), 1);
 }
 
 #[test]

@@ -64,7 +64,7 @@ fn overlap(names: &[String], path: &str, errors: &mut ErrorList) {
     let is_everything = |one: &GroupResource| one.to_string() == GroupResource::ALL;
     let masks = |(one, other): (&GroupResource, &GroupResource)| {
         let wild = one.resource == "*" || other.resource == "*";
-        one != other && (is_everything(one) || is_everything(other) || one.group == other.group && wild)
+        is_everything(one) || is_everything(other) || one.group == other.group && wild
     };
     if pairs().any(masks) {
         let text = "using overlapping resources such as 'secrets' and '*.' in the same resource list is not allowed as \
@@ -128,6 +128,20 @@ fn keys(keys: &[Key], path: &str, lengths: &[usize], errors: &mut ErrorList) {
     }
 }
 
+/// The scheme of a URL, empty if it has none.
+fn scheme(url: &str) -> Result<&str, &'static str> {
+    let is_scheme = |text: &str| {
+        text.starts_with(|first: char| first.is_ascii_alphabetic())
+            && text.chars().all(|it| it.is_ascii_alphanumeric() || "+-.".contains(it))
+    };
+    match url.split_once(':') {
+        _ if url.contains(|it: char| it.is_ascii_control()) => Err("net/url: invalid control character in URL"),
+        Some(("", _)) => Err("missing protocol scheme"),
+        Some((scheme, _)) if is_scheme(scheme) => Ok(scheme),
+        _ => Ok(""),
+    }
+}
+
 fn key_service(kms: &KMSConfiguration, path: &str, services: &[&str], reload: bool, errors: &mut ErrorList) {
     let old = kms.api_version == "v1";
     let name = format!("{path}.name");
@@ -146,12 +160,17 @@ fn key_service(kms: &KMSConfiguration, path: &str, services: &[&str], reload: bo
         errors.invalid(format!("{path}.timeout"), timeout.to_string(), "timeout should be a positive value");
     }
     let endpoint = format!("{path}.endpoint");
-    let scheme = kms.endpoint.split_once(':').map_or("", |(scheme, _)| scheme);
-    if kms.endpoint.is_empty() {
-        errors.invalid(endpoint, "", "endpoint is a mandatory field for a kms");
-    } else if scheme != "unix" {
-        let text = format!("unsupported scheme {} for KMS provider, only unix is supported", quoted(scheme));
-        errors.invalid(endpoint, kms.endpoint.as_str(), text);
+    match scheme(&kms.endpoint) {
+        _ if kms.endpoint.is_empty() => errors.invalid(endpoint, "", "endpoint is a mandatory field for a kms"),
+        Ok("unix") => {}
+        Ok(scheme) => {
+            let text = format!("unsupported scheme {} for KMS provider, only unix is supported", quoted(scheme));
+            errors.invalid(endpoint, kms.endpoint.as_str(), text);
+        }
+        Err(fault) => {
+            let text = format!("invalid endpoint for kms provider, error: parse {}: {fault}", quoted(&kms.endpoint));
+            errors.invalid(endpoint, kms.endpoint.as_str(), text);
+        }
     }
     if let Some(size) = kms.cachesize.filter(|size| !old || *size == 0) {
         let text = if old {

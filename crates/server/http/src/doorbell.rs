@@ -4,44 +4,27 @@
 //!
 //! To wake a task from outside, the runtime wakes a thread to look for it, and that thread another to look for more, which
 //! for a lone answer finds nothing. A ring comes in as a network event does: one thread is woken, and has the task at hand.
-//! Wakes that are gathered, as those of one commit, come in by one ring, when the last is known: told one by one, threads
-//! would be woken for each few of them, and fall asleep again.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, Write as _};
 use std::os::unix::net::UnixStream as Ring;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use pintle_wakes::Bell;
 use tokio::io::{AsyncRead as _, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::runtime::Handle;
 
+type Waiting = Arc<Mutex<Vec<Waker>>>;
+
+fn with<R>(waiting: &Waiting, act: impl FnOnce(&mut Vec<Waker>) -> R) -> R {
+    act(&mut waiting.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
 pub(crate) struct Doorbell {
-    door: Arc<Door>,
+    waiting: Waiting,
     ring: Ring,
-}
-
-#[derive(Default)]
-struct Door {
-    waiting: Mutex<Vec<Waker>>,
-    /// A ring is on its way, which whoever waits by then is woken by.
-    rung: AtomicBool,
-}
-
-impl Door {
-    fn waiting(&self) -> MutexGuard<'_, Vec<Waker>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn open(&self) {
-        self.rung.store(false, Ordering::SeqCst);
-        let waiting = std::mem::take(&mut *self.waiting());
-        waiting.into_iter().for_each(Waker::wake);
-    }
 }
 
 impl Doorbell {
@@ -51,26 +34,23 @@ impl Doorbell {
         ring.set_nonblocking(true)?;
         rung.set_nonblocking(true)?;
         let rung = UnixStream::from_std(rung)?;
-        let door = Arc::<Door>::default();
-        tokio::spawn(answer(rung, Arc::clone(&door)));
-        Ok(Arc::new(Doorbell { door, ring }))
+        let waiting = Waiting::default();
+        tokio::spawn(answer(rung, Arc::clone(&waiting)));
+        Ok(Arc::new(Doorbell { waiting, ring }))
     }
 
     /// Wakes a task, from wherever this is.
-    pub(crate) fn wake(self: &Arc<Self>, task: Waker) {
+    pub(crate) fn wake(&self, task: Waker) {
         if Handle::try_current().is_ok() {
             return task.wake();
         }
-        self.door.waiting().push(task);
-        pintle_wakes::strike(self);
-    }
-}
-
-impl Bell for Doorbell {
-    fn ring(&self) {
-        // Where no ring gets through, the runtime is troubled itself.
-        if !self.door.rung.swap(true, Ordering::SeqCst) && (&self.ring).write(&[0]).is_err() {
-            self.door.open();
+        let is_first = with(&self.waiting, |waiting| {
+            waiting.push(task);
+            waiting.len() == 1
+        });
+        // Who is not the first has been announced. Where no ring gets through, the runtime is troubled itself.
+        if is_first && (&self.ring).write(&[0]).is_err() {
+            with(&self.waiting, std::mem::take).into_iter().for_each(Waker::wake);
         }
     }
 }
@@ -116,7 +96,7 @@ impl Wake for Caller {
 }
 
 /// Answers rings until nobody is left who could.
-async fn answer(mut rung: UnixStream, door: Arc<Door>) {
+async fn answer(mut rung: UnixStream, waiting: Waiting) {
     let mut rings = [0; 64];
     let mut next = async || {
         poll_fn(|cx| {
@@ -126,14 +106,14 @@ async fn answer(mut rung: UnixStream, door: Arc<Door>) {
         .await
     };
     while next().await.is_ok_and(|rings| rings > 0) {
-        door.open();
+        with(&waiting, std::mem::take).into_iter().for_each(Waker::wake);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
 
     /// Counts how often it was woken, and by whom.
@@ -165,9 +145,9 @@ mod tests {
         }
         threads.into_iter().for_each(|thread| thread.join().expect("no panic"));
         assert_eq!(sleeper.outside.load(Ordering::SeqCst), 0);
-        let door = Arc::downgrade(&doorbell.door);
+        let waiting = Arc::downgrade(&doorbell.waiting);
         drop(doorbell);
-        while door.strong_count() > 0 {
+        while waiting.strong_count() > 0 {
             tokio::task::yield_now().await;
         }
     }

@@ -173,7 +173,7 @@ fn narrow(offset: usize) -> u32 {
 }
 
 /// An object as the cache holds it: the header's facts and the JSON with its resourceVersion filled in.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub struct Image {
     /// Labels, fields, owners and uid, as in the record.
     header: Box<[u8]>,

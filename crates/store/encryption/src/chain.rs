@@ -167,7 +167,9 @@ impl Chain {
                 Err(failed) => errors.push(failed.error),
             }
         }
-        figures.transformed(Direction::FromStorage, "unknown", since, figures::NOT_GRPC);
+        if errors.is_empty() {
+            figures.transformed(Direction::FromStorage, "unknown", since, figures::NOT_GRPC);
+        }
         Err(together(errors, "no matching prefix found"))
     }
 

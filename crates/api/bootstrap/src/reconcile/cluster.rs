@@ -7,7 +7,8 @@ use pintle_schema::{ApiValue, FieldName, Value, View, ViewMut};
 use pintle_types::apiregistration::v1::APIService;
 use pintle_types::core::v1::{ConfigMap, Endpoints, Service, ServicePort, ServiceSpec};
 use pintle_types::discovery::v1::EndpointSlice;
-use pintle_types::meta::v1::ObjectMeta;
+use pintle_types::meta::v1::{Condition, ObjectMeta};
+use pintle_types::networking::v1::{ServiceCIDR, ServiceCIDRStatus};
 
 pub(super) fn service(existing: &Value, wanted: &Value) -> Option<Value> {
     let old = ServiceSpec::from_value(existing.get("spec")?).ok()?;
@@ -26,6 +27,17 @@ pub(super) fn service(existing: &Value, wanted: &Value) -> Option<Value> {
     spec.by_ref().field(ServiceSpec::PORTS).set(wanted.ports);
     spec.field(ServiceSpec::TYPE).set(wanted.r#type);
     Some(changed)
+}
+
+pub(super) fn service_range(existing: &Value, wanted: &Value) -> Option<Value> {
+    let conditions = View::<ServiceCIDR>::new(existing).field(ServiceCIDR::STATUS).field(ServiceCIDRStatus::CONDITIONS);
+    let is_told = conditions.iter().any(|condition| condition.field(Condition::TYPE).as_str() == "Ready");
+    let spec = |of| View::<ServiceCIDR>::new(of).field(ServiceCIDR::SPEC).get();
+    if is_told || spec(existing) != spec(wanted) {
+        return None;
+    }
+    let mut changed = existing.clone();
+    replace(&mut changed, wanted, ServiceCIDR::STATUS)?.then_some(changed)
 }
 
 pub(super) fn endpoints(existing: &Value, wanted: &Value) -> Option<Value> {

@@ -36,6 +36,8 @@ pub enum Reconcile {
     SuggestedFlowControl,
     /// The service's ports and type are restored.
     Service,
+    /// A range that is as it should be, and of which nothing is said yet, is ready.
+    ServiceRange,
     /// The subsets are replaced.
     Endpoints,
     /// The addresses and ports are replaced.
@@ -47,6 +49,11 @@ pub enum Reconcile {
 }
 
 impl Reconcile {
+    /// The subresource that an existing object is changed through; "" for the object itself.
+    pub fn subresource(self) -> &'static str {
+        if self == Reconcile::ServiceRange { "status" } else { "" }
+    }
+
     /// The existing object as it should be, with all that the server filled in; `None` when it may stay as it is. An
     /// object that does not have the shape of its kind stays too.
     pub fn changed(self, existing: &Value, wanted: &Value) -> Option<Value> {
@@ -58,6 +65,7 @@ impl Reconcile {
             Reconcile::MandatoryFlowControl => flow_control::mandatory(existing, wanted),
             Reconcile::SuggestedFlowControl => flow_control::suggested(existing, wanted),
             Reconcile::Service => cluster::service(existing, wanted),
+            Reconcile::ServiceRange => cluster::service_range(existing, wanted),
             Reconcile::Endpoints => cluster::endpoints(existing, wanted),
             Reconcile::EndpointSlice => cluster::endpoint_slice(existing, wanted),
             Reconcile::TrustedCertificates => cluster::trusted_certificates(existing, wanted),

@@ -54,6 +54,9 @@ const BOOTSTRAPPING: &[&str] = &["metadata", "labels", "kubernetes.io/bootstrapp
 const FLOW_AUTOUPDATE: &[&str] = &["metadata", "annotations", "apf.kubernetes.io/autoupdate-spec"];
 const SPEC: &[&str] = &["spec"];
 
+const READY: &str = r#"[{"type":"Ready","status":"True","observedGeneration":0,"lastTransitionTime":"2026-11-20T10:00:00Z",
+    "reason":"","message":"Kubernetes default Service CIDR is ready"}]"#;
+
 /// `(resource, name, edits, path, what stands there afterwards)`; without a path nothing is written.
 type Row = (
     &'static str,
@@ -121,6 +124,19 @@ const ROWS: &[Row] = &[
         ],
         &["subjects"],
         r#"[{"kind":"Group","apiGroup":"rbac.authorization.k8s.io","name":"system:authenticated","namespace":""}]"#,
+    ),
+    // A range of which nothing is said is ready, if it is still the server's.
+    ("servicecidrs", "kubernetes", &[(&["status"], "{}")], &["status", "conditions"], READY),
+    ("servicecidrs", "kubernetes", &[(&["status"], "{}"), (&["spec", "cidrs"], r#"["10.9.0.0/16"]"#)], &[], ""),
+    (
+        "servicecidrs",
+        "kubernetes",
+        &[(
+            &["status", "conditions"],
+            r#"[{"type":"Ready","status":"False","lastTransitionTime":null,"reason":"","message":""}]"#,
+        )],
+        &[],
+        "",
     ),
     // Flow control: a suggestion can be taken over, what is mandatory cannot.
     ("flowschemas", "probes", &[(&["spec", "matchingPrecedence"], "7")], &["spec", "matchingPrecedence"], "2"),

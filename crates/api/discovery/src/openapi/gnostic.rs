@@ -49,7 +49,7 @@ where
 }
 
 /// An entry of what is a map in JSON.
-fn named(out: &mut Vec<u8>, number: u32, name: &str, write: impl FnOnce(&mut Vec<u8>)) {
+pub(super) fn named(out: &mut Vec<u8>, number: u32, name: &str, write: impl FnOnce(&mut Vec<u8>)) {
     message(out, number, |out| {
         string(out, 1, name);
         message(out, 2, write);
@@ -57,23 +57,23 @@ fn named(out: &mut Vec<u8>, number: u32, name: &str, write: impl FnOnce(&mut Vec
 }
 
 /// A value of any type, as YAML; JSON is YAML.
-fn any(out: &mut Vec<u8>, value: &Value) {
+pub(super) fn any(out: &mut Vec<u8>, value: &Value) {
     bytes(out, 2, &crate::document::to_json(value));
 }
 
-fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
+pub(super) fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     value.as_map().into_iter().flat_map(Map::iter).map(|(key, value)| (key.as_str(), value))
 }
 
-fn items(value: &Value) -> &[Value] {
+pub(super) fn items(value: &Value) -> &[Value] {
     value.as_list().unwrap_or(&[])
 }
 
-fn strings(out: &mut Vec<u8>, number: u32, value: &Value) {
+pub(super) fn strings(out: &mut Vec<u8>, number: u32, value: &Value) {
     items(value).iter().filter_map(Value::as_str).for_each(|text| bytes(out, number, text.as_bytes()));
 }
 
-fn extension(out: &mut Vec<u8>, number: u32, key: &str, value: &Value) {
+pub(super) fn extension(out: &mut Vec<u8>, number: u32, key: &str, value: &Value) {
     if key.starts_with("x-") {
         named(out, number, key, |out| any(out, value));
     }

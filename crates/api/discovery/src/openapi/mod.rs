@@ -11,6 +11,7 @@ pub(crate) mod names;
 mod cel;
 mod definitions;
 mod gnostic;
+mod gnostic_v3;
 mod operation;
 mod routes;
 mod rules;

@@ -8,7 +8,7 @@ use super::definitions::Definitions;
 use super::operation::{Operation, PRETTY, Parameters, PathItem, UNAUTHORIZED, query_fields};
 use super::routes::{Address, Routes, addresses};
 use super::schema::Schemas;
-use super::{Dialect, GROUP_VERSION_KIND, bearer_token, group_version_kind, push};
+use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic_v3, group_version_kind, push};
 use crate::catalog::Catalog;
 use crate::document::etag;
 use pintle_schema::{Map, Str, Value, value};
@@ -34,6 +34,15 @@ pub fn document(catalog: &Catalog, path: &str, rules: Option<Gates<'_>>) -> Opti
     let path = path.trim_matches('/');
     let (_, address) = addresses(catalog).into_iter().find(|(known, _)| known == path)?;
     Some(write(catalog, &address, rules))
+}
+
+/// The media type of documents in protobuf.
+pub const PROTOBUF_MEDIA_TYPE: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+
+/// A document in protobuf; `None` when it is no JSON.
+pub fn protobuf(document: &[u8]) -> Option<Vec<u8>> {
+    let parsed = pintle_codec::json::parse(document, pintle_codec::Strictness::Ignore).ok()?;
+    Some(gnostic_v3::document(&parsed.value))
 }
 
 /// The document of a group version as JSON; `None` when it is not served.

@@ -33,6 +33,20 @@ pub(crate) fn boolean(out: &mut Vec<u8>, number: u32, value: bool) {
     }
 }
 
+/// Appends a number unless it is zero.
+pub(crate) fn integer(out: &mut Vec<u8>, number: u32, value: i64) {
+    if value != 0 {
+        varint(out, u64::from(number) << 3);
+        varint(out, value.cast_unsigned());
+    }
+}
+
+/// Appends a number, zero as well: where it is used, an absent one is told apart.
+pub(crate) fn double(out: &mut Vec<u8>, number: u32, value: f64) {
+    varint(out, u64::from(number) << 3 | 1);
+    out.extend_from_slice(&value.to_le_bytes());
+}
+
 /// Appends a message that `write` fills.
 pub(crate) fn message(out: &mut Vec<u8>, number: u32, write: impl FnOnce(&mut Vec<u8>)) {
     let mut content = Vec::new();

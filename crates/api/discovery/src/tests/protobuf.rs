@@ -1,9 +1,9 @@
-//! The protobuf form of OpenAPI version 2, read back by a small reader and compared with the JSON form.
+//! The protobuf forms of OpenAPI, read back by a small reader and compared with the JSON form.
 //!
 //! The reader knows the message numbers that clients read, apart from the writer.
 
 use super::{assert_same, everything, parse, whole};
-use crate::openapi::v2;
+use crate::openapi::{v2, v3};
 use pintle_schema::{Map, Str, Value};
 
 /// The fields of a message: number and content, a varint told as its bytes.
@@ -30,6 +30,7 @@ fn fields(mut bytes: &[u8]) -> Vec<(u64, &[u8])> {
                 fields.push((tag >> 3, &before[..before.len() - bytes.len()]));
                 continue;
             }
+            1 => 8,
             2 => varint(&mut bytes) as usize,
             other => panic!("wire type {other}"),
         };
@@ -227,5 +228,88 @@ fn definitions_hold_nothing_that_is_not_translated() {
                 }
             }
         }
+    }
+}
+
+fn schema_v3(bytes: &[u8]) -> Value {
+    let content = match only(bytes) {
+        (1, content) => content,
+        (2, content) => return pintle_schema::value!({ "$ref": (text(only(content).1)) }),
+        other => panic!("{other:?}"),
+    };
+    let mut out = Map::new();
+    for (number, content) in fields(content) {
+        match number {
+            1 => drop(out.set("nullable", true)),
+            20 => drop(out.set("uniqueItems", true)),
+            23 => append(&mut out, "required", text(content)),
+            24 => append(&mut out, "enum", any(content)),
+            25 => drop(out.set("type", text(content))),
+            26 => append(&mut out, "allOf", schema_v3(content)),
+            27 => append(&mut out, "oneOf", schema_v3(content)),
+            30 => drop(out.set("items", schema_v3(only(content).1))),
+            31 => drop(out.set("properties", map(content, 1, schema_v3))),
+            32 => drop(out.set("additionalProperties", schema_v3(only(content).1))),
+            33 => drop(out.set("default", default_v3(content))),
+            34 => drop(out.set("description", text(content))),
+            35 => drop(out.set("format", text(content))),
+            36 => extension(&mut out, content),
+            other => panic!("field {other} of a schema"),
+        }
+    }
+    Value::Map(out)
+}
+
+fn default_v3(bytes: &[u8]) -> Value {
+    match fields(bytes)[..] {
+        [(1, number)] => Value::Int(f64::from_le_bytes(number.try_into().expect("a double")) as i64),
+        [(2, flag)] => Value::Bool(flag == [1]),
+        [(3, content)] => text(content),
+        // An empty text, a false or an object: the form does not tell.
+        _ => Value::Null,
+    }
+}
+
+/// Takes out what version 3 in protobuf does not tell.
+fn told_v3(schema: &mut Value) {
+    match schema {
+        Value::Map(map) => {
+            let is_told = |default: &Value| {
+                !matches!(default, Value::Null | Value::Map(_) | Value::Bool(false)) && default.as_str() != Some("")
+            };
+            let is_schema = ["type", "allOf", "oneOf"].iter().any(|key| map.contains_key(key));
+            map.retain(|key, value| {
+                told_v3(value);
+                !is_schema || key != "default" || is_told(value)
+            });
+        }
+        Value::List(items) => items.iter_mut().for_each(told_v3),
+        _ => {}
+    }
+}
+
+#[test]
+fn protobuf_of_version_3_says_what_json_says() {
+    let catalog = everything();
+    for path in ["api/v1", "apis/apps/v1", "apis/apiextensions.k8s.io/v1"] {
+        let json = v3::document(&catalog, path, None).expect("served");
+        let bytes = v3::protobuf(&json).expect("JSON");
+        let mut json = parse(&json);
+        let parts = fields(&bytes);
+        let [(1, version), (2, _), (4, paths), (5, components)] = parts[..] else { panic!("{path}") };
+        assert_eq!(version, b"3.0.0");
+        let operations =
+            map(paths, 1, |item| Value::List(fields(item).into_iter().map(|(at, _)| Value::from(at as i64)).collect()));
+        let methods = |item: &Value| item.as_map().map_or(0, |item| item.len());
+        for (path, item) in json.get("paths").and_then(Value::as_map).expect("paths").iter() {
+            let shared = item.get("parameters").and_then(Value::as_list).map_or(0, |list| list.len().saturating_sub(1));
+            let read = operations.get(path).and_then(Value::as_list).map_or(0, <[Value]>::len);
+            assert_eq!(read, methods(item) + shared, "{path}");
+        }
+        let [(1, schemas), (7, _)] = fields(components)[..] else { panic!("{path}") };
+        let mut read = map(schemas, 1, schema_v3);
+        let written = json.get_mut("components").and_then(|all| all.get_mut("schemas")).expect("schemas");
+        [&mut read, &mut *written].into_iter().for_each(told_v3);
+        assert_same(path, &read, written);
     }
 }

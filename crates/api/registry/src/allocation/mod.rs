@@ -4,6 +4,7 @@
 //! A service and the objects that stand for its addresses change in one transaction: no two services ever have the
 //! same address, and none is left over. What is taken follows from what is stored; there is no second book of it.
 
+pub mod addresses;
 mod draw;
 mod families;
 pub mod figures;
@@ -360,7 +361,7 @@ fn addresses_of(service: &Value) -> Vec<IpAddr> {
 fn registration(address: IpAddr, parent: &Value) -> IPAddress {
     let labels = [
         ("ipaddress.kubernetes.io/ip-family", range::family(address).as_str().to_owned()),
-        ("ipaddress.kubernetes.io/managed-by", "ipallocator.k8s.io".to_owned()),
+        (addresses::MANAGED_BY.0, addresses::MANAGED_BY.1.to_owned()),
     ];
     IPAddress {
         metadata: ObjectMeta {

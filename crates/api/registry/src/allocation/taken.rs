@@ -79,6 +79,18 @@ impl State {
         self.in_use.keys()
     }
 
+    /// The addresses that stored objects have, each with one of those that have it.
+    pub fn addresses(&self) -> HashMap<IpAddr, Key> {
+        let of = |(key, claims): (&Key, &Vec<Claim>)| {
+            let address = |claim: &Claim| match claim {
+                Claim::Address(address) => Some((*address, key.clone())),
+                Claim::NodePort(_) => None,
+            };
+            claims.iter().filter_map(address).collect::<Vec<_>>()
+        };
+        self.by_object.iter().flat_map(of).collect()
+    }
+
     /// Keeps for a request what nobody has or holds.
     pub fn hold(&mut self, claim: Claim) {
         self.held.insert(claim, Hold::Waiting);

@@ -2,6 +2,7 @@
 //!
 //! Requests run to their end in the test's own threads; nothing waits for a clock.
 
+use crate::testing::wait;
 use crate::update::Update;
 use crate::{
     Admission, AdmitAll, Allocators, DeleteOptions, Environment, Payload, Registry, Result, Target, WriteOptions,
@@ -9,33 +10,10 @@ use crate::{
 };
 use pintle_cache::Cache;
 use pintle_schema::{Value, value};
-use pintle_storage::{MemoryStore, Store};
+use pintle_storage::{Expect, MemoryStore, Store, Transaction};
 use std::collections::BTreeSet;
-use std::future::Future;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::Thread;
-
-struct Unpark(Thread);
-
-impl Wake for Unpark {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
-    }
-}
-
-fn wait<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
-    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    loop {
-        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::park(),
-        }
-    }
-}
 
 /// Numbers that look random and are the same in every run.
 struct Repeatable(AtomicU64);
@@ -473,6 +451,42 @@ fn registered_addresses_are_respected() {
 
 /// Many clients on a range that is barely large enough: no address and no port is ever given twice, and when all
 /// services are gone, everything is free.
+#[test]
+fn addresses_are_brought_in_line_with_services() {
+    let server = Server::small();
+    let service = server.create("a", value!({})).unwrap();
+    let ip = strings(&service, "clusterIPs").remove(0);
+    let address = |name: &str| server.target("networking.k8s.io", "ipaddresses", "", name);
+    let commit = |name: &str, object: Option<&Value>| {
+        let target = address(name);
+        let record = object.map(|object| server.0.record(&target, object));
+        let transaction = Transaction::one(target.key().into(), Expect::Any, record);
+        server.0.store.commit(transaction).wait().unwrap();
+    };
+    let stored = |name: &str| server.0.decode(&address(name), &address(name).get().unwrap()).unwrap();
+    let right = stored(&ip);
+    let repair = |in_line| wait(server.0.repair_addresses(in_line)).unwrap();
+    let in_line = repair(None);
+    assert!(in_line.is_some() && repair(in_line) == in_line);
+
+    commit(&ip, None);
+    assert_eq!((repair(in_line), server.addresses().len()), (None, 1));
+    assert_eq!(stored(&ip).get("spec"), right.get("spec"));
+
+    let leaked = |name: &str, made: &str, managed_by: &str| {
+        let mut object = right.clone();
+        object.set_at(&["metadata", "name"], name);
+        object.set_at(&["metadata", "creationTimestamp"], made);
+        object.set_at(&["metadata", "labels", "ipaddress.kubernetes.io/managed-by"], managed_by);
+        commit(name, Some(&object));
+    };
+    leaked("10.0.0.77", "2023-11-14T22:13:00Z", "ipallocator.k8s.io");
+    leaked("10.0.0.78", "2023-11-14T22:12:00Z", "ipallocator.k8s.io");
+    leaked("10.0.0.79", "2023-11-14T22:12:00Z", "somebody");
+    assert_eq!(repair(None), None, "what is young is looked at again");
+    assert_eq!(server.addresses(), [&ip, "10.0.0.77", "10.0.0.79"].map(str::to_owned).into());
+}
+
 #[test]
 fn nothing_is_given_twice_however_many_ask() {
     const CLIENTS: usize = 8;

@@ -35,7 +35,7 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
         let line = json::parse(line.as_bytes(), Strictness::Ignore).unwrap().value;
         let (key, collection) = (line.str_at(&["key"]), line.str_at(&["servedAs"]));
         let stored = Bytes::from(base64::decode(line.str_at(&["value"])).unwrap());
-        let record = form.to_used(key, &stored).unwrap_or_else(|error| panic!("{key}: {error}"));
+        let Used { value: record, .. } = form.to_used(key, &stored).unwrap_or_else(|error| panic!("{key}: {error}"));
         let revision = line.get("revision").and_then(Value::as_i64).unwrap();
         let image = Image::from_record(&record, Revision(revision.unsigned_abs())).unwrap();
         let resource = served(collection);
@@ -68,7 +68,8 @@ fn an_object_of_another_version_is_read_as_the_storage_version() {
     let object = value!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": {"name": "a", "namespace": "n"},
         "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 40, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}});
     let stored = Bytes::from(json::to_vec(&object));
-    let record = form.to_used("/registry/horizontalpodautoscalers/n/a", &stored).unwrap();
+    let Used { value: record, is_stale } = form.to_used("/registry/horizontalpodautoscalers/n/a", &stored).unwrap();
+    assert!(is_stale);
     let text = String::from_utf8(image::object(&record).unwrap().to_vec()).unwrap();
     assert!(text.contains(r#""apiVersion":"autoscaling/v2""#) && text.contains(r#""averageUtilization":40"#), "{text}");
 }
@@ -79,13 +80,13 @@ fn where_everything_is_kept_as_json_what_was_kept_otherwise_is_read_on() {
     form.json = true;
     let key = "/registry/configmaps/n/a";
     let object = value!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "n"}, "data": {"k": "v"}});
-    let record = default.to_used(key, &Bytes::from(json::to_vec(&object))).unwrap();
+    let record = default.to_used(key, &Bytes::from(json::to_vec(&object))).unwrap().value;
     let kept = form.to_stored(key, &record).unwrap();
     assert!(kept.starts_with(b"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"") && kept.ends_with(b"}\n"), "{kept:?}");
     let kept_otherwise = default.to_stored(key, &record).unwrap();
     assert!(kept_otherwise.starts_with(protobuf::MAGIC));
-    for kept in [kept, kept_otherwise] {
-        assert_eq!(form.to_used(key, &kept).unwrap(), record);
+    for (kept, is_stale) in [(kept, false), (kept_otherwise, true)] {
+        assert_eq!(form.to_used(key, &kept), Ok(Used { value: record.clone(), is_stale }));
     }
 }
 

@@ -8,8 +8,10 @@ mod policy;
 mod webhook;
 mod webhook_client;
 
+use crate::warnings::Written;
 use pintle_schema::ApiType;
 use pintle_types::admissionregistration::{v1, v1beta1};
+use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{Group, Hand, KindRules, Step, When};
 
 /// The group's kinds whose steps are not the usual ones, and its rules for the first version.
@@ -17,6 +19,21 @@ pub static GROUP: Group = Group { kinds: KINDS, hand: RULES_OF_V1 };
 
 /// The same rules for the version that some kinds are stored in.
 pub static GROUP_OF_V1BETA1: Group = Group { kinds: KINDS_OF_V1BETA1, hand: RULES_OF_V1BETA1 };
+
+/// Names of what is read from files alone.
+const STATIC: &str = ".static.k8s.io";
+
+/// Warns of a name that is kept for what files tell.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    // Metadata stands at the same place in every object.
+    let metadata = written.view::<v1::ValidatingAdmissionPolicy>().field(v1::ValidatingAdmissionPolicy::METADATA);
+    if written.subresource.is_empty() && metadata.field(ObjectMeta::NAME).as_str().ends_with(STATIC) {
+        warnings.push(format!(
+            "metadata.name: names ending with {STATIC:?} are reserved for static manifest-based configurations and \
+             cannot be managed via the API"
+        ));
+    }
+}
 
 /// Finalizers need no domain.
 const fn plain(of: fn() -> &'static pintle_schema::Struct) -> KindRules {

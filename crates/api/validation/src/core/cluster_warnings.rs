@@ -1,10 +1,12 @@
-//! Warnings of Endpoints and Node.
+//! Warnings of Endpoints, Node and ServiceAccount.
 
 use crate::warnings::{Written, address, block, each};
-use pintle_schema::Value;
-use pintle_types::core::v1::{EndpointAddress, EndpointSubset, Endpoints, Node, NodeSpec};
+use pintle_schema::{Value, View};
+use pintle_types::core::v1::{EndpointAddress, EndpointSubset, Endpoints, Node, NodeSpec, ServiceAccount};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::FieldPath;
+
+const MOUNTABLE_SECRETS: &str = "kubernetes.io/enforce-mountable-secrets";
 
 const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
 
@@ -42,4 +44,16 @@ pub fn node(written: &Written<'_>, warnings: &mut Vec<String>) {
     }
     let path = FieldPath::new(Node::SPEC.name());
     each(spec.field(NodeSpec::POD_CIDRS), &path.to(NodeSpec::POD_CIDRS), warnings, block);
+}
+
+/// The annotation that keeps an account's pods to its secrets, unless it was there before.
+pub fn service_account(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let has_it = |account: &Value| {
+        let metadata = View::<ServiceAccount>::new(account).field(ServiceAccount::METADATA);
+        metadata.field(ObjectMeta::ANNOTATIONS).value().get(MOUNTABLE_SECRETS).is_some()
+    };
+    if has_it(written.object) && !written.old.is_some_and(has_it) {
+        let detail = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets";
+        warnings.push(format!("metadata.annotations[{MOUNTABLE_SECRETS}]: {detail}"));
+    }
 }

@@ -12,6 +12,7 @@ pub mod event;
 pub mod key_pair;
 pub mod namespace;
 pub mod node;
+pub mod node_labels;
 pub mod pod;
 pub mod pod_template;
 pub mod quota;

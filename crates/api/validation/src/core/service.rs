@@ -328,13 +328,14 @@ pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
         warnings.push(format!("spec.{field} is ignored for headless services"));
     }
     each(spec.field(ServiceSpec::EXTERNAL_IPS), &root.to(ServiceSpec::EXTERNAL_IPS), warnings, address);
+    if has_external_ips && !headless && !is_alias {
+        warnings.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
+    }
     address(balancer_ip, &root.to(ServiceSpec::LOAD_BALANCER_IP), warnings);
     let ranges = spec.field(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES);
     each(ranges, &root.to(ServiceSpec::LOAD_BALANCER_SOURCE_RANGES), warnings, block);
     if has_external_ips && is_alias {
         warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
-    } else if has_external_ips && !headless {
-        warnings.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
     }
     if !is_alias && !spec.field(ServiceSpec::EXTERNAL_NAME).as_str().is_empty() {
         warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());

@@ -1,11 +1,13 @@
 //! Rules of RuntimeClass.
 
+use crate::core::node_labels::old_label;
 use crate::core::pod::resources;
 use crate::shared::{Repeats, items};
 use crate::shown::in_full;
-use pintle_schema::View;
+use crate::warnings::Written;
+use pintle_schema::{Map, View};
 use pintle_types::core::v1::Toleration;
-use pintle_types::node::v1::{Overhead, RuntimeClass};
+use pintle_types::node::v1::{Overhead, RuntimeClass, Scheduling};
 use pintle_validation::{At, Cx};
 
 /// A class stays with its handler.
@@ -40,5 +42,14 @@ pub fn tolerations_once(tolerations: At<'_, Vec<Toleration>>, cx: &mut Cx<'_>) {
             let toleration = in_full(View::<Toleration>::new(toleration));
             cx.errors.duplicate(tolerations.path.index(at), toleration);
         }
+    }
+}
+
+/// Labels of nodes that have other names by now. The reference does not say which.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let scheduling = written.view::<RuntimeClass>().field(RuntimeClass::SCHEDULING).or_zero();
+    let selector = scheduling.field(Scheduling::NODE_SELECTOR).value().as_map();
+    for text in selector.into_iter().flat_map(Map::iter).filter_map(|(label, _)| old_label(label)) {
+        warnings.push(format!("scheduling.nodeSelector: {text}"));
     }
 }

@@ -1,9 +1,12 @@
-//! Rules of StorageClass and VolumeAttributesClass: parameters, topologies, and what cannot change.
+//! Rules of StorageClass and VolumeAttributesClass: parameters, topologies, what cannot change, and nodes' labels of old
+//! in topologies.
 
+use crate::core::node_labels::{node_selector, old_label};
+use crate::warnings::Written;
 use pintle_schema::{Map, View};
 use pintle_types::core::v1::{PersistentVolumeReclaimPolicy, TopologySelectorLabelRequirement, TopologySelectorTerm};
-use pintle_types::storage::v1::{StorageClass, VolumeAttributesClass};
-use pintle_validation::{At, Cx, same_at};
+use pintle_types::storage::v1::{CSIStorageCapacity, StorageClass, VolumeAttributesClass};
+use pintle_validation::{At, Cx, FieldPath, same_at};
 use std::collections::BTreeMap;
 
 const MAX_PARAMETERS: usize = 512;
@@ -93,4 +96,25 @@ pub fn keeps_attributes(class: At<'_, VolumeAttributesClass>, cx: &mut Cx<'_>) {
             cx.errors.forbidden(class.path.child(field), format!("updates to {field} are forbidden."));
         }
     }
+}
+
+/// Labels of nodes that have other names by now, in the topologies of a class.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let terms = FieldPath::new(StorageClass::ALLOWED_TOPOLOGIES.name());
+    for (at, term) in written.view::<StorageClass>().field(StorageClass::ALLOWED_TOPOLOGIES).iter().enumerate() {
+        let term_path = terms.index(at);
+        let list = term_path.to(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS);
+        for (at, expression) in term.field(TopologySelectorTerm::MATCH_LABEL_EXPRESSIONS).iter().enumerate() {
+            let key = TopologySelectorLabelRequirement::KEY;
+            let text = old_label(expression.field(key).as_str());
+            warnings.extend(text.map(|text| format!("{}: {text}", list.index(at).to(key))));
+        }
+    }
+}
+
+/// The same, in the topology of a capacity.
+pub fn warn_of_capacity(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let path = FieldPath::new(CSIStorageCapacity::NODE_TOPOLOGY.name());
+    let topology = written.view::<CSIStorageCapacity>().field(CSIStorageCapacity::NODE_TOPOLOGY);
+    node_selector(topology.or_zero(), &path, warnings);
 }

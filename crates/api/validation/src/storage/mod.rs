@@ -1,7 +1,7 @@
 //! Rules of the group `storage.k8s.io` that tags cannot say.
 
 mod attachment;
-mod class;
+pub mod class;
 pub mod driver;
 
 use pintle_schema::ApiType;

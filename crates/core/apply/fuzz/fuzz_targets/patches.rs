@@ -102,7 +102,7 @@ impl Bytes<'_> {
 fuzz_target!(|data: &[u8]| {
     let mut bytes = Bytes(data);
     let (document, patch) = (bytes.value(0), bytes.value(0));
-    let _ = json_patch::check(&patch);
+    let _ = json_patch::check(&patch, &pintle_codec::json::to_vec(&patch));
     let _ = json_patch::apply(document.clone(), &patch);
     let _ = merge_patch::apply(&mut document.clone(), patch.clone());
     let _ = strategic::apply(Thing::schema(), document, patch);

@@ -243,13 +243,18 @@ fn shapes_of_patches() {
         (value!([{"from": {}}]), "cannot unmarshal object into Go struct field jsonPatchOp.from of type string"),
     ];
     for (patch, text) in rows {
-        assert_eq!(check(&patch), Err(PatchError::BadRequest(format!("error decoding patch: json: {text}"))));
+        assert_eq!(
+            check(&patch, &pintle_codec::json::to_vec(&patch)),
+            Err(PatchError::BadRequest(format!("error decoding patch: json: {text}")))
+        );
     }
     for patch in [value!(null), value!([null]), value!([{}]), value!([{"op": null, "path": "x", "value": 5}])] {
-        assert_eq!(check(&patch), Ok(vec![]), "{patch:?}");
+        assert_eq!(check(&patch, &pintle_codec::json::to_vec(&patch)), Ok(vec![]), "{patch:?}");
     }
-    let patch = value!([{}, {"op": "add", "extra": 1}]);
-    assert_eq!(check(&patch), Ok(vec!["unknown field \"[1].extra\"".to_owned()]));
+    let text = br#"[{}, {"extra": 1, "op": "add", "op": "add", "extra": 2, "value": {"a": 1, "a": 2, "b": 3}}]"#;
+    let patch = pintle_codec::json::parse(text, pintle_codec::Strictness::Ignore).expect("JSON").value;
+    let problems = ["unknown field \"[1].extra\"", "duplicate field \"[1].op\"", "duplicate field \"[1].value.a\""];
+    assert_eq!(check(&patch, text), Ok(problems.map(|problem| format!("json patch {problem}")).to_vec()));
     let text = "json: cannot unmarshal object into Go value of type jsonpatch.Patch";
     assert_eq!(apply(value!({}), &value!({})), Err(PatchError::BadRequest(text.to_owned())));
     let text = "json: cannot unmarshal number into Go value of type jsonpatch.Operation";

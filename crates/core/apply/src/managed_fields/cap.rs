@@ -4,7 +4,6 @@
 
 use super::entry::{Entry, InvalidEntry, Managed, Manager, Operation};
 use crate::field_set::FieldSet;
-use pintle_schema::Str;
 
 /// How many updaters an object keeps apart, as in the reference.
 const MOST_UPDATERS: usize = 10;
@@ -39,17 +38,12 @@ pub(super) fn fold_oldest(managed: &mut Managed) -> Result<(), InvalidEntry> {
             );
             managed.put(entry);
         }
-        // When the bucket itself is the one to be folded, it is there once and stays.
         let Some(mut folded) = managed.remove(&manager) else { continue };
         excess -= 1;
-        let time: Option<Str> = folded.time.clone();
-        let fields = folded.fields()?.clone();
+        // When it was the bucket itself that was too old, it is gone with all that it held, as in the reference.
         if let Some(entry) = managed.get_mut(&bucket) {
-            let union = entry.fields()?.union(&fields);
-            entry.set_fields(union);
-            entry.time = time;
-        } else {
-            managed.put(Entry { manager: bucket, ..folded });
+            entry.fields_mut()?.absorb(folded.fields()?.clone());
+            entry.time = folded.time;
         }
     }
     Ok(())

@@ -24,7 +24,7 @@ impl Write<'_> {
         let schema = self.versions.schema(self.api_version)?;
         let text = annotation(live).filter(|text| !text.is_empty())?;
         let applied = json::parse(text.as_bytes(), Strictness::Ignore).ok()?.value;
-        if applied.str_at(&["apiVersion"]) != self.api_version {
+        if applied.str_at(&["apiVersion"]) != self.api_version || applied.str_at(&["kind"]).is_empty() {
             return None;
         }
         still_there(schema, live, &applied)
@@ -32,7 +32,7 @@ impl Write<'_> {
 }
 
 fn still_there(schema: &Struct, live: &Value, applied: &Value) -> Option<FieldSet> {
-    typed::validate(schema, applied, Duplicates::Refused).ok()?;
+    [live, applied].into_iter().try_for_each(|value| typed::validate(schema, value, Duplicates::Refused)).ok()?;
     let fields = typed::fields_of(schema, applied).ok()?;
     let changes = typed::compare(schema, applied, live).ok()?;
     Some(fields.difference(&changes.modified).difference(&changes.added).difference(&changes.removed))
@@ -51,6 +51,9 @@ pub fn is_kept(manager: &str, object: &Value) -> bool {
 pub fn recorded(config: &Value) -> Value {
     let mut config = config.clone();
     config.remove_at(&["metadata", "annotations", ANNOTATION]);
+    if config.at(&["metadata", "annotations"]).is_some_and(Value::is_null) {
+        config.remove_at(&["metadata", "annotations"]);
+    }
     sort(&mut config);
     config
 }

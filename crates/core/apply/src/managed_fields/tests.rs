@@ -210,6 +210,11 @@ fn kubectl_takes_over_what_it_applied_from_its_side() {
     world.apply("kubectl", value!({"a": "2"}), false).expect("its own");
     let refusal = world.apply("kubectl", value!({"a": "2", "b": "2"}), false).expect_err("never applied");
     assert!(refusal.ends_with(".data.b"), "{refusal}");
+    // What says of no kind what it is says nothing.
+    let mut world = World::created("kubectl-client-side-apply", value!({"a": "1"}));
+    let applied = r#"{"apiVersion":"v1","metadata":{"name":"a"},"data":{"a":"1"}}"#;
+    world.object.set_at(&["metadata", "annotations", last_applied::ANNOTATION], applied);
+    assert!(world.apply("kubectl", value!({"a": "2"}), false).is_err());
 }
 
 #[test]
@@ -224,6 +229,26 @@ fn the_oldest_updaters_are_folded() {
     assert_eq!(owners.len(), 10);
     assert_eq!(owners[0], "ancient-changes Update 04 .data .data.k00 .data.k01 .data.k02 .data.k03");
     assert_eq!(owners[9], "u12 Update 13 .data.k12");
+}
+
+#[test]
+fn what_was_folded_is_lost_when_it_is_folded_itself() {
+    let mut world = World::created("u00", value!({"k00": "1"}));
+    let update = |world: &mut World, at: usize| {
+        let mut data = world.data();
+        data.set_at(&[&format!("k{at:02}")], "1");
+        world.update(&format!("u{at:02}"), data);
+    };
+    (1..11).for_each(|at| update(&mut world, at));
+    assert_eq!(world.owners()[0], "ancient-changes Update 02 .data .data.k00 .data.k01");
+    // Who has no time is older than all.
+    let mut fields = FieldSet::new();
+    fields.insert(&[PathElement::field("data"), PathElement::field("k05")]);
+    world.managed.put(Entry::new(Manager::new("timeless", Operation::Update, "v1", ""), "v1", fields));
+    update(&mut world, 11);
+    let owners = world.owners();
+    assert_eq!(owners.len(), 10, "{owners:?}");
+    assert_eq!(owners[0], "ancient-changes Update 03 .data.k02 .data.k05");
 }
 
 #[test]

@@ -32,14 +32,22 @@ impl Write<'_> {
         let former = managed.remove(&writer);
         let changes = self.settle(live, new, &mut managed, true)?;
         let Comparison { added, modified, removed } = self.versions.ignored(self.api_version).strip_changes(changes);
-        let mut changed = added;
-        changed.absorb(modified);
-        let mut taken = changed.clone();
-        taken.subtract(unowned());
-        changed.absorb(removed);
-        changed.subtract(&taken);
-        let mut entry = former.unwrap_or_else(|| Entry::new(writer, self.api_version, FieldSet::new()));
-        entry.subtract(&changed)?;
+        let mut taken = added;
+        taken.absorb(modified);
+        let mut entry = match former {
+            Some(mut entry) => {
+                let mut left = taken.clone();
+                taken.subtract(unowned());
+                left.absorb(removed);
+                left.subtract(&taken);
+                entry.subtract(&left)?;
+                entry
+            }
+            None => {
+                taken.subtract(unowned());
+                Entry::new(writer, self.api_version, FieldSet::new())
+            }
+        };
         if !taken.is_empty() {
             entry.add(taken)?;
             entry.api_version = Str::new(self.api_version);

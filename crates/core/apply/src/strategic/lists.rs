@@ -28,8 +28,9 @@ pub fn merge_ordered(live: &mut Map, patch: &mut Map, level: Level<'_>) -> Resul
         }
         let one_kind = items_kind(old.unwrap_or_default(), new.unwrap_or_default()).map(drop);
         let mut live_places = Places::of(old.unwrap_or_default(), rules.merge_key);
-        // An item that is deleted and set anew is new.
-        deleted_keys(new.unwrap_or_default(), rules.merge_key).for_each(|key| live_places.remove(&key));
+        if let (Some(old), Some(new), true) = (old, new, rules.merges_by_key()) {
+            live_places.become_keys(left_behind(old, new, rules.merge_key));
+        }
 
         let old = live.get_mut(&key).and_then(Value::as_list_mut).map(std::mem::take);
         let new = patch.remove(&key).and_then(|mut new| new.as_list_mut().map(std::mem::take));
@@ -193,9 +194,35 @@ fn merge_key_of<'a>(item: &'a Value, merge_key: &str) -> Result<&'a Value, Patch
     map.get(merge_key).ok_or_else(|| no_merge_key(item, merge_key))
 }
 
-fn deleted_keys<'a>(items: &'a [Value], merge_key: &'a str) -> impl Iterator<Item = Key> + 'a {
-    let deletes = |item: &&Value| item.get(PATCH).and_then(Value::as_str) == Some("delete");
-    items.iter().filter(deletes).filter_map(move |item| Key::of(item.get(merge_key)?))
+/// The keys of the live list as merging leaves it behind, by which items are placed. The reference deletes in place, so
+/// that the last items stay in the room this makes, until items of the patch are appended there.
+fn left_behind(old: &[Value], new: &[Value], merge_key: &str) -> Vec<Option<Key>> {
+    let says = |item: &Value, directive: &str| item.get(PATCH).and_then(Value::as_str) == Some(directive);
+    let key_of = |item: &Value| item.get(merge_key).and_then(Key::of);
+    let keys: Vec<Option<Key>> = old.iter().map(key_of).collect();
+    let mut at_key: HashMap<&Key, Vec<usize>> = HashMap::with_capacity(keys.len());
+    for (at, key) in keys.iter().enumerate() {
+        key.iter().for_each(|key| at_key.entry(key).or_default().push(at));
+    }
+    let (mut is_deleted, mut last, mut stale) = (vec![false; keys.len()], keys.len(), Vec::new());
+    for item in new.iter().filter(|item| says(item, "delete")) {
+        for at in key_of(item).and_then(|key| at_key.remove(&key)).unwrap_or_default() {
+            last = is_deleted.iter().take(last).rposition(|deleted| !deleted).map_or(0, |at| at + 1);
+            stale.push(last.checked_sub(1).and_then(|last| keys.get(last)?.clone()));
+            is_deleted.get_mut(at).into_iter().for_each(|deleted| *deleted = true);
+        }
+    }
+    let mut left: Vec<_> =
+        keys.iter().zip(&is_deleted).filter(|(_, deleted)| !**deleted).map(|(key, _)| key.clone()).collect();
+    if !new.iter().any(|item| says(item, "replace")) {
+        let mut known: HashSet<_> = left.iter().flatten().cloned().collect();
+        let items = new.iter().filter(|item| item.get(PATCH).is_none()).filter_map(key_of);
+        left.extend(items.filter(|key| known.insert(key.clone())).map(Some));
+    }
+    let missing = keys.len().saturating_sub(left.len()).min(stale.len());
+    left.extend(stale.into_iter().take(missing).rev());
+    left.truncate(keys.len());
+    left
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -30,6 +30,12 @@ pub struct ListRules<'a> {
     pub merge_key: &'static str,
 }
 
+impl ListRules<'_> {
+    pub fn merges_by_key(&self) -> bool {
+        self.strategy == "merge" && !self.merge_key.is_empty()
+    }
+}
+
 impl<'a> Level<'a> {
     pub fn root(schema: &'a Struct) -> Self {
         Level { shape: Shape::Struct(schema), pointer: false }

@@ -74,8 +74,14 @@ impl Places {
         self.first.get(key?).copied()
     }
 
-    pub fn remove(&mut self, key: &Key) {
-        self.first.remove(key);
+    /// Takes these for the keys of the list.
+    pub fn become_keys(&mut self, keys: Vec<Option<Key>>) {
+        self.first.clear();
+        for (at, key) in keys.into_iter().enumerate() {
+            if let Some(key) = key {
+                self.first.entry(key).or_insert(at);
+            }
+        }
     }
 }
 

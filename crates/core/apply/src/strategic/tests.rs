@@ -358,6 +358,22 @@ fn lists_of_objects() {
                 value!({"$setElementOrder/containers": [{"name": "c"}], "containers": [(c("1")), {"name": "d", "$patch": "delete"}]}),
                 value!({"containers": [(c("1"))]}),
             ),
+            // Items of the patch come into the room that deleted ones made, which is before the last live ones.
+            (
+                value!({"containers": [(c("1")), (d("1")), (z())]}),
+                value!({"$setElementOrder/containers": [{"name": "d"}, {"name": "e"}], "containers": [{"name": "e"}, {"name": "c", "$patch": "delete"}]}),
+                value!({"containers": [(d("1")), (z()), {"name": "e"}]}),
+            ),
+            (
+                value!({"containers": [(c("1")), (z())]}),
+                value!({"$setElementOrder/containers": [{"name": "d"}, {"name": "e"}], "containers": [(d("1")), {"name": "e"}, {"name": "c", "$patch": "delete"}]}),
+                value!({"containers": [(z()), (d("1")), {"name": "e"}]}),
+            ),
+            (
+                value!({"containers": [(c("1")), (d("1"))]}),
+                value!({"$setElementOrder/containers": [{"name": "d"}], "containers": [(d("2")), {"name": "d", "$patch": "delete"}]}),
+                value!({"containers": [(c("1")), (d("2"))]}),
+            ),
             (value!({}), value!({"$setElementOrder/Containers": []}), value!({})),
             (value!({}), value!({"$setElementOrder/inner": []}), value!({})),
         ],

@@ -117,6 +117,8 @@ impl Walk {
             (chosen, value) => {
                 self.whole(value, live);
                 let problem = match chosen {
+                    // Raw JSON was found to be of its type when it was decoded.
+                    _ if matches!(value, Value::Raw(_)) => None,
                     Chosen::Scalar(scalar) => scalar_problem(scalar, value),
                     Chosen::Map(_) if !value.is_null() => Some(format!("expected map, got {}", shown(value))),
                     Chosen::List(_) if !value.is_null() => Some(format!("expected list, got {}", shown(value))),

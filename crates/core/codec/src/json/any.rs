@@ -1,5 +1,6 @@
 //! Trees without a schema: any JSON as it comes.
 
+use super::encode;
 use super::keys::KeyIndex;
 use super::scan::{Scanner, Start};
 use crate::error::DecodeError;
@@ -12,6 +13,11 @@ pub(crate) trait Duplicates {
     fn enter_item(&mut self, at: usize);
     fn leave(&mut self);
     fn duplicate(&mut self, key: &str);
+
+    /// What a number becomes.
+    fn number(&mut self, literal: &str) -> Value {
+        number(literal)
+    }
 }
 
 /// Nobody wants to know.
@@ -24,12 +30,40 @@ impl Duplicates for Unheard {
     fn duplicate(&mut self, _: &str) {}
 }
 
+/// Numbers that would be written otherwise stay as they are spelled, as raw JSON.
+pub(crate) struct Spelled<H>(pub H);
+
+impl<H: Duplicates> Duplicates for Spelled<H> {
+    fn enter_key(&mut self, key: &str) {
+        self.0.enter_key(key);
+    }
+
+    fn enter_item(&mut self, at: usize) {
+        self.0.enter_item(at);
+    }
+
+    fn leave(&mut self) {
+        self.0.leave();
+    }
+
+    fn duplicate(&mut self, key: &str) {
+        self.0.duplicate(key);
+    }
+
+    fn number(&mut self, literal: &str) -> Value {
+        let value = number(literal);
+        let mut text = Vec::new();
+        encode::write(&value, encode::Escape::Plain, &mut text);
+        if text == literal.as_bytes() { value } else { Value::Raw(Str::new(literal)) }
+    }
+}
+
 /// Reads the next value. The outer error is of syntax.
 pub(crate) fn value(scanner: &mut Scanner<'_>, heard: &mut impl Duplicates) -> Result<Value, DecodeError> {
     let start = scanner.start()?;
     match start {
         Start::String => scanner.string().map(|text| Value::String(Str::from(text))),
-        Start::Number => scanner.number().map(number),
+        Start::Number => scanner.number().map(|literal| heard.number(literal)),
         Start::Object => object(scanner, heard),
         Start::Array => array(scanner, heard),
         Start::Null | Start::True | Start::False => {

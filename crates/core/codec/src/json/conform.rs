@@ -77,7 +77,14 @@ impl Walk {
     fn value(&mut self, ty: &Type, value: Value, frame: &Frame<'_>) -> Value {
         match (ty, value) {
             (_, Value::Null) => Value::Null,
-            // A patch may bring it anywhere.
+            // A patch may bring it anywhere, and numbers as they are spelled.
+            (Type::Json | Type::Any, mut value) if self.manner == Manner::Written => {
+                raw::open_all(&mut value);
+                if matches!(ty, Type::Json) { raw::sorted(value) } else { value }
+            }
+            (ty, Value::Raw(text)) if self.manner == Manner::Written && takes_numbers(ty) && is_number(&text) => {
+                shape::scalar(ty, Written::Number(&text), frame, &mut self.refusals)
+            }
             (ty, value @ Value::Raw(_)) if !matches!(ty, Type::RawExtension | Type::FieldsV1) => {
                 self.value(ty, raw::opened(&value).into_owned(), frame)
             }
@@ -127,6 +134,11 @@ impl Walk {
             self.refusals.note(misfit);
             return Value::Null;
         }
+        if self.manner == Manner::Restored
+            && let Some(cut) = cut(ty, value)
+        {
+            return Value::Int(cut);
+        }
         // What decodes itself knows nothing of the field it stands in.
         let frame = if self.manner == Manner::Restored { &Frame::Root } else { frame };
         let literal;
@@ -153,7 +165,7 @@ impl Walk {
         let mut bytes = Vec::new();
         write_float(float, &mut bytes);
         let mut literal = String::from_utf8(bytes).unwrap_or_default();
-        if matches!(self.manner, Manner::Written | Manner::Cbor) && !literal.contains(['.', 'e']) {
+        if matches!(self.manner, Manner::Written | Manner::Cbor) && literal.parse::<i64>().is_ok() {
             literal.push_str(".0");
         }
         literal
@@ -235,6 +247,15 @@ impl Walk {
     }
 }
 
+fn is_number(raw: &str) -> bool {
+    raw.starts_with(|first: char| first == '-' || first.is_ascii_digit())
+}
+
+/// Whether a type is judged by how a number is spelled.
+fn takes_numbers(ty: &Type) -> bool {
+    matches!(ty, Type::Int32 | Type::Int64 | Type::Float64 | Type::IntOrString | Type::Quantity)
+}
+
 /// Go's kind of a value in a tree.
 fn go_kind(value: &Value) -> &'static str {
     match value {
@@ -248,6 +269,24 @@ fn go_kind(value: &Value) -> &'static str {
         Value::Raw(_) => go_kind(&raw::opened(value)),
     }
 }
+
+/// The number that Go makes of one in a tree for an integer field: whatever does not fit is cut off, not refused.
+fn cut(ty: &Type, value: &Value) -> Option<i64> {
+    let whole = match value {
+        Value::Int(int) => *int,
+        // Beyond what fits, the processor gives the least.
+        Value::Float(float) if (-TWO_TO_63..TWO_TO_63).contains(float) => *float as i64,
+        Value::Float(_) => i64::MIN,
+        _ => return None,
+    };
+    match ty {
+        Type::Int32 => Some(i64::from(whole as i32)),
+        Type::Int64 => Some(whole),
+        _ => None,
+    }
+}
+
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
 
 /// Why Go cannot set a value of the type to one of a tree; `None` when it can, or when the type decodes itself. Of
 /// structs only wrappers come here, which are slices.

@@ -17,7 +17,7 @@ pub(crate) use conform::conform_cbor;
 pub use conform::{conform, conform_json, restore};
 pub use members::{Key, Members};
 pub(crate) use raw::sorted;
-pub use raw::{open, opened};
+pub use raw::{open, open_spelled, opened};
 pub use type_meta::{TypeMeta, type_meta};
 
 use crate::error::DecodeError;
@@ -64,12 +64,29 @@ pub fn encode_str(text: &str, out: &mut Vec<u8>) {
 /// # Errors
 /// The input is not JSON or is nested too deep.
 pub fn parse(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
+    tree(bytes, strictness, false)
+}
+
+/// [`parse`], but numbers that would be written otherwise stay as they are spelled, as raw JSON: `1.0` is no `1`.
+///
+/// # Errors
+/// The input is not JSON or is nested too deep.
+pub fn parse_spelled(bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
+    tree(bytes, strictness, true)
+}
+
+fn tree(bytes: &[u8], strictness: Strictness, spelled: bool) -> Result<Decoded, DecodeError> {
     let text = scan::as_text(bytes);
     let mut scanner = scan::Scanner::new(&text);
     let mut problems = problems(strictness);
     let value = if problems.wanted {
         let mut heard = decode::Heard { problems: &mut problems, path: String::new(), lengths: Vec::new() };
-        any::value(&mut scanner, &mut heard)?
+        match spelled {
+            true => any::value(&mut scanner, &mut any::Spelled(heard))?,
+            false => any::value(&mut scanner, &mut heard)?,
+        }
+    } else if spelled {
+        any::value(&mut scanner, &mut any::Spelled(any::Unheard))?
     } else {
         any::value(&mut scanner, &mut any::Unheard)?
     };

@@ -3,7 +3,7 @@
 //! It has been read over when it was taken in, so it is JSON and no deeper than a tree may be. What is opened loses its
 //! spelling; it must only be opened for who looks inside.
 
-use super::any::{self, Unheard};
+use super::any::{self, Spelled, Unheard};
 use super::encode::{Escape, write};
 use super::scan::{Scanner, Start};
 use crate::error::DecodeError;
@@ -47,6 +47,23 @@ fn tree(text: &str) -> Value {
 pub fn open(value: &mut Value) {
     if let Value::Raw(text) = value {
         *value = tree(text);
+    }
+}
+
+/// [`open`] for who changes what is inside and writes it again: numbers that would be written otherwise stay raw.
+pub fn open_spelled(value: &mut Value) {
+    if let Value::Raw(text) = value {
+        *value = any::value(&mut Scanner::new(text), &mut Spelled(Unheard)).unwrap_or_default();
+    }
+}
+
+/// Opens all that is raw in a tree.
+pub(crate) fn open_all(value: &mut Value) {
+    open(value);
+    match value {
+        Value::Map(map) => map.iter_mut().for_each(|(_, item)| open_all(item)),
+        Value::List(items) => items.iter_mut().for_each(open_all),
+        _ => {}
     }
 }
 

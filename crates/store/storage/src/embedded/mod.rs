@@ -218,12 +218,9 @@ fn serve(committer: &mut Committer<Engine>, requests: Vec<Request>, compactions:
         }
     }
     if !transactions.is_empty() {
-        // Watchers and writers hear of a batch together.
-        pintle_wakes::gathered(|| {
-            for (result, (answer, _room)) in committer.run(transactions).into_iter().zip(waiting) {
-                let _ = answer.send(result);
-            }
-        });
+        for (result, (answer, _room)) in committer.run(transactions).into_iter().zip(waiting) {
+            let _ = answer.send(result);
+        }
     }
     // After the batch: a compaction may name a revision that the batch made.
     compactions.extend(wanted.into_iter().map(|(revision, answer)| (committer.request_compaction(revision), answer)));

@@ -1,36 +1,37 @@
 //! What clients are warned of when they write pods, and templates of pods: fields that do nothing, or not what was
 //! meant. Warnings never refuse; texts are the reference's.
 
+mod ports;
+pub mod volumes;
+
+use crate::core::node_labels::{node_term, old_label};
 use crate::core::volume::warnings as volume;
-use crate::warnings::{Written, address};
-use pintle_schema::{Value, View, names};
-use pintle_types::apps::v1::{
-    DaemonSet, DaemonSetSpec, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
-};
-use pintle_types::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
+use crate::warnings::{Written, address, each};
+use pintle_schema::{View, names};
 use pintle_types::core::v1::{
-    Affinity, Container, ContainerPort, EnvVar, HostAlias, LocalObjectReference, NodeAffinity, NodeSelector,
-    NodeSelectorRequirement, NodeSelectorTerm, PersistentVolumeClaim, Pod, PodAffinity, PodAffinityTerm,
-    PodAntiAffinity, PodDNSConfig, PodSpec, PodTemplate, PodTemplateSpec, PreferredSchedulingTerm,
-    ReplicationController, ReplicationControllerSpec, ResourceList, ResourceRequirements, TopologySpreadConstraint,
-    Volume, WeightedPodAffinityTerm,
+    Affinity, Container, EnvVar, HostAlias, HostIP, LocalObjectReference, NodeAffinity, NodeSelector, Pod, PodAffinity,
+    PodAffinityTerm, PodAntiAffinity, PodDNSConfig, PodIP, PodSecurityContext, PodSpec, PodStatus, PodTemplateSpec,
+    PreferredSchedulingTerm, ResourceList, ResourceRequirements, SecurityContext, TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::FieldPath;
 
 const NO_POD: &str = "a null labelSelector results in matching no pod";
 
-/// Labels of nodes that have other names by now.
-const OLD_LABELS: &[(&str, &str)] = &[
-    ("beta.kubernetes.io/arch", "deprecated since v1.14; use \"kubernetes.io/arch\" instead"),
-    ("beta.kubernetes.io/os", "deprecated since v1.14; use \"kubernetes.io/os\" instead"),
-    (
-        "failure-domain.beta.kubernetes.io/region",
-        "deprecated since v1.17; use \"topology.kubernetes.io/region\" instead",
-    ),
-    ("failure-domain.beta.kubernetes.io/zone", "deprecated since v1.17; use \"topology.kubernetes.io/zone\" instead"),
-    ("beta.kubernetes.io/instance-type", "deprecated since v1.17; use \"node.kubernetes.io/instance-type\" instead"),
-];
+const SECCOMP: &str = "seccomp.security.alpha.kubernetes.io/pod";
+
+/// Followed by the name of a container, as the next.
+const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
+
+const APP_ARMOR: &str = "container.apparmor.security.beta.kubernetes.io/";
+
+const SECCOMP_TEXT: &str = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
+
+const APP_ARMOR_TEXT: &str = "deprecated since v1.30; use the \"appArmorProfile\" field instead";
+
+/// What is counted in bytes.
+const BYTES: [&str; 2] = ["memory", "ephemeral-storage"];
 
 const OLD_ANNOTATIONS: &[(&str, &str)] = &[
     (
@@ -41,94 +42,44 @@ const OLD_ANNOTATIONS: &[(&str, &str)] = &[
     ("security.alpha.kubernetes.io/unsafe-sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"),
 ];
 
-/// Sources of volumes that are gone: field, its name in texts, and since when.
-pub const OLD_SOURCES: &[(&str, &str, &str)] = &[
-    ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
-    ("gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
-    ("scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
-    ("flocker", "flocker", "deprecated in v1.22, non-functional in v1.25+"),
-    ("storageos", "storageOS", "deprecated in v1.22, non-functional in v1.25+"),
-    ("quobyte", "quobyte", "deprecated in v1.22, non-functional in v1.25+"),
-    ("glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"),
-    ("cephfs", "cephfs", "deprecated in v1.28, non-functional in v1.31+"),
-    ("rbd", "rbd", "deprecated in v1.28, non-functional in v1.31+"),
-];
-
-/// Warnings of a new pod.
+/// Warnings of a new pod, and of the addresses in a status.
 pub fn pod(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let pod = written.view::<Pod>();
     if written.is_new() {
-        let pod = written.view::<Pod>();
         name_for_host(pod.field(Pod::METADATA), "this is used in the Pod's hostname", warnings);
-        of_parts(pod.field(Pod::METADATA), pod.field(Pod::SPEC), &FieldPath::ROOT, warnings);
-    }
-}
-
-/// Warnings of an object that holds a template of pods, when it is new or counts another generation.
-macro_rules! of_owner {
-    ($name:ident, $($of:ident :: $field:ident).+, $names_pods:literal) => {
-        pub fn $name(written: &Written<'_>, warnings: &mut Vec<String>) {
-            of_owner(written, &[$($of::$field.name()),+], $names_pods, warnings);
+        of_parts(pod.field(Pod::METADATA), pod.field(Pod::SPEC), &FieldPath::ROOT, false, warnings);
+    } else if written.subresource == "status" {
+        let path = FieldPath::new(Pod::STATUS.name());
+        let status = pod.field(Pod::STATUS);
+        let list = path.to(PodStatus::POD_IPS);
+        for (index, ip) in status.field(PodStatus::POD_IPS).iter().enumerate() {
+            address(ip.field(PodIP::IP).as_str(), &list.index(index).to(PodIP::IP), warnings);
         }
-    };
-}
-
-of_owner!(pod_template, PodTemplate::TEMPLATE, false);
-of_owner!(deployment, Deployment::SPEC.DeploymentSpec::TEMPLATE, true);
-of_owner!(replica_set, ReplicaSet::SPEC.ReplicaSetSpec::TEMPLATE, true);
-of_owner!(daemon_set, DaemonSet::SPEC.DaemonSetSpec::TEMPLATE, false);
-of_owner!(template_of_stateful_set, StatefulSet::SPEC.StatefulSetSpec::TEMPLATE, false);
-of_owner!(job, Job::SPEC.JobSpec::TEMPLATE, true);
-of_owner!(cron_job, CronJob::SPEC.CronJobSpec::JOB_TEMPLATE.JobTemplateSpec::SPEC.JobSpec::TEMPLATE, true);
-
-fn of_owner(written: &Written<'_>, fields: &[&str], names_pods: bool, warnings: &mut Vec<String>) {
-    if names_pods && written.is_new() {
-        // Metadata stands at the same place in every object.
-        let metadata = written.view::<Pod>().field(Pod::METADATA);
-        name_for_host(metadata, "this is used in Pod names and hostnames", warnings);
-    }
-    if !written.subresource.is_empty() || !written.has_new_generation() {
-        return;
-    }
-    if let Some(template) = written.object.at(fields) {
-        of_template(View::new(template), &FieldPath::ROOT, fields, warnings);
-    }
-}
-
-/// Warnings of a new controller; of a changed one the reference tells none.
-pub fn replication_controller(written: &Written<'_>, warnings: &mut Vec<String>) {
-    if written.is_new() {
-        let template = [ReplicationController::SPEC.name(), ReplicationControllerSpec::TEMPLATE.name()];
-        of_owner(written, &template, true, warnings);
-    }
-}
-
-/// Warnings of the pods of a stateful set, and of the claims that it makes for them.
-pub fn stateful_set(written: &Written<'_>, warnings: &mut Vec<String>) {
-    template_of_stateful_set(written, warnings);
-    if !written.has_new_generation() {
-        return;
-    }
-    let spec = FieldPath::new(StatefulSet::SPEC.name());
-    let path = spec.to(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES);
-    let claims = written.view::<StatefulSet>().field(StatefulSet::SPEC).field(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES);
-    for (index, claim) in claims.iter().enumerate() {
-        volume::of_claim_spec(claim.field(PersistentVolumeClaim::SPEC), &path.index(index), warnings);
+        let list = path.to(PodStatus::HOST_IPS);
+        for (index, ip) in status.field(PodStatus::HOST_IPS).iter().enumerate() {
+            address(ip.field(HostIP::IP).as_str(), &list.index(index).to(HostIP::IP), warnings);
+        }
     }
 }
 
 /// Warnings of a template of pods that stands at the end of some fields.
-fn of_template(template: View<'_, PodTemplateSpec>, path: &FieldPath<'_>, fields: &[&str], warnings: &mut Vec<String>) {
+pub fn of_template(
+    template: View<'_, PodTemplateSpec>,
+    path: &FieldPath<'_>,
+    fields: &[&str],
+    warnings: &mut Vec<String>,
+) {
     match fields.split_first() {
         Some((field, rest)) => of_template(template, &path.child(field), rest, warnings),
         None => {
             let (metadata, spec) = (PodTemplateSpec::METADATA, PodTemplateSpec::SPEC);
-            of_parts(template.field(metadata), template.field(spec), path, warnings);
+            of_parts(template.field(metadata), template.field(spec), path, true, warnings);
         }
     }
 }
 
 /// Warns of a name that is no host's name.
-fn name_for_host(metadata: View<'_, ObjectMeta>, used: &str, warnings: &mut Vec<String>) {
+pub fn name_for_host(metadata: View<'_, ObjectMeta>, used: &str, warnings: &mut Vec<String>) {
     let messages = names::dns1123_label(metadata.field(ObjectMeta::NAME).as_str());
     if !messages.is_empty() {
         warnings.push(format!(
@@ -138,7 +89,13 @@ fn name_for_host(metadata: View<'_, ObjectMeta>, used: &str, warnings: &mut Vec<
     }
 }
 
-fn of_parts(metadata: View<'_, ObjectMeta>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
+fn of_parts(
+    metadata: View<'_, ObjectMeta>,
+    spec: View<'_, PodSpec>,
+    path: &FieldPath<'_>,
+    is_template: bool,
+    warnings: &mut Vec<String>,
+) {
     let spec_path = path.to(Pod::SPEC);
     placement(spec, &spec_path, warnings);
     let annotations = path.to(Pod::METADATA);
@@ -148,27 +105,32 @@ fn of_parts(metadata: View<'_, ObjectMeta>, spec: View<'_, PodSpec>, path: &Fiel
             warnings.push(format!("{}: {text}", annotations.key(key)));
         }
     }
-    let volumes = spec_path.to(PodSpec::VOLUMES);
-    for (index, volume) in spec.field(PodSpec::VOLUMES).iter().enumerate() {
-        for (field, name, text) in OLD_SOURCES {
-            if volume.value().get(field).is_some_and(|source| !source.is_null()) {
-                warnings.push(format!("{}: {text}", volumes.index(index).child(name)));
-            }
-        }
-    }
-    for (index, volume) in spec.field(PodSpec::VOLUMES).iter().enumerate() {
-        overlaps(volume, warnings);
-        volume::of_made_claim(volume, &volumes.index(index), warnings);
-    }
+    volumes::warn(spec.field(PodSpec::VOLUMES), &spec_path.to(PodSpec::VOLUMES), warnings);
     repeated(spec, &spec_path, warnings);
     fractions(spec.field(PodSpec::OVERHEAD), &spec_path.to(PodSpec::OVERHEAD), warnings);
+    let context = spec.field(PodSpec::SECURITY_CONTEXT).or_zero();
+    let has = |key: &str| metadata.field(ObjectMeta::ANNOTATIONS).value().get(key).is_some();
+    if !context.field(PodSecurityContext::SECCOMP_PROFILE).is_set() && has(SECCOMP) {
+        warnings.push(format!("{}: {SECCOMP_TEXT}", annotations.key(SECCOMP)));
+    }
+    // A pod's own is told of when it is copied to the field.
+    let tells_app_armor = is_template && !context.field(PodSecurityContext::APP_ARMOR_PROFILE).is_set();
     for field in [PodSpec::INIT_CONTAINERS, PodSpec::CONTAINERS] {
         let path = spec_path.to(field);
         for (index, container) in spec.field(field).iter().enumerate() {
+            let name = container.field(Container::NAME).as_str();
+            let context = container.field(Container::SECURITY_CONTEXT).or_zero();
+            let (seccomp, app_armor) = (format!("{SECCOMP_OF_CONTAINER}{name}"), format!("{APP_ARMOR}{name}"));
+            if !context.field(SecurityContext::SECCOMP_PROFILE).is_set() && has(&seccomp) {
+                warnings.push(format!("{}: {SECCOMP_TEXT}", annotations.key(&seccomp)));
+            }
+            if tells_app_armor && !context.field(SecurityContext::APP_ARMOR_PROFILE).is_set() && has(&app_armor) {
+                warnings.push(format!("{}: {APP_ARMOR_TEXT}", annotations.key(&app_armor)));
+            }
             of_container(container, &path.index(index), warnings);
         }
     }
-    ports(spec, &spec_path, warnings);
+    ports::warn(spec, &spec_path, warnings);
     let grace = PodSpec::TERMINATION_GRACE_PERIOD_SECONDS;
     if spec.field(grace).get().is_some_and(|seconds| seconds < 0) {
         let detail = "must be >= 0; negative values are invalid and will be treated as 1";
@@ -176,10 +138,6 @@ fn of_parts(metadata: View<'_, ObjectMeta>, spec: View<'_, PodSpec>, path: &Fiel
     }
     affinity(spec, &spec_path, warnings);
     addresses(spec, &spec_path, warnings);
-}
-
-fn old_label(label: &str) -> Option<&'static str> {
-    OLD_LABELS.iter().find(|(old, _)| *old == label).map(|(_, text)| *text)
 }
 
 fn placement(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
@@ -196,13 +154,13 @@ fn placement(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<S
     let terms = place.to(NodeAffinity::REQUIRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION);
     let terms = terms.to(NodeSelector::NODE_SELECTOR_TERMS);
     for (index, term) in required.or_zero().field(NodeSelector::NODE_SELECTOR_TERMS).iter().enumerate() {
-        node_term(term, &terms.index(index), warnings);
+        node_term(term, false, &terms.index(index), warnings);
     }
     let preferred = NodeAffinity::PREFERRED_DURING_SCHEDULING_IGNORED_DURING_EXECUTION;
     let terms = place.to(preferred);
     for (index, term) in affinity.field(preferred).iter().enumerate() {
         let term = term.field(PreferredSchedulingTerm::PREFERENCE);
-        node_term(term, &terms.index(index).to(PreferredSchedulingTerm::PREFERENCE), warnings);
+        node_term(term, true, &terms.index(index).to(PreferredSchedulingTerm::PREFERENCE), warnings);
     }
     let constraints = path.to(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS);
     for (index, constraint) in spec.field(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS).iter().enumerate() {
@@ -213,47 +171,6 @@ fn placement(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<S
         }
         if !constraint.field(TopologySpreadConstraint::LABEL_SELECTOR).is_set() {
             warnings.push(format!("{}: {NO_POD}", path.to(TopologySpreadConstraint::LABEL_SELECTOR)));
-        }
-    }
-}
-
-pub fn node_term(term: View<'_, NodeSelectorTerm>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
-    let path = path.to(NodeSelectorTerm::MATCH_EXPRESSIONS);
-    for (index, expression) in term.field(NodeSelectorTerm::MATCH_EXPRESSIONS).iter().enumerate() {
-        let key = expression.field(NodeSelectorRequirement::KEY).as_str();
-        if let Some(text) = old_label(key) {
-            warnings.push(format!("{}: {key} is {text}", path.index(index).to(NodeSelectorRequirement::KEY)));
-        }
-    }
-}
-
-/// Files of one volume that stand at one place, or below each other.
-fn overlaps(volume: View<'_, Volume>, warnings: &mut Vec<String>) {
-    let name = volume.field(Volume::NAME).as_str();
-    let source = volume.value();
-    for (field, kind, named) in [("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName")] {
-        let Some(source) = source.get(field).filter(|source| !source.is_null()) else { continue };
-        let items = source.get("items").and_then(Value::as_list).unwrap_or(&[]);
-        let mut paths: Vec<&str> = items.iter().map(|item| item.str_at(&["path"]).trim_end_matches('/')).collect();
-        paths.sort_unstable();
-        let below = |pair: &[&str]| match pair {
-            [a, b] => b.strip_prefix(a).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')),
-            _ => false,
-        };
-        let mut found: Vec<String> = (paths.windows(2).filter(|pair| below(pair)))
-            .map(|pair| format!("{:?} with {:?}", pair.get(1).unwrap_or(&""), pair.first().unwrap_or(&"")))
-            .collect();
-        found.dedup();
-        if !found.is_empty() {
-            let of = source.str_at(&[named]);
-            let found = found.join(", ");
-            warnings.push(format!("volume {name:?} ({kind} {of:?}): overlapping paths: {found}"));
-        }
-    }
-    let Some(projected) = source.get("projected").filter(|source| !source.is_null()) else { return };
-    for item in projected.get("sources").and_then(Value::as_list).unwrap_or(&[]) {
-        if item.as_map().is_none_or(|map| map.values().all(Value::is_null)) {
-            warnings.push(format!("volume {name:?} (Projected) has no sources provided"));
         }
     }
 }
@@ -269,23 +186,20 @@ fn repeated(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<St
     }
     let secrets = spec.field(PodSpec::IMAGE_PULL_SECRETS);
     let list = path.to(PodSpec::IMAGE_PULL_SECRETS);
-    for (index, secret) in secrets.iter().enumerate() {
-        let name = secret.field(LocalObjectReference::NAME).as_str();
-        let mut others = secrets.iter().take(index);
-        let fault = if name.is_empty() {
-            "invalid empty"
-        } else if others.any(|other| other.field(LocalObjectReference::NAME).as_str() == name) {
-            "duplicate"
-        } else {
-            continue;
-        };
-        let place = list.index(index);
-        warnings.push(format!("{}: {fault} name {name:?}", place.to(LocalObjectReference::NAME)));
+    let place = |index: usize| list.index(index).to(LocalObjectReference::NAME).to_string();
+    let names: Vec<&str> = secrets.iter().map(|secret| secret.field(LocalObjectReference::NAME).as_str()).collect();
+    for (index, name) in names.iter().enumerate() {
+        if names.iter().take(index).any(|other| other == name) {
+            warnings.push(format!("{}: duplicate name {name:?}", place(index)));
+        }
+    }
+    for (index, _) in names.iter().enumerate().filter(|(_, name)| name.is_empty()) {
+        warnings.push(format!("{}: invalid empty name \"\"", place(index)));
     }
 }
 
 fn fractions(list: View<'_, ResourceList>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
-    for name in ["memory", "ephemeral-storage"] {
+    for name in BYTES {
         volume::fraction(list, name, path, warnings);
     }
 }
@@ -293,62 +207,22 @@ fn fractions(list: View<'_, ResourceList>, path: &FieldPath<'_>, warnings: &mut 
 fn of_container(container: View<'_, Container>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
     let resources = container.field(Container::RESOURCES);
     let place = path.to(Container::RESOURCES);
-    for list in [ResourceRequirements::LIMITS, ResourceRequirements::REQUESTS] {
-        fractions(resources.field(list), &place.to(list), warnings);
+    for name in BYTES {
+        for list in [ResourceRequirements::LIMITS, ResourceRequirements::REQUESTS] {
+            volume::fraction(resources.field(list), name, &place.to(list), warnings);
+        }
     }
     let vars = container.field(Container::ENV);
     for (index, var) in vars.iter().enumerate() {
         let name = var.field(EnvVar::NAME).as_str();
         let hides = vars.iter().take(index).any(|other| other.field(EnvVar::NAME).as_str() == name);
-        if hides && !var.field(EnvVar::VALUE).as_str().contains(&format!("$({name})")) {
+        // A value that only repeats the one before is as lost as one that does not name it.
+        let (value, reference) = (var.field(EnvVar::VALUE).as_str(), format!("$({name})"));
+        if hides && (value == reference || !value.contains(&reference)) {
             let place = path.to(Container::ENV);
             let detail = format!("hides previous definition of {name:?}, which may be dropped when using apply");
             warnings.push(format!("{}: {detail}", place.index(index)));
         }
-    }
-}
-
-/// Ports of a host's address without a port, and those that two containers, or one twice, listen on.
-fn ports(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
-    let mut earlier: Vec<(ContainerPort, String)> = Vec::new();
-    for field in [PodSpec::INIT_CONTAINERS, PodSpec::CONTAINERS] {
-        let containers = path.to(field);
-        for (index, container) in spec.field(field).iter().enumerate() {
-            let container_path = containers.index(index);
-            let list = container_path.to(Container::PORTS);
-            for (index, port) in container.field(Container::PORTS).iter().enumerate() {
-                let place = list.index(index).to_string();
-                let port = port.get();
-                if !port.host_ip.is_empty() && port.host_port == 0 {
-                    let ContainerPort { name, container_port, protocol, host_ip, .. } = &port;
-                    let protocol = protocol.as_str();
-                    warnings.push(format!(
-                        "{place}: hostIP set without hostPort: \
-                         {{Name:{name} HostPort:0 ContainerPort:{container_port} Protocol:{protocol} HostIP:{host_ip}}}"
-                    ));
-                }
-                for (other, other_place) in &earlier {
-                    if let Some(fault) = clash(&port, other) {
-                        warnings.push(format!("{place}: {fault} port definition with {other_place}"));
-                    }
-                }
-                earlier.push((port, place));
-            }
-        }
-    }
-}
-
-/// What is wrong with two ports that may be one.
-fn clash(port: &ContainerPort, other: &ContainerPort) -> Option<&'static str> {
-    if (port.container_port, &port.protocol) != (other.container_port, &other.protocol) {
-        None
-    } else if (port.host_port, &port.host_ip) == (other.host_port, &other.host_ip) {
-        Some("duplicate")
-    } else if port.host_port == 0 || other.host_port == 0 {
-        Some("overlapping")
-    } else {
-        let is_ambiguous = port.host_port == other.host_port && (port.host_ip.is_empty() != other.host_ip.is_empty());
-        is_ambiguous.then_some("dangerously ambiguous")
     }
 }
 
@@ -388,9 +262,7 @@ fn addresses(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<S
     let config = spec.field(PodSpec::DNS_CONFIG).or_zero();
     let list = path.to(PodSpec::DNS_CONFIG);
     let list = list.to(PodDNSConfig::NAMESERVERS);
-    for (index, server) in config.field(PodDNSConfig::NAMESERVERS).iter().enumerate() {
-        address(server.as_str(), &list.index(index), warnings);
-    }
+    each(config.field(PodDNSConfig::NAMESERVERS), &list, warnings, address);
     let list = path.to(PodSpec::HOST_ALIASES);
     for (index, alias) in spec.field(PodSpec::HOST_ALIASES).iter().enumerate() {
         let place = list.index(index);

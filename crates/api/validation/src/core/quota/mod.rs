@@ -1,7 +1,7 @@
 //! Rules of LimitRange and ResourceQuota, and of the names of resources that they limit.
 
 mod limit_range;
-mod resource_quota;
+pub mod resource_quota;
 
 use super::resource_names;
 use pintle_schema::{ApiType, Map, Value};

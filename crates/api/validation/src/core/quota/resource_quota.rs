@@ -3,7 +3,8 @@
 use super::{entries, is_of_quota};
 use crate::core::resource_names;
 use crate::shown::in_full;
-use pintle_schema::{Value, View};
+use crate::warnings::Written;
+use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::{
     ResourceList, ResourceQuota, ResourceQuotaSpec, ScopeSelector, ScopedResourceSelectorRequirement,
 };
@@ -124,5 +125,22 @@ pub fn keeps_scopes(quota: At<'_, ResourceQuota>, cx: &mut Cx<'_>) {
         let shown = quota.new.field(ResourceQuota::SPEC).field(Spec::SCOPES).value().clone();
         let path = quota.path.to(ResourceQuota::SPEC);
         cx.errors.immutable(path.to(Spec::SCOPES), shown);
+    }
+}
+
+/// Requests of a new quota that may come to more than the limits.
+pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    let hard = written.view::<ResourceQuota>().field(ResourceQuota::SPEC).field(ResourceQuotaSpec::HARD).value();
+    let amount = |name: &str| hard.get(name).map(|value| View::<Quantity>::new(value).get());
+    // Of the first two the bare name means requests.
+    for (name, bare) in [("cpu", true), ("memory", true), ("storage", false), ("ephemeral-storage", false)] {
+        let (request, limit) = (format!("requests.{name}"), format!("limits.{name}"));
+        let names = [Some(request.as_str()), bare.then_some(name)];
+        let asked = names.into_iter().flatten().find_map(|name| Some((name, amount(name)?)));
+        if let (true, Some((request, asked)), Some(most)) = (written.is_new(), asked, amount(&limit))
+            && asked > most
+        {
+            warnings.push(format!("ResourceQuota {request} ({asked}) should be less than {limit} ({most})"));
+        }
     }
 }

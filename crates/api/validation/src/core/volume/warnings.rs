@@ -3,7 +3,8 @@
 //! Warnings never refuse; texts are the reference's.
 
 use super::persistent::is_whole;
-use crate::core::pod::warnings::{OLD_SOURCES, node_term};
+use crate::core::node_labels::node_term;
+use crate::core::pod::warnings::volumes::OLD_SOURCES;
 use crate::warnings::Written;
 use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::{
@@ -36,7 +37,7 @@ pub fn volume(written: &Written<'_>, warnings: &mut Vec<String>) {
     let place = place.to(NodeSelector::NODE_SELECTOR_TERMS);
     let terms = affinity.field(VolumeNodeAffinity::REQUIRED).or_zero().field(NodeSelector::NODE_SELECTOR_TERMS);
     for (index, term) in terms.iter().enumerate() {
-        node_term(term, &place.index(index), warnings);
+        node_term(term, false, &place.index(index), warnings);
     }
     let metadata = volume.field(PersistentVolume::METADATA);
     annotation(metadata, CLASS, "deprecated since v1.8; use \"storageClassName\" attribute instead", warnings);
