@@ -1,0 +1,222 @@
+//! PodSecurity: the pod security standards, as the labels of namespaces ask for them.
+//! Guarantees that only pods are refused, that templates of pods are warned of, and that a namespace that gets stricter
+//! names the pods that would be refused. Must never judge a change of a pod that the standards do not look at.
+
+mod baseline;
+mod checks;
+mod policy;
+mod restricted;
+mod subject;
+
+use crate::plugin::{Plugin, Requests};
+use crate::request::{Kind, Request};
+use checks::Violation;
+use pintle_registry::metadata;
+use pintle_registry::status::{Result, Status};
+use pintle_schema::{Value, View};
+use pintle_types::apps::v1::{
+    DaemonSet, DaemonSetSpec, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
+};
+use pintle_types::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
+use pintle_types::core::v1::{
+    Container, Pod, PodSpec, PodTemplate, PodTemplateSpec, ReplicationController, ReplicationControllerSpec,
+};
+use policy::{Level, Policies, Policy};
+use std::collections::BTreeMap;
+use subject::Subject;
+
+pub const PLUGIN: Plugin = Plugin {
+    requests: &[
+        Requests::write("", "namespaces"),
+        Requests::write("", "pods"),
+        Requests::update("", "pods", "ephemeralcontainers"),
+        Requests::update("", "pods", "resize"),
+        Requests::write("", "podtemplates"),
+        Requests::write("", "replicationcontrollers"),
+        Requests::write("apps", "replicasets"),
+        Requests::write("apps", "deployments"),
+        Requests::write("apps", "statefulsets"),
+        Requests::write("apps", "daemonsets"),
+        Requests::write("batch", "jobs"),
+        Requests::write("batch", "cronjobs"),
+    ],
+    mutate: None,
+    validate: Some(validate),
+};
+
+const PODS: Kind<Pod> = Kind::new("", "pods");
+
+/// So many pods are looked at when a namespace gets stricter.
+const PODS_TO_CHECK: usize = 3000;
+
+fn validate(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()> {
+    if request.resource() == "namespaces" {
+        return validate_namespace(request, object, warnings);
+    }
+    let (policies, _) = Policies::from_labels(&|label| request.namespace_label(label));
+    match request.resource() {
+        "pods" => {
+            let changes = request.old().is_none_or(|old| is_significant(object, old));
+            if !policies.are_privileged() && changes {
+                return judge(request, object, &Subject::of_pod(object), &policies, warnings);
+            }
+        }
+        resource => {
+            if policies.warn.level != Level::Privileged
+                && let Some(template) = template(resource, object)
+            {
+                warn(&Subject::of_template(template), policies.warn, warnings);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn judge(
+    request: &Request<'_>,
+    pod: &Value,
+    subject: &Subject,
+    policies: &Policies,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    let violations = checks::violations(policies.enforce, subject);
+    if !violations.is_empty() {
+        let why = format!("violates PodSecurity \"{}\": {}", policies.enforce, details(&violations));
+        return Err(request.forbidden(pod, why));
+    }
+    warn(subject, policies.warn, warnings);
+    Ok(())
+}
+
+fn warn(subject: &Subject, policy: Policy, warnings: &mut Vec<String>) {
+    let violations = checks::violations(policy, subject);
+    if !violations.is_empty() {
+        warnings.push(format!("would violate PodSecurity \"{policy}\": {}", details(&violations)));
+    }
+}
+
+fn details(violations: &[Violation]) -> String {
+    let texts = violations.iter().map(|Violation { reason, detail }| format!("{reason} ({detail})"));
+    texts.collect::<Vec<_>>().join(", ")
+}
+
+/// The template of the pods that an object makes.
+fn template<'a>(resource: &str, object: &'a Value) -> Option<View<'a, PodTemplateSpec>> {
+    let value = match resource {
+        "podtemplates" => View::<PodTemplate>::new(object).field(PodTemplate::TEMPLATE).value(),
+        "replicationcontrollers" => {
+            let spec = View::<ReplicationController>::new(object).field(ReplicationController::SPEC);
+            return spec.field(ReplicationControllerSpec::TEMPLATE).some();
+        }
+        "replicasets" => {
+            View::<ReplicaSet>::new(object).field(ReplicaSet::SPEC).field(ReplicaSetSpec::TEMPLATE).value()
+        }
+        "deployments" => {
+            View::<Deployment>::new(object).field(Deployment::SPEC).field(DeploymentSpec::TEMPLATE).value()
+        }
+        "statefulsets" => {
+            View::<StatefulSet>::new(object).field(StatefulSet::SPEC).field(StatefulSetSpec::TEMPLATE).value()
+        }
+        "daemonsets" => View::<DaemonSet>::new(object).field(DaemonSet::SPEC).field(DaemonSetSpec::TEMPLATE).value(),
+        "jobs" => View::<Job>::new(object).field(Job::SPEC).field(JobSpec::TEMPLATE).value(),
+        "cronjobs" => {
+            let job = View::<CronJob>::new(object).field(CronJob::SPEC).field(CronJobSpec::JOB_TEMPLATE);
+            job.field(JobTemplateSpec::SPEC).field(JobSpec::TEMPLATE).value()
+        }
+        _ => return None,
+    };
+    Some(View::new(value))
+}
+
+/// Whether a change of a pod may change what the standards say of it.
+fn is_significant(new: &Value, old: &Value) -> bool {
+    const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+    const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
+    let annotation = |pod, key: &str| {
+        metadata::view(pod).field(pintle_types::meta::v1::ObjectMeta::ANNOTATIONS).value().get(key).cloned()
+    };
+    let is_annotated_anew = |key: &str| annotation(new, key) != annotation(old, key);
+    let is_other = |new: View<'_, Container>, old: View<'_, Container>| {
+        new.field(Container::IMAGE).as_str() != old.field(Container::IMAGE).as_str()
+            || is_annotated_anew(&format!("{SECCOMP_OF_CONTAINER}{}", new.field(Container::NAME).as_str()))
+    };
+    let [new, old] = [new, old].map(|pod| View::<Pod>::new(pod).field(Pod::SPEC));
+    let lists = [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS].map(|list| (new.field(list), old.field(list)));
+    is_annotated_anew(SECCOMP_OF_POD)
+        || lists.into_iter().any(|(new, old)| {
+            new.iter().len() != old.iter().len() || new.iter().zip(old.iter()).any(|(new, old)| is_other(new, old))
+        })
+        || subject::ephemeral(new).any(|new| {
+            let name = new.field(Container::NAME).as_str();
+            let old = subject::ephemeral(old).find(|old| old.field(Container::NAME).as_str() == name);
+            old.is_none_or(|old| is_other(new, old))
+        })
+}
+
+fn validate_namespace(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()> {
+    let (new, errors) = policies_of(object);
+    let old = request.old().map(policies_of);
+    let known = old.as_ref().map(|(_, errors)| errors);
+    let invalid = || {
+        let errors = errors.as_list();
+        Err(Status::invalid("", "Namespace", metadata::text(object, "name"), &errors))
+    };
+    let (Some((old, _)), Some(known)) = (&old, known) else {
+        return if errors.is_empty() { Ok(()) } else { invalid() };
+    };
+    if !errors.is_empty() && errors != *known {
+        return invalid();
+    }
+    let [enforce, before] = [new.enforce, old.enforce];
+    let relaxed = enforce.version == before.version && enforce.level <= before.level;
+    if enforce.level != Level::Privileged && !relaxed {
+        warn_of_pods(request, metadata::text(object, "name"), enforce, warnings)?;
+    }
+    Ok(())
+}
+
+fn policies_of(namespace: &Value) -> (Policies, policy::Errors) {
+    let labels = metadata::view(namespace).field(pintle_types::meta::v1::ObjectMeta::LABELS).value();
+    Policies::from_labels(&|label| labels.get(label).and_then(Value::as_str).map(str::to_owned))
+}
+
+/// Tells which pods of a namespace would be refused now, those that fail alike together.
+fn warn_of_pods(request: &Request<'_>, namespace: &str, policy: Policy, warnings: &mut Vec<String>) -> Result<()> {
+    let pods = request.objects(&PODS, namespace)?;
+    let mut failing = BTreeMap::<String, (String, usize)>::new();
+    for pod in pods.iter().take(PODS_TO_CHECK) {
+        let violations = checks::violations(policy, &Subject::of_pod(pod));
+        if violations.is_empty() {
+            continue;
+        }
+        let reasons: Vec<&str> = violations.iter().map(|violation| violation.reason.as_str()).collect();
+        let name = metadata::text(pod, "name").to_owned();
+        // Pods come in the order of their names.
+        failing.entry(reasons.join(", ")).or_insert((name, 0)).1 += 1;
+    }
+    if pods.len() > PODS_TO_CHECK {
+        warnings.push(format!(
+            "new PodSecurity enforce level only checked against the first {PODS_TO_CHECK} of {} existing pods",
+            pods.len()
+        ));
+    }
+    if !failing.is_empty() {
+        warnings.push(format!(
+            "existing pods in namespace \"{namespace}\" violate the new PodSecurity enforce level \"{policy}\""
+        ));
+    }
+    let mut texts: Vec<String> = failing
+        .into_iter()
+        .map(|(reasons, (name, count))| match count {
+            1 => format!("{name}: {reasons}"),
+            2 => format!("{name} (and 1 other pod): {reasons}"),
+            _ => format!("{name} (and {} other pods): {reasons}", count - 1),
+        })
+        .collect();
+    texts.sort();
+    warnings.append(&mut texts);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! Policies: what a namespace's labels ask of its pods, a level of the standards as of a version.
+//! Guarantees the reference's reading of labels that cannot be read: strict where pods are refused, mild where one only tells.
+//! Must never look at a pod.
+
+use pintle_validation::ErrorList;
+use std::fmt;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    Privileged,
+    Baseline,
+    Restricted,
+}
+
+const LEVELS: [(&str, Level); 3] =
+    [("privileged", Level::Privileged), ("baseline", Level::Baseline), ("restricted", Level::Restricted)];
+
+/// A minor version of Kubernetes 1; the greatest is "latest".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version(pub u32);
+
+const LATEST: Version = Version(u32::MAX);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    pub level: Level,
+    pub version: Version,
+}
+
+const PRIVILEGED: Policy = Policy { level: Level::Privileged, version: LATEST };
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = LEVELS.iter().find(|(_, level)| *level == self.level).map_or("", |(name, _)| name);
+        match self.version {
+            LATEST => write!(f, "{level}:latest"),
+            Version(minor) => write!(f, "{level}:v1.{minor}"),
+        }
+    }
+}
+
+/// What happens to pods that do not meet the standards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policies {
+    pub enforce: Policy,
+    pub warn: Policy,
+    /// Nothing is written to an audit log yet; the labels are judged all the same.
+    audit: Policy,
+}
+
+/// Labels that cannot be read, with their values and why.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Errors(Vec<(&'static str, String, &'static str)>);
+
+impl Errors {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn as_list(&self) -> ErrorList {
+        let mut errors = ErrorList::default();
+        for (label, value, why) in &self.0 {
+            errors.invalid(format!("metadata.labels[{label}]"), value.as_str(), *why);
+        }
+        errors
+    }
+}
+
+impl Policies {
+    /// Reads the labels of a namespace.
+    pub fn from_labels(label: &dyn Fn(&str) -> Option<String>) -> (Policies, Errors) {
+        let mut errors = Errors::default();
+        // Who may not be let in by mistake is judged strictly; who is only told of is not.
+        let enforce = read(
+            label,
+            ["pod-security.kubernetes.io/enforce", "pod-security.kubernetes.io/enforce-version"],
+            Level::Restricted,
+            &mut errors,
+        );
+        let audit = read(
+            label,
+            ["pod-security.kubernetes.io/audit", "pod-security.kubernetes.io/audit-version"],
+            Level::Privileged,
+            &mut errors,
+        );
+        let warn = read(
+            label,
+            ["pod-security.kubernetes.io/warn", "pod-security.kubernetes.io/warn-version"],
+            Level::Privileged,
+            &mut errors,
+        );
+        let follows = !warn.has_level && enforce.can_read_level;
+        let mut policies = Policies { enforce: enforce.policy, warn: warn.policy, audit: audit.policy };
+        if follows && policies.enforce.level > policies.warn.level {
+            policies.warn.level = policies.enforce.level;
+            if !warn.has_version {
+                policies.warn.version = policies.enforce.version;
+            }
+        }
+        (policies, errors)
+    }
+
+    pub fn are_privileged(&self) -> bool {
+        [self.enforce, self.warn, self.audit].iter().all(|policy| policy.level == Level::Privileged)
+    }
+}
+
+struct Read {
+    policy: Policy,
+    has_level: bool,
+    can_read_level: bool,
+    has_version: bool,
+}
+
+fn read(
+    label: &dyn Fn(&str) -> Option<String>,
+    [level_label, version_label]: [&'static str; 2],
+    otherwise: Level,
+    errors: &mut Errors,
+) -> Read {
+    let mut read = Read { policy: PRIVILEGED, has_level: false, can_read_level: false, has_version: false };
+    if let Some(text) = label(level_label) {
+        read.has_level = true;
+        let found = LEVELS.iter().find(|(name, _)| *name == text);
+        read.can_read_level = found.is_some();
+        read.policy.level = found.map_or(otherwise, |(_, level)| *level);
+        if found.is_none() {
+            errors.0.push((level_label, text, "must be one of privileged, baseline, restricted"));
+        }
+    }
+    if let Some(text) = label(version_label) {
+        read.has_version = true;
+        match version(&text) {
+            Some(version) => read.policy.version = version,
+            None => errors.0.push((version_label, text, "must be \"latest\" or \"v1.x\"")),
+        }
+    }
+    read
+}
+
+fn version(text: &str) -> Option<Version> {
+    if text == "latest" {
+        return Some(LATEST);
+    }
+    let minor = text.strip_prefix("v1.")?;
+    let canonical = minor.bytes().all(|byte| byte.is_ascii_digit()) && (minor == "0" || !minor.starts_with('0'));
+    minor.parse().ok().filter(|_| canonical).map(Version)
+}

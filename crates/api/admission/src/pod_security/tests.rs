@@ -1,0 +1,244 @@
+//! Policies as labels ask for them, and the texts of every check.
+
+use super::checks::violations;
+use super::policy::{Level, Policies, Policy, Version};
+use super::subject::Subject;
+use super::{details, is_significant};
+use pintle_schema::{Value, value};
+
+fn policies(labels: &[(&str, &str)]) -> (Policies, bool) {
+    let find = |label: &str| {
+        let label = label.strip_prefix("pod-security.kubernetes.io/").unwrap_or(label);
+        labels.iter().find(|(key, _)| *key == label).map(|(_, value)| (*value).to_owned())
+    };
+    let (policies, errors) = Policies::from_labels(&find);
+    (policies, errors.is_empty())
+}
+
+#[test]
+fn labels() {
+    type Labels = &'static [(&'static str, &'static str)];
+    let rows: [(Labels, &str, &str, bool); 7] = [
+        (&[], "privileged:latest", "privileged:latest", true),
+        (&[("enforce", "baseline")], "baseline:latest", "baseline:latest", true),
+        (
+            &[("enforce", "baseline"), ("enforce-version", "v1.24"), ("warn", "restricted")],
+            "baseline:v1.24",
+            "restricted:latest",
+            true,
+        ),
+        (&[("enforce", "restricted"), ("enforce-version", "v1.30")], "restricted:v1.30", "restricted:v1.30", true),
+        (&[("enforce", "restricted"), ("warn", "baseline")], "restricted:latest", "baseline:latest", true),
+        (&[("enforce", "extreme")], "restricted:latest", "privileged:latest", false),
+        (&[("warn", "extreme"), ("warn-version", "v1.08")], "privileged:latest", "privileged:latest", false),
+    ];
+    for (labels, enforce, warn, valid) in rows {
+        let (policies, readable) = policies(labels);
+        assert_eq!(
+            (policies.enforce.to_string(), policies.warn.to_string(), readable),
+            (enforce.to_owned(), warn.to_owned(), valid)
+        );
+    }
+}
+
+fn pod(spec: Value) -> Value {
+    let mut pod = value!({"metadata": {"name": "p"}, "spec": spec});
+    if pod.at(&["spec", "containers"]).is_none() {
+        pod.set_at(&["spec", "containers"], value!([{"name": "c", "image": "i"}]));
+    }
+    pod
+}
+
+const LATEST: u32 = u32::MAX;
+
+fn judged(level: Level, minor: u32, pod: &Value) -> String {
+    details(&violations(Policy { level, version: Version(minor) }, &Subject::of_pod(pod)))
+}
+
+const HARDENED: &str = "allowPrivilegeEscalation";
+
+/// A container that the restricted level takes, but for what is given.
+fn hardened(name: &str, field: &str, value: Value) -> Value {
+    let mut container = value!({"name": name, "image": "i", "securityContext": {
+        "allowPrivilegeEscalation": false, "runAsNonRoot": true, "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"}
+    }});
+    container.set_at(&["securityContext", field], value);
+    container
+}
+
+#[test]
+fn what_the_baseline_refuses() {
+    let container = |context: Value| value!({"containers": [{"name": "c", "securityContext": context}]});
+    let rows = [
+        (value!({}), 36, ""),
+        (value!({"hostNetwork": true, "hostIPC": true}), 36, "host namespaces (hostNetwork=true, hostIPC=true)"),
+        (
+            value!({"volumes": [{"name": "a", "hostPath": {"path": "/"}}, {"name": "b", "hostPath": {"path": "/"}}]}),
+            36,
+            "hostPath volumes (volumes \"a\", \"b\")",
+        ),
+        (
+            value!({"containers": [
+                {"name": "c", "ports": [{"containerPort": 80, "hostPort": 80}]},
+                {"name": "d", "ports": [{"containerPort": 8, "hostPort": 8}]}
+            ]}),
+            36,
+            "hostPort (containers \"c\", \"d\" use hostPorts 8, 80)",
+        ),
+        (
+            container(value!({"capabilities": {"add": ["SYS_TIME", "CHOWN", "NET_ADMIN"]}})),
+            36,
+            "non-default capabilities (container \"c\" must not include \"NET_ADMIN\", \"SYS_TIME\" in \
+             securityContext.capabilities.add)",
+        ),
+        (
+            value!({"securityContext": {"seLinuxOptions": {"type": "container_engine_t", "role": "r"}}}),
+            36,
+            "seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: role may not be set)",
+        ),
+        (
+            value!({"securityContext": {"seLinuxOptions": {"type": "container_engine_t"}}}),
+            30,
+            "seLinuxOptions (pod set forbidden securityContext.seLinuxOptions: type \"container_engine_t\")",
+        ),
+        (
+            value!({"securityContext": {"sysctls": [{"name": "net.ipv4.tcp_rmem"}, {"name": "kernel.msgmax"}]}}),
+            36,
+            "forbidden sysctls (kernel.msgmax)",
+        ),
+        (
+            value!({"securityContext": {"sysctls": [{"name": "net.ipv4.tcp_rmem"}]}}),
+            31,
+            "forbidden sysctls (net.ipv4.tcp_rmem)",
+        ),
+        (
+            container(value!({"seccompProfile": {"type": "Unconfined"}})),
+            36,
+            "seccompProfile (container \"c\" must not set securityContext.seccompProfile.type to \"Unconfined\")",
+        ),
+        (container(value!({"seccompProfile": {"type": "Unconfined"}})), 18, ""),
+        (
+            container(value!({"procMount": "Unmasked"})),
+            36,
+            "procMount (container \"c\" must not set securityContext.procMount to \"Unmasked\")",
+        ),
+        (
+            value!({"hostUsers": false, "containers": [{"name": "c", "securityContext": {"procMount": "Unmasked"}}]}),
+            36,
+            "",
+        ),
+        (
+            value!({"securityContext": {"windowsOptions": {"hostProcess": true}}}),
+            36,
+            "hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)",
+        ),
+        (
+            value!({"containers": [{"name": "c", "livenessProbe": {"httpGet": {"port": 1, "host": "h"}}}]}),
+            36,
+            "probe or lifecycle host (container \"c\" uses probe or lifecycle host \"h\")",
+        ),
+        (value!({"containers": [{"name": "c", "livenessProbe": {"httpGet": {"port": 1, "host": "h"}}}]}), 33, ""),
+        (
+            value!({"ephemeralContainers": [{"name": "e", "securityContext": {"privileged": true}}]}),
+            36,
+            "privileged (container \"e\" must not set securityContext.privileged=true)",
+        ),
+    ];
+    for (spec, minor, expected) in rows {
+        assert_eq!(judged(Level::Baseline, minor, &pod(spec.clone())), expected, "{spec:?}");
+        assert_eq!(judged(Level::Privileged, minor, &pod(spec)), "");
+    }
+}
+
+#[test]
+fn annotations_of_app_armor_count() {
+    let mut pod = pod(value!({"securityContext": {"appArmorProfile": {"type": "Unconfined"}}}));
+    let key = "container.apparmor.security.beta.kubernetes.io/c";
+    pod.set_at(&["metadata", "annotations", key], "unconfined");
+    let expected = format!(
+        "forbidden AppArmor profiles (pod and annotation must not set AppArmor profile type to \"Unconfined\", \
+         \"{key}=\"unconfined\"\")"
+    );
+    assert_eq!(judged(Level::Baseline, 36, &pod), expected);
+}
+
+#[test]
+fn what_the_restricted_level_asks_for() {
+    let only = |field: &str, value: Value| value!({"containers": [(hardened("c", field, value))]});
+    let rows = [
+        (only(HARDENED, Value::Bool(false)), 36, ""),
+        (
+            value!({}),
+            36,
+            "allowPrivilegeEscalation != false (container \"c\" must set \
+             securityContext.allowPrivilegeEscalation=false), unrestricted capabilities (container \"c\" must set \
+             securityContext.capabilities.drop=[\"ALL\"]), runAsNonRoot != true (pod or container \"c\" must set \
+             securityContext.runAsNonRoot=true), seccompProfile (pod or container \"c\" must set \
+             securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\")",
+        ),
+        (value!({}), 7, "runAsNonRoot != true (pod or container \"c\" must set securityContext.runAsNonRoot=true)"),
+        (
+            value!({"os": {"name": "windows"}}),
+            36,
+            "runAsNonRoot != true (pod or container \"c\" must set securityContext.runAsNonRoot=true)",
+        ),
+        (
+            only("capabilities", value!({"drop": ["NET_RAW"], "add": ["NET_BIND_SERVICE", "CHOWN"]})),
+            36,
+            "unrestricted capabilities (container \"c\" must set securityContext.capabilities.drop=[\"ALL\"]; \
+             container \"c\" must not include \"CHOWN\" in securityContext.capabilities.add)",
+        ),
+        (
+            only("runAsNonRoot", Value::Bool(false)),
+            36,
+            "runAsNonRoot != true (container \"c\" must not set securityContext.runAsNonRoot=false)",
+        ),
+        (only("runAsUser", Value::Int(0)), 36, "runAsUser=0 (container \"c\" must not set runAsUser=0)"),
+        (only("runAsUser", Value::Int(0)), 22, ""),
+        (
+            only("seccompProfile", value!({"type": "Unconfined"})),
+            36,
+            "seccompProfile (container \"c\" must not set securityContext.seccompProfile.type to \"Unconfined\")",
+        ),
+        (
+            value!({
+                "containers": [(hardened("c", HARDENED, Value::Bool(false)))],
+                "volumes": [{"name": "n", "nfs": {}}, {"name": "e", "emptyDir": {}}, {"name": "i", "iscsi": {}}]
+            }),
+            36,
+            "restricted volume types (volumes \"n\", \"i\" use restricted volume types \"iscsi\", \"nfs\")",
+        ),
+        // Baseline's come first.
+        (
+            value!({"hostPID": true, "containers": [(hardened("c", HARDENED, Value::Bool(true)))]}),
+            LATEST,
+            "host namespaces (hostPID=true), allowPrivilegeEscalation != false (container \"c\" must set \
+             securityContext.allowPrivilegeEscalation=false)",
+        ),
+    ];
+    for (spec, minor, expected) in rows {
+        assert_eq!(judged(Level::Restricted, minor, &pod(spec.clone())), expected, "{spec:?}");
+    }
+}
+
+#[test]
+fn only_what_the_standards_look_at_is_a_change() {
+    let old = pod(value!({}));
+    let with = |path: &[&'static str], value: Value| {
+        let mut new = old.clone();
+        new.set_at(path, value);
+        new
+    };
+    let image = value!([{"name": "c", "image": "j"}]);
+    let rows = [
+        (with(&["metadata", "labels"], value!({"a": "b"})), false),
+        (with(&["spec", "activeDeadlineSeconds"], Value::Int(1)), false),
+        (with(&["spec", "containers"], image), true),
+        (with(&["spec", "ephemeralContainers"], value!([{"name": "e", "image": "i"}])), true),
+        (with(&["metadata", "annotations"], value!({"seccomp.security.alpha.kubernetes.io/pod": "x"})), true),
+    ];
+    for (new, expected) in rows {
+        assert_eq!(is_significant(&new, &old), expected, "{new:?}");
+    }
+}

@@ -1,0 +1,185 @@
+//! The protobuf form of OpenAPI version 3, for clients that ask for it.
+//!
+//! A translation of the JSON form, message by message; the numbers are the published ones of `openapi.v3`. What the
+//! documents of this server never hold is not translated.
+
+use super::gnostic::{any, extension, items, members, named, strings};
+use super::wire::{boolean, double, integer, message, string};
+use pintle_schema::Value;
+
+/// Writes a `Document`.
+pub(crate) fn document(document: &Value) -> Vec<u8> {
+    let out = &mut Vec::new();
+    string(out, 1, document.str_at(&["openapi"]));
+    message(out, 2, |out| {
+        string(out, 1, document.str_at(&["info", "title"]));
+        string(out, 6, document.str_at(&["info", "version"]));
+    });
+    let at = |path: &[&str]| document.at(path).into_iter().flat_map(members);
+    message(out, 4, |out| at(&["paths"]).for_each(|(path, item)| named(out, 1, path, |out| path_item(out, item))));
+    message(out, 5, |out| {
+        message(out, 1, |out| {
+            at(&["components", "schemas"])
+                .for_each(|(name, value)| named(out, 1, name, |out| schema_or_reference(out, value)));
+        });
+        message(out, 7, |out| {
+            at(&["components", "securitySchemes"]).for_each(|(name, scheme)| {
+                named(out, 1, name, |out| message(out, 1, |out| security_scheme(out, scheme)));
+            });
+        });
+    });
+    std::mem::take(out)
+}
+
+fn text(out: &mut Vec<u8>, number: u32, value: &Value) {
+    string(out, number, value.as_str().unwrap_or(""));
+}
+
+fn flag(out: &mut Vec<u8>, number: u32, value: &Value) {
+    boolean(out, number, value.as_bool().unwrap_or(false));
+}
+
+fn security_scheme(out: &mut Vec<u8>, scheme: &Value) {
+    for (number, key) in [(1, "type"), (2, "description"), (3, "name"), (4, "in")] {
+        string(out, number, scheme.str_at(&[key]));
+    }
+}
+
+fn path_item(out: &mut Vec<u8>, item: &Value) {
+    for (key, value) in members(item) {
+        let number = match key {
+            "get" => 4,
+            "put" => 5,
+            "post" => 6,
+            "delete" => 7,
+            "options" => 8,
+            "head" => 9,
+            "patch" => 10,
+            "parameters" => {
+                parameters(out, 13, value);
+                continue;
+            }
+            _ => continue,
+        };
+        message(out, number, |out| operation(out, value));
+    }
+}
+
+fn operation(out: &mut Vec<u8>, operation: &Value) {
+    for (key, value) in members(operation) {
+        match key {
+            "tags" => strings(out, 1, value),
+            "description" => text(out, 3, value),
+            "operationId" => text(out, 5, value),
+            "parameters" => parameters(out, 6, value),
+            "requestBody" => message(out, 7, |out| message(out, 1, |out| request_body(out, value))),
+            "responses" => message(out, 8, |out| {
+                members(value).for_each(|(code, value)| {
+                    named(out, 2, code, |out| message(out, 1, |out| response(out, value)));
+                });
+            }),
+            key => extension(out, 13, key, value),
+        }
+    }
+}
+
+fn parameters(out: &mut Vec<u8>, number: u32, list: &Value) {
+    for parameter in items(list) {
+        message(out, number, |out| {
+            message(out, 1, |out| {
+                for (key, value) in members(parameter) {
+                    match key {
+                        "name" => text(out, 1, value),
+                        "in" => text(out, 2, value),
+                        "description" => text(out, 3, value),
+                        "required" => flag(out, 4, value),
+                        "schema" => message(out, 10, |out| schema_or_reference(out, value)),
+                        _ => {}
+                    }
+                }
+            });
+        });
+    }
+}
+
+fn request_body(out: &mut Vec<u8>, body: &Value) {
+    string(out, 1, body.str_at(&["description"]));
+    body.get("content").into_iter().for_each(|value| content(out, 2, value));
+    body.get("required").into_iter().for_each(|value| flag(out, 3, value));
+}
+
+fn response(out: &mut Vec<u8>, response: &Value) {
+    string(out, 1, response.str_at(&["description"]));
+    response.get("content").into_iter().for_each(|value| content(out, 3, value));
+}
+
+fn content(out: &mut Vec<u8>, number: u32, content: &Value) {
+    message(out, number, |out| {
+        for (media_type, value) in members(content) {
+            named(out, 1, media_type, |out| {
+                value
+                    .get("schema")
+                    .into_iter()
+                    .for_each(|value| message(out, 1, |out| schema_or_reference(out, value)));
+            });
+        }
+    });
+}
+
+fn schema_or_reference(out: &mut Vec<u8>, value: &Value) {
+    match value.get("$ref") {
+        Some(reference) => message(out, 2, |out| text(out, 1, reference)),
+        None => message(out, 1, |out| schema(out, value)),
+    }
+}
+
+fn schema(out: &mut Vec<u8>, value: &Value) {
+    for (key, value) in members(value) {
+        match key {
+            "nullable" => flag(out, 1, value),
+            "maximum" => double(out, 11, number(value)),
+            "minimum" => double(out, 13, number(value)),
+            "maxLength" => integer(out, 15, value.as_i64().unwrap_or(0)),
+            "minLength" => integer(out, 16, value.as_i64().unwrap_or(0)),
+            "pattern" => text(out, 17, value),
+            "maxItems" => integer(out, 18, value.as_i64().unwrap_or(0)),
+            "minItems" => integer(out, 19, value.as_i64().unwrap_or(0)),
+            "uniqueItems" => flag(out, 20, value),
+            "maxProperties" => integer(out, 21, value.as_i64().unwrap_or(0)),
+            "minProperties" => integer(out, 22, value.as_i64().unwrap_or(0)),
+            "required" => strings(out, 23, value),
+            "enum" => items(value).iter().for_each(|value| message(out, 24, |out| any(out, value))),
+            "type" => text(out, 25, value),
+            "allOf" => items(value).iter().for_each(|value| message(out, 26, |out| schema_or_reference(out, value))),
+            "oneOf" => items(value).iter().for_each(|value| message(out, 27, |out| schema_or_reference(out, value))),
+            "anyOf" => items(value).iter().for_each(|value| message(out, 28, |out| schema_or_reference(out, value))),
+            "items" => message(out, 30, |out| message(out, 1, |out| schema_or_reference(out, value))),
+            "properties" => message(out, 31, |out| {
+                members(value)
+                    .for_each(|(name, property)| named(out, 1, name, |out| schema_or_reference(out, property)));
+            }),
+            "additionalProperties" => message(out, 32, |out| message(out, 1, |out| schema_or_reference(out, value))),
+            "default" => message(out, 33, |out| default(out, value)),
+            "description" => text(out, 34, value),
+            "format" => text(out, 35, value),
+            key => extension(out, 36, key, value),
+        }
+    }
+}
+
+fn number(value: &Value) -> f64 {
+    match value {
+        Value::Int(number) => *number as f64,
+        Value::Float(number) => *number,
+        _ => 0.0,
+    }
+}
+
+/// Only scalars have a form: of another default nothing is told but that there is one.
+fn default(out: &mut Vec<u8>, value: &Value) {
+    match value {
+        Value::Int(_) | Value::Float(_) => double(out, 1, number(value)),
+        Value::Bool(_) => flag(out, 2, value),
+        value => text(out, 3, value),
+    }
+}

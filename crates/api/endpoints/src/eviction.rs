@@ -1,0 +1,326 @@
+//! Evictions: a pod goes if the disruption budget that guards it lets it go.
+//!
+//! Guarantees that a disruption is taken from the budget's status, durably, before the pod is touched, so that no two
+//! evictions share one. Must never work out what a budget allows: its status is somebody else's to keep.
+
+use crate::answer::Answer;
+use crate::context::Context;
+use crate::negotiation::{Shape, Wanted};
+use crate::query::delete_options_from_body;
+use crate::represent;
+use crate::request::Request;
+use crate::review::in_namespace;
+use crate::subresource::{body, created, label_selector};
+use pintle_cache::Object;
+use pintle_kinds::resource::{Action, Subresource};
+use pintle_registry::update::{Owners, SubresourcePart, Update};
+use pintle_registry::{
+    Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target, WriteOptions,
+    metadata,
+};
+use pintle_schema::{ApiType, Time, Value, View, ViewMut, value};
+use pintle_types::core::v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodStatus};
+use pintle_types::meta::v1::{self, Condition};
+use pintle_types::policy::v1::{
+    PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus, UnhealthyPodEvictionPolicyType,
+};
+
+/// How often a pod that changes meanwhile is looked at again.
+const ATTEMPTS: usize = 20;
+
+/// So many evictions may be waiting for whoever keeps the budget to notice them.
+const DISRUPTED_PODS: usize = 2000;
+
+/// When a client may ask again while a budget's status is behind.
+const RETRY_AFTER_SECONDS: u32 = 10;
+
+/// Deletes a pod, if the budget that guards it allows it.
+///
+/// # Errors
+/// There is no such pod, its budget does not allow it, or the deletion is refused.
+pub async fn evict(
+    context: &Context,
+    target: &Target,
+    subresource: &Subresource,
+    wanted: Wanted,
+    request: Request,
+) -> Result<Answer> {
+    let (mut eviction, WriteOptions { dry_run, .. }, warnings) = body(context, subresource, request).await?;
+    in_namespace(&mut eviction, &target.namespace)?;
+    if metadata::text(&eviction, "name") != target.name {
+        let status = Status::bad_request("name in URL does not match name in Eviction object");
+        return Err(status.with_warnings(warnings));
+    }
+    let none = Value::map();
+    let options = eviction.get("deleteOptions").unwrap_or(&none);
+    let mut options = delete_options_from_body(options, false, context.requester())?;
+    options.dry_run |= dry_run;
+    let answer = match (Evicting { registry: &context.api.registry, target, options }).run().await? {
+        Outcome::Evicted => created(wanted),
+        Outcome::GuardedTwice => guarded_twice(wanted),
+    };
+    Ok(answer.with_warnings(warnings))
+}
+
+enum Outcome {
+    Evicted,
+    GuardedTwice,
+}
+
+struct Evicting<'a> {
+    registry: &'a Registry,
+    target: &'a Target,
+    options: DeleteOptions,
+}
+
+impl Evicting<'_> {
+    async fn run(&self) -> Result<Outcome> {
+        for attempt in 1.. {
+            let stored = self.target.get()?;
+            let pod = self.registry.decode(self.target, &stored)?;
+            let phase = View::<Pod>::new(&pod).field(Pod::STATUS).field(PodStatus::PHASE).get();
+            let is_over = phase == PodPhase::SUCCEEDED || phase == PodPhase::FAILED || metadata::is_terminating(&pod);
+            if !is_over && phase != PodPhase::PENDING {
+                return self.guarded(&stored, &pod).await;
+            }
+            // A pod that may become ready meanwhile would be guarded then.
+            match self.remove((!is_over).then_some(&stored)).await {
+                Err(status) if status.code == 409 && !self.names_version() && attempt < ATTEMPTS => continue,
+                outcome => return outcome.map(|()| Outcome::Evicted),
+            }
+        }
+        Err(Status::modified(self.target.resource, &self.target.name))
+    }
+
+    /// The eviction of a pod that counts for budgets.
+    async fn guarded(&self, stored: &Object, pod: &Value) -> Result<Outcome> {
+        let mut budgets = self.budgets(stored)?;
+        if budgets.len() > 1 {
+            return Ok(Outcome::GuardedTwice);
+        }
+        let Some((target, budget)) = budgets.pop() else {
+            return self.remove(None).await.map(|()| Outcome::Evicted);
+        };
+        if is_ready(pod) || !spares_unready(&budget) {
+            self.take_disruption(&target, &budget).await?;
+            return self.remove(None).await.map(|()| Outcome::Evicted);
+        }
+        match self.remove(Some(stored)).await {
+            // It may have become ready.
+            Err(status) if status.code == 409 && !self.names_version() => Err(still_processed(&target.name)),
+            outcome => outcome.map(|()| Outcome::Evicted),
+        }
+    }
+
+    fn names_version(&self) -> bool {
+        self.options.resource_version.is_some()
+    }
+
+    /// The budgets that select the pod, and where each is.
+    fn budgets(&self, pod: &Object) -> Result<Vec<(Target, Value)>> {
+        let budgets = pintle_kinds::find("policy", "v1", "poddisruptionbudgets").ok_or_else(Status::no_such_path)?;
+        let target = |name: &str| self.registry.target(budgets, &self.target.namespace, name);
+        let all = target("").ok_or_else(Status::no_such_path)?;
+        let everything = Selection::parse(budgets, budgets, "", "")?;
+        let mut found = Vec::new();
+        for object in self.registry.list(&all, &everything, &ListOptions::default())?.items.iter() {
+            let budget = self.registry.decode(&all, object)?;
+            let spec = View::<PodDisruptionBudget>::new(&budget).field(PodDisruptionBudget::SPEC);
+            // One that is absent selects nothing, one that is empty everything.
+            let selector = spec.field(PodDisruptionBudgetSpec::SELECTOR).get().as_ref().and_then(label_selector);
+            if selector.is_some_and(|selector| selector.matches(|key| pod.image.label(key))) {
+                found.extend(target(object.name()).map(|target| (target, budget)));
+            }
+        }
+        Ok(found)
+    }
+
+    async fn take_disruption(&self, target: &Target, budget: &Value) -> Result<()> {
+        let now = Time::from_seconds(self.registry.environment.now_unix());
+        let change = |stored: Option<&Value>| {
+            let mut budget = stored.ok_or_else(|| target.not_found())?.clone();
+            let generation = metadata::generation(&budget);
+            let view = ViewMut::<PodDisruptionBudget>::new(&mut budget).field(PodDisruptionBudget::STATUS);
+            let mut status = view.view().get();
+            take(&target.name, generation, &mut status, &self.target.name, now)?;
+            view.set(status);
+            Ok(budget)
+        };
+        if self.options.dry_run {
+            return change(Some(budget)).map(drop);
+        }
+        self.update_status(target, &change, Owners::Tracked).await.map(drop)
+    }
+
+    /// Says in the pod's conditions why it goes, and deletes it; if it still is as it was `seen`.
+    async fn remove(&self, seen: Option<&Object>) -> Result<()> {
+        let mut options = self.options.clone();
+        if let (Some(seen), false) = (seen, self.names_version()) {
+            options.resource_version = Some(seen.revision.0.to_string());
+        }
+        if !options.dry_run {
+            let now = Time::from_seconds(self.registry.environment.now_unix());
+            let change = |stored: Option<&Value>| {
+                let stored = stored.ok_or_else(|| self.target.not_found())?;
+                let [uid, version] = ["uid", "resourceVersion"].map(|field| metadata::text(stored, field));
+                options.check_preconditions(self.target, uid, version)?;
+                let mut pod = stored.clone();
+                mark_disrupted(&mut pod, now);
+                Ok(pod)
+            };
+            let written = self.update_status(self.target, &change, Owners::Settled).await?;
+            if let (Some(version), Payload::Stored(pod)) = (&mut options.resource_version, written) {
+                *version = pod.revision.0.to_string();
+            }
+        }
+        self.registry.delete(self.target, &options).await.map(drop)
+    }
+
+    async fn update_status(
+        &self,
+        target: &Target,
+        change: &pintle_registry::update::Change<'_>,
+        owners: Owners,
+    ) -> Result<Payload> {
+        let part = target.resource.subresource("status").and_then(|status| match status.action {
+            Action::Part(rules) => Some(SubresourcePart { name: status.name, rules }),
+            _ => None,
+        });
+        let update = Update { change, part, create: false, from_stored: true, owners };
+        let written = self.registry.update(target, &update, &WriteOptions::of_server("kube-apiserver")).await?;
+        Ok(written.payload)
+    }
+}
+
+fn is_ready(pod: &Value) -> bool {
+    let conditions = View::<Pod>::new(pod).field(Pod::STATUS).field(PodStatus::CONDITIONS).get();
+    let ready = conditions.iter().find(|condition| condition.r#type == PodConditionType::READY);
+    ready.is_some_and(|condition| condition.status == ConditionStatus::TRUE)
+}
+
+/// Whether pods that are not ready, and so count for nobody, go without taking a disruption.
+fn spares_unready(budget: &Value) -> bool {
+    let budget = View::<PodDisruptionBudget>::new(budget);
+    let policy = budget.field(PodDisruptionBudget::SPEC).field(PodDisruptionBudgetSpec::UNHEALTHY_POD_EVICTION_POLICY);
+    let status = budget.field(PodDisruptionBudget::STATUS).get();
+    policy.get() == Some(UnhealthyPodEvictionPolicyType::ALWAYS_ALLOW)
+        || status.desired_healthy > 0 && status.current_healthy >= status.desired_healthy
+}
+
+/// Takes one disruption for a pod from a budget's status.
+fn take(budget: &str, generation: i64, status: &mut PodDisruptionBudgetStatus, pod: &str, now: Time) -> Result<()> {
+    if status.observed_generation < generation {
+        return Err(still_processed(budget));
+    }
+    if status.disrupted_pods.len() > DISRUPTED_PODS {
+        return Err(forbidden(
+            budget,
+            "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
+        ));
+    }
+    match status.disruptions_allowed {
+        0 => return Err(exhausted(budget, status)),
+        ..0 => return Err(forbidden(budget, "pdb disruptions allowed is negative")),
+        _ => status.disruptions_allowed -= 1,
+    }
+    if status.disruptions_allowed == 0 {
+        forbid_disruptions(status, now);
+    }
+    status.disrupted_pods.insert(pod.to_owned(), now);
+    Ok(())
+}
+
+const DISRUPTION_ALLOWED: &str = "DisruptionAllowed";
+
+fn forbid_disruptions(status: &mut PodDisruptionBudgetStatus, now: Time) {
+    let observed_generation = status.observed_generation;
+    let conditions = &mut status.conditions;
+    let at = conditions.iter().position(|condition| condition.r#type == DISRUPTION_ALLOWED).unwrap_or_else(|| {
+        conditions.push(Condition { r#type: DISRUPTION_ALLOWED.to_owned(), ..Condition::default() });
+        conditions.len() - 1
+    });
+    let Some(condition) = conditions.get_mut(at) else { return };
+    if condition.status != v1::ConditionStatus::FALSE {
+        condition.status = v1::ConditionStatus::FALSE;
+        condition.last_transition_time = now;
+    }
+    condition.reason = "InsufficientPods".to_owned();
+    condition.message = String::new();
+    condition.observed_generation = observed_generation;
+}
+
+fn mark_disrupted(pod: &mut Value, now: Time) {
+    let status = ViewMut::<Pod>::new(pod).field(Pod::STATUS);
+    let mut conditions = status.view().field(PodStatus::CONDITIONS).get();
+    let wanted = PodCondition {
+        r#type: PodConditionType::DISRUPTION_TARGET,
+        status: ConditionStatus::TRUE,
+        last_transition_time: now,
+        reason: "EvictionByEvictionAPI".to_owned(),
+        message: "Eviction API: evicting".to_owned(),
+        ..PodCondition::default()
+    };
+    match conditions.iter_mut().find(|condition| condition.r#type == wanted.r#type) {
+        Some(known) if known.status == wanted.status => {
+            *known = PodCondition { last_transition_time: known.last_transition_time, ..wanted };
+        }
+        Some(known) => *known = wanted,
+        None => conditions.push(wanted),
+    }
+    status.field(PodStatus::CONDITIONS).set(conditions);
+}
+
+fn still_processed(budget: &str) -> Status {
+    let why = format!("The disruption budget {budget} is still being processed by the server.");
+    too_many_requests(why, RETRY_AFTER_SECONDS)
+}
+
+/// The refusal of a budget that allows no more disruptions.
+fn exhausted(budget: &str, status: &PodDisruptionBudgetStatus) -> Status {
+    let said = status.conditions.iter().find(|condition| {
+        condition.r#type == DISRUPTION_ALLOWED
+            && condition.status == v1::ConditionStatus::FALSE
+            && !condition.message.is_empty()
+    });
+    let blocked = format!("The disruption budget {budget} does not allow evicting pods currently");
+    let why = match said {
+        // What it counted is not to be trusted then.
+        Some(condition) if condition.reason == "SyncFailed" => {
+            format!("{blocked} because it failed sync: {}", condition.message)
+        }
+        _ if status.current_healthy <= status.desired_healthy => format!(
+            "The disruption budget {budget} needs {} healthy pods and has {} currently",
+            status.desired_healthy, status.current_healthy
+        ),
+        Some(condition) => format!("{blocked} ({}): {}", condition.reason, condition.message),
+        None => blocked,
+    };
+    too_many_requests(why, 0)
+}
+
+fn too_many_requests(why: String, retry_after_seconds: u32) -> Status {
+    let cause = Cause { reason: "DisruptionBudget".to_owned(), message: why, field: String::new() };
+    let details = Details { causes: vec![cause], retry_after_seconds, ..Details::default() };
+    let message = "Cannot evict pod as it would violate the pod's disruption budget.";
+    Status::new(429, "TooManyRequests", message).with_details(details)
+}
+
+fn forbidden(budget: &str, why: &str) -> Status {
+    // The reference names no resource here, but the kind.
+    let kind = "poddisruptionbudget";
+    let details =
+        Details { name: budget.to_owned(), group: "policy".to_owned(), kind: kind.to_owned(), ..Details::default() };
+    let message = format!("{kind}.policy {budget:?} is forbidden: {why}");
+    Status::new(403, "Forbidden", message).with_details(details)
+}
+
+/// The answer for a pod that several budgets guard: a failure by its text, a success by its code, as the reference has it.
+fn guarded_twice(wanted: Wanted) -> Answer {
+    let failure = value!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+        "code": 500
+    });
+    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    Answer::new(201, wanted.format.content_type(), represent::encode(&failure, v1::Status::schema(), wanted))
+}

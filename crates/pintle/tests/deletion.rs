@@ -1,0 +1,84 @@
+//! Deletes as clients and watchers see them: what is marked first, what waits, what the answer's code says.
+//! Guarantees that nothing goes unseen, and that time once given is only ever shortened. Must never wait for a grace period.
+
+mod common;
+
+use common::http::Client;
+use common::in_process::InProcess;
+use serde_json::{Value, json};
+
+const PODS: &str = "/api/v1/namespaces/default/pods";
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// A server with an account for pods.
+fn start() -> (InProcess, Client) {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let account = json!({"metadata": {"name": "default"}});
+    client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect("an answer").expect(201);
+    (server, client)
+}
+
+fn create_pod(client: &mut Client, name: &str, node: &str) -> Value {
+    let containers = json!([{"name": "c", "image": "i"}]);
+    let pod = json!({"metadata": {"name": name}, "spec": {"nodeName": node, "containers": containers}});
+    client.post(PODS, &pod).expect("an answer").expect(201)
+}
+
+fn delete(client: &mut Client, path: &str) -> Value {
+    client.delete(path).expect("an answer").expect(200)
+}
+
+#[test]
+fn who_watches_sees_a_pod_marked_before_it_goes() {
+    let (server, mut client) = start();
+    let created = create_pod(&mut client, "a", "");
+    let since = created["metadata"]["resourceVersion"].as_str().expect("a version");
+    let mut watch = server.client().watch(&format!("{PODS}?watch=1&resourceVersion={since}")).expect("a watch");
+    let gone = delete(&mut client, &format!("{PODS}/a"));
+    let (first, marked) = watch.event();
+    let (second, last) = watch.event();
+    assert_eq!((first.as_str(), second.as_str()), ("MODIFIED", "DELETED"));
+    for object in [&marked, &last, &gone] {
+        let metadata = &object["metadata"];
+        assert_eq!(
+            (&metadata["deletionGracePeriodSeconds"], &metadata["generation"]),
+            (&json!(0), &json!(2)),
+            "{object}"
+        );
+        assert!(metadata["deletionTimestamp"].is_string());
+    }
+    assert_eq!(last["metadata"]["resourceVersion"], gone["metadata"]["resourceVersion"]);
+    assert_ne!(last["metadata"]["resourceVersion"], marked["metadata"]["resourceVersion"]);
+}
+
+#[test]
+fn while_time_runs_nothing_is_said_anew() {
+    let (_server, mut client) = start();
+    create_pod(&mut client, "a", "n");
+    let path = format!("{PODS}/a");
+    let first = delete(&mut client, &path);
+    assert_eq!(first["metadata"]["deletionGracePeriodSeconds"], 30);
+    for query in ["", "?propagationPolicy=Foreground", "?gracePeriodSeconds=30&propagationPolicy=Foreground"] {
+        assert_eq!(delete(&mut client, &format!("{path}{query}")), first, "{query}");
+    }
+    let shortened = delete(&mut client, &format!("{path}?gracePeriodSeconds=20&propagationPolicy=Foreground"));
+    assert_eq!(shortened["metadata"]["deletionGracePeriodSeconds"], 20);
+    assert_eq!(shortened["metadata"]["finalizers"], json!(["foregroundDeletion"]));
+    assert_eq!(shortened["metadata"]["generation"], first["metadata"]["generation"]);
+}
+
+#[test]
+fn who_asks_in_the_old_way_is_told_that_it_takes_time() {
+    let (_server, mut client) = start();
+    for (finalizers, query, code) in [
+        (json!(["a.example.com/b"]), "?orphanDependents=false", 202),
+        (json!(["a.example.com/b"]), "?propagationPolicy=Background", 200),
+        (json!([]), "?orphanDependents=false", 200),
+    ] {
+        let metadata = json!({"generateName": "c-", "finalizers": finalizers});
+        let created = client.post(CONFIG_MAPS, &json!({"metadata": metadata})).expect("an answer").expect(201);
+        let name = created["metadata"]["name"].as_str().expect("a name");
+        client.delete(&format!("{CONFIG_MAPS}/{name}{query}")).expect("an answer").expect(code);
+    }
+}
