@@ -3,7 +3,7 @@
 use pintle_bootstrap::{BootstrapObject, LocalApiService, Settings};
 use pintle_kinds::resource::Action;
 use pintle_registry::update::{Owners, SubresourcePart, Update};
-use pintle_registry::{Registry, Status, Target, WriteOptions};
+use pintle_registry::{DeleteOptions, Registry, Status, Target, WriteOptions};
 
 /// How often it is looked anew at what is missing, when other servers start at the same time.
 const ATTEMPTS: usize = 20;
@@ -72,6 +72,10 @@ async fn exists(
         return if status.code == 404 { Ok(false) } else { Err(status) };
     };
     let existing = registry.decode(target, &stored)?;
+    if object.must_go(&existing) {
+        let options = DeleteOptions { uid: Some(stored.image.uid().to_owned()), ..DeleteOptions::default() };
+        return registry.delete(target, &options).await.map(|deleted| !deleted.gone);
+    }
     if let Some(wanted) = object.reconciled(&existing) {
         let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
         let part = target.resource.subresource(object.reconcile.subresource()).and_then(|it| match it.action {

@@ -72,6 +72,8 @@ pub struct Builder {
     pub modes: Vec<Mode>,
     pub runtime_config: RuntimeConfig,
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Admission plugins that do not act, by their names.
+    pub disabled_admission_plugins: Vec<String>,
     pub settings: Settings,
     /// Addresses of services, one range per IP family, the primary family first.
     pub service_ranges: Vec<ServiceRange>,
@@ -140,6 +142,7 @@ impl Builder {
             modes: vec![Mode::AlwaysAllow],
             runtime_config: RuntimeConfig::default(),
             feature_gate: Arc::new(|_| false),
+            disabled_admission_plugins: Vec::new(),
             settings: Settings::default(),
             service_ranges: ServiceRange::parse("10.0.0.0/24").into_iter().collect(),
             service_node_ports: 30_000..=32_767,
@@ -186,7 +189,7 @@ impl Builder {
         let authorizer = Authorizer::new(self.modes, roles.clone());
         let metrics = Metrics::default();
         let plugins = metrics.admission.clone();
-        let chain = Chain::new(authorizer.clone()).observed(Box::new(move |acted| {
+        let chain = Chain::new(authorizer.clone()).without(&self.disabled_admission_plugins).observed(Box::new(move |acted| {
             plugins.acted(acted.plugin, acted.operation, acted.phase, acted.refused, acted.took);
         }));
         let admission = Box::new(Measured { inner: chain, steps: metrics.admission.clone() });

@@ -54,6 +54,7 @@ pub fn load(source: &EncryptionSource, names: Names) -> Result<Arc<Encryption>, 
     let rules = parse(source, &text)?;
     let encryption = Encryption::new(names, &rules, source.pace);
     let encryption = Arc::new(encryption.map_err(|error| format!("error while building transformers: {error}"))?);
+    encryption.figures.configured(text_digest(&text));
     if source.reload {
         let (source, followed) = (source.clone(), Arc::downgrade(&encryption));
         let follow = move || follow(&source, text, &followed);

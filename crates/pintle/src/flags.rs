@@ -2,6 +2,7 @@
 //! Guarantees that everything is checked before anything is bound or written, and that errors name the flag.
 //! Must never ignore a flag: what is not acted on is refused.
 
+mod admission;
 mod etcd;
 pub mod gates;
 mod reference;
@@ -100,6 +101,8 @@ pub struct Config {
     pub runtime_config: Vec<(String, bool)>,
     /// `--feature-gates`.
     pub feature_gates: FeatureGates,
+    /// `--disable-admission-plugins`.
+    pub disabled_admission_plugins: Vec<String>,
     /// `--max-requests-inflight`; 0 is no limit.
     pub max_requests_inflight: i64,
     /// `--max-mutating-requests-inflight`; 0 is no limit.
@@ -334,6 +337,7 @@ pub(crate) struct Draft {
     service_account_signing_key_file: Option<PathBuf>,
     service_account_tokens: Tokens,
     runtime_config: Vec<(String, bool)>,
+    admission_plugins: admission::Plugins,
     feature_gate_settings: Vec<String>,
     feature_gates: FeatureGates,
     max_requests_inflight: Option<u32>,
@@ -418,6 +422,7 @@ impl Draft {
             service_account_tokens: self.service_account_tokens,
             runtime_config: self.runtime_config,
             feature_gates: self.feature_gates,
+            disabled_admission_plugins: self.admission_plugins.into_disabled()?,
             max_requests_inflight: self.max_requests_inflight.map_or(limits::READ_ONLY_REQUESTS_IN_FLIGHT, i64::from),
             max_mutating_requests_inflight: self
                 .max_mutating_requests_inflight

@@ -155,6 +155,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.modes.clone_from(&config.authorization_modes);
     builder.runtime_config = RuntimeConfig(config.runtime_config.clone());
     builder.feature_gate = Arc::new(move |name| gates.enabled(name));
+    builder.disabled_admission_plugins.clone_from(&config.disabled_admission_plugins);
     builder.settings = Settings {
         max_mutating_in_flight: config.max_mutating_requests_inflight,
         max_read_only_in_flight: config.max_requests_inflight,

@@ -102,7 +102,7 @@ impl Presence {
             tokio::time::sleep(RENEW_PERIOD).await;
             // What fails is tried again the next time; the lease outlives one failure.
             let is_shared = self.registry.is_shared();
-            if is_shared || renewal % RENEWALS_BETWEEN_WRITES == 0 {
+            if is_shared || renewal % RENEWALS_BETWEEN_WRITES == 0 || !self.is_told() {
                 let _ = self.announce().await;
             }
             for object in kept_objects(&self.first_objects) {
@@ -184,9 +184,17 @@ impl Presence {
         bootstrap::reconcile(&self.registry, servers(&leased, self.port)).await
     }
 
+    fn identity(&self) -> Option<Target> {
+        self.registry.target(leases()?, NAMESPACE, &self.name)
+    }
+
+    /// Whether there is a lease of the identity.
+    fn is_told(&self) -> bool {
+        self.identity().is_none_or(|target| target.cache.get(&target.key()).is_some())
+    }
+
     async fn renew_identity(&self) -> Result<()> {
-        let Some(resource) = leases() else { return Ok(()) };
-        let Some(target) = self.registry.target(resource, NAMESPACE, &self.name) else { return Ok(()) };
+        let Some(target) = self.identity() else { return Ok(()) };
         let labels = [IDENTITY_LABEL, ("kubernetes.io/hostname", &self.host)];
         let labels = BTreeMap::from(labels.map(|(key, value)| (key.to_owned(), value.to_owned())));
         let annotations: BTreeMap<String, String> = self

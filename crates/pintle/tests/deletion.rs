@@ -82,3 +82,37 @@ fn who_asks_in_the_old_way_is_told_that_it_takes_time() {
         client.delete(&format!("{CONFIG_MAPS}/{name}{query}")).expect("an answer").expect(code);
     }
 }
+
+#[test]
+fn a_namespace_ends_in_its_own_way() {
+    let (_server, mut client) = start();
+    let path = "/api/v1/namespaces/a";
+    client.post("/api/v1/namespaces", &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+    let options = json!({"preconditions": {"uid": "other"}}).to_string();
+    let refused = client.send("DELETE", path, "application/json", options.as_bytes()).expect("an answer").expect(409);
+    assert_eq!(refused["details"], json!({"name": "a", "kind": "namespaces"}));
+    let message = refused["message"].as_str().unwrap_or_default();
+    assert!(message.contains("Precondition failed: UID in precondition: other, UID in object meta: "), "{message}");
+    client.put(&format!("{path}/finalize"), &json!({"metadata": {"name": "a"}})).expect("an answer").expect(200);
+    let marked = delete(&mut client, path);
+    assert_eq!(marked["status"]["phase"], "Terminating");
+    assert_eq!(marked["metadata"]["deletionGracePeriodSeconds"], Value::Null);
+    client.get(path).expect("an answer").expect(200);
+    delete(&mut client, path);
+    client.get(path).expect("an answer").expect(404);
+}
+
+#[test]
+fn who_leaves_pods_behind_is_told_whatever_becomes_of_it() {
+    let (_server, mut client) = start();
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    for (path, code, is_told) in [
+        (format!("{jobs}/none"), 404, true),
+        (jobs.to_owned(), 200, true),
+        (format!("{jobs}?propagationPolicy=Background"), 200, false),
+    ] {
+        let answer = client.delete(&path).expect("an answer");
+        answer.expect(code);
+        assert_eq!(answer.header("warning").contains("child pods are preserved by default"), is_told, "{path}");
+    }
+}

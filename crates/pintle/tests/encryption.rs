@@ -386,6 +386,11 @@ fn a_changed_file_is_taken_over_and_a_wrong_one_is_not() {
     assert_eq!(client.get("/livez/kms-providers").expect("an answer").status, 404);
     let hook = "/readyz/poststarthook/start-encryption-provider-config-automatic-reload";
     client.get(hook).expect("an answer").expect_text("ok");
+    let metrics = client.get("/metrics").expect("an answer").text();
+    assert!(
+        metrics.contains("apiserver_encryption_config_controller_last_config_info{apiserver_id_hash="),
+        "{metrics}"
+    );
     create(&mut client, "a");
     vault.configure(&format!("{{aesgcm: {{keys: [{KEY_2}, {KEY_1}]}}}}"));
     wait_for("the new key", || rewritten(&mut client, "a").then_some(()));

@@ -39,6 +39,22 @@ fn a_signal_ends_it_in_good_order_and_what_was_written_stays() {
 }
 
 #[test]
+fn a_server_may_move_to_an_address_of_another_family() {
+    let installation = Installation::own();
+    for (address, family) in [("10.1.0.1", "IPv4"), ("fd00::1", "IPv6"), ("10.1.0.1", "IPv4")] {
+        let command = |port| {
+            let mut command = installation.command(port);
+            command.args(["--advertise-address", address]);
+            command
+        };
+        let process = start(command, &installation.path("certs"));
+        let path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
+        let slice = process.endpoint().client().get(path).expect("an answer").expect(200);
+        assert_eq!((&slice["addressType"], &slice["endpoints"][0]["addresses"]), (&json!(family), &json!([address])));
+    }
+}
+
+#[test]
 fn a_second_process_on_the_same_data_is_refused() {
     let installation = Installation::own();
     let process = installation.start();

@@ -51,6 +51,9 @@ fn a_kubelets_refusal_is_told_as_the_reference_tells_it() {
     let answer = world.client().get("/api/v1/namespaces/default/pods/p/log").expect("an answer").expect(404);
     assert_eq!(answer["message"], "the server could not find the requested resource ( pods/log p)");
     assert_eq!(answer["reason"], "NotFound");
+    let path = "/api/v1/namespaces/default/pods/p/log?stream=Stdout";
+    let refused = world.client().get(path).expect("an answer").expect(422);
+    assert_eq!(refused["details"]["causes"][0]["field"], "stream", "of one stream nothing is told while that is off");
 }
 
 #[test]

@@ -13,9 +13,13 @@ const RESOURCE: &str = "/apis/resource.k8s.io/v1";
 
 /// The binary, since fields behind gates are in question.
 fn serve(installation: &Installation) -> Process {
+    serve_with(installation, ["--feature-gates", "DRAPartitionableDevices=true"])
+}
+
+fn serve_with(installation: &Installation, flags: [&str; 2]) -> Process {
     let command = |port| {
         let mut command = installation.command(port);
-        command.args(["--feature-gates", "DRAPartitionableDevices=true"]);
+        command.args(flags);
         command
     };
     start(command, &installation.path("certs"))
@@ -101,6 +105,19 @@ fn a_namespace_allows_admin_access() {
 }
 
 #[test]
+fn a_plugin_that_is_off_does_not_act() {
+    let pod = json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    for (flags, expected) in [
+        (["--disable-admission-plugins", "ServiceAccount"], 201),
+        (["--enable-admission-plugins", "ServiceAccount"], 403),
+    ] {
+        let installation = Installation::new();
+        let process = serve_with(&installation, flags);
+        post(&mut process.endpoint().client(), &format!("{DEFAULT}/pods"), pod.clone()).expect(expected);
+    }
+}
+
+#[test]
 fn addresses_are_generated_without_a_suffix() {
     let server = InProcess::start();
     let client = &mut server.client();
@@ -112,6 +129,21 @@ fn addresses_are_generated_without_a_suffix() {
     client.post(path, &address("192.0.2.7")).expect("an answer").expect(409);
     let refused = client.post(path, &address("x-")).expect("an answer").expect(422);
     assert_eq!(refused["details"]["name"], "x-");
+}
+
+#[test]
+fn a_name_is_taken_though_one_could_be_generated() {
+    let server = InProcess::start();
+    let client = &mut server.client();
+    let path = format!("{DEFAULT}/configmaps");
+    let object = json!({"metadata": {"generateName": "a-", "name": "b"}});
+    client.post(&path, &object).expect("an answer").expect(201);
+    let refused = client.post(&path, &object).expect("an answer");
+    assert_eq!(refused.header("retry-after"), "1");
+    let refused = refused.expect(409);
+    let message = "configmaps \"b\" already exists, the server was not able to generate a unique name for the object";
+    assert_eq!(refused["message"], message);
+    assert_eq!(refused["details"]["retryAfterSeconds"], 1);
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod limit_ranger;
 mod limits;
 mod namespace_lifecycle;
 mod plugin;
+mod pod_resize;
 mod pod_security;
 mod pod_topology_labels;
 mod priority;
@@ -35,7 +36,7 @@ use request::{Phase, Request};
 use std::time::{Duration, Instant};
 
 /// The plugins by their names, in the order in which they act.
-const PLUGINS: [(&str, &Plugin); 15] = [
+const PLUGINS: [(&str, &Plugin); 16] = [
     ("LimitRanger", &limit_ranger::PLUGIN),
     ("ServiceAccount", &service_account::PLUGIN),
     ("TaintNodesByCondition", &taint_nodes::PLUGIN),
@@ -51,6 +52,7 @@ const PLUGINS: [(&str, &Plugin); 15] = [
     ("CertificateSubjectRestriction", &certificates::SUBJECT_RESTRICTION),
     ("DefaultIngressClass", &default_class::DEFAULT_INGRESS_CLASS),
     ("PodTopologyLabels", &pod_topology_labels::PLUGIN),
+    ("PodResizeValidator", &pod_resize::PLUGIN),
 ];
 
 /// What a plugin did.
@@ -68,8 +70,57 @@ pub struct Acted {
 /// Told of everything that a plugin does.
 pub type Observer = Box<dyn Fn(Acted) + Send + Sync>;
 
+/// What there is of a plugin that the reference has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is here and can be turned off.
+    Here,
+    /// It is here, in what cannot be turned off.
+    Always,
+    /// It is not here.
+    Elsewhere,
+}
+
+/// What there is of a plugin; `None` for a name that no plugin has.
+pub fn standing(name: &str) -> Option<Standing> {
+    match name {
+        "NamespaceLifecycle" => Some(Standing::Always),
+        name if PLUGINS.iter().any(|(own, _)| *own == name) => Some(Standing::Here),
+        name => ELSEWHERE.contains(&name).then_some(Standing::Elsewhere),
+    }
+}
+
+/// Plugins of the reference that are not here.
+const ELSEWHERE: [&str; 24] = [
+    "AlwaysAdmit",
+    "AlwaysDeny",
+    "AlwaysPullImages",
+    "ClusterTrustBundleAttest",
+    "DenyServiceExternalIPs",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
+    "ImagePolicyWebhook",
+    "JobValidation",
+    "LimitPodHardAntiAffinityTopology",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+    "NamespaceAutoProvision",
+    "NamespaceExists",
+    "NodeDeclaredFeatureValidator",
+    "NodeRestriction",
+    "OwnerReferencesPermissionEnforcement",
+    "PodGroupProtection",
+    "PodGroupWorkloadExists",
+    "PodNodeSelector",
+    "PodTolerationRestriction",
+    "ResourceQuota",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+];
+
 /// The plugins of a server.
 pub struct Chain {
+    plugins: Vec<(&'static str, &'static Plugin)>,
     authorizer: Authorizer,
     observer: Option<Observer>,
 }
@@ -77,7 +128,13 @@ pub struct Chain {
 impl Chain {
     /// The plugins that are on by default. The authorizer answers plugins that ask for more than the request's own verb.
     pub fn new(authorizer: Authorizer) -> Self {
-        Chain { authorizer, observer: None }
+        Chain { plugins: PLUGINS.to_vec(), authorizer, observer: None }
+    }
+
+    /// The same without some of them.
+    pub fn without(mut self, names: &[String]) -> Self {
+        self.plugins.retain(|(name, _)| !names.iter().any(|off| off == name));
+        self
     }
 
     /// The same, watched by an observer.
@@ -107,7 +164,7 @@ fn operation(write: &AdmissionRequest<'_>) -> &'static str {
 impl Admission for Chain {
     fn mutate(&self, write: &AdmissionRequest<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<()> {
         let request = Request::new(write, &self.authorizer, Phase::Mutate);
-        for (name, plugin) in PLUGINS.iter().filter(|(_, plugin)| plugin.sees(write)) {
+        for (name, plugin) in self.plugins.iter().filter(|(_, plugin)| plugin.sees(write)) {
             if let Some(mutate) = plugin.mutate {
                 self.act(name, operation(write), "admit", || mutate(&request, object, warnings))?;
             }
@@ -120,7 +177,7 @@ impl Admission for Chain {
 
     fn validate(&self, write: &AdmissionRequest<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()> {
         let request = Request::new(write, &self.authorizer, Phase::Validate);
-        for (name, plugin) in PLUGINS.iter().filter(|(_, plugin)| plugin.sees(write)) {
+        for (name, plugin) in self.plugins.iter().filter(|(_, plugin)| plugin.sees(write)) {
             if let Some(validate) = plugin.validate {
                 self.act(name, operation(write), "validate", || validate(&request, object, warnings))?;
             }

@@ -38,6 +38,11 @@ impl BootstrapObject {
         }
     }
 
+    /// Whether the stored object cannot become as it should be, so that it must be removed first.
+    pub fn must_go(&self, existing: &Value) -> bool {
+        self.reconcile.must_go(existing, &self.value)
+    }
+
     /// The stored object as it should be, `None` when it may stay as it is.
     pub fn reconciled(&self, existing: &Value) -> Option<Value> {
         self.reconcile.changed(existing, &self.value)

@@ -126,10 +126,11 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
     match document {
         Some(document) => {
             // The documents of groups are given whatever the method.
-            if !matches!(segments[..], ["apis"] | ["apis", _]) {
+            let is_groups = matches!(segments[..], ["apis"] | ["apis", _]);
+            if !is_groups {
                 only_get(request)?;
             }
-            discovery_answer(request, query, &document)
+            discovery_answer(request, query, &document, if is_groups { Offer::Groups } else { Offer::Documents })
         }
         None if known_group => Err(Status::no_such_path()),
         None => Ok(Answer::text(404, "404 page not found\n")),
@@ -153,8 +154,8 @@ fn only_get(request: &Request) -> Result<()> {
     if request.method == Method::GET { Ok(()) } else { Err(Status::method_not_allowed()) }
 }
 
-fn discovery_answer(request: &Request, query: &Query, document: &Document) -> Result<Answer> {
-    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, Offer::Documents, GENERAL)?;
+fn discovery_answer(request: &Request, query: &Query, document: &Document, offer: Offer) -> Result<Answer> {
+    let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, offer, GENERAL)?;
     Ok(Answer::new(200, wanted.format.content_type(), encode(document, wanted)))
 }
 

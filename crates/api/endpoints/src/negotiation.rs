@@ -95,7 +95,9 @@ pub enum Offer {
     Watch,
     /// Documents that have one shape.
     Documents,
-    /// Documents that have one shape and are JSON.
+    /// Documents that have one shape, at paths that are found whatever is accepted.
+    Groups,
+    /// Documents that are JSON, whatever parameters a client's wishes have.
     JsonDocuments,
 }
 
@@ -104,7 +106,7 @@ impl Offer {
     fn formats(self, served: &'static [Format]) -> &'static [Format] {
         match self {
             Offer::JsonDocuments => &GENERAL[..1],
-            Offer::Documents => GENERAL,
+            Offer::Documents | Offer::Groups => GENERAL,
             _ => served,
         }
     }
@@ -120,7 +122,7 @@ impl Offer {
     }
 
     fn has_shapes(self) -> bool {
-        !matches!(self, Offer::Documents | Offer::JsonDocuments)
+        !matches!(self, Offer::Documents | Offer::Groups | Offer::JsonDocuments)
     }
 }
 
@@ -149,8 +151,12 @@ pub fn negotiate(
     // The path is found by media types alone; only then is it asked for shapes.
     let available = offer.available(served);
     let media = |clause: &str| clause.split(';').next().unwrap_or("").trim().to_owned();
-    if !accept.split(',').map(media).any(|media| media == "*/*" || available.contains(&media.as_str())) {
+    let is_found = || accept.split(',').map(media).any(|media| media == "*/*" || available.contains(&media.as_str()));
+    if offer != Offer::Groups && !is_found() {
         return Err(no_representation(&available));
+    }
+    if offer == Offer::JsonDocuments {
+        return Ok(Wanted { pretty, ..Wanted::JSON });
     }
     let formats = offer.formats(served);
     for clause in by_preference(accept.split(',').filter_map(clause).collect()) {
@@ -351,6 +357,11 @@ mod tests {
                 "application/yaml",
                 Offer::JsonDocuments,
                 "406: Not Acceptable\n\nAvailable representations: application/json",
+            ),
+            (
+                "text/html",
+                Offer::Groups,
+                "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ),
             (
                 table,

@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::context::Context;
 use crate::negotiation::{Format, Shape, Wanted};
-use crate::query::{delete_options, delete_options_from_body, list_options};
+use crate::query::{ListQuery, delete_options, delete_options_from_body, list_options};
 use crate::read::include_object;
 use crate::represent::{self, Presenter};
 use crate::request::Request;
@@ -14,7 +14,7 @@ use pintle_cache::Object;
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
 use pintle_registry::delete::Deleted;
 use pintle_registry::unreadable::{UNSAFE_DELETION_GATE, UNSAFE_DELETION_OPTION, UNSAFE_DELETION_VERB};
-use pintle_registry::{DeleteOptions, Items, Page, Result, Selection, Status, Target, status};
+use pintle_registry::{DeleteOptions, Result, Selection, Status, Target, status};
 use pintle_schema::{ApiType, Value};
 use pintle_types::meta::v1;
 use pintle_validation::ErrorList;
@@ -38,7 +38,9 @@ pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request:
         let body = represent::encode(&status, v1::Status::schema(), wanted);
         return Ok(Answer::new(200, wanted.format.content_type(), body));
     }
-    let deleted = registry.delete(target, &options).await?;
+    let warnings = orphan_warning(target, &options);
+    let deleted = registry.delete(target, &options).await;
+    let deleted = deleted.map_err(|status| status.with_warnings(warnings.clone()))?;
     let shows_object = !deleted.gone || target.resource.strategy.delete_answers_object;
     if shows_object {
         let mut answer = show(context, target, wanted, &deleted)?;
@@ -46,15 +48,19 @@ pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request:
         if !deleted.gone && options.orphan_dependents == Some(false) {
             answer.code = 202;
         }
-        answer.warnings = deleted.warnings;
-        return Ok(answer);
+        return Ok(answer.with_warnings(warnings));
     }
     let details = pintle_registry::Details { uid: deleted.uid, ..status::named(target.resource, &target.name) };
     let wanted = Wanted { shape: Shape::Object, ..wanted };
     let body = represent::encode(&status::success(Some(&details)), v1::Status::schema(), wanted);
-    let mut answer = Answer::new(200, wanted.format.content_type(), body);
-    answer.warnings = deleted.warnings;
-    Ok(answer)
+    Ok(Answer::new(200, wanted.format.content_type(), body).with_warnings(warnings))
+}
+
+/// What is said to somebody who leaves dependents behind without having asked for it, whether the delete succeeds or not.
+fn orphan_warning(target: &Target, options: &DeleteOptions) -> Vec<String> {
+    let silent = options.propagation.is_some() || options.orphan_dependents.is_some();
+    let text = target.resource.strategy.orphan_warning;
+    if silent || text.is_empty() { Vec::new() } else { vec![text.to_owned()] }
 }
 
 /// Deleting what cannot be read needs more than the right to delete.
@@ -92,25 +98,38 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
         errors.invalid(UNSAFE_DELETION_OPTION, true, why);
         return Err(Status::invalid("meta.k8s.io", "DeleteOptions", "", &errors));
     }
+    let warnings = orphan_warning(target, &options);
+    let deleted = delete_selected(context, target, wanted, &query, &options).await;
+    match deleted {
+        Ok(answer) => Ok(answer.with_warnings(warnings)),
+        Err(status) => Err(status.with_warnings(warnings)),
+    }
+}
+
+async fn delete_selected(
+    context: &Context,
+    target: &Target,
+    wanted: Wanted,
+    query: &ListQuery,
+    options: &DeleteOptions,
+) -> Result<Answer> {
     let registry = &context.api.registry;
     let hub = registry.hub(target.storage).unwrap_or(target.resource);
     let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
     let page = registry.list(target, &selection, &query.list)?;
     let delete = |object: Arc<Object>| {
         let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };
-        let options = &options;
         async move {
             match registry.delete(&one, options).await {
-                Ok(_) => Ok(Some(object)),
-                Err(status) if status.code == 404 => Ok(None),
-                Err(status) => Err(status),
+                // Who was faster has done it.
+                Err(status) if status.code != 404 => Err(status),
+                _ => Ok(()),
             }
         }
     };
     let objects: Vec<_> = page.items.iter().cloned().collect();
     let deleting = stream::iter(objects).map(delete).buffered(context.api.settings.delete_collection_workers.max(1));
-    let deleted = deleting.try_filter_map(|deleted| async { Ok(deleted) }).try_collect().await?;
-    let page = Page { items: Items::Picked(deleted), ..page };
+    deleting.try_for_each(|()| async { Ok(()) }).await?;
     let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
     let mut answer = Answer::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;

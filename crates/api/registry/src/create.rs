@@ -160,7 +160,7 @@ impl Registry {
         let mut place = target.clone();
         place.name = metadata::text(&object, "name").to_owned();
         if let Some(existing) = target.cache.get(&place.key()) {
-            return Err(exists(&place, existing.image.terminating));
+            return Err(exists(&place, &object, existing.image.terminating));
         }
         if options.dry_run {
             return Ok(Some(Written { payload: Payload::Value(Box::new(object)), created: true, warnings }));
@@ -172,7 +172,7 @@ impl Registry {
         reserved.settled();
         match outcome {
             Ok(stored) => Ok(Some(Written { payload: Payload::Stored(stored), created: true, warnings })),
-            Err(CommitError::Conflict { index: 0, .. }) => Err(exists(&place, false)),
+            Err(CommitError::Conflict { index: 0, .. }) => Err(exists(&place, &object, false)),
             Err(CommitError::Conflict { .. }) => Ok(None),
             Err(error) => Err(commit_failed(&error)),
         }
@@ -202,14 +202,18 @@ impl Registry {
     }
 }
 
-fn exists(target: &Target, terminating: bool) -> Status {
-    match terminating {
-        true => {
-            let message =
-                format!("object is being deleted: {} \"{}\" already exists", target.resource.qualified(), target.name);
-            let details = crate::status::named(target.resource, &target.name);
-            Status::new(409, "AlreadyExists", message).with_details(details)
+/// The refusal of an object whose name is taken.
+fn exists(target: &Target, object: &Value, terminating: bool) -> Status {
+    let mut status = Status::already_exists(target.resource, &target.name);
+    // Who lets names be generated, and gives one all the same, is told so, too.
+    if !metadata::text(object, "generateName").is_empty() {
+        status.message.push_str(", the server was not able to generate a unique name for the object");
+        if let Some(details) = &mut status.details {
+            details.retry_after_seconds = 1;
         }
-        false => Status::already_exists(target.resource, &target.name),
     }
+    if terminating {
+        status.message.insert_str(0, "object is being deleted: ");
+    }
+    status
 }

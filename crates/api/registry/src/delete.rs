@@ -25,7 +25,6 @@ pub struct Deleted {
     /// It is gone; otherwise something holds it.
     pub gone: bool,
     pub uid: String,
-    pub warnings: Vec<String>,
 }
 
 /// What a delete decides about an object.
@@ -44,9 +43,24 @@ impl DeleteOptions {
     /// # Errors
     /// It is another, or has changed since.
     pub fn check_preconditions(&self, target: &Target, uid: &str, version: &str) -> Result<()> {
+        let resource = target.resource;
+        let (asked_uid, asked_version) = (
+            self.uid.as_deref().filter(|asked| *asked != uid),
+            self.resource_version.as_deref().filter(|asked| *asked != version),
+        );
+        if resource.strategy.begin_deletion.is_some() {
+            // Kinds with a way of their own to end say it otherwise.
+            let rows = [("UID", asked_uid, uid), ("ResourceVersion", asked_version, version)];
+            let Some((what, asked, found)) =
+                rows.into_iter().find_map(|(what, asked, found)| Some((what, asked?, found)))
+            else {
+                return Ok(());
+            };
+            let why = format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}");
+            return Err(Status::conflict(resource, &target.name, &why));
+        }
         let fail = |why: String| {
             // The reference names the kind here, not the resource.
-            let resource = target.resource;
             let subject = match resource.group {
                 "" => resource.kind.to_owned(),
                 group => format!("{}.{group}", resource.kind),
@@ -60,13 +74,13 @@ impl DeleteOptions {
             let message = format!("Operation cannot be fulfilled on {subject} \"{}\": {why}", target.name);
             Err(Status::new(409, "Conflict", message).with_details(details))
         };
-        if let Some(asked) = self.uid.as_deref().filter(|asked| *asked != uid) {
+        if let Some(asked) = asked_uid {
             return fail(format!(
                 "the UID in the precondition ({asked}) does not match the UID in record ({uid}). The object might have \
                  been deleted and then recreated"
             ));
         }
-        if let Some(asked) = self.resource_version.as_deref().filter(|asked| *asked != version) {
+        if let Some(asked) = asked_version {
             return fail(format!(
                 "the ResourceVersion in the precondition ({asked}) does not match the ResourceVersion in record \
                  ({version}). The object might have been modified"
@@ -122,13 +136,7 @@ impl Registry {
                 }
             };
             match outcome {
-                Ok((payload, gone)) => {
-                    let silent = options.propagation.is_some() || options.orphan_dependents.is_some();
-                    let warning =
-                        Some(target.resource.strategy.orphan_warning).filter(|text| !text.is_empty() && !silent);
-                    let warnings = warning.map(str::to_owned).into_iter().collect();
-                    return Ok(Deleted { payload, gone, uid, warnings });
-                }
+                Ok((payload, gone)) => return Ok(Deleted { payload, gone, uid }),
                 Err(CommitError::Conflict { .. }) => continue,
                 Err(error) => return Err(commit_failed(&error)),
             }
@@ -187,13 +195,18 @@ impl Registry {
                 }
             },
         };
+        let has_content = strategy.holds.is_some_and(|holds| holds(old));
+        if has_content && metadata::is_terminating(old) {
+            return Decision::Keep(Box::new(object));
+        }
         // Only then: while time runs, nobody says anew what becomes of dependents.
         let finalizers = finalizers_after(old, strategy.garbage_collection, options);
-        let held = !finalizers.is_empty() || strategy.holds.is_some_and(|holds| holds(old));
+        let held = has_content || !finalizers.is_empty();
         if !same_set(&finalizers, &metadata::finalizers(old)) {
             metadata::set_finalizers(&mut object, finalizers);
         }
-        if period.is_none() && !held {
+        let begins = strategy.begin_deletion.is_some() && !metadata::is_terminating(old);
+        if period.is_none() && !held && !begins {
             return Decision::Remove;
         }
         if period.is_none() && (strategy.grace_period.is_some() || !metadata::is_terminating(old)) {
@@ -208,7 +221,7 @@ impl Registry {
         }
         self.finish(target, &mut object);
         let object = Box::new(object);
-        if held || period.is_some_and(|period| period > 0) {
+        if held || begins || period.is_some_and(|period| period > 0) {
             Decision::Keep(object)
         } else {
             Decision::MarkAndRemove(object)

@@ -118,3 +118,19 @@ fn broken_messages_are_refused_and_unknown_numbers_passed_over() {
     let inner = schema.field("spec").and_then(|field| field.ty.as_struct()).expect("a struct");
     assert!(protobuf::decode(inner, &deep).is_err());
 }
+
+#[test]
+fn sets_that_are_no_json_are_kept_for_who_reads_them() {
+    for (json, wanted) in [
+        ("{\"f:a\":{}}", Value::Raw("{\"f:a\":{}}".into())),
+        ("{}{}", value!("{}{}")),
+        ("{\"f:a\":", value!("{\"f:a\":")),
+        ("", value!("")),
+    ] {
+        let length = json.len() as u8;
+        let mut bytes = vec![0x12, length + 5, 0x82, 1, length + 2, 0x0a, length];
+        bytes.extend_from_slice(json.as_bytes());
+        let decoded = protobuf::decode(Thing::schema(), &bytes).expect("valid");
+        assert_eq!(decoded.at(&["spec", "fields"]), Some(&wanted), "{json}");
+    }
+}

@@ -16,6 +16,9 @@ fn parse(text: &str) -> Result<String, String> {
 fn documents_become_json() {
     for (text, wanted) in [
         ("", "null"),
+        // What follows the document is not read.
+        (r#"{"a":1}}"#, r#"{"a":1}"#),
+        ("[1] ]\n", "[1]"),
         ("# nothing\n", "null"),
         ("b: 1\na: [x, 'y', \"z\"]\n", r#"{"a":["x","y","z"],"b":1}"#),
         (

@@ -9,6 +9,7 @@ use pintle_auth::Mode;
 use pintle_controllers::Controller;
 use pintle_http::TlsVersion;
 
+use super::admission::ADMISSION_FLAGS;
 use super::storage::STORAGE_FLAGS;
 use super::{Draft, FeatureGates, Storage, values};
 
@@ -51,7 +52,7 @@ pub fn help() -> String {
 
 /// Every flag that is acted on.
 pub fn all() -> impl Iterator<Item = &'static Flag> {
-    OWN_FLAGS.iter().chain(STORAGE_FLAGS)
+    OWN_FLAGS.iter().chain(ADMISSION_FLAGS).chain(STORAGE_FLAGS)
 }
 
 pub fn path(slot: &mut Option<PathBuf>, value: &str) -> Result<(), String> {

@@ -59,7 +59,7 @@ fn the_usual_command_line() {
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
-    let rows: [(&str, Check); 13] = [
+    let rows: [(&str, Check); 14] = [
         ("pintle --allow_privileged --v 3", |c| c.verbosity == 3),
         ("pintle -v=4", |c| c.verbosity == 4),
         ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),
@@ -97,6 +97,9 @@ fn forms_of_flags() {
             },
         ),
         ("pintle --version=false --http2-max-streams-per-connection=0", |c| c.max_streams_per_connection.is_none()),
+        ("kube-apiserver --disable-admission-plugins=ServiceAccount --disable-admission-plugins=ResourceQuota", |c| {
+            c.disabled_admission_plugins == ["ResourceQuota", "ServiceAccount"]
+        }),
     ];
     for (line, check) in rows {
         let config = run(line).expect(line);
@@ -120,6 +123,24 @@ fn refusals_name_the_flag() {
             "invalid argument \"ftp://a\" for \"--etcd-servers\" flag: must be URLs, such as https://10.0.0.1:2379",
         ),
         ("kube-apiserver --audit-policy-file p", "flag --audit-policy-file is not supported"),
+        (
+            "kube-apiserver --enable-admission-plugins=PodSecurity,NodeRestriction",
+            "invalid argument \"PodSecurity,NodeRestriction\" for \"--enable-admission-plugins\" flag: plugin \
+             \"NodeRestriction\" is not supported",
+        ),
+        (
+            "kube-apiserver --disable-admission-plugins=Service",
+            "invalid argument \"Service\" for \"--disable-admission-plugins\" flag: plugin \"Service\" is unknown",
+        ),
+        (
+            "kube-apiserver --disable-admission-plugins=NamespaceLifecycle",
+            "invalid argument \"NamespaceLifecycle\" for \"--disable-admission-plugins\" flag: plugin \
+             \"NamespaceLifecycle\" is always on",
+        ),
+        (
+            "pintle --disable-admission-plugins=Priority,PodSecurity --enable-admission-plugins=PodSecurity",
+            "[PodSecurity] in enable-admission-plugins and disable-admission-plugins overlapped",
+        ),
         ("pintle --data-dir", "flag needs an argument: --data-dir"),
         ("pintle fly", "unknown command \"fly\"; \"serve\" is what there is"),
         ("pintle serve fly", "unexpected argument: fly"),

@@ -75,7 +75,7 @@ const LAST_RELOAD: Family = family(
 const CONFIG: Family = family(
     "apiserver_encryption_config_controller_last_config_info",
     Kind::Gauge,
-    "1, labelled with the digest of the configuration that was last read again and taken over.",
+    "1, labelled with the digest of the configuration that is followed.",
 );
 
 /// What encryption counts.

@@ -106,7 +106,7 @@ pub struct Figures {
     pub invalid_key_ids: Keyed<(String, &'static str), Counter>,
     keys: Mutex<VecDeque<Arc<KeyUse>>>,
     reloads: [Reloads; 2],
-    /// The digest of the configuration that was read again last.
+    /// The digest of the configuration that is followed.
     config_hash: Mutex<Option<String>>,
 }
 
@@ -175,9 +175,14 @@ impl Figures {
     /// Counts a configuration that was read again: with the digest of its text if it was taken over.
     pub fn reloaded(&self, config_hash: Option<String>) {
         self.reloads[usize::from(config_hash.is_some())].happened();
-        if config_hash.is_some() {
-            *self.config_hash.lock().unwrap_or_else(PoisonError::into_inner) = config_hash;
+        if let Some(hash) = config_hash {
+            self.configured(hash);
         }
+    }
+
+    /// Takes note of the digest of the configuration that is followed from now on.
+    pub fn configured(&self, config_hash: String) {
+        *self.config_hash.lock().unwrap_or_else(PoisonError::into_inner) = Some(config_hash);
     }
 
     /// The times that a configuration was read again and taken over, or was not.
@@ -185,7 +190,7 @@ impl Figures {
         &self.reloads[usize::from(taken_over)]
     }
 
-    /// The digest of the configuration that was read again last.
+    /// The digest of the configuration that is followed.
     pub fn config_hash(&self) -> Option<String> {
         self.config_hash.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -59,9 +59,13 @@ pub(super) fn endpoint_slice(existing: &Value, wanted: &Value) -> Option<Value> 
     let mut changed = existing.clone();
     let is_moved = replace(&mut changed, wanted, EndpointSlice::ENDPOINTS)?;
     let has_other_ports = replace(&mut changed, wanted, EndpointSlice::PORTS)?;
-    // An address of another family needs a slice of that type.
-    let has_other_type = replace(&mut changed, wanted, EndpointSlice::ADDRESS_TYPE)?;
-    (is_moved || has_other_ports || has_other_type).then_some(changed)
+    (is_moved || has_other_ports).then_some(changed)
+}
+
+/// Whether the addresses are of another family: a slice has one for good.
+pub(super) fn is_of_another_type(existing: &Value, wanted: &Value) -> bool {
+    let of = |slice| View::<EndpointSlice>::new(slice).field(EndpointSlice::ADDRESS_TYPE).get();
+    of(existing) != of(wanted)
 }
 
 /// Several servers with different authorities write the same config map, so none takes another's away.

@@ -40,7 +40,7 @@ pub enum Reconcile {
     ServiceRange,
     /// The subsets are replaced.
     Endpoints,
-    /// The addresses and ports are replaced.
+    /// The addresses and ports are replaced; of another family they need another slice.
     EndpointSlice,
     /// Certificates that are missing are added.
     TrustedCertificates,
@@ -52,6 +52,11 @@ impl Reconcile {
     /// The subresource that an existing object is changed through; "" for the object itself.
     pub fn subresource(self) -> &'static str {
         if self == Reconcile::ServiceRange { "status" } else { "" }
+    }
+
+    /// Whether the existing object cannot become as it should be: it must go first.
+    pub(crate) fn must_go(self, existing: &Value, wanted: &Value) -> bool {
+        self == Reconcile::EndpointSlice && cluster::is_of_another_type(existing, wanted)
     }
 
     /// The existing object as it should be, with all that the server filled in; `None` when it may stay as it is. An

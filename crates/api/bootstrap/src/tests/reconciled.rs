@@ -188,7 +188,6 @@ const ROWS: &[Row] = &[
         &["metadata", "labels"],
         r#"{"a":"b","endpointslice.kubernetes.io/skip-mirror":"true"}"#,
     ),
-    ("endpointslices", "kubernetes", &[(&["addressType"], r#""IPv6""#)], &["addressType"], r#""IPv4""#),
     // What is the administrator's.
     ("namespaces", "default", &[(&["metadata", "labels"], "{}")], &[], ""),
     ("priorityclasses", "system-node-critical", &[(&["value"], "1")], &[], ""),
@@ -275,4 +274,7 @@ fn a_server_that_moved() {
     let slice = moved("endpointslices");
     assert_eq!(super::texts(&first(&slice, "endpoints").get("addresses").cloned().unwrap()), ["10.9.8.8"]);
     assert_eq!(first(&slice, "ports").get("port"), Some(&Value::from(7443)));
+    let of_another_family = edited(&slice, &[(&["addressType"], r#""IPv6""#)]);
+    let goes = |existing| find(&after, "endpointslices", "kubernetes").must_go(existing);
+    assert!(goes(&of_another_family) && !goes(&slice));
 }

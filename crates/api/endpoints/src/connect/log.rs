@@ -160,11 +160,13 @@ fn check(query: &Query, since_time: bool, split: bool, pod: &str) -> Result<()> 
         match stream(query) {
             "All" => {}
             "Stdout" | "Stderr" if tail.is_some() => {
-                errors.forbidden("tailLines", "`tailLines` and specific `stream` are mutually exclusive for now");
+                errors.forbidden("", "`tailLines` and specific `stream` are mutually exclusive for now");
             }
             "Stdout" | "Stderr" => {}
             other => errors.not_supported("stream", other, &["All", "Stderr", "Stdout"]),
         }
+    } else if query.has("stream") {
+        errors.forbidden("stream", "may not be specified");
     }
     if errors.is_empty() { Ok(()) } else { Err(Status::invalid("", "PodLogOptions", pod, &errors)) }
 }

@@ -5,7 +5,7 @@
 use super::element;
 use super::fields::fields_of;
 use super::node::{Chosen, ListMode, ListNode, MapNode, Node};
-use crate::field_set::{Entry, FieldSet};
+use crate::field_set::FieldSet;
 use crate::path_element::PathElement;
 use pintle_schema::{Map, Value};
 
@@ -15,7 +15,8 @@ pub fn remove_items<'s>(schema: impl Into<Node<'s>>, value: Value, items: &Field
     remove(schema.into(), value, items)
 }
 
-/// Only the fields of a set, with what is below them when nothing below is in the set. Keys of list items are kept.
+/// Only the fields of a set: leaves, and list items with what is below them when nothing below is in the set. Keys of list
+/// items are kept. Who owns a map or list itself, as an empty one is owned, owns nothing of what others put in.
 pub fn extract_items<'s>(schema: impl Into<Node<'s>>, value: &Value, items: &FieldSet) -> Value {
     let schema = schema.into();
     let Ok(present) = fields_of(schema, value) else { return extract(schema, value, items) };
@@ -73,14 +74,18 @@ fn extract(node: Node<'_>, value: &Value, items: &FieldSet) -> Value {
             let mut kept = Map::new();
             for (key, value) in entries.iter() {
                 let Some(entry) = items.field(key) else { continue };
-                kept.push(key.clone(), extract_entry(map.child(key).0, value, entry));
+                kept.push(key.clone(), extract(map.child(key).0, value, &entry.children));
             }
             if kept.is_empty() { Value::Null } else { Value::Map(kept) }
         }
         (Chosen::List(list), Value::List(values)) if !values.is_empty() => {
             let keep = |value| {
                 let entry = items.entry(&element::of_item(&list, value).ok()?)?;
-                Some(extract_entry(list.elem, value, entry))
+                // An item that nothing in the set lies below is taken whole.
+                Some(match entry.children.is_empty() {
+                    true => value.clone(),
+                    false => extract(list.elem, value, &entry.children),
+                })
             };
             let kept: Vec<Value> = values.iter().filter_map(keep).collect();
             if kept.is_empty() { Value::Null } else { Value::List(kept) }
@@ -88,9 +93,4 @@ fn extract(node: Node<'_>, value: &Value, items: &FieldSet) -> Value {
         (Chosen::Scalar(_), _) | (_, Value::Map(_) | Value::List(_)) => value.clone(),
         _ => Value::Null,
     }
-}
-
-/// A member that nothing in the set lies below is taken whole.
-fn extract_entry(node: Node<'_>, value: &Value, entry: &Entry) -> Value {
-    if entry.children.is_empty() { value.clone() } else { extract(node, value, &entry.children) }
 }

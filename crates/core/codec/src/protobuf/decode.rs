@@ -265,10 +265,12 @@ fn scalar(ty: &Type, payload: Payload<'_>) -> Read<Option<Value>> {
             Some(json) if !json.is_empty() => tree(json)?,
             _ => Value::Null,
         },
-        Type::FieldsV1 => match first_bytes(bytes)? {
-            Some(json) if !json.is_empty() => read_json(json, |scanner| raw::fields(scanner, false))?,
-            _ => Value::Null,
-        },
+        // Bytes that are no JSON are for who reads them as a set to refuse, and a string is none.
+        Type::FieldsV1 => {
+            let json = first_bytes(bytes)?.unwrap_or_default();
+            let read: Read<Value> = read_json(json, |scanner| raw::fields(scanner, false));
+            read.unwrap_or_else(|_| Value::String(Str::from(String::from_utf8_lossy(json))))
+        }
         Type::Any | Type::List(_) | Type::Map(_) => tree(bytes)?,
     };
     Ok(Some(value))

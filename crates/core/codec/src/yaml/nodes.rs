@@ -53,10 +53,15 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
     let mut open: Vec<NodeId> = Vec::new();
     let mut tabs = Tabs::of(text);
     for event in Parser::new_from_str(text) {
-        let (event, span) = event.map_err(|error| failure(&error, text))?;
+        let (event, span) = match event {
+            Ok(event) => event,
+            Err(error) => {
+                return before_bracket(&error, text).map_or_else(|| Err(failure(&error, text)), read);
+            }
+        };
         let line = span.start.line();
         let (kind, anchor) = match event {
-            Event::DocumentEnd => return Ok((!nodes.is_empty()).then_some(Document { text, nodes, root: 0 })),
+            Event::DocumentEnd => break,
             Event::StreamEnd => return Ok(None),
             Event::SequenceEnd | Event::MappingEnd => {
                 open.pop();
@@ -95,7 +100,15 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
             open.push(id);
         }
     }
-    Ok(None)
+    Ok((!nodes.is_empty()).then_some(Document { text, nodes, root: 0 }))
+}
+
+/// What stands before a bracket that closes nothing, when the document is in brackets itself: the reference reads no further
+/// than that.
+fn before_bracket<'t>(found: &ScanError, text: &'t str) -> Option<&'t str> {
+    let (end, _) = text.char_indices().nth(found.marker().index())?;
+    let before = text.get(..end).filter(|before| before.trim_start().starts_with(['{', '[']))?;
+    (found.info() == "misplaced bracket").then_some(before)
 }
 
 pub(super) fn error(text: &str) -> DecodeError {

@@ -1,0 +1,88 @@
+//! Documents and odd paths as clients ask for them: OpenAPI and discovery in each form, and what leads nowhere.
+//! Guarantees that an address with a hash of old leads to the document, and that no number of seconds breaks a connection.
+//! Must never compare what the documents say: that is tested where they are made.
+
+mod common;
+
+use common::http::{Answer, Client, JSON};
+use common::in_process::InProcess;
+
+fn get(client: &mut Client, path: &str, accept: &str) -> Answer {
+    client.send("GET", path, &format!("{JSON}\r\nAccept: {accept}"), b"").expect("an answer")
+}
+
+#[test]
+fn openapi_comes_in_the_form_that_is_accepted() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let protobuf = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
+    let rows = [
+        ("*/*", 200, JSON),
+        (protobuf, 200, protobuf),
+        ("application/com.github.proto-openapi.spec.v3@v1.0+protobuf", 200, protobuf),
+        ("application/json;q=0.5,application/com.github.proto-openapi.spec.v3.v1.0+protobuf", 200, protobuf),
+        ("text/html", 406, ""),
+    ];
+    for (accept, status, content_type) in rows {
+        let answer = get(&mut client, "/openapi/v3/apis/apps/v1", accept);
+        assert_eq!((answer.status, answer.header("content-type")), (status, content_type), "{accept}");
+    }
+    let address = |path: &str, answer: Answer| {
+        answer.json()["paths"][path]["serverRelativeURL"].as_str().expect("an address").to_owned()
+    };
+    let index = get(&mut client, "/openapi/v3", "*/*");
+    assert_eq!(index.header("content-type"), "text/plain; charset=utf-8");
+    let address = address("apis/apps/v1", index);
+    let moved = get(&mut client, "/openapi/v3/apis/apps/v1?hash=old", "*/*");
+    assert_eq!((moved.status, moved.header("location")), (301, &*address));
+    let found = get(&mut client, &address, "*/*");
+    assert_eq!((found.status, found.header("cache-control")), (200, "public, immutable"));
+    for path in ["/openapi/v3/", "/openapi/v3/apis/apps/v1/", "/openapi/v3/none", "/openapi/v3x", "/openapi/v2/"] {
+        assert_eq!(get(&mut client, path, "*/*").status, 404, "{path}");
+    }
+}
+
+#[test]
+fn discovery_of_everything_has_every_form() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    for form in [JSON, "application/yaml", "application/vnd.kubernetes.protobuf"] {
+        let wish = format!("{form};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList");
+        for path in ["/api", "/apis"] {
+            let answer = get(&mut client, path, &format!("{JSON}, {wish}"));
+            assert_eq!((answer.status, answer.header("content-type")), (200, &*wish), "{path}");
+            assert_eq!(answer.header("cache-control"), "public");
+        }
+    }
+    let refused = get(&mut client, "/apis/apps", "text/html").expect(406);
+    let message = "only the following media types are accepted: application/json, application/yaml, \
+                   application/vnd.kubernetes.protobuf";
+    assert_eq!(refused["message"], message);
+}
+
+#[test]
+fn no_number_of_seconds_is_too_large_for_a_watch() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    for seconds in ["-1", "9223372036854775807"] {
+        let path = format!("/api/v1/configmaps?watch=1&resourceVersion=1&timeoutSeconds={seconds}");
+        assert_eq!(client.get(&path).expect("an answer").status, 200, "{seconds}");
+    }
+}
+
+#[test]
+fn paths_that_stop_too_early_or_go_too_far() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let rows = [
+        ("/api/v1/watch", 500, "unable to determine kind and namespace from url, /api/v1/watch"),
+        ("/api/v1/watch/nodes/a?fieldSelector=metadata.name%3Db", 400, "doesn't match requested name"),
+        ("/api/v1/namespaces/default?export=true", 400, "the export parameter, deprecated since v1.14"),
+        ("/api/v1/namespaces/default/pods/a/status/b", 404, "could not find the requested resource"),
+        ("//api", 404, "404 page not found"),
+    ];
+    for (path, status, text) in rows {
+        let answer = client.get(path).expect("an answer");
+        assert!(answer.status == status && answer.text().contains(text), "{path}: {} {}", answer.status, answer.text());
+    }
+}
