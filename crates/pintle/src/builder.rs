@@ -189,7 +189,8 @@ impl Builder {
         let authorizer = Authorizer::new(self.modes, roles.clone());
         let metrics = Metrics::default();
         let plugins = metrics.admission.clone();
-        let chain = Chain::new(authorizer.clone()).without(&self.disabled_admission_plugins).observed(Box::new(move |acted| {
+        let chain = Chain::new(authorizer.clone()).without(&self.disabled_admission_plugins);
+        let chain = chain.observed(Box::new(move |acted| {
             plugins.acted(acted.plugin, acted.operation, acted.phase, acted.refused, acted.took);
         }));
         let admission = Box::new(Measured { inner: chain, steps: metrics.admission.clone() });

@@ -131,6 +131,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         cert_chain_pem: certs.serving_cert_pem.clone().into_bytes(),
         key_pem: certs.serving_key_pem.clone().into_bytes(),
         client_ca_pem: Some(client_ca.clone()),
+        old_client_key: Some(pintle_auth::authentication::version_1_key),
         disable_http2: config.disable_http2,
         min_version: config.tls_min_version,
         cipher_suites: config.tls_cipher_suites.clone(),

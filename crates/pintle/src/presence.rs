@@ -4,7 +4,7 @@
 //! A server that dies is missed when its lease has expired; one that is stopped takes it back.
 
 use crate::bootstrap;
-use pintle_bootstrap::{Settings, kept_objects, servers};
+use pintle_bootstrap::{Settings, kept_objects, needed_objects, servers};
 use pintle_cache::image;
 use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
 use pintle_instruments::Counter;
@@ -44,6 +44,9 @@ const RENEWALS_BETWEEN_WRITES: u32 = 60;
 
 /// Identities whose servers are gone are looked for once in so many renewals: about hourly.
 const RENEWALS_BETWEEN_SWEEPS: u32 = 360;
+
+/// Namespaces and flow control are looked over as often as the reference does it: every minute.
+const RENEWALS_BETWEEN_KEPT: u32 = 6;
 
 /// Node ports are looked over as often as the reference does it: every three minutes.
 const RENEWALS_BETWEEN_REPAIRS: u32 = 18;
@@ -88,10 +91,8 @@ impl Presence {
     pub async fn announce(&self) -> Result<()> {
         self.renew_address().await?;
         self.tell_servers().await?;
-        if let Err(status) = self.renew_identity().await {
-            // A host may have a name that no label can have.
-            eprintln!("warning: the identity of the server could not be told: {}", status.message);
-        }
+        // A host may have a name that no label can have; its server is as good as any.
+        let _ = self.renew_identity().await;
         Ok(())
     }
 
@@ -105,7 +106,11 @@ impl Presence {
             if is_shared || renewal % RENEWALS_BETWEEN_WRITES == 0 || !self.is_told() {
                 let _ = self.announce().await;
             }
-            for object in kept_objects(&self.first_objects) {
+            let kept = match renewal % RENEWALS_BETWEEN_KEPT == 1 {
+                true => kept_objects(&self.first_objects),
+                false => Vec::new(),
+            };
+            for object in kept.into_iter().chain(needed_objects(&self.first_objects)) {
                 let _ = bootstrap::restore(&self.registry, object).await;
             }
             // What could not be looked over is looked over the next time.

@@ -9,7 +9,8 @@ use common::in_process::InProcess;
 use common::{DEADLINE, name, resource_version};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -39,6 +40,63 @@ fn increment(client: &mut Client, path: &str) {
             _ => panic!("{}", answer.text()),
         }
     }
+}
+
+#[test]
+fn who_names_no_version_always_gets_through() {
+    const WRITERS: usize = 24;
+    const EACH: usize = 8;
+    let server = InProcess::start();
+    create(&mut server.client(), "busy", 0);
+    let path = format!("{CONFIG_MAPS}/busy");
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (path, server) = (&path, &server);
+            scope.spawn(move || {
+                let mut client = server.client();
+                for turn in 0..EACH {
+                    let patch = json!({"data": {format!("writer-{writer}"): turn.to_string()}}).to_string();
+                    let answer = client.send("PATCH", path, "application/merge-patch+json", patch.as_bytes());
+                    answer.expect("an answer").expect(200);
+                }
+            });
+        }
+    });
+    let busy = server.client().get(&path).expect("an answer").expect(200);
+    let last = (EACH - 1).to_string();
+    assert!((0..WRITERS).all(|writer| busy["data"][format!("writer-{writer}")] == last.as_str()), "{busy}");
+}
+
+#[test]
+fn one_of_many_creates_what_all_apply() {
+    const WRITERS: usize = 8;
+    const OBJECTS: usize = 12;
+    let server = InProcess::start();
+    let (created, start) = (AtomicUsize::new(0), Barrier::new(WRITERS));
+    std::thread::scope(|scope| {
+        for writer in 0..WRITERS {
+            let (server, created, start) = (&server, &created, &start);
+            scope.spawn(move || {
+                let mut client = server.client();
+                for object in 0..OBJECTS {
+                    start.wait();
+                    let path = format!("{CONFIG_MAPS}/new-{object}?fieldManager=writer-{writer}");
+                    let data = json!({format!("writer-{writer}"): "x"});
+                    let metadata = json!({"name": format!("new-{object}")});
+                    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data});
+                    let config = config.to_string();
+                    let answer = client.send("PATCH", &path, "application/apply-patch+yaml", config.as_bytes());
+                    let answer = answer.expect("an answer");
+                    assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
+                    created.fetch_add(usize::from(answer.status == 201), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    assert_eq!(created.into_inner(), OBJECTS);
+    let list = server.client().get(CONFIG_MAPS).expect("an answer").expect(200);
+    let new = list["items"].as_array().expect("items").iter().filter(|object| name(object).starts_with("new-"));
+    assert!(new.map(|object| object["data"].as_object().map_or(0, |data| data.len())).eq([WRITERS; OBJECTS]));
 }
 
 #[test]

@@ -80,6 +80,12 @@ fn paths_that_stop_too_early_or_go_too_far() {
         ("/api/v1/namespaces/default?export=true", 400, "the export parameter, deprecated since v1.14"),
         ("/api/v1/namespaces/default/pods/a/status/b", 404, "could not find the requested resource"),
         ("//api", 404, "404 page not found"),
+        // A path is decoded before it is taken apart.
+        ("/api/v1/namespaces/default/configmaps/a%2Fb", 404, "could not find the requested resource"),
+        ("/api/v1/namespaces/default/configmaps/a%2Db", 404, "configmaps \\\"a-b\\\" not found"),
+        ("/api/v1/namespaces/default/configmaps/%2e%2e", 400, "may not be '..'"),
+        ("/api/v1/namespaces/default/configmaps/a%25b", 400, "may not contain '%'"),
+        ("/readyz%2Fping", 200, "ok"),
     ];
     for (path, status, text) in rows {
         let answer = client.get(path).expect("an answer");

@@ -496,7 +496,19 @@ fn pipe(kubectl: &Kubectl, input: &[u8], line: &str) -> String {
 #[test]
 fn what_must_not_be_done_is_refused() {
     let Some(kubectl) = start() else { return };
-    kubectl.table(&[("delete ns default", 1, &["(Forbidden)", "this namespace may not be deleted"], &[])]);
+    kubectl.table(&[
+        ("delete ns default", 1, &["(Forbidden)", "this namespace may not be deleted"], &[]),
+        ("label ns default pod-security.kubernetes.io/enforce=baseline", 0, &["namespace/default labeled"], &[]),
+        (
+            "run root --image=i --privileged",
+            1,
+            &["(Forbidden)", "violates PodSecurity \"baseline:latest\": privileged"],
+            &[],
+        ),
+        ("run modest --image=i", 0, &["pod/modest created"], &["Warning"]),
+        ("label ns default pod-security.kubernetes.io/warn=restricted", 0, &[], &[]),
+        ("run warned --image=i", 0, &["Warning: would violate PodSecurity \"restricted:latest\""], &[]),
+    ]);
 }
 
 #[test]

@@ -113,11 +113,12 @@ impl<'a> Request<'a> {
         self.values_that(kind, namespace, |_| true)
     }
 
-    /// A label of the namespace of what is written.
-    pub fn namespace_label(&self, label: &str) -> Option<String> {
-        let namespaces = pintle_kinds::find("", "v1", "namespaces")?;
-        let target = self.write.registry.target(namespaces, "", self.namespace())?;
-        Some(target.cache.get(&target.key())?.image.label(label)?.to_owned())
+    /// The labels of the namespace of what is written, as they are now.
+    pub fn namespace_labels(&self) -> impl Fn(&str) -> Option<String> + use<> {
+        let namespaces = pintle_kinds::find("", "v1", "namespaces");
+        let target = namespaces.and_then(|all| self.write.registry.target(all, "", self.namespace()));
+        let namespace = target.and_then(|target| target.cache.get(&target.key()));
+        move |label| Some(namespace.as_ref()?.image.label(label)?.to_owned())
     }
 
     fn all_that<T: ApiValue>(

@@ -51,12 +51,18 @@ pub struct LocalApiService {
     pub version_priority: i32,
 }
 
-/// Those that a running server puts back when they are gone or changed. The others are looked at by its starts only, and
-/// addresses come with their services.
+/// Those that a running server puts back within a minute when they are gone or changed. Some are looked at by its starts
+/// only, and addresses come with their services.
 pub fn kept_objects(settings: &Settings) -> Vec<BootstrapObject> {
     let mut out = Vec::with_capacity(64);
     cluster::namespaces(&mut out);
     flow_control::objects(settings, &mut out);
+    out
+}
+
+/// Those by which others find the server, which it puts back within seconds.
+pub fn needed_objects(settings: &Settings) -> Vec<BootstrapObject> {
+    let mut out = Vec::with_capacity(8);
     kubernetes_service::kept_objects(settings, &mut out);
     cluster::config_maps(settings, &mut out);
     out

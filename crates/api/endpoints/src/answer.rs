@@ -109,12 +109,12 @@ pub async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Respo
     response
 }
 
-/// The warnings that go out: each text once, and when all are longer than a header may be, their beginnings, until that
-/// is too long as well.
+/// The warnings that go out: each text once, but for those with control characters, which no header may have; and when
+/// all are longer than a header may be, their beginnings, until that is too long as well.
 fn told(warnings: &[String]) -> Vec<&str> {
     let mut seen = std::collections::HashSet::new();
     let distinct: Vec<&str> =
-        warnings.iter().map(String::as_str).filter(|text| !text.is_empty() && seen.insert(*text)).collect();
+        warnings.iter().map(String::as_str).filter(|text| is_header(text) && seen.insert(*text)).collect();
     let length = |text: &str| text.chars().count();
     if distinct.iter().map(|text| length(text)).sum::<usize>() <= limits::WARNINGS_CHARACTERS {
         return distinct;
@@ -128,6 +128,10 @@ fn told(warnings: &[String]) -> Vec<&str> {
     distinct.into_iter().map(begin).take_while(|text| fits(text)).collect()
 }
 
+fn is_header(text: &str) -> bool {
+    !text.is_empty() && !text.chars().any(char::is_control)
+}
+
 fn begin(text: &str) -> &str {
     let end = text.char_indices().nth(limits::CUT_WARNING_CHARACTERS).map_or(text.len(), |(end, _)| end);
     text.get(..end).unwrap_or(text)
@@ -137,7 +141,7 @@ fn begin(text: &str) -> &str {
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
-    for c in text.chars().filter(|c| !c.is_control()) {
+    for c in text.chars() {
         if matches!(c, '"' | '\\') {
             out.push('\\');
         }
@@ -153,4 +157,17 @@ pub(crate) fn gzip(bytes: &[u8]) -> Bytes {
     // Writing to memory cannot fail.
     let _ = encoder.write_all(bytes);
     encoder.finish().unwrap_or_default().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_go_out_once_and_only_if_a_header_can_hold_them() {
+        let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(told(&texts(&["a", "", "b\nc", "a", "é \"\\"])), ["a", "é \"\\"]);
+        let long = "x".repeat(limits::WARNINGS_CHARACTERS);
+        assert_eq!(told(&texts(&["a", &long])), ["a", &long[..limits::CUT_WARNING_CHARACTERS]]);
+    }
 }

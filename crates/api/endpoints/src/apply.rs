@@ -4,6 +4,7 @@
 
 use crate::answer::Answer;
 use crate::context::Context;
+use crate::decode::warnings_of;
 use crate::negotiation::{Format, Wanted};
 use crate::query::{FieldValidation, WriteQuery};
 use crate::write::{answer, check_name, check_namespace};
@@ -57,7 +58,8 @@ pub async fn apply(
     let update = Update { change: &change, part, create: true, from_stored: true, owners: Owners::Settled };
     let written = registry.update(target, &update, &query.options).await;
     // What could not even be merged is not warned of.
-    let warnings = if was_merged.load(Ordering::Relaxed) { config.warnings(query.field_validation) } else { Vec::new() };
+    let warnings =
+        if was_merged.load(Ordering::Relaxed) { config.warnings(query.field_validation) } else { Vec::new() };
     answer(context, target, wanted, written, warnings)
 }
 
@@ -110,7 +112,10 @@ impl Configuration {
     }
 
     /// What is told of keys that stand twice.
-    pub fn warnings(self, validation: FieldValidation) -> Vec<String> {
-        if validation == FieldValidation::Warn { self.problems } else { Vec::new() }
+    pub fn warnings(&self, validation: FieldValidation) -> Vec<String> {
+        if validation != FieldValidation::Warn {
+            return Vec::new();
+        }
+        self.problems.iter().flat_map(|problem| warnings_of(problem)).collect()
     }
 }

@@ -9,6 +9,7 @@ use http::Method;
 use http::header::{ACCEPT, USER_AGENT};
 use pintle_auth::{Attributes, UserInfo};
 use pintle_registry::{Requester, Status, Target};
+use pintle_schema::names::is_printable;
 use std::sync::Arc;
 
 /// What every step after authentication knows.
@@ -23,7 +24,7 @@ pub struct Context {
 impl Context {
     pub fn requester(&self) -> Requester {
         Requester {
-            agent: agent_name(self.header(USER_AGENT)),
+            agent: agent_name(self.headers.get(USER_AGENT).map_or(&[][..], |agent| agent.as_bytes())),
             name: self.user.name.to_string(),
             uid: self.user.uid.to_string(),
             groups: self.user.groups.iter().map(ToString::to_string).collect(),
@@ -88,15 +89,36 @@ impl Context {
 }
 
 /// The name in a User-Agent: what stands before the first slash, as far as it can be printed and a manager's name may go.
-fn agent_name(agent: &str) -> String {
+fn agent_name(agent: &[u8]) -> String {
     const LONGEST: usize = 128;
-    let first = agent.split('/').next().unwrap_or("");
+    let first = agent.split(|byte| *byte == b'/').next().unwrap_or_default();
     let mut name = String::new();
-    for c in first.chars().filter(|c| !c.is_control()) {
+    for c in String::from_utf8_lossy(first).chars().filter(|c| is_printable(*c)) {
         if name.len() + c.len_utf8() > LONGEST {
             break;
         }
         name.push(c);
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::agent_name;
+
+    #[test]
+    fn managers_are_named_by_what_can_be_printed_of_an_agent() {
+        let long = "é".repeat(100);
+        for (agent, wanted) in [
+            ("kubectl/v1.36 (linux)", "kubectl"),
+            ("", ""),
+            ("/x", ""),
+            ("a b\t\u{a0}\u{200b}c/1", "a bc"),
+            ("日本/1", "日本"),
+            (long.as_str(), &long[..128]),
+        ] {
+            assert_eq!(agent_name(agent.as_bytes()), wanted, "{agent}");
+        }
+        assert_eq!(agent_name(b"\xffa/1"), "\u{fffd}a");
+    }
 }

@@ -162,13 +162,38 @@ fn report(
     }
     let texts: Vec<String> = problems.iter().map(ToString::to_string).collect();
     if validation == FieldValidation::Warn {
-        warnings.extend(texts);
+        warnings.extend(texts.iter().flat_map(|text| warnings_of(text)));
         return Ok(());
     }
     Err(cannot_be_handled(expected, head, &strict_message(&texts)))
 }
 
+/// The warnings of a strict problem: what YAML tells as one text is warned of line by line.
+pub fn warnings_of(problem: &str) -> Vec<String> {
+    let told = problem.strip_prefix("error converting YAML to JSON: ").unwrap_or(problem);
+    match told.strip_prefix("yaml: unmarshal errors:\n") {
+        Some(lines) => lines.split('\n').map(|line| line.trim().to_owned()).collect(),
+        None => vec![problem.to_owned()],
+    }
+}
+
 /// The text of a strict decoding error.
 pub fn strict_message(problems: &[String]) -> String {
     format!("strict decoding error: {}", problems.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn duplicate_keys_of_yaml_are_warned_of_one_by_one() {
+        let lines = ["line 3: key \"a\" already set in map", "line 5: key \"b\" already set in map"];
+        let told = format!("yaml: unmarshal errors:\n  {}\n  {}", lines[0], lines[1]);
+        assert_eq!(warnings_of(&told), lines);
+        assert_eq!(warnings_of(&format!("error converting YAML to JSON: {told}")), lines);
+        for other in ["unknown field \"a\"", "error converting YAML to JSON: yaml: line 3: mapping values"] {
+            assert_eq!(warnings_of(other), [other]);
+        }
+    }
 }

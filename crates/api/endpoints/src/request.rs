@@ -4,7 +4,7 @@
 //! everything else is a path. Reading never fails; what leads nowhere is found out when it is looked up.
 
 use crate::backend::ByteStream;
-use crate::query::{Query, decode};
+use crate::query::Query;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Method};
@@ -35,7 +35,7 @@ pub type LazyBody = Box<dyn UnreadBody>;
 /// A request, independent of the connection it came over.
 pub struct Request {
     pub method: Method,
-    /// Percent-encoded, as it came.
+    /// Percent-encoded, as it came; `serve` undoes that before it looks at it.
     pub path: String,
     pub query: String,
     pub headers: HeaderMap,
@@ -102,7 +102,7 @@ pub fn parse_path(path: &str) -> Option<ResourcePath> {
         rest.remove(0);
     }
     if rest[0] == "namespaces" && rest.len() > 1 {
-        found.namespace = decode(rest[1]).into_owned();
+        found.namespace = rest[1].to_owned();
         // namespaces/<name>[/status|finalize] is the namespace itself.
         if rest.len() > 2 && !matches!(rest[2], "status" | "finalize") {
             rest.drain(..2);
@@ -114,7 +114,7 @@ pub fn parse_path(path: &str) -> Option<ResourcePath> {
         found.malformed = true;
     }
     found.resource = rest[0].to_owned();
-    found.name = rest.get(1).map(|name| decode(name).into_owned()).unwrap_or_default();
+    found.name = rest.get(1).map(|name| (*name).to_owned()).unwrap_or_default();
     found.subresource = rest.get(2).map(|name| (*name).to_owned()).unwrap_or_default();
     if rest.len() > 1 && rest[1].is_empty() || rest.len() > 2 && rest[2].is_empty() || found.resource.is_empty() {
         found.malformed = true;
@@ -155,7 +155,7 @@ mod tests {
             ("/api/v1/namespaces/a/finalize", "a", "namespaces", "a", "finalize"),
             ("/api/v1/namespaces", "", "namespaces", "", ""),
             ("/apis/apps/v1/namespaces/a/deployments/", "a", "deployments", "", ""),
-            ("/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode", "", "clusterroles", "system:node", ""),
+            ("/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node", "", "clusterroles", "system:node", ""),
         ];
         for (path, namespace, resource, name, subresource) in rows {
             let found = parse_path(path).unwrap_or_else(|| panic!("{path} names a resource"));

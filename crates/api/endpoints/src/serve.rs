@@ -5,7 +5,7 @@ use crate::body::Body;
 use crate::context::Context;
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
 use crate::negotiation::{Offer, Wanted, negotiate};
-use crate::query::Query;
+use crate::query::{Query, decode};
 use crate::request::{Request, ResourcePath, parse_path, verb};
 use crate::router::Found;
 use crate::{Api, SharedApi, access, documents, health, limits, read, remove, review, subresource, write};
@@ -14,12 +14,16 @@ use http::{Method, Response};
 use pintle_auth::{Attributes, UserInfo};
 use pintle_kinds::resource::{Resource, Verbs};
 use pintle_registry::{Details, Status};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Answers a request.
-pub async fn serve(api: SharedApi, request: Request) -> Response<Body> {
+pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let started = Instant::now();
+    if let Cow::Owned(path) = decode(&request.path) {
+        request.path = path;
+    }
     let query = Query::parse(&request.query);
     let path = parse_path(&request.path);
     let agent = request.header(USER_AGENT);

@@ -264,10 +264,17 @@ async fn scale(
         from_stored: patch_type.is_some(),
         owners: Owners::Settled,
     };
-    let written = registry.update(target, &update, &query.options).await?;
-    let mut answer = show(context, &presenter(&written.payload)?, wanted)?;
-    answer.warnings = warnings.into_inner().unwrap_or_default();
-    Ok(answer)
+    let written = registry.update(target, &update, &query.options).await;
+    let mut warnings = warnings.into_inner().unwrap_or_default();
+    let written = written.map_err(|mut status| {
+        warnings.append(&mut status.warnings);
+        status.with_warnings(std::mem::take(&mut warnings))
+    })?;
+    if let Sent::Configuration(config) = &sent {
+        warnings.extend(config.warnings(query.field_validation));
+    }
+    warnings.extend(written.warnings);
+    Ok(show(context, &presenter(&written.payload)?, wanted)?.with_warnings(warnings))
 }
 
 enum Sent {
@@ -311,7 +318,7 @@ fn another_scale(target: &Target, uid: &str, stored_uid: &str) -> Status {
          object meta: {stored_uid}",
         target.name
     );
-    let details = Details { kind: kind.into(), ..status::named(resource, &target.name) };
+    let details = Details { kind, ..status::named(resource, &target.name) };
     Status::new(409, "Conflict", message).with_details(details)
 }
 

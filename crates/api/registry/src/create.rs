@@ -65,7 +65,7 @@ impl Registry {
             if generated {
                 metadata::set(&mut candidate, "name", generate_name(&prefix, self.environment.as_ref()));
             }
-            match self.create_once(target, candidate, sent.as_ref(), options, warnings.clone()).await {
+            match self.create_once(target, candidate, sent.as_ref(), options, owners, warnings.clone()).await {
                 Err(status) if status.reason == "AlreadyExists" && generated && attempt < attempts => continue,
                 Ok(None) if attempt < attempts => continue,
                 Ok(None) => break,
@@ -150,6 +150,7 @@ impl Registry {
         mut object: Value,
         sent: Option<&Value>,
         options: &WriteOptions,
+        owners: Owners,
         mut warnings: Vec<String>,
     ) -> Result<Option<Written>> {
         let mut reserved = Reserved::default();
@@ -166,9 +167,8 @@ impl Registry {
             return Ok(Some(Written { payload: Payload::Value(Box::new(object)), created: true, warnings }));
         }
         let others = self.allocation_writes(target, Some(&object), None)?;
-        let record = self.encode(target, &mut object);
         reserved.committing();
-        let outcome = self.commit_with(place.key(), Expect::Absent, record, target.storage.prefix, others).await;
+        let outcome = self.commit_object(&place, Expect::Absent, &mut object, owners, others).await;
         reserved.settled();
         match outcome {
             Ok(stored) => Ok(Some(Written { payload: Payload::Stored(stored), created: true, warnings })),

@@ -9,7 +9,8 @@ use pintle_schema::{Value, time};
 use pintle_storage::{CommitError, CommitFuture, Expect, Transaction, Write};
 use std::sync::Arc;
 
-/// How often a delete is tried on a newer object.
+/// How often a delete is tried anew because what was allocated for the object has changed. On a newer object it is tried
+/// until it succeeds, or the time of its request is over.
 const ATTEMPTS: usize = 6;
 
 const DELETION_TIMESTAMP: &str = "deletionTimestamp";
@@ -105,7 +106,8 @@ impl Registry {
 
     /// The same, as far as others' writes are known.
     async fn delete_known(&self, target: &Target, options: &DeleteOptions) -> Result<Deleted> {
-        for _ in 0..self.attempts(ATTEMPTS) {
+        let mut clashes = 0;
+        loop {
             let stored = target.get()?;
             options.check_preconditions(target, stored.image.uid(), &stored.revision.0.to_string())?;
             let old = self.decode(target, &stored)?;
@@ -125,7 +127,11 @@ impl Registry {
                 }
                 Decision::MarkAndRemove(shown) if options.dry_run => Ok((Payload::Value(shown), true)),
                 Decision::MarkAndRemove(object) => match self.store_marked(target, &stored, object).await {
-                    Ok(marked) => self.remove(target, &marked, Vec::new()).await.map(|last| (last, true)),
+                    Ok(marked) => match self.remove(target, &marked, Vec::new()).await {
+                        // Whoever saw the mark may have been faster.
+                        Err(CommitError::Conflict { actual: None, .. }) => Ok((Payload::Stored(marked), true)),
+                        outcome => outcome.map(|last| (last, true)),
+                    },
                     Err(error) => Err(error),
                 },
                 Decision::Keep(_) if is_written => Ok((Payload::Stored(stored), false)),
@@ -137,11 +143,12 @@ impl Registry {
             };
             match outcome {
                 Ok((payload, gone)) => return Ok(Deleted { payload, gone, uid }),
-                Err(CommitError::Conflict { .. }) => continue,
+                Err(CommitError::Conflict { index: 0, .. }) => {}
+                Err(CommitError::Conflict { .. }) if clashes < self.attempts(ATTEMPTS) => clashes += 1,
+                Err(CommitError::Conflict { .. }) => return Err(Status::modified(target.resource, &target.name)),
                 Err(error) => return Err(commit_failed(&error)),
             }
         }
-        Err(Status::modified(target.resource, &target.name))
     }
 
     /// Removes an object whose time is over, whatever else would hold it, if it is still as given.

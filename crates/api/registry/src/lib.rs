@@ -85,8 +85,13 @@ impl Target {
         Resource::key(self.storage, &self.namespace, &self.name)
     }
 
+    /// The 404 of an object, or why there can be none of its name.
     pub fn not_found(&self) -> Status {
-        Status::not_found(self.resource, &self.name)
+        let faults = pintle_schema::names::path_segment_name(&self.name);
+        if faults.is_empty() {
+            return Status::not_found(self.resource, &self.name);
+        }
+        Status::bad_request(format!("Name parameter invalid: {:?}: {}", self.name, faults.join(";")))
     }
 
     /// The stored object, or the 404 that names it.
@@ -195,10 +200,11 @@ impl Registry {
     /// Whether a stored object is kept otherwise than the same object would be now: sealed with a key that is on its way
     /// out, or written by another program or another version of this one.
     pub(crate) fn is_stale(&self, target: &Target, stored: &Object, same: &Value) -> bool {
-        self.store.is_stale(&stored.key) || self.may_be_older(stored) && {
-            let now = Image::from_record(&self.record(target, same), stored.revision);
-            now.is_ok_and(|now| now != stored.image)
-        }
+        self.store.is_stale(&stored.key)
+            || self.may_be_older(stored) && {
+                let now = Image::from_record(&self.record(target, same), stored.revision);
+                now.is_ok_and(|now| now != stored.image)
+            }
     }
 
     /// Whether another program may have made the image: where the store keeps another form, each is made here.
@@ -215,6 +221,28 @@ impl Registry {
         prefix: &str,
     ) -> std::result::Result<Arc<Object>, CommitError> {
         self.commit_with(key, expect, object, prefix, Vec::new()).await
+    }
+
+    /// Encodes and commits one object together with other writes. What is too large for the store is tried again without its
+    /// managed fields, unless it was applied: who applies cannot do without.
+    pub(crate) async fn commit_object(
+        &self,
+        target: &Target,
+        expect: Expect,
+        object: &mut Value,
+        owners: update::Owners,
+        others: Vec<Write>,
+    ) -> std::result::Result<Arc<Object>, CommitError> {
+        let prefix = target.storage.prefix;
+        let record = self.encode(target, object);
+        match self.commit_with(target.key(), expect, record, prefix, others.clone()).await {
+            Err(CommitError::Storage(error)) if owners == update::Owners::Tracked && error.to_string() == TOO_LARGE => {
+                metadata::clear(object, field_manager::MANAGED_FIELDS);
+                let record = self.encode(target, object);
+                self.commit_with(target.key(), expect, record, prefix, others).await
+            }
+            outcome => outcome,
+        }
     }
 
     /// Commits one object together with other writes. The object's is the first of the transaction.
@@ -328,6 +356,9 @@ pub fn set_type(object: &mut Value, api_version: &str, kind: &str) {
     map.set("kind", kind);
     map.set("apiVersion", api_version);
 }
+
+/// What etcd says of a request beyond its bound.
+const TOO_LARGE: &str = "etcdserver: request is too large";
 
 /// What a failed commit is to a client, when it is not a conflict to be retried.
 pub(crate) fn commit_failed(error: &CommitError) -> Status {

@@ -17,7 +17,8 @@ use pintle_validation::{Comparison, ErrorKind, ErrorList};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// How often a change that says nothing of versions is tried on a newer object.
+/// How often a change is tried anew because somebody else took what was allocated for it. On a newer object a change that
+/// names no version is tried until it succeeds, or the time of its request is over.
 const ATTEMPTS: usize = 6;
 
 /// A change: from the object as the target's version shows it (`None`: there is none) to the new one, decoded.
@@ -68,12 +69,19 @@ impl Registry {
 
     /// The same, as far as others' writes are known.
     async fn update_known(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
-        for attempt in 1.. {
+        let mut clashes = 0;
+        loop {
             let Some(stored) = target.cache.get(&target.key()) else {
                 if let Some(status) = target.unreadable() {
                     return Err(status);
                 }
-                return self.create_instead(target, update, options).await;
+                match self.create_instead(target, update, options).await {
+                    // Somebody else was faster, and what they made is changed.
+                    Err(status) if status.reason == "AlreadyExists" && target.cache.get(&target.key()).is_some() => {
+                        continue;
+                    }
+                    outcome => return outcome,
+                }
             };
             let old = self.decode(target, &stored)?;
             let mut reserved = Reserved::default();
@@ -100,22 +108,20 @@ impl Registry {
                 Some(&old),
             )?;
             reserved.committing();
-            let outcome = self.replace(target, &stored, object, others).await;
+            let outcome = self.replace(target, &stored, object, update.owners, others).await;
             reserved.settled();
             match outcome {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
+                Err(CommitError::Conflict { index: 0, .. }) if !named_version => {}
                 // A later write is of what was allocated, and not what the client named.
-                Err(CommitError::Conflict { index, .. })
-                    if (index > 0 || !named_version) && attempt < self.attempts(ATTEMPTS) =>
-                {
-                    continue;
+                Err(CommitError::Conflict { index, .. }) if index > 0 && clashes < self.attempts(ATTEMPTS) => {
+                    clashes += 1
                 }
                 Err(CommitError::Conflict { actual: None, .. }) => return Err(target.not_found()),
                 Err(CommitError::Conflict { .. }) => return Err(Status::modified(target.resource, &target.name)),
                 Err(error) => return Err(commit_failed(&error)),
             }
         }
-        Err(Status::modified(target.resource, &target.name))
     }
 
     /// Stores the new state; an object that was only waiting for its finalizers goes away with its last one.
@@ -124,12 +130,12 @@ impl Registry {
         target: &Target,
         stored: &Object,
         mut object: Value,
+        owners: Owners,
         others: Vec<Write>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
         let expect = Expect::At(stored.revision);
         if !self.is_finished(target, &object) {
-            let record = self.encode(target, &mut object);
-            return self.commit_with(target.key(), expect, record, target.storage.prefix, others).await;
+            return self.commit_object(target, expect, &mut object, owners, others).await;
         }
         let mut writes = vec![Write::delete(target.key().into(), expect)];
         writes.extend(others);
@@ -311,7 +317,8 @@ fn counts_generation(strategy: &Strategy, compared: &Comparison<'_>) -> bool {
 
 /// Whether nothing changes but the times of managed fields. Such a write changes nothing, whatever was undone on the way here.
 fn differs_in_times(compared: &Comparison<'_>) -> bool {
-    let [new, old] = [compared.new_object(), compared.old_object()].map(|object| object.at(&["metadata", MANAGED_FIELDS]));
+    let [new, old] =
+        [compared.new_object(), compared.old_object()].map(|object| object.at(&["metadata", MANAGED_FIELDS]));
     same_but_times(new, old) && new != old && compared.is_equal_without(&[MANAGED_FIELDS, "resourceVersion"])
 }
 

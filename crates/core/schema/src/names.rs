@@ -423,9 +423,14 @@ pub fn quoted(text: &str) -> String {
     quoted
 }
 
-fn is_printable(character: char) -> bool {
-    // Behind a letter the standard library escapes only what is not printable, not marks that combine.
-    !format!("a{character}").escape_debug().any(|escaped| escaped == '\\')
+/// Whether a character can be printed; of all blanks only the space can.
+pub fn is_printable(character: char) -> bool {
+    match character {
+        ' '..='~' => true,
+        '\0'..='\x7f' => false,
+        // Behind a letter the standard library escapes only what is not printable, not marks that combine.
+        _ => !format!("a{character}").escape_debug().any(|escaped| escaped == '\\'),
+    }
 }
 
 /// A fault of a check that may point at a part of the text.

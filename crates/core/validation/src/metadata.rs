@@ -373,8 +373,8 @@ pub fn validate_field_manager(manager: &str, field: &str, errors: &mut ErrorList
     if manager.len() > FIELD_MANAGER_BYTES {
         errors.too_long(field, FIELD_MANAGER_BYTES);
     }
-    for (at, c) in manager.chars().enumerate() {
-        if c.is_control() {
+    for (at, c) in manager.char_indices() {
+        if !names::is_printable(c) {
             errors.invalid(field, manager, format!("invalid character U+{:04X} (at position {at})", c as u32));
         }
     }
@@ -384,7 +384,7 @@ pub fn validate_field_manager(manager: &str, field: &str, errors: &mut ErrorList
 pub fn names_are_right(entry: &Value) -> bool {
     let manager = entry.str_at(&["manager"]);
     manager.len() <= FIELD_MANAGER_BYTES
-        && !manager.chars().any(char::is_control)
+        && manager.chars().all(names::is_printable)
         && entry.str_at(&["subresource"]).len() <= SUBRESOURCE_BYTES
 }
 
@@ -436,6 +436,25 @@ mod tests {
             {"apiVersion": "v1", "kind": "Pod", "name": "f", "uid": "v", "controller": true}
         ]});
         assert!(create(two)[0].ends_with("references for Pod/e and Pod/f"));
+    }
+
+    #[test]
+    fn a_manager() {
+        let long = "é".repeat(65);
+        for (manager, wanted) in [
+            ("kubectl 日本", vec![]),
+            (
+                "é\u{ad}b\u{a0}",
+                vec!["invalid character U+00AD (at position 2)", "invalid character U+00A0 (at position 5)"],
+            ),
+            (long.as_str(), vec!["may not be more than 128 bytes"]),
+        ] {
+            let mut errors = ErrorList::default();
+            validate_field_manager(manager, "fieldManager", &mut errors);
+            let found: Vec<String> = errors.0.iter().map(|error| error.line()).collect();
+            assert_eq!(found.len(), wanted.len(), "{found:?}");
+            assert!(found.iter().zip(wanted).all(|(found, wanted)| found.ends_with(wanted)), "{found:?}");
+        }
     }
 
     #[test]

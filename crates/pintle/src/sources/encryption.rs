@@ -16,7 +16,7 @@ const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
 const TRANSFORMATIONS: Family = family(
     "apiserver_storage_transformation_operations_total",
     Kind::Counter,
-    "Values that were sealed or opened, by provider and outcome.",
+    "Values that were sealed or opened, by resource, by provider and by its key, and by outcome.",
 );
 const TRANSFORMATION_DURATION: Family = family(
     "apiserver_storage_transformation_duration_seconds",
@@ -102,18 +102,21 @@ fn name(direction: Direction) -> &'static str {
 }
 
 fn values(figures: &Figures, out: &mut Exposition) {
-    let transformations = figures.transformations.sorted();
     out.family(&TRANSFORMATIONS);
-    for ((direction, prefix), made) in &transformations {
-        for (code, count) in made.outcomes.sorted() {
-            let labels = [("status", code), ("transformation_type", name(*direction)), ("transformer_prefix", prefix)];
-            out.sample(TRANSFORMATIONS.name, &labels, count.get());
-        }
+    for (it, count) in figures.transformations.sorted() {
+        let resource = it.resource.to_string();
+        let labels = [
+            ("resource", resource.as_str()),
+            ("status", it.code),
+            ("transformation_type", name(it.direction)),
+            ("transformer_prefix", &it.prefix),
+        ];
+        out.sample(TRANSFORMATIONS.name, &labels, count.get());
     }
     out.family(&TRANSFORMATION_DURATION);
-    for ((direction, prefix), made) in transformations.iter().filter(|(_, made)| !made.durations.is_empty()) {
-        let labels = [("transformation_type", name(*direction)), ("transformer_prefix", prefix)];
-        out.histogram(TRANSFORMATION_DURATION.name, &labels, &made.durations);
+    for ((direction, prefix), durations) in figures.durations.sorted() {
+        let labels = [("transformation_type", name(direction)), ("transformer_prefix", prefix.as_str())];
+        out.histogram(TRANSFORMATION_DURATION.name, &labels, &durations);
     }
     out.single(&CACHE_MISSES, figures.cache_misses.get());
     out.family(&DATA_KEYS);

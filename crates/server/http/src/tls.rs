@@ -6,9 +6,10 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use rustls::client::danger::HandshakeSignatureValid;
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::crypto::{verify_tls12_signature, verify_tls13_signature, verify_tls13_signature_with_raw_key};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::version::{TLS12, TLS13};
 use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
@@ -22,6 +23,8 @@ pub struct TlsMaterial {
     pub key_pem: Vec<u8>,
     /// The authorities that client certificates should come from; without them clients are not asked for one.
     pub client_ca_pem: Option<Vec<u8>>,
+    /// Reads the public key of client certificates that rustls does not read, since they are too old.
+    pub old_client_key: Option<OldKey>,
     /// Whether HTTP/2 is kept from being negotiated.
     pub disable_http2: bool,
     /// The least version that is spoken.
@@ -29,6 +32,9 @@ pub struct TlsMaterial {
     /// Cipher suites of TLS 1.2 by their IANA names; none named, all are on. Those of TLS 1.3 always are.
     pub cipher_suites: Vec<String>,
 }
+
+/// From a certificate to its public key, both in DER.
+pub type OldKey = fn(&[u8]) -> Option<Vec<u8>>;
 
 /// Versions of TLS that can be the least.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,7 +105,8 @@ fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
         .map_err(|error| failed("TLS versions", &error))?;
     let builder = match &material.client_ca_pem {
         Some(pem) => builder.with_client_cert_verifier(Arc::new(
-            RequestClientCert::new(pem, provider).map_err(|error| failed("client CA", &error))?,
+            RequestClientCert::new(pem, provider, material.old_client_key)
+                .map_err(|error| failed("client CA", &error))?,
         )),
         None => builder.with_no_client_auth(),
     };
@@ -132,15 +139,20 @@ struct RequestClientCert {
     /// Subjects of the authorities, so that clients know which of their certificates to send.
     hints: Vec<DistinguishedName>,
     provider: Arc<CryptoProvider>,
+    old_key: Option<OldKey>,
 }
 
 impl RequestClientCert {
-    fn new(ca_pem: &[u8], provider: Arc<CryptoProvider>) -> Result<RequestClientCert, TlsError> {
+    fn new(
+        ca_pem: &[u8],
+        provider: Arc<CryptoProvider>,
+        old_key: Option<OldKey>,
+    ) -> Result<RequestClientCert, TlsError> {
         let mut roots = RootCertStore::empty();
         for cert in certificates(ca_pem)? {
             roots.add(cert).map_err(|error| TlsError(error.to_string()))?;
         }
-        Ok(RequestClientCert { hints: roots.subjects(), provider })
+        Ok(RequestClientCert { hints: roots.subjects(), provider, old_key })
     }
 }
 
@@ -180,7 +192,15 @@ impl ClientCertVerifier for RequestClientCert {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         let algorithms = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, cert, signature, algorithms)
+        let outcome = verify_tls13_signature(message, cert, signature, algorithms);
+        let old_key = || self.old_key.and_then(|old_key| old_key(cert));
+        match outcome.is_err().then(old_key).flatten() {
+            Some(key) => {
+                let key = SubjectPublicKeyInfoDer::from(key);
+                verify_tls13_signature_with_raw_key(message, &key, signature, algorithms)
+            }
+            None => outcome,
+        }
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -148,6 +148,7 @@ async fn every_transport_answers() {
         (true, true, Some(Identity::Signed), "HTTP/2.0 tls=true certs=1 nth=2"),
         // A certificate from elsewhere comes through too: the authenticator answers it with 401.
         (true, false, Some(Identity::Foreign), "HTTP/1.1 tls=true certs=1 nth=2"),
+        (true, true, Some(Identity::Old), "HTTP/2.0 tls=true certs=1 nth=2"),
     ];
     for (tls, http2, identity, expected) in rows {
         let config = tls.then(|| TlsConfig::new(&pki.material()).expect("TLS"));

@@ -10,7 +10,7 @@ use pintle_storage::{Opened, Seal, TransformError};
 use ring::digest;
 
 use crate::ciphers::{Cipher, Gcm};
-use crate::figures::{self, Direction, Figures};
+use crate::figures::{self, Direction, Teller};
 use crate::kms::{Kms, KmsConfig};
 use crate::transformers::RuleError;
 
@@ -91,25 +91,45 @@ impl Ring {
         Ok(Some(Ring { prefix, no_key, keys }))
     }
 
-    fn seal(&self, key: &str, plain: &[u8]) -> Result<Bytes, TransformError> {
-        let first = self.keys.first().ok_or_else(|| TransformError::new(self.no_key))?;
-        let mut out = Vec::with_capacity(first.prefix.len() + plain.len() + 64);
-        out.extend_from_slice(first.prefix.as_bytes());
-        first.cipher.seal(key, plain, &mut out)?;
-        Ok(Bytes::from(out))
+    /// What stands before a key's values behind the ring's prefix.
+    fn told<'a>(&self, key: &'a RingKey) -> &'a str {
+        key.prefix.strip_prefix(self.prefix).unwrap_or(&key.prefix)
     }
 
-    fn open(&self, key: &str, kept: &[u8]) -> Result<Opened, TransformError> {
+    fn seal(&self, key: &str, plain: &[u8], teller: Teller<'_>) -> Result<Bytes, TransformError> {
+        let first = self.keys.first().ok_or_else(|| TransformError::new(self.no_key))?;
+        let since = Instant::now();
+        let mut out = Vec::with_capacity(first.prefix.len() + plain.len() + 64);
+        out.extend_from_slice(first.prefix.as_bytes());
+        let sealed = first.cipher.seal(key, plain, &mut out);
+        teller.transformed(Direction::ToStorage, self.told(first), since, code_of(&sealed));
+        sealed.map(|()| Bytes::from(out))
+    }
+
+    fn open(&self, key: &str, kept: &[u8], teller: Teller<'_>) -> Result<Opened, TransformError> {
+        let since = Instant::now();
         let mut errors = Vec::new();
         for ring_key in &self.keys {
             let Some(sealed) = kept.strip_prefix(ring_key.prefix.as_bytes()) else { continue };
-            match ring_key.cipher.open(key, sealed) {
+            let opened = ring_key.cipher.open(key, sealed);
+            teller.transformed(Direction::FromStorage, self.told(ring_key), since, code_of(&opened));
+            match opened {
                 Ok(plain) => return Ok(Opened { plain: plain.into(), seal: ring_key.seal }),
                 Err(error) => errors.push(error),
             }
         }
+        if errors.is_empty() {
+            teller.transformed(Direction::FromStorage, UNKNOWN, since, figures::NOT_GRPC);
+        }
         Err(together(errors, self.no_key))
     }
+}
+
+/// What is told where nothing stands before a value that is known.
+const UNKNOWN: &str = "unknown";
+
+fn code_of<T>(outcome: &Result<T, TransformError>) -> &'static str {
+    if outcome.is_ok() { figures::OK } else { figures::NOT_GRPC }
 }
 
 /// Why a provider did not open a value, and the code under which that is counted.
@@ -129,20 +149,19 @@ impl From<TransformError> for LinkError {
 pub(crate) struct Chain(pub Vec<Arc<Link>>);
 
 impl Chain {
-    pub fn seal(&self, key: &str, plain: &Bytes, figures: &Figures) -> Result<Bytes, TransformError> {
+    pub fn seal(&self, key: &str, plain: &Bytes, teller: Teller<'_>) -> Result<Bytes, TransformError> {
         let Some(first) = self.0.first() else { return Ok(plain.clone()) };
         let since = Instant::now();
         let (prefix, sealed) = match first.as_ref() {
             Link::Identity => ("", Ok(plain.clone())),
-            Link::Ring(ring) => (ring.prefix, ring.seal(key, plain)),
+            Link::Ring(ring) => (ring.prefix, ring.seal(key, plain, teller)),
             Link::Kms(kms) => (kms.prefix.as_str(), kms.seal(key, plain)),
         };
-        let code = if sealed.is_ok() { figures::OK } else { figures::NOT_GRPC };
-        figures.transformed(Direction::ToStorage, prefix, since, code);
+        teller.transformed(Direction::ToStorage, prefix, since, code_of(&sealed));
         sealed
     }
 
-    pub fn open(&self, key: &str, kept: &Bytes, figures: &Figures) -> Result<Opened, TransformError> {
+    pub fn open(&self, key: &str, kept: &Bytes, teller: Teller<'_>) -> Result<Opened, TransformError> {
         let sealed = kept.starts_with(SEALED);
         let plain = || Ok(Opened { plain: kept.clone(), seal: Seal::PLAIN });
         if self.0.is_empty() {
@@ -155,20 +174,20 @@ impl Chain {
                 Link::Identity if sealed => continue,
                 Link::Identity => ("identity", plain().map_err(LinkError::from)),
                 Link::Ring(ring) if kept.starts_with(ring.prefix.as_bytes()) => {
-                    (ring.prefix, ring.open(key, kept).map_err(LinkError::from))
+                    (ring.prefix, ring.open(key, kept, teller).map_err(LinkError::from))
                 }
                 Link::Kms(kms) if kept.starts_with(kms.prefix.as_bytes()) => (&*kms.prefix, kms.open(key, kept)),
                 Link::Ring(_) | Link::Kms(_) => continue,
             };
             let code = opened.as_ref().map_or_else(|error| error.code, |_| figures::OK);
-            figures.transformed(Direction::FromStorage, prefix, since, code);
+            teller.transformed(Direction::FromStorage, prefix, since, code);
             match opened {
                 Ok(opened) => return Ok(opened),
                 Err(failed) => errors.push(failed.error),
             }
         }
         if errors.is_empty() {
-            figures.transformed(Direction::FromStorage, "unknown", since, figures::NOT_GRPC);
+            teller.transformed(Direction::FromStorage, UNKNOWN, since, figures::NOT_GRPC);
         }
         Err(together(errors, "no matching prefix found"))
     }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use pintle_storage::{Opened, Seal, TransformError, Transformer};
 
 use crate::chain::Chain;
-use crate::figures::Figures;
+use crate::figures::{Figures, Teller};
 use crate::kms::{Changed, Pace};
 use crate::names::Names;
 use crate::transformers::{Rule, RuleError, Transformers};
@@ -99,26 +99,30 @@ impl Encryption {
         self.current.load().kms.iter().map(|kms| (kms.name().to_owned(), kms.seeds())).collect()
     }
 
-    fn with<T>(&self, key: &str, act: impl FnOnce(&Chain) -> T) -> T {
+    fn with<T>(&self, key: &str, act: impl FnOnce(&Chain, Teller<'_>) -> T) -> T {
         let current = self.current.load();
-        match current.chain(&self.names, key) {
-            Some(chain) => act(chain),
-            None => act(&Chain::default()),
+        // Where nothing is configured nobody need know what it is.
+        let resource = if current.is_empty() { None } else { self.names.of(key) };
+        let resource = resource.unwrap_or_default();
+        let teller = Teller { figures: &self.figures, resource: &resource };
+        match current.chain(&resource) {
+            Some(chain) => act(chain, teller),
+            None => act(&Chain::default(), teller),
         }
     }
 }
 
 impl Transformer for Encryption {
     fn seal(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
-        self.with(key, |chain| chain.seal(&self.names.kept(key), plain, &self.figures))
+        self.with(key, |chain, teller| chain.seal(&self.names.kept(key), plain, teller))
     }
 
     fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, TransformError> {
-        self.with(key, |chain| chain.open(&self.names.kept(key), kept, &self.figures))
+        self.with(key, |chain, teller| chain.open(&self.names.kept(key), kept, teller))
     }
 
     fn current(&self, key: &str) -> Option<Seal> {
-        self.with(key, Chain::current)
+        self.with(key, |chain, _| chain.current())
     }
 
     fn subscribe(&self, changed: Box<dyn Fn() + Send + Sync>) {

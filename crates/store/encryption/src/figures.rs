@@ -2,6 +2,7 @@
 //! Guarantees that no secret and no name of a key is told: keys of services are known by their digest.
 //! Must never be asked for a decision.
 
+use crate::names::GroupResource;
 use pintle_instruments::{Counter, Histogram, Keyed, Layout, exponential};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,10 +32,33 @@ pub enum Direction {
     Status,
 }
 
-/// What became of values, by the code of the outcome; how long those took that were transformed.
+/// What was done to values: of a resource, by what the provider's or the key's values begin with, with which outcome.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Transformation {
-    pub outcomes: Keyed<&'static str, Counter>,
-    pub durations: Histogram,
+    pub resource: GroupResource,
+    pub direction: Direction,
+    pub prefix: String,
+    pub code: &'static str,
+}
+
+/// Counts what is done to the values of a resource.
+#[derive(Clone, Copy)]
+pub(crate) struct Teller<'a> {
+    pub figures: &'a Figures,
+    pub resource: &'a GroupResource,
+}
+
+impl Teller<'_> {
+    pub fn transformed(self, direction: Direction, prefix: &str, since: Instant, code: &'static str) {
+        let transformation =
+            Transformation { resource: self.resource.clone(), direction, prefix: prefix.to_owned(), code };
+        self.figures.transformations.get(&transformation, Counter::new).increment();
+        if code == OK {
+            let new = || Histogram::new(&TRANSFORMATIONS);
+            let durations = self.figures.durations.get(&(direction, transformation.prefix), new);
+            durations.observe_duration(since.elapsed());
+        }
+    }
 }
 
 /// How often a key was used, and when for the last time.
@@ -93,8 +117,9 @@ fn now_micros() -> u64 {
 
 /// The counters of an encryption.
 pub struct Figures {
-    /// By direction and by what the provider's values begin with.
-    pub transformations: Keyed<(Direction, String), Transformation>,
+    pub transformations: Keyed<Transformation, Counter>,
+    /// How long values took that were transformed, by direction and prefix.
+    pub durations: Keyed<(Direction, String), Histogram>,
     /// Times that a seed had to be asked of its service.
     pub cache_misses: Counter,
     /// Making seeds.
@@ -114,6 +139,7 @@ impl Default for Figures {
     fn default() -> Self {
         Figures {
             transformations: Keyed::default(),
+            durations: Keyed::default(),
             cache_misses: Counter::new(),
             data_keys: Histogram::new(&DATA_KEYS),
             data_key_failures: Counter::new(),
@@ -127,15 +153,6 @@ impl Default for Figures {
 }
 
 impl Figures {
-    pub(crate) fn transformed(&self, direction: Direction, prefix: &str, since: Instant, code: &'static str) {
-        let new = || Transformation { outcomes: Keyed::default(), durations: Histogram::new(&TRANSFORMATIONS) };
-        let series = self.transformations.get(&(direction, prefix.to_owned()), new);
-        series.outcomes.get(&code, Counter::new).increment();
-        if code == OK {
-            series.durations.observe_duration(since.elapsed());
-        }
-    }
-
     pub(crate) fn called(&self, provider: &str, method: &'static str, took: Duration, code: &'static str) {
         let calls = self.calls.get(&(provider.to_owned(), method, code), || Histogram::new(&CALLS));
         calls.observe_duration(took);

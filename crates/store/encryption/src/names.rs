@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 /// A resource of the API, `name.group`; `*` stands for all of them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupResource {
     /// "" for the core group.
     pub group: String,

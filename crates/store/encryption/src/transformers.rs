@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::chain::{Chain, Link, Provider, Ring};
 use crate::figures::Figures;
 use crate::kms::{Changed, Kms, Pace};
-use crate::names::{GroupResource, Names};
+use crate::names::GroupResource;
 
 /// Some resources and their providers.
 #[derive(Clone)]
@@ -89,15 +89,18 @@ impl Transformers {
         Ok(made)
     }
 
-    /// The providers of the resource that a key belongs to; `None` where values are kept as they are.
-    pub(crate) fn chain(&self, names: &Names, key: &str) -> Option<&Chain> {
-        if self.chains.is_empty() {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chains.is_empty()
+    }
+
+    /// The providers of a resource; `None` where values are kept as they are.
+    pub(crate) fn chain(&self, resource: &GroupResource) -> Option<&Chain> {
+        if *resource == GroupResource::default() {
             return None;
         }
-        let mut resource = names.of(key)?;
-        self.chains.get(&resource).or_else(|| {
-            resource.resource = "*".to_owned();
-            self.chains.get(&resource).or_else(|| self.chains.get(&everything()))
+        self.chains.get(resource).or_else(|| {
+            let group = GroupResource { resource: "*".to_owned(), ..resource.clone() };
+            self.chains.get(&group).or_else(|| self.chains.get(&everything()))
         })
     }
 

@@ -61,9 +61,9 @@ pub const ENGINE_OPEN_FILES: usize = 64;
 /// Bytes of journal that the engine may keep; the engine allows no less.
 pub const ENGINE_JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Threads of the engine that write out and merge tables. They sleep unless there is something to do. With one
-/// alone, writing out waits behind merging and memory grows under sustained load.
-pub const ENGINE_WORKERS: usize = 2;
+/// Threads of the engine that write out and merge tables. They sleep unless there is something to do. Of two, the one that
+/// is kept for writing out spins while the other merges.
+pub const ENGINE_WORKERS: usize = 1;
 
 /// Log entries that are handed on together at start: enough that handing over costs nothing.
 pub const REPLAY_BATCH: usize = 128;

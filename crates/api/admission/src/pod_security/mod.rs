@@ -53,7 +53,7 @@ fn validate(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -
     if request.resource() == "namespaces" {
         return validate_namespace(request, object, warnings);
     }
-    let (policies, _) = Policies::from_labels(&|label| request.namespace_label(label));
+    let (policies, _) = Policies::from_labels(&request.namespace_labels());
     match request.resource() {
         "pods" => {
             let changes = request.old().is_none_or(|old| is_significant(object, old));

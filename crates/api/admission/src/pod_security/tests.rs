@@ -4,6 +4,7 @@ use super::checks::violations;
 use super::policy::{Level, Policies, Policy, Version};
 use super::subject::Subject;
 use super::{details, is_significant};
+use crate::testing::Cluster;
 use pintle_schema::{Value, value};
 
 fn policies(labels: &[(&str, &str)]) -> (Policies, bool) {
@@ -241,4 +242,52 @@ fn only_what_the_standards_look_at_is_a_change() {
     for (new, expected) in rows {
         assert_eq!(is_significant(&new, &old), expected, "{new:?}");
     }
+}
+
+#[tokio::test]
+async fn labels_of_namespaces_are_judged_when_they_change() {
+    let cluster = Cluster::new();
+    let namespace = |label: &str, value: &str| {
+        let mut namespace = value!({"metadata": {"name": "n"}});
+        namespace.set_at(&["metadata", "labels"], Value::map());
+        if let Some(labels) = namespace.at_mut(&["metadata", "labels"]) {
+            labels.make_map().set(format!("pod-security.kubernetes.io/{label}"), value);
+        }
+        namespace
+    };
+    let (good, bad) = (namespace("enforce", "baseline"), namespace("enforce", "extreme"));
+    assert!(cluster.create("", "namespaces", good.clone()).await.is_ok());
+    let refusal = cluster.create("", "namespaces", bad.clone()).await.expect_err("refused");
+    let field = "metadata.labels[pod-security.kubernetes.io/enforce]";
+    let why = "Invalid value: \"extreme\": must be one of privileged, baseline, restricted";
+    assert_eq!((refusal.code, refusal.message), (422, format!("Namespace \"n\" is invalid: {field}: {why}")));
+    for (old, new, admitted) in [
+        (&good, &bad, false),
+        (&bad, &bad, true),
+        (&bad, &good, true),
+        (&bad, &namespace("warn-version", "1.30"), false),
+    ] {
+        let outcome = cluster.update(("", "namespaces", ""), old, new.clone(), "alice");
+        assert_eq!(outcome.is_ok(), admitted, "{new:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_namespace_keeps_pods_out() {
+    let cluster = Cluster::new().with_account("default").await;
+    let labels = value!({"pod-security.kubernetes.io/enforce": "baseline"});
+    cluster.store("", "namespaces", value!({"metadata": {"name": "ns", "labels": labels}})).await;
+    let bad = value!({"containers": [{"name": "c", "image": "i", "securityContext": {"privileged": true}}]});
+    let refusal = cluster.create("", "pods", pod(bad.clone())).await.expect_err("refused");
+    let why = "privileged (container \"c\" must not set securityContext.privileged=true)";
+    assert_eq!(refusal.message, format!("pods \"p\" is forbidden: violates PodSecurity \"baseline:latest\": {why}"));
+    assert!(cluster.create("", "pods", pod(value!({}))).await.is_ok());
+    // Those that make pods are only warned.
+    let set = value!({"metadata": {"name": "r"}, "spec": {"template": {"spec": (bad.clone())}}});
+    assert!(cluster.create("apps", "replicasets", set).await.is_ok());
+    let mut old = pod(bad);
+    old.set_at(&["metadata", "labels"], value!({"a": "b"}));
+    let mut new = old.clone();
+    new.set_at(&["metadata", "labels"], value!({"a": "c"}));
+    assert!(cluster.update(("", "pods", ""), &old, new, "alice").is_ok());
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 pub(super) const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const OBJECT_IDENTIFIER: u8 = 0x06;
-const VERSION: u8 = 0xa0;
+pub(super) const VERSION: u8 = 0xa0;
 
 /// The bytes are not the DER that was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +44,16 @@ pub(super) fn subject(certificate: &[u8]) -> Result<Vec<Attribute<'_>>, Malforme
 
 /// The moment after which a certificate (in DER) is not valid any more; `None` if it cannot be read.
 pub fn not_after(certificate: &[u8]) -> Option<SystemTime> {
-    const UTC_TIME: u8 = 0x17;
-    const GENERALIZED_TIME: u8 = 0x18;
     let (validity, _) = expect(from_validity(certificate).ok()?, SEQUENCE).ok()?;
     let (_, _, not_after) = element(validity).ok()?;
     let (tag, time, _) = element(not_after).ok()?;
+    moment(tag, time)
+}
+
+/// A moment of a certificate's validity.
+pub(super) fn moment(tag: u8, time: &[u8]) -> Option<SystemTime> {
+    const UTC_TIME: u8 = 0x17;
+    const GENERALIZED_TIME: u8 = 0x18;
     let (year, rest) = match tag {
         // Two digits of the year: 50 and later are of the last century.
         UTC_TIME => {
@@ -136,7 +141,7 @@ pub(super) fn expect(bytes: &[u8], tag: u8) -> Result<(&[u8], &[u8]), Malformed>
 }
 
 /// The first element: its tag, its contents, and what follows it.
-fn element(bytes: &[u8]) -> Result<(u8, &[u8], &[u8]), Malformed> {
+pub(super) fn element(bytes: &[u8]) -> Result<(u8, &[u8], &[u8]), Malformed> {
     let (tag, rest) = bytes.split_first().ok_or(Malformed)?;
     let (first, rest) = rest.split_first().ok_or(Malformed)?;
     let (length, rest) = match usize::from(*first) {

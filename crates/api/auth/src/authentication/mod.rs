@@ -5,6 +5,7 @@
 mod der;
 pub mod service_account;
 mod token_file;
+mod version_1;
 mod x509;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use crate::{Str, UserInfo};
 pub use der::not_after;
 use service_account::{ServiceAccountTokens, common};
 pub use token_file::{TokenFile, TokenFileError};
+pub use version_1::version_1_key;
 pub use x509::{CertCache, ClientCa, ClientCaError};
 
 /// What a request and its connection show for themselves.

@@ -11,7 +11,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use webpki::{EndEntityCert, KeyUsage};
 
-use super::{Unauthenticated, der};
+use super::{Unauthenticated, der, version_1};
 use crate::user::CREDENTIAL_ID_KEY;
 use crate::{Str, UserInfo};
 
@@ -120,6 +120,9 @@ impl ClientCa {
         let judged = known.unwrap_or_else(|| {
             let verdict = match self.verify(leaf, intermediates, now) {
                 Ok(()) => user(leaf),
+                Err(webpki::Error::UnsupportedCertVersion) if version_1::is_trusted(leaf, &self.anchors, now) => {
+                    user(leaf)
+                }
                 Err(_) => Err(Unauthenticated),
             };
             let judged = Judged { at: now, verdict, expires: der::not_after(leaf) };

@@ -107,6 +107,59 @@ fn only_what_the_authority_signed_for_clients_and_for_now_counts() {
     assert_eq!(name(&authenticator, &[], 2026).as_deref(), Some("system:anonymous"));
 }
 
+/// The same without a version and extensions: of the first version.
+fn of_version_1(certificate: &CertificateDer<'_>, ca: &Ca) -> CertificateDer<'static> {
+    use der::{SEQUENCE, element, encode, expect};
+    use rcgen::SigningKey;
+    const BIT_STRING: u8 = 0x03;
+    let (certificate, _) = expect(certificate, SEQUENCE).expect("a certificate");
+    let (tbs, after_tbs) = expect(certificate, SEQUENCE).expect("what is signed");
+    let (_, after_algorithm) = expect(after_tbs, SEQUENCE).expect("an algorithm");
+    let algorithm = after_tbs.strip_suffix(after_algorithm).expect("the algorithm");
+    let (_, _, fields) = element(tbs).expect("a version");
+    let mut rest = fields;
+    // Serial number, algorithm, issuer, validity, subject, key.
+    for _ in 0..6 {
+        (_, _, rest) = element(rest).expect("a field");
+    }
+    let signed = encode(SEQUENCE, fields.strip_suffix(rest).expect("fields"));
+    let signature = [vec![0], ca.key().sign(&signed).expect("a signature")].concat();
+    let signature = encode(BIT_STRING, &signature);
+    CertificateDer::from(encode(SEQUENCE, &[&signed, algorithm, &signature].concat()))
+}
+
+#[test]
+fn certificates_of_the_first_version_come_from_an_authority_itself() {
+    let (ours, foreign) = (ca("ca"), ca("ca"));
+    let old = of_version_1(&signed(alice(), &ours), &ours);
+    assert!(version_1::version_1_key(&old).is_some() && version_1::version_1_key(ours.der()).is_none());
+    let mut changed = old.to_vec();
+    // In the middle of the signature.
+    *changed.iter_mut().nth_back(20).expect("bytes") ^= 1;
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.distinguished_name.push(DnType::CommonName, "middle");
+    let middle = CertifiedIssuer::signed_by(params, KeyPair::generate().expect("key"), &ours).expect("signed");
+    let below = [of_version_1(&signed(alice(), &middle), &middle), middle.der().clone()];
+    let old_middle = [signed(alice(), &middle), of_version_1(middle.der(), &ours)];
+    let rows: [(&str, &[CertificateDer<'_>], u64, Option<&str>); 7] = [
+        ("as it should be", std::slice::from_ref(&old), 2026, Some("alice")),
+        ("expired", std::slice::from_ref(&old), 2027, None),
+        ("not yet valid", std::slice::from_ref(&old), 2024, None),
+        ("of another authority of that name", &[of_version_1(&signed(alice(), &foreign), &foreign)], 2026, None),
+        ("with another signature", &[CertificateDer::from(changed)], 2026, None),
+        ("below an intermediate", &below, 2026, None),
+        ("as an intermediate", &old_middle, 2026, None),
+    ];
+    let authenticator = authenticator(&ours, true);
+    for (what, chain, year, who) in rows {
+        assert_eq!(name(&authenticator, chain, year).as_deref(), who, "{what}");
+    }
+    for cut in 0..old.len() {
+        assert!(version_1::version_1_key(&old[..cut]).is_none(), "{cut}");
+    }
+}
+
 #[test]
 fn chains_go_through_intermediates() {
     let root = ca("root");

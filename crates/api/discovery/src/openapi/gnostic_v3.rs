@@ -4,7 +4,7 @@
 //! documents of this server never hold is not translated.
 
 use super::gnostic::{any, extension, items, members, named, strings};
-use super::wire::{boolean, double, integer, message, string};
+use super::wire::{boolean, bytes, chosen, double, integer, message, string};
 use pintle_schema::Value;
 
 /// Writes a `Document`.
@@ -175,11 +175,12 @@ fn number(value: &Value) -> f64 {
     }
 }
 
-/// Only scalars have a form: of another default nothing is told but that there is one.
+/// Only scalars have a form, also those that are zero: of another default nothing is told but that there is one.
 fn default(out: &mut Vec<u8>, value: &Value) {
     match value {
         Value::Int(_) | Value::Float(_) => double(out, 1, number(value)),
-        Value::Bool(_) => flag(out, 2, value),
-        value => text(out, 3, value),
+        Value::Bool(flag) => chosen(out, 2, *flag),
+        Value::String(text) => bytes(out, 3, text.as_bytes()),
+        _ => {}
     }
 }

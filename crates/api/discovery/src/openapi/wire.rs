@@ -28,9 +28,14 @@ pub(crate) fn string(out: &mut Vec<u8>, number: u32, text: &str) {
 /// Appends a boolean unless it is false.
 pub(crate) fn boolean(out: &mut Vec<u8>, number: u32, value: bool) {
     if value {
-        varint(out, u64::from(number) << 3);
-        out.push(1);
+        chosen(out, number, value);
     }
+}
+
+/// Appends a boolean that was chosen among several fields, so that false is told as well.
+pub(crate) fn chosen(out: &mut Vec<u8>, number: u32, value: bool) {
+    varint(out, u64::from(number) << 3);
+    out.push(u8::from(value));
 }
 
 /// Appends a number unless it is zero.

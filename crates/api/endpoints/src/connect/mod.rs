@@ -13,7 +13,6 @@ mod tunnel;
 use crate::access;
 use crate::answer::Answer;
 use crate::context::Context;
-use crate::query::decode;
 use crate::request::{Request, ResourcePath};
 use locate::{Kubelet, encode_query, percent_encode};
 use pintle_kinds::resource::Subresource;
@@ -112,7 +111,7 @@ fn inner_path(rest: &str, ends_with_slash: bool) -> String {
     if rest.is_empty() {
         return if ends_with_slash { "/".to_owned() } else { String::new() };
     }
-    let mut path = rewrite::join("", &decode(rest));
+    let mut path = rewrite::join("", rest);
     if ends_with_slash && !path.ends_with('/') {
         path.push('/');
     }
@@ -130,7 +129,7 @@ mod tests {
             ("", true, "/"),
             ("a/b", false, "/a/b"),
             ("a/b", true, "/a/b/"),
-            ("a//../b%20c%3F", false, "/b%20c%3F"),
+            ("a//../b c?", false, "/b%20c%3F"),
             ("../../x", false, "/x"),
         ];
         for (rest, slash, expected) in rows {

@@ -5,14 +5,17 @@
 use super::taken::Claim;
 use super::{Registry, Result, claims_of_stored};
 use crate::{Status, Target};
-use pintle_cache::{Object, ResourceCache, State};
-use pintle_codec::json;
+use pintle_cache::{Object, ResourceCache};
 use pintle_kinds::strategy::Allocation;
-use pintle_schema::{ApiType, ApiValue};
-use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
+use pintle_schema::View;
+use pintle_storage::{CommitError, Expect, Key, Revision, Transaction, Write};
+use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::IPAddress;
+use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::Arc;
+
+/// Addresses, each with a service that has it.
+type Claimed = HashMap<IpAddr, Key>;
 
 /// The label, and its value, of what the allocation registered.
 pub(super) const MANAGED_BY: (&str, &str) = ("ipaddress.kubernetes.io/managed-by", "ipallocator.k8s.io");
@@ -40,11 +43,11 @@ impl Registry {
         if in_line == Some(now) {
             return Ok(in_line);
         }
-        let mut writes = self.missing(&services, allocation)?;
-        let is_repaired = writes.is_empty();
-        let (surplus, is_waiting) = self.surplus(&services, &addresses);
+        let claimed = self.allocators.taken.of(&services.cache, &|object| claims_of_stored(object)).addresses();
+        let mut writes = self.missing(&services, allocation, &claimed)?;
+        let (surplus, is_waiting) = self.surplus(&addresses, &claimed);
         writes.extend(surplus);
-        let is_in_line = is_repaired && writes.is_empty() && !is_waiting;
+        let is_in_line = writes.is_empty() && !is_waiting;
         for write in writes {
             match self.store.commit(Transaction { writes: vec![write] }).await {
                 // Somebody else is at it.
@@ -55,59 +58,32 @@ impl Registry {
         Ok(is_in_line.then_some(now))
     }
 
-    fn missing(&self, services: &Target, allocation: &Allocation) -> Result<Vec<Write>> {
-        let claimed = {
-            let taken = self.allocators.taken.of(&services.cache, &|object| claims_of_stored(object));
-            taken.addresses()
-        };
+    fn missing(&self, services: &Target, allocation: &Allocation, claimed: &Claimed) -> Result<Vec<Write>> {
         let mut writes = Vec::new();
-        for (address, key) in claimed.into_iter().filter(|(it, _)| self.registered(allocation, *it).is_none()) {
+        for (address, key) in claimed.iter().filter(|(it, _)| self.registered(allocation, **it).is_none()) {
             // Unless both went meanwhile.
-            let Some(service) = services.cache.get(&key) else { continue };
-            if claims_of_stored(&service).contains(&Claim::Address(address)) {
-                writes.extend(self.register(allocation, address, &self.decode(services, &service)?));
+            let Some(service) = services.cache.get(key) else { continue };
+            if claims_of_stored(&service).contains(&Claim::Address(*address)) {
+                writes.extend(self.register(allocation, *address, &self.decode(services, &service)?));
             }
         }
         Ok(writes)
     }
 
-    /// What removes registrations without a service, and whether others must be given more time.
-    fn surplus(&self, services: &Target, addresses: &Target) -> (Vec<Write>, bool) {
+    /// What removes registrations of addresses that no service has, and whether others must be given more time.
+    fn surplus(&self, addresses: &Target, claimed: &Claimed) -> (Vec<Write>, bool) {
         let (mut writes, mut is_waiting) = (Vec::new(), false);
-        let (services, now) = (services.cache.state(), self.environment.now_unix());
-        for stored in addresses.cache.state().objects.values().filter(|it| is_managed(it)) {
-            let Some(address) = json::decode_trusted(IPAddress::schema(), stored.image.json())
-                .ok()
-                .and_then(|value| IPAddress::from_value(&value).ok())
-            else {
-                continue;
-            };
-            if !self.is_explained(&services, &address) {
-                match now.saturating_sub(address.metadata.creation_timestamp.seconds) > GRACE_SECONDS {
-                    true => writes.push(Write::delete(stored.key.clone(), Expect::At(stored.revision))),
-                    false => is_waiting = true,
-                }
+        let is_claimed = |stored: &Object| stored.name().parse().is_ok_and(|address| claimed.contains_key(&address));
+        let is_managed = |stored: &Object| stored.image.label(MANAGED_BY.0) == Some(MANAGED_BY.1);
+        for stored in addresses.cache.state().objects.values().filter(|it| is_managed(it) && !is_claimed(it)) {
+            let Ok(object) = self.decode(addresses, stored) else { continue };
+            let metadata = View::<IPAddress>::new(&object).field(IPAddress::METADATA);
+            let made = metadata.field(ObjectMeta::CREATION_TIMESTAMP).get().seconds;
+            match self.environment.now_unix().saturating_sub(made) > GRACE_SECONDS {
+                true => writes.push(Write::delete(stored.key.clone(), Expect::At(stored.revision))),
+                false => is_waiting = true,
             }
         }
         (writes, is_waiting)
     }
-
-    /// Whether a registration names a service that has the address.
-    fn is_explained(&self, services: &State, address: &IPAddress) -> bool {
-        let Some(parent) = address.spec.parent_ref.as_ref().filter(|it| it.group.is_empty()) else { return false };
-        let ip: Option<IpAddr> = address.metadata.name.parse().ok();
-        let service = || {
-            let hub =
-                self.hubs.values().find(|hub| hub.strategy.allocates.is_some() && hub.plural == parent.resource)?;
-            let key = pintle_kinds::resource::Resource::key(hub.storage.as_ref()?, &parent.namespace, &parent.name);
-            services.objects.get(key.as_str())
-        };
-        service().is_some_and(|service: &Arc<Object>| {
-            ip.is_some_and(|ip| claims_of_stored(service).contains(&Claim::Address(ip)))
-        })
-    }
-}
-
-fn is_managed(stored: &Object) -> bool {
-    stored.image.label(MANAGED_BY.0) == Some(MANAGED_BY.1)
 }

@@ -1,11 +1,11 @@
-//! Updates that come to nothing: whether the object gets a new version. The clock goes on by a second with each look.
+//! Updates that come to nothing, and what is too large for the store. The clock goes on by a second with each look.
 
 use super::*;
 use crate::testing::wait;
 use crate::{AdmitAll, Applying, Environment};
 use pintle_cache::Cache;
 use pintle_schema::value;
-use pintle_storage::{MemoryStore, Store};
+use pintle_storage::{CommitFuture, CompactFuture, MemoryStore, Observer, Revision, Started, Store, StoreError};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 struct Ticking(AtomicI64);
@@ -25,7 +25,10 @@ impl Environment for Ticking {
 }
 
 fn registry() -> Registry {
-    let store = Arc::new(MemoryStore::new());
+    registry_over(Arc::new(MemoryStore::new()))
+}
+
+fn registry_over(store: Arc<dyn Store>) -> Registry {
     let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
     store.start(Box::new(cache.feeder())).unwrap();
     let environment = Box::new(Ticking(AtomicI64::new(1_700_000_000)));
@@ -68,4 +71,75 @@ fn applying_what_is_undone_changes_nothing() {
         assert_eq!(version != last, is_change, "{field} {value:?}");
         last = version;
     }
+}
+
+/// A store that takes small transactions, and tells of others as etcd does.
+struct Narrow(MemoryStore);
+
+impl Store for Narrow {
+    fn start(&self, observer: Box<dyn Observer>) -> std::result::Result<Started, StoreError> {
+        self.0.start(observer)
+    }
+
+    fn commit(&self, transaction: Transaction) -> CommitFuture {
+        let size: usize =
+            transaction.writes.iter().filter_map(|write| write.value.as_ref()).map(|value| value.len()).sum();
+        match size {
+            ..1_500 => self.0.commit(transaction),
+            _ => CommitFuture::ready(Err(CommitError::Storage(Arc::new(std::io::Error::other(crate::TOO_LARGE))))),
+        }
+    }
+
+    fn compact(&self, revision: Revision) -> CompactFuture {
+        self.0.compact(revision)
+    }
+
+    fn inner(&self) -> Option<&dyn Store> {
+        Some(&self.0)
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+}
+
+#[test]
+fn what_is_too_large_with_its_owners_is_stored_without() {
+    let registry = registry_over(Arc::new(Narrow(MemoryStore::new())));
+    let target = registry.target(pintle_kinds::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
+    let options = WriteOptions { field_manager: "team".to_owned(), ..WriteOptions::default() };
+    let object = |keys: usize| {
+        let data = (0..keys).map(|at| (format!("a-key-that-is-long-{at:02}").into(), value!("v"))).collect();
+        value!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": (Value::Map(data))})
+    };
+    let put = |keys: usize| {
+        let change = |_: Option<&Value>| Ok(object(keys));
+        let update = Update { change: &change, part: None, create: false, from_stored: false, owners: Owners::Tracked };
+        wait(registry.update(&target, &update, &options))
+    };
+    let owned = |written: Written| match written.payload {
+        Payload::Stored(stored) => {
+            let object = registry.decode(&target, &stored).unwrap();
+            (
+                object.get("data").and_then(Value::as_map).unwrap().len(),
+                object.at(&["metadata", "managedFields"]).is_some(),
+            )
+        }
+        Payload::Value(_) => panic!("nothing is stored"),
+    };
+    assert_eq!(owned(wait(registry.create(&target, object(3), &options)).unwrap()), (3, true));
+    assert_eq!(owned(put(30).unwrap()), (30, false));
+    let change = |live: Option<&Value>| {
+        let config = object(31);
+        registry.apply(&target, live, &Applying { config: &config, force: true, subresource: "" }, &options)
+    };
+    let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Settled };
+    let refused =
+        wait(registry.update(&target, &update, &options)).map(|_| ()).map_err(|status| (status.code, status.message));
+    assert_eq!(refused, Err((500, crate::TOO_LARGE.into())));
+    assert_eq!(put(60).map(|_| ()).map_err(|status| status.code), Err(500));
+    let other = Target { name: "b".to_owned(), ..target.clone() };
+    let mut large = object(30);
+    large.set_at(&["metadata", "name"], "b");
+    assert_eq!(owned(wait(registry.create(&other, large, &options)).unwrap()), (30, false));
 }

@@ -37,7 +37,7 @@ pub fn node(written: &Written<'_>, warnings: &mut Vec<String>) {
     }
     let spec = written.view::<Node>().field(Node::SPEC);
     if spec.field(NodeSpec::CONFIG_SOURCE).is_set() {
-        warnings.push("spec.configSource: the dynamic kubelet config feature was removed in 1.24".to_owned());
+        warnings.push("spec.configSource: the feature is removed".to_owned());
     }
     if !spec.field(NodeSpec::EXTERNAL_ID).as_str().is_empty() {
         warnings.push("spec.externalID: this field is deprecated, and is unused by Kubernetes".to_owned());

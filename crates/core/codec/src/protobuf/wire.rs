@@ -67,6 +67,8 @@ pub(crate) enum Payload<'a> {
     Fixed64(u64),
     Fixed32,
     Bytes(&'a [u8]),
+    /// A group, which no field is: whoever knows the number refuses it, others pass it over.
+    Group,
 }
 
 pub(crate) struct Reader<'a> {
@@ -90,10 +92,12 @@ impl<'a> Reader<'a> {
         let payload = match tag & 7 {
             0 => Payload::Varint(self.varint()?),
             1 => Payload::Fixed64(u64::from_le_bytes(self.fixed()?)),
-            2 => {
-                let length = usize::try_from(self.varint()?).map_err(|_| unexpected_end())?;
-                Payload::Bytes(self.take(length)?)
+            2 => Payload::Bytes(self.delimited()?),
+            3 => {
+                self.skip_group()?;
+                Payload::Group
             }
+            4 => return Err(broken("wiretype end group for non-group")),
             5 => {
                 self.fixed::<4>()?;
                 Payload::Fixed32
@@ -101,6 +105,29 @@ impl<'a> Reader<'a> {
             wire => return Err(broken(&format!("illegal wireType {wire}"))),
         };
         Ok(Some((number, payload)))
+    }
+
+    fn delimited(&mut self) -> Result<&'a [u8], DecodeError> {
+        let length = self.varint()?.cast_signed();
+        let length = usize::try_from(length).map_err(|_| broken("negative length found during unmarshaling"))?;
+        self.take(length)
+    }
+
+    /// Passes over what is left of a group, up to its end.
+    fn skip_group(&mut self) -> Result<(), DecodeError> {
+        let mut depth = 1_usize;
+        while depth > 0 {
+            match self.varint()? & 7 {
+                0 => drop(self.varint()?),
+                1 => drop(self.fixed::<8>()?),
+                2 => drop(self.delimited()?),
+                3 => depth += 1,
+                4 => depth -= 1,
+                5 => drop(self.fixed::<4>()?),
+                wire => return Err(broken(&format!("illegal wireType {wire}"))),
+            }
+        }
+        Ok(())
     }
 
     #[inline]
@@ -154,4 +181,38 @@ pub(crate) fn unexpected_end() -> DecodeError {
 #[cold]
 pub(crate) fn wrong_wire(owner: &str, field: &str) -> DecodeError {
     DecodeError::Syntax(format!("proto: wrong wireType for field {field} of {owner}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The numbers of a message's fields.
+    fn numbers(bytes: &[u8]) -> Result<Vec<u32>, String> {
+        let mut reader = Reader::new(bytes);
+        let mut numbers = Vec::new();
+        while let Some((number, _)) = reader.next().map_err(|error| error.to_string())? {
+            numbers.push(number);
+        }
+        Ok(numbers)
+    }
+
+    #[test]
+    fn groups_are_passed_over_whole() {
+        type Row<'a> = (&'a [u8], Result<&'a [u32], &'a str>);
+        let rows: [Row<'_>; 6] = [
+            (&[0x0b, 0x0c, 0x10, 0x05], Ok(&[1, 2])),
+            (&[0x0b, 0x13, 0x0a, 0x01, 0x0c, 0x14, 0x08, 0x01, 0x0c, 0x18, 0x00], Ok(&[1, 3])),
+            (&[0x0b, 0x13, 0x14], Err("unexpected EOF")),
+            (&[0x0c], Err("proto: wiretype end group for non-group")),
+            (&[0x0b, 0x0f], Err("proto: illegal wireType 7")),
+            (
+                &[0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01],
+                Err("proto: negative length found during unmarshaling"),
+            ),
+        ];
+        for (bytes, expected) in rows {
+            assert_eq!(numbers(bytes), expected.map(<[u32]>::to_vec).map_err(str::to_owned), "{bytes:?}");
+        }
+    }
 }

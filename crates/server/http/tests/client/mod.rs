@@ -10,8 +10,9 @@ use http_body_util::{BodyExt, Full};
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use pintle_http::TlsMaterial;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
-use rustls::pki_types::PrivateKeyDer;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, PublicKeyData};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, HandshakeKind, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -120,7 +121,11 @@ async fn connect(port: u16) -> TcpStream {
 pub enum Identity {
     Signed,
     Foreign,
+    /// One that rustls cannot read: [`OLD`] and a public key.
+    Old,
 }
+
+const OLD: &[u8] = b"old";
 
 /// An authority, and a serving certificate for `localhost` from it.
 pub struct Pki {
@@ -142,6 +147,7 @@ impl Pki {
             cert_chain_pem: cert.pem().into_bytes(),
             key_pem: key.serialize_pem().into_bytes(),
             client_ca_pem: Some(self.ca.pem().into_bytes()),
+            old_client_key: Some(|certificate| certificate.strip_prefix(OLD).map(<[u8]>::to_vec)),
             ..TlsMaterial::default()
         }
     }
@@ -157,14 +163,18 @@ impl Pki {
         let foreign = Pki::new();
         let issued = identity.map(|identity| match identity {
             Identity::Signed => self.issue("client"),
-            Identity::Foreign => foreign.issue("client"),
+            Identity::Foreign | Identity::Old => foreign.issue("client"),
         });
         let mut config = match issued {
             None => builder.with_no_client_auth(),
             Some((cert, key)) => {
+                let public_key = key.subject_public_key_info();
                 let key = PrivateKeyDer::try_from(key.serialize_der()).expect("key");
-                let chain = vec![cert.der().clone()];
-                builder.with_client_auth_cert(chain, key).expect("identity")
+                let old = || CertificateDer::from([OLD, &public_key].concat());
+                let chain = vec![if matches!(identity, Some(Identity::Old)) { old() } else { cert.der().clone() }];
+                let key = builder.crypto_provider().key_provider.load_private_key(key).expect("identity");
+                let identity = SingleCertAndKey::from(CertifiedKey::new(chain, key));
+                builder.with_client_cert_resolver(Arc::new(identity))
             }
         };
         let protocol: &[u8] = if http2 { b"h2" } else { b"http/1.1" };
