@@ -17,6 +17,16 @@ pub fn address(wanted: Option<IpAddr>, bound: IpAddr) -> Option<IpAddr> {
     }
 }
 
+/// A host as clients are told it, with the port that it has or else this one.
+pub fn with_port(host: &str, port: u16) -> String {
+    let is_one = |host: &str| !host.contains(':') || host.starts_with('[') && host.ends_with(']');
+    match host.rsplit_once(':') {
+        Some((name, _)) if is_one(name) => host.to_owned(),
+        Some(_) => format!("[{host}]:{port}"),
+        None => format!("{host}:{port}"),
+    }
+}
+
 /// The address of the interface that the default route leaves by.
 fn host_address(ipv4: bool) -> Option<IpAddr> {
     let (any, elsewhere): (IpAddr, _) =
@@ -36,6 +46,13 @@ mod tests {
         let (wanted, bound): (IpAddr, IpAddr) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
         assert_eq!(address(Some(wanted), bound), Some(wanted));
         assert_eq!(address(None, bound), Some(bound));
+    }
+
+    #[test]
+    fn a_host_has_one_port() {
+        for (host, told) in [("a", "a:1"), ("a:2", "a:2"), ("fd00::1", "[fd00::1]:1"), ("[fd00::1]:2", "[fd00::1]:2")] {
+            assert_eq!(with_port(host, 1), told);
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! written.
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
+use crate::browsers::Browsers;
 use crate::presence::Presence;
 use crate::service::ApiService;
 use crate::{advertised, bootstrap, certs, rbac, service_accounts, sources};
@@ -74,6 +75,8 @@ pub struct Builder {
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Admission plugins that do not act, by their names.
     pub disabled_admission_plugins: Vec<String>,
+    /// What browsers are told.
+    pub browsers: Browsers,
     pub settings: Settings,
     /// Addresses of services, one range per IP family, the primary family first.
     pub service_ranges: Vec<ServiceRange>,
@@ -143,6 +146,7 @@ impl Builder {
             runtime_config: RuntimeConfig::default(),
             feature_gate: Arc::new(|_| false),
             disabled_admission_plugins: Vec::new(),
+            browsers: Browsers::default(),
             settings: Settings::default(),
             service_ranges: ServiceRange::parse("10.0.0.0/24").into_iter().collect(),
             service_node_ports: 30_000..=32_767,
@@ -247,8 +251,8 @@ impl Builder {
         self.checks.into_iter().for_each(|(name, probe)| api.health.watch(name, probe));
         let follower = tokio::spawn(rbac::follow(api.clone(), roles));
         let shutdown = Shutdown::new();
-        let serving =
-            pintle_http::serve(listener, self.tls, ApiService(api.clone()), self.connections, shutdown.clone());
+        let service = ApiService { api: api.clone(), browsers: Arc::new(self.browsers) };
+        let serving = pintle_http::serve(listener, self.tls, service, self.connections, shutdown.clone());
         let serving = tokio::spawn(serving);
         let health = api.clone();
         let (alive, ready) = self.store_timeouts;

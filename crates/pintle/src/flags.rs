@@ -7,6 +7,7 @@ mod etcd;
 pub mod gates;
 mod reference;
 mod storage;
+mod surface;
 mod table;
 pub mod values;
 
@@ -15,6 +16,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pintle::browsers::Browsers;
 use pintle::encryption::EncryptionSource;
 use pintle_auth::Mode;
 use pintle_controllers::Controller;
@@ -61,6 +63,10 @@ pub struct Config {
     pub secure_port: u16,
     /// `--advertise-address`: the address that members of the cluster are told.
     pub advertise_address: Option<IpAddr>,
+    /// `--external-hostname`: the name, with a port or without, that clients are told.
+    pub external_hostname: Option<String>,
+    /// `--cors-allowed-origins` and `--strict-transport-security-directives`.
+    pub browsers: Browsers,
     /// `--data-dir`.
     pub data_dir: PathBuf,
     /// `--storage`, or etcd when servers of it are named.
@@ -316,6 +322,8 @@ pub(crate) struct Draft {
     bind_address: Option<IpAddr>,
     secure_port: Option<u16>,
     advertise_address: Option<IpAddr>,
+    external_hostname: Option<String>,
+    browsers: Browsers,
     data_dir: Option<PathBuf>,
     storage: Option<Storage>,
     etcd: Etcd,
@@ -398,6 +406,8 @@ impl Draft {
             bind_address: self.bind_address.unwrap_or(default_address),
             secure_port: self.secure_port.unwrap_or(6443),
             advertise_address: self.advertise_address,
+            external_hostname: self.external_hostname,
+            browsers: self.browsers,
             storage,
             etcd: self.etcd,
             delete_collection_workers: self.delete_collection_workers.max(1) as usize,

@@ -4,6 +4,7 @@
 //! layer of flags over the same builder.
 
 pub mod advertised;
+pub mod browsers;
 pub mod certs;
 pub mod encryption;
 pub mod etcd;
@@ -14,6 +15,7 @@ mod bootstrap;
 mod builder;
 mod presence;
 mod rbac;
+mod repair;
 mod service;
 mod service_accounts;
 mod sources;

@@ -18,6 +18,7 @@ use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
 use pintle_registry::KubernetesForm;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, Store};
 use std::error::Error;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::pin::pin;
 use std::process::ExitCode;
@@ -157,13 +158,17 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.runtime_config = RuntimeConfig(config.runtime_config.clone());
     builder.feature_gate = Arc::new(move |name| gates.enabled(name));
     builder.disabled_admission_plugins.clone_from(&config.disabled_admission_plugins);
+    builder.browsers.clone_from(&config.browsers);
     builder.settings = Settings {
         max_mutating_in_flight: config.max_mutating_requests_inflight,
         max_read_only_in_flight: config.max_requests_inflight,
         request_timeout: config.request_timeout,
         min_request_timeout_seconds: config.min_watch_seconds,
         delete_collection_workers: config.delete_collection_workers,
-        server_address: format!("{}:{}", advertised.unwrap_or(config.bind_address), config.secure_port),
+        server_address: match &config.external_hostname {
+            Some(host) => pintle::advertised::with_port(host, config.secure_port),
+            None => SocketAddr::new(advertised.unwrap_or(config.bind_address), config.secure_port).to_string(),
+        },
     };
     let ranges = config.service_cluster_ip_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
     builder.service_ranges = ranges.collect::<Result<_, _>>()?;

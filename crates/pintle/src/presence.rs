@@ -3,7 +3,7 @@
 //!
 //! A server that dies is missed when its lease has expired; one that is stopped takes it back.
 
-use crate::bootstrap;
+use crate::{bootstrap, repair};
 use pintle_bootstrap::{Settings, kept_objects, needed_objects, servers};
 use pintle_cache::image;
 use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
@@ -98,7 +98,11 @@ impl Presence {
 
     /// Keeps the server known, until this is dropped.
     pub async fn keep(&self) {
-        let (mut suspects, mut addresses) = (BTreeSet::new(), None);
+        let mut suspects = BTreeSet::new();
+        // What could not be looked over is looked over the next time.
+        let repaired = async |in_line| repair::addresses(&self.registry, &self.host, in_line).await.unwrap_or_default();
+        // The first look reads all services, which requests are spared then.
+        let mut addresses = repaired(None).await;
         for renewal in 1u32.. {
             tokio::time::sleep(RENEW_PERIOD).await;
             // What fails is tried again the next time; the lease outlives one failure.
@@ -113,8 +117,7 @@ impl Presence {
             for object in kept.into_iter().chain(needed_objects(&self.first_objects)) {
                 let _ = bootstrap::restore(&self.registry, object).await;
             }
-            // What could not be looked over is looked over the next time.
-            addresses = self.registry.repair_addresses(addresses).await.unwrap_or_default();
+            addresses = repaired(addresses).await;
             if is_shared && renewal % RENEWALS_BETWEEN_REPAIRS == 1 {
                 let repaired = self.registry.repair_node_ports(&suspects).await;
                 self.repair_errors.add(u64::from(repaired.is_err()));
@@ -271,7 +274,7 @@ fn leases() -> Option<&'static Resource> {
     pintle_kinds::find("coordination.k8s.io", "v1", "leases")
 }
 
-fn now() -> MicroTime {
+pub(crate) fn now() -> MicroTime {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     MicroTime { seconds: i64::try_from(since.as_secs()).unwrap_or(i64::MAX), nanos: since.subsec_micros() * 1_000 }
 }

@@ -1,5 +1,6 @@
 //! Between a connection and `serve()`: a request as it came becomes one that knows no socket.
 
+use crate::browsers::{Browsers, preflight};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{HOST, HeaderValue};
@@ -11,7 +12,10 @@ use std::sync::Arc;
 
 /// The API as what answers connections.
 #[derive(Clone)]
-pub struct ApiService(pub SharedApi);
+pub struct ApiService {
+    pub api: SharedApi,
+    pub browsers: Arc<Browsers>,
+}
 
 /// What is remembered with a connection: who its certificate speaks for.
 #[derive(Default)]
@@ -48,6 +52,11 @@ impl Service for ApiService {
             // HTTP/2 says it in the target.
             parts.headers.insert(HOST, host);
         }
+        let told = self.browsers.told(&parts.headers);
+        if let Some(mut response) = preflight(&parts.method, &told) {
+            response.headers_mut().extend(told);
+            return response;
+        }
         let request = Request {
             path: parts.uri.path().to_owned(),
             query: parts.uri.query().unwrap_or("").to_owned(),
@@ -58,7 +67,8 @@ impl Service for ApiService {
             cert_cache: Some(connection.state.0.clone()),
             peer: Some(connection.peer.ip()),
         };
-        let mut response = pintle_endpoints::serve::serve(self.0.clone(), request).await;
+        let mut response = pintle_endpoints::serve::serve(self.api.clone(), request).await;
+        response.headers_mut().extend(told);
         if let Body::Upgrade(_) = response.body()
             && let Body::Upgrade(takeover) = std::mem::replace(response.body_mut(), Body::empty())
         {

@@ -9,6 +9,7 @@ use common::{Scratch, name, resource_version, wait_for};
 use serde_json::json;
 use std::process::Stdio;
 
+const ADDRESSES: &str = "/apis/networking.k8s.io/v1/ipaddresses";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 #[test]
@@ -52,6 +53,65 @@ fn a_server_may_move_to_an_address_of_another_family() {
         let slice = process.endpoint().client().get(path).expect("an answer").expect(200);
         assert_eq!((&slice["addressType"], &slice["endpoints"][0]["addresses"]), (&json!(family), &json!([address])));
     }
+}
+
+#[test]
+fn addresses_are_repaired_when_it_starts() {
+    let installation = Installation::own();
+    let ip = {
+        let process = installation.start();
+        let client = &mut process.endpoint().client();
+        let service = json!({"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}});
+        let service = client.post("/api/v1/namespaces/default/services", &service).expect("an answer").expect(201);
+        let ip = service["spec"]["clusterIP"].as_str().expect("an address").to_owned();
+        client.delete(&format!("{ADDRESSES}/{ip}")).expect("an answer").expect(200);
+        ip
+    };
+    let process = installation.start();
+    let client = &mut process.endpoint().client();
+    let events = "/apis/events.k8s.io/v1/namespaces/default/events?fieldSelector=reason=ClusterIPNotAllocated";
+    let told = wait_for("an event", || {
+        let mut list = client.get(events).expect("an answer").expect(200);
+        Some(list["items"].get_mut(0)?.take())
+    });
+    assert_eq!(told["note"], format!("Cluster IP [IPv4]: {ip} is not allocated; repairing"));
+    let regarding = &told["regarding"];
+    assert_eq!([&regarding["kind"], &regarding["name"], &regarding["apiVersion"]], ["Service", "a", "v1"]);
+    let address = client.get(&format!("{ADDRESSES}/{ip}")).expect("an answer").expect(200);
+    assert_eq!(address["spec"]["parentRef"]["name"], "a");
+}
+
+#[test]
+fn browsers_and_clients_are_told_what_flags_say() {
+    let installation = Installation::own();
+    let command = |port| {
+        let mut command = installation.command(port);
+        command.args(["--cors-allowed-origins", "^https://a\\.example$", "--external-hostname", "b.example"]);
+        command.args(["--strict-transport-security-directives", "max-age=60,includeSubDomains"]);
+        command
+    };
+    let process = start(command, &installation.path("certs"));
+    let mut nobody = process.endpoint();
+    nobody.token = Some("wrong".to_owned());
+    let rows = [
+        (process.endpoint(), "https://a.example", "GET", 200, true),
+        (nobody.clone(), "https://a.example", "GET", 401, true),
+        (nobody.clone(), "https://a.example", "OPTIONS", 204, true),
+        (nobody, "https://a.example.org", "OPTIONS", 401, false),
+        (process.endpoint(), "https://a.example.org", "GET", 200, false),
+    ];
+    for (endpoint, origin, method, code, is_allowed) in rows {
+        let answer = endpoint.client().of_page(origin).send(method, CONFIG_MAPS, "", b"").expect("an answer");
+        let allowed = if is_allowed { [origin, "Date", "true"] } else { [""; 3] };
+        let told = ["origin", "credentials"].map(|what| answer.header(&format!("access-control-allow-{what}")));
+        assert_eq!(answer.status, code, "{method} {origin}");
+        assert_eq!([told[0], answer.header("access-control-expose-headers"), told[1]], allowed, "{method} {origin}");
+        assert_eq!(answer.header("strict-transport-security"), "max-age=60; includeSubDomains");
+        assert_eq!(answer.header("cache-control"), "no-cache, private");
+    }
+    let versions = process.endpoint().client().get("/api").expect("an answer").expect(200);
+    let address = format!("b.example:{}", process.port);
+    assert_eq!(versions["serverAddressByClientCIDRs"][0]["serverAddress"], address);
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod pod_security;
 mod pod_topology_labels;
 mod priority;
 mod request;
+mod rights;
 mod runtime_class;
 mod service_account;
 mod signing_request;
@@ -29,8 +30,9 @@ mod volume_resize;
 pub use escalation::policy_rule;
 use pintle_auth::Authorizer;
 use pintle_registry::status::Result;
-use pintle_registry::{Admission, AdmissionRequest, Registry, Target};
+use pintle_registry::{Admission, AdmissionRequest, Registry, Requester, Target};
 use pintle_schema::Value;
+use pintle_validation::{Refusal, Right};
 use plugin::Plugin;
 use request::{Phase, Request};
 use std::time::{Duration, Instant};
@@ -187,5 +189,9 @@ impl Admission for Chain {
 
     fn delete(&self, _: &Registry, target: &Target, _: &Value) -> Result<()> {
         self.act("NamespaceLifecycle", "DELETE", "admit", || namespace_lifecycle::check_deletion(target))
+    }
+
+    fn refusal(&self, target: &Target, requester: &Requester, right: &Right<'_>) -> Option<Refusal> {
+        rights::refusal(&self.authorizer, target.resource, requester, right)
     }
 }

@@ -2,12 +2,14 @@
 //! Guarantees that other objects come from memory and that refusals have the reference's form.
 //! Must never give a plugin a way to write or to wait.
 
+use crate::rights;
 use pintle_auth::authorization::rbac::RbacSnapshot;
 use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_registry::environment::{Environment, generate_name};
 use pintle_registry::status::{Result, Status};
 use pintle_registry::{AdmissionRequest, metadata};
 use pintle_schema::{ApiValue, FieldName, Value};
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -105,12 +107,15 @@ impl<'a> Request<'a> {
         self.all_that(kind, "", |json| str::from_utf8(json).is_ok_and(|json| json.contains(&mark)))
     }
 
-    /// All objects of a kind in a namespace, as they are stored, by name.
+    /// The first objects of a kind in a namespace, as they are stored, by name; and how many there are. No more are read.
     ///
     /// # Errors
-    /// A stored object cannot be read.
-    pub fn objects<T>(&self, kind: &Kind<T>, namespace: &str) -> Result<Vec<Value>> {
-        self.values_that(kind, namespace, |_| true)
+    /// One of them cannot be read.
+    pub fn first_objects<T>(&self, kind: &Kind<T>, namespace: &str, most: usize) -> Result<(Vec<Value>, usize)> {
+        let count = Cell::new(0);
+        let is_among_first = |_: &[u8]| count.replace(count.get() + 1) < most;
+        let first = self.values_that(kind, namespace, is_among_first)?;
+        Ok((first, count.get()))
     }
 
     /// The labels of the namespace of what is written, as they are now.
@@ -163,13 +168,7 @@ impl<'a> Request<'a> {
 
     /// Who writes.
     pub fn requester(&self) -> UserInfo {
-        let requester = &self.write.options.requester;
-        UserInfo {
-            name: requester.name.as_str().into(),
-            uid: requester.uid.as_str().into(),
-            groups: requester.groups.iter().map(|group| group.as_str().into()).collect(),
-            extra: Vec::new(),
-        }
+        rights::user(&self.write.options.requester)
     }
 
     /// Whether the requester may do something besides the write itself; the namespace is empty for all of the cluster.

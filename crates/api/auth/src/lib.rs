@@ -11,4 +11,4 @@ pub use authentication::{Authenticator, CertCache, Credentials, Unauthenticated}
 pub use authorization::{Attributes, Authorizer, Decision, Mode};
 pub use impersonation::Impersonator;
 pub use smol_str::SmolStr as Str;
-pub use user::{UserInfo, groups, users};
+pub use user::{NODE_NAME_KEY, UserInfo, groups, users};

@@ -7,9 +7,9 @@ use crate::context::Context;
 use crate::negotiation::{Offer, Shape, Wanted};
 use crate::query::list_options;
 use crate::read::{include_object, refuse_export};
-use crate::represent::{self, IncludeObject};
+use crate::represent;
 use crate::request::ResourcePath;
-use pintle_kinds::columns::{self, Now};
+use pintle_kinds::columns;
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Details, Result, Selection, Status};
 use pintle_schema::{ApiType, Value, canonicalize, value};
@@ -83,14 +83,7 @@ fn list(context: &Context, resource: &'static Resource, path: &ResourcePath) -> 
 fn table(context: &Context, resource: &Resource, objects: &[Value], wanted: Wanted) -> Result<Value> {
     let include = include_object(&context.query, wanted)?;
     let printer = columns::printer(resource.group, resource.kind);
-    let now = Now::At(context.api.registry.environment.now_unix());
-    let rows = objects.iter().map(|object| {
-        let shown = match include {
-            IncludeObject::None => Value::Null,
-            IncludeObject::Metadata => represent::partial(object, wanted),
-            IncludeObject::Object => object.clone(),
-        };
-        value!({"cells": (Value::List((printer.cells)(object, &now))), "object": shown})
-    });
-    Ok(represent::table(printer, Value::map(), true, rows.collect(), wanted))
+    let now = context.api.registry.environment.now_unix();
+    let rows = represent::made_rows(printer, objects, include, now, wanted);
+    Ok(represent::table(printer, Value::map(), true, rows, wanted))
 }

@@ -24,6 +24,12 @@ pub struct Context {
 impl Context {
     pub fn requester(&self) -> Requester {
         Requester {
+            verb: match self.method {
+                Method::POST => "create",
+                Method::PUT => "update",
+                Method::PATCH => "patch",
+                _ => "",
+            },
             agent: agent_name(self.headers.get(USER_AGENT).map_or(&[][..], |agent| agent.as_bytes())),
             name: self.user.name.to_string(),
             uid: self.user.uid.to_string(),

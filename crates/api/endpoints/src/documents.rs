@@ -220,6 +220,13 @@ fn openapi_v3_json(api: &Api, rules: bool, path: &str) -> Option<(Vec<u8>, Strin
     }
 }
 
+/// The same document as protobuf. It goes by the ETag of its JSON.
+fn openapi_v3_protobuf(api: &Api, rules: bool, path: &str, json: &[u8]) -> Vec<u8> {
+    let key = if rules { "v3.pb+rules" } else { "v3.pb" };
+    let made = api.documents.kept(&format!("{key}/{path}"), || openapi::v3::protobuf(json));
+    made.map_or_else(Vec::new, |(bytes, _)| bytes)
+}
+
 fn openapi_v3_index(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
     let Some((bytes, tag)) = openapi_v3_json(api, shows_rules(query), "") else { return Err(Status::no_such_path()) };
     // It does not say that it is JSON, in the reference neither.
@@ -244,7 +251,7 @@ fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result
         answer.headers.push(("etag", format!("{tag:?}")));
         answer
     } else {
-        let bytes = if is_protobuf { openapi::v3::protobuf(&json).unwrap_or_default() } else { json };
+        let bytes = if is_protobuf { openapi_v3_protobuf(api, rules, path, &json) } else { json };
         with_etag(request, bytes.into(), content_type, tag.clone())
     };
     if hash == tag {

@@ -75,7 +75,8 @@ struct Evicting<'a> {
 
 impl Evicting<'_> {
     async fn run(&self) -> Result<Outcome> {
-        for attempt in 1.. {
+        let mut attempts = 1..ATTEMPTS;
+        loop {
             let stored = self.target.get()?;
             let pod = self.registry.decode(self.target, &stored)?;
             let phase = View::<Pod>::new(&pod).field(Pod::STATUS).field(PodStatus::PHASE).get();
@@ -85,11 +86,10 @@ impl Evicting<'_> {
             }
             // A pod that may become ready meanwhile would be guarded then.
             match self.remove((!is_over).then_some(&stored)).await {
-                Err(status) if status.code == 409 && !self.names_version() && attempt < ATTEMPTS => continue,
+                Err(status) if status.code == 409 && !self.names_version() && attempts.next().is_some() => {}
                 outcome => return outcome.map(|()| Outcome::Evicted),
             }
         }
-        Err(Status::modified(self.target.resource, &self.target.name))
     }
 
     /// The eviction of a pod that counts for budgets.

@@ -7,18 +7,35 @@ use crate::negotiation::{Format, Shape, Wanted};
 use crate::query::{Query, list_options};
 use crate::represent::{IncludeObject, Presenter};
 use crate::request::ResourcePath;
-use crate::{upgrade, watch, websocket};
+use crate::{Api, upgrade, watch, websocket};
 use pintle_registry::{Payload, Result, Selection, Status, Target};
+use pintle_storage::Revision;
 use pintle_validation::ErrorList;
+use std::time::Duration;
+
+/// How long a read waits for a revision of the future.
+const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
+
+/// Waits for a revision of the future, but not for ever: says whether it came.
+pub async fn reached(api: &Api, revision: Revision) -> bool {
+    if api.registry.revision() >= revision {
+        return true;
+    }
+    let mut progress = api.registry.cache.progress();
+    tokio::time::timeout(FRESHNESS_WAIT, progress.wait_for(|current| *current >= revision)).await.is_ok()
+}
 
 /// One object. Budget: a map look-up and one copy of the stored bytes.
 ///
 /// # Errors
 /// There is none, or the version asked for cannot be had.
-pub fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<Answer> {
+pub async fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<Answer> {
     refuse_export(&context.query)?;
     let version = context.query.get("resourceVersion");
     if !version.is_empty() {
+        if let Ok(version) = version.parse() {
+            reached(&context.api, Revision(version)).await;
+        }
         context.api.registry.check_get_version(&target.cache.state(), version)?;
     }
     let object = target.get()?;
@@ -42,7 +59,7 @@ pub fn refuse_export(query: &Query) -> Result<()> {
 ///
 /// # Errors
 /// Options or selectors are wrong, or the version asked for cannot be had.
-pub fn list_or_watch(context: &Context, target: Target, path: &ResourcePath, wanted: Wanted) -> Result<Answer> {
+pub async fn list_or_watch(context: &Context, target: Target, path: &ResourcePath, wanted: Wanted) -> Result<Answer> {
     let query = list_options(&context.query, path.legacy_watch)?;
     let include_object = include_object(&context.query, wanted)?;
     let hub = context.api.registry.hub(target.storage).unwrap_or(target.resource);
@@ -69,6 +86,9 @@ pub fn list_or_watch(context: &Context, target: Target, path: &ResourcePath, wan
         let mut answer = Answer::new(200, content_type, "");
         answer.body = body;
         return Ok(answer);
+    }
+    if let Some(revision) = query.list.revision() {
+        reached(&context.api, revision).await;
     }
     let page = registry.list(&target, &selection, &query.list)?;
     let presenter = Presenter { registry, target: &target, wanted, include_object };

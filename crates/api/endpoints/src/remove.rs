@@ -129,7 +129,7 @@ async fn delete_selected(
     };
     let objects: Vec<_> = page.items.iter().cloned().collect();
     let deleting = stream::iter(objects).map(delete).buffered(context.api.settings.delete_collection_workers.max(1));
-    deleting.try_for_each(|()| async { Ok(()) }).await?;
+    deleting.try_collect::<()>().await?;
     let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
     let mut answer = Answer::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;

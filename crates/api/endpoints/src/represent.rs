@@ -394,6 +394,25 @@ pub fn is_a_list(resource: &Resource) -> Status {
     Status::new(406, "NotAcceptable", message)
 }
 
+/// The rows of objects that are stored nowhere.
+pub fn made_rows(
+    printer: &Printer,
+    objects: &[Value],
+    include: IncludeObject,
+    now_unix: i64,
+    wanted: Wanted,
+) -> Vec<Value> {
+    let row = |object: &Value| {
+        let shown = match include {
+            IncludeObject::None => Value::Null,
+            IncludeObject::Metadata => partial(object, wanted),
+            IncludeObject::Object => object.clone(),
+        };
+        value!({"cells": (Value::List((printer.cells)(object, &Now::At(now_unix)))), "object": shown})
+    };
+    objects.iter().map(row).collect()
+}
+
 /// A table with a kind's columns, if they are wanted.
 pub fn table(printer: &Printer, meta: Value, with_columns: bool, rows: Vec<Value>, wanted: Wanted) -> Value {
     let columns = printer.columns.iter().map(|column| {

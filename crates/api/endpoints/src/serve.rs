@@ -11,9 +11,11 @@ use crate::router::Found;
 use crate::{Api, SharedApi, access, documents, health, limits, read, remove, review, subresource, write};
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
+use pintle_auth::authorization::escape;
 use pintle_auth::{Attributes, UserInfo};
 use pintle_kinds::resource::{Resource, Verbs};
 use pintle_registry::{Details, Status};
+use pintle_schema::names::quoted;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -172,8 +174,8 @@ async fn act(
         _ => Offer::Objects,
     })?;
     match action {
-        "get" => read::get(context, &target, wanted),
-        "list" | "watch" => read::list_or_watch(context, target, path, wanted),
+        "get" => read::get(context, &target, wanted).await,
+        "list" | "watch" => read::list_or_watch(context, target, path, wanted).await,
         "create" => write::create(context, &target, wanted, request).await,
         "update" => write::update(context, &target, wanted, request, None).await,
         "patch" => write::patch(context, &target, wanted, request, None).await,
@@ -265,9 +267,9 @@ fn undetermined(request: &Request) -> Answer {
     let url = format!("{}{query}{}", request.path, request.query);
     let why = format!(
         "Internal Server Error: {}: failed to create RequestInfo: unable to determine kind and namespace from url, {url}\n",
-        pintle_apply::go_text::quoted(&url)
+        quoted(&url)
     );
-    Answer::text(500, why.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+    Answer::text(500, escape(&why))
 }
 
 /// What a request is answered that comes while the server stops. The connection ends with it.

@@ -12,10 +12,10 @@ use crate::represent::{self, IncludeObject, Presenter};
 use crate::request::{Request, ResourcePath};
 use crate::review::in_namespace;
 use crate::write::{self, Patch, PatchType, read_body};
-use pintle_kinds::columns::{self, Now};
+use pintle_kinds::columns;
 use pintle_kinds::resource::{Action, Resource, ScalePaths, Subresource, Verbs};
 use pintle_registry::scale::Scaling;
-use pintle_registry::update::{Owners, SubresourcePart, Update, failed_precondition};
+use pintle_registry::update::{Owners, SubresourcePart, Update, failed_precondition, precondition_failed};
 use pintle_registry::{Details, Payload, Result, Status, Target, WriteOptions, metadata, status};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_schema::{ApiType, ApiValue, Str, Time, Value, View, ViewMut, canonicalize, names, value};
@@ -66,7 +66,7 @@ pub async fn serve(
     })?;
     match subresource.action {
         Action::Part(part) => match verb {
-            Verbs::GET => crate::read::get(context, &target, wanted),
+            Verbs::GET => crate::read::get(context, &target, wanted).await,
             Verbs::UPDATE => {
                 write::update(
                     context,
@@ -310,37 +310,22 @@ fn check_scale(target: &Target, scale: &Value) -> Result<()> {
 
 /// The 409 for the scale of another object, by its uid.
 fn another_scale(target: &Target, uid: &str, stored_uid: &str) -> Status {
-    let resource = target.resource;
-    let kind = format!("{}/scale", resource.plural);
-    let group = if resource.group.is_empty() { String::new() } else { format!(".{}", resource.group) };
-    let message = format!(
-        "Operation cannot be fulfilled on {kind}{group} \"{}\": Precondition failed: UID in precondition: {uid}, UID in \
-         object meta: {stored_uid}",
-        target.name
-    );
-    let details = Details { kind, ..status::named(resource, &target.name) };
-    Status::new(409, "Conflict", message).with_details(details)
+    let kind = format!("{}/scale", target.resource.plural);
+    let subject = Details { kind, ..status::named(target.resource, &target.name) };
+    Status::conflict_of(subject, &precondition_failed("UID", uid, stored_uid))
 }
 
 fn show(context: &Context, scale: &Value, wanted: Wanted) -> Result<Answer> {
     let body = match wanted.shape {
-        Shape::Object => represent::encode(scale, Scale::schema(), wanted),
-        Shape::Partial => {
-            represent::encode(&represent::partial(scale, wanted), v1::PartialObjectMetadata::schema(), wanted)
-        }
-        Shape::PartialList => return Err(represent::not_a_list("autoscaling", "Scale")),
         Shape::Table => {
-            let shown = match include_object(&context.query, wanted)? {
-                IncludeObject::None => Value::Null,
-                IncludeObject::Metadata => represent::partial(scale, wanted),
-                IncludeObject::Object => scale.clone(),
-            };
+            let include = include_object(&context.query, wanted)?;
             let printer = columns::printer("autoscaling", "Scale");
-            let now = Now::At(context.api.registry.environment.now_unix());
-            let row = value!({"cells": (Value::List((printer.cells)(scale, &now))), "object": shown});
+            let now = context.api.registry.environment.now_unix();
+            let rows = represent::made_rows(printer, std::slice::from_ref(scale), include, now, wanted);
             let meta = value!({"resourceVersion": (metadata::text(scale, "resourceVersion"))});
-            represent::encode(&represent::table(printer, meta, true, vec![row], wanted), v1::Table::schema(), wanted)
+            represent::encode(&represent::table(printer, meta, true, rows, wanted), v1::Table::schema(), wanted)
         }
+        _ => represent::made(scale, "autoscaling", "Scale", Scale::schema(), wanted)?,
     };
     Ok(Answer::new(200, wanted.format.content_type(), body))
 }
@@ -436,10 +421,8 @@ pub(crate) fn created(wanted: Wanted) -> Answer {
 
 /// The 409 of a pod that cannot be bound; it names the subresource.
 fn unbound(name: &str, why: &str) -> Status {
-    const SUBJECT: &str = "pods/binding";
-    let details = Details { name: name.into(), kind: SUBJECT.into(), ..Details::default() };
-    let message = format!("Operation cannot be fulfilled on {SUBJECT} {name:?}: {why}");
-    Status::new(409, "Conflict", message).with_details(details)
+    let subject = Details { name: name.into(), kind: "pods/binding".into(), ..Details::default() };
+    Status::conflict_of(subject, why)
 }
 
 /// Says in the pod's conditions that it has a node, where it was said that it has none.

@@ -224,8 +224,6 @@ fn sign(
 
 /// The reference names the kind where other conflicts name the resource.
 fn conflict(group: &str, kind: &str, name: &str, why: &str) -> Status {
-    let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
-    let message = format!("Operation cannot be fulfilled on {qualified} {name:?}: {why}");
-    let details = Details { name: name.into(), group: group.into(), kind: kind.into(), ..Details::default() };
-    Status::new(409, "Conflict", message).with_details(details)
+    let subject = Details { name: name.into(), group: group.into(), kind: kind.into(), ..Details::default() };
+    Status::conflict_of(subject, why)
 }

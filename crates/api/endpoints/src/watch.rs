@@ -11,10 +11,11 @@ use crate::Api;
 use crate::body::Body;
 use crate::negotiation::Wanted;
 use crate::query::ListQuery;
+use crate::read::reached;
 use crate::represent::IncludeObject;
 use bytes::Bytes;
 use frames::{Chunk, Frames, Subject};
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::Stream;
 use pintle_cache::index::objects_within;
 use pintle_cache::{Cursor, Interest, Object, State};
@@ -38,8 +39,6 @@ const BATCH: usize = 256;
 const BOOKMARK_PERIOD: Duration = Duration::from_secs(60);
 /// A last bookmark comes this long before the end.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
-/// How long a streaming list waits for a revision of the future.
-const FRESHNESS_WAIT: Duration = Duration::from_secs(3);
 
 /// A running watch. An event finds most of these out of the processor's caches, so what it does not need stands apart.
 struct Watch {
@@ -104,7 +103,10 @@ pub fn start(
     let timeout = query.timeout.unwrap_or_else(|| Duration::from_secs(api.default_watch_seconds()));
     let now = Instant::now();
     let start = if with_state || asked == 0 { current } else { Revision(asked) };
-    let awaited = (with_state && asked > current.0).then(|| (Revision(asked), reached(api.clone(), Revision(asked))));
+    let awaited = (with_state && asked > current.0).then(|| {
+        let (api, revision) = (api.clone(), Revision(asked));
+        (revision, async move { reached(&api, revision).await }.boxed())
+    });
     let cursor = target.cache.cursor_of(start, interest(&target, &selection));
     let frames = Frames::new(api.clone(), target, selection, wanted, include_object);
     let initial = match with_state && awaited.is_none() {
@@ -126,8 +128,7 @@ pub fn start(
         frames,
         cursor,
         bookmarks: query.allow_bookmarks,
-        next_bookmark: (now + BOOKMARK_PERIOD)
-            .min(deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(deadline).max(now)),
+        next_bookmark: next_bookmark(now, deadline),
         deadline,
         alarm: Alarm::new(deadline),
         followed: false,
@@ -137,13 +138,10 @@ pub fn start(
     Ok(Body::Watch(Box::pin(watch), None))
 }
 
-/// Waits for a revision of the future, but not for ever.
-fn reached(api: Arc<Api>, revision: Revision) -> BoxFuture<'static, bool> {
-    Box::pin(async move {
-        let mut progress = api.registry.cache.progress();
-        let reached = progress.wait_for(|current| *current >= revision);
-        tokio::time::timeout(FRESHNESS_WAIT, reached).await.is_ok()
-    })
+/// When a watch that ends at the deadline is told next how far the server is; that close to the end it is not.
+fn next_bookmark(now: Instant, deadline: Instant) -> Instant {
+    let last = deadline.checked_sub(BOOKMARK_BEFORE_END).filter(|last| *last > now);
+    last.map_or(deadline, |last| last.min(now + BOOKMARK_PERIOD))
 }
 
 fn scope(target: &Target) -> String {
@@ -320,8 +318,7 @@ impl Watch {
     }
 
     fn periodic_bookmark(&mut self, now: Instant, out: &mut Chunk) {
-        let last = self.deadline.checked_sub(BOOKMARK_BEFORE_END).unwrap_or(self.deadline);
-        self.next_bookmark = if now >= last { self.deadline } else { (now + BOOKMARK_PERIOD).min(last) };
+        self.next_bookmark = next_bookmark(now, self.deadline);
         // Everything up to the store's revision has been published before it, and gathered by this watch.
         let reached = self.frames.api.registry.revision();
         self.gather(out);

@@ -4,9 +4,9 @@
 //! matter.
 
 use crate::status::Result;
-use crate::{Registry, Target, WriteOptions};
+use crate::{Registry, Requester, Target, WriteOptions};
 use pintle_schema::Value;
-use pintle_validation::Surroundings;
+use pintle_validation::{Refusal, Right, Surroundings};
 
 /// A write that wants to be admitted.
 pub struct AdmissionRequest<'a> {
@@ -39,6 +39,9 @@ pub trait Admission: Send + Sync {
     /// # Errors
     /// The deletion is refused.
     fn delete(&self, registry: &Registry, target: &Target, old: &Value) -> Result<()>;
+
+    /// Why a requester has no right to something besides a write; `None` when they have it.
+    fn refusal(&self, target: &Target, requester: &Requester, right: &Right<'_>) -> Option<Refusal>;
 }
 
 /// Admits everything as it is.
@@ -55,5 +58,9 @@ impl Admission for AdmitAll {
 
     fn delete(&self, _: &Registry, _: &Target, _: &Value) -> Result<()> {
         Ok(())
+    }
+
+    fn refusal(&self, _: &Target, _: &Requester, _: &Right<'_>) -> Option<Refusal> {
+        None
     }
 }

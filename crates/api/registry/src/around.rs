@@ -1,24 +1,30 @@
-//! What rules may ask for besides the object: what was sent, and the namespace it goes to.
+//! What rules may ask for besides the object: what was sent, the namespace it goes to, and what its writer may do.
 //!
 //! Found out when a rule asks, once, and read from what is published: nothing here waits.
 
-use crate::{Registry, Target};
+use crate::{Registry, Requester, Target};
 use pintle_schema::Value;
-use pintle_validation::Surroundings;
+use pintle_validation::{Refusal, Right, Surroundings};
 use std::cell::OnceCell;
 
 /// The surroundings of an object that is written.
 pub(crate) struct Around<'a> {
     registry: &'a Registry,
     target: &'a Target,
+    requester: &'a Requester,
     find_empties: &'a dyn Fn() -> Option<Value>,
     empties: OnceCell<Option<Value>>,
 }
 
 impl<'a> Around<'a> {
     /// What was empty in what was sent is told as the target's version has it.
-    pub fn new(registry: &'a Registry, target: &'a Target, find_empties: &'a dyn Fn() -> Option<Value>) -> Self {
-        Around { registry, target, find_empties, empties: OnceCell::new() }
+    pub fn new(
+        registry: &'a Registry,
+        target: &'a Target,
+        requester: &'a Requester,
+        find_empties: &'a dyn Fn() -> Option<Value>,
+    ) -> Self {
+        Around { registry, target, requester, find_empties, empties: OnceCell::new() }
     }
 }
 
@@ -37,5 +43,9 @@ impl Surroundings for Around<'_> {
     fn namespace_label(&self, key: &str) -> Option<String> {
         let home = self.registry.target(self.registry.namespaces()?, "", &self.target.namespace)?;
         home.get().ok()?.image.label(key).map(str::to_owned)
+    }
+
+    fn refusal(&self, right: &Right<'_>) -> Option<Refusal> {
+        self.registry.admission.refusal(self.target, self.requester, right)
     }
 }

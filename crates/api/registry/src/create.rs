@@ -121,7 +121,7 @@ impl Registry {
     ) -> Result<()> {
         let strategy = target.resource.strategy;
         let empties = || sent.cloned();
-        let around = Around::new(self, target, &empties);
+        let around = Around::new(self, target, &options.requester, &empties);
         let request = AdmissionRequest { registry: self, target, subresource: "", old: None, options, around: &around };
         self.admission.mutate(&request, object, warnings)?;
         metadata::dedup_owners(object, true, warnings);

@@ -1,7 +1,8 @@
 //! Delete: in two phases when finalizers or a grace period hold the object, at once otherwise.
 
 use crate::options::{DeleteOptions, Propagation};
-use crate::status::{Details, Result, Status};
+use crate::status::{Details, Result, Status, named};
+use crate::update::precondition_failed;
 use crate::{Payload, Registry, Target, commit_failed, metadata};
 use pintle_cache::Object;
 use pintle_kinds::strategy::GarbageCollection;
@@ -45,49 +46,23 @@ impl DeleteOptions {
     /// It is another, or has changed since.
     pub fn check_preconditions(&self, target: &Target, uid: &str, version: &str) -> Result<()> {
         let resource = target.resource;
-        let (asked_uid, asked_version) = (
-            self.uid.as_deref().filter(|asked| *asked != uid),
-            self.resource_version.as_deref().filter(|asked| *asked != version),
-        );
+        let other_uid = self.uid.as_deref().filter(|asked| *asked != uid);
+        let other_version = self.resource_version.as_deref().filter(|asked| *asked != version);
+        let (what, asked, found, since) = match (other_uid, other_version) {
+            (Some(asked), _) => ("UID", asked, uid, "deleted and then recreated"),
+            (None, Some(asked)) => ("ResourceVersion", asked, version, "modified"),
+            (None, None) => return Ok(()),
+        };
         if resource.strategy.begin_deletion.is_some() {
             // Kinds with a way of their own to end say it otherwise.
-            let rows = [("UID", asked_uid, uid), ("ResourceVersion", asked_version, version)];
-            let Some((what, asked, found)) =
-                rows.into_iter().find_map(|(what, asked, found)| Some((what, asked?, found)))
-            else {
-                return Ok(());
-            };
-            let why = format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}");
-            return Err(Status::conflict(resource, &target.name, &why));
+            return Err(Status::conflict(resource, &target.name, &precondition_failed(what, asked, found)));
         }
-        let fail = |why: String| {
-            // The reference names the kind here, not the resource.
-            let subject = match resource.group {
-                "" => resource.kind.to_owned(),
-                group => format!("{}.{group}", resource.kind),
-            };
-            let details = Details {
-                name: target.name.clone(),
-                group: resource.group.into(),
-                kind: resource.kind.into(),
-                ..Details::default()
-            };
-            let message = format!("Operation cannot be fulfilled on {subject} \"{}\": {why}", target.name);
-            Err(Status::new(409, "Conflict", message).with_details(details))
-        };
-        if let Some(asked) = asked_uid {
-            return fail(format!(
-                "the UID in the precondition ({asked}) does not match the UID in record ({uid}). The object might have \
-                 been deleted and then recreated"
-            ));
-        }
-        if let Some(asked) = asked_version {
-            return fail(format!(
-                "the ResourceVersion in the precondition ({asked}) does not match the ResourceVersion in record \
-                 ({version}). The object might have been modified"
-            ));
-        }
-        Ok(())
+        let why = format!(
+            "the {what} in the precondition ({asked}) does not match the {what} in record ({found}). The object might have \
+             been {since}"
+        );
+        // The reference names the kind here, not the resource.
+        Err(Status::conflict_of(Details { kind: resource.kind.into(), ..named(resource, &target.name) }, &why))
     }
 }
 

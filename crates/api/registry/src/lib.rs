@@ -42,7 +42,7 @@ pub use stored::KubernetesForm;
 use pintle_cache::{Cache, Image, Object, ResourceCache};
 use pintle_codec::json;
 use pintle_kinds::resource::{Resource, Storage};
-use pintle_schema::Value;
+use pintle_schema::{Value, names};
 use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Write};
 use std::any::Any;
 use std::collections::HashMap;
@@ -87,11 +87,11 @@ impl Target {
 
     /// The 404 of an object, or why there can be none of its name.
     pub fn not_found(&self) -> Status {
-        let faults = pintle_schema::names::path_segment_name(&self.name);
+        let faults = names::path_segment_name(&self.name);
         if faults.is_empty() {
             return Status::not_found(self.resource, &self.name);
         }
-        Status::bad_request(format!("Name parameter invalid: {:?}: {}", self.name, faults.join(";")))
+        Status::bad_request(format!("Name parameter invalid: {}: {}", names::quoted(&self.name), faults.join(";")))
     }
 
     /// The stored object, or the 404 that names it.

@@ -29,6 +29,16 @@ pub struct ListOptions {
     pub continue_token: String,
 }
 
+impl ListOptions {
+    /// The revision that a list is of, or not older than, if it names one.
+    pub fn revision(&self) -> Option<Revision> {
+        match self.continue_token.as_str() {
+            "" => self.resource_version.parse().ok().map(Revision),
+            token => decode_token(token).ok()?.0,
+        }
+    }
+}
+
 /// Where a list reads from.
 struct Start {
     revision: Revision,
@@ -57,7 +67,13 @@ impl Registry {
         let current = self.revision();
         let state = target.cache.state();
         let current = current.max(state.last);
-        let start = start(options, current)?;
+        // What the selectors say narrows where a list begins, not where it goes on.
+        let begins = options.continue_token.is_empty();
+        let narrowed = selection.single_namespace().filter(|_| begins && target.namespace.is_empty());
+        let namespace = narrowed.unwrap_or(&target.namespace);
+        let whole_names = !namespace.is_empty() || !target.resource.namespaced;
+        let single_name = selection.single_name().filter(|_| begins && whole_names);
+        let start = start(options, current, single_name.is_some())?;
         let mut limit = usize::try_from(options.limit).unwrap_or(0);
         if options.resource_version == "0" {
             limit = 0;
@@ -68,20 +84,18 @@ impl Registry {
             state.at(start.revision).map_err(|_| expired(options, &start))?
         };
         let from = format!("{}{}", target.storage.prefix, collection_path(&target.namespace));
+        let within = format!("{}{}", target.storage.prefix, collection_path(namespace));
         let after = start.after.as_ref().map(|after| format!("{from}{after}"));
-        let lower = after.as_deref().filter(|after| *after > from.as_str()).unwrap_or(&from);
-        // The index is of the newest state.
-        let indexed = if start.newest || start.revision >= state.last { selection.index(&state) } else { None };
-        let (index, indexed) = indexed.unzip();
+        let lower = after.as_deref().filter(|after| *after > within.as_str()).unwrap_or(&within);
+        // The index is of the newest state; whether more follows a page is told from what the index found.
+        let (index, indexed) = (start.newest && begins).then(|| selection.index(&state)).flatten().unzip();
         let mut page =
             Page { items: Items::default(), revision: start.revision, continue_token: String::new(), remaining: None };
-        let whole_names = !target.namespace.is_empty() || !target.resource.namespaced;
-        if let Some(name) = selection.single_name().filter(|_| whole_names) {
+        if let Some(name) = single_name {
             // A list by name is a look-up: it costs the same however many objects there are.
-            let key = format!("{from}{name}");
+            let key = format!("{within}{name}");
             target.check_readable(&state, &key, &format!("{key}\0"))?;
             let found = objects.get(key.as_str()).filter(|object| selection.matches(object));
-            let found = found.filter(|_| after.as_ref().is_none_or(|after| key >= *after));
             page.items = Items::Picked(found.into_iter().cloned().collect());
             target.cache.listed(None, 1, page.items.len());
             return Ok(page);
@@ -96,19 +110,16 @@ impl Registry {
         let everything = selection.is_everything();
         let (mut count, mut picked, mut last) = (0, Vec::new(), None::<&Arc<Object>>);
         // All keys of a collection begin with its path, which ends in a slash: the next character bounds them.
-        let end = format!("{}0", from.trim_end_matches('/'));
+        let end = format!("{}0", within.trim_end_matches('/'));
         let range = (Bound::Included(lower), Bound::Excluded(end.as_str()));
         for object in objects_within(&objects, indexed.as_ref(), range) {
             fetched += 1;
             if limit > 0 && count == limit {
-                if !everything {
-                    rest += i64::from(selection.matches(object));
-                    if rest > 0 {
-                        break;
-                    }
-                    continue;
-                }
                 rest += 1;
+                // Behind a selector nobody looks whether what follows is selected: the next page may be empty.
+                if !everything {
+                    break;
+                }
                 if let Some(following) = following {
                     rest = rest.max(following.saturating_sub(options.limit));
                     break;
@@ -154,13 +165,13 @@ fn collection_path(namespace: &str) -> String {
     if namespace.is_empty() { String::new() } else { format!("{namespace}/") }
 }
 
-fn start(options: &ListOptions, current: Revision) -> Result<Start> {
+fn start(options: &ListOptions, current: Revision, single: bool) -> Result<Start> {
     let newest = Start { revision: current, after: None, newest: true, following: None };
     if !options.continue_token.is_empty() {
+        let (revision, after, following) = decode_token(&options.continue_token)?;
         if !matches!(options.resource_version.as_str(), "" | "0") {
             return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
         }
-        let (revision, after, following) = decode_token(&options.continue_token)?;
         return Ok(match revision {
             Some(revision) if revision > current => {
                 return Err(Status::too_large_resource_version(revision.0, current.0));
@@ -184,7 +195,8 @@ fn start(options: &ListOptions, current: Revision) -> Result<Start> {
     let exact = match options.resource_version_match {
         Some(Match::Exact) => true,
         Some(Match::NotOlderThan) => false,
-        None => options.limit > 0,
+        // A single object has no pages that would have to agree.
+        None => options.limit > 0 && !single,
     };
     Ok(if exact { Start { revision: Revision(wanted), newest: false, ..newest } } else { newest })
 }
@@ -244,24 +256,26 @@ fn decode_token(token: &str) -> Result<(Option<Revision>, String, Option<Followi
     if parsed.str_at(&["v"]) != "meta.k8s.io/v1" {
         return Err(fail(&format!("server does not recognize this encoded version {}", parsed.str_at(&["v"]))));
     }
+    let revision = parsed.get("rv").and_then(Value::as_i64).unwrap_or(0);
+    if revision == 0 {
+        return Err(fail("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
+    }
     let start = parsed.str_at(&["start"]);
     if start.is_empty() {
         return Err(fail("encoded start key empty (version meta.k8s.io/v1)"));
     }
-    let cleaned = start.trim_start_matches('/');
-    if cleaned.split('/').any(|segment| segment == "..") {
+    let path = start.strip_prefix('/').unwrap_or(start);
+    if !path.is_empty() && path.split('/').any(|segment| matches!(segment, "" | "." | "..")) {
         return Err(fail(start));
     }
     let following = parsed
         .get("following")
         .and_then(Value::as_i64)
         .map(|count| Following { collection: parsed.str_at(&["in"]).to_owned(), count });
-    let revision = parsed.get("rv").and_then(Value::as_i64).unwrap_or(0);
-    match revision {
-        0 => Err(fail("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")),
-        negative if negative < 0 => Ok((None, cleaned.to_owned(), None)),
-        revision => Ok((Some(Revision(revision.unsigned_abs())), cleaned.to_owned(), following)),
-    }
+    Ok(match revision {
+        ..0 => (None, path.to_owned(), None),
+        _ => (Some(Revision(revision.unsigned_abs())), path.to_owned(), following),
+    })
 }
 
 /// Where a token stops being base64 of the URL alphabet without padding.
@@ -287,7 +301,10 @@ mod tests {
             assert_eq!(corrupt(token), Some(at), "{token}");
         }
         assert!(decode_token(&super::token(0, "a", None)).is_err());
-        assert!(decode_token(&super::token(5, "../x", None)).is_err());
+        for start in ["../x", "a/../x", "a//x", "//x", "a/./x", "a/", "."] {
+            assert!(decode_token(&super::token(5, start, None)).is_err(), "{start}");
+        }
+        assert_eq!(decode_token(&super::token(5, "/", None)), Ok((Some(Revision(5)), String::new(), None)));
     }
 
     #[test]

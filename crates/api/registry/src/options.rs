@@ -2,13 +2,15 @@
 //!
 //! Reading is the endpoints' work; here is only what the registry needs to know.
 
-/// Who asks: for strategies that write down the author.
+/// Who asks: for strategies that write down the author, and for what only some may do.
 #[derive(Clone, Debug, Default)]
 pub struct Requester {
     pub name: String,
     pub uid: String,
     pub groups: Vec<String>,
     pub extra: Vec<(String, Vec<String>)>,
+    /// The verb of the request, for rights that it needs besides; empty for the server's own.
+    pub verb: &'static str,
     /// What the client calls itself: the name of a field manager that gives none.
     pub agent: String,
 }

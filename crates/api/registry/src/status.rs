@@ -65,12 +65,13 @@ impl Status {
 
     /// `why` is what the authorizer or an admission plugin says.
     pub fn forbidden(resource: &Resource, name: &str, why: &str) -> Self {
-        let subject = if name.is_empty() { resource.qualified() } else { format!("{} {name:?}", resource.qualified()) };
+        let of = resource.qualified();
+        let subject = if name.is_empty() { of } else { format!("{of} {}", quoted(name)) };
         Status::new(403, "Forbidden", format!("{subject} is forbidden: {why}")).with_details(named(resource, name))
     }
 
     pub fn not_found(resource: &Resource, name: &str) -> Self {
-        Status::new(404, "NotFound", format!("{} \"{name}\" not found", resource.qualified()))
+        Status::new(404, "NotFound", format!("{} {} not found", resource.qualified(), quoted(name)))
             .with_details(named(resource, name))
     }
 
@@ -81,13 +82,20 @@ impl Status {
     }
 
     pub fn already_exists(resource: &Resource, name: &str) -> Self {
-        Status::new(409, "AlreadyExists", format!("{} \"{name}\" already exists", resource.qualified()))
+        Status::new(409, "AlreadyExists", format!("{} {} already exists", resource.qualified(), quoted(name)))
             .with_details(named(resource, name))
     }
 
     pub fn conflict(resource: &Resource, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", resource.qualified());
-        Status::new(409, "Conflict", message).with_details(named(resource, name))
+        Status::conflict_of(named(resource, name), why)
+    }
+
+    /// The same where the reference names something else than the resource.
+    pub fn conflict_of(subject: Details, why: &str) -> Self {
+        let Details { name, group, kind, .. } = &subject;
+        let dot = if group.is_empty() { "" } else { "." };
+        let message = format!("Operation cannot be fulfilled on {kind}{dot}{group} {}: {why}", quoted(name));
+        Status::new(409, "Conflict", message).with_details(subject)
     }
 
     /// The object changed since the version the writer saw.

@@ -1,4 +1,6 @@
-//! What the tests of this crate share.
+//! What the tests of this crate share: how a future is waited for.
+//!
+//! There is no runtime: the test's own thread runs the future to its end, so nothing waits for a clock.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -212,7 +212,7 @@ impl Registry {
             metadata::keep_path(&mut object, old, link);
         }
         metadata::finish(&mut object);
-        let around = Around::new(self, target, &empties);
+        let around = Around::new(self, target, &options.requester, &empties);
         let request =
             AdmissionRequest { registry: self, target, subresource, old: Some(old), options, around: &around };
         self.admission.mutate(&request, &mut object, &mut warnings)?;
@@ -332,10 +332,15 @@ pub fn failed_precondition(target: &Target, what: &str, asked: &str, stored: &st
     let key = target.key();
     let key = if dry_run { key.strip_prefix("/registry").unwrap_or(&key) } else { &key };
     let why = format!(
-        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: \
-         {what} in precondition: {asked}, {what} in object meta: {stored}"
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {}",
+        precondition_failed(what, asked, stored)
     );
     Status::conflict(target.resource, &target.name, &why)
+}
+
+/// How an object is told that is not the one that was asked for.
+pub fn precondition_failed(what: &str, asked: &str, found: &str) -> String {
+    format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}")
 }
 
 fn version_required(target: &Target) -> Status {

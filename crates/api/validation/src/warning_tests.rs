@@ -1,6 +1,6 @@
 //! What each kind is warned of, and when.
 
-use crate::warnings::{Written, warn};
+use crate::warnings::{MOST, Written, warn};
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::admissionregistration::v1::ValidatingAdmissionPolicy;
 use pintle_types::apps::v1::{DaemonSet, Deployment, StatefulSet};
@@ -129,6 +129,19 @@ fn ports_and_variables_that_hide_others() {
                 .to_owned(),
         ]
     );
+}
+
+#[test]
+fn what_repeats_in_pairs_is_told_of_as_far_as_there_is_room() {
+    const MANY: usize = 5_000;
+    let ports = vec![value!({"containerPort": 80, "protocol": "TCP"}); MANY];
+    let items = vec![value!({"key": "k", "path": "p"}); MANY];
+    let containers = value!([{"name": "c", "ports": ports}]);
+    let volumes = value!([{"name": "a", "configMap": {"name": "m", "items": items}}]);
+    for spec in [value!({"containers": containers}), value!({"volumes": volumes})] {
+        let told = told_of_pod(spec).len();
+        assert!((MOST..MOST + MANY).contains(&told), "{told}");
+    }
 }
 
 #[test]

@@ -52,6 +52,9 @@ impl<'a> Written<'a> {
     }
 }
 
+/// Where a warning is about two items of a list, no more are made than this: no header has room for their texts.
+pub const MOST: usize = 4096;
+
 type Warn = fn(&Written<'_>, &mut Vec<String>);
 
 /// A kind and its warnings.

@@ -75,7 +75,7 @@ fn strict_problems(text: &[u8]) -> Vec<String> {
         let problem = match problem {
             StrictProblem::UnknownField(path) => StrictProblem::UnknownField(in_list(path)),
             StrictProblem::DuplicateField(path) => StrictProblem::DuplicateField(in_list(path)),
-            told => told,
+            other => other,
         };
         format!("json patch {problem}")
     };

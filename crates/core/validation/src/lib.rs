@@ -28,7 +28,7 @@ pub use error::{ErrorKind, ErrorList, ErrorWords, FieldError};
 pub use hand::{Hand, Untyped, When};
 pub use kind::{CREATE, Group, KindRules, Step, UPDATE};
 pub use path::FieldPath;
-pub use request::{At, Cx, Operation, Request, Surroundings};
+pub use request::{At, Cx, Operation, Refusal, Request, Right, Surroundings};
 pub use rulebook::{Rulebook, Verdict};
 pub use run::Show;
 pub use same::{same, same_at};

@@ -45,6 +45,34 @@ pub trait Surroundings {
         let _ = key;
         None
     }
+
+    /// Why the writer has no right to something besides the write itself; `None` when they have it.
+    fn refusal(&self, right: &Right<'_>) -> Option<Refusal> {
+        let _ = right;
+        None
+    }
+}
+
+/// A right that a write may need besides its own: one to a subresource of what is written, which only rights know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Right<'a> {
+    pub subresource: &'a str,
+    /// Empty: all of them.
+    pub namespace: &'a str,
+    /// Empty: all of them.
+    pub name: &'a str,
+    /// Where the verb tells whether a writer is bound to the node that this is about: the node, empty for none alone.
+    /// Otherwise the verb is the write's own.
+    pub node: Option<&'a str>,
+}
+
+/// Why a right is not there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refusal {
+    /// The verbs each of which would have been enough.
+    pub verbs: Vec<String>,
+    /// What the authorizer says of the first.
+    pub why: String,
 }
 
 /// No surroundings: an object by itself.

@@ -59,7 +59,7 @@ fn the_usual_command_line() {
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
-    let rows: [(&str, Check); 14] = [
+    let rows: [(&str, Check); 15] = [
         ("pintle --allow_privileged --v 3", |c| c.verbosity == 3),
         ("pintle -v=4", |c| c.verbosity == 4),
         ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),
@@ -95,6 +95,10 @@ fn forms_of_flags() {
                     && c.etcd.prefix == "/x"
                     && c.etcd.compaction_interval.is_zero()
             },
+        ),
+        (
+            "pintle --external-hostname=a:1 --cors-allowed-origins= --strict-transport-security-directives=preload",
+            |c| c.external_hostname.as_deref() == Some("a:1"),
         ),
         ("pintle --version=false --http2-max-streams-per-connection=0", |c| c.max_streams_per_connection.is_none()),
         ("kube-apiserver --disable-admission-plugins=ServiceAccount --disable-admission-plugins=ResourceQuota", |c| {
@@ -156,6 +160,16 @@ fn refusals_name_the_flag() {
         (
             "pintle --tls-min-version=VersionTLS11",
             "invalid argument \"VersionTLS11\" for \"--tls-min-version\" flag: is not spoken: the least is VersionTLS12",
+        ),
+        (
+            "pintle --cors-allowed-origins=//a$,a$",
+            "invalid argument \"//a$,a$\" for \"--cors-allowed-origins\" flag: a$ does not pin to start/end of host in the \
+             origin header",
+        ),
+        (
+            "pintle --strict-transport-security-directives=preload,",
+            "invalid argument \"preload,\" for \"--strict-transport-security-directives\" flag: must be \
+             max-age=SECONDS, includeSubDomains or preload",
         ),
         ("pintle --", "unknown flag: --"),
         ("pintle --secure-port 0", "invalid argument \"0\" for \"--secure-port\" flag: must be between 1 and 65535"),

@@ -30,6 +30,11 @@ pub fn list(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|item| !item.is_empty())
 }
 
+/// The same with the items that are empty, for lists that must have none.
+pub fn items(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').filter(|_| !text.is_empty())
+}
+
 /// A duration as Go writes it: `90s`, `1m30s`, `1h`, `250ms`, `1.5h`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     const UNITS: [(&str, f64); 7] =

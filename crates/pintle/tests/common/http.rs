@@ -27,7 +27,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     pub fn client(&self) -> Client {
-        Client { endpoint: self.clone(), stream: None }
+        Client { endpoint: self.clone(), stream: None, origin: None }
     }
 
     fn connect(&self) -> io::Result<BufReader<Stream>> {
@@ -121,9 +121,15 @@ impl Answer {
 pub struct Client {
     endpoint: Endpoint,
     stream: Option<BufReader<Stream>>,
+    origin: Option<String>,
 }
 
 impl Client {
+    /// A browser, showing a page of an origin.
+    pub fn of_page(self, origin: &str) -> Client {
+        Client { origin: Some(origin.to_owned()), ..self }
+    }
+
     pub fn get(&mut self, path: &str) -> io::Result<Answer> {
         self.send("GET", path, "", b"")
     }
@@ -171,6 +177,9 @@ impl Client {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.endpoint.address);
         if let Some(token) = &self.endpoint.token {
             head.push_str(&format!("Authorization: Bearer {token}\r\n"));
+        }
+        if let Some(origin) = &self.origin {
+            head.push_str(&format!("Origin: {origin}\r\n"));
         }
         if !content_type.is_empty() {
             head.push_str(&format!("Content-Type: {content_type}\r\n"));

@@ -100,15 +100,11 @@ impl Encryption {
     }
 
     fn with<T>(&self, key: &str, act: impl FnOnce(&Chain, Teller<'_>) -> T) -> T {
-        let current = self.current.load();
+        let (current, as_they_are) = (self.current.load(), Chain::default());
         // Where nothing is configured nobody need know what it is.
         let resource = if current.is_empty() { None } else { self.names.of(key) };
-        let resource = resource.unwrap_or_default();
-        let teller = Teller { figures: &self.figures, resource: &resource };
-        match current.chain(&resource) {
-            Some(chain) => act(chain, teller),
-            None => act(&Chain::default(), teller),
-        }
+        let chain = resource.as_ref().and_then(|resource| current.chain(resource)).unwrap_or(&as_they_are);
+        act(chain, Teller { figures: &self.figures, resource: &resource.unwrap_or_default() })
     }
 }
 

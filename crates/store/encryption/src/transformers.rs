@@ -95,9 +95,6 @@ impl Transformers {
 
     /// The providers of a resource; `None` where values are kept as they are.
     pub(crate) fn chain(&self, resource: &GroupResource) -> Option<&Chain> {
-        if *resource == GroupResource::default() {
-            return None;
-        }
         self.chains.get(resource).or_else(|| {
             let group = GroupResource { resource: "*".to_owned(), ..resource.clone() };
             self.chains.get(&group).or_else(|| self.chains.get(&everything()))

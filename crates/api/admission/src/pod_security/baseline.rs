@@ -4,6 +4,7 @@
 
 use super::checks::{Row, Setters, Violation, containers, plural, quoted};
 use super::subject::{Contained, Subject};
+use pintle_schema::names;
 use pintle_types::core::v1::{
     AppArmorProfile, HTTPGetAction, Lifecycle, Probe, SELinuxOptions, SeccompProfile, TCPSocketAction,
 };
@@ -11,23 +12,19 @@ use std::collections::BTreeSet;
 
 /// In the order of their identifiers.
 pub const CHECKS: &[Row] = &[
-    row(app_armor_profile, 0),
+    Row::since(app_armor_profile, 0),
     Row { check: capabilities, since: 0, replaced: Some(22) },
-    row(host_namespaces, 0),
-    row(host_path_volumes, 0),
-    row(host_ports, 0),
-    row(host_probes, 34),
-    row(privileged, 0),
-    row(proc_mount, 0),
-    row(se_linux_options, 0),
+    Row::since(host_namespaces, 0),
+    Row::since(host_path_volumes, 0),
+    Row::since(host_ports, 0),
+    Row::since(host_probes, 34),
+    Row::since(privileged, 0),
+    Row::since(proc_mount, 0),
+    Row::since(se_linux_options, 0),
     Row { check: seccomp_profile, since: 19, replaced: Some(19) },
-    row(sysctls, 0),
-    row(windows_host_process, 0),
+    Row::since(sysctls, 0),
+    Row::since(windows_host_process, 0),
 ];
-
-const fn row(check: super::checks::Check, since: u32) -> Row {
-    Row { check, since, replaced: None }
-}
 
 const CAPABILITIES: [&str; 13] = [
     "AUDIT_WRITE",
@@ -98,7 +95,7 @@ fn app_armor_profile(subject: &Subject, _: u32) -> Option<Violation> {
         let allowed = matches!(value.as_str(), "" | "runtime/default") || value.starts_with("localhost/");
         key.starts_with(APP_ARMOR_ANNOTATION) && !allowed
     });
-    let annotations: Vec<String> = annotations.map(|(key, value)| format!("{key}={value:?}")).collect();
+    let annotations: Vec<String> = annotations.map(|(key, value)| format!("{key}={}", names::quoted(value))).collect();
     let mut names = setters.names();
     if !annotations.is_empty() {
         names.push(plural(annotations.len(), "annotation", "annotations").to_owned());
@@ -205,8 +202,7 @@ fn privileged(subject: &Subject, _: u32) -> Option<Violation> {
 }
 
 fn proc_mount(subject: &Subject, minor: u32) -> Option<Violation> {
-    const OWN_USERS: u32 = 35;
-    if minor >= OWN_USERS && subject.has_own_users() { None } else { any_proc_mount(subject, minor) }
+    if subject.has_own_users(minor) { None } else { any_proc_mount(subject, minor) }
 }
 
 pub fn any_proc_mount(subject: &Subject, _: u32) -> Option<Violation> {

@@ -29,6 +29,12 @@ pub struct Row {
     pub replaced: Option<u32>,
 }
 
+impl Row {
+    pub const fn since(check: Check, since: u32) -> Row {
+        Row { check, since, replaced: None }
+    }
+}
+
 /// What a pod does not meet of a policy.
 pub fn violations(policy: Policy, subject: &Subject) -> Vec<Violation> {
     let (baseline, restricted): (&[Row], &[Row]) = match policy.level {
@@ -89,12 +95,13 @@ impl Subject {
         those.map(|contained| contained.container.name.as_str()).collect()
     }
 
-    pub fn is_windows(&self) -> bool {
-        self.spec.os.as_ref().is_some_and(|os| os.name == "windows")
+    /// Whether a version of the standards does not ask of the pod what only Linux has.
+    pub fn is_windows(&self, minor: u32) -> bool {
+        minor >= 25 && self.spec.os.as_ref().is_some_and(|os| os.name == "windows")
     }
 
-    /// Root inside is not root outside.
-    pub fn has_own_users(&self) -> bool {
-        self.spec.host_users == Some(false)
+    /// Whether root inside is not root outside, where a version of the standards takes that into account.
+    pub fn has_own_users(&self, minor: u32) -> bool {
+        minor >= 35 && self.spec.host_users == Some(false)
     }
 }

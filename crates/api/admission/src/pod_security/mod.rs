@@ -14,13 +14,10 @@ use checks::Violation;
 use pintle_registry::metadata;
 use pintle_registry::status::{Result, Status};
 use pintle_schema::{Value, View};
-use pintle_types::apps::v1::{
-    DaemonSet, DaemonSetSpec, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
-};
-use pintle_types::batch::v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
-use pintle_types::core::v1::{
-    Container, Pod, PodSpec, PodTemplate, PodTemplateSpec, ReplicationController, ReplicationControllerSpec,
-};
+use pintle_types::apps::v1::{Deployment, DeploymentSpec};
+use pintle_types::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
+use pintle_types::core::v1::{Container, Pod, PodSpec, PodTemplate, PodTemplateSpec};
+use pintle_types::meta::v1::ObjectMeta;
 use policy::{Level, Policies, Policy};
 use std::collections::BTreeMap;
 use subject::Subject;
@@ -102,30 +99,16 @@ fn details(violations: &[Violation]) -> String {
 
 /// The template of the pods that an object makes.
 fn template<'a>(resource: &str, object: &'a Value) -> Option<View<'a, PodTemplateSpec>> {
-    let value = match resource {
-        "podtemplates" => View::<PodTemplate>::new(object).field(PodTemplate::TEMPLATE).value(),
-        "replicationcontrollers" => {
-            let spec = View::<ReplicationController>::new(object).field(ReplicationController::SPEC);
-            return spec.field(ReplicationControllerSpec::TEMPLATE).some();
-        }
-        "replicasets" => {
-            View::<ReplicaSet>::new(object).field(ReplicaSet::SPEC).field(ReplicaSetSpec::TEMPLATE).value()
-        }
-        "deployments" => {
-            View::<Deployment>::new(object).field(Deployment::SPEC).field(DeploymentSpec::TEMPLATE).value()
-        }
-        "statefulsets" => {
-            View::<StatefulSet>::new(object).field(StatefulSet::SPEC).field(StatefulSetSpec::TEMPLATE).value()
-        }
-        "daemonsets" => View::<DaemonSet>::new(object).field(DaemonSet::SPEC).field(DaemonSetSpec::TEMPLATE).value(),
-        "jobs" => View::<Job>::new(object).field(Job::SPEC).field(JobSpec::TEMPLATE).value(),
+    let fields: &[&str] = match resource {
+        "podtemplates" => &[PodTemplate::TEMPLATE.name()],
         "cronjobs" => {
-            let job = View::<CronJob>::new(object).field(CronJob::SPEC).field(CronJobSpec::JOB_TEMPLATE);
-            job.field(JobTemplateSpec::SPEC).field(JobSpec::TEMPLATE).value()
+            let (job, spec) = (CronJobSpec::JOB_TEMPLATE.name(), JobTemplateSpec::SPEC.name());
+            &[CronJob::SPEC.name(), job, spec, JobSpec::TEMPLATE.name()]
         }
-        _ => return None,
+        // All others have it where deployments do.
+        _ => &[Deployment::SPEC.name(), DeploymentSpec::TEMPLATE.name()],
     };
-    Some(View::new(value))
+    object.at(fields).filter(|template| !template.is_null()).map(View::new)
 }
 
 /// Whether a change of a pod may change what the standards say of it.
@@ -133,7 +116,7 @@ fn is_significant(new: &Value, old: &Value) -> bool {
     const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
     const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
     let annotation = |pod, key: &str| {
-        metadata::view(pod).field(pintle_types::meta::v1::ObjectMeta::ANNOTATIONS).value().get(key).cloned()
+        metadata::view(pod).field(ObjectMeta::ANNOTATIONS).value().get(key).cloned()
     };
     let is_annotated_anew = |key: &str| annotation(new, key) != annotation(old, key);
     let is_other = |new: View<'_, Container>, old: View<'_, Container>| {
@@ -176,15 +159,15 @@ fn validate_namespace(request: &Request<'_>, object: &Value, warnings: &mut Vec<
 }
 
 fn policies_of(namespace: &Value) -> (Policies, policy::Errors) {
-    let labels = metadata::view(namespace).field(pintle_types::meta::v1::ObjectMeta::LABELS).value();
+    let labels = metadata::view(namespace).field(ObjectMeta::LABELS).value();
     Policies::from_labels(&|label| labels.get(label).and_then(Value::as_str).map(str::to_owned))
 }
 
 /// Tells which pods of a namespace would be refused now, those that fail alike together.
 fn warn_of_pods(request: &Request<'_>, namespace: &str, policy: Policy, warnings: &mut Vec<String>) -> Result<()> {
-    let pods = request.objects(&PODS, namespace)?;
+    let (pods, count) = request.first_objects(&PODS, namespace, PODS_TO_CHECK)?;
     let mut failing = BTreeMap::<String, (String, usize)>::new();
-    for pod in pods.iter().take(PODS_TO_CHECK) {
+    for pod in &pods {
         let violations = checks::violations(policy, &Subject::of_pod(pod));
         if violations.is_empty() {
             continue;
@@ -194,9 +177,9 @@ fn warn_of_pods(request: &Request<'_>, namespace: &str, policy: Policy, warnings
         // Pods come in the order of their names.
         failing.entry(reasons.join(", ")).or_insert((name, 0)).1 += 1;
     }
-    if pods.len() > PODS_TO_CHECK {
+    if count > pods.len() {
         warnings.push(format!(
-            "new PodSecurity enforce level only checked against the first {PODS_TO_CHECK} of {} existing pods",
+            "new PodSecurity enforce level only checked against the first {} of {count} existing pods",
             pods.len()
         ));
     }

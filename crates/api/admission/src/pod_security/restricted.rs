@@ -9,18 +9,14 @@ use std::collections::BTreeSet;
 
 /// In the order of their identifiers.
 pub const CHECKS: &[Row] = &[
-    row(allow_privilege_escalation, 8),
-    row(capabilities, 22),
-    row(any_proc_mount, 35),
-    row(volumes, 0),
-    row(run_as_non_root, 0),
-    row(run_as_user, 23),
-    row(seccomp, 19),
+    Row::since(allow_privilege_escalation, 8),
+    Row::since(capabilities, 22),
+    Row::since(any_proc_mount, 35),
+    Row::since(volumes, 0),
+    Row::since(run_as_non_root, 0),
+    Row::since(run_as_user, 23),
+    Row::since(seccomp, 19),
 ];
-
-const fn row(check: super::checks::Check, since: u32) -> Row {
-    Row { check, since, replaced: None }
-}
 
 const VOLUMES: [&str; 9] = [
     "configMap",
@@ -34,15 +30,9 @@ const VOLUMES: [&str; 9] = [
     "secret",
 ];
 
-/// Since when pods of Windows are not asked for what only Linux has.
-const WINDOWS: u32 = 25;
-
-/// Since when it does not matter who a pod with users of its own runs as.
-const OWN_USERS: u32 = 35;
-
 fn allow_privilege_escalation(subject: &Subject, minor: u32) -> Option<Violation> {
     let names = subject.containers_that(|one| one.context.allow_privilege_escalation != Some(false));
-    if names.is_empty() || minor >= WINDOWS && subject.is_windows() {
+    if names.is_empty() || subject.is_windows(minor) {
         return None;
     }
     let detail = format!("{} must set securityContext.allowPrivilegeEscalation=false", containers(&names));
@@ -50,7 +40,7 @@ fn allow_privilege_escalation(subject: &Subject, minor: u32) -> Option<Violation
 }
 
 fn capabilities(subject: &Subject, minor: u32) -> Option<Violation> {
-    if minor >= WINDOWS && subject.is_windows() {
+    if subject.is_windows(minor) {
         return None;
     }
     let mut faults = Vec::new();
@@ -84,7 +74,7 @@ fn volumes(subject: &Subject, _: u32) -> Option<Violation> {
 
 fn run_as_non_root(subject: &Subject, minor: u32) -> Option<Violation> {
     const REASON: &str = "runAsNonRoot != true";
-    if minor >= OWN_USERS && subject.has_own_users() {
+    if subject.has_own_users(minor) {
         return None;
     }
     let pod = subject.context.run_as_non_root;
@@ -105,7 +95,7 @@ fn run_as_non_root(subject: &Subject, minor: u32) -> Option<Violation> {
 }
 
 fn run_as_user(subject: &Subject, minor: u32) -> Option<Violation> {
-    if minor >= OWN_USERS && subject.has_own_users() {
+    if subject.has_own_users(minor) {
         return None;
     }
     let setters = Setters {
@@ -120,7 +110,7 @@ fn run_as_user(subject: &Subject, minor: u32) -> Option<Violation> {
 }
 
 fn seccomp(subject: &Subject, minor: u32) -> Option<Violation> {
-    if minor >= WINDOWS && subject.is_windows() {
+    if subject.is_windows(minor) {
         return None;
     }
     let pod = &subject.context.seccomp_profile;

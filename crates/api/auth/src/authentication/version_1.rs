@@ -58,12 +58,12 @@ impl<'a> Certificate<'a> {
 pub(super) fn is_trusted(der: &[u8], anchors: &[TrustAnchor<'_>], now: SystemTime) -> bool {
     let Ok(certificate) = Certificate::read(der) else { return false };
     let is_valid = certificate.not_before <= now && now <= certificate.not_after;
-    let issuers = anchors.iter().filter(|anchor| {
+    let mut issuers = anchors.iter().filter(|anchor| {
         // An authority that may only speak for some names is not asked which: this certificate cannot show it.
         anchor.subject.as_ref() == certificate.issuer && anchor.name_constraints.is_none()
     });
     is_valid
-        && issuers.into_iter().any(|anchor| {
+        && issuers.any(|anchor| {
             let key = SubjectPublicKeyInfoDer::from(encode(SEQUENCE, anchor.subject_public_key_info.as_ref()));
             let Ok(key) = RawPublicKeyEntity::try_from(&key) else { return false };
             let algorithms = webpki::ALL_VERIFICATION_ALGS.iter();

@@ -70,8 +70,8 @@ fn refusal(attributes: &Attributes<'_>) -> String {
     }
 }
 
-/// The reference keeps its message from being taken for HTML.
-fn escape(text: &str) -> String {
+/// Keeps a text from being taken for HTML, as the reference does where a text tells what came in a request.
+pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

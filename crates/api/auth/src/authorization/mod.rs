@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::UserInfo;
 use crate::user::groups;
 
-pub use forbidden::{Forbidden, forbidden};
+pub use forbidden::{Forbidden, escape, forbidden};
 use rbac::{Grant, RbacSnapshot, RbacSource};
 
 /// What a request wants to do. Empty text means that there is none of it.

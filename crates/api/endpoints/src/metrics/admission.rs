@@ -4,8 +4,9 @@
 
 use super::exposition::{Exposition, Family, Kind, Label, Stability};
 use pintle_instruments::{Histogram, Keyed, Layout};
-use pintle_registry::{Admission, AdmissionRequest, Registry, Result, Target};
+use pintle_registry::{Admission, AdmissionRequest, Registry, Requester, Result, Target};
 use pintle_schema::Value;
+use pintle_validation::{Refusal, Right};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -95,5 +96,9 @@ impl<A: Admission> Admission for Measured<A> {
 
     fn delete(&self, registry: &Registry, target: &Target, old: &Value) -> Result<()> {
         self.steps.measured("DELETE", "validate", || self.inner.delete(registry, target, old))
+    }
+
+    fn refusal(&self, target: &Target, requester: &Requester, right: &Right<'_>) -> Option<Refusal> {
+        self.inner.refusal(target, requester, right)
     }
 }

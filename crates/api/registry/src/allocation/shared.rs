@@ -5,7 +5,7 @@
 //! no service does is given back when it has been so for a while: somebody may be about to write the service.
 
 use super::taken::Claim;
-use super::{Registry, Result, claims_of_value};
+use super::{Registry, Result, claims_of_stored, claims_of_value};
 use crate::Status;
 use pintle_cache::image;
 use pintle_codec::json;
@@ -89,9 +89,8 @@ impl Registry {
         let mut used = BTreeSet::new();
         for allocation in self.hubs.values().filter(|resource| resource.strategy.allocates.is_some()) {
             let Some(all) = self.target(allocation, "", "") else { continue };
-            for object in all.cache.state().objects.values() {
-                used.extend(node_ports(&self.decode(&all, object)?));
-            }
+            let taken = self.allocators.taken.of(&all.cache, &|object| claims_of_stored(object));
+            used.extend(taken.in_use().filter_map(node_port));
         }
         let unused: BTreeSet<u16> = map.ports.difference(&used).copied().collect();
         let free = |port: &u16| unused.contains(port) && suspects.contains(port);
@@ -109,11 +108,14 @@ impl Registry {
 }
 
 fn node_ports(object: &Value) -> BTreeSet<u16> {
-    let ports = claims_of_value(object).into_iter().filter_map(|claim| match claim {
-        Claim::NodePort(port) => Some(port),
+    claims_of_value(object).iter().filter_map(node_port).collect()
+}
+
+fn node_port(claim: &Claim) -> Option<u16> {
+    match claim {
+        Claim::NodePort(port) => Some(*port),
         Claim::Address(_) => None,
-    });
-    ports.collect()
+    }
 }
 
 fn range_text(range: &RangeInclusive<u16>) -> String {

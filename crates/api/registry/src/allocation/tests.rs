@@ -449,8 +449,6 @@ fn registered_addresses_are_respected() {
     server.create("c", value!({"clusterIP": "10.0.0.10"})).unwrap();
 }
 
-/// Many clients on a range that is barely large enough: no address and no port is ever given twice, and when all
-/// services are gone, everything is free.
 #[test]
 fn addresses_are_brought_in_line_with_services() {
     let server = Server::small();
@@ -465,28 +463,48 @@ fn addresses_are_brought_in_line_with_services() {
     };
     let stored = |name: &str| server.0.decode(&address(name), &address(name).get().unwrap()).unwrap();
     let right = stored(&ip);
-    let repair = |in_line| wait(server.0.repair_addresses(in_line)).unwrap();
-    let in_line = repair(None);
-    assert!(in_line.is_some() && repair(in_line) == in_line);
+    let repair = |in_line| {
+        let (repairs, in_line) = server.0.address_repairs(in_line).unwrap();
+        let told = repairs.into_iter().map(|repair| {
+            server.0.store.commit(Transaction { writes: vec![repair.write] }).wait().unwrap();
+            format!("{}: {}", repair.reason, repair.note)
+        });
+        (told.collect::<Vec<_>>(), in_line)
+    };
+    let (told, in_line) = repair(None);
+    assert!(told.is_empty() && in_line.is_some() && repair(in_line) == (told, in_line));
 
     commit(&ip, None);
-    assert_eq!((repair(in_line), server.addresses().len()), (None, 1));
+    let told = format!("ClusterIPNotAllocated: Cluster IP [IPv4]: {ip} is not allocated; repairing");
+    assert_eq!((repair(in_line), server.addresses().len()), ((vec![told], None), 1));
     assert_eq!(stored(&ip).get("spec"), right.get("spec"));
 
-    let leaked = |name: &str, made: &str, managed_by: &str| {
+    let leaked = |name: &str, made: &str, managed_by: &str, parent: &str| {
         let mut object = right.clone();
+        object.set_at(&["spec", "parentRef", "name"], parent);
         object.set_at(&["metadata", "name"], name);
         object.set_at(&["metadata", "creationTimestamp"], made);
         object.set_at(&["metadata", "labels", "ipaddress.kubernetes.io/managed-by"], managed_by);
         commit(name, Some(&object));
     };
-    leaked("10.0.0.77", "2023-11-14T22:13:00Z", "ipallocator.k8s.io");
-    leaked("10.0.0.78", "2023-11-14T22:12:00Z", "ipallocator.k8s.io");
-    leaked("10.0.0.79", "2023-11-14T22:12:00Z", "somebody");
-    assert_eq!(repair(None), None, "what is young is looked at again");
+    leaked("10.0.0.76", "2023-11-14T22:12:00Z", "ipallocator.k8s.io", "a");
+    leaked("10.0.0.77", "2023-11-14T22:13:00Z", "ipallocator.k8s.io", "gone");
+    leaked("10.0.0.78", "2023-11-14T22:12:00Z", "ipallocator.k8s.io", "gone");
+    leaked("10.0.0.79", "2023-11-14T22:12:00Z", "somebody", "gone");
+    let (told, in_line) = repair(None);
+    assert_eq!(in_line, None, "what is young is looked at again");
+    assert_eq!(
+        told,
+        [
+            "IPAddressWrongReference: IPAddress: 10.0.0.76 for Service default/a has a wrong reference; cleaning up",
+            "IPAddressNotAllocated: IPAddress: 10.0.0.78 for Service default/gone appears to have leaked: cleaning up",
+        ]
+    );
     assert_eq!(server.addresses(), [&ip, "10.0.0.77", "10.0.0.79"].map(str::to_owned).into());
 }
 
+/// Many clients on a range that is barely large enough: no address and no port is ever given twice, and when all
+/// services are gone, everything is free.
 #[test]
 fn nothing_is_given_twice_however_many_ask() {
     const CLIENTS: usize = 8;

@@ -54,7 +54,6 @@ pub fn is_given(claim: At<'_, ResourceClaim>, cx: &mut Cx<'_>) {
 fn allowed(path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     if cx.request.around.namespace_label(LABEL).as_deref() != Some("true") {
         let detail = format!("admin access to devices requires the `{LABEL}: true` label on the containing namespace");
-        cx.errors.forbidden(path, detail);
-        cx.errors.0.rotate_right(1);
+        super::first(cx, |cx| cx.errors.forbidden(path, detail));
     }
 }

@@ -7,6 +7,7 @@ mod claim;
 mod device;
 mod names;
 mod quantities;
+mod rights;
 pub mod slice;
 mod status;
 
@@ -21,7 +22,7 @@ use pintle_types::resource::v1::{
 use pintle_types::resource::v1alpha3::{
     DeviceTaintRuleStatus, DeviceTaintSelector, PoolStatus, ResourcePoolStatusRequest, ResourcePoolStatusRequestSpec,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{Cx, Group, Hand, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -33,7 +34,12 @@ static KINDS: &[KindRules] = &[
         update: &[Step::Metadata, Step::MetadataUpdate, step!(ResourceClaim, claim::keeps_spec)],
         parts: &[(
             "status",
-            &[Step::MetadataUpdate, Step::Field(ResourceClaim::STATUS.name()), step!(ResourceClaim, admin::is_given)],
+            &[
+                Step::MetadataUpdate,
+                Step::Field(ResourceClaim::STATUS.name()),
+                step!(ResourceClaim, rights::of_status),
+                step!(ResourceClaim, admin::is_given),
+            ],
         )],
         ..KindRules::of(ResourceClaim::schema)
     },
@@ -103,6 +109,14 @@ static RULES: &[Hand] = &[
     at_field!(PoolStatus::POOL_NAME, slice::pool_in_segments),
     at_type!(Device, device::place_and_binding, AFTER | ALWAYS),
 ];
+
+/// Tells what is found now before all that was found so far.
+fn first(cx: &mut Cx<'_>, find: impl FnOnce(&mut Cx<'_>)) {
+    let before = cx.errors.0.len();
+    find(cx);
+    let found = cx.errors.0.len().saturating_sub(before);
+    cx.errors.0.rotate_right(found);
+}
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,8 @@ use crate::tests::{judge_as, plain};
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::resource::v1::{ResourceClaim, ResourceClaimTemplate, ResourceSlice};
 use pintle_types::resource::v1alpha3::ResourcePoolStatusRequest;
-use pintle_validation::{Request, Surroundings};
+use pintle_validation::{Refusal, Request, Right, Surroundings};
+use std::cell::RefCell;
 
 /// A namespace with one label, whatever its name.
 struct Labelled(&'static str);
@@ -69,6 +70,72 @@ fn admin_access_is_given_where_it_may_be() {
     assert_eq!(judge(schema, &after, Some(&before), "status"), [told]);
     assert_eq!(judge_in(&Labelled("true"), schema, &after, Some(&before), "status"), [""; 0]);
     assert_eq!(judge(schema, &after, Some(&after), "status"), [""; 0]);
+}
+
+/// Nobody has any right; what was asked for is kept.
+#[derive(Default)]
+struct Forbidding(RefCell<Vec<String>>);
+
+impl Surroundings for Forbidding {
+    fn refusal(&self, right: &Right<'_>) -> Option<Refusal> {
+        let Right { subresource, namespace, name, node } = right;
+        self.0.borrow_mut().push(format!("{subresource} {namespace}/{name} {node:?}"));
+        Some(Refusal { verbs: vec!["v".to_owned(), "w".to_owned()], why: "no".to_owned() })
+    }
+}
+
+#[test]
+fn what_a_claim_is_given_and_what_is_told_of_it_takes_rights() {
+    let claim = |status: Value| {
+        value!({"metadata": {"name": "a", "namespace": "b", "uid": "u", "resourceVersion": "1"},
+            "spec": (devices()), "status": status})
+    };
+    let result = |driver: &str| value!({"request": "b", "driver": driver, "pool": "p", "device": "d"});
+    let allocation = |nodes: Value| {
+        let field = value!({"key": "metadata.name", "operator": "In", "values": nodes});
+        value!({"devices": {"results": [(result("d.example.com")), (result("e.example.com"))]},
+            "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [field]}]}})
+    };
+    let told = |driver: &str, ready: &str| {
+        let condition = value!({"type": "Ready", "status": ready, "reason": "R", "message": "",
+            "lastTransitionTime": "2020-01-01T00:00:00Z"});
+        value!({"driver": driver, "pool": "p", "device": "d", "conditions": [condition]})
+    };
+    let (d, e) = ("d.example.com", "e.example.com");
+    let with = |nodes: Value, devices: Value| claim(value!({"allocation": (allocation(nodes)), "devices": devices}));
+    let before = with(value!(["n"]), value!([(told(d, "True")), (told(e, "True"))]));
+    let rows = [
+        (claim(value!({})), with(value!(["n"]), value!([])), vec!["binding / None"]),
+        (before.clone(), before.clone(), vec![]),
+        (
+            before.clone(),
+            with(value!(["n"]), value!([(told(d, "True")), (told(e, "False"))])),
+            vec![r#"driver b/e.example.com Some("n")"#],
+        ),
+        (before.clone(), with(value!(["n"]), value!([(told(e, "True"))])), vec![r#"driver b/d.example.com Some("n")"#]),
+        (
+            with(value!(["n", "m"]), value!([])),
+            with(value!(["n", "m"]), value!([(told(e, "True")), (told(d, "True"))])),
+            vec![r#"driver b/d.example.com Some("")"#, r#"driver b/e.example.com Some("")"#],
+        ),
+        (before.clone(), claim(value!({})), vec!["binding / None"]),
+    ];
+    for (old, new, asked) in rows {
+        let around = Forbidding::default();
+        let lines = judge_in(&around, ResourceClaim::schema(), &new, Some(&old), "status");
+        assert_eq!(around.0.into_inner(), asked);
+        let expected = asked.iter().map(|right| match right.starts_with("binding") {
+            true => {
+                "status.allocation: Forbidden: changing status.allocation or status.reservedFor requires \
+                     resource=\"resourceclaims/binding\", verb=\"vw\" permission: no"
+            }
+            false => {
+                "status.devices: Forbidden: changing status.devices requires resource=\"resourceclaims/driver\", \
+                      verb=\"[v w]\" permission: no"
+            }
+        });
+        assert_eq!(lines, expected.collect::<Vec<_>>());
+    }
 }
 
 #[test]

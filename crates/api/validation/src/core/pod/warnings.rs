@@ -16,6 +16,7 @@ use pintle_types::core::v1::{
 };
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::FieldPath;
+use std::collections::HashSet;
 
 const NO_POD: &str = "a null labelSelector results in matching no pod";
 
@@ -178,9 +179,10 @@ fn placement(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<S
 fn repeated(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<String>) {
     let aliases = spec.field(PodSpec::HOST_ALIASES);
     let list = path.to(PodSpec::HOST_ALIASES);
+    let mut seen = HashSet::new();
     for (index, alias) in aliases.iter().enumerate() {
         let ip = alias.field(HostAlias::IP).as_str();
-        if aliases.iter().take(index).any(|other| other.field(HostAlias::IP).as_str() == ip) {
+        if !seen.insert(ip) {
             warnings.push(format!("{}: duplicate ip {ip:?}", list.index(index).to(HostAlias::IP)));
         }
     }
@@ -188,8 +190,9 @@ fn repeated(spec: View<'_, PodSpec>, path: &FieldPath<'_>, warnings: &mut Vec<St
     let list = path.to(PodSpec::IMAGE_PULL_SECRETS);
     let place = |index: usize| list.index(index).to(LocalObjectReference::NAME).to_string();
     let names: Vec<&str> = secrets.iter().map(|secret| secret.field(LocalObjectReference::NAME).as_str()).collect();
+    let mut seen = HashSet::new();
     for (index, name) in names.iter().enumerate() {
-        if names.iter().take(index).any(|other| other == name) {
+        if !seen.insert(name) {
             warnings.push(format!("{}: duplicate name {name:?}", place(index)));
         }
     }
@@ -212,10 +215,10 @@ fn of_container(container: View<'_, Container>, path: &FieldPath<'_>, warnings: 
             volume::fraction(resources.field(list), name, &place.to(list), warnings);
         }
     }
-    let vars = container.field(Container::ENV);
-    for (index, var) in vars.iter().enumerate() {
+    let mut seen = HashSet::new();
+    for (index, var) in container.field(Container::ENV).iter().enumerate() {
         let name = var.field(EnvVar::NAME).as_str();
-        let hides = vars.iter().take(index).any(|other| other.field(EnvVar::NAME).as_str() == name);
+        let hides = !seen.insert(name);
         // A value that only repeats the one before is as lost as one that does not name it.
         let (value, reference) = (var.field(EnvVar::VALUE).as_str(), format!("$({name})"));
         if hides && (value == reference || !value.contains(&reference)) {

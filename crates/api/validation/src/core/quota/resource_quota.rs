@@ -130,6 +130,9 @@ pub fn keeps_scopes(quota: At<'_, ResourceQuota>, cx: &mut Cx<'_>) {
 
 /// Requests of a new quota that may come to more than the limits.
 pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
+    if !written.is_new() {
+        return;
+    }
     let hard = written.view::<ResourceQuota>().field(ResourceQuota::SPEC).field(ResourceQuotaSpec::HARD).value();
     let amount = |name: &str| hard.get(name).map(|value| View::<Quantity>::new(value).get());
     // Of the first two the bare name means requests.
@@ -137,7 +140,7 @@ pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
         let (request, limit) = (format!("requests.{name}"), format!("limits.{name}"));
         let names = [Some(request.as_str()), bare.then_some(name)];
         let asked = names.into_iter().flatten().find_map(|name| Some((name, amount(name)?)));
-        if let (true, Some((request, asked)), Some(most)) = (written.is_new(), asked, amount(&limit))
+        if let (Some((request, asked)), Some(most)) = (asked, amount(&limit))
             && asked > most
         {
             warnings.push(format!("ResourceQuota {request} ({asked}) should be less than {limit} ({most})"));

@@ -1,13 +1,17 @@
 //! What is odd about the volumes of a pod: sources that are gone, and files of one volume that stand at one place.
 
 use crate::core::volume::warnings as volume;
+use crate::warnings::MOST;
+use pintle_schema::names::quoted;
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
     ClusterTrustBundleProjection, ConfigMapVolumeSource, KeyToPath, LocalObjectReference, PodCertificateProjection,
     ProjectedVolumeSource, SecretVolumeSource, ServiceAccountTokenProjection, Volume, VolumeProjection, VolumeSource,
 };
 use pintle_validation::FieldPath;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Bound::{Included, Unbounded};
 
 /// The name of what a source refers to.
 const NAME: &str = LocalObjectReference::NAME.name();
@@ -47,7 +51,7 @@ struct File<'a> {
 
 impl fmt::Display for File<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.path)?;
+        f.write_str(&quoted(self.path))?;
         if self.source.is_empty() { Ok(()) } else { write!(f, " ({})", self.source) }
     }
 }
@@ -121,14 +125,21 @@ fn set<'a>(value: &'a Value, field: &str) -> Option<&'a Value> {
 fn among(volume: &str, of: &str, mut files: Vec<File<'_>>, warnings: &mut Vec<String>) {
     files.iter_mut().for_each(|file| file.path = file.path.trim_end_matches('/'));
     files.retain(|file| !file.path.is_empty());
+    let mut earlier: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, file) in files.iter().enumerate() {
-        for other in files.iter().take(index).filter(|other| is_below(file, other) || is_below(other, file)) {
+        if warnings.len() >= MOST {
+            return;
+        }
+        let path = file.path;
+        let inside = format!("{path}/");
+        let above = path.match_indices('/').filter_map(|(at, _)| earlier.get(path.get(..at)?));
+        let below = earlier.range::<str, _>((Included(inside.as_str()), Unbounded));
+        let below = below.take_while(|(other, _)| other.starts_with(&inside)).map(|(_, places)| places);
+        let mut others: Vec<usize> = above.chain(earlier.get(path)).chain(below).flatten().copied().collect();
+        others.sort_unstable();
+        for other in others.iter().filter_map(|at| files.get(*at)) {
             warnings.push(format!("volume {volume:?} ({of}): overlapping paths: {file} with {other}"));
         }
+        earlier.entry(path).or_default().push(index);
     }
-}
-
-/// Whether a file stands at the place of another, or in a directory of that name.
-fn is_below(file: &File<'_>, other: &File<'_>) -> bool {
-    file.path.strip_prefix(other.path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -1,0 +1,129 @@
+//! What browsers are told beside an answer: whose pages may read it, and that the server is asked by TLS alone.
+//! Guarantees that nothing is told unless flags say so.
+//! Must never let a request in: who asks is judged as without it.
+
+use http::header::{
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, ORIGIN, STRICT_TRANSPORT_SECURITY,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode};
+use pintle_endpoints::Body;
+use regex_lite::Regex;
+
+/// What pages of an allowed origin may do, as the reference says it.
+const ALLOWED: [(HeaderName, &str); 4] = [
+    (ACCESS_CONTROL_ALLOW_METHODS, "POST, GET, OPTIONS, PUT, DELETE, PATCH"),
+    (
+        ACCESS_CONTROL_ALLOW_HEADERS,
+        "Content-Type, Content-Length, Accept-Encoding, X-CSRF-Token, Authorization, X-Requested-With, If-Modified-Since",
+    ),
+    (ACCESS_CONTROL_EXPOSE_HEADERS, "Date"),
+    (ACCESS_CONTROL_ALLOW_CREDENTIALS, "true"),
+];
+
+/// The rules of a server.
+#[derive(Clone, Debug, Default)]
+pub struct Browsers {
+    origins: Vec<Regex>,
+    directives: Vec<String>,
+    transport: Option<HeaderValue>,
+}
+
+impl Browsers {
+    /// Lets the pages of origins that match a pattern read answers.
+    ///
+    /// # Errors
+    /// It is no pattern, or one that other hosts match as well.
+    pub fn allow_origin(&mut self, pattern: &str) -> Result<(), String> {
+        if pattern.is_empty() {
+            return Err("must not have an empty item".to_owned());
+        }
+        let origin = Regex::new(pattern).map_err(|error| format!("{pattern} is no regular expression: {error}"))?;
+        let has = |marks: [&str; 2]| marks.iter().any(|mark| pattern.contains(mark));
+        if !has(["^", "//"]) || !has(["$", ":"]) {
+            return Err(format!("{pattern} does not pin to start/end of host in the origin header"));
+        }
+        self.origins.push(origin);
+        Ok(())
+    }
+
+    /// Tells browsers by a directive of RFC 6797 to ask by TLS alone.
+    ///
+    /// # Errors
+    /// There is no such directive.
+    pub fn direct(&mut self, directive: &str) -> Result<(), String> {
+        let is_age = directive.strip_prefix("max-age=").is_some_and(|age| !age.contains('='));
+        if !is_age && !matches!(directive, "includeSubDomains" | "preload") {
+            return Err("must be max-age=SECONDS, includeSubDomains or preload".to_owned());
+        }
+        self.directives.push(directive.to_owned());
+        let text = HeaderValue::try_from(self.directives.join("; "));
+        self.transport = Some(text.map_err(|_| "must be what a header can hold".to_owned())?);
+        Ok(())
+    }
+
+    /// What a request's answer has beside its own headers.
+    pub fn told(&self, asked: &HeaderMap) -> HeaderMap {
+        let mut told = HeaderMap::new();
+        if let Some(transport) = &self.transport {
+            told.insert(STRICT_TRANSPORT_SECURITY, transport.clone());
+        }
+        if self.origins.is_empty() {
+            return told;
+        }
+        let is_allowed = |origin: &&HeaderValue| {
+            let text = String::from_utf8_lossy(origin.as_bytes());
+            !text.is_empty() && self.origins.iter().any(|allowed| allowed.is_match(&text))
+        };
+        if let Some(origin) = asked.get(ORIGIN).filter(is_allowed) {
+            told.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+            told.extend(ALLOWED.map(|(name, value)| (name, HeaderValue::from_static(value))));
+        }
+        told
+    }
+}
+
+/// The answer to a page that only asks whether it may ask; nobody need say who they are for it.
+pub fn preflight(method: &Method, told: &HeaderMap) -> Option<Response<Body>> {
+    if method != Method::OPTIONS || !told.contains_key(ACCESS_CONTROL_ALLOW_ORIGIN) {
+        return None;
+    }
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    Some(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_pin_both_ends_of_a_host() {
+        let rows = [
+            ("^https://a$", true),
+            ("//a:", true),
+            ("//a(:|$)", true),
+            ("a", false),
+            ("^a", false),
+            ("a$", false),
+            ("^($", false),
+            ("", false),
+        ];
+        for (pattern, is_right) in rows {
+            assert_eq!(Browsers::default().allow_origin(pattern).is_ok(), is_right, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn directives_are_those_of_the_header() {
+        let mut browsers = Browsers::default();
+        assert!(browsers.told(&HeaderMap::new()).is_empty());
+        for (directive, is_right) in
+            [("max-age=1", true), ("max-age=1=2", false), ("age=1", false), ("preload", true), ("", false)]
+        {
+            assert_eq!(browsers.direct(directive).is_ok(), is_right, "{directive}");
+        }
+        assert_eq!(browsers.told(&HeaderMap::new())[STRICT_TRANSPORT_SECURITY], "max-age=1; preload");
+    }
+}
