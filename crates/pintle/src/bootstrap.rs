@@ -1,4 +1,5 @@
-//! First objects: what a fresh store is given, in one transaction; what a later start adds to an older one.
+//! First objects: what a fresh store is given, in one transaction; what a later start adds to an older one, and what a
+//! running server puts back. Must never change what belongs to administrators: objects say themselves what that is.
 
 use pintle_bootstrap::{BootstrapObject, LocalApiService, Settings};
 use pintle_kinds::resource::Action;

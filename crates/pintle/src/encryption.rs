@@ -94,7 +94,15 @@ fn replace(source: &EncryptionSource, encryption: &Encryption, text: &[u8]) -> R
     let prepared = encryption.prepare(&rules);
     let prepared = prepared.map_err(|error| format!("error while building transformers: {error}"))?;
     prepared.health()?;
-    encryption.replace(prepared);
+    let orphans = encryption.replace(prepared);
+    if !orphans.is_empty() {
+        let told: Vec<_> = orphans.iter().map(|(name, count)| format!("{count} of {name}")).collect();
+        eprintln!(
+            "warning: no key of the new encryption configuration opens what is kept, so these will be unreadable after \
+             the next start: {}",
+            told.join(", ")
+        );
+    }
     Ok(())
 }
 

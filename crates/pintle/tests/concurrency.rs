@@ -68,6 +68,27 @@ fn who_names_no_version_always_gets_through() {
 }
 
 #[test]
+fn a_read_waits_for_a_version_that_is_about_to_come() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    for round in 0..10 {
+        let name = format!("awaited-{round}");
+        let next = resource_version(&client.get(CONFIG_MAPS).expect("an answer").expect(200)) + 1;
+        std::thread::scope(|scope| {
+            let asked = ["", "&resourceVersionMatch=Exact"].map(|how| {
+                let path = format!("{CONFIG_MAPS}?resourceVersion={next}{how}");
+                let mut client = server.client();
+                scope.spawn(move || client.get(&path).expect("an answer").expect(200))
+            });
+            create(&mut client, &name, 0);
+            for list in asked.map(|reader| reader.join().expect("a list")) {
+                assert!(names(&list).contains(&name.as_str()), "{list}");
+            }
+        });
+    }
+}
+
+#[test]
 fn one_of_many_creates_what_all_apply() {
     const WRITERS: usize = 8;
     const OBJECTS: usize = 12;

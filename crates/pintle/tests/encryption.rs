@@ -419,6 +419,10 @@ fn a_changed_file_is_taken_over_and_a_wrong_one_is_not() {
     read(&mut other, "a");
     let (kind, status) = watch.event();
     assert_eq!((kind.as_str(), &status["code"]), ("ERROR", &json!(410)), "watchers look anew");
+    vault.configure(&format!("{{aesgcm: {{keys: [{KEY_1}]}}}}"));
+    let told = "these will be unreadable after the next start: 1 of secrets";
+    wait_for("the warning", || process.errors().contains(told).then_some(()));
+    read(&mut other, "a");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! Roles and bindings as they change: what they grant and take away is heard of in the scope they are of, and nowhere else.
+//! And rights that a write needs besides its own.
 
 mod common;
 
-use common::http::Client;
-use common::process::Installation;
+use common::http::{Answer, Client, Endpoint, MERGE_PATCH};
+use common::process::{Installation, NOBODY_TOKEN};
 use common::wait_for;
 use serde_json::{Value, json};
 
@@ -80,4 +81,40 @@ fn what_changes_in_a_scope_is_heard_of_there() {
     assert_eq!(judge.verdicts("nodes"), [false, true, false]);
     judge.delete("/namespaces/default/roles/reader");
     judge.until("pods", [false; 3]);
+}
+
+#[test]
+fn what_claims_are_given_takes_the_right_to_bind_them() {
+    let installation = Installation::new();
+    let process = installation.start();
+    let mut admin = process.endpoint().client();
+    let mut nobody = Endpoint { token: Some(NOBODY_TOKEN.to_owned()), ..process.endpoint() }.client();
+    let claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
+    let requests = json!([{"name": "r", "exactly": {"deviceClassName": "c"}}]);
+    let claim = json!({"metadata": {"name": "a"}, "spec": {"devices": {"requests": requests}}});
+    admin.post(claims, &claim).expect("an answer").expect(201);
+    let mut grant = |subresource: &str| {
+        let rule = json!({"apiGroups": ["resource.k8s.io"], "resources": [format!("resourceclaims/{subresource}")], "verbs": ["patch"]});
+        let role = json!({"metadata": {"name": subresource}, "rules": [rule]});
+        let subject = json!({"kind": "User", "name": "nobody", "apiGroup": "rbac.authorization.k8s.io"});
+        let of = json!({"kind": "ClusterRole", "name": subresource, "apiGroup": "rbac.authorization.k8s.io"});
+        let binding = json!({"metadata": {"name": subresource}, "subjects": [subject], "roleRef": of});
+        for (plural, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+            admin.post(&format!("{RBAC}/{plural}"), &object).expect("an answer").expect(201);
+        }
+    };
+    let mut give = || -> Answer {
+        let result = json!({"request": "r", "driver": "d.example.com", "pool": "p", "device": "d"});
+        let body = json!({"status": {"allocation": {"devices": {"results": [result]}}}}).to_string();
+        nobody.send("PATCH", &format!("{claims}/a/status"), MERGE_PATCH, body.as_bytes()).expect("an answer")
+    };
+    grant("status");
+    let refused = wait_for("the right to write", || Some(give()).filter(|answer| answer.status != 403)).expect(422);
+    let message = refused["message"].as_str().expect("a message");
+    let expected = "status.allocation: Forbidden: changing status.allocation or status.reservedFor requires \
+                    resource=\"resourceclaims/binding\", verb=\"patch\" permission: resourceclaims.resource.k8s.io is \
+                    forbidden: User \"nobody\" cannot patch resource \"resourceclaims/binding\"";
+    assert!(message.contains(expected), "{message}");
+    grant("binding");
+    wait_for("the right to bind", || Some(give()).filter(|answer| answer.status != 422)).expect(200);
 }

@@ -69,12 +69,19 @@ impl Cluster {
 
     /// What the chain makes of a new object.
     pub async fn create(&self, group: &str, plural: &str, object: Value) -> Result<Value> {
-        self.admit((group, plural, ""), None, object, "alice")
+        self.admit((group, plural, ""), None, object, "alice", &mut Vec::new())
     }
 
     /// What the chain makes of a change by a user; (group, resource, subresource).
     pub fn update(&self, what: (&str, &str, &'static str), old: &Value, object: Value, user: &str) -> Result<Value> {
-        self.admit(what, Some(old), object, user)
+        self.admit(what, Some(old), object, user, &mut Vec::new())
+    }
+
+    /// What the chain warns of when an object is changed.
+    pub fn warnings(&self, group: &str, plural: &str, old: &Value, object: Value) -> Result<Vec<String>> {
+        let mut warnings = Vec::new();
+        self.admit((group, plural, ""), Some(old), object, "alice", &mut warnings)?;
+        Ok(warnings)
     }
 
     fn admit(
@@ -83,6 +90,7 @@ impl Cluster {
         old: Option<&Value>,
         mut object: Value,
         user: &str,
+        warnings: &mut Vec<String>,
     ) -> Result<Value> {
         let target = self.target(group, plural, &object);
         let groups = if user == "admin" { vec!["system:masters".to_owned()] } else { Vec::new() };
@@ -96,9 +104,9 @@ impl Cluster {
             options: &options,
             around: &(),
         };
-        self.chain.mutate(&request, &mut object, &mut Vec::new())?;
+        self.chain.mutate(&request, &mut object, warnings)?;
         canonicalize((target.storage.schema)(), &mut object);
-        self.chain.validate(&request, &object, &mut Vec::new())?;
+        self.chain.validate(&request, &object, warnings)?;
         Ok(object)
     }
 }

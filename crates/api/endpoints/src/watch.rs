@@ -332,3 +332,17 @@ impl Watch {
         self.frames.bookmark(revision, initial_end, out);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_bookmark_comes_before_the_end_or_not_at_all() {
+        let now = Instant::now();
+        for (length, next) in [(1, 1), (2, 2), (3, 1), (30, 28), (62, 60), (600, 60)] {
+            let after = |seconds| now + Duration::from_secs(seconds);
+            assert_eq!(next_bookmark(now, after(length)), after(next), "{length}");
+        }
+    }
+}

@@ -249,3 +249,22 @@ impl Cause {
 pub fn named(resource: &Resource, name: &str) -> Details {
     Details { name: name.into(), group: resource.group.into(), kind: resource.plural.into(), ..Details::default() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_as_they_came_but_quoted() {
+        let roles = pintle_kinds::find("rbac.authorization.k8s.io", "v1", "roles").expect("a known resource");
+        let name = "a\"\u{a0}";
+        let told = |status: Status| status.message;
+        assert!(told(Status::not_found(roles, name)).starts_with(r#"roles.rbac.authorization.k8s.io "a\"\u00a0" not"#));
+        assert!(
+            told(Status::forbidden(roles, name, "x")).starts_with(r#"roles.rbac.authorization.k8s.io "a\"\u00a0" is"#)
+        );
+        let subject = Details { kind: "Role".to_owned(), ..named(roles, name) };
+        let conflict = r#"Operation cannot be fulfilled on Role.rbac.authorization.k8s.io "a\"\u00a0": x"#;
+        assert_eq!(told(Status::conflict_of(subject, "x")), conflict);
+    }
+}

@@ -153,7 +153,7 @@ impl Registry {
         }
         let mut object = (update.change)(None)?;
         if !metadata::text(&object, "uid").is_empty() && !update.create {
-            return Err(uid_mismatch(target, metadata::text(&object, "uid"), "", options.dry_run));
+            return Err(failed_precondition(target, "UID", metadata::text(&object, "uid"), "", options.dry_run));
         }
         if update.owners == Owners::Settled {
             self.check_readable(metadata::text(&object, "resourceVersion"))?;
@@ -274,7 +274,7 @@ impl Registry {
         if uid.is_empty() || uid == stored {
             return Ok(());
         }
-        Err(uid_mismatch(target, uid, stored, dry_run))
+        Err(failed_precondition(target, "UID", uid, stored, dry_run))
     }
 
     fn check_readable(&self, version: &str) -> Result<()> {
@@ -322,10 +322,6 @@ fn differs_in_times(compared: &Comparison<'_>) -> bool {
     same_but_times(new, old) && new != old && compared.is_equal_without(&[MANAGED_FIELDS, "resourceVersion"])
 }
 
-fn uid_mismatch(target: &Target, uid: &str, stored: &str, dry_run: bool) -> Status {
-    failed_precondition(target, "UID", uid, stored, dry_run)
-}
-
 /// The 409 for an object that is not the one that was asked for, by its uid or its version.
 pub fn failed_precondition(target: &Target, what: &str, asked: &str, stored: &str, dry_run: bool) -> Status {
     // A dry run of the reference knows keys without the store's prefix.
@@ -338,7 +334,7 @@ pub fn failed_precondition(target: &Target, what: &str, asked: &str, stored: &st
     Status::conflict(target.resource, &target.name, &why)
 }
 
-/// How an object is told that is not the one that was asked for.
+/// What is told of an object that is not the one that was asked for.
 pub fn precondition_failed(what: &str, asked: &str, found: &str) -> String {
     format!("Precondition failed: {what} in precondition: {asked}, {what} in object meta: {found}")
 }

@@ -199,6 +199,15 @@ impl Chain {
             Some(Link::Kms(kms)) => kms.current(),
         }
     }
+
+    /// Whether a key that made this seal is there, or a key service that may have it.
+    pub fn may_open(&self, seal: Seal) -> bool {
+        self.0.iter().any(|link| match link.as_ref() {
+            Link::Identity => false,
+            Link::Ring(ring) => ring.keys.iter().any(|key| key.seal == seal),
+            Link::Kms(_) => true,
+        })
+    }
 }
 
 const TRIED_TO_READ_SEALED: &str = "identity transformer tried to read encrypted data";

@@ -2,16 +2,17 @@
 //! Guarantees that a value is sealed by one configuration or the next, never by half of one.
 //! Must never let a reader wait for a replacement.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use pintle_storage::{Opened, Seal, TransformError, Transformer};
+use pintle_storage::{Key, Opened, Seal, TransformError, Transformer};
 
 use crate::chain::Chain;
 use crate::figures::{Figures, Teller};
-use crate::kms::{Changed, Pace};
-use crate::names::Names;
+use crate::kms::{self, Pace};
+use crate::names::{GroupResource, Names};
 use crate::transformers::{Rule, RuleError, Transformers};
 
 /// The [`Transformer`] of a server.
@@ -25,20 +26,21 @@ pub struct Encryption {
 }
 
 #[derive(Default)]
-struct Listeners(Mutex<Vec<Box<dyn Fn() + Send + Sync>>>);
+struct Listeners(Mutex<Vec<pintle_storage::Changed>>);
 
 impl Listeners {
-    fn tell(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|listener| listener());
+    /// Where values are kept that cannot be opened any more.
+    fn tell(&self) -> Vec<Key> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().flat_map(|listener| listener()).collect()
     }
 
     /// Tells from a thread of its own: whoever notices the change may be the one that listeners wait for.
-    fn callback(self: &Arc<Self>) -> Changed {
+    fn callback(self: &Arc<Self>) -> kms::Changed {
         let listeners: Weak<Listeners> = Arc::downgrade(self);
         Arc::new(move || {
             if let Some(listeners) = listeners.upgrade() {
                 // Without a thread the values stay unreadable until the next change.
-                let _ = std::thread::Builder::new().name("unsealing".to_owned()).spawn(move || listeners.tell());
+                let _ = std::thread::Builder::new().name("unsealing".to_owned()).spawn(move || drop(listeners.tell()));
             }
         })
     }
@@ -75,10 +77,15 @@ impl Encryption {
         Transformers::new(rules, self.pace, &self.listeners.callback(), &self.figures)
     }
 
-    /// Follows other rules from now on, and tries again what could not be opened.
-    pub fn replace(&self, transformers: Transformers) {
+    /// Follows other rules from now on, and tries again what could not be opened. Says of which resources there are
+    /// values, and how many, that the rules before could open and these cannot.
+    pub fn replace(&self, transformers: Transformers) -> BTreeMap<GroupResource, usize> {
         self.current.store(Arc::new(transformers));
-        self.listeners.tell();
+        let mut orphans = BTreeMap::new();
+        for resource in self.listeners.tell().iter().filter_map(|key| self.names.of(key)) {
+            *orphans.entry(resource).or_default() += 1;
+        }
+        orphans
     }
 
     /// Whether key services are in use.
@@ -121,7 +128,11 @@ impl Transformer for Encryption {
         self.with(key, |chain, _| chain.current())
     }
 
-    fn subscribe(&self, changed: Box<dyn Fn() + Send + Sync>) {
+    fn may_open(&self, key: &str, seal: Seal) -> bool {
+        self.with(key, |chain, _| chain.may_open(seal))
+    }
+
+    fn subscribe(&self, changed: pintle_storage::Changed) {
         self.listeners.0.lock().unwrap_or_else(PoisonError::into_inner).push(changed);
     }
 }

@@ -113,6 +113,7 @@ fn a_service_that_comes_late_is_noticed() {
     let (tell, told) = std::sync::mpsc::channel();
     encryption.subscribe(Box::new(move || {
         let _ = tell.send(());
+        Vec::new()
     }));
     let why = encryption.open(SECRET, &sealed).expect_err("nobody decrypts").to_string();
     assert!(why.starts_with("failed to decrypt DEK, error: rpc error: code = Unavailable"), "{why}");

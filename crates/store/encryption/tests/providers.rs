@@ -86,6 +86,9 @@ fn keys_rotate() {
     let new = encryption(&[rule(&["secrets"], vec![Provider::AesCbc(vec![key("key2", 2)])])]);
     assert_eq!(new.open(SECRET, &renewed).expect("opens").plain, "value");
     assert_eq!(error(&new, SECRET, &sealed), "no matching key was found for the provided AES transformer");
+    let may_open = [&rotating, &new].map(|it| it.may_open(SECRET, opened.seal));
+    assert_eq!(may_open, [true, false], "which can be told without trying");
+    assert!(new.may_open(SECRET, new.open(SECRET, &renewed).expect("opens").seal));
 }
 
 #[test]
@@ -129,11 +132,15 @@ fn rules_are_replaced_while_they_are_followed() {
     let boxed = |name: &str| vec![rule(&["secrets"], vec![Provider::Secretbox(vec![key(name, 1)])])];
     let encryption = encryption(&boxed("key1"));
     let (tell, told) = std::sync::mpsc::channel();
-    encryption.subscribe(Box::new(move || tell.send(()).expect("listened to")));
+    encryption.subscribe(Box::new(move || {
+        tell.send(()).expect("listened to");
+        vec![SECRET.into()]
+    }));
     let next = encryption.prepare(&boxed("key2")).expect("rules");
     assert!(kept(&encryption, SECRET).starts_with(b"k8s:enc:secretbox:v1:key1:"), "prepared is not followed");
-    encryption.replace(next);
+    let orphans: Vec<_> = encryption.replace(next).into_iter().map(|(name, count)| (name.resource, count)).collect();
     told.try_recv().expect("told");
+    assert_eq!(orphans, [("secrets".to_owned(), 1)]);
     assert!(kept(&encryption, SECRET).starts_with(b"k8s:enc:secretbox:v1:key2:"));
     let short = Provider::AesGcm(vec![Key { name: "short".to_owned(), secret: vec![1; 20] }]);
     let refused = encryption.prepare(&[rule(&["secrets"], vec![short])]).err().expect("refused").to_string();

@@ -40,4 +40,4 @@ pub use form::{FormError, FormedStore, StoredForm, Used};
 pub use memory::MemoryStore;
 pub use queue::{CommitFuture, CompactFuture};
 pub use sealed::SealedStore;
-pub use transform::{Opened, Seal, TransformError, Transformer, Unreadable, UnreadableReason};
+pub use transform::{Changed, Opened, Seal, TransformError, Transformer, Unreadable, UnreadableReason};

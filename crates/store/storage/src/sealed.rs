@@ -44,9 +44,9 @@ impl SealedStore {
         });
         let again: Weak<Shared> = Arc::downgrade(&shared);
         transformer.subscribe(Box::new(move || {
-            if let Some(shared) = again.upgrade() {
-                shared.try_again();
-            }
+            let Some(shared) = again.upgrade() else { return Vec::new() };
+            shared.try_again();
+            shared.orphans()
         }));
         SealedStore { inner, shared }
     }
@@ -132,6 +132,12 @@ impl Shared {
         let mut unreadable = Vec::new();
         let readable = records.iter().filter_map(|record| self.open(record).map_err(|what| unreadable.push(what)).ok());
         (readable.collect(), unreadable)
+    }
+
+    /// Where values are kept that nothing would open if they were not in memory.
+    fn orphans(&self) -> Vec<Key> {
+        let sealed: Vec<_> = lock(&self.kept).seals.iter().map(|(key, seal)| (key.clone(), *seal)).collect();
+        sealed.into_iter().filter(|(key, seal)| !self.transformer.may_open(key, *seal)).map(|(key, _)| key).collect()
     }
 
     /// Opens what did not open before. Opening may wait for a key service, so no lock is held meanwhile.

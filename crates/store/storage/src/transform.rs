@@ -47,6 +47,10 @@ impl fmt::Display for TransformError {
 
 impl Error for TransformError {}
 
+/// Opens what did not open before. The answer is where values are kept that did open and would not any more: they are
+/// readable only as long as they are in memory.
+pub type Changed = Box<dyn Fn() -> Vec<Key> + Send + Sync>;
+
 /// Turns values into the bytes that are kept, and back. The key under which a value is kept is authenticated with it,
 /// by the ciphers that can: bytes that were moved to another key do not open.
 pub trait Transformer: Send + Sync + 'static {
@@ -65,8 +69,11 @@ pub trait Transformer: Send + Sync + 'static {
     /// What `seal` would seal with now; `None` if it could not.
     fn current(&self, key: &str) -> Option<Seal>;
 
-    /// Calls back, from a thread that may wait, whenever what did not open may open now.
-    fn subscribe(&self, changed: Box<dyn Fn() + Send + Sync>);
+    /// Whether what was sealed so may still open: not once its key is gone.
+    fn may_open(&self, key: &str, seal: Seal) -> bool;
+
+    /// Calls back, from a thread that may wait, whenever what did not open may open now, and the other way round.
+    fn subscribe(&self, changed: Changed);
 }
 
 /// A value that is kept and cannot be read.

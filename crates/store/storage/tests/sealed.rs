@@ -5,8 +5,8 @@ mod support;
 
 use bytes::Bytes;
 use pintle_storage::{
-    EmbeddedOptions, EmbeddedStore, Expect, Key, MemoryStore, Observer, Opened, Record, Revision, Seal, SealedStore,
-    Started, Store, Transaction, TransformError, Transformer, Unreadable,
+    Changed, EmbeddedOptions, EmbeddedStore, Expect, Key, MemoryStore, Observer, Opened, Record, Revision, Seal,
+    SealedStore, Started, Store, Transaction, TransformError, Transformer, Unreadable,
 };
 use std::sync::{Arc, Mutex};
 use support::TempDir;
@@ -15,7 +15,7 @@ use support::TempDir;
 struct Numbered {
     /// The first one writes.
     keys: Mutex<Vec<u8>>,
-    listeners: Mutex<Vec<Box<dyn Fn() + Send + Sync>>>,
+    listeners: Mutex<Vec<Changed>>,
 }
 
 impl Numbered {
@@ -23,9 +23,10 @@ impl Numbered {
         Arc::new(Numbered { keys: Mutex::new(keys.to_vec()), listeners: Mutex::default() })
     }
 
-    fn change(&self, keys: &[u8]) {
+    /// Answers with what cannot be opened any more.
+    fn change(&self, keys: &[u8]) -> Vec<Key> {
         *self.keys.lock().unwrap() = keys.to_vec();
-        self.listeners.lock().unwrap().iter().for_each(|listener| listener());
+        self.listeners.lock().unwrap().iter().flat_map(|listener| listener()).collect()
     }
 }
 
@@ -45,7 +46,11 @@ impl Transformer for Numbered {
         self.keys.lock().unwrap().first().map(|key| Seal((*key).into()))
     }
 
-    fn subscribe(&self, changed: Box<dyn Fn() + Send + Sync>) {
+    fn may_open(&self, _: &str, seal: Seal) -> bool {
+        self.keys.lock().unwrap().iter().any(|key| Seal((*key).into()) == seal)
+    }
+
+    fn subscribe(&self, changed: Changed) {
         self.listeners.lock().unwrap().push(changed);
     }
 }
@@ -130,8 +135,10 @@ fn memory_holds_plain_values_and_the_inner_store_sealed_ones() {
     assert_eq!(lines.take(), told);
     keys.change(&[2, 1]);
     assert_eq!(lines.take(), ["restored /b@3=two"], "what was overwritten meanwhile does not come back");
-    keys.change(&[2]);
+    assert_eq!(keys.change(&[2]), ["/b".into()], "what no key opens is told");
     assert_eq!(lines.take(), Vec::<String>::new(), "what was read once is known");
+    put(&store, "/b", "two");
+    assert!(keys.change(&[3, 2]).is_empty());
 }
 
 #[test]

@@ -115,9 +115,7 @@ fn template<'a>(resource: &str, object: &'a Value) -> Option<View<'a, PodTemplat
 fn is_significant(new: &Value, old: &Value) -> bool {
     const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
     const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
-    let annotation = |pod, key: &str| {
-        metadata::view(pod).field(ObjectMeta::ANNOTATIONS).value().get(key).cloned()
-    };
+    let annotation = |pod, key: &str| metadata::view(pod).field(ObjectMeta::ANNOTATIONS).value().get(key).cloned();
     let is_annotated_anew = |key: &str| annotation(new, key) != annotation(old, key);
     let is_other = |new: View<'_, Container>, old: View<'_, Container>| {
         new.field(Container::IMAGE).as_str() != old.field(Container::IMAGE).as_str()

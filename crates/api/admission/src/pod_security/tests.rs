@@ -3,7 +3,7 @@
 use super::checks::violations;
 use super::policy::{Level, Policies, Policy, Version};
 use super::subject::Subject;
-use super::{details, is_significant};
+use super::{PODS_TO_CHECK, details, is_significant};
 use crate::testing::Cluster;
 use pintle_schema::{Value, value};
 
@@ -290,4 +290,38 @@ async fn a_namespace_keeps_pods_out() {
     let mut new = old.clone();
     new.set_at(&["metadata", "labels"], value!({"a": "c"}));
     assert!(cluster.update(("", "pods", ""), &old, new, "alice").is_ok());
+}
+
+#[tokio::test]
+async fn a_namespace_that_gets_stricter_names_the_first_pods_that_fail() {
+    let cluster = Cluster::new();
+    let named = |name: String, spec: Value| {
+        let mut pod = pod(spec);
+        pod.set_at(&["metadata", "name"], name);
+        cluster.store("", "pods", pod)
+    };
+    let namespace = |level: &str| {
+        let labels = value!({"pod-security.kubernetes.io/enforce": level});
+        value!({"metadata": {"name": "ns", "labels": labels}})
+    };
+    let (open, strict) = (namespace("privileged"), namespace("baseline"));
+    let stricter = || cluster.warnings("", "namespaces", &open, strict.clone()).expect("admitted");
+    assert_eq!(stricter(), [""; 0]);
+    named("a".to_owned(), value!({"hostPID": true})).await;
+    named("b".to_owned(), value!({"volumes": [{"name": "v", "hostPath": {"path": "/"}}]})).await;
+    named("c".to_owned(), value!({"hostIPC": true})).await;
+    let fail = [
+        "existing pods in namespace \"ns\" violate the new PodSecurity enforce level \"baseline:latest\"",
+        "a (and 1 other pod): host namespaces",
+        "b: hostPath volumes",
+    ];
+    assert_eq!(stricter(), fail);
+    assert_eq!(cluster.warnings("", "namespaces", &strict, strict.clone()).expect("admitted"), [""; 0]);
+    for index in 3..PODS_TO_CHECK {
+        named(format!("p{index}"), value!({})).await;
+    }
+    assert_eq!(stricter(), fail);
+    named("z".to_owned(), value!({"hostIPC": true})).await;
+    let checked = "new PodSecurity enforce level only checked against the first 3000 of 3001 existing pods";
+    assert_eq!(stricter(), [checked, fail[0], fail[1], fail[2]]);
 }

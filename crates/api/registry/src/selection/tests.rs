@@ -112,6 +112,46 @@ fn pages_by_an_indexed_field_hold_what_a_filter_leaves() {
     assert!(found > 1000, "{found}");
 }
 
+/// The names on a page, and whether more follow.
+fn page(registry: &Registry, namespace: &str, selection: &Selection, options: &ListOptions) -> (Vec<String>, bool) {
+    let page = registry.list(&pods(registry, namespace), selection, options).unwrap();
+    (page.items.iter().map(|pod| pod.name().to_owned()).collect(), !page.continue_token.is_empty())
+}
+
+#[test]
+fn a_full_page_says_what_follows_without_asking_whether_it_is_selected() {
+    let registry = registry();
+    (0..12).for_each(|at| put(&registry, at, 0));
+    // Every third is in a namespace, the even ones are in front, and 2, 6 and 10 are on node2.
+    let cases = [
+        ("ns0", "tier=front", "", 2, true),
+        ("ns0", "tier=front", "", 3, false),
+        ("ns0", "tier=back", "", 2, false),
+        // The index finds no others, nor does a namespace have them, nor a name.
+        ("", "", "spec.nodeName=node2", 3, false),
+        ("", "", "metadata.namespace=ns1", 4, false),
+        ("ns1", "", "metadata.name=pod07", 1, false),
+        ("", "", "metadata.namespace=ns1,metadata.name=pod07", 1, false),
+        ("", "", "metadata.name=pod07", 1, true),
+    ];
+    for (namespace, labels, fields, limit, follows) in cases {
+        let options = ListOptions { limit, ..ListOptions::default() };
+        let (names, more) = page(&registry, namespace, &select(labels, fields), &options);
+        assert_eq!(more, follows, "{namespace:?}, {labels}, {fields}, {limit}: {names:?}");
+    }
+}
+
+#[test]
+fn a_single_object_has_no_pages() {
+    let registry = registry();
+    (0..12).for_each(|at| put(&registry, at, 0));
+    let old = ListOptions { limit: 1, resource_version: "2".to_owned(), ..ListOptions::default() };
+    let named = |options: &ListOptions| page(&registry, "ns1", &select("", "metadata.name=pod10"), options).0;
+    assert_eq!(named(&old), ["pod10"], "not older than that version");
+    let exact = ListOptions { resource_version_match: Some(crate::list::Match::Exact), ..old };
+    assert_eq!(named(&exact), [""; 0]);
+}
+
 #[test]
 fn the_index_is_asked_where_one_value_is_wanted() {
     let registry = registry();

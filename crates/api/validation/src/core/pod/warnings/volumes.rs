@@ -1,4 +1,6 @@
 //! What is odd about the volumes of a pod: sources that are gone, and files of one volume that stand at one place.
+//!
+//! Nothing is refused for it; files are found by their paths, not compared each with each. Texts are the reference's.
 
 use crate::core::volume::warnings as volume;
 use crate::warnings::MOST;
