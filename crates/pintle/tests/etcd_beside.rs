@@ -159,8 +159,18 @@ fn what_is_taken_over_is_given_back_as_it_was() {
     let (mut wrong, mut same) = (Vec::new(), 0);
     // The identity of a host is renewed at the start, if it was recorded on this one.
     let is_own = |line: &Value| key(line).starts_with("/registry/leases/kube-system/apiserver-");
+    // An address whose service was not recorded is taken back.
+    let keys: BTreeSet<String> = recorded.iter().map(key).collect();
+    let is_leaked = |line: &Value| {
+        let service = &line["object"]["spec"]["parentRef"];
+        let [namespace, service] = ["namespace", "name"].map(|field| service[field].as_str().unwrap_or_default());
+        key(line).starts_with("/registry/ipaddresses/")
+            && (namespace, service) != ("default", "kubernetes")
+            && !keys.contains(&format!("/registry/services/specs/{namespace}/{service}"))
+    };
     // What is being deleted is only finished.
-    let is_changed = |line: &Value| !is_own(line) && line["object"]["metadata"]["deletionTimestamp"].is_null();
+    let is_ended = |line: &Value| !line["object"]["metadata"]["deletionTimestamp"].is_null();
+    let is_changed = |line: &Value| !is_own(line) && !is_leaked(line) && !is_ended(line);
     recorded.retain(is_changed);
     for line in &recorded {
         let (key, object, before) = (key(line), &line["object"], bytes(line));
