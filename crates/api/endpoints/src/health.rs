@@ -35,6 +35,8 @@ enum Asked {
     Readyz,
     /// Of a server that can do its work: starting it anew would not help.
     NotLivez,
+    /// Of a server that need not be started anew; whether it is ready another check tells.
+    NotReadyz,
 }
 
 struct Check {
@@ -121,7 +123,7 @@ impl Health {
     pub fn set_store(&self, alive: bool, ready: bool) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         // Before the others, as what they need.
-        for (name, asked, reached) in [("etcd-readiness", Asked::Readyz, ready), ("etcd", Asked::Everywhere, alive)] {
+        for (name, asked, reached) in [("etcd-readiness", Asked::Readyz, ready), ("etcd", Asked::NotReadyz, alive)] {
             match checks.iter().find(|check| check.name == name) {
                 Some(check) => check.passes.store(reached, Ordering::Relaxed),
                 None => checks.insert(ALWAYS.len(), Check::new(name, asked, reached)),
@@ -221,6 +223,7 @@ fn is_asked(check: &Check, endpoint: usize) -> bool {
         Asked::Everywhere => true,
         Asked::Readyz => ENDPOINTS[endpoint] == "/readyz",
         Asked::NotLivez => ENDPOINTS[endpoint] != "/livez",
+        Asked::NotReadyz => ENDPOINTS[endpoint] != "/readyz",
     }
 }
 
@@ -278,7 +281,8 @@ mod tests {
         assert_eq!((ask(&health, "/livez", "").0, ask(&health, "/livez/kms-providers", "").0), (200, 404));
         health.set_store(true, true);
         let (_, text) = ask(&health, "/readyz", "verbose");
-        assert!(text.contains("[+]log ok\n[+]etcd ok\n[+]etcd-readiness ok\n[-]kms-providers failed"), "{text}");
+        assert!(text.contains("[+]log ok\n[+]etcd-readiness ok\n[-]kms-providers failed"), "{text}");
+        assert_eq!((ask(&health, "/readyz/etcd", "").0, ask(&health, "/livez/etcd", "").0), (404, 200));
         let (code, text) = ask(&health, "/healthz", "");
         assert_eq!(code, 500);
         assert!(text.contains("[-]kms-providers failed: reason withheld\n"), "{text}");
