@@ -53,6 +53,8 @@ pub async fn serve(
     if resource.kind == "Binding" {
         in_namespace(&mut object, &path.namespace)?;
         let name = metadata::text(&object, "name").to_owned();
+        // A uid in the pod's own subresource names the pod; here it is a client's idea of the binding's.
+        object.remove_at(&["metadata", "uid"]);
         let bound =
             crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
         return bound.map(|answer| answer.with_warnings(warnings));
