@@ -10,15 +10,6 @@ use serde_json::{Value, json};
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// A server with an account for pods.
-fn start() -> (InProcess, Client) {
-    let server = InProcess::start();
-    let mut client = server.client();
-    let account = json!({"metadata": {"name": "default"}});
-    client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect("an answer").expect(201);
-    (server, client)
-}
-
 fn create_pod(client: &mut Client, name: &str, node: &str) -> Value {
     let containers = json!([{"name": "c", "image": "i"}]);
     let pod = json!({"metadata": {"name": name}, "spec": {"nodeName": node, "containers": containers}});
@@ -31,7 +22,7 @@ fn delete(client: &mut Client, path: &str) -> Value {
 
 #[test]
 fn who_watches_sees_a_pod_marked_before_it_goes() {
-    let (server, mut client) = start();
+    let (server, mut client) = InProcess::for_pods();
     let created = create_pod(&mut client, "a", "");
     let since = created["metadata"]["resourceVersion"].as_str().expect("a version");
     let mut watch = server.client().watch(&format!("{PODS}?watch=1&resourceVersion={since}")).expect("a watch");
@@ -54,7 +45,7 @@ fn who_watches_sees_a_pod_marked_before_it_goes() {
 
 #[test]
 fn while_time_runs_nothing_is_said_anew() {
-    let (_server, mut client) = start();
+    let (_server, mut client) = InProcess::for_pods();
     create_pod(&mut client, "a", "n");
     let path = format!("{PODS}/a");
     let first = delete(&mut client, &path);
@@ -70,7 +61,7 @@ fn while_time_runs_nothing_is_said_anew() {
 
 #[test]
 fn who_asks_in_the_old_way_is_told_that_it_takes_time() {
-    let (_server, mut client) = start();
+    let (_server, mut client) = InProcess::for_pods();
     for (finalizers, query, code) in [
         (json!(["a.example.com/b"]), "?orphanDependents=false", 202),
         (json!(["a.example.com/b"]), "?propagationPolicy=Background", 200),
@@ -85,7 +76,7 @@ fn who_asks_in_the_old_way_is_told_that_it_takes_time() {
 
 #[test]
 fn a_namespace_ends_in_its_own_way() {
-    let (_server, mut client) = start();
+    let (_server, mut client) = InProcess::for_pods();
     let path = "/api/v1/namespaces/a";
     client.post("/api/v1/namespaces", &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
     let options = json!({"preconditions": {"uid": "other"}}).to_string();
@@ -104,7 +95,7 @@ fn a_namespace_ends_in_its_own_way() {
 
 #[test]
 fn who_leaves_pods_behind_is_told_whatever_becomes_of_it() {
-    let (_server, mut client) = start();
+    let (_server, mut client) = InProcess::for_pods();
     let jobs = "/apis/batch/v1/namespaces/default/jobs";
     for (path, code, is_told) in [
         (format!("{jobs}/none"), 404, true),

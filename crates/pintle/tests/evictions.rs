@@ -10,14 +10,6 @@ use serde_json::{Value, json};
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 
-fn start() -> (InProcess, Client) {
-    let server = InProcess::start();
-    let mut client = server.client();
-    let account = json!({"metadata": {"name": "default"}});
-    client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect("an answer").expect(201);
-    (server, client)
-}
-
 fn patch_status(client: &mut Client, path: &str, status: Value) {
     let body = json!({"status": status}).to_string();
     client.send("PATCH", &format!("{path}/status"), MERGE_PATCH, body.as_bytes()).expect("an answer").expect(200);
@@ -51,7 +43,7 @@ fn get(client: &mut Client, path: &str) -> Value {
 
 #[test]
 fn a_budget_that_allows_nothing_refuses() {
-    let (_server, mut client) = start();
+    let (_server, mut client) = InProcess::for_pods();
     pod(&mut client, "p", "Running", "True");
     let rows = [
         (json!({"observedGeneration": 0}), "The disruption budget b is still being processed by the server.", "10"),
@@ -89,7 +81,7 @@ fn a_budget_that_allows_nothing_refuses() {
 
 #[test]
 fn a_disruption_is_taken_from_the_budget_and_told_in_the_pod() {
-    let (_server, mut client) = start();
+    let (_server, mut client) = InProcess::for_pods();
     for name in ["p", "q"] {
         pod(&mut client, name, "Running", "True");
     }
@@ -114,7 +106,7 @@ fn a_disruption_is_taken_from_the_budget_and_told_in_the_pod() {
 
 #[test]
 fn some_pods_need_no_budget_s_leave() {
-    let (_server, mut client) = start();
+    let (_server, mut client) = InProcess::for_pods();
     let none_left = json!({"observedGeneration": 1, "currentHealthy": 0, "desiredHealthy": 1});
     budget(&mut client, "b", selecting(json!({})), none_left);
     for (name, phase, ready, expected) in [

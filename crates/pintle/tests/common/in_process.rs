@@ -25,6 +25,15 @@ impl InProcess {
     pub fn client(&self) -> Client {
         self.endpoint.client()
     }
+
+    /// A server whose namespace `default` has the service account that pods need.
+    pub fn for_pods() -> (InProcess, Client) {
+        let server = InProcess::start();
+        let mut client = server.client();
+        let account = serde_json::json!({"metadata": {"name": "default"}});
+        client.post("/api/v1/namespaces/default/serviceaccounts", &account).expect("an answer").expect(201);
+        (server, client)
+    }
 }
 
 impl Drop for InProcess {
