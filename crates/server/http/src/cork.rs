@@ -23,7 +23,7 @@ thread_local! {
 
 /// A connection behind a cork, and the cork.
 pub(crate) fn corked<I>(io: I) -> (Corked<I>, Cork<I>) {
-    let pipe = Arc::new(Mutex::new(Pipe { io, waiting: Vec::new(), sent: 0 }));
+    let pipe = Arc::new(Mutex::new(Pipe { io, waiting: Vec::new(), sent: 0, owes_flush: false }));
     (Corked(Arc::clone(&pipe)), Cork(pipe))
 }
 
@@ -32,6 +32,8 @@ struct Pipe<I> {
     /// Bytes to be written, the first `sent` of which are.
     waiting: Vec<u8>,
     sent: usize,
+    /// What was written may still lie within `io`, as TLS records that the network has not taken.
+    owes_flush: bool,
 }
 
 impl<I: AsyncWrite + Unpin> Pipe<I> {
@@ -50,7 +52,7 @@ impl<I: AsyncWrite + Unpin> Pipe<I> {
         while let Some(rest) = self.waiting.get(self.sent..).filter(|rest| !rest.is_empty()) {
             match ready!(Pin::new(&mut self.io).poll_write(cx, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                written => self.sent += written,
+                written => (self.sent, self.owes_flush) = (self.sent + written, true),
             }
         }
         self.sent = 0;
@@ -60,7 +62,9 @@ impl<I: AsyncWrite + Unpin> Pipe<I> {
         } else {
             self.waiting = Vec::new();
         }
-        Pin::new(&mut self.io).poll_flush(cx)
+        let flushed = Pin::new(&mut self.io).poll_flush(cx);
+        self.owes_flush &= flushed.is_pending();
+        flushed
     }
 }
 
@@ -116,9 +120,9 @@ impl<I: AsyncWrite + Unpin> Cork<I> {
     /// Writes what the network takes; for the rest the task is woken. Ready if the network has failed.
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut pipe = lock(&self.0);
-        match pipe.waiting.is_empty() {
-            true => Poll::Pending,
-            false => match pipe.poll_drain(cx) {
+        match pipe.owes_flush || !pipe.waiting.is_empty() {
+            false => Poll::Pending,
+            true => match pipe.poll_drain(cx) {
                 Poll::Ready(Err(_)) => Poll::Ready(()),
                 Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
             },
@@ -177,5 +181,41 @@ mod tests {
         assert!(lock(&stream.0).waiting.capacity() >= CORKED_BYTES, "the buffer goes on in use");
         stream.shutdown().await.expect("shut down");
         assert_eq!(written(), [CORKED_BYTES, 2]);
+    }
+
+    /// Takes every write, as TLS does, and lets it out when the network allows it.
+    #[derive(Default)]
+    struct Records {
+        inside: usize,
+        outside: usize,
+        allowed: usize,
+    }
+
+    impl AsyncWrite for Records {
+        fn poll_write(mut self: Pin<&mut Self>, _: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+            self.inside += buf.len();
+            Poll::Ready(Ok(buf.len()))
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            let goes = self.inside.min(self.allowed);
+            (self.inside, self.outside, self.allowed) = (self.inside - goes, self.outside + goes, self.allowed - goes);
+            if self.inside == 0 { Poll::Ready(Ok(())) } else { Poll::Pending }
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.poll_flush(cx)
+        }
+    }
+
+    #[tokio::test]
+    async fn what_the_network_did_not_take_at_once_goes_out_later() {
+        let (mut stream, cork) = corked(Records::default());
+        stream.write_all(&[0; 100]).await.expect("room");
+        for outside in [0, 40, 80, 100] {
+            assert!(poll_fn(|cx| Poll::Ready(cork.poll(cx))).await.is_pending());
+            assert_eq!(lock(&stream.0).io.outside, outside);
+            lock(&stream.0).io.allowed = 40;
+        }
     }
 }

@@ -28,6 +28,8 @@ use client::{Client, Identity, Pki};
 
 const LIMIT: usize = 64 * 1024;
 const SOON: Duration = Duration::from_secs(5);
+/// More than a connection gathers before it writes.
+const LARGE: usize = 256 * 1024;
 
 /// Answers with what it saw; `/watch` never ends by itself, `/slow` waits for `release`, `/busy` works until `/relieve`.
 #[derive(Clone, Default)]
@@ -99,6 +101,7 @@ impl Service for Probe {
                 self.release.notified().await;
                 text("done".to_owned())
             }
+            "/large" => Response::new(Answer::Full(Full::from(vec![b'.'; LARGE]))),
             _ => {
                 let mut response = Response::new(Answer::Endless { first: true });
                 if request.parts.uri.path() == "/watch" {
@@ -119,7 +122,10 @@ struct Running {
 
 impl Running {
     async fn start(tls: Option<TlsConfig>, config: ServerConfig) -> Running {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+        Running::on(TcpListener::bind("127.0.0.1:0").await.expect("bind"), tls, config)
+    }
+
+    fn on(listener: TcpListener, tls: Option<TlsConfig>, config: ServerConfig) -> Running {
         let port = listener.local_addr().expect("bound").port();
         let (probe, shutdown) = (Probe::default(), Shutdown::new());
         let task = tokio::spawn(serve(listener, tls.map(Arc::new), probe.clone(), config, shutdown.clone()));
@@ -263,6 +269,18 @@ async fn who_works_long_does_not_keep_others_of_the_connection_waiting() {
     server.probe.slow_started.notified().await;
     client.get("/relieve").await;
     assert_eq!(busy.await.expect("no panic"), (200, "relieved: true".to_owned()));
+}
+
+#[tokio::test]
+async fn what_the_network_takes_bit_by_bit_arrives_whole() {
+    let pki = Pki::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
+    // Connections inherit it, and hold less than one write of the server.
+    socket2::SockRef::from(&listener).set_send_buffer_size(1).expect("a small buffer");
+    let server = Running::on(listener, Some(TlsConfig::new(&pki.material()).expect("TLS")), ServerConfig::default());
+    let mut client = Client::narrow(server.port, true, &pki.client(true, None)).await;
+    let (code, body) = timeout(SOON, client.get("/large")).await.expect("nothing stays behind");
+    assert_eq!((code, body.len()), (200, LARGE));
 }
 
 #[tokio::test]

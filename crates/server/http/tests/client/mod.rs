@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, HandshakeKind, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
@@ -38,8 +38,20 @@ impl Client {
     }
 
     pub async fn tls(port: u16, http2: bool, config: &Arc<ClientConfig>) -> Client {
+        Client::tls_over(connect(port).await, http2, config).await
+    }
+
+    /// A client on a connection that takes little at a time.
+    pub async fn narrow(port: u16, http2: bool, config: &Arc<ClientConfig>) -> Client {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(1).expect("a small buffer");
+        let stream = socket.connect(([127, 0, 0, 1], port).into()).await.expect("connect");
+        Client::tls_over(stream, http2, config).await
+    }
+
+    async fn tls_over(stream: TcpStream, http2: bool, config: &Arc<ClientConfig>) -> Client {
         let name = "localhost".try_into().expect("a name");
-        let stream = TlsConnector::from(Arc::clone(config)).connect(name, connect(port).await);
+        let stream = TlsConnector::from(Arc::clone(config)).connect(name, stream);
         let stream = stream.await.expect("handshake");
         let kind = stream.get_ref().1.handshake_kind();
         let mut client = Client::over(stream, http2).await;
