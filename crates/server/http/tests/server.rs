@@ -276,7 +276,7 @@ async fn what_the_network_takes_bit_by_bit_arrives_whole() {
     let pki = Pki::new();
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
     // Connections inherit it, and hold less than one write of the server.
-    socket2::SockRef::from(&listener).set_send_buffer_size(1).expect("a small buffer");
+    socket2::SockRef::from(&listener).set_send_buffer_size(16 * 1024).expect("a small buffer");
     let server = Running::on(listener, Some(TlsConfig::new(&pki.material()).expect("TLS")), ServerConfig::default());
     let mut client = Client::narrow(server.port, true, &pki.client(true, None)).await;
     let (code, body) = timeout(SOON, client.get("/large")).await.expect("nothing stays behind");

@@ -44,7 +44,7 @@ impl Client {
     /// A client on a connection that takes little at a time.
     pub async fn narrow(port: u16, http2: bool, config: &Arc<ClientConfig>) -> Client {
         let socket = TcpSocket::new_v4().expect("a socket");
-        socket.set_recv_buffer_size(1).expect("a small buffer");
+        socket.set_recv_buffer_size(16 * 1024).expect("a small buffer");
         let stream = socket.connect(([127, 0, 0, 1], port).into()).await.expect("connect");
         Client::tls_over(stream, http2, config).await
     }
