@@ -7,9 +7,11 @@ use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::browsers::Browsers;
 use crate::presence::Presence;
 use crate::service::ApiService;
-use crate::{advertised, bootstrap, certs, rbac, service_accounts, sources};
-use pintle_admission::Chain;
+use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
+use pintle_admission::configuration::Configuration;
+use pintle_admission::{Chain, policy_rule};
 use pintle_auth::authentication::service_account::TokenConfig;
+use pintle_auth::authorization::NodeMode;
 use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
 use pintle_auth::{Authenticator, Authorizer, Impersonator, Mode};
 use pintle_bootstrap::ServiceRange;
@@ -24,9 +26,11 @@ use pintle_endpoints::router::{Router, RuntimeConfig};
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_kinds::internal::internal;
+use pintle_kinds::resource::Resource;
 use pintle_registry::{Allocators, Environment, Registry};
 use pintle_schema::Time;
 use pintle_storage::{Store, StoreError};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -70,11 +74,17 @@ pub struct Builder {
     pub authenticator: Authenticator,
     /// How tokens of service accounts are made and believed; with a passing key when it is not told.
     pub service_account_tokens: Option<TokenConfig>,
+    /// Whether secrets of bootstrap tokens prove an identity.
+    pub bootstrap_tokens: bool,
     pub modes: Vec<Mode>,
     pub runtime_config: RuntimeConfig,
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Admission plugins that act beside those that do anyway, by their names.
+    pub enabled_admission_plugins: Vec<String>,
     /// Admission plugins that do not act, by their names.
     pub disabled_admission_plugins: Vec<String>,
+    /// What admission plugins are told.
+    pub admission_configuration: Configuration,
     /// What browsers are told.
     pub browsers: Browsers,
     pub settings: Settings,
@@ -86,6 +96,8 @@ pub struct Builder {
     pub advertise_address: Option<IpAddr>,
     /// The authorities of client certificates, as told to the cluster's members.
     pub client_ca_pem: Option<String>,
+    /// What they are told of the front proxy.
+    pub front_proxy: BTreeMap<String, String>,
     pub tls: Option<Arc<TlsConfig>>,
     pub connections: ServerConfig,
     /// How kubelets, pods and services are reached; with no certificate of its own when it is not told.
@@ -145,13 +157,17 @@ impl Builder {
             modes: vec![Mode::AlwaysAllow],
             runtime_config: RuntimeConfig::default(),
             feature_gate: Arc::new(|_| false),
+            enabled_admission_plugins: Vec::new(),
             disabled_admission_plugins: Vec::new(),
+            admission_configuration: Configuration::default(),
             browsers: Browsers::default(),
             settings: Settings::default(),
             service_ranges: ServiceRange::parse("10.0.0.0/24").into_iter().collect(),
             service_node_ports: 30_000..=32_767,
             advertise_address: None,
             client_ca_pem: None,
+            front_proxy: BTreeMap::new(),
+            bootstrap_tokens: false,
             tls: None,
             connections: ServerConfig::default(),
             connector: None,
@@ -170,9 +186,9 @@ impl Builder {
     ///
     /// # Errors
     /// The store cannot be opened or written.
-    pub async fn start(self, listener: TcpListener) -> Result<Server, StartError> {
+    pub async fn start(mut self, listener: TcpListener) -> Result<Server, StartError> {
         let address = listener.local_addr()?;
-        let connector = match self.connector {
+        let connector = match self.connector.take() {
             Some(connector) => connector,
             None => Box::new(
                 SocketConnector::new(&ClientTlsMaterial::default(), KUBELET_TIMEOUT).map_err(io::Error::other)?,
@@ -181,49 +197,20 @@ impl Builder {
         let gate = self.feature_gate.clone();
         let served: Vec<_> =
             pintle_kinds::all().filter(|resource| self.runtime_config.serves(resource, &|name| gate(name))).collect();
-        let stored = pintle_kinds::all().chain(internal());
-        let stored = stored.filter_map(|it| Some((it.storage.as_ref()?.prefix, it.indexed_fields())));
-        let cache = Cache::indexed(stored);
-        let (store, feeder) = (self.store.clone(), cache.feeder());
-        // Reading what there is takes its time.
-        let started = tokio::task::spawn_blocking(move || store.start(Box::new(feeder))).await;
-        started.map_err(io::Error::other)?.map_err(StartError::Store)?;
-        let environment = Box::new(System { feature_gate: self.feature_gate });
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
-        let authorizer = Authorizer::new(self.modes, roles.clone());
-        let metrics = Metrics::default();
-        let plugins = metrics.admission.clone();
-        let chain = Chain::new(authorizer.clone()).without(&self.disabled_admission_plugins);
-        let chain = chain.observed(Box::new(move |acted| {
-            plugins.acted(acted.plugin, acted.operation, acted.phase, acted.refused, acted.took);
-        }));
-        let admission = Box::new(Measured { inner: chain, steps: metrics.admission.clone() });
-        let handshake_errors = self.connections.handshake_errors.clone();
-        metrics.add_source(move |out| sources::handshake_errors(&handshake_errors, out));
-        metrics.add_source(sources::process);
-        metrics.add_source(sources::rules);
-        metrics.add_source(sources::audit);
-        self.metrics.into_iter().for_each(|source| metrics.add_source(source));
-        let store = Arc::new(MeasuredStore::new(self.store.clone(), metrics.transactions.clone()));
-        let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::all());
-        let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
-        registry.allocators = Allocators::new(ranges, self.service_node_ports);
+        let node_objects = Arc::new(node_objects::Objects::default());
+        let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
+        let nodes = NodeMode::new(node_rules, node_objects.clone());
+        let authorizer = Authorizer::new(std::mem::take(&mut self.modes), roles.clone()).with_nodes(nodes);
+        let metrics = self.metrics();
+        let registry = self.registry(&authorizer, &metrics).await?;
         let advertised = advertised::address(self.advertise_address, address.ip());
-        let is_shared = self.store.is_shared();
-        let first_objects = pintle_bootstrap::Settings {
-            service_ranges: self.service_ranges,
-            // Of several servers each has a lease, and all leases together tell the addresses.
-            advertise_address: advertised.filter(|_| !is_shared),
-            secure_port: address.port(),
-            client_ca: self.client_ca_pem,
-            api_services: bootstrap::api_services(|group, version| {
-                served.iter().any(|resource| (resource.group, resource.version) == (group, version))
-            }),
-            now: Time::from_seconds(registry.environment.now_unix()),
-        };
+        let now = Time::from_seconds(registry.environment.now_unix());
+        let first_objects = self.first_objects(&served, advertised, address.port(), now);
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
         roles.publish(rbac::snapshot(&registry));
         let registry = Arc::new(registry);
+        node_objects.follow(&registry);
         let host = certs::host_name().unwrap_or_default();
         let presence = Arc::new(Presence::new(registry.clone(), first_objects, advertised, host));
         presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
@@ -233,6 +220,9 @@ impl Builder {
         let mut authenticator = self.authenticator;
         let tokens = service_accounts::tokens(self.service_account_tokens, registry.clone());
         authenticator.service_accounts = Some(tokens.map_err(io::Error::other)?);
+        if self.bootstrap_tokens {
+            authenticator.bootstrap_tokens = Some(Box::new(service_accounts::BootstrapSecrets(registry.clone())));
+        }
         let api = Arc::new(Api {
             registry: registry.clone(),
             authenticator,
@@ -277,6 +267,70 @@ impl Builder {
             shutdown_delay: self.shutdown_delay,
             shutdown_send_retry_after: self.shutdown_send_retry_after,
         })
+    }
+
+    /// All that is counted.
+    fn metrics(&mut self) -> Metrics {
+        let metrics = Metrics::default();
+        let handshake_errors = self.connections.handshake_errors.clone();
+        metrics.add_source(move |out| sources::handshake_errors(&handshake_errors, out));
+        metrics.add_source(sources::process);
+        metrics.add_source(sources::rules);
+        metrics.add_source(sources::audit);
+        self.metrics.drain(..).for_each(|source| metrics.add_source(source));
+        metrics
+    }
+
+    /// Starts the store, reads what it holds, and puts what every write goes through before it.
+    async fn registry(&mut self, authorizer: &Authorizer, metrics: &Metrics) -> Result<Registry, StartError> {
+        let stored = pintle_kinds::all().chain(internal());
+        let stored = stored.filter_map(|it| Some((it.storage.as_ref()?.prefix, it.indexed_fields())));
+        let cache = Cache::indexed(stored);
+        let (store, feeder) = (self.store.clone(), cache.feeder());
+        // Reading what there is takes its time.
+        let started = tokio::task::spawn_blocking(move || store.start(Box::new(feeder))).await;
+        started.map_err(io::Error::other)?.map_err(StartError::Store)?;
+        let store = Arc::new(MeasuredStore::new(self.store.clone(), metrics.transactions.clone()));
+        let environment = Box::new(System { feature_gate: self.feature_gate.clone() });
+        let admission = Box::new(self.admission(authorizer, metrics));
+        let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::all());
+        let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
+        registry.allocators = Allocators::new(ranges, self.service_node_ports.clone());
+        Ok(registry)
+    }
+
+    fn admission(&mut self, authorizer: &Authorizer, metrics: &Metrics) -> Measured<Chain> {
+        let plugins = metrics.admission.clone();
+        let (enabled, disabled) = (&self.enabled_admission_plugins, &self.disabled_admission_plugins);
+        let configuration = std::mem::take(&mut self.admission_configuration);
+        let chain = Chain::with(authorizer.clone(), enabled, disabled, configuration);
+        let inner = chain.observed(Box::new(move |acted| {
+            plugins.acted(acted.plugin, acted.operation, acted.phase, acted.refused, acted.took);
+        }));
+        Measured { inner, steps: metrics.admission.clone() }
+    }
+
+    /// What the objects say that a start writes.
+    fn first_objects(
+        &mut self,
+        served: &[&Resource],
+        advertised: Option<IpAddr>,
+        port: u16,
+        now: Time,
+    ) -> pintle_bootstrap::Settings {
+        let is_served = |group: &str, version: &str| {
+            served.iter().any(|resource| (resource.group, resource.version) == (group, version))
+        };
+        pintle_bootstrap::Settings {
+            service_ranges: std::mem::take(&mut self.service_ranges),
+            // Of several servers each has a lease, and all leases together tell the addresses.
+            advertise_address: advertised.filter(|_| !self.store.is_shared()),
+            secure_port: port,
+            client_ca: self.client_ca_pem.take(),
+            front_proxy: std::mem::take(&mut self.front_proxy),
+            api_services: bootstrap::api_services(is_served),
+            now,
+        }
     }
 }
 

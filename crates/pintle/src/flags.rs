@@ -4,6 +4,7 @@
 
 mod admission;
 mod etcd;
+mod front_proxy;
 pub mod gates;
 mod reference;
 mod storage;
@@ -107,8 +108,12 @@ pub struct Config {
     pub runtime_config: Vec<(String, bool)>,
     /// `--feature-gates`.
     pub feature_gates: FeatureGates,
-    /// `--disable-admission-plugins`.
-    pub disabled_admission_plugins: Vec<String>,
+    /// `--enable-bootstrap-token-auth`.
+    pub bootstrap_tokens: bool,
+    /// What is known of a front proxy.
+    pub front_proxy: front_proxy::FrontProxy,
+    /// `--enable-admission-plugins` and `--disable-admission-plugins`.
+    pub admission_plugins: admission::Plugins,
     /// `--max-requests-inflight`; 0 is no limit.
     pub max_requests_inflight: i64,
     /// `--max-mutating-requests-inflight`; 0 is no limit.
@@ -345,6 +350,8 @@ pub(crate) struct Draft {
     service_account_signing_key_file: Option<PathBuf>,
     service_account_tokens: Tokens,
     runtime_config: Vec<(String, bool)>,
+    bootstrap_tokens: bool,
+    front_proxy: front_proxy::FrontProxy,
     admission_plugins: admission::Plugins,
     feature_gate_settings: Vec<String>,
     feature_gates: FeatureGates,
@@ -381,6 +388,7 @@ impl Draft {
             // kube-apiserver would allow everything; a server that does so unasked is a trap.
             self.authorization_modes = vec![Mode::Node, Mode::Rbac];
         }
+        self.front_proxy.check(&mut warnings)?;
         let storage = self.etcd.storage(self.storage)?;
         if self.encryption_reload && self.encryption_config.is_none() {
             let sentence =
@@ -432,7 +440,9 @@ impl Draft {
             service_account_tokens: self.service_account_tokens,
             runtime_config: self.runtime_config,
             feature_gates: self.feature_gates,
-            disabled_admission_plugins: self.admission_plugins.into_disabled()?,
+            bootstrap_tokens: self.bootstrap_tokens,
+            front_proxy: self.front_proxy,
+            admission_plugins: self.admission_plugins.checked()?,
             max_requests_inflight: self.max_requests_inflight.map_or(limits::READ_ONLY_REQUESTS_IN_FLIGHT, i64::from),
             max_mutating_requests_inflight: self
                 .max_mutating_requests_inflight
@@ -480,6 +490,9 @@ impl Config {
             ("tls-cert-file", cert),
             ("tls-private-key-file", key),
             ("client-ca-file", self.client_ca_file.as_ref()),
+            ("requestheader-client-ca-file", self.front_proxy.client_ca_file.as_ref()),
+            ("proxy-client-cert-file", self.front_proxy.client_certificate.as_ref()),
+            ("proxy-client-key-file", self.front_proxy.client_key.as_ref()),
             ("encryption-provider-config", self.encryption.as_ref().map(|source| &source.path)),
             ("etcd-cafile", self.etcd.ca_file.as_ref()),
             ("etcd-certfile", self.etcd.cert_file.as_ref()),

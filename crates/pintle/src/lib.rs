@@ -3,6 +3,7 @@
 //! `Builder` assembles a server from its parts, `TestServer` starts one in memory within a test. The binary is a thin
 //! layer of flags over the same builder.
 
+pub mod admission_config;
 pub mod advertised;
 pub mod browsers;
 pub mod certs;
@@ -13,6 +14,7 @@ pub mod kubeconfig;
 mod backends;
 mod bootstrap;
 mod builder;
+mod node_objects;
 mod presence;
 mod rbac;
 mod repair;

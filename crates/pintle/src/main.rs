@@ -8,7 +8,7 @@ use futures_util::future::select;
 use pintle::{Builder, Server, SocketConnector, certs, encryption, kubeconfig};
 use pintle_auth::Authenticator;
 use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, VerifyingKey};
-use pintle_auth::authentication::{ClientCa, TokenFile};
+use pintle_auth::authentication::{ClientCa, FrontProxy, TokenFile};
 use pintle_bootstrap::ServiceRange;
 use pintle_encryption::Encryption;
 use pintle_endpoints::Settings;
@@ -17,6 +17,7 @@ use pintle_etcd::{EtcdOptions, Tls};
 use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
 use pintle_registry::KubernetesForm;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, Store};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -128,10 +129,14 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     if let Some(path) = &config.token_auth_file {
         authenticator.token_file = Some(TokenFile::parse(&String::from_utf8_lossy(&read(path)?))?);
     }
+    let (front_proxy, front_proxy_ca) = front_proxy(config)?.unzip();
+    let front_proxy_ca: Vec<u8> = front_proxy_ca.unwrap_or_default();
+    let told = front_proxy.as_ref().map(|proxy| told_of_front_proxy(proxy, &front_proxy_ca));
+    authenticator.front_proxy = front_proxy;
     let tls = TlsConfig::new(&TlsMaterial {
         cert_chain_pem: certs.serving_cert_pem.clone().into_bytes(),
         key_pem: certs.serving_key_pem.clone().into_bytes(),
-        client_ca_pem: Some(client_ca.clone()),
+        client_ca_pem: Some([&client_ca[..], b"\n", &front_proxy_ca].concat()),
         old_client_key: Some(pintle_auth::authentication::version_1_key),
         disable_http2: config.disable_http2,
         min_version: config.tls_min_version,
@@ -153,11 +158,16 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
         builder.checks.push(("kms-providers", Box::new(move || encryption.health())));
     }
     builder.authenticator = authenticator;
+    builder.bootstrap_tokens = config.bootstrap_tokens;
+    builder.front_proxy = told.unwrap_or_default();
     builder.service_account_tokens = Some(tokens(config)?);
     builder.modes.clone_from(&config.authorization_modes);
     builder.runtime_config = RuntimeConfig(config.runtime_config.clone());
     builder.feature_gate = Arc::new(move |name| gates.enabled(name));
-    builder.disabled_admission_plugins.clone_from(&config.disabled_admission_plugins);
+    let plugins = &config.admission_plugins;
+    builder.enabled_admission_plugins = plugins.enabled.iter().cloned().collect();
+    builder.disabled_admission_plugins = plugins.disabled.iter().cloned().collect();
+    builder.admission_configuration = plugins.configuration()?;
     builder.browsers.clone_from(&config.browsers);
     builder.settings = Settings {
         max_mutating_in_flight: config.max_mutating_requests_inflight,
@@ -225,6 +235,35 @@ fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
         health_timeout: etcd.health_timeout.max(etcd.ready_timeout),
         size_interval: Some(etcd.size_interval),
     })
+}
+
+/// The front proxy that the flags tell of, and its authorities as they stand in their file.
+fn front_proxy(config: &Config) -> Result<Option<(FrontProxy, Vec<u8>)>, Box<dyn Error>> {
+    let told = &config.front_proxy;
+    let Some(path) = &told.client_ca_file else { return Ok(None) };
+    let pem = read(path)?;
+    let ca = ClientCa::from_pem(&pem).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(Some((FrontProxy { ca, allowed_names: told.allowed_names.clone(), headers: told.headers.clone() }, pem)))
+}
+
+/// What extension servers need to know of it to believe it, too.
+fn told_of_front_proxy(proxy: &FrontProxy, ca_pem: &[u8]) -> BTreeMap<String, String> {
+    let list = |names: &[String]| {
+        let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        format!("[{}]", names.join(","))
+    };
+    let headers = &proxy.headers;
+    let mut told = vec![
+        ("client-ca-file", String::from_utf8_lossy(ca_pem).into_owned()),
+        ("allowed-names", list(&proxy.allowed_names)),
+        ("username-headers", list(&headers.username)),
+        ("group-headers", list(&headers.group)),
+        ("extra-headers-prefix", list(&headers.extra_prefixes)),
+    ];
+    if !headers.uid.is_empty() {
+        told.push(("uid-headers", list(&headers.uid)));
+    }
+    told.into_iter().map(|(key, value)| (format!("requestheader-{key}"), value)).collect()
 }
 
 /// The keys and names of service account tokens. The signing key is made when none is given.

@@ -3,10 +3,11 @@
 //!
 //! A server that dies is missed when its lease has expired; one that is stopped takes it back.
 
-use crate::{bootstrap, repair};
+use crate::bootstrap;
+use crate::repair::Repairs;
 use pintle_bootstrap::{Settings, kept_objects, needed_objects, servers};
 use pintle_cache::image;
-use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
+use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_instruments::Counter;
 use pintle_kinds::internal::SERVER_ADDRESSES;
 use pintle_kinds::resource::Resource;
@@ -74,10 +75,8 @@ impl Presence {
 
     /// Metrics of what is done here beside keeping the server known.
     pub fn figures(&self) -> impl Fn(&mut Exposition) + Send + Sync + 'static {
-        const REPAIR_ERRORS: Family = Family::new(
+        const REPAIR_ERRORS: Family = Family::counter(
             "apiserver_nodeport_repair_reconcile_errors_total",
-            Kind::Counter,
-            Stability::Alpha,
             "Times that node ports could not be brought in line with services.",
         );
         let repair_errors = self.repair_errors.clone();
@@ -98,11 +97,14 @@ impl Presence {
 
     /// Keeps the server known, until this is dropped.
     pub async fn keep(&self) {
-        let mut suspects = BTreeSet::new();
+        let mut repairs = Repairs::new(self.registry.clone(), self.host.clone());
         // What could not be looked over is looked over the next time.
-        let repaired = async |in_line| repair::addresses(&self.registry, &self.host, in_line).await.unwrap_or_default();
+        let look_at_ports = async |repairs: &mut Repairs| {
+            self.repair_errors.add(u64::from(repairs.node_ports().await.is_err()));
+        };
         // The first look reads all services, which requests are spared then.
-        let mut addresses = repaired(None).await;
+        repairs.addresses().await;
+        look_at_ports(&mut repairs).await;
         for renewal in 1u32.. {
             tokio::time::sleep(RENEW_PERIOD).await;
             // What fails is tried again the next time; the lease outlives one failure.
@@ -117,11 +119,9 @@ impl Presence {
             for object in kept.into_iter().chain(needed_objects(&self.first_objects)) {
                 let _ = bootstrap::restore(&self.registry, object).await;
             }
-            addresses = repaired(addresses).await;
-            if is_shared && renewal % RENEWALS_BETWEEN_REPAIRS == 1 {
-                let repaired = self.registry.repair_node_ports(&suspects).await;
-                self.repair_errors.add(u64::from(repaired.is_err()));
-                suspects = repaired.unwrap_or_default();
+            repairs.addresses().await;
+            if renewal % RENEWALS_BETWEEN_REPAIRS == 0 {
+                look_at_ports(&mut repairs).await;
             }
             if renewal % RENEWALS_BETWEEN_SWEEPS == 1 {
                 self.sweep().await;

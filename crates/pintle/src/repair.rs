@@ -1,75 +1,152 @@
-//! Repairs of the addresses of services while the server runs, and the events that tell of them.
-//! Guarantees that all services are looked at where no request waits for it, and that only what was done is told.
-//! Must never be what gives addresses out.
+//! Repairs of what services are given, the addresses and the node ports, while the server runs, and the events that tell
+//! of them.
+//! Guarantees that all services are looked at where no request waits for it, that of repairs only what was done is told,
+//! and that what only users can mend is told once.
+//! Must never be what gives addresses or ports out.
 
 use crate::presence::now;
-use pintle_registry::allocation::addresses::{InLine, Repair};
+use pintle_registry::allocation::addresses::{Finding, InLine, Repair};
 use pintle_registry::environment::new_uid;
 use pintle_registry::{Registry, Result, Status, WriteOptions};
-use pintle_schema::{ApiValue, names};
+use pintle_schema::{ApiValue, Time, names};
 use pintle_storage::{CommitError, Transaction};
 use pintle_types::core::v1::{Event, ObjectReference};
 use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
-
-const REPORTER: &str = "ipallocator-repair-controller";
 
 /// Where events of what has no namespace are.
 const NAMESPACE: &str = "default";
 
-/// Brings addresses in line with services; with the answer nothing is looked at until something changes.
-///
-/// # Errors
-/// The store fails, or a service cannot be read.
-pub async fn addresses(registry: &Arc<Registry>, host: &str, in_line: Option<InLine>) -> Result<Option<InLine>> {
-    let looking = registry.clone();
-    let looked = tokio::task::spawn_blocking(move || looking.address_repairs(in_line)).await;
-    let (repairs, in_line) = looked.map_err(Status::internal)??;
-    for repair in repairs {
-        match registry.store.commit(Transaction { writes: vec![repair.write.clone()] }).await {
-            // An event that is lost changes nothing.
-            Ok(_) => drop(tell(registry, host, &repair).await),
-            // Somebody else is at it.
-            Err(CommitError::Conflict { .. }) => {}
+/// Who tells of addresses, and who of node ports.
+const OF_ADDRESSES: &str = "ipallocator-repair-controller";
+const OF_PORTS: &str = "portallocator-repair-controller";
+
+/// One server's repairs, and what they remember.
+pub struct Repairs {
+    registry: Arc<Registry>,
+    host: String,
+    in_line: Option<InLine>,
+    /// Node ports that were given and nobody had when it was last looked.
+    suspects: BTreeSet<u16>,
+    /// What cannot be mended, by whom it is told of and in what words.
+    told_of_addresses: Told,
+    told_of_ports: Told,
+}
+
+type Told = HashSet<(String, String)>;
+
+impl Repairs {
+    pub fn new(registry: Arc<Registry>, host: String) -> Repairs {
+        let told = Told::default;
+        let suspects = BTreeSet::new();
+        Repairs { registry, host, in_line: None, suspects, told_of_addresses: told(), told_of_ports: told() }
+    }
+
+    /// Brings addresses in line with services. What fails is looked at again the next time.
+    pub async fn addresses(&mut self) {
+        let in_line = self.in_line.take();
+        if let Ok(in_line) = self.try_addresses(in_line).await {
+            self.in_line = in_line;
+        }
+    }
+
+    async fn try_addresses(&mut self, in_line: Option<InLine>) -> Result<Option<InLine>> {
+        let looking = self.registry.clone();
+        let looked = tokio::task::spawn_blocking(move || looking.address_repairs(in_line)).await;
+        let (repairs, in_line) = looked.map_err(Status::internal)??;
+        let mut told = Told::default();
+        for repair in repairs {
+            let is_done = carry_out(&self.registry, &repair).await?;
+            let Some(finding) = repair.finding.filter(|_| is_done) else { continue };
+            if !repair.writes.is_empty() || is_new(&finding, &self.told_of_addresses, &mut told) {
+                // An event that is lost changes nothing.
+                let _ = self.tell(OF_ADDRESSES, finding).await;
+            }
+        }
+        self.told_of_addresses = told;
+        Ok(in_line)
+    }
+
+    /// Brings what is known of node ports in line with services.
+    ///
+    /// # Errors
+    /// The store fails, or a service cannot be read.
+    pub async fn node_ports(&mut self) -> Result<()> {
+        let looking = self.registry.clone();
+        let findings = tokio::task::spawn_blocking(move || looking.node_port_findings()).await;
+        let mut told = Told::default();
+        for finding in findings.map_err(Status::internal)?? {
+            if is_new(&finding, &self.told_of_ports, &mut told) {
+                let _ = self.tell(OF_PORTS, finding).await;
+            }
+        }
+        self.told_of_ports = told;
+        self.suspects = self.registry.repair_node_ports(&std::mem::take(&mut self.suspects)).await?;
+        Ok(())
+    }
+
+    async fn tell(&self, reporter: &'static str, finding: Finding) -> Result<()> {
+        let registry = &self.registry;
+        let of = |path: &[&str]| finding.regarding.str_at(path).to_owned();
+        let regarding = ObjectReference {
+            kind: of(&["kind"]),
+            namespace: of(&["metadata", "namespace"]),
+            name: of(&["metadata", "name"]),
+            uid: of(&["metadata", "uid"]),
+            api_version: of(&["apiVersion"]),
+            resource_version: of(&["metadata", "resourceVersion"]),
+            ..ObjectReference::default()
+        };
+        let time = now();
+        let named = match names::dns1123_subdomain(&regarding.name).is_empty() {
+            true => regarding.name.clone(),
+            false => new_uid(registry.environment.as_ref()),
+        };
+        let nanos = time.seconds.unsigned_abs().saturating_mul(1_000_000_000).saturating_add(time.nanos.into());
+        let namespace = if regarding.namespace.is_empty() { NAMESPACE } else { &regarding.namespace }.to_owned();
+        let name = format!("{named}.{nanos:x}");
+        let events = pintle_kinds::find("", "v1", "events");
+        let Some(target) = events.and_then(|events| registry.target(events, &namespace, &name)) else { return Ok(()) };
+        let mut event = Event {
+            type_meta: TypeMeta { kind: "Event".to_owned(), api_version: "v1".to_owned() },
+            metadata: ObjectMeta { name, namespace, ..ObjectMeta::default() },
+            involved_object: regarding,
+            reason: finding.reason.to_owned(),
+            message: finding.note,
+            r#type: "Warning".to_owned(),
+            action: finding.action.to_owned(),
+            reporting_component: reporter.to_owned(),
+            ..Event::default()
+        };
+        // Of the two forms of events the reference uses the newer for addresses only.
+        if reporter == OF_ADDRESSES {
+            event.event_time = time;
+            event.reporting_instance = format!("{reporter}-{}", self.host);
+        } else {
+            let time = Time { seconds: time.seconds, nanos: 0 };
+            (event.first_timestamp, event.last_timestamp, event.count) = (time, time, 1);
+            event.source.component = reporter.to_owned();
+        }
+        registry.create(&target, event.to_value(), &WriteOptions::of_server("kube-apiserver")).await.map(drop)
+    }
+}
+
+/// Whether all of a repair was done, and not by somebody else.
+async fn carry_out(registry: &Registry, repair: &Repair) -> Result<bool> {
+    for write in &repair.writes {
+        match registry.store.commit(Transaction { writes: vec![write.clone()] }).await {
+            Ok(_) => {}
+            Err(CommitError::Conflict { .. }) => return Ok(false),
             Err(error) => return Err(Status::internal(error)),
         }
     }
-    Ok(in_line)
+    Ok(true)
 }
 
-async fn tell(registry: &Registry, host: &str, repair: &Repair) -> Result<()> {
-    let of = |path: &[&str]| repair.regarding.str_at(path).to_owned();
-    let regarding = ObjectReference {
-        kind: of(&["kind"]),
-        namespace: of(&["metadata", "namespace"]),
-        name: of(&["metadata", "name"]),
-        uid: of(&["metadata", "uid"]),
-        api_version: of(&["apiVersion"]),
-        resource_version: of(&["metadata", "resourceVersion"]),
-        ..ObjectReference::default()
-    };
-    let time = now();
-    let named = match names::dns1123_subdomain(&regarding.name).is_empty() {
-        true => regarding.name.clone(),
-        false => new_uid(registry.environment.as_ref()),
-    };
-    let nanos = time.seconds.unsigned_abs().saturating_mul(1_000_000_000).saturating_add(time.nanos.into());
-    let namespace = if regarding.namespace.is_empty() { NAMESPACE.to_owned() } else { regarding.namespace.clone() };
-    let name = format!("{named}.{nanos:x}");
-    let events = pintle_kinds::find("", "v1", "events");
-    let Some(target) = events.and_then(|events| registry.target(events, &namespace, &name)) else { return Ok(()) };
-    let event = Event {
-        type_meta: TypeMeta { kind: "Event".to_owned(), api_version: "v1".to_owned() },
-        metadata: ObjectMeta { name, namespace, ..ObjectMeta::default() },
-        involved_object: regarding,
-        reason: repair.reason.to_owned(),
-        message: repair.note.clone(),
-        r#type: "Warning".to_owned(),
-        event_time: time,
-        action: repair.action.to_owned(),
-        reporting_component: REPORTER.to_owned(),
-        reporting_instance: format!("{REPORTER}-{host}"),
-        ..Event::default()
-    };
-    registry.create(&target, event.to_value(), &WriteOptions::of_server("kube-apiserver")).await.map(drop)
+/// Whether something has not been told before; it is in `told` afterwards.
+fn is_new(finding: &Finding, before: &Told, told: &mut Told) -> bool {
+    let what = (finding.regarding.str_at(&["metadata", "uid"]).to_owned(), finding.note.clone());
+    let is_new = !before.contains(&what);
+    told.insert(what) && is_new
 }

@@ -3,11 +3,14 @@
 //! Read at every use of a token, so that a token ends with its account and its pod; no object is decoded for that but
 //! those that are going away.
 
+use pintle_auth::authentication::bootstrap_token::{self, TokenSecrets};
 use pintle_auth::authentication::service_account::{
     BoundKind, BoundObject, BoundObjects, ServiceAccountTokens, SigningKey, TokenConfig,
 };
 use pintle_registry::{Registry, metadata};
-use pintle_schema::Time;
+use pintle_schema::{ApiValue, Time};
+use pintle_types::core::v1::Secret;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The issuer of a server that is told none.
@@ -29,6 +32,19 @@ pub(crate) fn tokens(
         }
     };
     Ok(ServiceAccountTokens::new(config, Box::new(Cached(registry))))
+}
+
+/// Secrets by which bootstrap tokens are judged.
+pub(crate) struct BootstrapSecrets(pub Arc<Registry>);
+
+impl TokenSecrets for BootstrapSecrets {
+    fn data(&self, name: &str) -> Option<BTreeMap<String, Vec<u8>>> {
+        let target = self.0.target(pintle_kinds::find("", "v1", "secrets")?, bootstrap_token::NAMESPACE, name)?;
+        let stored = target.get().ok().filter(|stored| !stored.image.terminating)?;
+        let secret = Secret::from_value(&self.0.decode(&target, &stored).ok()?).ok()?;
+        let is_token = secret.r#type.as_str() == bootstrap_token::SECRET_TYPE;
+        is_token.then(|| secret.data.into_iter().map(|(key, value)| (key, value.0)).collect())
+    }
 }
 
 struct Cached(Arc<Registry>);

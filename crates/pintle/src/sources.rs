@@ -9,58 +9,41 @@ mod work_queues;
 use pintle_api_validation::OUTCOMES;
 use pintle_discovery::version;
 use pintle_endpoints::metrics::exposition::Number;
-use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
+use pintle_endpoints::metrics::{Exposition, Family};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const HANDSHAKE_ERRORS: Family = Family::new(
-    "apiserver_tls_handshake_errors_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "Connections that ended before they were encrypted.",
-);
+const HANDSHAKE_ERRORS: Family =
+    Family::counter("apiserver_tls_handshake_errors_total", "Connections that ended before they were encrypted.");
 const AUDIT: [Family; 2] = [
-    Family::new("apiserver_audit_event_total", Kind::Counter, Stability::Alpha, "Audit events that were made."),
-    Family::new(
+    Family::counter("apiserver_audit_event_total", "Audit events that were made."),
+    Family::counter(
         "apiserver_audit_requests_rejected_total",
-        Kind::Counter,
-        Stability::Alpha,
         "Requests that were refused because they could not be audited.",
     ),
 ];
 const MISMATCHES: [Family; 2] = mismatch_families();
 const PANICS: [Family; 2] = panic_families();
-const BUILD: Family = Family::new(
+const BUILD: Family = Family::gauge(
     "kubernetes_build_info",
-    Kind::Gauge,
-    Stability::Alpha,
     "1, labelled with the Kubernetes release that the server behaves as, and its build.",
 );
-const STORAGE_SIZE: Family =
-    Family::new("apiserver_storage_size_bytes", Kind::Gauge, Stability::Stable, "Bytes of the store's files.");
-const VERSION: Family = Family::new(
-    "version_info",
-    Kind::Gauge,
-    Stability::Alpha,
-    "1, labelled with the versions that the server behaves as and is compatible with.",
-);
-const RECEIVED: Family = process_family("process_network_receive_bytes_total", Kind::Counter, "Bytes received.");
-const TRANSMITTED: Family = process_family("process_network_transmit_bytes_total", Kind::Counter, "Bytes sent.");
+const STORAGE_SIZE: Family = Family::gauge("apiserver_storage_size_bytes", "Bytes of the store's files.").stable();
+const VERSION: Family =
+    Family::gauge("version_info", "1, labelled with the versions that the server behaves as and is compatible with.");
+const RECEIVED: Family = Family::counter("process_network_receive_bytes_total", "Bytes received.");
+const TRANSMITTED: Family = Family::counter("process_network_transmit_bytes_total", "Bytes sent.");
 const MAX_VIRTUAL: Family =
-    process_family("process_virtual_memory_max_bytes", Kind::Gauge, "How many bytes of address space can be in use.");
-const CPU: Family = process_family("process_cpu_seconds_total", Kind::Counter, "Seconds of processor time.");
-const MAX_FDS: Family = process_family("process_max_fds", Kind::Gauge, "How many files can be open.");
-const OPEN_FDS: Family = process_family("process_open_fds", Kind::Gauge, "How many files are open.");
-const RESIDENT: Family = process_family("process_resident_memory_bytes", Kind::Gauge, "Bytes of memory in use.");
-const VIRTUAL: Family = process_family("process_virtual_memory_bytes", Kind::Gauge, "Bytes of address space in use.");
-const START: Family = process_family("process_start_time_seconds", Kind::Gauge, "When the process began, since 1970.");
-
-const fn process_family(name: &'static str, kind: Kind, help: &'static str) -> Family {
-    Family::new(name, kind, Stability::Alpha, help)
-}
+    Family::gauge("process_virtual_memory_max_bytes", "How many bytes of address space can be in use.");
+const CPU: Family = Family::counter("process_cpu_seconds_total", "Seconds of processor time.");
+const MAX_FDS: Family = Family::gauge("process_max_fds", "How many files can be open.");
+const OPEN_FDS: Family = Family::gauge("process_open_fds", "How many files are open.");
+const RESIDENT: Family = Family::gauge("process_resident_memory_bytes", "Bytes of memory in use.");
+const VIRTUAL: Family = Family::gauge("process_virtual_memory_bytes", "Bytes of address space in use.");
+const START: Family = Family::gauge("process_start_time_seconds", "When the process began, since 1970.");
 
 pub use encryption::render as encryption;
 pub use etcd::render as etcd;
@@ -90,16 +73,16 @@ fn bytes_on_disk(directory: &Path, depth: usize) -> u64 {
 const fn mismatch_families() -> [Family; 2] {
     const HELP: &str = "Errors that declared and handwritten rules did not agree on.";
     [
-        Family::new("declarative_validation_mismatch_total", Kind::Counter, Stability::Beta, HELP),
-        Family::new("apiserver_validation_declarative_validation_mismatch_total", Kind::Counter, Stability::Beta, HELP),
+        Family::counter("declarative_validation_mismatch_total", HELP).beta(),
+        Family::counter("apiserver_validation_declarative_validation_mismatch_total", HELP).beta(),
     ]
 }
 
 const fn panic_families() -> [Family; 2] {
     const HELP: &str = "Rules that failed to run.";
     [
-        Family::new("declarative_validation_panic_total", Kind::Counter, Stability::Beta, HELP),
-        Family::new("apiserver_validation_declarative_validation_panic_total", Kind::Counter, Stability::Beta, HELP),
+        Family::counter("declarative_validation_panic_total", HELP).beta(),
+        Family::counter("apiserver_validation_declarative_validation_panic_total", HELP).beta(),
     ]
 }
 

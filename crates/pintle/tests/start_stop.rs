@@ -82,6 +82,32 @@ fn addresses_are_repaired_when_it_starts() {
 }
 
 #[test]
+fn node_ports_of_no_range_are_told_when_it_starts() {
+    let installation = Installation::own();
+    {
+        let process = installation.start();
+        let service = json!({"metadata": {"name": "a"}, "spec": {"type": "NodePort", "ports": [{"port": 80, "nodePort": 30_007}]}});
+        let client = &mut process.endpoint().client();
+        client.post("/api/v1/namespaces/default/services", &service).expect("an answer").expect(201);
+    }
+    let command = |port| {
+        let mut command = installation.command(port);
+        command.args(["--service-node-port-range", "31000-31999"]);
+        command
+    };
+    let process = start(command, &installation.path("certs"));
+    let client = &mut process.endpoint().client();
+    let events = "/api/v1/namespaces/default/events?fieldSelector=reason=PortOutOfRange";
+    let told = wait_for("an event", || {
+        let mut list = client.get(events).expect("an answer").expect(200);
+        Some(list["items"].get_mut(0)?.take())
+    });
+    let note = "Port 30007 is not within the port range 31000-31999; please recreate service";
+    assert_eq!((&told["message"], &told["involvedObject"]["name"]), (&json!(note), &json!("a")));
+    assert_eq!((&told["source"]["component"], &told["count"]), (&json!("portallocator-repair-controller"), &json!(1)));
+}
+
+#[test]
 fn browsers_and_clients_are_told_what_flags_say() {
     let installation = Installation::own();
     let command = |port| {

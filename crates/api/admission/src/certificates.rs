@@ -14,14 +14,11 @@ use pintle_types::certificates::v1::{
 const GROUP: &str = "certificates.k8s.io";
 const RESOURCE: &str = "certificatesigningrequests";
 
-pub const APPROVAL: Plugin =
-    Plugin { requests: &[Requests::update(GROUP, RESOURCE, "approval")], mutate: None, validate: Some(approve) };
+pub const APPROVAL: Plugin = Plugin::on(&[Requests::update(GROUP, RESOURCE, "approval")]).validating(approve);
 
-pub const SIGNING: Plugin =
-    Plugin { requests: &[Requests::update(GROUP, RESOURCE, "status")], mutate: None, validate: Some(sign) };
+pub const SIGNING: Plugin = Plugin::on(&[Requests::update(GROUP, RESOURCE, "status")]).validating(sign);
 
-pub const SUBJECT_RESTRICTION: Plugin =
-    Plugin { requests: &[Requests::create(GROUP, RESOURCE)], mutate: None, validate: Some(restrict_subject) };
+pub const SUBJECT_RESTRICTION: Plugin = Plugin::on(&[Requests::create(GROUP, RESOURCE)]).validating(restrict_subject);
 
 fn approve(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
     let signer = signer_of(request.old().unwrap_or(object));

@@ -13,17 +13,11 @@ use pintle_types::networking::v1::{Ingress, IngressClass, IngressSpec};
 use pintle_types::storage::v1::StorageClass;
 use std::cmp::Reverse;
 
-pub const DEFAULT_STORAGE_CLASS: Plugin = Plugin {
-    requests: &[Requests::create("", "persistentvolumeclaims")],
-    mutate: Some(set_storage_class),
-    validate: None,
-};
+pub const DEFAULT_STORAGE_CLASS: Plugin =
+    Plugin::on(&[Requests::create("", "persistentvolumeclaims")]).mutating(set_storage_class);
 
-pub const DEFAULT_INGRESS_CLASS: Plugin = Plugin {
-    requests: &[Requests::create("networking.k8s.io", "ingresses")],
-    mutate: Some(set_ingress_class),
-    validate: None,
-};
+pub const DEFAULT_INGRESS_CLASS: Plugin =
+    Plugin::on(&[Requests::create("networking.k8s.io", "ingresses")]).mutating(set_ingress_class);
 
 /// The older way of naming a claim's class.
 pub const STORAGE_CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";

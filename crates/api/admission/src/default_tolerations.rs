@@ -9,7 +9,7 @@ use pintle_registry::status::Result;
 use pintle_schema::{Value, ViewMut};
 use pintle_types::core::v1::{Pod, PodSpec, TaintEffect, Toleration, TolerationOperator};
 
-pub const PLUGIN: Plugin = Plugin { requests: &[Requests::write("", "pods")], mutate: Some(mutate), validate: None };
+pub const PLUGIN: Plugin = Plugin::on(&[Requests::write("", "pods")]).mutating(mutate);
 
 const SECONDS: i64 = 300;
 

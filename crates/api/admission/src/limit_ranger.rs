@@ -14,15 +14,13 @@ use pintle_types::core::v1::{
 };
 use pintle_types::meta::v1::ObjectMeta;
 
-pub const PLUGIN: Plugin = Plugin {
-    requests: &[
-        Requests::create("", "pods"),
-        Requests::update("", "pods", "resize"),
-        Requests::write("", "persistentvolumeclaims"),
-    ],
-    mutate: Some(mutate),
-    validate: Some(validate),
-};
+pub const PLUGIN: Plugin = Plugin::on(&[
+    Requests::create("", "pods"),
+    Requests::update("", "pods", "resize"),
+    Requests::write("", "persistentvolumeclaims"),
+])
+.mutating(mutate)
+.validating(validate);
 
 const RANGES: Kind<LimitRange> = Kind::new("", "limitranges");
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";

@@ -9,6 +9,7 @@ use pintle_schema::Value;
 
 type Mutate = fn(&Request<'_>, &mut Value, &mut Vec<String>) -> Result<()>;
 type Validate = fn(&Request<'_>, &Value, &mut Vec<String>) -> Result<()>;
+type Delete = fn(&Request<'_>, &Value) -> Result<()>;
 
 /// An admission plugin.
 pub struct Plugin {
@@ -18,55 +19,110 @@ pub struct Plugin {
     pub mutate: Option<Mutate>,
     /// Judges the object after all changes.
     pub validate: Option<Validate>,
+    /// Judges the deletion of a stored object.
+    pub delete: Option<Delete>,
 }
 
-/// Writes of one resource or subresource.
+/// What is done to an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    Create,
+    Update,
+    Delete,
+}
+
+impl Operation {
+    /// What a write does.
+    pub fn of(write: &AdmissionRequest<'_>) -> Self {
+        if write.old.is_some() { Operation::Update } else { Operation::Create }
+    }
+
+    /// As the reference names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Operation::Create => "CREATE",
+            Operation::Update => "UPDATE",
+            Operation::Delete => "DELETE",
+        }
+    }
+}
+
+/// Stands for every group, resource or subresource.
+const ANY: &str = "*";
+
+/// Requests about one resource or subresource, or all of them.
 pub struct Requests {
     pub group: &'static str,
     pub resource: &'static str,
     /// "" for the object itself.
     pub subresource: &'static str,
-    pub operations: Operations,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operations {
-    Create,
-    Update,
-    Both,
+    pub operations: &'static [Operation],
 }
 
 impl Requests {
     pub const fn create(group: &'static str, resource: &'static str) -> Self {
-        Requests { group, resource, subresource: "", operations: Operations::Create }
+        Requests { group, resource, subresource: "", operations: &[Operation::Create] }
     }
 
     pub const fn update(group: &'static str, resource: &'static str, subresource: &'static str) -> Self {
-        Requests { group, resource, subresource, operations: Operations::Update }
+        Requests { group, resource, subresource, operations: &[Operation::Update] }
     }
 
     /// Create and update of the object itself.
     pub const fn write(group: &'static str, resource: &'static str) -> Self {
-        Requests { group, resource, subresource: "", operations: Operations::Both }
+        Requests { group, resource, subresource: "", operations: &[Operation::Create, Operation::Update] }
+    }
+
+    /// Everything that is done to a resource and its subresources.
+    pub const fn all_of(group: &'static str, resource: &'static str) -> Self {
+        const ALL: &[Operation] = &[Operation::Create, Operation::Update, Operation::Delete];
+        Requests { group, resource, subresource: ANY, operations: ALL }
+    }
+
+    /// Everything that is done at all.
+    pub const fn all() -> Self {
+        Requests::all_of(ANY, ANY)
+    }
+
+    /// Whether a request of this operation is one of these.
+    pub fn are_of(&self, operation: Operation, request: &AdmissionRequest<'_>) -> bool {
+        let resource = request.target.resource;
+        let is = |own: &str, asked: &str| own == asked || own == ANY;
+        self.operations.contains(&operation)
+            && is(self.group, resource.group)
+            && is(self.resource, resource.plural)
+            && is(self.subresource, request.subresource)
     }
 
     /// Whether a write is one of these.
-    pub fn is_for(&self, request: &AdmissionRequest<'_>) -> bool {
-        let resource = request.target.resource;
-        let operation = match self.operations {
-            Operations::Create => request.old.is_none(),
-            Operations::Update => request.old.is_some(),
-            Operations::Both => true,
-        };
-        operation
-            && (self.group, self.resource) == (resource.group, resource.plural)
-            && self.subresource == request.subresource
+    pub fn is_for(&self, write: &AdmissionRequest<'_>) -> bool {
+        self.are_of(Operation::of(write), write)
     }
 }
 
 impl Plugin {
+    /// A plugin that sees these requests, and does nothing yet.
+    pub const fn on(requests: &'static [Requests]) -> Self {
+        Plugin { requests, mutate: None, validate: None, delete: None }
+    }
+
+    /// The same, changing objects.
+    pub const fn mutating(self, mutate: Mutate) -> Self {
+        Plugin { mutate: Some(mutate), ..self }
+    }
+
+    /// The same, judging them.
+    pub const fn validating(self, validate: Validate) -> Self {
+        Plugin { validate: Some(validate), ..self }
+    }
+
+    /// The same, judging their deletion.
+    pub const fn validating_deletion(self, delete: Delete) -> Self {
+        Plugin { delete: Some(delete), ..self }
+    }
+
     /// Whether a request concerns this plugin.
-    pub fn sees(&self, request: &AdmissionRequest<'_>) -> bool {
-        self.requests.iter().any(|rows| rows.is_for(request))
+    pub fn sees(&self, operation: Operation, request: &AdmissionRequest<'_>) -> bool {
+        self.requests.iter().any(|rows| rows.are_of(operation, request))
     }
 }

@@ -9,8 +9,7 @@ use pintle_registry::{Status, metadata};
 use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::{Node, Pod, PodSpec};
 
-pub const PLUGIN: Plugin =
-    Plugin { requests: &[Requests::update("", "pods", "resize")], mutate: None, validate: Some(validate) };
+pub const PLUGIN: Plugin = Plugin::on(&[Requests::update("", "pods", "resize")]).validating(validate);
 
 const NODES: Kind<Node> = Kind::new("", "nodes");
 const OS: &str = "kubernetes.io/os";

@@ -10,11 +10,8 @@ use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{Node, Pod, PodSpec};
 use pintle_types::meta::v1::ObjectMeta;
 
-pub const PLUGIN: Plugin = Plugin {
-    requests: &[Requests::create("", "pods"), Requests::update("", "pods", "binding")],
-    mutate: Some(mutate),
-    validate: None,
-};
+pub const PLUGIN: Plugin =
+    Plugin::on(&[Requests::create("", "pods"), Requests::update("", "pods", "binding")]).mutating(mutate);
 
 const NODES: Kind<Node> = Kind::new("", "nodes");
 const LABELS: [&str; 2] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];

@@ -9,11 +9,10 @@ use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{Pod, PodSpec, PreemptionPolicy};
 use pintle_types::scheduling::v1::PriorityClass;
 
-pub const PLUGIN: Plugin = Plugin {
-    requests: &[Requests::write("", "pods"), Requests::write("scheduling.k8s.io", "priorityclasses")],
-    mutate: Some(mutate),
-    validate: Some(validate),
-};
+pub const PLUGIN: Plugin =
+    Plugin::on(&[Requests::write("", "pods"), Requests::write("scheduling.k8s.io", "priorityclasses")])
+        .mutating(mutate)
+        .validating(validate);
 
 const CLASSES: Kind<PriorityClass> = Kind::new("scheduling.k8s.io", "priorityclasses");
 

@@ -2,6 +2,8 @@
 //! Guarantees that other objects come from memory and that refusals have the reference's form.
 //! Must never give a plugin a way to write or to wait.
 
+use crate::configuration::Configuration;
+use crate::plugin::Operation;
 use crate::rights;
 use pintle_auth::authorization::rbac::RbacSnapshot;
 use pintle_auth::{Attributes, Authorizer, UserInfo};
@@ -34,18 +36,17 @@ impl<T> Kind<T> {
     }
 }
 
-/// A write that wants to be admitted, as plugins see it.
+/// A request that wants to be admitted, as plugins see it.
 pub struct Request<'a> {
-    write: &'a AdmissionRequest<'a>,
-    authorizer: &'a Authorizer,
-    phase: Phase,
+    pub write: &'a AdmissionRequest<'a>,
+    pub operation: Operation,
+    pub authorizer: &'a Authorizer,
+    /// What the plugins were told when the server started.
+    pub configuration: &'a Configuration,
+    pub phase: Phase,
 }
 
 impl<'a> Request<'a> {
-    pub fn new(write: &'a AdmissionRequest<'a>, authorizer: &'a Authorizer, phase: Phase) -> Self {
-        Request { write, authorizer, phase }
-    }
-
     /// The stored object, for updates.
     pub fn old(&self) -> Option<&'a Value> {
         self.write.old
@@ -64,6 +65,28 @@ impl<'a> Request<'a> {
     /// The name in the path; empty for what is posted.
     pub fn name(&self) -> &'a str {
         &self.write.target.name
+    }
+
+    /// The name of what the request is about, which is in the object when it is posted.
+    pub fn name_of<'b>(&self, object: &'b Value) -> &'b str
+    where
+        'a: 'b,
+    {
+        if self.name().is_empty() { metadata::text(object, "name") } else { self.name() }
+    }
+
+    /// The API group of the resource.
+    pub fn group(&self) -> &'static str {
+        self.write.target.resource.group
+    }
+
+    /// "" for the object itself.
+    pub fn subresource(&self) -> &'static str {
+        self.write.subresource
+    }
+
+    pub fn is_dry_run(&self) -> bool {
+        self.write.options.dry_run
     }
 
     /// The plural name of the resource.
@@ -155,6 +178,8 @@ impl<'a> Request<'a> {
     /// The refusal of this write.
     pub fn forbidden(&self, object: &Value, why: impl AsRef<str>) -> Status {
         let name = match self.phase {
+            // A subresource's object may be of another kind and have no name.
+            _ if !self.subresource().is_empty() && !self.name().is_empty() => self.name(),
             Phase::Mutate => name_in_mutation(object),
             Phase::Validate => metadata::text(object, "name"),
         };
@@ -176,7 +201,18 @@ impl<'a> Request<'a> {
         let user = self.requester();
         let asked =
             Attributes { api_version: "*", namespace, name, ..Attributes::resource(&user, verb, group, resource) };
-        self.authorizer.authorize(&asked).is_allowed()
+        self.allows(&asked)
+    }
+
+    /// Whether the authorizer allows something.
+    pub fn allows(&self, asked: &Attributes<'_>) -> bool {
+        self.refuses(asked).is_none()
+    }
+
+    /// Why the authorizer does not allow something, which mostly is for no reason to tell; `None` when it does.
+    pub fn refuses(&self, asked: &Attributes<'_>) -> Option<String> {
+        let decision = self.authorizer.authorize(asked);
+        (!decision.is_allowed()).then(|| decision.reason())
     }
 
     /// The roles and bindings as they are now.

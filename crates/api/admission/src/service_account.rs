@@ -11,11 +11,10 @@ use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{Container, EnvVar, Pod, PodSpec, ProjectedVolumeSource, ServiceAccount, VolumeSource};
 use std::collections::BTreeSet;
 
-pub const PLUGIN: Plugin = Plugin {
-    requests: &[Requests::create("", "pods"), Requests::update("", "pods", "ephemeralcontainers")],
-    mutate: Some(mutate),
-    validate: Some(validate),
-};
+pub const PLUGIN: Plugin =
+    Plugin::on(&[Requests::create("", "pods"), Requests::update("", "pods", "ephemeralcontainers")])
+        .mutating(mutate)
+        .validating(validate);
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const ENFORCE_MOUNTABLE_SECRETS: &str = "kubernetes.io/enforce-mountable-secrets";

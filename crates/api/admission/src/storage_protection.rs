@@ -10,15 +10,12 @@ use pintle_schema::{Value, ViewMut};
 use pintle_types::core::v1::PersistentVolume;
 use pintle_types::meta::v1::ObjectMeta;
 
-pub const PLUGIN: Plugin = Plugin {
-    requests: &[
-        Requests::create("", "persistentvolumes"),
-        Requests::create("", "persistentvolumeclaims"),
-        Requests::create("storage.k8s.io", "volumeattributesclasses"),
-    ],
-    mutate: Some(mutate),
-    validate: None,
-};
+pub const PLUGIN: Plugin = Plugin::on(&[
+    Requests::create("", "persistentvolumes"),
+    Requests::create("", "persistentvolumeclaims"),
+    Requests::create("storage.k8s.io", "volumeattributesclasses"),
+])
+.mutating(mutate);
 
 fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()> {
     let finalizer = match request.resource() {

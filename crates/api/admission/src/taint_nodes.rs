@@ -9,7 +9,7 @@ use pintle_registry::status::Result;
 use pintle_schema::{Value, ViewMut};
 use pintle_types::core::v1::{Node, NodeSpec, Taint, TaintEffect};
 
-pub const PLUGIN: Plugin = Plugin { requests: &[Requests::create("", "nodes")], mutate: Some(mutate), validate: None };
+pub const PLUGIN: Plugin = Plugin::on(&[Requests::create("", "nodes")]).mutating(mutate);
 
 fn mutate(_: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()> {
     let not_ready =

@@ -3,11 +3,14 @@
 //! Must never be used outside tests.
 
 use crate::Chain;
+use crate::configuration::Configuration;
 use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
 use pintle_auth::{Authorizer, Mode};
 use pintle_cache::Cache;
 use pintle_registry::status::Result;
-use pintle_registry::{Admission, AdmissionRequest, AdmitAll, Environment, Registry, Requester, Target, WriteOptions};
+use pintle_registry::{
+    Admission, AdmissionRequest, AdmitAll, DeleteOptions, Environment, Registry, Requester, Target, WriteOptions,
+};
 use pintle_schema::{Value, canonicalize, value};
 use pintle_storage::{MemoryStore, Store};
 use std::sync::Arc;
@@ -24,10 +27,13 @@ impl Environment for Still {
         buffer.fill(0);
     }
 
-    fn feature_enabled(&self, _: &str) -> bool {
-        true
+    fn feature_enabled(&self, gate: &str) -> bool {
+        !gate.starts_with("AllowInsecure")
     }
 }
+
+/// The uid of every object that a cluster stores.
+pub const UID: &str = "00000000-0000-4000-8000-000000000000";
 
 pub struct Cluster {
     registry: Registry,
@@ -37,12 +43,24 @@ pub struct Cluster {
 impl Cluster {
     /// An empty cluster with namespace `ns`. Everybody but members of system:masters is forbidden everything.
     pub fn new() -> Self {
+        Cluster::with_plugins(&[])
+    }
+
+    /// The same with plugins that are off by default.
+    pub fn with_plugins(plugins: &[&str]) -> Self {
+        Cluster::configured(plugins, Configuration::default())
+    }
+
+    /// The same with settings of plugins.
+    pub fn configured(plugins: &[&str], configuration: Configuration) -> Self {
         let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("an empty store starts");
         let registry = Registry::new(cache, store, Box::new(Still), Box::new(AdmitAll), pintle_kinds::all());
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
-        Cluster { registry, chain: Chain::new(Authorizer::new(vec![Mode::Rbac], roles)) }
+        let enabled: Vec<String> = plugins.iter().map(ToString::to_string).collect();
+        let authorizer = Authorizer::new(vec![Mode::Rbac], roles);
+        Cluster { registry, chain: Chain::with(authorizer, &enabled, &[], configuration) }
     }
 
     /// The same with a service account whose token pods do not mount.
@@ -72,6 +90,24 @@ impl Cluster {
         self.admit((group, plural, ""), None, object, "alice", &mut Vec::new())
     }
 
+    /// The same of an object of a user.
+    pub fn create_as(&self, group: &str, plural: &str, object: Value, user: &str) -> Result<Value> {
+        self.admit((group, plural, ""), None, object, user, &mut Vec::new())
+    }
+
+    /// What the chain makes of a POST to a subresource; (group, resource, subresource) of the object that is named.
+    pub fn post(&self, what: (&str, &str, &'static str), name: &str, object: Value, user: &str) -> Result<Value> {
+        let mut target = self.target(what.0, what.1, &object);
+        name.clone_into(&mut target.name);
+        self.admit_at(&target, what.2, None, object, user, &mut Vec::new())
+    }
+
+    /// What the chain says to a deletion by a user.
+    pub fn delete(&self, group: &str, plural: &str, old: &Value, user: &str) -> Result<()> {
+        let options = DeleteOptions { requester: requester(user), ..DeleteOptions::default() };
+        self.chain.delete(&self.registry, &self.target(group, plural, old), old, &options)
+    }
+
     /// What the chain makes of a change by a user; (group, resource, subresource).
     pub fn update(&self, what: (&str, &str, &'static str), old: &Value, object: Value, user: &str) -> Result<Value> {
         self.admit(what, Some(old), object, user, &mut Vec::new())
@@ -88,25 +124,40 @@ impl Cluster {
         &self,
         (group, plural, subresource): (&str, &str, &'static str),
         old: Option<&Value>,
+        object: Value,
+        user: &str,
+        warnings: &mut Vec<String>,
+    ) -> Result<Value> {
+        self.admit_at(&self.target(group, plural, &object), subresource, old, object, user, warnings)
+    }
+
+    fn admit_at(
+        &self,
+        target: &Target,
+        subresource: &'static str,
+        old: Option<&Value>,
         mut object: Value,
         user: &str,
         warnings: &mut Vec<String>,
     ) -> Result<Value> {
-        let target = self.target(group, plural, &object);
-        let groups = if user == "admin" { vec!["system:masters".to_owned()] } else { Vec::new() };
-        let requester = Requester { name: user.into(), groups, ..Requester::default() };
-        let options = WriteOptions { requester, ..WriteOptions::default() };
-        let request = AdmissionRequest {
-            registry: &self.registry,
-            target: &target,
-            subresource,
-            old,
-            options: &options,
-            around: &(),
-        };
+        let options = WriteOptions { requester: requester(user), ..WriteOptions::default() };
+        let request =
+            AdmissionRequest { registry: &self.registry, target, subresource, old, options: &options, around: &() };
         self.chain.mutate(&request, &mut object, warnings)?;
-        canonicalize((target.storage.schema)(), &mut object);
+        if subresource.is_empty() {
+            canonicalize((target.storage.schema)(), &mut object);
+        }
         self.chain.validate(&request, &object, warnings)?;
         Ok(object)
     }
+}
+
+/// `admin` is a member of system:masters, and `system:node:...` one of system:nodes.
+fn requester(user: &str) -> Requester {
+    let groups = match user {
+        "admin" => vec!["system:masters".to_owned()],
+        user if user.starts_with("system:node:") => vec!["system:nodes".to_owned()],
+        _ => Vec::new(),
+    };
+    Requester { name: user.into(), groups, ..Requester::default() }
 }

@@ -14,8 +14,7 @@ use pintle_types::core::v1::{
 };
 use pintle_types::storage::v1::StorageClass;
 
-pub const PLUGIN: Plugin =
-    Plugin { requests: &[Requests::update("", "persistentvolumeclaims", "")], mutate: None, validate: Some(validate) };
+pub const PLUGIN: Plugin = Plugin::on(&[Requests::update("", "persistentvolumeclaims", "")]).validating(validate);
 
 const STORAGE_CLASSES: Kind<StorageClass> = Kind::new("storage.k8s.io", "storageclasses");
 

@@ -8,7 +8,7 @@ pub mod impersonation;
 mod user;
 
 pub use authentication::{Authenticator, CertCache, Credentials, Unauthenticated};
-pub use authorization::{Attributes, Authorizer, Decision, Mode};
+pub use authorization::{Attributes, Authorizer, Decision, Mode, node_of};
 pub use impersonation::Impersonator;
 pub use smol_str::SmolStr as Str;
 pub use user::{NODE_NAME_KEY, UserInfo, groups, users};

@@ -59,7 +59,8 @@ pub(crate) fn priority_classes(out: &mut Vec<BootstrapObject>) {
 
 pub(crate) fn config_maps(settings: &Settings, out: &mut Vec<BootstrapObject>) {
     if let Some(client_ca) = &settings.client_ca {
-        let object = config_map("extension-apiserver-authentication", CLIENT_CA_FILE, client_ca.clone());
+        let mut object = config_map("extension-apiserver-authentication", CLIENT_CA_FILE, client_ca.clone());
+        object.data.extend(settings.front_proxy.clone());
         out.push(CONFIG_MAP.object("kube-system", Reconcile::TrustedCertificates, &object));
     }
     // The day since which uses of long-lived service account tokens are recorded.

@@ -17,10 +17,12 @@ mod service_range;
 
 pub use kubernetes_service::servers;
 pub use object::BootstrapObject;
+pub use rbac::node_rules;
 pub use reconcile::Reconcile;
 pub use service_range::{RangeError, ServiceRange};
 
 use pintle_schema::Time;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// What differs from one server to another.
@@ -35,6 +37,8 @@ pub struct Settings {
     pub secure_port: u16,
     /// The certificate authorities, as PEM, that client certificates are checked against.
     pub client_ca: Option<String>,
+    /// What extension servers are told of the front proxy, by the keys of their config map; lists as JSON.
+    pub front_proxy: BTreeMap<String, String>,
     /// The group-versions that this server serves itself and has an APIService for.
     pub api_services: Vec<LocalApiService>,
     /// The time of the start, for conditions and dates inside objects.

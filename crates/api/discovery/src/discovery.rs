@@ -8,23 +8,6 @@ use crate::document::Document;
 use pintle_schema::{Map, Str, Value, value};
 use pintle_types::{apidiscovery, meta};
 
-/// A version of the aggregated form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Aggregated {
-    V2,
-    V2beta1,
-}
-
-impl Aggregated {
-    /// As in `apiVersion`.
-    pub fn api_version(self) -> &'static str {
-        match self {
-            Aggregated::V2 => "apidiscovery.k8s.io/v2",
-            Aggregated::V2beta1 => "apidiscovery.k8s.io/v2beta1",
-        }
-    }
-}
-
 /// `/api`. `server_address` is where clients reach this server, as host and port.
 pub fn api_versions(catalog: &Catalog, server_address: &str) -> Document {
     let versions = catalog.group("").map_or(&[][..], |group| &group.versions);
@@ -71,13 +54,13 @@ pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Do
 }
 
 /// `/api` in the aggregated form.
-pub fn aggregated_api(catalog: &Catalog, form: Aggregated) -> Document {
-    aggregated(catalog.group("").into_iter(), form)
+pub fn aggregated_api(catalog: &Catalog) -> Document {
+    aggregated(catalog.group("").into_iter())
 }
 
 /// `/apis` in the aggregated form.
-pub fn aggregated_apis(catalog: &Catalog, form: Aggregated) -> Document {
-    aggregated(named_groups(catalog), form)
+pub fn aggregated_apis(catalog: &Catalog) -> Document {
+    aggregated(named_groups(catalog))
 }
 
 /// All but the core group.
@@ -134,21 +117,16 @@ fn push_list(entry: &mut Map, key: &'static str, texts: &[Str]) {
     }
 }
 
-fn aggregated<'a>(groups: impl Iterator<Item = &'a GroupEntry>, form: Aggregated) -> Document {
+fn aggregated<'a>(groups: impl Iterator<Item = &'a GroupEntry>) -> Document {
+    let (api_version, kind) = ("apidiscovery.k8s.io/v2", "APIGroupDiscoveryList");
     let items: Vec<Value> = groups.map(aggregated_group).collect();
     let document = value!({
-        "kind": "APIGroupDiscoveryList",
-        "apiVersion": (form.api_version()),
+        "kind": kind,
+        "apiVersion": api_version,
         "metadata": {},
         "items": (Value::List(items)),
     });
-    let (api_version, kind) = (form.api_version(), "APIGroupDiscoveryList");
-    match form {
-        Aggregated::V2 => Document::new::<apidiscovery::v2::APIGroupDiscoveryList>(api_version, kind, document),
-        Aggregated::V2beta1 => {
-            Document::new::<apidiscovery::v2beta1::APIGroupDiscoveryList>(api_version, kind, document)
-        }
-    }
+    Document::new::<apidiscovery::v2::APIGroupDiscoveryList>(api_version, kind, document)
 }
 
 fn aggregated_group(group: &GroupEntry) -> Value {

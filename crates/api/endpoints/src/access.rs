@@ -3,7 +3,7 @@
 //! Every answer about rights is given here or by the authorizer itself; it never depends on what is stored under a name.
 
 use crate::query::Query;
-use crate::request::{Request, ResourcePath};
+use crate::request::{Request, ResourcePath, Verb};
 use crate::upgrade::take_bearer_protocol;
 use crate::{Api, impersonation};
 use http::header::HeaderValue;
@@ -23,17 +23,18 @@ pub(crate) fn user(
     api: &Api,
     request: &mut Request,
     path: Option<&ResourcePath>,
-    action: &str,
+    verb: Verb,
     query: &Query,
 ) -> Result<Arc<UserInfo>, Status> {
     let user = authenticate(api, request)?;
+    let selector = field_selector(verb, query);
     let constrained = api.registry.environment.feature_enabled("ConstrainedImpersonation");
     let Some(wanted) = impersonation::take(&mut request.headers, constrained)? else { return Ok(user) };
     let (name, method);
     let attributes = match path {
         Some(path) => {
-            name = name_asked_for(path, action, query);
-            of_resource(&user, action, path, &name)
+            name = name_asked_for(path, verb, query);
+            of_resource(&user, verb, path, &name, selector.as_ref())
         }
         None => {
             method = request.method.as_str().to_ascii_lowercase();
@@ -45,6 +46,10 @@ pub(crate) fn user(
 
 fn authenticate(api: &Api, request: &mut Request) -> Result<Arc<UserInfo>, Status> {
     let started = Instant::now();
+    if let Some(user) = take_front_proxys(api, request) {
+        api.metrics.access.authenticated(Some(&*user.name), started.elapsed());
+        return Ok(Arc::new(user));
+    }
     let of_websocket = take_bearer_protocol(&mut request.headers).map_err(|_| Status::unauthorized())?;
     let authorization = request.headers.get(http::header::AUTHORIZATION).or(of_websocket.as_ref());
     let authorization = authorization.map(HeaderValue::as_bytes);
@@ -55,32 +60,58 @@ fn authenticate(api: &Api, request: &mut Request) -> Result<Arc<UserInfo>, Statu
     user.map_err(|_| Status::unauthorized())
 }
 
+/// Whom the front proxy says that a request comes from; nobody reads its headers again.
+fn take_front_proxys(api: &Api, request: &mut Request) -> Option<UserInfo> {
+    let proxy = api.authenticator.front_proxy.as_ref()?;
+    let headers: Vec<(&str, &str)> =
+        request.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
+    let user = proxy.user(&request.client_certs, &headers, SystemTime::now())?;
+    let names: Vec<_> = request.headers.keys().filter(|name| proxy.headers.contain(name.as_str())).cloned().collect();
+    names.iter().for_each(|name| _ = request.headers.remove(name));
+    Some(user)
+}
+
 /// # Errors
 /// 403 for what no mode of authorization allows.
 pub(crate) fn authorize(
     api: &Api,
     user: &UserInfo,
-    action: &str,
+    verb: Verb,
     path: &ResourcePath,
     query: &Query,
 ) -> Result<(), Status> {
-    decide(api, &of_resource(user, action, path, &name_asked_for(path, action, query)))
+    let selector = field_selector(verb, query);
+    decide(api, &of_resource(user, verb, path, &name_asked_for(path, verb, query), selector.as_ref()))
 }
 
-fn of_resource<'a>(user: &'a UserInfo, action: &'a str, path: &'a ResourcePath, name: &'a str) -> Attributes<'a> {
+/// Which objects of a collection are asked for; what cannot be read narrows nothing.
+fn field_selector(verb: Verb, query: &Query) -> Option<FieldSelector> {
+    let selector = query.get("fieldSelector");
+    let of_collection = matches!(verb, Verb::List | Verb::Watch | Verb::DeleteCollection) && !selector.is_empty();
+    of_collection.then(|| FieldSelector::parse(selector).ok()).flatten()
+}
+
+fn of_resource<'a>(
+    user: &'a UserInfo,
+    verb: Verb,
+    path: &'a ResourcePath,
+    name: &'a str,
+    field_selector: Option<&'a FieldSelector>,
+) -> Attributes<'a> {
     Attributes {
         api_version: &path.version,
         subresource: &path.subresource,
         namespace: &path.namespace,
         name,
-        ..Attributes::resource(user, action, &path.group, &path.resource)
+        field_selector,
+        ..Attributes::resource(user, verb.name(), &path.group, &path.resource)
     }
 }
 
 /// The object that a request is about: a list or watch may be narrowed down to one by a field selector.
-pub(crate) fn name_asked_for<'a>(path: &'a ResourcePath, action: &str, query: &Query) -> Cow<'a, str> {
+pub(crate) fn name_asked_for<'a>(path: &'a ResourcePath, verb: Verb, query: &Query) -> Cow<'a, str> {
     let selector = query.get("fieldSelector");
-    if !path.name.is_empty() || selector.is_empty() || !matches!(action, "list" | "watch") {
+    if !path.name.is_empty() || selector.is_empty() || !matches!(verb, Verb::List | Verb::Watch) {
         return Cow::Borrowed(&path.name);
     }
     let selector = FieldSelector::parse(selector).unwrap_or_default();

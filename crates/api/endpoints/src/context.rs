@@ -3,8 +3,9 @@
 //! Nothing here decides: it only finds what the request says.
 
 use crate::negotiation::{Format, Offer, Wanted, body_format, negotiate};
+use crate::patch::PatchType;
 use crate::query::Query;
-use crate::{SharedApi, access, write};
+use crate::{SharedApi, access};
 use http::Method;
 use http::header::{ACCEPT, USER_AGENT};
 use pintle_auth::{Attributes, UserInfo};
@@ -51,16 +52,10 @@ impl Context {
         access::decide(
             &self.api,
             &Attributes {
-                user: &self.user,
-                verb: "create",
-                is_resource: true,
-                api_group: target.resource.group,
                 api_version: target.resource.version,
-                resource: target.resource.plural,
-                subresource: "",
                 namespace: &target.namespace,
                 name: &target.name,
-                path: "",
+                ..Attributes::resource(&self.user, "create", target.resource.group, target.resource.plural)
             },
         )
     }
@@ -81,8 +76,8 @@ impl Context {
     ///
     /// # Errors
     /// 415 for what is no patch.
-    pub fn patch_type(&self) -> Result<write::PatchType, Status> {
-        write::PatchType::of(self.header(http::header::CONTENT_TYPE), self.api.formats())
+    pub fn patch_type(&self) -> Result<PatchType, Status> {
+        PatchType::of(self.header(http::header::CONTENT_TYPE), self.api.formats())
     }
 
     /// The form of the body.

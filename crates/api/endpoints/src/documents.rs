@@ -1,7 +1,7 @@
 //! Documents that describe the server: discovery, OpenAPI, version.
 //!
-//! Discovery is made at once when the resources are known; OpenAPI documents when they are first asked for, and kept
-//! compressed. All have an ETag, so that clients that know them get 304.
+//! What is large is made when it is first asked for: aggregated discovery, kept as clients want it, and OpenAPI documents,
+//! kept compressed. These have an ETag, so that clients that know them get 304.
 
 use crate::Api;
 use crate::answer::Answer;
@@ -16,13 +16,21 @@ use pintle_auth::authentication::service_account::JWKS_PATH;
 use pintle_discovery::{Catalog, Document, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// What the server says of itself.
 pub struct Documents {
     pub catalog: Catalog,
     pub build: pintle_discovery::version::Build<'static>,
+    /// `/api` and `/apis`.
+    aggregated: [OnceLock<Aggregated>; 2],
     made: Mutex<HashMap<String, Arc<Made>>>,
+}
+
+/// Discovery of everything at once, as nearly all want it. Its ETag is that of its JSON, whatever the form.
+struct Aggregated {
+    json: Bytes,
+    etag: String,
 }
 
 /// A document that was made, compressed, with its ETag.
@@ -34,7 +42,25 @@ struct Made {
 
 impl Documents {
     pub fn new(catalog: Catalog) -> Self {
-        Documents { catalog, build: pintle_discovery::version::Build::default(), made: Mutex::default() }
+        Documents {
+            catalog,
+            build: pintle_discovery::version::Build::default(),
+            aggregated: Default::default(),
+            made: Mutex::default(),
+        }
+    }
+
+    /// `/api` or `/apis` in the aggregated form, and its ETag.
+    fn aggregated(&self, is_core: bool, wanted: Wanted) -> (Bytes, String) {
+        let [core, named] = &self.aggregated;
+        let kept = if is_core { core } else { named };
+        let make = if is_core { discovery::aggregated_api } else { discovery::aggregated_apis };
+        let Aggregated { json, etag } = kept.get_or_init(|| {
+            let document = make(&self.catalog);
+            Aggregated { json: encode(&document, Wanted::JSON), etag: etag(&document.to_json()) }
+        });
+        let bytes = if wanted == Wanted::JSON { json.clone() } else { encode(&make(&self.catalog), wanted) };
+        (bytes, etag.clone())
     }
 
     /// The document under a key, made when it is asked for first.
@@ -90,11 +116,8 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         .then(|| negotiate_aggregated(accept, request.header(USER_AGENT), query))
         .flatten();
     if let Some(wanted) = aggregated {
-        let document = match segments[0] {
-            "api" => discovery::aggregated_api(catalog, discovery::Aggregated::V2),
-            _ => discovery::aggregated_apis(catalog, discovery::Aggregated::V2),
-        };
-        return Ok(aggregated_answer(request, &document, wanted));
+        let (bytes, tag) = documents.aggregated(segments == ["api"], wanted);
+        return Ok(aggregated_answer(request, bytes, tag, wanted.format));
     }
     let document = match segments[..] {
         [""] | ["index.html"] => return Ok(root(api)),
@@ -114,13 +137,14 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         ["api"] => Some(discovery::api_versions(catalog, &api.settings.server_address)),
         ["apis"] => Some(discovery::group_list(catalog)),
         ["api", version] => discovery::resource_list(catalog, "", version),
+        ["apis", "", ..] => None,
         ["apis", group] => discovery::group(catalog, group),
         ["apis", group, version] if catalog.group(group).is_some() => discovery::resource_list(catalog, group, version),
         _ => None,
     };
     let known_group = match segments[..] {
         ["api", _] => true,
-        ["apis", group, _] => catalog.group(group).is_some(),
+        ["apis", group, _] => !group.is_empty() && catalog.group(group).is_some(),
         _ => false,
     };
     match document {
@@ -169,10 +193,9 @@ fn encode(document: &Document, wanted: Wanted) -> Bytes {
     bytes.into()
 }
 
-/// Discovery of everything at once. Its ETag is that of its JSON, in whatever form it is.
-fn aggregated_answer(request: &Request, document: &Document, wanted: Wanted) -> Answer {
-    let content_type = format!("{};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", wanted.format.content_type());
-    let mut answer = with_etag(request, encode(document, wanted), &content_type, etag(&document.to_json()));
+fn aggregated_answer(request: &Request, bytes: Bytes, tag: String, format: Format) -> Answer {
+    let content_type = format!("{};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", format.content_type());
+    let mut answer = with_etag(request, bytes, &content_type, tag);
     answer.headers.push(("vary", "Accept".into()));
     answer.headers.push(("cache-control", "public".into()));
     answer

@@ -45,8 +45,12 @@ pub async fn evict(
     wanted: Wanted,
     request: Request,
 ) -> Result<Answer> {
-    let (mut eviction, WriteOptions { dry_run, .. }, warnings) = body(context, subresource, request).await?;
+    let (mut eviction, options, mut warnings) = body(context, subresource, request).await?;
+    let dry_run = options.dry_run;
     in_namespace(&mut eviction, &target.namespace)?;
+    let registry = &context.api.registry;
+    let admitted = registry.admit_action(target, subresource.name, &mut eviction, &options, &mut warnings);
+    admitted.map_err(|status| status.with_warnings(warnings.clone()))?;
     if metadata::text(&eviction, "name") != target.name {
         let status = Status::bad_request("name in URL does not match name in Eviction object");
         return Err(status.with_warnings(warnings));

@@ -4,7 +4,7 @@
 //! these paths are open to all.
 
 use crate::answer::Answer;
-use crate::metrics::{Exposition, Family, Kind, Stability};
+use crate::metrics::{Exposition, Family};
 use crate::query::Query;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,18 +14,13 @@ use std::sync::{PoisonError, RwLock};
 /// The paths, each of which asks for a set of checks.
 pub const ENDPOINTS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
-const HEALTHY: Family = Family::new(
+const HEALTHY: Family = Family::gauge(
     "kubernetes_healthcheck",
-    Kind::Gauge,
-    Stability::Stable,
     "Whether a check passed when it was last asked for: 1 if it did, otherwise 0.",
-);
-const HEALTH_CHECKS: Family = Family::new(
-    "kubernetes_healthchecks_total",
-    Kind::Counter,
-    Stability::Stable,
-    "How often a check was asked for, by its outcome.",
-);
+)
+.stable();
+const HEALTH_CHECKS: Family =
+    Family::counter("kubernetes_healthchecks_total", "How often a check was asked for, by its outcome.").stable();
 
 /// Which endpoints ask for a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

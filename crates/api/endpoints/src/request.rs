@@ -65,7 +65,7 @@ pub struct ResourcePath {
     pub rest: String,
     /// `/api/v1/watch/...`: the legacy form of a watch.
     pub legacy_watch: bool,
-    /// An empty segment where there must be none.
+    /// An empty segment where there must be none, or a namespace in a namespace.
     pub malformed: bool,
 }
 
@@ -77,7 +77,15 @@ impl ResourcePath {
             && self.name.is_empty()
             && self.namespace.is_empty()
     }
+
+    /// Whether it goes through a namespace; the path of a namespace itself does not.
+    pub fn is_within_namespace(&self) -> bool {
+        !self.namespace.is_empty() && self.resource != NAMESPACES
+    }
 }
+
+/// The resource whose objects stand in front of what is in them.
+const NAMESPACES: &str = "namespaces";
 
 /// Reads a path; `None` when it names no resource.
 pub fn parse_path(path: &str) -> Option<ResourcePath> {
@@ -94,18 +102,20 @@ pub fn parse_path(path: &str) -> Option<ResourcePath> {
         _ => return None,
     }
     let mut rest: Vec<&str> = segments.collect();
-    if rest.is_empty() || found.version.is_empty() {
+    let is_group_missing = path.starts_with("apis/") && found.group.is_empty();
+    if rest.is_empty() || found.version.is_empty() || is_group_missing {
         return None;
     }
     if rest[0] == "watch" && rest.len() > 1 {
         found.legacy_watch = true;
         rest.remove(0);
     }
-    if rest[0] == "namespaces" && rest.len() > 1 {
+    if rest[0] == NAMESPACES && rest.len() > 1 {
         found.namespace = rest[1].to_owned();
         // namespaces/<name>[/status|finalize] is the namespace itself.
         if rest.len() > 2 && !matches!(rest[2], "status" | "finalize") {
             rest.drain(..2);
+            found.malformed = rest[0] == NAMESPACES;
         } else if rest.len() > 3 {
             found.malformed = true;
         }
@@ -125,20 +135,56 @@ pub fn parse_path(path: &str) -> Option<ResourcePath> {
     Some(found)
 }
 
-/// The verb that authorization, metrics and audit know a resource request by.
-pub fn verb(method: &Method, path: &ResourcePath, query: &Query) -> &'static str {
-    let watching = path.legacy_watch || query.flag("watch");
-    match (method.as_str(), path.name.is_empty()) {
-        ("POST", _) => "create",
-        ("GET" | "HEAD", true) if watching => "watch",
-        ("GET" | "HEAD", true) => "list",
-        ("GET" | "HEAD", false) if path.legacy_watch => "watch",
-        ("GET" | "HEAD", false) => "get",
-        ("PUT", _) => "update",
-        ("PATCH", _) => "patch",
-        ("DELETE", true) => "deletecollection",
-        ("DELETE", false) => "delete",
-        _ => "",
+/// What a request does to a resource, as authorization, metrics and audit know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Get,
+    List,
+    Watch,
+    Create,
+    Update,
+    Patch,
+    Delete,
+    DeleteCollection,
+    /// What no other method does.
+    Other,
+}
+
+impl Verb {
+    /// The verb of a request for a resource.
+    pub fn of(method: &Method, path: &ResourcePath, query: &Query) -> Self {
+        match (method.as_str(), path.name.is_empty()) {
+            _ if path.legacy_watch => Verb::Watch,
+            ("POST", _) => Verb::Create,
+            ("GET" | "HEAD", true) if query.flag("watch") => Verb::Watch,
+            ("GET" | "HEAD", true) => Verb::List,
+            ("GET" | "HEAD", false) => Verb::Get,
+            ("PUT", _) => Verb::Update,
+            ("PATCH", _) => Verb::Patch,
+            ("DELETE", true) => Verb::DeleteCollection,
+            ("DELETE", false) => Verb::Delete,
+            _ => Verb::Other,
+        }
+    }
+
+    /// As rules of authorization name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verb::Get => "get",
+            Verb::List => "list",
+            Verb::Watch => "watch",
+            Verb::Create => "create",
+            Verb::Update => "update",
+            Verb::Patch => "patch",
+            Verb::Delete => "delete",
+            Verb::DeleteCollection => "deletecollection",
+            Verb::Other => "",
+        }
+    }
+
+    /// Whether it changes nothing.
+    pub fn reads(self) -> bool {
+        matches!(self, Verb::Get | Verb::List | Verb::Watch)
     }
 }
 
@@ -165,7 +211,17 @@ mod tests {
                 "{path}"
             );
         }
-        for path in ["/", "/api", "/api/v1", "/apis/apps", "/apis/apps/v1", "/healthz", "/version"] {
+        for path in [
+            "/",
+            "/api",
+            "/api/v1",
+            "/apis/apps",
+            "/apis/apps/v1",
+            "/apis//v1/pods",
+            "/api//pods",
+            "/healthz",
+            "/version",
+        ] {
             assert_eq!(parse_path(path), None, "{path}");
         }
         for (path, alone) in [("/api/v1/watch", true), ("/apis/apps/v1/proxy/", true), ("/api/v1/watch/pods", false)] {

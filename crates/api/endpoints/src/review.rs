@@ -1,16 +1,15 @@
 //! Resources that store nothing: reviews are answered from who asks and what roles say, bindings act on a pod.
 
-use crate::answer::Answer;
 mod selectors;
 
+use crate::answer::Answer;
 use crate::component;
 use crate::context::Context;
-use crate::decode::{self, Expected};
 use crate::negotiation::Offer;
 use crate::query::write_options;
 use crate::represent;
 use crate::request::{Request, ResourcePath};
-use crate::write::read_body;
+use crate::write::{decode_object, read_body};
 use pintle_auth::{Attributes, UserInfo};
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Result, Status, WriteOptions, metadata, prepare, set_type, track_posted};
@@ -40,23 +39,14 @@ pub async fn serve(
     let wanted = context.negotiate(Offer::Actions)?;
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let bytes = read_body(request.body).await?;
-    let expected = Expected {
-        group: resource.group,
-        version: resource.version,
-        kind: resource.kind,
-        schema: (resource.schema)(),
-        also: &[],
-        malformed: resource.strategy.malformed,
-    };
     let mut warnings = Vec::new();
-    let mut object = decode::body(&expected, context.body_format()?, &bytes, query.field_validation, &mut warnings)?;
+    let mut object = decode_object(context, resource, &bytes, query.field_validation, &mut warnings)?;
     if resource.kind == "Binding" {
         in_namespace(&mut object, &path.namespace)?;
         let name = metadata::text(&object, "name").to_owned();
         // A uid in the pod's own subresource names the pod; here it is a client's idea of the binding's.
         object.remove_at(&["metadata", "uid"]);
-        let bound =
-            crate::subresource::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
+        let bound = crate::binding::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
         return bound.map(|answer| answer.with_warnings(warnings));
     }
     if let Err(status) = complete(context, resource, path, &mut object, &query.options, &mut warnings) {
@@ -213,12 +203,14 @@ fn access(
         }
         (resource, path) => (resource, path),
     };
+    let fields = resource.as_ref().and_then(selectors::field_selector);
     let decision = match (&resource, &path) {
         (Some(asked), _) => context.api.authorizer.authorize(&Attributes {
             namespace: &asked.namespace,
             name: &asked.name,
             subresource: &asked.subresource,
             api_version: &asked.version,
+            field_selector: fields.as_ref(),
             ..Attributes::resource(user, &asked.verb, &asked.group, &asked.resource)
         }),
         (None, Some(asked)) => {
@@ -252,5 +244,10 @@ fn rules(context: &Context, namespace: &str) -> Value {
                 .push(value!({"verbs": (texts(&rule.verbs)), "nonResourceURLs": (texts(&rule.non_resource_urls))}));
         }
     }
-    value!({"resourceRules": (Value::List(resource_rules)), "nonResourceRules": (Value::List(other_rules)), "incomplete": false})
+    let mut status = value!({"resourceRules": (Value::List(resource_rules)), "nonResourceRules": (Value::List(other_rules)), "incomplete": false});
+    if let Err(why) = context.api.authorizer.has_rules_for(&context.user) {
+        status.set_at(&["incomplete"], Value::Bool(true));
+        status.set_at(&["evaluationError"], Value::from(why));
+    }
+    status
 }

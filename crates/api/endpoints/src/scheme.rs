@@ -4,8 +4,10 @@
 
 use pintle_kinds::resource::Resource;
 
-/// Versions that are not served any more, with their kinds.
-const RETIRED: [(&str, &[&str]); 24] = [
+/// What is no resource: kinds of subresources and options, and versions that are not served any more.
+const OTHERS: [(&str, &[&str]); 31] = [
+    ("admission.k8s.io/v1", &["AdmissionReview"]),
+    ("admission.k8s.io/v1beta1", &["AdmissionReview"]),
     ("admissionregistration.k8s.io/v1alpha1", &["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]),
     (
         "admissionregistration.k8s.io/v1beta1",
@@ -16,17 +18,28 @@ const RETIRED: [(&str, &[&str]); 24] = [
             "ValidatingWebhookConfiguration",
         ],
     ),
-    ("apps/v1beta1", &["ControllerRevision", "Deployment", "StatefulSet"]),
-    ("apps/v1beta2", &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
+    ("apps/v1beta1", &["ControllerRevision", "Deployment", "DeploymentRollback", "Scale", "StatefulSet"]),
+    ("apps/v1beta2", &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "Scale", "StatefulSet"]),
+    ("authentication.k8s.io/v1", &["TokenRequest"]),
+    ("authentication.k8s.io/v1beta1", &["SelfSubjectReview", "TokenReview"]),
+    (
+        "authorization.k8s.io/v1beta1",
+        &["LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"],
+    ),
+    ("autoscaling/v1", &["Scale"]),
     ("batch/v1beta1", &["CronJob"]),
     ("certificates.k8s.io/v1beta1", &["CertificateSigningRequest"]),
     ("coordination.k8s.io/v1beta1", &["Lease"]),
     ("discovery.k8s.io/v1beta1", &["EndpointSlice"]),
     ("events.k8s.io/v1beta1", &["Event"]),
-    ("extensions/v1beta1", &["DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet"]),
+    (
+        "extensions/v1beta1",
+        &["DaemonSet", "Deployment", "DeploymentRollback", "Ingress", "NetworkPolicy", "ReplicaSet", "Scale"],
+    ),
     ("flowcontrol.apiserver.k8s.io/v1beta1", FLOW_CONTROL),
     ("flowcontrol.apiserver.k8s.io/v1beta2", FLOW_CONTROL),
     ("flowcontrol.apiserver.k8s.io/v1beta3", FLOW_CONTROL),
+    ("imagepolicy.k8s.io/v1alpha1", &["ImageReview"]),
     ("networking.k8s.io/v1beta1", &["Ingress", "IngressClass"]),
     ("node.k8s.io/v1alpha1", &["RuntimeClass"]),
     ("node.k8s.io/v1beta1", &["RuntimeClass"]),
@@ -37,8 +50,29 @@ const RETIRED: [(&str, &[&str]); 24] = [
     ("scheduling.k8s.io/v1beta1", &["PriorityClass"]),
     ("storage.k8s.io/v1alpha1", &["CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass"]),
     ("storage.k8s.io/v1beta1", &["CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment"]),
-    ("v1", &["List", "Status"]),
+    (
+        "v1",
+        &[
+            "List",
+            "NodeProxyOptions",
+            "PodAttachOptions",
+            "PodExecOptions",
+            "PodLogOptions",
+            "PodPortForwardOptions",
+            "PodProxyOptions",
+            "PodStatusResult",
+            "RangeAllocation",
+            "SerializedReference",
+            "ServiceProxyOptions",
+        ],
+    ),
 ];
+
+/// What every version has.
+const OF_VERSIONS: &[&str] =
+    &["CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent"];
+/// What is the same whatever version it says.
+const UNVERSIONED: &[&str] = &["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"];
 
 const FLOW_CONTROL: &[&str] = &["FlowSchema", "PriorityLevelConfiguration"];
 const RBAC: &[&str] = &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
@@ -48,19 +82,43 @@ pub fn resource(api_version: &str, kind: &str) -> Option<&'static Resource> {
     pintle_kinds::all().find(|resource| resource.kind == kind && resource.api_version() == api_version)
 }
 
-/// Whether a kind is known in an `apiVersion`, as itself or as its list.
-fn knows(api_version: &str, kind: &str) -> bool {
-    let retired = |kind: &str| RETIRED.iter().any(|(version, kinds)| *version == api_version && kinds.contains(&kind));
-    [Some(kind), kind.strip_suffix("List")]
-        .into_iter()
-        .flatten()
-        .any(|kind| resource(api_version, kind).is_some() || retired(kind))
+/// The scheme that the kinds of a group are known in: three servers are one here, and each has its own.
+fn scheme(group: &str) -> &'static str {
+    match group {
+        "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:53",
+        "apiregistration.k8s.io" => "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
+        _ => "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30",
+    }
+}
+
+fn group_of(api_version: &str) -> &str {
+    api_version.rsplit_once('/').map_or("", |(group, _)| group)
+}
+
+/// Whether a scheme knows a kind in an `apiVersion`, as itself or as its list.
+fn knows(scheme_name: &str, api_version: &str, kind: &str) -> bool {
+    let other = |kind: &str| OTHERS.iter().any(|(version, kinds)| *version == api_version && kinds.contains(&kind));
+    let is_version = |of: &str| of == "v1" || OTHERS.iter().any(|(version, _)| *version == of) || is_served(of);
+    if UNVERSIONED.contains(&kind) || api_version == "v1" && OF_VERSIONS.contains(&kind) {
+        return true;
+    }
+    scheme(group_of(api_version)) == scheme_name
+        && (OF_VERSIONS.contains(&kind) && is_version(api_version)
+            || [Some(kind), kind.strip_suffix("List")]
+                .into_iter()
+                .flatten()
+                .any(|kind| resource(api_version, kind).is_some() || other(kind)))
+}
+
+fn is_served(api_version: &str) -> bool {
+    pintle_kinds::all().any(|resource| resource.api_version() == api_version)
 }
 
 /// The group that a kind belongs to wherever it is served.
 fn home<'a>(group: &'a str, kind: &str) -> &'a str {
     match (group, kind) {
         ("extensions", "Ingress" | "NetworkPolicy") => "networking.k8s.io",
+        ("apps" | "extensions", "Scale") => "autoscaling",
         ("extensions", _) => "apps",
         ("events.k8s.io", _) => "",
         (group, _) => group,
@@ -69,17 +127,22 @@ fn home<'a>(group: &'a str, kind: &str) -> &'a str {
 
 /// Whether an object of one version is one of the expected kind, but for its version.
 pub fn converts(api_version: &str, kind: &str, expected_group: &str, expected_kind: &str) -> bool {
-    let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-    kind == expected_kind && home(group, kind) == home(expected_group, kind) && knows(api_version, kind)
+    let group = group_of(api_version);
+    kind == expected_kind
+        && home(group, kind) == home(expected_group, kind)
+        && knows(scheme(expected_group), api_version, kind)
 }
 
 /// Why an object of a kind is not one of the expected kind.
 pub fn refusal(api_version: &str, kind: &str, expected_group: &str, expected_kind: &str) -> String {
-    if !knows(api_version, kind) {
-        let scheme = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+    let scheme = scheme(expected_group);
+    if !knows(scheme, api_version, kind) {
         return format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"{scheme}\"");
     }
-    let short = api_version.rsplit('/').next().unwrap_or("");
+    let short = match OF_VERSIONS.contains(&kind) || UNVERSIONED.contains(&kind) {
+        true => "v1",
+        false => api_version.rsplit('/').next().unwrap_or(""),
+    };
     format!("converting ({short}.{kind}) to ({}): unknown conversion", go_type(expected_group, expected_kind))
 }
 
@@ -106,6 +169,7 @@ mod tests {
             ("autoscaling/v2", "HorizontalPodAutoscaler", "autoscaling", true),
             ("apps/v3", "Deployment", "apps", false),
             ("extensions/v1beta1", "Ingress", "apps", false),
+            ("apps/v1beta2", "Scale", "autoscaling", true),
         ];
         for (version, kind, group, expected) in rows {
             assert_eq!(converts(version, kind, group, kind), expected, "{version} {kind}");
@@ -132,5 +196,27 @@ mod tests {
                 .starts_with("converting (v1.ConfigMapList) to (core.ConfigMap)")
         );
         assert!(refusal("v1", "configmap", "", "ConfigMap").starts_with("no kind \"configmap\" is registered"));
+        for (version, kind, short) in [("autoscaling/v1", "Scale", "v1"), ("autoscaling/v2", "WatchEvent", "v1")] {
+            let expected = format!("converting ({short}.{kind}) to (core.ConfigMap): unknown conversion");
+            assert_eq!(refusal(version, kind, "", "ConfigMap"), expected);
+        }
+        assert!(refusal("none/v1", "DeleteOptions", "", "ConfigMap").starts_with("no kind \"DeleteOptions\""));
+    }
+
+    #[test]
+    fn each_server_knows_its_own_kinds() {
+        let definitions = ("apiextensions.k8s.io", "CustomResourceDefinition");
+        let rows = [
+            ("v1", "Pod", definitions, "no kind \"Pod\""),
+            ("v1", "Status", definitions, "converting (v1.Status)"),
+            ("v1", "DeleteOptions", definitions, "converting (v1.DeleteOptions)"),
+            ("apiextensions.k8s.io/v1", "CustomResourceDefinitionList", definitions, "converting"),
+            ("apiextensions.k8s.io/v1", "CustomResourceDefinition", ("", "Pod"), "no kind"),
+            ("apiregistration.k8s.io/v1", "APIService", definitions, "no kind"),
+        ];
+        for (version, kind, (group, expected), start) in rows {
+            let refused = refusal(version, kind, group, expected);
+            assert!(refused.starts_with(start), "{version} {kind}: {refused}");
+        }
     }
 }

@@ -6,9 +6,11 @@ use crate::context::Context;
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
 use crate::negotiation::{Offer, Wanted, negotiate};
 use crate::query::{Query, decode};
-use crate::request::{Request, ResourcePath, parse_path, verb};
+use crate::request::{Request, ResourcePath, Verb, parse_path};
 use crate::router::Found;
-use crate::{Api, SharedApi, access, documents, health, limits, read, remove, review, subresource, write};
+use crate::{
+    Api, SharedApi, access, documents, health, limits, patch, read, remove, review, routes, subresource, write,
+};
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
 use pintle_auth::authorization::escape;
@@ -17,6 +19,7 @@ use pintle_kinds::resource::{Resource, Verbs};
 use pintle_registry::{Details, Status};
 use pintle_schema::names::quoted;
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -88,22 +91,22 @@ async fn steps(
     if path.is_some_and(ResourcePath::is_prefix_alone) {
         return Ok(undetermined(&request));
     }
-    let action = path.map_or("", |path| verb(&request.method, path, &query));
-    let long_running = path.is_some_and(|path| is_long_running(action, &path.subresource));
+    let verb = path.map_or(Verb::Other, |path| Verb::of(&request.method, path, &query));
+    let long_running = path.is_some_and(|path| is_long_running(verb, &path.subresource));
     if !long_running {
         check_timeout(&query)?;
     }
-    let user = access::user(&api, &mut request, path, action, &query)?;
+    let user = access::user(&api, &mut request, path, verb, &query)?;
     let Some(path) = path else { return outside_resources(api, user, query, request, tally).await };
     let counting = api.clone();
-    let mutating = !matches!(action, "get" | "list" | "watch");
+    let mutating = !verb.reads();
     let in_flight =
         (!long_running).then(|| counting.metrics.in_flight(mutating, api.settings.in_flight_limit(mutating)));
     // The administrator is never turned away.
     if matches!(in_flight, Some(None)) && !user.in_group(pintle_auth::groups::MASTERS) {
-        return Ok(turn_away(&api, path, action, &query, &request));
+        return Ok(turn_away(&api, path, verb, &query, &request));
     }
-    access::authorize(&api, &user, action, path, &query)?;
+    access::authorize(&api, &user, verb, path, &query)?;
     if path.malformed {
         return Err(Status::no_such_path());
     }
@@ -112,16 +115,13 @@ async fn steps(
         Found::NoGroup => return Ok(Answer::text(404, "404 page not found\n")),
         Found::NoResource => return Err(Status::no_such_path()),
     };
-    tally.0 = Some(api.metrics.requests.series(labels_of(resource, path, action, &query, &request)));
-    check_scope(resource, path, action)?;
+    tally.0 = Some(api.metrics.requests.series(labels_of(resource, path, verb, &query, &request)));
+    routes::check(resource, path, &request.method)?;
     if mutating && !long_running {
-        request.body = api.metrics.bodies.counted(request.body, resource, action);
+        request.body = api.metrics.bodies.counted(request.body, resource, verb);
     }
     let context = Context { method: request.method.clone(), headers: request.headers.clone(), api, user, query };
-    if path.subresource.is_empty() {
-        check_verb(&context.method, resource, path, action)?;
-    }
-    let acting = act(&context, resource, path, action, request);
+    let acting = pin!(act(&context, resource, path, verb, request));
     let outcome = match long_running {
         true => acting.await,
         false => tokio::time::timeout(time_limit(&context), acting).await.unwrap_or_else(|_| {
@@ -133,8 +133,8 @@ async fn steps(
 }
 
 /// Whether a request has no end of its own: limits of time and of requests in flight are not for it.
-fn is_long_running(action: &str, subresource: &str) -> bool {
-    action == "watch" || matches!(subresource, "attach" | "exec" | "proxy" | "log" | "portforward")
+fn is_long_running(verb: Verb, subresource: &str) -> bool {
+    verb == Verb::Watch || matches!(subresource, "attach" | "exec" | "proxy" | "log" | "portforward")
 }
 
 /// How long the request may take: what it asks for, at most what the server allows.
@@ -150,48 +150,50 @@ async fn act(
     context: &Context,
     resource: &'static Resource,
     path: &ResourcePath,
-    action: &str,
+    verb: Verb,
     request: Request,
 ) -> Result<Answer, Status> {
-    if matches!(action, "get" | "list" | "watch") && wants_more_than_known(context) {
-        catch_up(context, resource, action).await?;
+    check_watch(resource, verb)?;
+    if verb.reads() && wants_more_than_known(context) {
+        catch_up(context, resource, verb).await?;
     }
     if !path.subresource.is_empty() {
-        return subresource::serve(context, resource, path, request).await;
+        return Box::pin(subresource::serve(context, resource, path, verb, request)).await;
     }
     if resource.storage.is_none() {
-        return review::serve(context, resource, path, request).await;
+        return Box::pin(review::serve(context, resource, path, request)).await;
     }
     let namespace = if resource.namespaced { path.namespace.as_str() } else { "" };
     let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
-    if action == "patch" {
+    if verb == Verb::Patch {
         // A path is known by what it takes before it is known by what it gives.
         context.patch_type()?;
     }
-    let wanted = context.negotiate(match action {
-        "watch" => Offer::Watch,
-        "list" => Offer::Collection,
+    let wanted = context.negotiate(match verb {
+        Verb::Watch => Offer::Watch,
+        Verb::List => Offer::Collection,
         _ => Offer::Objects,
     })?;
-    match action {
-        "get" => read::get(context, &target, wanted).await,
-        "list" | "watch" => read::list_or_watch(context, target, path, wanted).await,
-        "create" => write::create(context, &target, wanted, request).await,
-        "update" => write::update(context, &target, wanted, request, None).await,
-        "patch" => write::patch(context, &target, wanted, request, None).await,
-        "delete" => remove::delete(context, &target, wanted, request).await,
-        "deletecollection" => remove::delete_collection(context, &target, wanted, request).await,
-        _ => Err(Status::method_not_allowed()),
+    // What takes much room waits in a box of its own: most requests are reads, and many are under way at a time.
+    match verb {
+        Verb::Get => read::get(context, &target, wanted).await,
+        Verb::List | Verb::Watch => read::list_or_watch(context, target, path, wanted).await,
+        Verb::Create => Box::pin(write::create(context, &target, wanted, request)).await,
+        Verb::Update => Box::pin(write::update(context, &target, wanted, request, None)).await,
+        Verb::Patch => Box::pin(patch::patch(context, &target, wanted, request, None)).await,
+        Verb::Delete => Box::pin(remove::delete(context, &target, wanted, request)).await,
+        Verb::DeleteCollection => remove::delete_collection(context, &target, wanted, request).await,
+        Verb::Other => Err(Status::method_not_allowed()),
     }
 }
 
 /// Waits until everything has come that was written before.
-async fn catch_up(context: &Context, resource: &Resource, action: &str) -> Result<(), Status> {
+async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<(), Status> {
     let registry = &context.api.registry;
     let started = Instant::now();
     let outcome = registry.catch_up().await;
     if let Some(cache) = resource.storage.as_ref().and_then(|storage| registry.cache.resource(storage.prefix)) {
-        if action == "list" && context.query.get("resourceVersion").is_empty() {
+        if verb == Verb::List && context.query.get("resourceVersion").is_empty() {
             cache.figures().consistent(outcome.is_ok());
         }
         if registry.is_shared() {
@@ -239,20 +241,10 @@ fn check_timeout(query: &Query) -> Result<(), Status> {
         .map_err(|error| Status::bad_request(format!("invalid timeout specified in the request URL - {error}")))
 }
 
-/// Only lists reach over all namespaces.
-fn check_scope(resource: &Resource, path: &ResourcePath, action: &str) -> Result<(), Status> {
-    if !resource.namespaced || !path.namespace.is_empty() || path.name.is_empty() && matches!(action, "list" | "watch")
-    {
-        return Ok(());
-    }
-    let is_path = path.name.is_empty() && resource.verbs.contains(Verbs::LIST);
-    Err(if is_path { Status::method_not_allowed() } else { Status::no_such_path() })
-}
-
 /// What a request beyond the limits is answered.
-fn turn_away(api: &Api, path: &ResourcePath, action: &'static str, query: &Query, request: &Request) -> Answer {
+fn turn_away(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) -> Answer {
     if let Found::Resource(resource) = api.router.find(&path.group, &path.version, &path.resource) {
-        let series = api.metrics.requests.series(labels_of(resource, path, action, query, request));
+        let series = api.metrics.requests.series(labels_of(resource, path, verb, query, request));
         let client = metrics::system_client(request.header(USER_AGENT));
         series.dropped(429, DryRun::of(query.all("dryRun")), client);
     }
@@ -308,50 +300,25 @@ async fn outside_resources(
 /// The content type of metrics.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
-fn labels_of(
-    resource: &'static Resource,
-    path: &ResourcePath,
-    action: &'static str,
-    query: &Query,
-    request: &Request,
-) -> Labels {
+fn labels_of(resource: &'static Resource, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) -> Labels {
     let subresource = resource.subresource(&path.subresource).map_or("", |found| found.name);
-    let named = action == "create" || !access::name_asked_for(path, action, query).is_empty();
+    let named = verb == Verb::Create || !access::name_asked_for(path, verb, query).is_empty();
     let scope = match (named, path.namespace.is_empty()) {
         (true, _) => "resource",
         (false, false) => "namespace",
         (false, true) => "cluster",
     };
     let applies =
-        action == "patch" && request.header(http::header::CONTENT_TYPE).starts_with("application/apply-patch+");
-    Labels { resource: Some(resource), subresource, verb: metrics::verb(action, subresource, applies), scope }
+        verb == Verb::Patch && request.header(http::header::CONTENT_TYPE).starts_with("application/apply-patch+");
+    Labels { resource: Some(resource), subresource, verb: metrics::verb(verb, subresource, applies), scope }
 }
 
-fn check_verb(method: &Method, resource: &Resource, path: &ResourcePath, action: &str) -> Result<(), Status> {
-    let of_objects = [Verbs::GET, Verbs::UPDATE, Verbs::PATCH, Verbs::DELETE];
-    if !path.name.is_empty() && !of_objects.iter().any(|verb| resource.verbs.contains(*verb)) {
-        // Where objects are only posted none has a path.
-        return Err(Status::no_such_path());
+/// Collections that are listed, but not watched, say so themselves.
+fn check_watch(resource: &Resource, verb: Verb) -> Result<(), Status> {
+    if verb != Verb::Watch || resource.verbs.contains(Verbs::WATCH) {
+        return Ok(());
     }
-    let verb = match action {
-        _ if !matches!(method.as_str(), "GET" | "POST" | "PUT" | "PATCH" | "DELETE") => {
-            return Err(Status::method_not_allowed());
-        }
-        "create" if path.name.is_empty() => Verbs::CREATE,
-        "get" => Verbs::GET,
-        "list" => Verbs::LIST,
-        "watch" if !resource.verbs.contains(Verbs::WATCH) && resource.verbs.contains(Verbs::LIST) => {
-            let message = format!("watch is not supported on resources of kind {:?}", resource.plural);
-            let details = Details { kind: resource.plural.into(), group: resource.group.into(), ..Details::default() };
-            let status = Status::new(405, "MethodNotAllowed", message).with_details(details);
-            return with_deprecation(resource, Err(status)).map(drop);
-        }
-        "watch" => Verbs::WATCH,
-        "update" if !path.name.is_empty() => Verbs::UPDATE,
-        "patch" if !path.name.is_empty() => Verbs::PATCH,
-        "delete" => Verbs::DELETE,
-        "deletecollection" => Verbs::DELETECOLLECTION,
-        _ => return Err(Status::method_not_allowed()),
-    };
-    if resource.verbs.contains(verb) { Ok(()) } else { Err(Status::method_not_allowed()) }
+    let message = format!("watch is not supported on resources of kind {:?}", resource.plural);
+    let details = Details { kind: resource.plural.into(), group: resource.group.into(), ..Details::default() };
+    Err(Status::new(405, "MethodNotAllowed", message).with_details(details))
 }

@@ -45,7 +45,7 @@ pub async fn create(
     request: Request,
 ) -> Result<Answer> {
     let (mut object, options, mut warnings) = body(context, subresource, request).await?;
-    if let Err(status) = complete(context, target, &mut object, &options, &mut warnings) {
+    if let Err(status) = complete(context, target, subresource, &mut object, &options, &mut warnings) {
         return Err(status.with_warnings(warnings));
     }
     set_type(&mut object, API_VERSION, KIND);
@@ -58,6 +58,7 @@ pub async fn create(
 fn complete(
     context: &Context,
     target: &Target,
+    subresource: &Subresource,
     object: &mut Value,
     options: &WriteOptions,
     warnings: &mut Vec<String>,
@@ -69,6 +70,7 @@ fn complete(
     defaults::apply(TokenRequest::schema(), object, environment.now_unix());
     track_posted(TokenRequest::schema(), API_VERSION, "token", object, options, environment);
     registry.check_namespace(target, &target.name)?;
+    registry.admit_action(target, subresource.name, object, options, warnings)?;
     let name = metadata::text(object, "name");
     if !name.is_empty() && name != target.name {
         let mut errors = ErrorList::default();

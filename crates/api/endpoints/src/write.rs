@@ -1,24 +1,18 @@
-//! Create, update and patch: from a body to the registry and back.
+//! Create and update: from a body to the registry and back, and what all writes do on that way.
 
 use crate::answer::Answer;
-use crate::apply::{self, Configuration};
 use crate::context::Context;
 use crate::decode::{self, Expected};
-use crate::negotiation::{Format, Wanted};
-use crate::query::{FieldValidation, WriteQuery, patch_options, write_options};
+use crate::negotiation::Wanted;
+use crate::query::{FieldValidation, write_options};
 use crate::read::include_object;
 use crate::represent::Presenter;
 use crate::request::{BodyFailure, LazyBody, Request};
-use crate::scheme;
 use bytes::Bytes;
-use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
-use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
 use pintle_kinds::resource::Resource;
 use pintle_registry::update::{Owners, SubresourcePart, Update};
-use pintle_registry::{Details, Result, Status, Target, Written, metadata};
-use pintle_schema::{Str, Struct, Value, canonicalize};
-use std::borrow::Cow;
-use std::sync::Mutex;
+use pintle_registry::{Result, Status, Target, Written, metadata};
+use pintle_schema::Value;
 
 /// Reads a body.
 ///
@@ -77,7 +71,11 @@ pub async fn update(
     answer(context, target, wanted, written, warnings)
 }
 
-fn decode_object(
+/// The object in a body of the resource's own kind.
+///
+/// # Errors
+/// The body is no such object.
+pub(crate) fn decode_object(
     context: &Context,
     resource: &Resource,
     bytes: &[u8],
@@ -127,13 +125,9 @@ pub fn answer(
     target: &Target,
     wanted: Wanted,
     written: Result<Written>,
-    mut warnings: Vec<String>,
+    warnings: Vec<String>,
 ) -> Result<Answer> {
-    let written = written.map_err(|mut status| {
-        warnings.append(&mut status.warnings);
-        status.with_warnings(std::mem::take(&mut warnings))
-    })?;
-    warnings.extend(written.warnings);
+    let written = warned(written, warnings)?;
     let presenter = Presenter {
         registry: &context.api.registry,
         target,
@@ -141,346 +135,20 @@ pub fn answer(
         include_object: include_object(&context.query, wanted)?,
     };
     let code = if written.created { 201 } else { 200 };
-    let mut answer = Answer::new(code, wanted.format.content_type(), presenter.object(&written.payload)?);
-    answer.warnings = warnings;
-    Ok(answer)
+    let body = presenter.object(&written.payload)?;
+    Ok(Answer::new(code, wanted.format.content_type(), body).with_warnings(written.warnings))
 }
 
-/// The kinds of patch, by their media types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PatchType {
-    Json,
-    Merge,
-    Strategic,
-    /// A configuration, in YAML or CBOR.
-    Apply(Format),
-}
-
-impl PatchType {
-    /// The patch type of a Content-Type, where these forms of objects are read.
-    ///
-    /// # Errors
-    /// 415 for anything that is no patch.
-    pub fn of(content_type: &str, formats: &[Format]) -> Result<Self> {
-        match content_type.split(';').next().unwrap_or("").trim() {
-            "application/json-patch+json" => Ok(PatchType::Json),
-            "application/merge-patch+json" => Ok(PatchType::Merge),
-            "application/strategic-merge-patch+json" => Ok(PatchType::Strategic),
-            "application/apply-patch+yaml" => Ok(PatchType::Apply(Format::Yaml)),
-            "application/apply-patch+cbor" if formats.contains(&Format::Cbor) => Ok(PatchType::Apply(Format::Cbor)),
-            _ => Err(PatchType::unsupported()),
+/// A write's outcome with what was warned of before it.
+pub(crate) fn warned(written: Result<Written>, mut warnings: Vec<String>) -> Result<Written> {
+    match written {
+        Ok(written) => {
+            warnings.extend(written.warnings);
+            Ok(Written { warnings, ..written })
         }
-    }
-
-    /// Whether it is a configuration to apply.
-    pub fn applies(self) -> bool {
-        matches!(self, PatchType::Apply(_))
-    }
-
-    pub fn unsupported() -> Status {
-        Status::new(415, "UnsupportedMediaType", "415: Unsupported Media Type").with_details(Details::default())
-    }
-}
-
-/// PATCH of an object, or of the part of it that a subresource writes.
-///
-/// # Errors
-/// The patch cannot be read or applied, or its result is refused.
-pub async fn patch(
-    context: &Context,
-    target: &Target,
-    wanted: Wanted,
-    request: Request,
-    part: Option<SubresourcePart<'_>>,
-) -> Result<Answer> {
-    let kind = context.patch_type()?;
-    let bytes = read_body(request.body).await?;
-    let query = patch_options(&context.query, kind.applies(), context.requester())?;
-    if let PatchType::Apply(format) = kind {
-        let config = Configuration::read(&bytes, format)?;
-        return apply::apply(context, target, wanted, config, &query, part).await;
-    }
-    // What is not there is missed before the patch is looked at.
-    target.get()?;
-    let patch = Patch::read(kind, &bytes, query.field_validation)?;
-    let schema = (target.resource.schema)();
-    let converted = !context.api.registry.serves_stored_form(target);
-    let warnings = Mutex::new(Vec::new());
-    let change = |stored: Option<&Value>| {
-        let Some(stored) = stored else { return Err(target.not_found()) };
-        let mut found = Vec::new();
-        let mut served = Cow::Borrowed(stored);
-        if converted {
-            // Conversion leaves fields behind that the version does not have.
-            canonicalize(schema, served.to_mut());
-        }
-        let object = patch.apply(schema, &served, &query, &mut found)?;
-        if let Some(why) = target.resource.strategy.malformed.and_then(|malformed| malformed(&object)) {
-            return Err(patch.invalid(&object, &why));
-        }
-        if let Ok(mut warnings) = warnings.lock() {
-            *warnings = found;
-        }
-        check_namespace(target, &object)?;
-        check_name(target, &object)?;
-        Ok(object)
-    };
-    let update = Update { change: &change, part, create: false, from_stored: true, owners: Owners::Tracked };
-    let written = context.api.registry.update(target, &update, &query.options).await;
-    answer(context, target, wanted, written, warnings.into_inner().unwrap_or_default())
-}
-
-/// A patch that was read.
-pub struct Patch {
-    kind: PatchType,
-    value: Value,
-    problems: Vec<String>,
-}
-
-impl Patch {
-    /// Reads a patch.
-    ///
-    /// # Errors
-    /// It is not JSON, or not of the shape its type needs.
-    pub fn read(kind: PatchType, bytes: &[u8], validation: FieldValidation) -> Result<Self> {
-        // What a strategic patch makes is no JSON any more, and its numbers have no spelling.
-        let parse = if matches!(kind, PatchType::Strategic) { json::parse } else { json::parse_spelled };
-        let decoded = parse(bytes, Strictness::Collect).map_err(|error| match kind {
-            PatchType::Merge if validation == FieldValidation::Ignore => Status::bad_request("Invalid JSON Patch"),
-            PatchType::Strategic => Status::bad_request(error.to_string()),
-            PatchType::Json if validation == FieldValidation::Ignore => Status::bad_request(error.to_string()),
-            _ => Status::bad_request(format!("error decoding patch: {error}")),
-        })?;
-        let mut problems: Vec<String> = decoded.problems.iter().map(StrictProblem::to_string).collect();
-        if validation != FieldValidation::Ignore {
-            match kind {
-                PatchType::Json => {
-                    problems = json_patch::check(&decoded.value, bytes).map_err(|error| patch_failed(&error))?;
-                }
-                PatchType::Merge => merge_patch::check(&decoded.value).map_err(|error| patch_failed(&error))?,
-                PatchType::Strategic | PatchType::Apply(_) => {}
-            }
-        }
-        Ok(Patch { kind, value: decoded.value, problems })
-    }
-
-    /// The object that the patch makes of a stored one, decoded and checked.
-    ///
-    /// # Errors
-    /// The patch does not apply, or makes something that is no object of the kind.
-    pub fn apply(
-        &self,
-        schema: &'static Struct,
-        stored: &Value,
-        query: &WriteQuery,
-        warnings: &mut Vec<String>,
-    ) -> Result<Value> {
-        let mut patched = self.patched(schema, stored)?;
-        let (kind, api_version) = (stored.str_at(&["kind"]), stored.str_at(&["apiVersion"]));
-        if patched.as_map().is_none()
-            && let Err(error) = json::type_meta(&json::to_vec(&patched))
-        {
-            let why = format!("couldn't get version/kind; json parse error: {error}");
-            return Err(self.invalid(&patched, &why));
-        }
-        self.check_type(&patched, api_version, kind)?;
-        let strictness = match query.field_validation {
-            FieldValidation::Ignore => Strictness::Ignore,
-            _ => Strictness::Collect,
-        };
-        // Who is refused is shown what the patch made, which is made again then.
-        let invalid = |why: &str| match self.patched(schema, stored) {
-            Ok(patched) => self.invalid(&patched, why),
-            Err(status) => status,
-        };
-        let mut untouched = self.take_untouched(&mut patched);
-        let mut decoded = self.conform(schema, patched, strictness).map_err(|error| invalid(&error.to_string()))?;
-        if let Value::Map(fields) = &mut decoded.value {
-            fields.entries_mut().append(&mut untouched);
-        }
-        let problems = self.problems.iter().cloned().chain(decoded.problems.iter().map(StrictProblem::to_string));
-        match query.field_validation {
-            FieldValidation::Ignore => {}
-            FieldValidation::Warn => warnings.extend(problems),
-            FieldValidation::Strict => {
-                let problems: Vec<String> = problems.collect();
-                if !problems.is_empty() {
-                    return Err(invalid(&decode::strict_message(&problems)));
-                }
-            }
-        }
-        Ok(decoded.value)
-    }
-
-    /// The tree that the patch makes of a stored object.
-    fn patched(&self, schema: &Struct, stored: &Value) -> Result<Value> {
-        let mut document = stored.clone();
-        match self.kind {
-            PatchType::Json => json_patch::apply(document, &self.value),
-            PatchType::Strategic => strategic::apply(schema, document, self.value.clone()).map(|mut patched| {
-                let (kind, api_version) = (stored.str_at(&["kind"]), stored.str_at(&["apiVersion"]));
-                pintle_registry::set_type(&mut patched, api_version, kind);
-                patched
-            }),
-            PatchType::Merge | PatchType::Apply(_) => {
-                merge_patch::apply(&mut document, self.value.clone()).map(|()| document)
-            }
-        }
-        .map_err(|error| patch_failed(&error))
-    }
-
-    /// Takes out the fields of an object that the patch leaves alone: they are as they were once decoded. But for raw JSON,
-    /// which any patch spells anew.
-    fn take_untouched(&self, patched: &mut Value) -> Vec<(Str, Value)> {
-        let Some(fields) = patched.as_map_mut() else { return Vec::new() };
-        let is_tree = |value: &Value| matches!(value, Value::List(_) | Value::Map(_)) && !has_raw(value);
-        fields.entries_mut().extract_if(.., |(field, value)| !self.may_touch(field) && is_tree(value)).collect()
-    }
-
-    /// Whether the patch may change, or move, what a field of the object holds.
-    fn may_touch(&self, field: &str) -> bool {
-        let is_at = |pointer: &Value| match pointer.as_str().and_then(|pointer| pointer.strip_prefix('/')) {
-            Some(pointer) => pointer.split('/').next().is_none_or(|first| first == field || first.contains('~')),
-            None => true,
-        };
-        match (&self.value, self.kind) {
-            (Value::Map(fields), PatchType::Merge) => fields.contains_key(field),
-            (Value::Map(fields), PatchType::Strategic) => fields.keys().any(|key| key == field || key.starts_with('$')),
-            (Value::List(operations), PatchType::Json) => operations
-                .iter()
-                .any(|operation| ["path", "from"].iter().filter_map(|key| operation.get(key)).any(is_at)),
-            _ => true,
-        }
-    }
-
-    /// The patched tree under a schema. Strategic patches work on objects, whose numbers have no spelling.
-    fn conform(
-        &self,
-        schema: &'static Struct,
-        patched: Value,
-        strictness: Strictness,
-    ) -> std::result::Result<Decoded, DecodeError> {
-        match self.kind {
-            PatchType::Strategic => json::restore(schema, patched, strictness),
-            _ => json::conform_json(schema, patched, strictness),
-        }
-    }
-
-    /// A patch may not make an object of another kind.
-    fn check_type(&self, patched: &Value, api_version: &str, kind: &str) -> Result<()> {
-        let found =
-            |key: &str, expected| Some(patched.str_at(&[key])).filter(|text| !text.is_empty()).unwrap_or(expected);
-        let (found_version, found_kind) = (found("apiVersion", api_version), found("kind", kind));
-        if (found_version, found_kind) == (api_version, kind) || patched.as_map().is_none() {
-            return Ok(());
-        }
-        if let Some(other) = scheme::resource(found_version, found_kind)
-            && let Err(error) = self.conform((other.schema)(), patched.clone(), Strictness::Ignore)
-        {
-            return Err(self.invalid(patched, &error.to_string()));
-        }
-        let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        if scheme::converts(found_version, found_kind, group, kind) {
-            return Ok(());
-        }
-        Err(self.invalid(patched, &scheme::refusal(found_version, found_kind, group, kind)))
-    }
-
-    /// The reference names no kind when a patch's result cannot be decoded, but shows the result, or a strategic patch.
-    fn invalid(&self, patched: &Value, why: &str) -> Status {
-        let shown = match self.kind {
-            PatchType::Strategic => go_text::plain(&self.value),
-            kind => {
-                let mut patched = patched.clone();
-                match kind {
-                    PatchType::Json => json_patch::sort_touched(&mut patched, &self.value),
-                    _ => merge_patch::sort_touched(&mut patched, &self.value),
-                }
-                json::to_string(&patched)
-            }
-        };
-        let mut errors = pintle_validation::ErrorList::default();
-        errors.invalid("patch", shown, why);
-        Status::invalid("", "", "", &errors)
-    }
-}
-
-fn has_raw(value: &Value) -> bool {
-    match value {
-        Value::Raw(_) => true,
-        Value::List(items) => items.iter().any(has_raw),
-        Value::Map(map) => map.values().any(has_raw),
-        _ => false,
-    }
-}
-
-fn patch_failed(error: &PatchError) -> Status {
-    let mut status = Status::new(error.status_code(), error.reason(), error.to_string());
-    if status.code == 422 {
-        status = status.with_details(Details::default());
-    }
-    status
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pintle_registry::WriteOptions;
-    use pintle_schema::ApiType;
-    use pintle_types::apps::v1::ControllerRevision;
-    use pintle_types::core::v1::Pod;
-
-    fn patch(kind: PatchType, text: &str) -> Patch {
-        Patch::read(kind, text.as_bytes(), FieldValidation::Warn).expect("a patch")
-    }
-
-    #[test]
-    fn what_a_patch_may_touch() {
-        let rows = [
-            (PatchType::Merge, r#"{"spec": null}"#, "spec", true),
-            (PatchType::Merge, r#"{"metadata": {"spec": 1}}"#, "spec", false),
-            (PatchType::Strategic, r#"{"spec": {}}"#, "spec", true),
-            (PatchType::Strategic, r#"{"metadata": {"$patch": "delete"}}"#, "spec", false),
-            (PatchType::Strategic, r#"{"$retainKeys": ["metadata"]}"#, "spec", true),
-            (PatchType::Strategic, r#"{"$setElementOrder/spec": []}"#, "spec", true),
-            (PatchType::Json, r#"[{"op": "add", "path": "/metadata/labels/spec", "value": "x"}]"#, "spec", false),
-            (PatchType::Json, r#"[{"op": "remove", "path": "/spec/x"}]"#, "spec", true),
-            (PatchType::Json, r#"[{"op": "remove", "path": "/spec"}]"#, "spec", true),
-            (PatchType::Json, r#"[{"op": "replace", "path": "", "value": {}}]"#, "spec", true),
-            (PatchType::Json, r#"[{"op": "remove", "path": "/sp~0ec"}]"#, "spec", true),
-            (PatchType::Json, r#"[{"op": "remove", "path": "spec"}]"#, "spec", true),
-            (PatchType::Json, r#"[{"op": "move", "path": "/metadata/x", "from": "/spec/x"}]"#, "spec", true),
-            (PatchType::Json, r#"[{"op": "test", "path": "/a"}, {"op": "add", "path": "/spec/x"}]"#, "spec", true),
-            (PatchType::Json, "[]", "spec", false),
-        ];
-        for (kind, text, field, touched) in rows {
-            assert_eq!(patch(kind, text).may_touch(field), touched, "{text}");
-        }
-    }
-
-    #[test]
-    fn what_a_patch_leaves_alone_stays_but_for_the_spelling_of_raw_json() {
-        let query =
-            WriteQuery { options: WriteOptions::default(), field_validation: FieldValidation::Strict, force: None };
-        let apply = |kind, schema, stored: &Value, text| {
-            let mut object = patch(kind, text).apply(schema, stored, &query, &mut Vec::new()).expect("a good patch");
-            canonicalize(schema, &mut object);
-            object
-        };
-        let label = r#"{"metadata": {"labels": {"a": "b"}}}"#;
-        let mut pod = pintle_schema::value!({"kind": "Pod", "metadata": {"name": "p"},
-            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}});
-        canonicalize(Pod::schema(), &mut pod);
-        let text = r#"{ "b": 1.0 }"#;
-        let mut revision = pintle_schema::value!({"kind": "ControllerRevision", "metadata": {"name": "r"},
-            "data": (Value::Raw(text.into())), "revision": 1});
-        canonicalize(ControllerRevision::schema(), &mut revision);
-        for (kind, spelled) in [(PatchType::Merge, r#"{"b":1.0}"#), (PatchType::Strategic, r#"{"b":1}"#)] {
-            let patched = apply(kind, Pod::schema(), &pod, label);
-            assert_eq!(patched.get("spec"), pod.get("spec"));
-            assert_eq!(patched.str_at(&["metadata", "labels", "a"]), "b");
-            let patched = apply(kind, ControllerRevision::schema(), &revision, label);
-            assert_eq!(patched.get("data"), Some(&Value::Raw(spelled.into())), "{kind:?}");
+        Err(status) => {
+            warnings.extend_from_slice(&status.warnings);
+            Err(status.with_warnings(warnings))
         }
     }
 }

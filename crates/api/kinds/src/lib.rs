@@ -36,4 +36,5 @@ mod storagemigration;
 mod tests;
 mod views;
 
+pub use core::qos::class as qos_class;
 pub use groups::{GROUPS, Group, GroupVersion, all, find, group_order};

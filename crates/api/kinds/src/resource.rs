@@ -81,6 +81,7 @@ pub struct Convert {
 pub struct Verbs(pub u16);
 
 impl Verbs {
+    pub const NONE: Verbs = Verbs(0);
     pub const CREATE: Verbs = Verbs(1);
     pub const DELETE: Verbs = Verbs(1 << 1);
     pub const DELETECOLLECTION: Verbs = Verbs(1 << 2);
@@ -115,6 +116,11 @@ impl Verbs {
 
     pub const fn without(self, other: Verbs) -> Verbs {
         Verbs(self.0 & !other.0)
+    }
+
+    /// Those of them that are among others.
+    pub const fn within(self, others: Verbs) -> Verbs {
+        Verbs(self.0 & others.0)
     }
 
     pub const fn contains(self, other: Verbs) -> bool {
@@ -351,22 +357,6 @@ impl Resource {
             namespaced: false,
             selectable: &[NAMESPACE_UNSET],
             ..Resource::namespaced::<T>(group, version, plural, singular, kind)
-        }
-    }
-
-    /// What a field label stands for; `None` when selectors may not name it.
-    pub fn field_label(&self, label: &str) -> Option<FieldValue> {
-        if let Some(selectable) = self.selectable.iter().find(|selectable| selectable.label == label) {
-            return match selectable.value {
-                FieldValue::Refused => None,
-                FieldValue::Alias(of) => self.field_label(of),
-                value => Some(value),
-            };
-        }
-        match label {
-            "metadata.name" => Some(FieldValue::Path(&["metadata", "name"])),
-            "metadata.namespace" if self.namespaced => Some(FieldValue::Path(&["metadata", "namespace"])),
-            _ => None,
         }
     }
 

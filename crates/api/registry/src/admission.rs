@@ -4,7 +4,7 @@
 //! matter.
 
 use crate::status::Result;
-use crate::{Registry, Requester, Target, WriteOptions};
+use crate::{DeleteOptions, Registry, Requester, Target, WriteOptions};
 use pintle_schema::Value;
 use pintle_validation::{Refusal, Right, Surroundings};
 
@@ -38,10 +38,34 @@ pub trait Admission: Send + Sync {
     ///
     /// # Errors
     /// The deletion is refused.
-    fn delete(&self, registry: &Registry, target: &Target, old: &Value) -> Result<()>;
+    fn delete(&self, registry: &Registry, target: &Target, old: &Value, options: &DeleteOptions) -> Result<()>;
+
+    /// Whether a namespace that is not there is made for what is created in it.
+    fn provisions_namespaces(&self) -> bool {
+        false
+    }
 
     /// Why a requester has no right to something besides a write; `None` when they have it.
     fn refusal(&self, target: &Target, requester: &Requester, right: &Right<'_>) -> Option<Refusal>;
+}
+
+impl Registry {
+    /// Asks admission about what is posted to a subresource that does something and stores nothing.
+    ///
+    /// # Errors
+    /// It is refused.
+    pub fn admit_action(
+        &self,
+        target: &Target,
+        subresource: &'static str,
+        object: &mut Value,
+        options: &WriteOptions,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
+        let request = AdmissionRequest { registry: self, target, subresource, old: None, options, around: &() };
+        self.admission.mutate(&request, object, warnings)?;
+        self.admission.validate(&request, object, warnings)
+    }
 }
 
 /// Admits everything as it is.
@@ -56,7 +80,7 @@ impl Admission for AdmitAll {
         Ok(())
     }
 
-    fn delete(&self, _: &Registry, _: &Target, _: &Value) -> Result<()> {
+    fn delete(&self, _: &Registry, _: &Target, _: &Value, _: &DeleteOptions) -> Result<()> {
         Ok(())
     }
 

@@ -58,6 +58,9 @@ impl Registry {
                 self.finish(target, &mut object);
             }
         }
+        if !options.dry_run && self.admission.provisions_namespaces() {
+            self.provision_namespace(target).await?;
+        }
         let attempts = self.attempts(ATTEMPTS);
         let (since, mut has_learned) = (self.revision(), false);
         for attempt in 1.. {
@@ -175,6 +178,22 @@ impl Registry {
             Err(CommitError::Conflict { index: 0, .. }) => Err(exists(&place, &object, false)),
             Err(CommitError::Conflict { .. }) => Ok(None),
             Err(error) => Err(commit_failed(&error)),
+        }
+    }
+
+    /// Makes the namespace of what is to be created, if it is not there.
+    async fn provision_namespace(&self, target: &Target) -> Result<()> {
+        let Some(namespaces) = self.namespaces().filter(|_| target.resource.namespaced) else { return Ok(()) };
+        let Some(home) = self.target(namespaces, "", &target.namespace) else { return Ok(()) };
+        if home.get().is_ok() {
+            return Ok(());
+        }
+        let mut namespace = Value::map();
+        metadata::set(&mut namespace, "name", target.namespace.as_str());
+        let options = WriteOptions::of_server("kube-apiserver");
+        match Box::pin(self.create(&home, namespace, &options)).await {
+            Err(status) if status.reason != "AlreadyExists" => Err(status),
+            _ => Ok(()),
         }
     }
 

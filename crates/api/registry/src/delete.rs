@@ -86,7 +86,7 @@ impl Registry {
             let stored = target.get()?;
             options.check_preconditions(target, stored.image.uid(), &stored.revision.0.to_string())?;
             let old = self.decode(target, &stored)?;
-            self.admission.delete(self, target, &old)?;
+            self.admission.delete(self, target, &old, options)?;
             let uid = stored.image.uid().to_owned();
             let decision = self.decide(target, &old, options);
             let is_written = matches!(&decision, Decision::Keep(object) if **object == old);

@@ -57,6 +57,52 @@ struct Following {
     count: i64,
 }
 
+/// What a page holds of the objects that were looked at for it.
+#[derive(Default)]
+struct Walk<'a> {
+    fetched: usize,
+    count: usize,
+    /// The selected objects, but for a selection of everything: then they are a stretch that ends with the last.
+    picked: Vec<Arc<Object>>,
+    last: Option<&'a Arc<Object>>,
+    /// How many follow; at least one, where nobody need know.
+    rest: i64,
+}
+
+impl<'a> Walk<'a> {
+    /// Looks at objects until the page is full, and behind it at as many as it takes to say what follows.
+    fn over(
+        objects: impl Iterator<Item = &'a Arc<Object>>,
+        selection: &Selection,
+        limit: usize,
+        following: Option<i64>,
+    ) -> Self {
+        let everything = selection.is_everything();
+        let mut walk = Walk::default();
+        for object in objects {
+            walk.fetched += 1;
+            if limit > 0 && walk.count == limit {
+                walk.rest += 1;
+                // Behind a selector nobody looks whether what follows is selected: the next page may be empty.
+                if !everything {
+                    break;
+                }
+                if let Some(following) = following {
+                    let behind = following.saturating_sub(i64::try_from(limit).unwrap_or(i64::MAX));
+                    walk.rest = walk.rest.max(behind);
+                    break;
+                }
+            } else if everything || selection.matches(object) {
+                (walk.count, walk.last) = (walk.count + 1, Some(object));
+                if !everything {
+                    walk.picked.push(object.clone());
+                }
+            }
+        }
+        walk
+    }
+}
+
 impl Registry {
     /// Lists a target's collection.
     ///
@@ -106,31 +152,12 @@ impl Registry {
             None if after.is_none() && from == target.storage.prefix => i64::try_from(objects.len()).ok(),
             _ => None,
         };
-        let (mut rest, mut fetched) = (0i64, 0);
-        let everything = selection.is_everything();
-        let (mut count, mut picked, mut last) = (0, Vec::new(), None::<&Arc<Object>>);
         // All keys of a collection begin with its path, which ends in a slash: the next character bounds them.
         let end = format!("{}0", within.trim_end_matches('/'));
         let range = (Bound::Included(lower), Bound::Excluded(end.as_str()));
-        for object in objects_within(&objects, indexed.as_ref(), range) {
-            fetched += 1;
-            if limit > 0 && count == limit {
-                rest += 1;
-                // Behind a selector nobody looks whether what follows is selected: the next page may be empty.
-                if !everything {
-                    break;
-                }
-                if let Some(following) = following {
-                    rest = rest.max(following.saturating_sub(options.limit));
-                    break;
-                }
-            } else if everything || selection.matches(object) {
-                (count, last) = (count + 1, Some(object));
-                if !everything {
-                    picked.push(object.clone());
-                }
-            }
-        }
+        let everything = selection.is_everything();
+        let walk = Walk::over(objects_within(&objects, indexed.as_ref(), range), selection, limit, following);
+        let Walk { fetched, count, picked, last, rest } = walk;
         page.items = match last {
             Some(last) if everything => Items::stretch(&objects, lower, &last.key, count),
             _ => Items::Picked(picked),

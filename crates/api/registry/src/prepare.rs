@@ -150,14 +150,12 @@ pub fn judge_fields(
     old: Option<&Value>,
     environment: &dyn Environment,
 ) -> ErrorList {
+    let operation = if old.is_some() { Operation::Update } else { Operation::Create };
     let request = Request {
-        operation: if old.is_some() { Operation::Update } else { Operation::Create },
-        subresource: "",
         api_version: &target.resource.api_version(),
         namespaced: target.resource.namespaced,
-        name_check: &|_, _| Vec::new(),
         enabled: &|gate: &str| environment.feature_enabled(gate),
-        around: &(),
+        ..Request::new(operation)
     };
     rulebook().judge_fields((target.storage.schema)(), fields, object, old, &request)
 }
@@ -173,15 +171,11 @@ fn shows_empties(schema: &Struct) -> bool {
 /// # Errors
 /// The object breaks a rule.
 pub fn validate_review(resource: &Resource, object: &Value, environment: &dyn Environment) -> Result<()> {
-    let enabled = |gate: &str| environment.feature_enabled(gate);
     let request = Request {
-        operation: Operation::Create,
-        subresource: "",
         api_version: &resource.api_version(),
         namespaced: resource.namespaced,
-        name_check: &|_, _| Vec::new(),
-        enabled: &enabled,
-        around: &(),
+        enabled: &|gate: &str| environment.feature_enabled(gate),
+        ..Request::new(Operation::Create)
     };
     let verdict = rulebook().judge((resource.schema)(), object, None, &request);
     let subject = Subject { resource: resource.plural, namespace: "", name: "", user: "" };

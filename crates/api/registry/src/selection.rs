@@ -110,14 +110,15 @@ impl Selection {
 
 fn source(resource: &Resource, hub: &Resource, label: &str) -> Result<Source> {
     let known = resource.selectable.iter().find(|field| field.label == label);
+    let refused = || Status::bad_request(resource.refuse_label(label));
     match (label, known.map(|field| field.value)) {
         (_, Some(FieldValue::Alias(other))) if other != label => source(resource, hub, other),
         (_, Some(FieldValue::Unset)) => Ok(Source::Unset),
-        (_, Some(FieldValue::Refused)) => Err(refused(resource, label)),
+        (_, Some(FieldValue::Refused)) => Err(refused()),
         (_, Some(value)) => Ok(position(hub, label, value).map_or(Source::Unset, Source::Header)),
         ("metadata.name", None) => Ok(Source::Name),
         ("metadata.namespace", None) if resource.namespaced => Ok(Source::Namespace),
-        _ => Err(refused(resource, label)),
+        _ => Err(refused()),
     }
 }
 
@@ -126,15 +127,6 @@ fn position(hub: &Resource, label: &str, value: FieldValue) -> Option<usize> {
     let same_place = |other: FieldValue| matches!((value, other), (FieldValue::Path(a), FieldValue::Path(b)) if a == b);
     let by_label = || hub.selectable.iter().position(|field| field.label == label);
     hub.selectable.iter().position(|field| same_place(field.value)).or_else(by_label)
-}
-
-fn refused(resource: &Resource, label: &str) -> Status {
-    Status::bad_request(match resource.selector_refusal {
-        "" => {
-            format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
-        }
-        refusal => refusal.replace("{label}", label),
-    })
 }
 
 /// The values of a resource's selectable fields in an object, in the order the resource declares them.

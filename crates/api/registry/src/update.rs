@@ -10,7 +10,7 @@ use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_cache::{Image, Object};
-use pintle_kinds::strategy::{Part, Strategy};
+use pintle_kinds::strategy::{Context, Part, Strategy};
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction, Write};
 use pintle_validation::{Comparison, ErrorKind, ErrorList};
@@ -177,17 +177,7 @@ impl Registry {
             self.to_served(target, served.to_mut());
         }
         let mut object = (update.change)(Some(&served))?;
-        let old_version = metadata::text(old, "resourceVersion");
-        let version = metadata::text(&object, "resourceVersion").to_owned();
-        let named_version = !update.from_stored && !matches!(version.as_str(), "" | "0");
-        if !update.from_stored {
-            self.check_identity(target, &object, old, options.dry_run)?;
-        }
-        if matches!(version.as_str(), "" | "0") && !strategy.unconditional_update && !update.from_stored {
-            return Err(version_required(target));
-        }
-        self.check_version(target, &version, old_version)?;
-        let unchanged_version = update.from_stored && version == old_version;
+        let named_version = self.check_meant(target, update.from_stored, &object, old, options.dry_run)?;
         let sent = match update.owners {
             Owners::Tracked => object.remove_at(&["metadata", MANAGED_FIELDS]),
             Owners::Settled => None,
@@ -220,26 +210,11 @@ impl Registry {
         let mut context = self.context(options, &mut warnings);
         match update.part {
             None => {
-                strategy.update_keeps.iter().for_each(|path| metadata::keep_path(&mut object, old, path));
-                if !strategy.counts_dropped {
-                    self.drop_switched_off(target, &mut object, Some(old));
-                }
-                if let Some(prepare) = strategy.prepare_update {
-                    prepare(&mut object, old, &mut context);
-                }
+                self.prepare_whole(target, &mut object, old, &mut context);
                 let outcome = self.allocate(target, &mut object, Some(old), options, reserved);
                 outcome.map_err(|status| status.with_warnings(warnings.clone()))?;
             }
-            Some(SubresourcePart { rules: part, .. }) => {
-                if part.keeps_metadata {
-                    metadata::keep_all(&mut object, old);
-                }
-                part.keeps.iter().for_each(|path| metadata::keep_path(&mut object, old, path));
-                self.drop_switched_off(target, &mut object, Some(old));
-                if let Some(prepare) = part.prepare {
-                    prepare(&mut object, old, &mut context);
-                }
-            }
+            Some(part) => self.prepare_part(target, part.rules, &mut object, old, &mut context),
         }
         let mut compared = self.finish_beside(target, &mut object, old);
         if update.part.is_none() && counts_generation(strategy, &compared) {
@@ -264,17 +239,59 @@ impl Registry {
         self.admission.validate(&request, compared.new_object(), &mut warnings)?;
         let is_stored = compared.is_equal_without(&["resourceVersion"]);
         metadata::clear(&mut object, "resourceVersion");
-        let named_version = named_version || update.from_stored && !unchanged_version;
         Ok(Prepared { object, is_stored, named_version, warnings })
     }
 
-    /// A uid that is not the stored object's means that another object is meant.
-    fn check_identity(&self, target: &Target, object: &Value, old: &Value, dry_run: bool) -> Result<()> {
-        let (uid, stored) = (metadata::text(object, "uid"), metadata::text(old, "uid"));
-        if uid.is_empty() || uid == stored {
-            return Ok(());
+    /// What the strategy does to an object that replaces another.
+    fn prepare_whole(&self, target: &Target, object: &mut Value, old: &Value, context: &mut Context<'_>) {
+        let strategy = target.resource.strategy;
+        strategy.update_keeps.iter().for_each(|path| metadata::keep_path(object, old, path));
+        if !strategy.counts_dropped {
+            self.drop_switched_off(target, object, Some(old));
         }
-        Err(failed_precondition(target, "UID", uid, stored, dry_run))
+        if let Some(prepare) = strategy.prepare_update {
+            prepare(object, old, context);
+        }
+    }
+
+    /// The same for the part of an object that a subresource writes.
+    fn prepare_part(&self, target: &Target, part: &Part, object: &mut Value, old: &Value, context: &mut Context<'_>) {
+        if part.keeps_metadata {
+            metadata::keep_all(object, old);
+        }
+        part.keeps.iter().for_each(|path| metadata::keep_path(object, old, path));
+        self.drop_switched_off(target, object, Some(old));
+        if let Some(prepare) = part.prepare {
+            prepare(object, old, context);
+        }
+    }
+
+    /// Checks that what is stored is the object that is meant, by its uid and its version, and says whether a version was
+    /// named: what was made from the stored object names one where it says another.
+    fn check_meant(
+        &self,
+        target: &Target,
+        from_stored: bool,
+        object: &Value,
+        old: &Value,
+        dry_run: bool,
+    ) -> Result<bool> {
+        let [uid, old_uid] = [object, old].map(|object| metadata::text(object, "uid"));
+        let [version, old_version] = [object, old].map(|object| metadata::text(object, "resourceVersion"));
+        let is_named = !matches!(version, "" | "0");
+        if !from_stored && !uid.is_empty() && uid != old_uid {
+            return Err(failed_precondition(target, "UID", uid, old_uid, dry_run));
+        }
+        if !from_stored && !is_named && !target.resource.strategy.unconditional_update {
+            return Err(version_required(target));
+        }
+        if is_named {
+            self.check_readable(version)?;
+            if version != old_version {
+                return Err(Status::modified(target.resource, &target.name));
+            }
+        }
+        Ok(if from_stored { version != old_version } else { is_named })
     }
 
     fn check_readable(&self, version: &str) -> Result<()> {
@@ -282,14 +299,6 @@ impl Registry {
             true => Ok(()),
             false => Err(Status::unexplained(crate::list::unreadable_version(version))),
         }
-    }
-
-    fn check_version(&self, target: &Target, version: &str, stored: &str) -> Result<()> {
-        if matches!(version, "" | "0") {
-            return Ok(());
-        }
-        self.check_readable(version)?;
-        if version == stored { Ok(()) } else { Err(Status::modified(target.resource, &target.name)) }
     }
 
     /// Whether an object that is being deleted waits for nothing any more.

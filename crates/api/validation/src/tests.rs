@@ -5,21 +5,8 @@ use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
 use pintle_types::core::v1::{ConfigMap, ReplicationController};
 use pintle_validation::{Operation, Request};
 
-/// A request for an object in a namespace, with all gates off.
-pub(crate) fn plain() -> Request<'static> {
-    Request {
-        operation: Operation::Create,
-        subresource: "",
-        api_version: "v1",
-        namespaced: true,
-        name_check: &|_, _| Vec::new(),
-        enabled: &|_| false,
-        around: &(),
-    }
-}
-
 pub(crate) fn judge(schema: &'static Struct, new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
-    judge_as(schema, new, old, Request { subresource, ..plain() })
+    judge_as(schema, new, old, Request { subresource, ..Request::new(Operation::Create) })
 }
 
 /// What is wrong with an object, or with one that replaces another.

@@ -87,13 +87,11 @@ fn judge_as(
     enabled: &dyn Fn(&str) -> bool,
 ) -> Verdict {
     let request = Request {
-        operation,
         subresource,
         api_version: &resource.api_version(),
         namespaced: resource.namespaced,
-        name_check: &|_, _| Vec::new(),
         enabled,
-        around: &(),
+        ..Request::new(operation)
     };
     book.judge(schema, new, old, &request)
 }

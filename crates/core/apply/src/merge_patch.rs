@@ -81,7 +81,7 @@ pub fn sort_touched(merged: &mut Value, patch: &Value) {
 }
 
 /// Removes null members of objects, also of those in lists; null items of lists stay.
-fn drop_nulls(value: &mut Value) {
+pub(crate) fn drop_nulls(value: &mut Value) {
     match value {
         Value::Map(map) => map.retain(|_, item| {
             drop_nulls(item);

@@ -13,6 +13,7 @@ mod tests;
 
 use crate::PatchError;
 use crate::go_text::{as_string, plain, type_name};
+use crate::merge_patch::drop_nulls;
 use lookup::Level;
 use pintle_codec::json::open;
 use pintle_schema::{Map, Str, Struct, Value};
@@ -128,18 +129,6 @@ fn retain_keys(live: &mut Map, patch: &mut Map) -> Result<(), PatchError> {
 fn as_new(mut new: Value) -> Option<Value> {
     drop_nulls(&mut new);
     drop_directives(&mut new).then_some(new)
-}
-
-/// Removes null members of maps, also of those in lists; null items of lists stay.
-fn drop_nulls(value: &mut Value) {
-    match value {
-        Value::Map(map) => map.retain(|_, item| {
-            drop_nulls(item);
-            !item.is_null()
-        }),
-        Value::List(items) => items.iter_mut().for_each(drop_nulls),
-        _ => {}
-    }
 }
 
 /// Removes maps with a `$patch` from maps and lists; false when the value itself is one.

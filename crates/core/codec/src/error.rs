@@ -16,11 +16,6 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// Whether the input is not even well-formed.
-    pub fn is_syntax(&self) -> bool {
-        matches!(self, DecodeError::Syntax(_))
-    }
-
     pub fn text(&self) -> &str {
         match self {
             DecodeError::Syntax(text) | DecodeError::WrongType(text) | DecodeError::Format(text) => text,

@@ -21,6 +21,9 @@ pub(crate) const WRITABLE_SECONDS: std::ops::Range<i64> = -62_135_596_800..253_4
 /// How many unknown and duplicate fields are listed, as in the reference.
 pub const STRICT_PROBLEMS: usize = 100;
 
+/// How deep broken YAML may be for its error to be worded with care: each token costs a step for each bracket around it.
+pub(crate) const YAML_ASKED_DEPTH: usize = 50;
+
 /// The share of decoded YAML nodes that may come from aliases: nearly all in small documents, a tenth in large ones,
 /// as in the reference.
 pub fn yaml_alias_ratio(decoded: u64) -> f64 {

@@ -59,6 +59,16 @@ fn what_is_no_yaml_is_told_as_the_reference_tells_it() {
         ("{{b}: c}\n", r#"yaml: invalid map key: map[interface {}]interface {}{"b":interface {}(nil)}"#),
         ("\tx: y", "yaml: found character that cannot start any token"),
         ("a:\n \tb: 1\n", "yaml: line 2: found character that cannot start any token"),
+        ("a: 1\nx\n", "yaml: line 3: could not find expected ':'"),
+        ("a: 1\n b: 2\n", "yaml: line 2: mapping values are not allowed in this context"),
+        ("- a\nb: c\n", "yaml: line 1: did not find expected '-' indicator"),
+        ("a: [1, 2\n", "yaml: line 1: did not find expected ',' or ']'"),
+        ("a: \"b\nc", "yaml: line 2: found unexpected end of stream"),
+        ("a: 'b\n---\n", "yaml: line 2: found unexpected document indicator"),
+        ("a: \"\\q\"\n", "yaml: found unknown escape character"),
+        ("a: @b\n", "yaml: found character that cannot start any token"),
+        ("a: |x\n", "yaml: did not find expected comment or line break"),
+        ("a: - b\n", "yaml: block sequence entries are not allowed in this context"),
         ("<<: 1\n", "yaml: map merge requires map or sequence of maps as the value"),
     ] {
         assert_eq!(parse(text), Err(wanted.to_owned()), "{text}");

@@ -86,6 +86,12 @@ impl FieldSelector {
     }
 }
 
+impl FromIterator<FieldTerm> for FieldSelector {
+    fn from_iter<I: IntoIterator<Item = FieldTerm>>(terms: I) -> FieldSelector {
+        FieldSelector { terms: terms.into_iter().collect() }
+    }
+}
+
 impl fmt::Display for FieldSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, term) in self.terms.iter().enumerate() {

@@ -208,11 +208,6 @@ impl LabelSelector {
         self.requirements.is_empty() && !self.selects_nothing
     }
 
-    /// Whether no object ever is selected.
-    pub fn is_nothing(&self) -> bool {
-        self.selects_nothing
-    }
-
     /// Whether all requirements hold. `get` answers the value of a label.
     pub fn matches<'a>(&self, get: impl Fn(&str) -> Option<&'a str>) -> bool {
         !self.selects_nothing && self.requirements.iter().all(|requirement| requirement.holds(get(&requirement.key)))

@@ -236,11 +236,6 @@ pub fn label_key(text: &str) -> Messages {
     messages
 }
 
-/// The key of an annotation: the key of a label in either case.
-pub fn annotation_key(text: &str) -> Messages {
-    label_key(&text.to_lowercase())
-}
-
 /// The key of a label that must have a prefix.
 pub fn prefixed_label_key(text: &str) -> Messages {
     let messages = label_key(text);
@@ -282,16 +277,6 @@ pub fn port_name(text: &str) -> Messages {
     ];
     messages.extend(rules.into_iter().filter(|(holds, _)| !holds).map(|(_, message)| message.to_owned()));
     messages
-}
-
-/// The number of a user.
-pub fn user_id(id: i64) -> Messages {
-    in_range(id, 0, i64::from(i32::MAX))
-}
-
-/// The number of a group.
-pub fn group_id(id: i64) -> Messages {
-    in_range(id, 0, i64::from(i32::MAX))
 }
 
 /// A percentage: digits and `%`.
@@ -451,32 +436,19 @@ fn invalid(value: &str, detail: impl Into<String>) -> Fault {
     Fault::Invalid { value: value.to_string(), detail: detail.into() }
 }
 
-fn domain(text: &str, segments: usize, too_few: &str) -> Result<(), Fault> {
-    let messages = dns1123_subdomain(text);
-    if !messages.is_empty() {
-        return Err(invalid(text, messages.join(",")));
-    }
-    if text.split('.').count() < segments {
-        return Err(invalid(text, too_few));
-    }
-    Ok(())
-}
-
-/// A DNS name of at least three labels.
-pub fn fully_qualified_name(text: &str) -> Result<(), Fault> {
-    if text.is_empty() {
-        return Err(Fault::Required);
-    }
-    domain(text, 3, "should be a domain with at least three segments separated by dots")
-}
-
 /// A DNS name of at least two labels, with a dot at the end or not.
 pub fn fully_qualified_domain_name(text: &str) -> Result<(), Fault> {
     if text.is_empty() {
         return Err(Fault::Required);
     }
     let text = text.strip_suffix('.').unwrap_or(text);
-    domain(text, 2, "should be a domain with at least two segments separated by dots")?;
+    let messages = dns1123_subdomain(text);
+    if !messages.is_empty() {
+        return Err(invalid(text, messages.join(",")));
+    }
+    if !text.contains('.') {
+        return Err(invalid(text, "should be a domain with at least two segments separated by dots"));
+    }
     for label in text.split('.') {
         let messages = dns1123_label(label);
         if !messages.is_empty() {
@@ -499,31 +471,4 @@ pub fn domain_prefixed_path(text: &str) -> Vec<Fault> {
         faults.push(invalid(path, HTTP_PATH));
     }
     faults
-}
-
-/// The key of a label that must have a prefix, for fields that show an example.
-pub fn domain_prefixed_key(text: &str) -> Vec<Fault> {
-    if text.is_empty() {
-        return vec![Fault::Required];
-    }
-    let faults: Vec<Fault> = label_key(text).into_iter().map(|message| invalid(text, message)).collect();
-    if !faults.is_empty() || text.contains('/') {
-        return faults;
-    }
-    vec![invalid(text, "must be a domain-prefixed key (such as \"acme.io/foo\")")]
-}
-
-/// The messages of a format by its name in declarative rules; None for formats whose faults are more than messages.
-pub fn of_declarative_format(format: &str, text: &str) -> Option<Messages> {
-    Some(match format {
-        "k8s-short-name" => short_name(text),
-        "k8s-long-name" => long_name(text),
-        "k8s-long-name-caseless" => dns1123_subdomain_caseless(text),
-        "k8s-label-key" => label_key(text),
-        "k8s-prefixed-label-key" => prefixed_label_key(text),
-        "k8s-label-value" => label_value(text),
-        "k8s-path-segment-name" => path_segment_name(text),
-        "k8s-uuid" => uuid(text),
-        _ => return None,
-    })
 }

@@ -102,19 +102,9 @@ impl Quantity {
         Quantity::parse(text)
     }
 
-    /// Parses the text of a JSON string or number: blanks around it do not count.
-    pub fn parse_json(text: &str) -> Result<Quantity, QuantityError> {
-        Quantity::parse(text.trim())
-    }
-
     /// A whole number.
     pub fn from_i64(value: i64) -> Quantity {
         Quantity::from_decimal(&Decimal::from_i128(i128::from(value), 0), Format::DecimalSI)
-    }
-
-    /// A number of thousandths.
-    pub fn from_milli(value: i64) -> Quantity {
-        Quantity::from_decimal(&Decimal::from_i128(i128::from(value), MILLI), Format::DecimalSI)
     }
 
     /// The canonical quantity of a value, rounded to nano. The suffix is the largest one of the format that loses nothing.

@@ -40,11 +40,6 @@ impl Time {
         Time { seconds, nanos: 0 }
     }
 
-    /// The time of a date and hour in UTC.
-    pub fn from_civil(civil: &Civil) -> Time {
-        Time { seconds: civil.seconds(), nanos: civil.nanos }
-    }
-
     /// Reads `2006-01-02T15:04:05Z`; an offset and a fraction may be there.
     pub fn parse(text: &str) -> Result<Time, TimeError> {
         parse(text, SECONDS_LAYOUT, false).map(|(seconds, nanos)| Time { seconds, nanos })
@@ -161,12 +156,6 @@ impl Civil {
     pub fn seconds(&self) -> i64 {
         let of_day = i64::from(self.hour) * 3600 + i64::from(self.minute) * 60 + i64::from(self.second);
         day_of_date(self.year, self.month, self.day).saturating_mul(DAY_SECONDS).saturating_add(of_day)
-    }
-
-    /// 0 for Sunday to 6 for Saturday.
-    pub fn weekday(&self) -> u32 {
-        // The first day of 1970 was a Thursday.
-        small((day_of_date(self.year, self.month, self.day) + 4).rem_euclid(7))
     }
 
     fn date_and_hour(&self) -> String {
@@ -471,7 +460,6 @@ mod tests {
                 expected = if expected.1 == 12 { (expected.0 + 1, 1, 1) } else { (expected.0, expected.1 + 1, 1) };
             }
         }
-        assert_eq!(Time::from_seconds(1_763_640_000).civil().weekday(), 4);
         for seconds in [i64::MIN, i64::MAX] {
             assert!(!Time::from_seconds(seconds).to_rfc3339().is_empty());
         }

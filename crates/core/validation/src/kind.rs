@@ -1,7 +1,7 @@
 //! `KindRules`: what is judged of a kind, step by step, where the order is not the usual one.
 
 use crate::hand::{Hand, Untyped};
-use crate::request::{At, Cx};
+use crate::request::Cx;
 use pintle_schema::Struct;
 
 /// One step of judging an object. Errors stand in the order of the steps.
@@ -55,6 +55,3 @@ macro_rules! step {
         $crate::Step::Rule(|value, cx| $rule(value.typed::<$of>(), cx))
     };
 }
-
-/// A rule on a whole object of a kind.
-pub type ObjectRule<T> = fn(At<'_, T>, &mut Cx<'_>);

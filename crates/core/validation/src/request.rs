@@ -33,6 +33,21 @@ pub struct Request<'a> {
     pub around: &'a dyn Surroundings,
 }
 
+impl Request<'_> {
+    /// A request for an object in a namespace, whatever its name, with all gates off and nothing known around it.
+    pub fn new(operation: Operation) -> Self {
+        Request {
+            operation,
+            subresource: "",
+            api_version: "v1",
+            namespaced: true,
+            name_check: &|_, _| Vec::new(),
+            enabled: &|_| false,
+            around: &(),
+        }
+    }
+}
+
 /// What surrounds an object, for the few rules that look beyond it: nobody finds out what no rule asks for.
 pub trait Surroundings {
     /// The lists and maps that were sent with nothing in them, at their places: the canonical form does not show them.
@@ -114,15 +129,6 @@ impl<T> At<'_, Vec<T>> {
             visit(At { new, old: None, path: &path });
         }
     }
-
-    /// Visits the items, each with the old one that has the same key.
-    pub fn each_by(self, key: &str, mut visit: impl FnMut(At<'_, T>)) {
-        for (index, new) in self.new.iter().enumerate() {
-            let path = self.path.index(index);
-            let old = self.old.and_then(|old| old.iter().find(|old| old.value().get(key) == new.value().get(key)));
-            visit(At { new, old, path: &path });
-        }
-    }
 }
 
 impl<'r, T> At<'r, Option<T>> {
@@ -190,10 +196,6 @@ impl<'a> Cx<'a> {
             Some(Value::Map(map)) => map.is_empty(),
             _ => false,
         }
-    }
-
-    pub fn is_create(&self) -> bool {
-        self.request.operation == Operation::Create
     }
 
     /// Whether two values mean the same, as the walk and `At::unchanged` compare them; found out once for large ones, and

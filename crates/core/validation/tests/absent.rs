@@ -1,7 +1,9 @@
 //! What is said of values that are not there: rules that nothing satisfies tell of it, all others pass over.
 
-use pintle_schema::{ApiType, Value, canonicalize, value};
-use pintle_validation::{Group, KindRules, Operation, Request, Rulebook, Step};
+mod common;
+
+use pintle_schema::{ApiType, Value, value};
+use pintle_validation::{Group, KindRules, Step};
 
 /// A part whose fields are judged by whoever holds it.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
@@ -49,21 +51,7 @@ static GROUP: Group = Group {
 };
 
 fn judge(new: Value, old: Option<Value>) -> Vec<String> {
-    let canonical = |mut value: Value| {
-        canonicalize(Whole::schema(), &mut value);
-        value
-    };
-    let request = Request {
-        operation: if old.is_some() { Operation::Update } else { Operation::Create },
-        subresource: "",
-        api_version: "v1",
-        namespaced: true,
-        name_check: &|_, _| Vec::new(),
-        enabled: &|_| false,
-        around: &(),
-    };
-    let verdict =
-        Rulebook::new(&[&GROUP]).judge(Whole::schema(), &canonical(new), old.map(canonical).as_ref(), &request);
+    let verdict = common::judge(&GROUP, Whole::schema(), &new, old.as_ref(), &|_| false);
     verdict.errors.0.iter().map(|error| error.field.to_string()).collect()
 }
 

@@ -1,8 +1,10 @@
 //! The engine on types of the test's own: every tag, the old object alongside, stages, and what is not judged again.
 
+mod common;
+
 use pintle_schema::rules::{ErrorKind, Fault, Judged, Payload, Validator};
-use pintle_schema::{ApiType, Struct, Type, Value, canonicalize, string_type, value};
-use pintle_validation::{At, Cx, Group, Hand, KindRules, Operation, Request, Rulebook, Step, at_field, at_type};
+use pintle_schema::{ApiType, Type, Value, string_type, value};
+use pintle_validation::{At, Cx, Group, Hand, KindRules, Step, at_field, at_type};
 use std::collections::BTreeMap;
 
 string_type! {
@@ -180,24 +182,7 @@ struct Judgement {
 }
 
 fn judge_with(new: &Value, old: Option<&Value>, gates: &[&str]) -> Judgement {
-    let schema: &'static Struct = Whole::schema();
-    let canonical = |value: &Value| {
-        let mut value = value.clone();
-        canonicalize(schema, &mut value);
-        value
-    };
-    let book = Rulebook::new(&[&GROUP]);
-    assert!(book.plan(schema).problems.is_empty());
-    let request = Request {
-        operation: if old.is_some() { Operation::Update } else { Operation::Create },
-        subresource: "",
-        api_version: "v1",
-        namespaced: true,
-        name_check: &|_, _| Vec::new(),
-        enabled: &|gate| gates.contains(&gate),
-        around: &(),
-    };
-    let verdict = book.judge(schema, &canonical(new), old.map(canonical).as_ref(), &request);
+    let verdict = common::judge(&GROUP, Whole::schema(), new, old, &|gate| gates.contains(&gate));
     Judgement {
         lines: verdict.errors.0.iter().map(|error| error.line()).collect(),
         mismatches: verdict.mismatches.len(),

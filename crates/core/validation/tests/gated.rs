@@ -1,7 +1,9 @@
 //! A value that needs a gate: once it is stored, switching the gate off takes it from nobody.
 
-use pintle_schema::{ApiType, Value, canonicalize, value};
-use pintle_validation::{Group, KindRules, Operation, Request, Rulebook, Step};
+mod common;
+
+use pintle_schema::{ApiType, Value, value};
+use pintle_validation::{Group, KindRules, Step};
 
 /// A rule of what to do.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
@@ -25,21 +27,7 @@ static GROUP: Group = Group {
 };
 
 fn judge(new: Value, old: Option<Value>, on: bool) -> Vec<String> {
-    let canonical = |mut value: Value| {
-        canonicalize(Whole::schema(), &mut value);
-        value
-    };
-    let request = Request {
-        operation: if old.is_some() { Operation::Update } else { Operation::Create },
-        subresource: "",
-        api_version: "v1",
-        namespaced: true,
-        name_check: &|_, _| Vec::new(),
-        enabled: &|_| on,
-        around: &(),
-    };
-    let (new, old) = (canonical(new), old.map(canonical));
-    let verdict = Rulebook::new(&[&GROUP]).judge(Whole::schema(), &new, old.as_ref(), &request);
+    let verdict = common::judge(&GROUP, Whole::schema(), &new, old.as_ref(), &|_| on);
     verdict.errors.0.iter().map(|error| error.line()).collect()
 }
 

@@ -1,7 +1,9 @@
 //! Tags that look beside the field they stand on: on create, and on updates that change the one or the other.
 
-use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
-use pintle_validation::{Group, KindRules, Operation, Request, Rulebook, Step};
+mod common;
+
+use pintle_schema::{ApiType, Struct, Value, value};
+use pintle_validation::{Group, KindRules, Step};
 use std::collections::BTreeMap;
 
 /// A port.
@@ -140,24 +142,7 @@ fn judge(new: &Value, old: Option<&Value>) -> Vec<String> {
 }
 
 fn judge_as(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {
-    let book = Rulebook::new(&[&GROUP]);
-    let plan = book.plan(schema);
-    assert!(plan.problems.is_empty(), "{:?}", plan.problems);
-    let request = Request {
-        operation: if old.is_some() { Operation::Update } else { Operation::Create },
-        subresource: "",
-        api_version: "v1",
-        namespaced: true,
-        name_check: &|_, _| Vec::new(),
-        enabled: &|_| true,
-        around: &(),
-    };
-    let canonical = |value: &Value| {
-        let mut value = value.clone();
-        canonicalize(schema, &mut value);
-        value
-    };
-    let verdict = book.judge(schema, &canonical(new), old.map(canonical).as_ref(), &request);
+    let verdict = common::judge(&GROUP, schema, new, old, &|_| true);
     verdict.errors.0.iter().map(|error| error.line()).collect()
 }
 

@@ -2,7 +2,7 @@
 //! Guarantees that only known gates are set, locked ones keep their value, and what a gate needs is on with it.
 //! Must never say what a gate does: the code that a gate guards asks for it by name.
 
-use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
+use pintle_endpoints::metrics::{Exposition, Family};
 use std::fmt;
 
 use Stage::{Alpha, Beta, Deprecated, Ga};
@@ -111,12 +111,8 @@ impl FeatureGates {
 
     /// Which gates are on, as a metric.
     pub fn render(&self, out: &mut Exposition) {
-        const ENABLED: Family = Family::new(
-            "kubernetes_feature_enabled",
-            Kind::Gauge,
-            Stability::Beta,
-            "1 for each feature gate that is on.",
-        );
+        const ENABLED: Family =
+            Family::gauge("kubernetes_feature_enabled", "1 for each feature gate that is on.").beta();
         out.family(&ENABLED);
         for (gate, enabled) in GATES.iter().zip(&self.enabled) {
             let stage = match gate.stage {

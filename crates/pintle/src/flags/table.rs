@@ -10,6 +10,7 @@ use pintle_controllers::Controller;
 use pintle_http::TlsVersion;
 
 use super::admission::ADMISSION_FLAGS;
+use super::front_proxy::FRONT_PROXY_FLAGS;
 use super::storage::STORAGE_FLAGS;
 use super::surface::SURFACE_FLAGS;
 use super::{Draft, FeatureGates, Storage, values};
@@ -53,7 +54,7 @@ pub fn help() -> String {
 
 /// Every flag that is acted on.
 pub fn all() -> impl Iterator<Item = &'static Flag> {
-    OWN_FLAGS.iter().chain(ADMISSION_FLAGS).chain(SURFACE_FLAGS).chain(STORAGE_FLAGS)
+    OWN_FLAGS.iter().chain(FRONT_PROXY_FLAGS).chain(ADMISSION_FLAGS).chain(SURFACE_FLAGS).chain(STORAGE_FLAGS)
 }
 
 pub fn path(slot: &mut Option<PathBuf>, value: &str) -> Result<(), String> {

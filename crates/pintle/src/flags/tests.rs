@@ -59,7 +59,7 @@ fn the_usual_command_line() {
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
-    let rows: [(&str, Check); 15] = [
+    let rows: [(&str, Check); 16] = [
         ("pintle --allow_privileged --v 3", |c| c.verbosity == 3),
         ("pintle -v=4", |c| c.verbosity == 4),
         ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),
@@ -102,7 +102,11 @@ fn forms_of_flags() {
         ),
         ("pintle --version=false --http2-max-streams-per-connection=0", |c| c.max_streams_per_connection.is_none()),
         ("kube-apiserver --disable-admission-plugins=ServiceAccount --disable-admission-plugins=ResourceQuota", |c| {
-            c.disabled_admission_plugins == ["ResourceQuota", "ServiceAccount"]
+            c.admission_plugins.disabled.iter().eq(["ResourceQuota", "ServiceAccount"])
+        }),
+        ("kube-apiserver --enable-admission-plugins=NodeRestriction,AlwaysAdmit --admission-control-config-file=f", |c| {
+            let plugins = &c.admission_plugins;
+            plugins.enabled.iter().eq(["AlwaysAdmit", "NodeRestriction"]) && plugins.config_file == Some("f".into())
         }),
     ];
     for (line, check) in rows {
@@ -128,9 +132,9 @@ fn refusals_name_the_flag() {
         ),
         ("kube-apiserver --audit-policy-file p", "flag --audit-policy-file is not supported"),
         (
-            "kube-apiserver --enable-admission-plugins=PodSecurity,NodeRestriction",
-            "invalid argument \"PodSecurity,NodeRestriction\" for \"--enable-admission-plugins\" flag: plugin \
-             \"NodeRestriction\" is not supported",
+            "kube-apiserver --enable-admission-plugins=PodSecurity,ImagePolicyWebhook",
+            "invalid argument \"PodSecurity,ImagePolicyWebhook\" for \"--enable-admission-plugins\" flag: plugin \
+             \"ImagePolicyWebhook\" is not supported",
         ),
         (
             "kube-apiserver --disable-admission-plugins=Service",

@@ -5,76 +5,60 @@
 use crate::encryption::text_digest;
 use crate::{certs, presence};
 use pintle_encryption::Encryption;
-use pintle_encryption::figures::{Direction, Figures, KeyUse};
+use pintle_encryption::figures::{Direction, Figures, KeyUse, Occurrences};
 use pintle_endpoints::metrics::exposition::{Label, Number};
-use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
+use pintle_endpoints::metrics::{Exposition, Family};
 
-const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
-    Family::new(name, kind, Stability::Alpha, help)
-}
-
-const TRANSFORMATIONS: Family = family(
+const TRANSFORMATIONS: Family = Family::counter(
     "apiserver_storage_transformation_operations_total",
-    Kind::Counter,
     "Values that were sealed or opened, by resource, by provider and by its key, and by outcome.",
 );
-const TRANSFORMATION_DURATION: Family = family(
+const TRANSFORMATION_DURATION: Family = Family::histogram(
     "apiserver_storage_transformation_duration_seconds",
-    Kind::Histogram,
     "Time that sealing or opening a value took, by provider.",
 );
-const CACHE_MISSES: Family = family(
+const CACHE_MISSES: Family = Family::counter(
     "apiserver_storage_envelope_transformation_cache_misses_total",
-    Kind::Counter,
     "Times that a key service had to be asked to open a seed.",
 );
 const DATA_KEYS: Family =
-    family("apiserver_storage_data_key_generation_duration_seconds", Kind::Histogram, "Time that making a seed took.");
+    Family::histogram("apiserver_storage_data_key_generation_duration_seconds", "Time that making a seed took.");
 const DATA_KEY_FAILURES: Family =
-    family("apiserver_storage_data_key_generation_failures_total", Kind::Counter, "Seeds that could not be made.");
-const CALLS: Family = family(
+    Family::counter("apiserver_storage_data_key_generation_failures_total", "Seeds that could not be made.");
+const CALLS: Family = Family::histogram(
     "apiserver_envelope_encryption_kms_operations_latency_seconds",
-    Kind::Histogram,
     "Time that calls of key services took, by code.",
 );
-const SEEDS: Family = family(
+const SEEDS: Family = Family::gauge(
     "apiserver_envelope_encryption_dek_source_cache_size",
-    Kind::Gauge,
     "Seeds that are known in plain; about as many have to be asked for after a start.",
 );
-const KEY_USES: Family = family(
+const KEY_USES: Family = Family::counter(
     "apiserver_envelope_encryption_key_id_hash_total",
-    Kind::Counter,
     "Values that were sealed or opened with a key of a service.",
 );
-const KEY_LAST_USES: Family = family(
+const KEY_LAST_USES: Family = Family::gauge(
     "apiserver_envelope_encryption_key_id_hash_last_timestamp_seconds",
-    Kind::Gauge,
     "When a key of a service was last used.",
 );
-const KEY_STATUS: Family = family(
+const KEY_STATUS: Family = Family::gauge(
     "apiserver_envelope_encryption_key_id_hash_status_last_timestamp_seconds",
-    Kind::Gauge,
     "When a service last said that it uses a key.",
 );
-const INVALID_KEYS: Family = family(
+const INVALID_KEYS: Family = Family::counter(
     "apiserver_envelope_encryption_invalid_key_id_from_status_total",
-    Kind::Counter,
     "Times that a service named a key that cannot be used.",
 );
-const RELOADS: Family = family(
+const RELOADS: Family = Family::counter(
     "apiserver_encryption_config_controller_automatic_reloads_total",
-    Kind::Counter,
     "Times that the configuration was read again, by whether it was taken over.",
 );
-const LAST_RELOAD: Family = family(
+const LAST_RELOAD: Family = Family::gauge(
     "apiserver_encryption_config_controller_automatic_reload_last_timestamp_seconds",
-    Kind::Gauge,
     "When the configuration was last read again, by whether it was taken over.",
 );
-const CONFIG: Family = family(
+const CONFIG: Family = Family::gauge(
     "apiserver_encryption_config_controller_last_config_info",
-    Kind::Gauge,
     "1, labelled with the digest of the configuration that is followed.",
 );
 
@@ -139,19 +123,19 @@ fn services(figures: &Figures, out: &mut Exposition) {
 fn keys(figures: &Figures, server: &str, out: &mut Exposition) {
     let keys = figures.keys();
     let (named, used): (Vec<_>, Vec<_>) = keys.iter().partition(|key| key.direction == Direction::Status);
-    type Value = fn(&KeyUse) -> f64;
-    let values: [(_, Value); 2] = [(KEY_USES, |key| key.count() as f64), (KEY_LAST_USES, KeyUse::last_seconds)];
+    type Value = fn(&Occurrences) -> f64;
+    let values: [(_, Value); 2] = [(KEY_USES, |uses| uses.count() as f64), (KEY_LAST_USES, Occurrences::last_seconds)];
     for (family, value) in values {
         out.family(&family);
         for key in &used {
             let [server, hash, provider] = labels(server, key);
             let labels = [server, hash, provider, ("transformation_type", name(key.direction))];
-            out.sample(family.name, &labels, Number(value(key)));
+            out.sample(family.name, &labels, Number(value(&key.uses)));
         }
     }
     out.family(&KEY_STATUS);
     for key in named {
-        out.sample(KEY_STATUS.name, &labels(server, key), Number(key.last_seconds()));
+        out.sample(KEY_STATUS.name, &labels(server, key), Number(key.uses.last_seconds()));
     }
 }
 

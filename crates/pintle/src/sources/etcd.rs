@@ -3,19 +3,15 @@
 //! Must never name an endpoint: members are told by their place on the command line, as the reference does.
 
 use super::STORAGE_SIZE;
-use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
+use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_etcd::figures::{Calls, Figures};
 
-const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
-    Family::new(name, kind, Stability::Alpha, help)
-}
-
-const STARTED: Family = family("grpc_client_started_total", Kind::Counter, "Calls that were begun.");
-const HANDLED: Family = family("grpc_client_handled_total", Kind::Counter, "Calls that have ended, by code.");
-const SENT: Family = family("grpc_client_msg_sent_total", Kind::Counter, "Messages that were sent.");
-const RECEIVED: Family = family("grpc_client_msg_received_total", Kind::Counter, "Messages that came.");
+const STARTED: Family = Family::counter("grpc_client_started_total", "Calls that were begun.");
+const HANDLED: Family = Family::counter("grpc_client_handled_total", "Calls that have ended, by code.");
+const SENT: Family = Family::counter("grpc_client_msg_sent_total", "Messages that were sent.");
+const RECEIVED: Family = Family::counter("grpc_client_msg_received_total", "Messages that came.");
 const LEASE_KEYS: Family =
-    family("etcd_lease_object_counts", Kind::Histogram, "Objects that shared a lease which was left for another.");
+    Family::histogram("etcd_lease_object_counts", "Objects that shared a lease which was left for another.");
 
 pub fn render(figures: &Figures, out: &mut Exposition) {
     let calls = figures.calls.sorted();

@@ -4,29 +4,25 @@
 
 use pintle_controllers::{Figures, Queues, Reading};
 use pintle_endpoints::metrics::exposition::Number;
-use pintle_endpoints::metrics::{Exposition, Family, Kind, Stability};
+use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_instruments::Histogram;
 
-const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
-    Family::new(name, kind, Stability::Beta, help)
-}
-
-const ADDS: Family = family("workqueue_adds_total", Kind::Counter, "Keys that were put into a queue.");
-const RETRIES: Family = family("workqueue_retries_total", Kind::Counter, "Keys that were put back to be tried again.");
-const DEPTH: Family = family("workqueue_depth", Kind::Gauge, "Keys of a queue that are due and wait for a worker.");
-const UNFINISHED: Family = family(
+const ADDS: Family = Family::counter("workqueue_adds_total", "Keys that were put into a queue.").beta();
+const RETRIES: Family = Family::counter("workqueue_retries_total", "Keys that were put back to be tried again.").beta();
+const DEPTH: Family = Family::gauge("workqueue_depth", "Keys of a queue that are due and wait for a worker.").beta();
+const UNFINISHED: Family = Family::gauge(
     "workqueue_unfinished_work_seconds",
-    Kind::Gauge,
     "Seconds that the keys in work have been so, all together; much of it means that workers are stuck.",
-);
-const LONGEST: Family = family(
+)
+.beta();
+const LONGEST: Family = Family::gauge(
     "workqueue_longest_running_processor_seconds",
-    Kind::Gauge,
     "Seconds that the key in work for the longest time has been so.",
-);
+)
+.beta();
 const WAITS: Family =
-    family("workqueue_queue_duration_seconds", Kind::Histogram, "Time from when a key was due to when it was taken.");
-const WORKS: Family = family("workqueue_work_duration_seconds", Kind::Histogram, "Time that work on a key took.");
+    Family::histogram("workqueue_queue_duration_seconds", "Time from when a key was due to when it was taken.").beta();
+const WORKS: Family = Family::histogram("workqueue_work_duration_seconds", "Time that work on a key took.").beta();
 
 pub fn render(queues: &Queues, out: &mut Exposition) {
     let queues = queues.read();

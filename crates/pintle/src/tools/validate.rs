@@ -117,13 +117,11 @@ fn causes(resource: &'static Resource, object: &mut Value) -> Vec<(String, Strin
     canonicalize(schema, object);
     let rule = &resource.strategy.name;
     let request = Request {
-        operation: Operation::Create,
-        subresource: "",
         api_version: &resource.api_version(),
         namespaced: resource.namespaced,
         name_check: &|name, prefix| name_faults(rule, name, prefix),
         enabled: &|gate| gates().enabled(gate),
-        around: &(),
+        ..Request::new(Operation::Create)
     };
     let verdict = rulebook().judge(schema, object, None, &request);
     verdict.errors.0.iter().map(|error| (error.field.clone(), error.line())).collect()

@@ -25,6 +25,7 @@ impl<'a> Spdy<'a> {
     fn accept(head: &Head, stream: &'a mut dyn Stream) -> Spdy<'a> {
         assert_eq!(head.header("upgrade"), "SPDY/3.1");
         assert_eq!(head.header("sec-websocket-key"), "", "a WebSocket ends before");
+        assert_ne!(head.header("host"), "", "kubelets refuse a request that names no host");
         // Of several the first one's value, which is the best.
         let protocol = head.header("x-stream-protocol-version");
         let answer = format!(

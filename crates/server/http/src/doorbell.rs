@@ -57,19 +57,19 @@ impl Doorbell {
 
 /// Work that others wake by the doorbell, wherever they are.
 pub(crate) struct AtTheDoor<F> {
-    work: Pin<Box<F>>,
+    work: F,
     doorbell: Arc<Doorbell>,
     /// The task that runs this, and the waker that its work is given.
     wakers: Option<(Waker, Waker)>,
 }
 
-impl<F: Future> AtTheDoor<F> {
+impl<F: Future + Unpin> AtTheDoor<F> {
     pub(crate) fn new(work: F, doorbell: &Arc<Doorbell>) -> AtTheDoor<F> {
-        AtTheDoor { work: Box::pin(work), doorbell: Arc::clone(doorbell), wakers: None }
+        AtTheDoor { work, doorbell: Arc::clone(doorbell), wakers: None }
     }
 }
 
-impl<F: Future> Future for AtTheDoor<F> {
+impl<F: Future + Unpin> Future for AtTheDoor<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
@@ -79,7 +79,7 @@ impl<F: Future> Future for AtTheDoor<F> {
             let task = cx.waker().clone();
             (task.clone(), Waker::from(Arc::new(Caller { task, doorbell: Arc::clone(doorbell) })))
         }));
-        work.as_mut().poll(&mut Context::from_waker(caller))
+        Pin::new(work).poll(&mut Context::from_waker(caller))
     }
 }
 

@@ -10,12 +10,12 @@ mod connection;
 mod cork;
 mod dice;
 mod doorbell;
+mod gather;
 mod head;
 pub mod limits;
 mod seldom;
 mod server;
 mod shutdown;
-mod streams;
 mod tls;
 mod upgrade;
 

@@ -50,10 +50,6 @@ pub const CORKED_BYTES: usize = 64 * 1024;
 /// Capacity of a buffer of gathered bytes up to which it is kept for the next writer: room for one large frame on top.
 pub const CORKED_BYTES_KEPT: usize = 4 * CORKED_BYTES;
 
-/// How often the streams of a connection and the connection itself have their turn before other tasks have: an answer
-/// takes a few, and nobody waits long.
-pub const ROUNDS: usize = 32;
-
 /// Time for a client to complete the TLS handshake: seconds even on bad links, so ten are generous.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -76,3 +72,7 @@ pub const SPREAD_OF_GRACE: f64 = 0.8;
 
 /// Time that requests in work have to finish once the server is told to stop.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(60);
+
+/// A request that was worked at for less than this is worth waiting for others like it: writing its answer by itself
+/// would cost about as much as the work.
+pub(crate) const QUICK_WORK: Duration = Duration::from_micros(100);

@@ -15,8 +15,10 @@ use std::time::Duration;
 
 use http::header::{CONNECTION, UPGRADE};
 use http::{Request, Response, Version};
+use hyper::rt::Executor;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
+use pintle_together::{Members, Together};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -29,11 +31,11 @@ use crate::connection::{Activity, Connection, Counted, Incoming, Service};
 use crate::cork::{Cork, corked};
 use crate::dice::Dice;
 use crate::doorbell::{AtTheDoor, Doorbell};
+use crate::gather::{Answers, Gathering, Work};
 use crate::head::HeadTimeout;
 use crate::limits;
 use crate::seldom::Seldom;
 use crate::shutdown::{Phase, Shutdown};
-use crate::streams::{Newcomers, Streams};
 use crate::tls::TlsConfig;
 use crate::upgrade::Takeover;
 
@@ -120,8 +122,18 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-fn http_builder(config: &ServerConfig, newcomers: Newcomers) -> Builder<Newcomers> {
-    let mut builder = Builder::new(newcomers);
+/// Has the streams of a connection run in its task.
+#[derive(Clone)]
+struct Streams(Together);
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
+    fn execute(&self, stream: F) {
+        self.0.spawn(stream);
+    }
+}
+
+fn http_builder(config: &ServerConfig, streams: Streams) -> Builder<Streams> {
+    let mut builder = Builder::new(streams);
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -158,8 +170,9 @@ impl<S: Service> Server<S> {
     /// A connection from accept to close. Its errors are the peer's business: there is nobody to answer.
     async fn connection(&self, stream: TcpStream, peer: SocketAddr) {
         tune(&stream);
-        let (streams, newcomers) = Streams::new(Arc::clone(&self.doorbell));
-        let builder = http_builder(&self.config, newcomers);
+        let doorbell = Arc::clone(&self.doorbell);
+        let (together, streams) = Together::new(move |task| doorbell.wake(task));
+        let builder = http_builder(&self.config, Streams(together));
         let activity = Arc::<Activity>::default();
         let Some(tls) = &self.tls else {
             let connection = self.describe(peer, false, Vec::new());
@@ -207,16 +220,18 @@ impl<S: Service> Server<S> {
         &self,
         stream: I,
         cork: Option<Cork<C>>,
-        builder: Builder<Newcomers>,
-        mut streams: Streams,
+        builder: Builder<Streams>,
+        mut streams: Members,
         connection: Arc<Connection<S::State>>,
         activity: Arc<Activity>,
     ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         C: AsyncWrite + Unpin,
     {
+        let answers = Arc::<Answers>::default();
+        let mut gathering = Gathering::new(Arc::clone(&answers));
         let answer = hyper::service::service_fn(|request| {
-            self.answer(request, Arc::clone(&connection), Counted::new(&activity))
+            self.answer(request, Arc::clone(&connection), Counted::new(&activity), &answers)
         });
         let mut http = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), answer));
         let leave = AtomicBool::new(false);
@@ -227,6 +242,7 @@ impl<S: Service> Server<S> {
             if aborted {
                 return Poll::Ready(());
             }
+            ready!(gathering.poll(cx));
             if leave.swap(false, Ordering::Relaxed) {
                 http.as_mut().graceful_shutdown();
                 streams.call_all();
@@ -292,10 +308,11 @@ impl<S: Service> Server<S> {
         request: Request<hyper::body::Incoming>,
         connection: Arc<Connection<S::State>>,
         counted: Counted,
+        answers: &Arc<Answers>,
     ) -> impl Future<Output = Result<Response<Tracked<S::Body>>, Infallible>> + Send + use<S> {
         let service = self.service.clone();
         let shutdown = self.shutdown.clone();
-        let doorbell = Arc::clone(&self.doorbell);
+        let (doorbell, answers) = (Arc::clone(&self.doorbell), Arc::clone(answers));
         let end_delay = self.dice.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE));
         let is_http2 = request.version() == Version::HTTP_2;
         if is_http2 && self.dice.falls_within(self.config.goaway_chance) {
@@ -306,10 +323,13 @@ impl<S: Service> Server<S> {
             let upgrade = request.headers().contains_key(UPGRADE).then(|| hyper::upgrade::on(&mut request));
             let (parts, body) = request.into_parts();
             let incoming = Incoming { parts, body, connection };
-            let working = async move { service.call(incoming).await };
+            // In a box at once: hyper moves what answers around.
+            let working = Box::pin(async move { service.call(incoming).await });
             // The streams of HTTP/2 share the connection's task; what they wait for has all threads to run on.
-            let response =
-                if is_http2 { Apart(tokio::spawn(AtTheDoor::new(working, &doorbell))).await } else { working.await };
+            let response = match is_http2 {
+                true => Apart(tokio::spawn(AtTheDoor::new(Work::new(working, &answers), &doorbell))).await,
+                false => working.await,
+            };
             let (mut parts, body) = response.into_parts();
             if let (Some(upgrade), Some(takeover)) = (upgrade, parts.extensions.remove::<Takeover>()) {
                 counted.hand_over(takeover, upgrade);

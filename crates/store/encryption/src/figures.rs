@@ -61,40 +61,29 @@ impl Teller<'_> {
     }
 }
 
-/// How often a key was used, and when for the last time.
+/// A key, and how often it was used.
 #[derive(Debug)]
 pub struct KeyUse {
     pub direction: Direction,
     pub provider: String,
     pub key_id_hash: String,
-    count: Counter,
-    last_micros: AtomicU64,
+    pub uses: Occurrences,
 }
 
 impl KeyUse {
     pub(crate) fn used(&self) {
-        self.count.increment();
-        self.last_micros.store(now_micros(), Ordering::Relaxed);
-    }
-
-    pub fn count(&self) -> u64 {
-        self.count.get()
-    }
-
-    /// In seconds since 1970.
-    pub fn last_seconds(&self) -> f64 {
-        self.last_micros.load(Ordering::Relaxed) as f64 / 1e6
+        self.uses.happened();
     }
 }
 
-/// How often a configuration was read again, and when for the last time.
+/// How often something happened, and when for the last time.
 #[derive(Debug, Default)]
-pub struct Reloads {
+pub struct Occurrences {
     count: Counter,
     last_micros: AtomicU64,
 }
 
-impl Reloads {
+impl Occurrences {
     fn happened(&self) {
         self.count.increment();
         self.last_micros.store(now_micros(), Ordering::Relaxed);
@@ -130,7 +119,7 @@ pub struct Figures {
     /// Names of keys that cannot be used, by provider and fault.
     pub invalid_key_ids: Keyed<(String, &'static str), Counter>,
     keys: Mutex<VecDeque<Arc<KeyUse>>>,
-    reloads: [Reloads; 2],
+    reloads: [Occurrences; 2],
     /// The digest of the configuration that is followed.
     config_hash: Mutex<Option<String>>,
 }
@@ -178,8 +167,7 @@ impl Figures {
             keys.remove(at);
         }
         let provider = provider.to_owned();
-        let key = KeyUse { direction, provider, key_id_hash, count: Counter::new(), last_micros: AtomicU64::new(0) };
-        let key = Arc::new(key);
+        let key = Arc::new(KeyUse { direction, provider, key_id_hash, uses: Occurrences::default() });
         keys.push_back(key.clone());
         key
     }
@@ -203,7 +191,7 @@ impl Figures {
     }
 
     /// The times that a configuration was read again and taken over, or was not.
-    pub fn reloads(&self, taken_over: bool) -> &Reloads {
+    pub fn reloads(&self, taken_over: bool) -> &Occurrences {
         &self.reloads[usize::from(taken_over)]
     }
 
@@ -228,6 +216,6 @@ mod tests {
         let keys = figures.keys();
         assert_eq!(keys.len(), KEYS_TOLD + 1);
         assert_eq!(keys[0].key_id_hash, "sha256:2");
-        assert_eq!(keys.iter().map(|key| key.count()).max(), Some(2));
+        assert_eq!(keys.iter().map(|key| key.uses.count()).max(), Some(2));
     }
 }

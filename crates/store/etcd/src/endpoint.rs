@@ -5,10 +5,10 @@
 use crate::client::Tls;
 use crate::explained::Explained;
 use crate::limits;
-use crate::together::Together;
 use http::Uri;
 use http::uri::Scheme;
 use pintle_grpc::{Connection, Settings, Status};
+use pintle_together::Together;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -147,6 +147,9 @@ fn config(tls: &Tls) -> Result<ClientConfig, String> {
     for certificate in CertificateDer::pem_slice_iter(tls.ca_pem.as_deref().unwrap_or_default()) {
         authorities.add(certificate.map_err(|error| text(&error))?).map_err(|error| text(&error))?;
     }
+    if tls.ca_pem.is_some() && authorities.is_empty() {
+        return Err("there is no certificate in the file of authorities".to_owned());
+    }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| text(&error))?.with_root_certificates(authorities);
@@ -165,11 +168,11 @@ fn config(tls: &Tls) -> Result<ClientConfig, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokio::runtime::Handle;
+    use std::task::Waker;
 
     #[tokio::test]
     async fn what_is_no_url_of_a_member_is_refused() {
-        let (together, _) = Together::new(&Handle::current());
+        let (together, _) = Together::new(Waker::wake);
         let endpoint = |url: &str| Endpoint::new(url, &Tls::default(), &together);
         for url in ["http://a:2379", "a:1", "10.0.0.1", "http://[::1]:2379", "https://a"] {
             assert!(endpoint(url).is_ok(), "{url}");
@@ -184,9 +187,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_certificate_that_cannot_be_used_is_told_at_once() {
-        let (together, _) = Together::new(&Handle::current());
+        let (together, _) = Together::new(Waker::wake);
         let tls = Tls { identity: Some((b"no certificate".to_vec(), b"no key".to_vec())), ..Tls::default() };
-        let told = Endpoint::new("https://a:1", &tls, &together).err().unwrap_or_default();
-        assert!(told.starts_with("etcd endpoint https://a:1: "), "{told}");
+        let without = Tls { ca_pem: Some(b"no certificate".to_vec()), ..Tls::default() };
+        for tls in [tls, without] {
+            let told = Endpoint::new("https://a:1", &tls, &together).err().unwrap_or_default();
+            assert!(told.starts_with("etcd endpoint https://a:1: "), "{told}");
+        }
     }
 }

@@ -14,7 +14,7 @@
 //! reached. A watch that breaks goes on elsewhere after the last revision; when that has been compacted meanwhile,
 //! everything is read anew and the observer is told that history has a gap.
 //!
-//! All of this and the connections are one task of the runtime (`together`): who waits is woken once, with the outcome.
+//! All of this and the connections are one task of the runtime (`Together`): who waits is woken once, with the outcome.
 
 mod client;
 mod commit;
@@ -30,7 +30,6 @@ mod lease;
 pub mod limits;
 mod progress;
 mod store;
-mod together;
 mod wire;
 
 pub use client::Tls;

@@ -67,6 +67,3 @@ pub const ALONE_MAX: u32 = 256;
 
 /// Changes that are published together, as far as they have come together: readers see none of them before.
 pub const BATCH_RECORDS: usize = 1_000;
-
-/// How often the futures that run together have their turn before other tasks have: an answer takes a few rounds.
-pub const ROUNDS: usize = 32;

@@ -7,7 +7,6 @@ use crate::figures::Figures;
 use crate::fresh::Fresh;
 use crate::lease::Leases;
 use crate::progress::Progress;
-use crate::together::Together;
 use crate::wire::{CompactionRequest, CompactionResponse};
 use crate::{client::method, commit, compact, follow, limits};
 use bytes::Bytes;
@@ -15,12 +14,14 @@ use pintle_grpc::Status;
 use pintle_storage::{
     CommitError, CommitFuture, CompactFuture, Key, Observer, Revision, Started, Store, StoreError, Transaction,
 };
+use pintle_together::Together;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Waker;
 use std::time::Duration;
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -110,6 +111,8 @@ impl Shared {
 pub struct EtcdStore {
     pub(crate) shared: Arc<Shared>,
     fresh: Arc<Fresh>,
+    /// For messages.
+    endpoints: String,
     together: Together,
     pub(crate) runtime: Handle,
     compaction_interval: Option<Duration>,
@@ -129,7 +132,9 @@ impl EtcdStore {
     /// An endpoint is no URL, or a certificate cannot be used.
     pub fn new(options: EtcdOptions) -> Result<EtcdStore, StoreError> {
         let runtime = Handle::try_current().map_err(|error| StoreError::Remote(error.to_string()))?;
-        let (together, task) = Together::new(&runtime);
+        let (together, members) = Together::new(Waker::wake);
+        // What they wait for must not pretend that it has not come; they bound themselves.
+        let task = runtime.spawn(tokio::task::unconstrained(members));
         let client = Client::new(&options.endpoints, &options.tls, &together).map_err(StoreError::Remote)?;
         let shared = Shared {
             client: Arc::new(client),
@@ -142,6 +147,7 @@ impl EtcdStore {
         Ok(EtcdStore {
             shared: Arc::new(shared),
             fresh: Arc::default(),
+            endpoints: options.endpoints.join(", "),
             together,
             runtime,
             compaction_interval: options.compaction_interval.filter(|interval| !interval.is_zero()),
@@ -164,7 +170,9 @@ impl EtcdStore {
 
     /// Runs to its end even if nobody waits for it.
     fn carry_out(&self, work: impl Future<Output = Outcome> + Send + 'static) -> CommitFuture {
-        let outcome = self.together.run(work);
+        let (tell, outcome) = oneshot::channel();
+        // Who has gone away need not be told.
+        self.together.spawn(async move { drop(tell.send(work.await)) });
         CommitFuture::pending(async move { outcome.await.unwrap_or(Err(CommitError::Closed)) })
     }
 }
@@ -178,8 +186,10 @@ impl Store for EtcdStore {
             return Err(StoreError::AlreadyStarted);
         }
         let shared = self.shared.clone();
-        let remote =
-            |status: Status| StoreError::Remote(format!("etcd cannot be read: {:?}: {}", status.code, status.message));
+        let remote = |status: Status| {
+            let Status { code, message } = status;
+            StoreError::Remote(format!("etcd at {} cannot be read: {code:?}: {message}", self.endpoints))
+        };
         let started = self.runtime.block_on(follow::start(&shared, observer.as_mut())).map_err(remote)?;
         self.is_started.store(true, Ordering::Release);
         self.together.spawn({

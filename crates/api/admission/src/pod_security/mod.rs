@@ -22,24 +22,21 @@ use policy::{Level, Policies, Policy};
 use std::collections::BTreeMap;
 use subject::Subject;
 
-pub const PLUGIN: Plugin = Plugin {
-    requests: &[
-        Requests::write("", "namespaces"),
-        Requests::write("", "pods"),
-        Requests::update("", "pods", "ephemeralcontainers"),
-        Requests::update("", "pods", "resize"),
-        Requests::write("", "podtemplates"),
-        Requests::write("", "replicationcontrollers"),
-        Requests::write("apps", "replicasets"),
-        Requests::write("apps", "deployments"),
-        Requests::write("apps", "statefulsets"),
-        Requests::write("apps", "daemonsets"),
-        Requests::write("batch", "jobs"),
-        Requests::write("batch", "cronjobs"),
-    ],
-    mutate: None,
-    validate: Some(validate),
-};
+pub const PLUGIN: Plugin = Plugin::on(&[
+    Requests::write("", "namespaces"),
+    Requests::write("", "pods"),
+    Requests::update("", "pods", "ephemeralcontainers"),
+    Requests::update("", "pods", "resize"),
+    Requests::write("", "podtemplates"),
+    Requests::write("", "replicationcontrollers"),
+    Requests::write("apps", "replicasets"),
+    Requests::write("apps", "deployments"),
+    Requests::write("apps", "statefulsets"),
+    Requests::write("apps", "daemonsets"),
+    Requests::write("batch", "jobs"),
+    Requests::write("batch", "cronjobs"),
+])
+.validating(validate);
 
 const PODS: Kind<Pod> = Kind::new("", "pods");
 

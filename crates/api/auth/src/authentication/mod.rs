@@ -2,7 +2,9 @@
 //! Guarantees that a credential that was shown and is wrong is refused, even where anonymous requests are allowed.
 //! Must never trust a certificate without verifying its chain, nor say in an answer why a credential was refused.
 
+pub mod bootstrap_token;
 mod der;
+mod front_proxy;
 pub mod service_account;
 mod token_file;
 mod version_1;
@@ -16,7 +18,9 @@ use rustls_pki_types::CertificateDer;
 
 use crate::{Str, UserInfo};
 
+use bootstrap_token::TokenSecrets;
 pub use der::not_after;
+pub use front_proxy::{FrontProxy, FrontProxyHeaders};
 use service_account::{ServiceAccountTokens, common};
 pub use token_file::{TokenFile, TokenFileError};
 pub use version_1::version_1_key;
@@ -59,6 +63,10 @@ pub struct Authenticator {
     pub token_file: Option<TokenFile>,
     /// The tokens of service accounts.
     pub service_accounts: Option<ServiceAccountTokens>,
+    /// The secrets of bootstrap tokens.
+    pub bootstrap_tokens: Option<Box<dyn TokenSecrets>>,
+    /// A server before this one that says who its requests come from. It is asked by who has the headers, before all others.
+    pub front_proxy: Option<FrontProxy>,
     /// Who requests without a credential come from; `None` refuses them.
     pub anonymous: Option<Arc<UserInfo>>,
 }
@@ -93,6 +101,9 @@ impl Authenticator {
                 Ok(Some((user, _))) => return Ok(user),
                 Ok(None) | Err(_) => refused = true,
             }
+            if let Some(user) = self.bootstrap_token(token, now) {
+                return Ok(user);
+            }
         }
         match (&self.anonymous, refused) {
             (Some(anonymous), false) => Ok(Arc::clone(anonymous)),
@@ -111,6 +122,10 @@ impl Authenticator {
         self.service_accounts.as_ref().map_or(Ok(None), |tokens| tokens.authenticate(token, audiences, now))
     }
 
+    fn bootstrap_token(&self, token: &[u8], now: SystemTime) -> Option<Arc<UserInfo>> {
+        bootstrap_token::user(self.bootstrap_tokens.as_deref()?, token, now)
+    }
+
     /// Whom a token speaks for, and for which of the audiences asked for (the server's own when there are none).
     ///
     /// The token is taken as a header would bring it: one that begins with a space is no credential at all.
@@ -127,10 +142,11 @@ impl Authenticator {
             return Ok((Arc::clone(anonymous), asked.to_vec()));
         };
         let common = common(own, asked);
-        if let Some(user) = self.token_file.as_ref().and_then(|file| file.user(token))
+        let of_file = self.token_file.as_ref().and_then(|file| file.user(token)).map(Arc::clone);
+        if let Some(user) = of_file.or_else(|| self.bootstrap_token(token, now))
             && common.is_empty() == own.is_empty()
         {
-            return Ok((Arc::clone(user), common));
+            return Ok((user, common));
         }
         match self.service_account(token, asked, now) {
             Ok(found) => found.ok_or_else(|| INVALID.to_owned()),

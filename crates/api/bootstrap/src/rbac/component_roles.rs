@@ -101,7 +101,7 @@ pub(super) const COMPONENT_ROLES: &[Role] = &[
         ],
     ),
     role(
-        "system:node",
+        super::NODE_ROLE,
         &[
             rule(CREATE, AUTHENTICATION, &["tokenreviews"]),
             rule(CREATE, AUTHORIZATION, &["localsubjectaccessreviews", "subjectaccessreviews"]),

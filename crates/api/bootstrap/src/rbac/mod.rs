@@ -12,7 +12,7 @@ mod user_roles;
 
 use crate::object::{BootstrapObject, Kind, type_meta};
 use crate::reconcile::Reconcile;
-use pintle_types::rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding};
+use pintle_types::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding};
 use table::{GROUP, managed, policies, role_ref, subjects, system_account};
 
 const CLUSTER_ROLE: Kind = Kind { group: GROUP, version: "v1", plural: "clusterroles", kind: "ClusterRole" };
@@ -20,6 +20,9 @@ const CLUSTER_ROLE_BINDING: Kind =
     Kind { group: GROUP, version: "v1", plural: "clusterrolebindings", kind: "ClusterRoleBinding" };
 const ROLE: Kind = Kind { group: GROUP, version: "v1", plural: "roles", kind: "Role" };
 const ROLE_BINDING: Kind = Kind { group: GROUP, version: "v1", plural: "rolebindings", kind: "RoleBinding" };
+
+/// The role of what nodes may do.
+const NODE_ROLE: &str = "system:node";
 
 /// Appends roles before their bindings.
 pub(crate) fn objects(out: &mut Vec<BootstrapObject>) {
@@ -68,6 +71,12 @@ pub(crate) fn objects(out: &mut Vec<BootstrapObject>) {
             },
         ));
     }
+}
+
+/// What every node may do, as the node authorizer goes by it.
+pub fn node_rules() -> Vec<PolicyRule> {
+    let role = component_roles::COMPONENT_ROLES.iter().find(|role| role.name == NODE_ROLE);
+    role.map(|role| policies(role.rules)).unwrap_or_default()
 }
 
 fn controller_role_name(controller: &str) -> String {

@@ -69,13 +69,28 @@ pub(super) fn is_of_another_type(existing: &Value, wanted: &Value) -> bool {
 }
 
 /// Several servers with different authorities write the same config map, so none takes another's away.
+/// What other servers have told stays beside what this one tells.
 pub(super) fn trusted_certificates(existing: &Value, wanted: &Value) -> Option<Value> {
     let data = |of| View::<ConfigMap>::new(of).field(ConfigMap::DATA).get();
-    let wanted = data(wanted).remove(CLIENT_CA_FILE)?;
-    let mut all = data(existing);
-    let old = all.get(CLIENT_CA_FILE).map_or("", String::as_str);
+    let old = data(existing);
+    let mut all = old.clone();
+    for (key, wanted) in data(wanted) {
+        let told = old.get(&key).map_or("", String::as_str);
+        let both = if key.ends_with(CLIENT_CA_FILE) { bundle_of(told, &wanted) } else { list_of(told, &wanted) };
+        all.extend(both.map(|both| (key, both)));
+    }
+    if all == old {
+        return None;
+    }
+    let mut changed = existing.clone();
+    ViewMut::<ConfigMap>::new(&mut changed).field(ConfigMap::DATA).set(all);
+    Some(changed)
+}
+
+/// A bundle with the certificates of another; `None` when it has them all.
+fn bundle_of(old: &str, wanted: &str) -> Option<String> {
     let have = certificates(old);
-    let missing: Vec<_> = certificates(&wanted).into_iter().filter(|wanted| !have.contains(wanted)).collect();
+    let missing: Vec<_> = certificates(wanted).into_iter().filter(|wanted| !have.contains(wanted)).collect();
     if missing.is_empty() {
         return None;
     }
@@ -87,10 +102,22 @@ pub(super) fn trusted_certificates(existing: &Value, wanted: &Value) -> Option<V
         bundle.push_str(&certificate);
     }
     bundle.push('\n');
-    all.insert(CLIENT_CA_FILE.to_owned(), bundle);
-    let mut changed = existing.clone();
-    ViewMut::<ConfigMap>::new(&mut changed).field(ConfigMap::DATA).set(all);
-    Some(changed)
+    Some(bundle)
+}
+
+/// A JSON list of names, which need no escapes, with those of another; `None` when it has them all.
+fn list_of(old: &str, wanted: &str) -> Option<String> {
+    let items = |list: &str| -> Vec<String> {
+        let items = list.trim().trim_start_matches('[').trim_end_matches(']').split(',');
+        items.map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
+    };
+    let mut all = items(old);
+    let missing: Vec<_> = items(wanted).into_iter().filter(|item| !all.contains(item)).collect();
+    if missing.is_empty() && !old.is_empty() {
+        return None;
+    }
+    all.extend(missing);
+    Some(format!("[{}]", all.join(",")))
 }
 
 /// The PEM blocks of a bundle, without what stands between them.

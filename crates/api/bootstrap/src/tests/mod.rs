@@ -6,7 +6,7 @@ mod reference;
 use crate::{BootstrapObject, LocalApiService, ServiceRange, Settings, objects};
 use pintle_schema::{ApiType, Time, Value, canonicalize};
 use pintle_types::{apiregistration, core, discovery, flowcontrol, networking, rbac, scheduling};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 fn settings() -> Settings {
     Settings {
@@ -14,6 +14,7 @@ fn settings() -> Settings {
         advertise_address: Some("10.9.8.7".parse().unwrap()),
         secure_port: 6443,
         client_ca: Some("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n".to_owned()),
+        front_proxy: BTreeMap::new(),
         api_services: vec![LocalApiService {
             group: "apps".to_owned(),
             version: "v1".to_owned(),

@@ -42,7 +42,8 @@ fn objects_of_another_shape_stay() {
 
 #[test]
 fn what_the_server_filled_in_stays() {
-    let objects = objects(&settings());
+    let front_proxy = [("requestheader-group-headers".to_owned(), "[\"X-Remote-Group\"]".to_owned())].into();
+    let objects = objects(&Settings { front_proxy, ..settings() });
     let discovery = find(&objects, "clusterroles", "system:discovery");
     let existing = edited(&canonical(discovery), &[(&["metadata", "uid"], r#""u""#), (&["rules"], "[]")]);
     let changed = discovery.reconciled(&existing).unwrap();
@@ -201,10 +202,10 @@ const ROWS: &[Row] = &[
         "extension-apiserver-authentication",
         &[(
             &["data"],
-            r#"{"client-ca-file":"-----BEGIN CERTIFICATE-----\nBB==\n-----END CERTIFICATE-----\n","more":"x"}"#,
+            r#"{"client-ca-file":"-----BEGIN CERTIFICATE-----\nBB==\n-----END CERTIFICATE-----\n","more":"x","requestheader-group-headers":"[\"Group\"]"}"#,
         )],
         &["data"],
-        r#"{"client-ca-file":"-----BEGIN CERTIFICATE-----\nBB==\n-----END CERTIFICATE-----\n-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n","more":"x"}"#,
+        r#"{"client-ca-file":"-----BEGIN CERTIFICATE-----\nBB==\n-----END CERTIFICATE-----\n-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n","more":"x","requestheader-group-headers":"[\"Group\",\"X-Remote-Group\"]"}"#,
     ),
 ];
 

@@ -79,23 +79,20 @@ pub(super) fn extension(out: &mut Vec<u8>, number: u32, key: &str, value: &Value
     }
 }
 
-fn path_item(out: &mut Vec<u8>, item: &Value) {
+/// The methods of a path, whose numbers follow one another; the first is told.
+pub(super) fn methods(out: &mut Vec<u8>, get: u32, item: &Value, operation: fn(&mut Vec<u8>, &Value)) {
     for (key, value) in members(item) {
-        let number = match key {
-            "get" => 2,
-            "put" => 3,
-            "post" => 4,
-            "delete" => 5,
-            "options" => 6,
-            "head" => 7,
-            "patch" => 8,
-            "parameters" => {
-                items(value).iter().for_each(|parameter| message(out, 9, |out| parameters_item(out, parameter)));
-                continue;
-            }
-            _ => continue,
-        };
-        message(out, number, |out| operation(out, value));
+        let mut numbers = (get..).zip(["get", "put", "post", "delete", "options", "head", "patch"]);
+        if let Some((number, _)) = numbers.find(|(_, method)| *method == key) {
+            message(out, number, |out| operation(out, value));
+        }
+    }
+}
+
+fn path_item(out: &mut Vec<u8>, item: &Value) {
+    methods(out, 2, item, operation);
+    for parameter in item.get("parameters").map_or(&[][..], items) {
+        message(out, 9, |out| parameters_item(out, parameter));
     }
 }
 

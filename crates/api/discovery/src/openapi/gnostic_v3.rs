@@ -3,7 +3,7 @@
 //! A translation of the JSON form, message by message; the numbers are the published ones of `openapi.v3`. What the
 //! documents of this server never hold is not translated.
 
-use super::gnostic::{any, extension, items, members, named, strings};
+use super::gnostic::{any, extension, items, members, methods, named, strings};
 use super::wire::{boolean, bytes, chosen, double, integer, message, string};
 use pintle_schema::Value;
 
@@ -46,23 +46,8 @@ fn security_scheme(out: &mut Vec<u8>, scheme: &Value) {
 }
 
 fn path_item(out: &mut Vec<u8>, item: &Value) {
-    for (key, value) in members(item) {
-        let number = match key {
-            "get" => 4,
-            "put" => 5,
-            "post" => 6,
-            "delete" => 7,
-            "options" => 8,
-            "head" => 9,
-            "patch" => 10,
-            "parameters" => {
-                parameters(out, 13, value);
-                continue;
-            }
-            _ => continue,
-        };
-        message(out, number, |out| operation(out, value));
-    }
+    methods(out, 4, item, operation);
+    item.get("parameters").into_iter().for_each(|list| parameters(out, 13, list));
 }
 
 fn operation(out: &mut Vec<u8>, operation: &Value) {

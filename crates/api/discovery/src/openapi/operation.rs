@@ -3,7 +3,8 @@
 //! Light descriptions only: types are told by name and parameters by the options they come from.
 
 use super::definitions::Kind;
-use pintle_schema::{Field, Ref, Struct, Type};
+use super::push;
+use pintle_schema::{Field, Map, Ref, Struct, Type, Value};
 
 /// A path and its methods.
 pub(crate) struct PathItem {
@@ -100,6 +101,25 @@ fn query_type(ty: &Type) -> Option<&'static str> {
         // Given more than once.
         Type::List(list) => query_type(&list.elem),
         _ => None,
+    }
+}
+
+impl PathItem {
+    /// The item in the dialect that operations and lists of parameters are written in.
+    pub fn written(
+        &self,
+        operation: impl Fn(&Operation) -> Value,
+        parameters: impl Fn(&[Parameters]) -> Vec<Value>,
+    ) -> Value {
+        let mut out = Map::new();
+        for described in &self.operations {
+            push(&mut out, described.method, operation(described));
+        }
+        let shared = parameters(&self.parameters);
+        if !shared.is_empty() {
+            push(&mut out, "parameters", Value::List(shared));
+        }
+        Value::Map(out)
     }
 }
 

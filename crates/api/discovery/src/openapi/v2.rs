@@ -2,7 +2,7 @@
 //!
 //! Parameters of queries are defined once and referred to, or the document would be several times as long.
 
-use super::operation::{Operation, PRETTY, Parameters, PathItem, Status, UNAUTHORIZED, query_fields};
+use super::operation::{Operation, PRETTY, Parameters, Status, UNAUTHORIZED, query_fields};
 use super::routes::Routes;
 use super::schema::Schemas;
 use super::v3::entries;
@@ -67,7 +67,7 @@ fn info() -> Value {
 }
 
 fn paths(routes: &Routes) -> impl Iterator<Item = (&str, Value)> {
-    routes.paths.iter().map(|item| (item.path.as_str(), path_item(item)))
+    routes.paths.iter().map(|item| (item.path.as_str(), item.written(operation, parameters)))
 }
 
 fn definitions<'a>(catalog: &'a Catalog, routes: &'a Routes) -> impl Iterator<Item = (&'a str, Value)> {
@@ -95,18 +95,6 @@ fn shared_name(options: &Struct, field: &str) -> String {
 
 fn query(name: &str, description: &str, ty: &str) -> Value {
     value!({ "name": name, "in": "query", "description": description, "type": ty, "uniqueItems": true })
-}
-
-fn path_item(item: &PathItem) -> Value {
-    let mut out = Map::new();
-    for described in &item.operations {
-        push(&mut out, described.method, operation(described));
-    }
-    let shared = parameters(&item.parameters);
-    if !shared.is_empty() {
-        push(&mut out, "parameters", Value::List(shared));
-    }
-    Value::Map(out)
 }
 
 fn operation(described: &Operation) -> Value {

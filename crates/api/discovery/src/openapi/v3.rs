@@ -5,7 +5,7 @@
 
 use super::cel::InForce;
 use super::definitions::Definitions;
-use super::operation::{Operation, PRETTY, Parameters, PathItem, UNAUTHORIZED, query_fields};
+use super::operation::{Operation, PRETTY, Parameters, UNAUTHORIZED, query_fields};
 use super::routes::{Address, Routes, addresses};
 use super::schema::Schemas;
 use super::{Dialect, GROUP_VERSION_KIND, bearer_token, gnostic_v3, group_version_kind, push};
@@ -64,7 +64,7 @@ fn write(catalog: &Catalog, address: &Address, rules: Option<Gates<'_>>) -> Vec<
     let mut out = br#"{"openapi":"3.0.0","info":"#.to_vec();
     pintle_codec::json::encode(&info(catalog, address), &mut out);
     out.extend_from_slice(br#","paths":{"#);
-    entries(&mut out, routes.paths.iter().map(|item| (item.path.as_str(), path_item(item))));
+    entries(&mut out, routes.paths.iter().map(|item| (item.path.as_str(), item.written(operation, parameters))));
     out.extend_from_slice(br#"},"components":{"schemas":{"#);
     write_definitions(&mut out, catalog, &routes.definitions, rules);
     out.extend_from_slice(br#"},"securitySchemes":"#);
@@ -100,18 +100,6 @@ pub(crate) fn entries<'a>(out: &mut Vec<u8>, entries: impl Iterator<Item = (&'a 
         out.push(b':');
         pintle_codec::json::encode(&value, out);
     }
-}
-
-fn path_item(item: &PathItem) -> Value {
-    let mut out = Map::new();
-    for described in &item.operations {
-        push(&mut out, described.method, operation(described));
-    }
-    let shared = parameters(&item.parameters);
-    if !shared.is_empty() {
-        push(&mut out, "parameters", Value::List(shared));
-    }
-    Value::Map(out)
 }
 
 fn operation(described: &Operation) -> Value {

@@ -2,7 +2,7 @@
 
 use super::{assert_same, default_catalog, everything, facts};
 use crate::catalog::{Catalog, DiscoveredResource, compare_versions, storage_version_hash};
-use crate::discovery::{Aggregated, aggregated_api, aggregated_apis, api_versions, group, group_list, resource_list};
+use crate::discovery::{aggregated_api, aggregated_apis, api_versions, group, group_list, resource_list};
 use pintle_schema::{Str, Value, value};
 
 /// A resource that is like config maps but for its names.
@@ -23,8 +23,7 @@ fn custom(group: &str, version: &str, plural: &str) -> DiscoveredResource {
 fn aggregated_discovery_is_the_recorded_one() {
     let Some(recorded) = facts("server/aggregated-discovery.json") else { return };
     let catalog = default_catalog();
-    let documents =
-        [("api", aggregated_api(&catalog, Aggregated::V2)), ("apis", aggregated_apis(&catalog, Aggregated::V2))];
+    let documents = [("api", aggregated_api(&catalog)), ("apis", aggregated_apis(&catalog))];
     for (path, document) in documents {
         assert_same(path, &document.value, recorded.get(path).expect("recorded"));
     }
@@ -59,7 +58,7 @@ fn legacy_and_aggregated_discovery_list_the_same() {
             }
         }
     }
-    for document in [aggregated_api(&catalog, Aggregated::V2), aggregated_apis(&catalog, Aggregated::V2beta1)] {
+    for document in [aggregated_api(&catalog), aggregated_apis(&catalog)] {
         for group in document.value.get("items").and_then(Value::as_list).expect("groups") {
             for version in group.get("versions").and_then(Value::as_list).expect("versions") {
                 for resource in version.get("resources").and_then(Value::as_list).expect("resources") {
@@ -144,8 +143,8 @@ fn custom_resources_join_behind_the_built_in_groups() {
 fn the_order_of_what_is_added_does_not_matter() {
     let backwards: Vec<_> = pintle_kinds::all().collect();
     let backwards = Catalog::built_in(backwards.into_iter().rev());
-    let ours = aggregated_apis(&everything(), Aggregated::V2).value;
-    assert_eq!(aggregated_apis(&backwards, Aggregated::V2).value, ours);
+    let ours = aggregated_apis(&everything()).value;
+    assert_eq!(aggregated_apis(&backwards).value, ours);
 }
 
 #[test]

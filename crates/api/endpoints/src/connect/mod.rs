@@ -13,7 +13,7 @@ mod tunnel;
 use crate::access;
 use crate::answer::Answer;
 use crate::context::Context;
-use crate::request::{Request, ResourcePath};
+use crate::request::{Request, ResourcePath, Verb};
 use locate::{Kubelet, encode_query, percent_encode};
 use pintle_kinds::resource::Subresource;
 use pintle_registry::{Result, Status, Target};
@@ -75,7 +75,7 @@ fn stream(context: &Context, target: &Target, name: &str, path: &ResourcePath) -
     let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
     if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
         // A WebSocket begins with a GET, but what it does in a container is no reading.
-        access::authorize(&context.api, &context.user, "create", path, &context.query)?;
+        access::authorize(&context.api, &context.user, Verb::Create, path, &context.query)?;
     }
     let query = &context.query;
     let ports = query.integers("ports")?;

@@ -128,7 +128,9 @@ async fn dial(api: &SharedApi, location: Location) -> std::result::Result<Kubele
     let mut request = http::Request::new(body);
     *request.method_mut() = Method::POST;
     *request.uri_mut() = location.target().parse().map_err(|error| internal(format!("{error}")))?;
+    let host = location.to.authority().parse().map_err(|error| internal(format!("{error}")))?;
     let headers = request.headers_mut();
+    headers.insert(header::HOST, host);
     headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(header::UPGRADE, HeaderValue::from_static("SPDY/3.1"));
     headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));

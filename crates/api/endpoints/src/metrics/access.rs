@@ -2,7 +2,7 @@
 //! Guarantees that users are counted under a handful of names, whatever they are called.
 //! Must never show who somebody is: a user's own name is no label.
 
-use super::exposition::{Exposition, Family, Kind, Stability};
+use super::exposition::{Exposition, Family};
 use pintle_auth::authorization::{Allowed, Decision};
 use pintle_instruments::{Histogram, Layout};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,44 +16,22 @@ static DURATIONS: Layout = Layout::seconds(&[
 static FILTER_DURATIONS: Layout =
     Layout::seconds(&[0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 5.0, 10.0, 15.0, 30.0]);
 
-const FILTER_DURATION: Family = Family::new(
+const FILTER_DURATION: Family = Family::histogram(
     "apiserver_request_filter_duration_seconds",
-    Kind::Histogram,
-    Stability::Alpha,
     "Time of a request's steps before it is worked on, by step.",
 );
 const AUTHENTICATION_ATTEMPTS: Family =
-    Family::new("authentication_attempts", Kind::Counter, Stability::Alpha, "Attempts to authenticate by result.");
-const AUTHENTICATION_DURATION: Family = Family::new(
-    "authentication_duration_seconds",
-    Kind::Histogram,
-    Stability::Alpha,
-    "Time that authenticating took by result.",
-);
-const USER_REQUESTS: Family = Family::new(
-    "authenticated_user_requests",
-    Kind::Counter,
-    Stability::Alpha,
-    "Authenticated requests by the kind of their user.",
-);
-const AUTHORIZATION_ATTEMPTS: Family = Family::new(
-    "authorization_attempts_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "Requests that were judged, by result.",
-);
-const AUTHORIZATION_DURATION: Family = Family::new(
-    "authorization_duration_seconds",
-    Kind::Histogram,
-    Stability::Alpha,
-    "Time that judging a request took by result.",
-);
-const DECISIONS: Family = Family::new(
-    "apiserver_authorization_decisions_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "Requests that a mode of authorization has decided.",
-);
+    Family::counter("authentication_attempts", "Attempts to authenticate by result.");
+const AUTHENTICATION_DURATION: Family =
+    Family::histogram("authentication_duration_seconds", "Time that authenticating took by result.");
+const USER_REQUESTS: Family =
+    Family::counter("authenticated_user_requests", "Authenticated requests by the kind of their user.");
+const AUTHORIZATION_ATTEMPTS: Family =
+    Family::counter("authorization_attempts_total", "Requests that were judged, by result.");
+const AUTHORIZATION_DURATION: Family =
+    Family::histogram("authorization_duration_seconds", "Time that judging a request took by result.");
+const DECISIONS: Family =
+    Family::counter("apiserver_authorization_decisions_total", "Requests that a mode of authorization has decided.");
 
 /// Attempts of one kind: how many and how long, by result.
 struct Attempts {

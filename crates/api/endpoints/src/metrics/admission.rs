@@ -2,9 +2,9 @@
 //! Guarantees nothing but that time is counted once for each step of a write, and once for each plugin in it.
 //! Must never change what is measured: the inner admission answers as if it were alone.
 
-use super::exposition::{Exposition, Family, Kind, Label, Stability};
+use super::exposition::{Exposition, Family, Label};
 use pintle_instruments::{Histogram, Keyed, Layout};
-use pintle_registry::{Admission, AdmissionRequest, Registry, Requester, Result, Target};
+use pintle_registry::{Admission, AdmissionRequest, DeleteOptions, Registry, Requester, Result, Target};
 use pintle_schema::Value;
 use pintle_validation::{Refusal, Right};
 use std::sync::Arc;
@@ -12,19 +12,17 @@ use std::time::{Duration, Instant};
 
 static DURATIONS: Layout = Layout::seconds(&[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0]);
 
-const STEP_DURATION: Family = Family::new(
+const STEP_DURATION: Family = Family::histogram(
     "apiserver_admission_step_admission_duration_seconds",
-    Kind::Histogram,
-    Stability::Stable,
     "Time of a step of admission by operation, type and whether the write was rejected.",
-);
+)
+.stable();
 
-const PLUGIN_DURATION: Family = Family::new(
+const PLUGIN_DURATION: Family = Family::histogram(
     "apiserver_admission_controller_admission_duration_seconds",
-    Kind::Histogram,
-    Stability::Stable,
     "Time of an admission plugin by name, operation, type and whether the write was rejected.",
-);
+)
+.stable();
 
 /// Operation, whether it was rejected, and type.
 type Step = (&'static str, bool, &'static str);
@@ -94,8 +92,12 @@ impl<A: Admission> Admission for Measured<A> {
         self.steps.measured(operation(request), "validate", || self.inner.validate(request, object, warnings))
     }
 
-    fn delete(&self, registry: &Registry, target: &Target, old: &Value) -> Result<()> {
-        self.steps.measured("DELETE", "validate", || self.inner.delete(registry, target, old))
+    fn delete(&self, registry: &Registry, target: &Target, old: &Value, options: &DeleteOptions) -> Result<()> {
+        self.steps.measured("DELETE", "validate", || self.inner.delete(registry, target, old, options))
+    }
+
+    fn provisions_namespaces(&self) -> bool {
+        self.inner.provisions_namespaces()
     }
 
     fn refusal(&self, target: &Target, requester: &Requester, right: &Right<'_>) -> Option<Refusal> {

@@ -2,45 +2,36 @@
 //! Guarantees that what is left is told as it is now, also after other servers gave or took.
 //! Must never allocate: it reads what the registry counts.
 
-use super::exposition::{Exposition, Family, Kind, Stability};
+use super::exposition::{Exposition, Family};
 use pintle_registry::Registry;
 use pintle_registry::allocation::figures::{Attempts, Scope};
 
-const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
-    Family::new(name, kind, Stability::Alpha, help)
-}
-
 const ALLOCATED_IPS: Family =
-    family("kube_apiserver_clusterip_allocator_allocated_ips", Kind::Gauge, "Addresses of a range that are given.");
+    Family::gauge("kube_apiserver_clusterip_allocator_allocated_ips", "Addresses of a range that are given.");
 const AVAILABLE_IPS: Family =
-    family("kube_apiserver_clusterip_allocator_available_ips", Kind::Gauge, "Addresses of a range that are left.");
-const IP_ALLOCATIONS: Family = family(
+    Family::gauge("kube_apiserver_clusterip_allocator_available_ips", "Addresses of a range that are left.");
+const IP_ALLOCATIONS: Family = Family::counter(
     "kube_apiserver_clusterip_allocator_allocation_total",
-    Kind::Counter,
     "Addresses that were given, by range and by whether a certain one was asked for.",
 );
-const IP_ERRORS: Family = family(
+const IP_ERRORS: Family = Family::counter(
     "kube_apiserver_clusterip_allocator_allocation_errors_total",
-    Kind::Counter,
     "Addresses that were refused, by range and by whether a certain one was asked for.",
 );
-const IP_DURATION: Family = family(
+const IP_DURATION: Family = Family::histogram(
     "kube_apiserver_clusterip_allocator_allocation_duration_seconds",
-    Kind::Histogram,
     "Time that giving an address took.",
 );
 const ALLOCATED_PORTS: Family =
-    family("kube_apiserver_nodeport_allocator_allocated_ports", Kind::Gauge, "Node ports that are given.");
+    Family::gauge("kube_apiserver_nodeport_allocator_allocated_ports", "Node ports that are given.");
 const AVAILABLE_PORTS: Family =
-    family("kube_apiserver_nodeport_allocator_available_ports", Kind::Gauge, "Node ports that are left.");
-const PORT_ALLOCATIONS: Family = family(
+    Family::gauge("kube_apiserver_nodeport_allocator_available_ports", "Node ports that are left.");
+const PORT_ALLOCATIONS: Family = Family::counter(
     "kube_apiserver_nodeport_allocator_allocation_total",
-    Kind::Counter,
     "Node ports that were given, by whether a certain one was asked for.",
 );
-const PORT_ERRORS: Family = family(
+const PORT_ERRORS: Family = Family::counter(
     "kube_apiserver_nodeport_allocator_allocation_errors_total",
-    Kind::Counter,
     "Node ports that were refused, by whether a certain one was asked for.",
 );
 

@@ -2,8 +2,8 @@
 //! Guarantees that a body is counted when it has been read whole, under what the server calls resource and verb.
 //! Must never read a body that nobody asks for.
 
-use super::exposition::{Exposition, Family, Kind, Stability};
-use crate::request::{BodyFailure, LazyBody, UnreadBody};
+use super::exposition::{Exposition, Family};
+use crate::request::{BodyFailure, LazyBody, UnreadBody, Verb};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -25,10 +25,8 @@ const fn bounds() -> [f64; 31] {
     bounds
 }
 
-const BODY_SIZES: Family = Family::new(
+const BODY_SIZES: Family = Family::histogram(
     "apiserver_request_body_size_bytes",
-    Kind::Histogram,
-    Stability::Alpha,
     "Bytes of the bodies of writes by group, resource and verb.",
 );
 
@@ -38,8 +36,8 @@ pub struct Bodies(Keyed<[&'static str; 3], Histogram>);
 
 impl Bodies {
     /// A body that is counted when it has been read.
-    pub fn counted(&self, body: LazyBody, resource: &'static Resource, action: &'static str) -> LazyBody {
-        let verb = if action == "deletecollection" { "delete_collection" } else { action };
+    pub fn counted(&self, body: LazyBody, resource: &'static Resource, verb: Verb) -> LazyBody {
+        let verb = if verb == Verb::DeleteCollection { "delete_collection" } else { verb.name() };
         let sizes = self.0.get(&[resource.group, resource.plural, verb], || Histogram::new(&SIZES));
         Box::new(Counted { body, sizes })
     }

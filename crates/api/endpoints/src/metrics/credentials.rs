@@ -2,61 +2,46 @@
 //! Guarantees nothing but that what authentication counts is told.
 //! Must never tell of one credential: what is shown are sums.
 
-use super::exposition::{Exposition, Family, Kind, Stability};
+use super::exposition::{Exposition, Family};
 use pintle_auth::Authenticator;
 use pintle_auth::impersonation::ImpersonationFigures;
 
-const fn family(name: &'static str, kind: Kind, help: &'static str) -> Family {
-    Family::new(name, kind, Stability::Alpha, help)
-}
-
-const EXPIRATIONS: Family = family(
+const EXPIRATIONS: Family = Family::histogram(
     "apiserver_client_certificate_expiration_seconds",
-    Kind::Histogram,
     "Time that the certificates of requests are still good for.",
 );
-const VALID: Family = family(
+const VALID: Family = Family::counter(
     "serviceaccount_valid_tokens_total",
-    Kind::Counter,
     "Tokens with a lengthened life that were used before they should have been replaced.",
 );
-const STALE: Family = family(
+const STALE: Family = Family::counter(
     "serviceaccount_stale_tokens_total",
-    Kind::Counter,
     "Tokens with a lengthened life that were used after they should have been replaced.",
 );
-const CACHE_REQUESTS: Family = family(
+const CACHE_REQUESTS: Family = Family::counter(
     "authentication_token_cache_request_total",
-    Kind::Counter,
     "Tokens that were looked for among those already verified, by whether they were found.",
 );
-const CACHE_FETCHES: Family = family(
-    "authentication_token_cache_fetch_total",
-    Kind::Counter,
-    "Tokens that were verified, by whether they were good.",
-);
+const CACHE_FETCHES: Family =
+    Family::counter("authentication_token_cache_fetch_total", "Tokens that were verified, by whether they were good.");
 
 const ATTEMPTS: [Family; 2] = [
-    family(
+    Family::counter(
         "apiserver_impersonation_attempts_total",
-        Kind::Counter,
         "Attempts to act as somebody else, by mode and decision.",
     ),
-    family(
+    Family::histogram(
         "apiserver_impersonation_attempts_duration_seconds",
-        Kind::Histogram,
         "Time that attempts to act as somebody else took, by mode and decision.",
     ),
 ];
 const CHECKS: [Family; 2] = [
-    family(
+    Family::counter(
         "apiserver_impersonation_authorization_attempts_total",
-        Kind::Counter,
         "Questions that attempts to act as somebody else asked, by mode and decision.",
     ),
-    family(
+    Family::histogram(
         "apiserver_impersonation_authorization_attempts_duration_seconds",
-        Kind::Histogram,
         "Time that the questions of attempts to act as somebody else took, by mode and decision.",
     ),
 ];

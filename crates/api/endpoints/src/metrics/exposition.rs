@@ -6,8 +6,8 @@ use pintle_instruments::Histogram;
 use std::fmt::{self, Display, Write};
 
 /// What a metric promises to those who scrape it, as its help text begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stability {
+#[derive(Clone, Copy, Debug)]
+enum Stability {
     Alpha,
     Beta,
     Stable,
@@ -24,41 +24,56 @@ impl Stability {
 }
 
 /// The kinds of metrics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+#[derive(Clone, Copy, Debug)]
+enum Kind {
     Counter,
     Gauge,
     Histogram,
 }
 
-/// What all samples of one name have in common.
+/// What all samples of one name have in common. It promises nothing unless it is told to.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
+    /// As in the samples.
     pub name: &'static str,
-    pub kind: Kind,
-    pub stability: Stability,
-    pub help: &'static str,
+    kind: Kind,
+    stability: Stability,
+    help: &'static str,
 }
 
 impl Family {
-    pub const fn new(name: &'static str, kind: Kind, stability: Stability, help: &'static str) -> Self {
-        Family { name, kind, stability, help }
+    const fn new(name: &'static str, kind: Kind, help: &'static str) -> Self {
+        Family { name, kind, stability: Stability::Alpha, help }
+    }
+
+    pub const fn counter(name: &'static str, help: &'static str) -> Self {
+        Family::new(name, Kind::Counter, help)
+    }
+
+    pub const fn gauge(name: &'static str, help: &'static str) -> Self {
+        Family::new(name, Kind::Gauge, help)
+    }
+
+    pub const fn histogram(name: &'static str, help: &'static str) -> Self {
+        Family::new(name, Kind::Histogram, help)
+    }
+
+    pub const fn beta(self) -> Self {
+        Family { stability: Stability::Beta, ..self }
+    }
+
+    pub const fn stable(self) -> Self {
+        Family { stability: Stability::Stable, ..self }
     }
 }
 
 /// A label and its value. Samples name their labels in alphabetical order, as scrapers see them from the reference.
 pub type Label<'a> = (&'a str, &'a str);
 
-const REGISTERED: Family = Family::new(
-    "registered_metrics_total",
-    Kind::Counter,
-    Stability::Beta,
-    "Metrics that there are, by what they promise.",
-);
-const HIDDEN: Family =
-    Family::new("hidden_metrics_total", Kind::Counter, Stability::Beta, "Metrics that are no longer shown.");
-const DISABLED: Family =
-    Family::new("disabled_metrics_total", Kind::Counter, Stability::Beta, "Metrics that were turned off.");
+const REGISTERED: Family =
+    Family::counter("registered_metrics_total", "Metrics that there are, by what they promise.").beta();
+const HIDDEN: Family = Family::counter("hidden_metrics_total", "Metrics that are no longer shown.").beta();
+const DISABLED: Family = Family::counter("disabled_metrics_total", "Metrics that were turned off.").beta();
 
 /// Text in the making.
 #[derive(Default)]

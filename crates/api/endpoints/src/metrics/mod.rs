@@ -18,7 +18,7 @@ mod watch;
 pub use access::Access;
 pub use admission::{AdmissionSteps, Measured};
 pub use bodies::Bodies;
-pub use exposition::{Exposition, Family, Kind, Stability};
+pub use exposition::{Exposition, Family};
 pub use request::{DryRun, FieldValidation, Labels, LongRunning, Outcome, Requests, Series, system_client, verb};
 pub use storage::{MeasuredStore, Transactions};
 pub use streams::Streams;
@@ -28,12 +28,11 @@ use crate::{Api, limits};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-const IN_FLIGHT: Family = Family::new(
+const IN_FLIGHT: Family = Family::gauge(
     "apiserver_current_inflight_requests",
-    Kind::Gauge,
-    Stability::Stable,
     "Requests being worked on that count against a limit, by kind.",
-);
+)
+.stable();
 
 /// Something that writes families of its own.
 pub type Source = Box<dyn Fn(&mut Exposition) + Send + Sync>;

@@ -2,93 +2,52 @@
 //! Guarantees that a scrape copies nothing: it takes pointers to published states and reads counters.
 //! Must never decode an object.
 
-use super::exposition::{Exposition, Family, Kind, Label, Stability};
+use super::exposition::{Exposition, Family, Label};
 use crate::Api;
 use pintle_cache::{ResourceCache, State};
 use pintle_kinds::resource::Resource;
 use std::sync::Arc;
 
-const STORAGE_OBJECTS: Family = Family::new(
+const STORAGE_OBJECTS: Family = Family::gauge(
     "apiserver_storage_objects",
-    Kind::Gauge,
-    Stability::Stable,
     "Stored objects by resource, as it was counted before there were groups in the label.",
-);
-const RESOURCE_OBJECTS: Family =
-    Family::new("apiserver_resource_objects", Kind::Gauge, Stability::Alpha, "Stored objects by group and resource.");
-const RESOURCE_SIZE: Family = Family::new(
-    "apiserver_resource_size_estimate_bytes",
-    Kind::Gauge,
-    Stability::Alpha,
-    "Bytes of the stored objects by group and resource.",
-);
-const RESOURCE_VERSION: Family = Family::new(
-    "apiserver_watch_cache_resource_version",
-    Kind::Gauge,
-    Stability::Alpha,
-    "Revision up to which the cache of a resource has come.",
-);
-const STORAGE_EVENTS: Family = Family::new(
-    "apiserver_storage_events_received_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "Changes that came from the store.",
-);
-const EVENTS_RECEIVED: Family = Family::new(
-    "apiserver_watch_cache_events_received_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "Changes that the cache of a resource took in.",
-);
-const EVENTS_DISPATCHED: Family = Family::new(
+)
+.stable();
+const RESOURCE_OBJECTS: Family = Family::gauge("apiserver_resource_objects", "Stored objects by group and resource.");
+const RESOURCE_SIZE: Family =
+    Family::gauge("apiserver_resource_size_estimate_bytes", "Bytes of the stored objects by group and resource.");
+const RESOURCE_VERSION: Family =
+    Family::gauge("apiserver_watch_cache_resource_version", "Revision up to which the cache of a resource has come.");
+const STORAGE_EVENTS: Family =
+    Family::counter("apiserver_storage_events_received_total", "Changes that came from the store.");
+const EVENTS_RECEIVED: Family =
+    Family::counter("apiserver_watch_cache_events_received_total", "Changes that the cache of a resource took in.");
+const EVENTS_DISPATCHED: Family = Family::counter(
     "apiserver_watch_cache_events_dispatched_total",
-    Kind::Counter,
-    Stability::Alpha,
     "Changes that the cache of a resource published to those who watch.",
 );
-const INITIALIZATIONS: Family = Family::new(
+const INITIALIZATIONS: Family = Family::counter(
     "apiserver_watch_cache_initializations_total",
-    Kind::Counter,
-    Stability::Alpha,
     "How often the cache of a resource was filled from the store.",
 );
-const CAPACITY: Family = Family::new(
-    "watch_cache_capacity",
-    Kind::Gauge,
-    Stability::Alpha,
-    "How many changes the cache of a resource retains at most.",
-);
-const LISTS: Family =
-    Family::new("apiserver_cache_list_total", Kind::Counter, Stability::Alpha, "Lists answered from the cache.");
-const LIST_FETCHED: Family = Family::new(
-    "apiserver_cache_list_fetched_objects_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "Objects that lists from the cache looked at.",
-);
-const LIST_RETURNED: Family = Family::new(
+const CAPACITY: Family =
+    Family::gauge("watch_cache_capacity", "How many changes the cache of a resource retains at most.");
+const LISTS: Family = Family::counter("apiserver_cache_list_total", "Lists answered from the cache.");
+const LIST_FETCHED: Family =
+    Family::counter("apiserver_cache_list_fetched_objects_total", "Objects that lists from the cache looked at.");
+const LIST_RETURNED: Family = Family::counter(
     "apiserver_cache_list_returned_objects_total",
-    Kind::Counter,
-    Stability::Alpha,
     "Objects that lists from the cache were answered with.",
 );
 
-const DECODE_ERRORS: Family = Family::new(
-    "apiserver_storage_decode_errors_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "States of stored objects that could not be decoded.",
-);
-const CONSISTENT_READS: Family = Family::new(
+const DECODE_ERRORS: Family =
+    Family::counter("apiserver_storage_decode_errors_total", "States of stored objects that could not be decoded.");
+const CONSISTENT_READS: Family = Family::counter(
     "apiserver_watch_cache_consistent_read_total",
-    Kind::Counter,
-    Stability::Alpha,
     "Lists from the cache that were to show everything written before them, by whether they did.",
 );
-const READ_WAIT: Family = Family::new(
+const READ_WAIT: Family = Family::histogram(
     "apiserver_watch_cache_read_wait_seconds",
-    Kind::Histogram,
-    Stability::Alpha,
     "Time that readers waited for the cache to have everything written before.",
 );
 

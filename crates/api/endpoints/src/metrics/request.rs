@@ -2,7 +2,8 @@
 //! Guarantees that a request costs one look-up and a few additions, and that no client can make up new series.
 //! Must never be given a label that a client chose: labels are what the server knows resources and verbs by.
 
-use super::exposition::{Exposition, Family, Kind, Label, Stability};
+use super::exposition::{Exposition, Family, Label};
+use crate::request::Verb;
 use pintle_instruments::{Histogram, Keyed, Layout};
 use pintle_kinds::resource::Resource;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
@@ -18,60 +19,39 @@ static SLI_DURATIONS: Layout = Layout::seconds(&[
 ]);
 static SIZES: Layout = Layout::bytes(&[1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9]);
 
-const TOTAL: Family = Family::new(
+const TOTAL: Family = Family::counter(
     "apiserver_request_total",
-    Kind::Counter,
-    Stability::Stable,
     "Answered requests by verb, dry run, resource, scope, component, client of the system and code.",
-);
-const DURATION: Family = Family::new(
+)
+.stable();
+const DURATION: Family = Family::histogram(
     "apiserver_request_duration_seconds",
-    Kind::Histogram,
-    Stability::Stable,
     "Time from a request's arrival to its answer by verb, dry run, resource, scope and component.",
-);
-const SLI_DURATION: Family = Family::new(
+)
+.stable();
+const SLI_DURATION: Family = Family::histogram(
     "apiserver_request_sli_duration_seconds",
-    Kind::Histogram,
-    Stability::Alpha,
     "Time to answer that the server itself is answerable for; dry runs are not counted.",
 );
-const VALIDATION_DURATION: Family = Family::new(
+const VALIDATION_DURATION: Family = Family::histogram(
     "field_validation_request_duration_seconds",
-    Kind::Histogram,
-    Stability::Alpha,
     "Time to answer writes by how they ask for their fields to be validated.",
 );
-const RESPONSE_SIZES: Family = Family::new(
-    "apiserver_response_sizes",
-    Kind::Histogram,
-    Stability::Stable,
-    "Bytes of the answers to gets and lists.",
-);
-const LONG_RUNNING: Family = Family::new(
-    "apiserver_longrunning_requests",
-    Kind::Gauge,
-    Stability::Stable,
-    "Requests without an end of their own that are open now.",
-);
-const TERMINATIONS: Family = Family::new(
+const RESPONSE_SIZES: Family =
+    Family::histogram("apiserver_response_sizes", "Bytes of the answers to gets and lists.").stable();
+const LONG_RUNNING: Family =
+    Family::gauge("apiserver_longrunning_requests", "Requests without an end of their own that are open now.").stable();
+const TERMINATIONS: Family = Family::counter(
     "apiserver_request_terminations_total",
-    Kind::Counter,
-    Stability::Alpha,
     "Requests that were given up or turned away to protect the server.",
 );
-const ABORTS: Family = Family::new(
-    "apiserver_request_aborts_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "Requests whose work was dropped before there was an answer.",
-);
-const DEPRECATED: Family = Family::new(
+const ABORTS: Family =
+    Family::counter("apiserver_request_aborts_total", "Requests whose work was dropped before there was an answer.");
+const DEPRECATED: Family = Family::gauge(
     "apiserver_requested_deprecated_apis",
-    Kind::Gauge,
-    Stability::Stable,
     "1 for each deprecated resource that was asked for, with the release that removes it.",
-);
+)
+.stable();
 
 /// Whom a request is counted under.
 #[derive(Clone, Copy)]
@@ -120,18 +100,18 @@ impl std::hash::Hash for Labels {
 }
 
 /// The verb that requests are counted under: that of HTTP, but for what it does not tell apart.
-pub fn verb(action: &str, subresource: &str, applies: bool) -> &'static str {
-    match action {
+pub fn verb(verb: Verb, subresource: &str, applies: bool) -> &'static str {
+    match verb {
         _ if matches!(subresource, "log" | "exec" | "portforward" | "attach" | "proxy") => "CONNECT",
-        "get" => "GET",
-        "list" => "LIST",
-        "watch" => "WATCH",
-        "create" => "POST",
-        "update" => "PUT",
-        "patch" if applies => "APPLY",
-        "patch" => "PATCH",
-        "delete" | "deletecollection" => "DELETE",
-        _ => "other",
+        Verb::Get => "GET",
+        Verb::List => "LIST",
+        Verb::Watch => "WATCH",
+        Verb::Create => "POST",
+        Verb::Update => "PUT",
+        Verb::Patch if applies => "APPLY",
+        Verb::Patch => "PATCH",
+        Verb::Delete | Verb::DeleteCollection => "DELETE",
+        Verb::Other => "other",
     }
 }
 
@@ -504,15 +484,15 @@ mod tests {
     #[test]
     fn labels_of_requests() {
         let rows = [
-            ("create", "", false, "POST"),
-            ("deletecollection", "", false, "DELETE"),
-            ("patch", "status", true, "APPLY"),
-            ("patch", "", false, "PATCH"),
-            ("get", "log", false, "CONNECT"),
-            ("brew", "", false, "other"),
+            (Verb::Create, "", false, "POST"),
+            (Verb::DeleteCollection, "", false, "DELETE"),
+            (Verb::Patch, "status", true, "APPLY"),
+            (Verb::Patch, "", false, "PATCH"),
+            (Verb::Get, "log", false, "CONNECT"),
+            (Verb::Other, "", false, "other"),
         ];
-        for (action, subresource, applies, expected) in rows {
-            assert_eq!(verb(action, subresource, applies), expected, "{action} {subresource}");
+        for (does, subresource, applies, expected) in rows {
+            assert_eq!(verb(does, subresource, applies), expected, "{does:?} {subresource}");
         }
         for (values, expected) in [
             (vec![], DryRun::No),

@@ -2,7 +2,7 @@
 //! Guarantees that a transaction is counted once, under the resource of its first write.
 //! Must never change what is measured: the store answers as if it were alone.
 
-use super::exposition::{Exposition, Family, Kind, Label, Stability};
+use super::exposition::{Exposition, Family, Label};
 use pintle_instruments::{Histogram, Keyed, Layout};
 use pintle_storage::{
     CommitError, CommitFuture, CompactFuture, Expect, Observer, Revision, Started, Store, StoreError, Transaction,
@@ -17,22 +17,12 @@ static DURATIONS: Layout = Layout::seconds(&[
     45.0, 60.0,
 ]);
 
-const DURATION: Family = Family::new(
-    "etcd_request_duration_seconds",
-    Kind::Histogram,
-    Stability::Alpha,
-    "Time that the store took by operation, group and resource.",
-);
-const REQUESTS: Family = Family::new(
-    "etcd_requests_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "Requests to the store by operation, group and resource.",
-);
-const ERRORS: Family = Family::new(
+const DURATION: Family =
+    Family::histogram("etcd_request_duration_seconds", "Time that the store took by operation, group and resource.");
+const REQUESTS: Family =
+    Family::counter("etcd_requests_total", "Requests to the store by operation, group and resource.");
+const ERRORS: Family = Family::counter(
     "etcd_request_errors_total",
-    Kind::Counter,
-    Stability::Alpha,
     "Requests that the store could not carry out, by operation, group and resource.",
 );
 

@@ -2,20 +2,16 @@
 //! Guarantees that a stream is counted once, under the code of how it ended.
 //! Must never count what is passed through as it is.
 
-use super::exposition::{Exposition, Family, Kind, Stability};
+use super::exposition::{Exposition, Family};
 use pintle_instruments::Keyed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const TRANSLATED: Family = Family::new(
+const TRANSLATED: Family = Family::counter(
     "apiserver_stream_translator_requests_total",
-    Kind::Counter,
-    Stability::Alpha,
     "Commands over WebSockets that were translated for a kubelet, by code.",
 );
-const TUNNELED: Family = Family::new(
+const TUNNELED: Family = Family::counter(
     "apiserver_stream_tunnel_requests_total",
-    Kind::Counter,
-    Stability::Alpha,
     "Forwarded ports over WebSockets that were tunneled to a kubelet, by code.",
 );
 

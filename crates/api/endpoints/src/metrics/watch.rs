@@ -2,7 +2,7 @@
 //! Guarantees that an event costs two additions.
 //! Must never count what is not sent.
 
-use super::exposition::{Exposition, Family, Kind, Label, Stability};
+use super::exposition::{Exposition, Family, Label};
 use pintle_instruments::{Histogram, Keyed, Layout};
 use pintle_kinds::resource::Resource;
 use std::sync::Arc;
@@ -15,33 +15,19 @@ static DURATIONS: Layout = Layout::seconds(&[
     90.0, 120.0, 180.0, 300.0,
 ]);
 
-const EVENTS: Family =
-    Family::new("apiserver_watch_events_total", Kind::Counter, Stability::Beta, "Events sent to watchers.");
-const EVENT_SIZES: Family = Family::new(
-    "apiserver_watch_events_sizes",
-    Kind::Histogram,
-    Stability::Beta,
-    "Bytes of the objects in the events sent to watchers.",
-);
-const LIST_DURATION: Family = Family::new(
+const EVENTS: Family = Family::counter("apiserver_watch_events_total", "Events sent to watchers.").beta();
+const EVENT_SIZES: Family =
+    Family::histogram("apiserver_watch_events_sizes", "Bytes of the objects in the events sent to watchers.").beta();
+const LIST_DURATION: Family = Family::histogram(
     "apiserver_watch_list_duration_seconds",
-    Kind::Histogram,
-    Stability::Beta,
     "Time until a watch that begins with the whole collection has sent it.",
-);
-const INIT_EVENTS: Family = Family::new(
-    "apiserver_init_events_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "Events that watches began with, before they followed changes.",
-);
+)
+.beta();
+const INIT_EVENTS: Family =
+    Family::counter("apiserver_init_events_total", "Events that watches began with, before they followed changes.");
 
-const TERMINATED: Family = Family::new(
-    "apiserver_terminated_watchers_total",
-    Kind::Counter,
-    Stability::Alpha,
-    "Watches that were ended because they did not keep up.",
-);
+const TERMINATED: Family =
+    Family::counter("apiserver_terminated_watchers_total", "Watches that were ended because they did not keep up.");
 
 /// The counters of a resource's watches, in one version.
 pub struct WatchSeries {

@@ -3,7 +3,7 @@
 //! Must never widen what is asked: who is allowed less of a collection is not allowed more by a mistake.
 
 use pintle_schema::Str;
-use pintle_schema::field_selector::FieldSelector;
+use pintle_schema::field_selector::{FieldSelector, FieldTerm};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_types::authorization::v1::{FieldSelectorAttributes, LabelSelectorAttributes, ResourceAttributes};
 use pintle_types::meta::v1::{FieldSelectorOperator, FieldSelectorRequirement, LabelSelectorRequirement};
@@ -46,11 +46,23 @@ fn fields(selector: &FieldSelectorAttributes) -> Reading {
     if selector.requirements.is_empty() {
         return Reading::of(1, usize::from(FieldSelector::parse(&selector.raw_selector).is_ok()));
     }
-    let is_read = |it: &&FieldSelectorRequirement| {
-        it.values.len() == 1
-            && (it.operator == FieldSelectorOperator::IN || it.operator == FieldSelectorOperator::NOT_IN)
-    };
-    Reading::of(selector.requirements.len(), selector.requirements.iter().filter(is_read).count())
+    Reading::of(selector.requirements.len(), selector.requirements.iter().filter_map(field_term).count())
+}
+
+fn field_term(it: &FieldSelectorRequirement) -> Option<FieldTerm> {
+    let [value] = &it.values[..] else { return None };
+    let negated = it.operator == FieldSelectorOperator::NOT_IN;
+    let term = FieldTerm { field: Str::new(&it.key), value: Str::new(value), negated };
+    (negated || it.operator == FieldSelectorOperator::IN).then_some(term)
+}
+
+/// What can be read of the fields that a review says the objects have.
+pub fn field_selector(asked: &ResourceAttributes) -> Option<FieldSelector> {
+    let selector = asked.field_selector.as_ref()?;
+    match selector.requirements.is_empty() {
+        true => FieldSelector::parse(&selector.raw_selector).ok(),
+        false => Some(selector.requirements.iter().filter_map(field_term).collect()),
+    }
 }
 
 fn labels(selector: &LabelSelectorAttributes) -> Reading {

@@ -11,7 +11,7 @@ mod node;
 mod pod;
 mod pod_parts;
 pub(crate) mod pod_spec;
-mod qos;
+pub mod qos;
 mod quota;
 mod service;
 mod service_account;

@@ -12,7 +12,7 @@ const COUNTED: [&str; 2] = ["cpu", "memory"];
 type Sums = BTreeMap<&'static str, Quantity>;
 
 /// The class of a pod; what the pod asks for as a whole stands before what its containers ask for.
-pub(super) fn class(pod: View<'_, Pod>) -> PodQOSClass {
+pub fn class(pod: View<'_, Pod>) -> PodQOSClass {
     let spec = pod.field(Pod::SPEC);
     let (mut requests, mut limits) = (Sums::new(), Sums::new());
     let mut all_limited = true;

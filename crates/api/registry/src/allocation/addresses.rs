@@ -1,34 +1,40 @@
 //! The objects that stand for addresses, brought in line with the services after somebody wrote one or the other by hand.
-//! Guarantees that every address of a service is registered, and that no registration outlives its service for long.
-//! Must never touch what others than the allocation registered, or what a write in work may be about to explain.
+//! Guarantees that every address of a service that is of a range is registered, and that no registration outlives its
+//! service for long.
+//! Must never touch what others than the allocation registered, but for addresses that services have, or what a write in
+//! work may be about to explain.
 
+use super::range::{self, AddressRange};
 use super::taken::Claim;
-use super::{Registry, Result, SERVICES, claims_of_stored, range};
-use crate::Target;
+use super::{Registry, Result, SERVICES, claims_of_stored};
+use crate::{Target, metadata};
 use pintle_cache::{Object, ResourceCache};
 use pintle_kinds::strategy::Allocation;
 use pintle_schema::{Value, View};
 use pintle_storage::{Expect, Key, Revision, Write};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::{IPAddress, IPAddressSpec, ParentReference};
-use std::collections::HashMap;
 use std::net::IpAddr;
 
-/// Addresses, each with a service that has it.
-type Claimed = HashMap<IpAddr, Key>;
-
-/// The label, and its value, of what the allocation registered.
+/// The labels, and the value of the second, of what the allocation registered.
+pub(super) const FAMILY: &str = "ipaddress.kubernetes.io/ip-family";
 pub(super) const MANAGED_BY: (&str, &str) = ("ipaddress.kubernetes.io/managed-by", "ipallocator.k8s.io");
 
 /// How long a registration may be there without its service: the longest time that a request takes.
 const GRACE_SECONDS: i64 = 60;
 
-/// The changes of services and of addresses up to which the two were found in line.
-pub type InLine = (Revision, Revision);
+/// The changes of services, of addresses and of ranges up to which they were found in line.
+pub type InLine = [Revision; 3];
 
 /// What brings an address in line, and what is to be told of it.
 pub struct Repair {
-    pub write: Write,
+    /// Each to be carried out after the one before; none where only somebody else can mend it.
+    pub writes: Vec<Write>,
+    pub finding: Option<Finding>,
+}
+
+/// Something that is not as it should be.
+pub struct Finding {
     /// The object that it is told of.
     pub regarding: Value,
     pub reason: &'static str,
@@ -36,88 +42,203 @@ pub struct Repair {
     pub note: String,
 }
 
+/// What a look at everything needs.
+struct Look<'a> {
+    services: Target,
+    addresses: Target,
+    allocation: &'a Allocation,
+    ranges: Vec<AddressRange>,
+    /// What services have, in order.
+    claimed: Vec<(Claim, Key)>,
+}
+
+/// What may be wrong with the address of a service.
+enum Wrong {
+    OutOfRange,
+    Missing,
+    /// Its registration is of somebody who does not have it.
+    Reference,
+    /// Its registration is rightly of another service.
+    Shared,
+    Labels,
+}
+
+impl Wrong {
+    /// Reason and note, in the reference's words.
+    fn told(&self, address: IpAddr, service: &Value) -> Option<(&'static str, String)> {
+        let family = range::family(address);
+        let family = family.as_str();
+        Some(match self {
+            Wrong::OutOfRange => {
+                let what = "is not within any configured Service CIDR; please recreate service";
+                ("ClusterIPOutOfRange", format!("Cluster IP [{family}]: {address} {what}"))
+            }
+            Wrong::Missing => {
+                let what = "is not allocated; repairing";
+                ("ClusterIPNotAllocated", format!("Cluster IP [{family}]: {address} {what}"))
+            }
+            Wrong::Reference => {
+                let (namespace, name) = (metadata::text(service, "namespace"), metadata::text(service, "name"));
+                let what = format!("for Service {namespace}/{name} has a wrong reference; repairing");
+                ("ClusterIPNotAllocated", format!("the ClusterIP [{family}]: {address} {what}"))
+            }
+            Wrong::Shared => {
+                let what = "was assigned to multiple services; please recreate service";
+                ("ClusterIPAlreadyAllocated", format!("Cluster IP [{family}]:{address} {what}"))
+            }
+            Wrong::Labels => return None,
+        })
+    }
+}
+
+impl Look<'_> {
+    fn is_claimed(&self, address: IpAddr) -> bool {
+        self.claimed.binary_search_by_key(&Claim::Address(address), |(claim, _)| *claim).is_ok()
+    }
+
+    fn has(&self, service: &str, address: IpAddr) -> bool {
+        let of = |(claim, key): &(Claim, Key)| (*claim, &**key).cmp(&(Claim::Address(address), service));
+        self.claimed.binary_search_by(of).is_ok()
+    }
+}
+
 impl Registry {
-    /// Finds the addresses of services that are not registered, and the registrations that belong to none. Nothing is
-    /// looked at that has not changed since the last call's answer; without such an answer something is to be looked at
-    /// again. There may be many services: not to be called where requests are answered.
+    /// Finds the addresses of services that are not registered, not rightly, or of no range, and the registrations that
+    /// belong to none. Nothing is looked at that has not changed since the last call's answer; without such an answer
+    /// something is to be looked at again. There may be many services: not to be called where requests are answered.
     ///
     /// # Errors
     /// A stored service cannot be decoded.
     pub fn address_repairs(&self, in_line: Option<InLine>) -> Result<(Vec<Repair>, Option<InLine>)> {
         let unchanged = Ok((Vec::new(), in_line));
-        let allocating = || self.hubs.values().find_map(|hub| Some((*hub, hub.strategy.allocates.as_ref()?)));
-        let Some((services, allocation)) = allocating() else { return unchanged };
+        let Some((services, allocation)) = self.allocating() else { return unchanged };
         let addresses = self.hubs.get(allocation.addresses).and_then(|addresses| self.target(addresses, "", ""));
-        let (Some(services), Some(addresses)) = (self.target(services, "", ""), addresses) else { return unchanged };
+        let Some(addresses) = addresses else { return unchanged };
         // The services first: what is registered later than this is of a service that came later.
         let last = |cache: &ResourceCache| cache.state().last;
-        let now = (last(&services.cache), last(&addresses.cache));
+        let ranges = self.cache.resource(allocation.ranges).map_or(Revision(0), |ranges| last(ranges));
+        let now = [last(&services.cache), last(&addresses.cache), ranges];
         if in_line == Some(now) {
             return unchanged;
         }
-        let claimed = self.allocators.taken.of(&services.cache, &|object| claims_of_stored(object)).addresses();
-        let mut repairs = self.missing(&services, allocation, &claimed)?;
-        let (surplus, is_waiting) = self.surplus(&services, &addresses, &claimed);
+        let claimed = self.allocators.taken.of(&services.cache, &|object| claims_of_stored(object)).claimed();
+        let ranges = self.ranges_of(allocation, |_, _| true);
+        let look = Look { services, addresses, allocation, ranges, claimed };
+        let mut repairs = Vec::new();
+        for (claim, key) in &look.claimed {
+            if let Claim::Address(address) = claim {
+                repairs.extend(self.mended(&look, *address, key)?);
+            }
+        }
+        let (surplus, is_waiting) = self.surplus(&look);
         repairs.extend(surplus);
         let is_in_line = repairs.is_empty() && !is_waiting;
         Ok((repairs, is_in_line.then_some(now)))
     }
 
-    fn missing(&self, services: &Target, allocation: &Allocation, claimed: &Claimed) -> Result<Vec<Repair>> {
-        let mut repairs = Vec::new();
-        for (address, key) in claimed.iter().filter(|(it, _)| self.registered(allocation, **it).is_none()) {
-            // Unless both went meanwhile.
-            let Some(service) = services.cache.get(key) else { continue };
-            if claims_of_stored(&service).contains(&Claim::Address(*address)) {
-                let service = self.decode(services, &service)?;
-                let family = range::family(*address);
-                repairs.extend(self.register(allocation, *address, &service).map(|write| Repair {
-                    write,
-                    regarding: service,
-                    reason: "ClusterIPNotAllocated",
-                    action: "ClusterIPAllocation",
-                    note: format!("Cluster IP [{}]: {address} is not allocated; repairing", family.as_str()),
-                }));
-            }
+    /// The kind that is given addresses and ports.
+    pub(super) fn allocating(&self) -> Option<(Target, &'static Allocation)> {
+        let hubs = self.hubs.values();
+        let (hub, allocation) = hubs.filter_map(|hub| Some((*hub, hub.strategy.allocates.as_ref()?))).next()?;
+        Some((self.target(hub, "", "")?, allocation))
+    }
+
+    /// What brings the registration of a service's address in line, unless it is.
+    fn mended(&self, look: &Look<'_>, address: IpAddr, key: &Key) -> Result<Option<Repair>> {
+        let stored = self.registered(look.allocation, address).map(|(_, stored)| stored);
+        let Some(wrong) = self.wrong(look, address, key, stored.as_deref())? else { return Ok(None) };
+        // Unless both went meanwhile.
+        let service = look.services.cache.get(key).filter(|it| claims_of_stored(it).contains(&Claim::Address(address)));
+        let Some(service) = service else { return Ok(None) };
+        let service = self.decode(&look.services, &service)?;
+        let mut writes = Vec::new();
+        if !matches!(wrong, Wrong::OutOfRange | Wrong::Shared) {
+            writes.extend(stored.as_deref().map(removal));
+            writes.extend(self.register(look.allocation, address, &service));
         }
-        Ok(repairs)
+        let finding = wrong.told(address, &service).map(|(reason, note)| Finding {
+            regarding: service,
+            reason,
+            action: "ClusterIPAllocation",
+            note,
+        });
+        Ok(Some(Repair { writes, finding }))
+    }
+
+    fn wrong(&self, look: &Look<'_>, address: IpAddr, key: &Key, stored: Option<&Object>) -> Result<Option<Wrong>> {
+        if !look.ranges.iter().any(|range| range.covers(address)) {
+            return Ok(Some(Wrong::OutOfRange));
+        }
+        let Some(stored) = stored else { return Ok(Some(Wrong::Missing)) };
+        let parent = parent(&self.decode(&look.addresses, stored)?);
+        let is_labelled = is_managed(stored) && stored.image.label(FAMILY) == Some(range::family(address).as_str());
+        Ok(match self.parent_key(look, &parent) {
+            Some(parent) if *parent == **key => (!is_labelled).then_some(Wrong::Labels),
+            Some(parent) if look.has(&parent, address) => Some(Wrong::Shared),
+            _ => Some(Wrong::Reference),
+        })
+    }
+
+    /// The key of the service that a registration is of.
+    fn parent_key(&self, look: &Look<'_>, parent: &ParentReference) -> Option<String> {
+        let ParentReference { group, resource, namespace, name } = parent;
+        let is_service = group.is_empty() && resource == SERVICES;
+        Some(self.target(look.services.resource, namespace, name).filter(|_| is_service)?.key())
     }
 
     /// What removes registrations of addresses that no service has, and whether others must be given more time.
-    fn surplus(&self, services: &Target, addresses: &Target, claimed: &Claimed) -> (Vec<Repair>, bool) {
+    fn surplus(&self, look: &Look<'_>) -> (Vec<Repair>, bool) {
         let (mut repairs, mut is_waiting) = (Vec::new(), false);
-        let is_claimed = |stored: &Object| stored.name().parse().is_ok_and(|address| claimed.contains_key(&address));
-        let is_managed = |stored: &Object| stored.image.label(MANAGED_BY.0) == Some(MANAGED_BY.1);
-        for stored in addresses.cache.state().objects.values().filter(|it| is_managed(it) && !is_claimed(it)) {
-            let Ok(object) = self.decode(addresses, stored) else { continue };
+        let is_claimed = |stored: &Object| stored.name().parse().is_ok_and(|address| look.is_claimed(address));
+        for stored in look.addresses.cache.state().objects.values().filter(|it| is_managed(it) && !is_claimed(it)) {
+            let Ok(object) = self.decode(&look.addresses, stored) else { continue };
             let view = View::<IPAddress>::new(&object);
             let made = view.field(IPAddress::METADATA).field(ObjectMeta::CREATION_TIMESTAMP).get().seconds;
-            if self.environment.now_unix().saturating_sub(made) <= GRACE_SECONDS {
+            let parent = parent(&object);
+            let service = self.parent_key(look, &parent);
+            // A service may be about to be written, but nothing else.
+            if service.is_some() && self.environment.now_unix().saturating_sub(made) <= GRACE_SECONDS {
                 is_waiting = true;
                 continue;
             }
-            let parent = view.field(IPAddress::SPEC).field(IPAddressSpec::PARENT_REF).get().unwrap_or_default();
-            let (reason, note) = self.why_surplus(services, stored.name(), &parent);
-            let write = Write::delete(stored.key.clone(), Expect::At(stored.revision));
-            repairs.push(Repair { write, regarding: object, reason, action: "IPAddressAllocation", note });
+            let (reason, note) = why_surplus(look, stored.name(), &parent, service.as_deref());
+            let finding = Finding { regarding: object, reason, action: "IPAddressAllocation", note };
+            repairs.push(Repair { writes: vec![removal(stored)], finding: Some(finding) });
         }
         (repairs, is_waiting)
     }
+}
 
-    /// In the reference's words.
-    fn why_surplus(&self, services: &Target, address: &str, parent: &ParentReference) -> (&'static str, String) {
-        let ParentReference { group, resource, namespace, name } = parent;
-        if !group.is_empty() || resource != SERVICES {
-            let parent =
-                format!("&ParentReference{{Group:{group},Resource:{resource},Namespace:{namespace},Name:{name},}}");
-            let what = format!("appears to have been modified, not referencing a Service {parent}: cleaning up");
-            return ("IPAddressNotAllocated", format!("IPAddress {address} {what}"));
-        }
-        let service = self.target(services.resource, namespace, name);
-        let (reason, what) = match service.and_then(|service| service.cache.get(&service.key())) {
-            None => ("IPAddressNotAllocated", "appears to have leaked:"),
-            Some(_) => ("IPAddressWrongReference", "has a wrong reference;"),
-        };
-        (reason, format!("IPAddress: {address} for Service {namespace}/{name} {what} cleaning up"))
-    }
+/// In the reference's words.
+fn why_surplus(
+    look: &Look<'_>,
+    address: &str,
+    parent: &ParentReference,
+    service: Option<&str>,
+) -> (&'static str, String) {
+    let ParentReference { group, resource, namespace, name } = parent;
+    let Some(service) = service else {
+        let parent =
+            format!("&ParentReference{{Group:{group},Resource:{resource},Namespace:{namespace},Name:{name},}}");
+        let what = format!("appears to have been modified, not referencing a Service {parent}: cleaning up");
+        return ("IPAddressNotAllocated", format!("IPAddress {address} {what}"));
+    };
+    let (reason, what) = match look.services.cache.get(service) {
+        None => ("IPAddressNotAllocated", "appears to have leaked:"),
+        Some(_) => ("IPAddressWrongReference", "has a wrong reference;"),
+    };
+    (reason, format!("IPAddress: {address} for Service {namespace}/{name} {what} cleaning up"))
+}
+
+fn parent(registered: &Value) -> ParentReference {
+    let spec = View::<IPAddress>::new(registered).field(IPAddress::SPEC);
+    spec.field(IPAddressSpec::PARENT_REF).get().unwrap_or_default()
+}
+
+fn is_managed(stored: &Object) -> bool {
+    stored.image.label(MANAGED_BY.0) == Some(MANAGED_BY.1)
+}
+
+fn removal(stored: &Object) -> Write {
+    Write::delete(stored.key.clone(), Expect::At(stored.revision))
 }

@@ -199,18 +199,32 @@ impl Registry {
 
     /// The configured ranges, then those that objects add and that are ready.
     fn ranges(&self, allocation: &Allocation) -> Vec<AddressRange> {
-        let mut ranges = self.allocators.ranges.clone();
-        let Some(cache) = self.cache.resource(allocation.ranges) else { return ranges };
-        for object in cache.state().objects.values().filter(|object| !object.image.terminating) {
-            let Ok(object) = json::decode_trusted(ServiceCIDR::schema(), object.image.json()) else { continue };
-            let object = View::<ServiceCIDR>::new(&object);
-            let conditions = object.field(ServiceCIDR::STATUS).field(ServiceCIDRStatus::CONDITIONS);
+        self.ranges_of(allocation, |cidr, is_terminating| {
+            let conditions = cidr.field(ServiceCIDR::STATUS).field(ServiceCIDRStatus::CONDITIONS);
             let is_ready = conditions.iter().all(|condition| {
                 condition.field(Condition::TYPE).as_str() != "Ready"
                     || condition.field(Condition::STATUS).get() == ConditionStatus::TRUE
             });
+            is_ready && !is_terminating
+        })
+    }
+
+    /// The configured ranges, then those of the objects that are let through.
+    fn ranges_of(
+        &self,
+        allocation: &Allocation,
+        filter: impl Fn(&View<'_, ServiceCIDR>, bool) -> bool,
+    ) -> Vec<AddressRange> {
+        let mut ranges = self.allocators.ranges.clone();
+        let Some(cache) = self.cache.resource(allocation.ranges) else { return ranges };
+        for stored in cache.state().objects.values() {
+            let Ok(object) = json::decode_trusted(ServiceCIDR::schema(), stored.image.json()) else { continue };
+            let object = View::<ServiceCIDR>::new(&object);
+            if !filter(&object, stored.image.terminating) {
+                continue;
+            }
             let texts = object.field(ServiceCIDR::SPEC).field(ServiceCIDRSpec::CIDRS);
-            for range in texts.iter().filter(|_| is_ready).filter_map(|text| AddressRange::parse(text.as_str())) {
+            for range in texts.iter().filter_map(|text| AddressRange::parse(text.as_str())) {
                 if !ranges.contains(&range) {
                     ranges.push(range);
                 }
@@ -360,7 +374,7 @@ fn addresses_of(service: &Value) -> Vec<IpAddr> {
 
 fn registration(address: IpAddr, parent: &Value) -> IPAddress {
     let labels = [
-        ("ipaddress.kubernetes.io/ip-family", range::family(address).as_str().to_owned()),
+        (addresses::FAMILY, range::family(address).as_str().to_owned()),
         (addresses::MANAGED_BY.0, addresses::MANAGED_BY.1.to_owned()),
     ];
     IPAddress {

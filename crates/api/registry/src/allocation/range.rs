@@ -61,6 +61,11 @@ impl AddressRange {
         self.cidr.network()
     }
 
+    /// Whether the address is of this network, though it may be one that no service can have.
+    pub fn covers(&self, address: IpAddr) -> bool {
+        self.cidr.contains(address)
+    }
+
     /// Whether a service can have this address.
     pub fn contains(&self, address: IpAddr) -> bool {
         let number = match address {

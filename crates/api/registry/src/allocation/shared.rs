@@ -4,6 +4,7 @@
 //! Of two servers that give out ports at the same time one is refused by the store and draws anew. What the map has and
 //! no service does is given back when it has been so for a while: somebody may be about to write the service.
 
+use super::addresses::Finding;
 use super::taken::Claim;
 use super::{Registry, Result, claims_of_stored, claims_of_value};
 use crate::Status;
@@ -79,6 +80,35 @@ impl Registry {
         Write::put(KEY.into(), map.revision.map_or(Expect::Absent, Expect::At), record)
     }
 
+    /// The node ports of services that no other service may have as well, that are of the range, or that nobody gave.
+    ///
+    /// # Errors
+    /// A stored service cannot be decoded.
+    pub fn node_port_findings(&self) -> Result<Vec<Finding>> {
+        let Some((services, _)) = self.allocating() else { return Ok(Vec::new()) };
+        let (map, range) = (self.port_map(), &self.allocators.node_ports);
+        let claimed = self.allocators.taken.of(&services.cache, &|object| claims_of_stored(object)).claimed();
+        let mut findings = Vec::new();
+        let mut before = None;
+        for (port, key) in claimed.iter().filter_map(|(claim, key)| Some((node_port(claim)?, key))) {
+            let is_first = before.replace(port) != Some(port);
+            let (reason, what) = if !range.contains(&port) {
+                let range = range_text(range);
+                ("PortOutOfRange", format!("is not within the port range {range}; please recreate service"))
+            } else if !is_first {
+                ("PortAlreadyAllocated", "was assigned to multiple services; please recreate service".to_owned())
+            } else if map.as_ref().is_some_and(|map| !map.contains(port)) {
+                ("PortNotAllocated", "is not allocated; repairing".to_owned())
+            } else {
+                continue;
+            };
+            let Some(service) = services.cache.get(key) else { continue };
+            let (regarding, note) = (self.decode(&services, &service)?, format!("Port {port} {what}"));
+            findings.push(Finding { regarding, reason, action: "", note });
+        }
+        Ok(findings)
+    }
+
     /// Brings the map in line with the services: what they have is given; what they have not, and had not either when
     /// this was called before with the answer `suspects`, is free.
     ///
@@ -86,12 +116,10 @@ impl Registry {
     /// The store fails.
     pub async fn repair_node_ports(&self, suspects: &BTreeSet<u16>) -> Result<BTreeSet<u16>> {
         let Some(mut map) = self.port_map() else { return Ok(BTreeSet::new()) };
-        let mut used = BTreeSet::new();
-        for allocation in self.hubs.values().filter(|resource| resource.strategy.allocates.is_some()) {
-            let Some(all) = self.target(allocation, "", "") else { continue };
-            let taken = self.allocators.taken.of(&all.cache, &|object| claims_of_stored(object));
-            used.extend(taken.in_use().filter_map(node_port));
-        }
+        let Some((services, _)) = self.allocating() else { return Ok(BTreeSet::new()) };
+        let taken = |object: &_| claims_of_stored(object);
+        let used: BTreeSet<u16> =
+            self.allocators.taken.of(&services.cache, &taken).in_use().filter_map(node_port).collect();
         let unused: BTreeSet<u16> = map.ports.difference(&used).copied().collect();
         let free = |port: &u16| unused.contains(port) && suspects.contains(port);
         let wanted: BTreeSet<u16> = map.ports.iter().copied().filter(|port| !free(port)).chain(used).collect();

@@ -17,7 +17,7 @@ const IN_DOUBT_SECONDS: i64 = 60;
 const CHANGES: usize = 256;
 
 /// Something that only one service can have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Claim {
     Address(IpAddr),
     NodePort(u16),
@@ -79,16 +79,12 @@ impl State {
         self.in_use.keys()
     }
 
-    /// The addresses that stored objects have, each with one of those that have it.
-    pub fn addresses(&self) -> HashMap<IpAddr, Key> {
-        let of = |(key, claims): (&Key, &Vec<Claim>)| {
-            let address = |claim: &Claim| match claim {
-                Claim::Address(address) => Some((*address, key.clone())),
-                Claim::NodePort(_) => None,
-            };
-            claims.iter().filter_map(address).collect::<Vec<_>>()
-        };
-        self.by_object.iter().flat_map(of).collect()
+    /// Everything that stored objects have, each with every object that has it, in order.
+    pub fn claimed(&self) -> Vec<(Claim, Key)> {
+        let of = |(key, claims): (&Key, &Vec<Claim>)| claims.iter().map(|it| (*it, key.clone())).collect::<Vec<_>>();
+        let mut claimed: Vec<_> = self.by_object.iter().flat_map(of).collect();
+        claimed.sort_unstable();
+        claimed
     }
 
     /// Keeps for a request what nobody has or holds.

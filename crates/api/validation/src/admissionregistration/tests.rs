@@ -1,16 +1,21 @@
 //! Rules of policies and webhooks on single objects.
 
-use crate::tests::{judge_as, plain};
+use crate::tests::judge_as;
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::admissionregistration::{v1, v1beta1};
-use pintle_validation::Request;
+use pintle_validation::{Operation, Request};
 
 fn judge(schema: &'static Struct, object: Value) -> Vec<String> {
     judge_as(
         schema,
         &object,
         None,
-        Request { api_version: "admissionregistration.k8s.io/v1", namespaced: false, enabled: &|_| true, ..plain() },
+        Request {
+            api_version: "admissionregistration.k8s.io/v1",
+            namespaced: false,
+            enabled: &|_| true,
+            ..Request::new(Operation::Create)
+        },
     )
 }
 

@@ -1,10 +1,10 @@
 //! Rules of claims, their templates and slices in their place, and what they ask of a namespace.
 
-use crate::tests::{judge_as, plain};
+use crate::tests::judge_as;
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::resource::v1::{ResourceClaim, ResourceClaimTemplate, ResourceSlice};
 use pintle_types::resource::v1alpha3::ResourcePoolStatusRequest;
-use pintle_validation::{Refusal, Request, Right, Surroundings};
+use pintle_validation::{Operation, Refusal, Request, Right, Surroundings};
 use std::cell::RefCell;
 
 /// A namespace with one label, whatever its name.
@@ -28,7 +28,12 @@ fn judge_in(
     subresource: &str,
 ) -> Vec<String> {
     let namespaced = schema.name.as_str() != "ResourceSlice";
-    judge_as(schema, new, old, Request { subresource, namespaced, around, enabled: &|_| true, ..plain() })
+    judge_as(
+        schema,
+        new,
+        old,
+        Request { subresource, namespaced, around, enabled: &|_| true, ..Request::new(Operation::Create) },
+    )
 }
 
 const FORBIDDEN: &str = "Forbidden: admin access to devices requires the `resource.kubernetes.io/admin-access: true` label on the containing namespace";
@@ -170,7 +175,7 @@ fn an_item_that_stands_twice_is_shown_whole() {
         ResourcePoolStatusRequest::schema(),
         &new,
         Some(&old),
-        Request { subresource: "status", namespaced: false, ..plain() },
+        Request { subresource: "status", namespaced: false, ..Request::new(Operation::Create) },
     );
     let whole = r#"status.conditions[1]: Duplicate value: {"type":"Complete","status":"True","lastTransitionTime":"2020-01-01T00:00:00Z","reason":"R","message":"m"}"#;
     assert!(lines.iter().any(|line| line == whole), "{lines:?}");

@@ -94,12 +94,8 @@ pub fn relabelled(schema: &'static Struct, object: &Value) -> Value {
 /// A request as the server's, with the gates of a release.
 pub fn request(operation: Operation) -> Request<'static> {
     Request {
-        operation,
-        subresource: "",
-        api_version: "v1",
-        namespaced: true,
         name_check: &|name, _| pintle_schema::names::dns1123_subdomain(name),
         enabled: &|gate| matches!(gate, "DeclarativeValidation" | "DeclarativeValidationBeta"),
-        around: &(),
+        ..Request::new(operation)
     }
 }

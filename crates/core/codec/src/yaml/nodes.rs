@@ -4,6 +4,7 @@
 
 use crate::error::DecodeError;
 use crate::limits;
+use libyaml_safer::{ErrorKind, EventData, Mark};
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -115,25 +116,57 @@ pub(super) fn error(text: &str) -> DecodeError {
     DecodeError::Syntax(format!("yaml: {text}"))
 }
 
-/// The reference's text for what is no YAML: it leaves out what was being read, counts lines from zero, adds one for
-/// its scanner, and tells no line for the first.
+/// The reference's text for what is no YAML. Its reader is libyaml, carried over to Go, so a libyaml says what it says; where
+/// that one would take the text, or might stumble over it, the reader's own word has to do.
 fn failure(found: &ScanError, text: &str) -> DecodeError {
-    let info = found.info();
-    let problem = match info.split_once(", ") {
-        Some((doing, problem)) if doing.starts_with("while ") => problem,
-        _ => info,
-    };
-    if problem == "found unknown anchor" {
+    if found.info().ends_with("found unknown anchor") {
         return error(&format!("unknown anchor '{}' referenced", alias_name(text, found.marker().index())));
     }
-    let line = found.marker().line();
-    let by_parser = PARSER_PROBLEMS.contains(&problem);
-    let problem = if problem == "expected ',' or ']'" { "did not find expected ',' or ']'" } else { problem };
-    match line.saturating_sub(1) {
-        0 => error(problem),
-        line if by_parser => error(&format!("line {line}: {problem}")),
-        line => at_line(line, problem),
+    match refused_by_libyaml(text) {
+        Some(refused) => refused,
+        None => {
+            let said = found.info().split_once(", ").filter(|(doing, _)| doing.starts_with("while "));
+            at_line(found.marker().line().saturating_sub(1), said.map_or(found.info(), |(_, problem)| problem))
+        }
     }
+}
+
+/// What libyaml says of a text, if it refuses it: it tells the line where the trouble is seen, counts lines from zero, adds
+/// one for its scanner, and tells no line for the first.
+fn refused_by_libyaml(text: &str) -> Option<DecodeError> {
+    // At tags, and where a line does not end, it is not safe to ask.
+    let may_be_tag = |at| !text.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric));
+    if text.match_indices('!').any(|(at, _)| may_be_tag(at)) {
+        return None;
+    }
+    let last_line = text.bytes().filter(|byte| *byte == b'\n').count() as u64;
+    let ended = if text.ends_with('\n') { Cow::Borrowed(text) } else { Cow::Owned(format!("{text}\n")) };
+    let mut input = ended.as_bytes();
+    let mut parser = libyaml_safer::Parser::new();
+    parser.set_input_string(&mut input);
+    let mut depth = 0;
+    let refused = loop {
+        match parser.next()? {
+            Ok(event) => match event.data {
+                EventData::SequenceStart { .. } | EventData::MappingStart { .. }
+                    if depth == limits::YAML_ASKED_DEPTH =>
+                {
+                    return None;
+                }
+                EventData::SequenceStart { .. } | EventData::MappingStart { .. } => depth += 1,
+                EventData::SequenceEnd | EventData::MappingEnd => depth -= 1,
+                _ => {}
+            },
+            Err(refused) => break refused,
+        }
+    };
+    let problem = refused.problem();
+    // Within a scalar the text ends in its last line, elsewhere in the one after.
+    let last = if problem == "found unexpected end of stream" { last_line } else { u64::MAX };
+    let line = |mark: Option<Mark>| mark.map(|mark| mark.line.min(last)).filter(|line| *line != 0);
+    let scanned = u64::from(refused.kind() == ErrorKind::Scanner);
+    let line = line(refused.problem_mark()).map(|line| line + scanned).or_else(|| line(refused.context_mark()));
+    Some(line.map_or_else(|| error(problem), |line| error(&format!("line {line}: {problem}"))))
 }
 
 /// What the reference's scanner says of a line, counted from zero.
@@ -182,13 +215,3 @@ fn alias_name(text: &str, at: usize) -> String {
     let name = text.chars().skip(at).skip_while(|char| *char != '*').skip(1);
     name.take_while(|char| !char.is_whitespace() && !",[]{}".contains(*char)).collect()
 }
-
-/// What the parser finds out, not the scanner.
-const PARSER_PROBLEMS: &[&str] = &[
-    "did not find expected node content",
-    "did not find expected key",
-    "did not find expected ',' or '}'",
-    "expected ',' or ']'",
-    "did not find expected '-' indicator",
-    "did not find expected <document start>",
-];

@@ -140,7 +140,6 @@ fn refusals() {
         QuantityError::Format.to_string(),
         "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
     );
-    assert_eq!(Quantity::parse_json(" 1 ").map(|q| q.to_string()), Ok("1".to_string()));
 }
 
 fn quantity(text: &str) -> Quantity {
@@ -217,7 +216,6 @@ fn whole_values() {
         Quantity::from_decimal(&Decimal::from_i128(1, i64::MAX), Format::DecimalSI).as_str(),
         "10e9223372036854775806"
     );
-    assert_eq!(Quantity::from_milli(1500).as_str(), "1500m");
     assert_eq!(quantity("-1500m").to_f64(), -1.5);
 }
 

@@ -15,15 +15,7 @@ mod tests {
         let schema = ReplicationController::schema();
         let decoded = json::decode(schema, text.as_bytes(), Strictness::Collect).expect("an object");
         assert_eq!(decoded.problems, [], "the field is known");
-        let request = Request {
-            operation: Operation::Create,
-            subresource: "",
-            api_version: "v1",
-            namespaced: true,
-            name_check: &|_, _| Vec::new(),
-            enabled: &|_| false,
-            around: &(),
-        };
+        let request = Request::new(Operation::Create);
         let verdict = Rulebook::new(&[]).judge(schema, &decoded.value, None, &request);
         let lines = verdict.errors.0.iter().map(|error| error.line());
         lines.filter(|line| line.contains("maxUnavailable")).collect()

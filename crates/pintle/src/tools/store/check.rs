@@ -114,12 +114,16 @@ impl Checker {
     }
 
     fn address(&mut self, key: &str, name: &str, object: &Value) {
-        let parent = IPAddress::from_value(object).ok().and_then(|address| address.spec.parent_ref);
+        let Ok(address) = IPAddress::from_value(object) else { return };
+        let parent = address.spec.parent_ref;
+        let is_allocated = address.metadata.labels.contains_key("ipaddress.kubernetes.io/managed-by");
         match parent.filter(|parent| parent.group.is_empty() && parent.resource == "services") {
             Some(parent) => {
                 drop(self.allocated.insert(name.to_owned(), format!("{}/{}", parent.namespace, parent.name)))
             }
-            None => self.tell(key, "stands for the address of nothing that could have one"),
+            // Others than services may have addresses, but nobody allocates theirs.
+            None if is_allocated => self.tell(key, "stands for the address of nothing that could have one"),
+            None => {}
         }
     }
 

@@ -1,14 +1,14 @@
 //! Rules of pods in their place: what makes a pod wrong, and what may change in one.
 
 use crate::rulebook;
-use crate::tests::{judge_as, plain};
+use crate::tests::judge_as;
 use pintle_schema::{ApiType, Value, value};
 use pintle_types::core::v1::Pod;
-use pintle_validation::Request;
+use pintle_validation::{Operation, Request};
 
 fn judge(new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
     let enabled = &|gate: &str| gate.starts_with("Relaxed") || gate.starts_with("PodLifecycle");
-    let lines = judge_as(Pod::schema(), new, old, Request { subresource, enabled, ..plain() });
+    let lines = judge_as(Pod::schema(), new, old, Request { subresource, enabled, ..Request::new(Operation::Create) });
     lines.iter().map(|line| line.lines().next().unwrap_or_default().to_owned()).collect()
 }
 

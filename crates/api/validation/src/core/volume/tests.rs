@@ -1,14 +1,19 @@
 //! Volumes, claims, secrets, limits and quotas as the rulebook judges them.
 
-use crate::tests::{self, plain};
+use crate::tests;
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::core::v1::{LimitRange, PersistentVolume, PersistentVolumeClaim, ResourceQuota, Secret};
 use pintle_types::storage::v1::{StorageClass, VolumeAttachment};
-use pintle_validation::Request;
+use pintle_validation::{Operation, Request};
 
 fn judge_as(api_version: &str, schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {
     let enabled = &|gate: &str| matches!(gate, "VolumeAttributesClass" | "RecoverVolumeExpansionFailure");
-    let mut lines = tests::judge_as(schema, new, old, Request { api_version, namespaced: false, enabled, ..plain() });
+    let mut lines = tests::judge_as(
+        schema,
+        new,
+        old,
+        Request { api_version, namespaced: false, enabled, ..Request::new(Operation::Create) },
+    );
     lines.retain(|line| !line.starts_with("metadata"));
     lines
 }

@@ -1,0 +1,18 @@
+//! `Configuration`: what plugins are told when a server starts.
+//! Guarantees that a setting means what the reference's configuration of that plugin means.
+//! Must never read files: it is given what they say.
+
+pub use crate::event_rate_limit::EventLimits;
+use pintle_types::config_podtolerationrestriction::v1alpha1 as tolerations;
+use std::collections::BTreeMap;
+
+/// Settings of plugins; by default what the reference does without any.
+#[derive(Debug, Default)]
+pub struct Configuration {
+    /// `EventRateLimit`: how many events are taken.
+    pub event_limits: EventLimits,
+    /// `PodNodeSelector`: selectors by namespace, and one for those that have none.
+    pub node_selectors: BTreeMap<String, String>,
+    /// `PodTolerationRestriction`: what pods tolerate where their namespace does not say.
+    pub tolerations: tolerations::Configuration,
+}

@@ -1,0 +1,116 @@
+//! Tokens that nodes ask for: those of pods that run on them, for whom these pods speak to.
+//! Guarantees that a token is bound to such a pod, and made for an audience that the pod, or a driver of its volumes, names.
+//! Must never trust what the request says of the pod.
+
+use super::{Asked, pods};
+use crate::pod_references::claim;
+use crate::request::Kind;
+use pintle_auth::Attributes;
+use pintle_registry::status::Result;
+use pintle_schema::{ApiValue, View, names::quoted};
+use pintle_types::authentication::v1::TokenRequest;
+use pintle_types::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod, Volume, VolumeSource};
+use pintle_types::storage::v1::CSIDriver;
+
+const CLAIMS: Kind<PersistentVolumeClaim> = Kind::new("", "persistentvolumeclaims");
+const VOLUMES: Kind<PersistentVolume> = Kind::new("", "persistentvolumes");
+const DRIVERS: Kind<CSIDriver> = Kind::new("storage.k8s.io", "csidrivers");
+
+/// What a node may do with audiences that its pods do not name.
+const VERB: &str = "request-serviceaccounts-token-audience";
+
+pub(super) fn judge(asked: Asked<'_>) -> Result<()> {
+    let spec = View::<TokenRequest>::new(asked.object).field(TokenRequest::SPEC).get();
+    let bound = spec.bound_object_ref.filter(|to| to.api_version == "v1" && to.kind == "Pod" && !to.name.is_empty());
+    let Some(bound) = bound else { return asked.refuse("node requested token not bound to a pod") };
+    asked.demand(!bound.uid.is_empty(), "node requested token with a pod binding without a uid")?;
+    let pod = pods::find(asked, &bound.name)?;
+    asked.demand(
+        bound.uid == pod.metadata.uid,
+        format_args!(
+            "the UID in the bound object reference ({}) does not match the UID in record. The object might have been \
+             deleted and then recreated",
+            bound.uid
+        ),
+    )?;
+    let is_here = pod.spec.node_name == asked.node;
+    asked.demand(is_here, "node requested token bound to a pod scheduled on a different node")?;
+    if !asked.request.environment().feature_enabled("ServiceAccountNodeAudienceRestriction") {
+        return Ok(());
+    }
+    match &spec.audiences[..] {
+        [] => judge_audience(asked, &pod, ""),
+        [one] => judge_audience(asked, &pod, one),
+        _ => asked.refuse("node may only request 0 or 1 audiences"),
+    }
+}
+
+fn judge_audience(asked: Asked<'_>, pod: &Pod, audience: &str) -> Result<()> {
+    let mut faults = Vec::new();
+    let pod = pod.to_value();
+    if names_audience(asked, View::new(&pod), audience, &mut faults)? {
+        return Ok(());
+    }
+    let quoted = quoted(audience);
+    faults.dedup();
+    match &faults[..] {
+        [] => {}
+        [one] => return asked.refuse(format_args!("error validating audience {quoted}: {one}")),
+        several => {
+            return asked.refuse(format_args!("error validating audience {quoted}: [{}]", several.join(", ")));
+        }
+    }
+    let user = asked.request.requester();
+    let right = Attributes {
+        api_version: "v1",
+        namespace: asked.request.namespace(),
+        name: asked.request.name(),
+        ..Attributes::resource(&user, VERB, "", audience)
+    };
+    let why = format_args!(
+        "audience {quoted} not found in pod spec volume, {} is not authorized to request tokens for this audience",
+        user.name
+    );
+    asked.demand(asked.request.allows(&right), why)
+}
+
+/// Whether a volume of the pod has tokens for an audience; notes what is missing to know it.
+fn names_audience(asked: Asked<'_>, pod: View<'_, Pod>, audience: &str, faults: &mut Vec<String>) -> Result<bool> {
+    for volume in pod.field(Pod::SPEC).field(pintle_types::core::v1::PodSpec::VOLUMES).iter() {
+        let source: VolumeSource = volume.field(Volume::VOLUME_SOURCE).get();
+        let projected = source.projected.iter().flat_map(|projected| &projected.sources);
+        let mut tokens = projected.filter_map(|source| source.service_account_token.as_ref());
+        if tokens.any(|token| token.audience == audience) {
+            return Ok(true);
+        }
+        let driver = match claim(pod, volume) {
+            Some(claim) => match driver_of_claim(asked, &claim)? {
+                Ok(driver) => driver,
+                Err(fault) => {
+                    faults.push(fault);
+                    continue;
+                }
+            },
+            None => source.csi.map(|csi| csi.driver),
+        };
+        let Some(driver) = driver.filter(|driver| !driver.is_empty()) else { continue };
+        match asked.request.find(&DRIVERS, "", &driver)? {
+            None => faults.push(pods::missing("storage.k8s.io", "csidriver", &driver).message),
+            Some(found) if found.spec.token_requests.iter().any(|token| token.audience == audience) => return Ok(true),
+            Some(_) => {}
+        }
+    }
+    Ok(false)
+}
+
+/// The driver of the volume behind a claim, or what is missing on the way to it.
+fn driver_of_claim(asked: Asked<'_>, name: &str) -> Result<std::result::Result<Option<String>, String>> {
+    let Some(claim) = asked.request.find(&CLAIMS, asked.request.namespace(), name)? else {
+        return Ok(Err(pods::missing("", "persistentvolumeclaim", name).message));
+    };
+    let name = &claim.spec.volume_name;
+    let Some(volume) = asked.request.find(&VOLUMES, "", name)? else {
+        return Ok(Err(pods::missing("", "persistentvolume", name).message));
+    };
+    Ok(Ok(volume.spec.persistent_volume_source.csi.map(|csi| csi.driver)))
+}

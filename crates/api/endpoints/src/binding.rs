@@ -1,0 +1,130 @@
+//! Binding a pod to a node.
+//! Guarantees that a pod is bound once, and not while it is gated or going away.
+//! Must never choose the node.
+
+use crate::answer::Answer;
+use crate::context::Context;
+use crate::negotiation::Wanted;
+use crate::subresource::created;
+use pintle_kinds::strategy::Part;
+use pintle_registry::update::{Owners, SubresourcePart, Update, failed_precondition};
+use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata};
+use pintle_schema::{Time, Value, View, ViewMut, names};
+use pintle_types::core::v1::{Binding, ConditionStatus, Pod, PodCondition, PodConditionType, PodSpec, PodStatus};
+use pintle_validation::ErrorList;
+
+/// A binding writes spec and status at once, which neither the pod itself nor its status may. The binding alone is judged.
+const BIND: Part = Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None, judged: false };
+
+/// Binds a pod to a node, once.
+///
+/// # Errors
+/// The pod is bound, gated or going away.
+pub async fn bind(
+    context: &Context,
+    namespace: &str,
+    name: &str,
+    binding: &Value,
+    wanted: Wanted,
+    dry_run: bool,
+) -> Result<Answer> {
+    let pods = pintle_kinds::find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
+    let faults = names::path_segment_name(name);
+    if !faults.is_empty() {
+        return Err(Status::bad_request(format!("Name parameter invalid: {name:?}: {}", faults.join(";"))));
+    }
+    let target = context.api.registry.target(pods, namespace, name).ok_or_else(Status::no_such_path)?;
+    let node = node_of(binding)?;
+    let environment = context.api.registry.environment.as_ref();
+    let change = |stored: Option<&Value>| {
+        let Some(stored) = stored else { return Err(target.not_found()) };
+        check_bindable(&target, binding, stored, dry_run)?;
+        let mut pod = stored.clone();
+        pod.set_at(&[Pod::SPEC.name(), PodSpec::NODE_NAME.name()], node);
+        let labels = environment.feature_enabled("PodTopologyLabelsAdmission").then_some("labels");
+        for field in ["annotations"].into_iter().chain(labels) {
+            let told = binding.at(&["metadata", field]).and_then(Value::as_map);
+            for (key, value) in told.into_iter().flat_map(|map| map.iter()) {
+                pod.set_at(&["metadata", field, key], value.clone());
+            }
+        }
+        if environment.feature_enabled("ClearingNominatedNodeNameAfterBinding") {
+            pod.remove_at(&[Pod::STATUS.name(), PodStatus::NOMINATED_NODE_NAME.name()]);
+        }
+        mark_scheduled(&mut pod, environment.now_unix());
+        Ok(pod)
+    };
+    let update = Update {
+        change: &change,
+        part: Some(SubresourcePart { name: "binding", rules: &BIND }),
+        create: false,
+        from_stored: true,
+        // A binding is nobody's write to the pod.
+        owners: Owners::Settled,
+    };
+    let options = WriteOptions { dry_run, requester: context.requester(), ..WriteOptions::default() };
+    context.api.registry.update(&target, &update, &options).await?;
+    Ok(created(wanted))
+}
+
+/// The name of the node that a binding names.
+fn node_of(binding: &Value) -> Result<&str> {
+    let [kind, node] = ["kind", "name"].map(|field| binding.str_at(&[Binding::TARGET.name(), field]));
+    let mut errors = ErrorList::default();
+    if !matches!(kind, "" | "Node") {
+        errors.not_supported("target.kind", kind, &["Node", "<empty>"]);
+    }
+    if node.is_empty() {
+        errors.required("target.name", "");
+    }
+    // The reference does not make a refusal of it.
+    if errors.is_empty() { Ok(node) } else { Err(Status::unexplained(errors.summary())) }
+}
+
+/// That the stored pod is the one that is meant, and can be bound.
+fn check_bindable(target: &Target, binding: &Value, stored: &Value, dry_run: bool) -> Result<()> {
+    for (what, field) in [("UID", "uid"), ("ResourceVersion", "resourceVersion")] {
+        let [asked, found] = [binding, stored].map(|object| metadata::text(object, field));
+        if !asked.is_empty() && asked != found {
+            return Err(failed_precondition(target, what, asked, found, dry_run));
+        }
+    }
+    let (name, spec) = (&target.name, View::<Pod>::new(stored).field(Pod::SPEC));
+    let bound = spec.field(PodSpec::NODE_NAME).as_str();
+    let why = if metadata::is_terminating(stored) {
+        format!("pod {name} is being deleted, cannot be assigned to a host")
+    } else if !bound.is_empty() {
+        format!("pod {name} is already assigned to node {bound:?}")
+    } else if spec.field(PodSpec::SCHEDULING_GATES).iter().len() > 0 {
+        format!("pod {name} has non-empty .spec.schedulingGates")
+    } else {
+        return Ok(());
+    };
+    // It names the subresource.
+    let subject = Details { name: name.as_str().into(), kind: "pods/binding".into(), ..Details::default() };
+    Err(Status::conflict_of(subject, &why))
+}
+
+/// Says in the pod's conditions that it has a node, where it was said that it has none.
+fn mark_scheduled(pod: &mut Value, now_unix: i64) {
+    let status = ViewMut::<Pod>::new(pod).field(Pod::STATUS);
+    let mut conditions = status.view().field(PodStatus::CONDITIONS).get();
+    let scheduled = PodCondition {
+        r#type: PodConditionType::POD_SCHEDULED,
+        status: ConditionStatus::TRUE,
+        last_transition_time: Time::from_seconds(now_unix),
+        ..PodCondition::default()
+    };
+    match conditions.iter_mut().find(|condition| condition.r#type == scheduled.r#type) {
+        Some(condition) if condition.status == scheduled.status => {
+            let last_transition_time = condition.last_transition_time;
+            *condition = PodCondition { last_transition_time, ..scheduled };
+        }
+        Some(condition) => *condition = scheduled,
+        None => conditions.push(scheduled),
+    }
+    status.field(PodStatus::CONDITIONS).set(conditions);
+}

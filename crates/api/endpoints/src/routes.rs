@@ -1,0 +1,125 @@
+//! Which paths a resource has, and what may be done at each.
+//!
+//! A path that is not there is told before anything else; at one that is there, a method that it does not take.
+
+use crate::request::ResourcePath;
+use http::Method;
+use pintle_kinds::resource::{Resource, Verbs};
+use pintle_registry::{Result, Status};
+
+/// What may be done to a collection, where its resource allows it.
+const OF_COLLECTIONS: Verbs = Verbs::LIST.and(Verbs::CREATE).and(Verbs::DELETECOLLECTION);
+/// What may be done to an object.
+const OF_OBJECTS: Verbs = Verbs::GET.and(Verbs::UPDATE).and(Verbs::PATCH).and(Verbs::DELETE);
+
+/// That a resource has such a path, and takes such a method there.
+///
+/// # Errors
+/// 404 where it has no such path, 405 for a method that the path does not take.
+pub fn check(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<()> {
+    verb(resource, path, method).map(drop)
+}
+
+fn verb(resource: &Resource, path: &ResourcePath, method: &Method) -> Result<Verbs> {
+    let taken = taken(resource, path).ok_or_else(Status::no_such_path)?;
+    let is_collection = path.name.is_empty();
+    let verb = match method.as_str() {
+        "GET" if path.legacy_watch => Verbs::WATCH,
+        "GET" if is_collection => Verbs::LIST,
+        "GET" => Verbs::GET,
+        // A proxy passes on whatever comes.
+        "HEAD" | "OPTIONS" if taken == Verbs::PROXY => Verbs::GET,
+        "POST" => Verbs::CREATE,
+        "PUT" => Verbs::UPDATE,
+        "PATCH" => Verbs::PATCH,
+        "DELETE" if is_collection => Verbs::DELETECOLLECTION,
+        "DELETE" => Verbs::DELETE,
+        _ => return Err(Status::method_not_allowed()),
+    };
+    if taken.contains(verb) { Ok(verb) } else { Err(Status::method_not_allowed()) }
+}
+
+/// The verbs that a path takes; `None` where there is none.
+fn taken(resource: &Resource, path: &ResourcePath) -> Option<Verbs> {
+    let is_collection = path.name.is_empty();
+    let is_everywhere = resource.namespaced && path.namespace.is_empty();
+    if !resource.namespaced && path.is_within_namespace() || is_everywhere && !is_collection {
+        return None;
+    }
+    if path.legacy_watch {
+        let watches = if is_collection { Verbs::LIST } else { Verbs::GET }.and(Verbs::WATCH);
+        return (path.subresource.is_empty() && resource.verbs.contains(watches)).then_some(Verbs::WATCH);
+    }
+    let taken = match path.subresource.as_str() {
+        "" if is_everywhere => resource.verbs.within(Verbs::LIST),
+        "" if is_collection => resource.verbs.within(OF_COLLECTIONS),
+        "" => resource.verbs.within(OF_OBJECTS),
+        name => {
+            let verbs = resource.subresource(name)?.verbs;
+            if path.rest.is_empty() || verbs == Verbs::PROXY { verbs } else { Verbs::NONE }
+        }
+    };
+    (taken != Verbs::NONE).then_some(taken)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::parse_path;
+
+    fn answer(method: &str, path: &str) -> std::result::Result<Verbs, u16> {
+        let path = parse_path(path).expect("a resource's path");
+        let resource = pintle_kinds::find(&path.group, &path.version, &path.resource).expect("a resource");
+        verb(resource, &path, &method.parse().expect("a method")).map_err(|status| status.code)
+    }
+
+    #[test]
+    fn paths_take_what_is_done_there() {
+        let rows = [
+            ("GET", "/api/v1/pods", Ok(Verbs::LIST)),
+            ("POST", "/api/v1/pods", Err(405)),
+            ("DELETE", "/api/v1/pods", Err(405)),
+            ("GET", "/api/v1/pods/x", Err(404)),
+            ("DELETE", "/api/v1/namespaces/n/pods", Ok(Verbs::DELETECOLLECTION)),
+            ("POST", "/api/v1/namespaces/n/pods/x", Err(405)),
+            ("HEAD", "/api/v1/namespaces/n/pods/x", Err(405)),
+            ("POST", "/api/v1/bindings", Err(404)),
+            ("GET", "/api/v1/namespaces/n/bindings", Err(405)),
+            ("POST", "/api/v1/namespaces/n/bindings/x", Err(404)),
+            ("PATCH", "/api/v1/namespaces/n", Ok(Verbs::PATCH)),
+            ("DELETE", "/api/v1/namespaces", Err(405)),
+            ("PUT", "/api/v1/namespaces/n/finalize", Ok(Verbs::UPDATE)),
+            ("GET", "/api/v1/namespaces/n/finalize", Err(405)),
+            ("GET", "/api/v1/namespaces/n/nodes", Err(404)),
+            ("POST", "/api/v1/namespaces/n/nodes", Err(404)),
+            ("DELETE", "/api/v1/namespaces/n/persistentvolumes/x", Err(404)),
+            ("PUT", "/apis/rbac.authorization.k8s.io/v1/namespaces/n/clusterroles/x", Err(404)),
+        ];
+        for (method, path, expected) in rows {
+            assert_eq!(answer(method, path), expected, "{method} {path}");
+        }
+    }
+
+    #[test]
+    fn only_proxies_have_paths_below_them() {
+        for method in ["GET", "PUT", "PATCH", "POST", "DELETE", "HEAD", "OPTIONS"] {
+            assert_eq!(answer(method, "/api/v1/namespaces/n/pods/x/status/y"), Err(404), "{method}");
+            assert!(answer(method, "/api/v1/namespaces/n/pods/x/proxy/y").is_ok(), "{method}");
+        }
+        assert_eq!(answer("TRACE", "/api/v1/nodes/x/proxy"), Err(405));
+    }
+
+    #[test]
+    fn the_legacy_paths_of_watches_do_nothing_else() {
+        for path in ["pods", "namespaces/n/pods", "namespaces/n/pods/x", "nodes/x", "namespaces/n"] {
+            let path = format!("/api/v1/watch/{path}");
+            assert_eq!(answer("GET", &path), Ok(Verbs::WATCH), "{path}");
+            for method in ["PUT", "PATCH", "POST", "DELETE", "HEAD"] {
+                assert_eq!(answer(method, &path), Err(405), "{method} {path}");
+            }
+        }
+        for path in ["pods/x", "namespaces/n/pods/x/status", "namespaces/n/nodes", "componentstatuses", "bindings"] {
+            assert_eq!(answer("GET", &format!("/api/v1/watch/{path}")), Err(404), "{path}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! The scale of an object: how many replicas it has and is to have, whatever its kind.
+//! Guarantees that a write changes the number of replicas and who owns it, and nothing else of the object.
+//! Must never know where a kind keeps its replicas: its resource says so.
+
+use crate::answer::Answer;
+use crate::apply::Configuration;
+use crate::context::Context;
+use crate::decode::{self, Expected};
+use crate::negotiation::{Shape, Wanted};
+use crate::patch::{Patch, PatchType};
+use crate::query::{FieldValidation, patch_options, write_options};
+use crate::read::{include_object, refuse_export};
+use crate::represent::{self, IncludeObject, Presenter};
+use crate::request::{Request, Verb};
+use crate::subresource::label_selector;
+use crate::write::{check_name, check_namespace, read_body, warned};
+use pintle_kinds::columns;
+use pintle_kinds::resource::{ScalePaths, Subresource};
+use pintle_registry::scale::Scaling;
+use pintle_registry::update::{Owners, Update, precondition_failed};
+use pintle_registry::{Details, Payload, Result, Status, Target, metadata, status};
+use pintle_schema::label_selector::LabelSelector;
+use pintle_schema::{ApiType, ApiValue, Value, canonicalize, value};
+use pintle_types::autoscaling::v1::Scale;
+use pintle_types::meta::v1;
+use pintle_validation::ErrorList;
+use pintle_validation::metadata as rules;
+use std::sync::Mutex;
+
+/// Shows or sets the scale of an object.
+///
+/// # Errors
+/// What is sent is refused, or the object that it makes.
+pub async fn serve(
+    context: &Context,
+    target: &Target,
+    subresource: &Subresource,
+    paths: &ScalePaths,
+    wanted: Wanted,
+    request: Request,
+    verb: Verb,
+) -> Result<Answer> {
+    let registry = &context.api.registry;
+    let presenter = |payload: &Payload| -> Result<Value> {
+        let presenter = Presenter { registry, target, wanted: Wanted::JSON, include_object: IncludeObject::None };
+        Ok(scale_of(&presenter.served(payload)?, paths))
+    };
+    if verb == Verb::Get {
+        refuse_export(&context.query)?;
+        let stored = target.get()?;
+        return show(context, &presenter(&Payload::Stored(stored))?, wanted);
+    }
+    let patch_type = (verb == Verb::Patch).then(|| context.patch_type()).transpose()?;
+    let query = match patch_type {
+        None => write_options(&context.query, "UpdateOptions", context.requester())?,
+        Some(kind) => patch_options(&context.query, kind.applies(), context.requester())?,
+    };
+    let bytes = read_body(request.body).await?;
+    let mut found = Vec::new();
+    let sent = Sent::read(context, subresource, patch_type, &bytes, query.field_validation, &mut found)?;
+    let warnings = Mutex::new(found);
+    let change = |stored: Option<&Value>| {
+        let Some(stored) = stored else { return Err(target.not_found()) };
+        let live = scale_of(stored, paths);
+        let patched;
+        let scaling = match &sent {
+            Sent::Scale(scale) => Scaling::To(scale),
+            Sent::Patch(patch) => {
+                let mut found = Vec::new();
+                patched = patch.apply(Scale::schema(), &live, &query, &mut found)?;
+                if let Ok(mut warnings) = warnings.lock() {
+                    *warnings = found;
+                }
+                Scaling::To(&patched)
+            }
+            Sent::Configuration(config) => Scaling::Apply(&config.value, query.force == Some(true)),
+        };
+        let (scale, managed) = registry.scaled(target, stored, paths.spec_replicas, &live, &scaling, &query.options)?;
+        if let Sent::Configuration(config) = &sent {
+            config.check(query.field_validation)?;
+        }
+        check(target, &scale)?;
+        let (uid, stored_uid) = (metadata::text(&scale, "uid"), metadata::text(stored, "uid"));
+        // Of what is sent whole the uid is a precondition of the store, which tells it in its own words.
+        if patch_type.is_some() && !uid.is_empty() && uid != stored_uid {
+            return Err(another_scale(target, uid, stored_uid));
+        }
+        Ok(scaled(stored, &scale, managed, paths))
+    };
+    let update = Update {
+        change: &change,
+        part: None,
+        create: false,
+        from_stored: patch_type.is_some(),
+        owners: Owners::Settled,
+    };
+    let written = registry.update(target, &update, &query.options).await;
+    let mut written = warned(written, warnings.into_inner().unwrap_or_default())?;
+    if let Sent::Configuration(config) = &sent {
+        written.warnings.splice(0..0, config.warnings(query.field_validation));
+    }
+    Ok(show(context, &presenter(&written.payload)?, wanted)?.with_warnings(written.warnings))
+}
+
+/// What a client sends to set a scale.
+enum Sent {
+    Scale(Value),
+    Patch(Patch),
+    Configuration(Configuration),
+}
+
+impl Sent {
+    fn read(
+        context: &Context,
+        subresource: &Subresource,
+        patch_type: Option<PatchType>,
+        bytes: &[u8],
+        validation: FieldValidation,
+        warnings: &mut Vec<String>,
+    ) -> Result<Sent> {
+        Ok(match patch_type {
+            Some(PatchType::Apply(format)) => Sent::Configuration(Configuration::read(bytes, format)?),
+            Some(patch_type) => Sent::Patch(Patch::read(patch_type, bytes, validation)?),
+            None => {
+                let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();
+                let expected =
+                    Expected { group: "autoscaling", version: "v1", kind: "Scale", schema, also: &[], malformed: None };
+                Sent::Scale(decode::body(&expected, context.body_format()?, bytes, validation, warnings)?)
+            }
+        })
+    }
+}
+
+/// What `Scale` shows of an object.
+fn scale_of(object: &Value, paths: &ScalePaths) -> Value {
+    let number = |path| object.at(path).and_then(Value::as_i64).unwrap_or(0);
+    let mut meta = Value::map();
+    for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        if let Some(value) = object.at(&["metadata", field]) {
+            meta.set_at(&[field], value.clone());
+        }
+    }
+    let selector = object.at(paths.selector).map(selector_text).unwrap_or_default();
+    let mut scale = value!({
+        "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": meta,
+        "spec": {"replicas": (number(paths.spec_replicas))},
+        "status": {"replicas": (number(paths.status_replicas)), "selector": selector}
+    });
+    canonicalize(Scale::schema(), &mut scale);
+    scale
+}
+
+/// A LabelSelector, or a plain map of labels, as text.
+fn selector_text(selector: &Value) -> String {
+    let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+    let pairs = |value: Option<&Value>| -> Vec<(String, String)> {
+        value
+            .and_then(Value::as_map)
+            .into_iter()
+            .flat_map(|map| map.iter())
+            .map(|(k, v)| (k.to_string(), text(v)))
+            .collect()
+    };
+    let is_selector = selector.get("matchLabels").is_some_and(|labels| labels.as_map().is_some())
+        || selector.get("matchExpressions").is_some_and(|list| list.as_list().is_some());
+    if !is_selector {
+        let labels = pairs(Some(selector));
+        return LabelSelector::from_map(labels.iter().map(|(k, v)| (k.as_str(), v.as_str()))).to_string();
+    }
+    let parts = v1::LabelSelector::from_value(selector).unwrap_or_default();
+    label_selector(&parts).map(|selector| selector.to_string()).unwrap_or_default()
+}
+
+/// The object with what its scale says.
+fn scaled(stored: &Value, scale: &Value, managed: Option<Value>, paths: &ScalePaths) -> Value {
+    let mut object = stored.clone();
+    metadata::clear(&mut object, "managedFields");
+    if let Some(managed) = managed {
+        metadata::set(&mut object, "managedFields", managed);
+    }
+    object.set_at(paths.spec_replicas, replicas(scale));
+    metadata::set(&mut object, "resourceVersion", metadata::text(scale, "resourceVersion"));
+    let uid = metadata::text(scale, "uid");
+    if !uid.is_empty() {
+        metadata::set(&mut object, "uid", uid);
+    }
+    object
+}
+
+fn replicas(scale: &Value) -> i64 {
+    scale.at(&["spec", "replicas"]).and_then(Value::as_i64).unwrap_or(0)
+}
+
+fn check(target: &Target, scale: &Value) -> Result<()> {
+    check_namespace(target, scale)?;
+    check_name(target, scale)?;
+    let mut errors = ErrorList::default();
+    let mut meta = scale.get("metadata").cloned().unwrap_or_default();
+    meta.set_at(&["namespace"], target.namespace.as_str());
+    // The name is that of an object that exists.
+    rules::validate_create(&meta, target.resource.namespaced, &|_, _| Vec::new(), &mut errors);
+    rules::validate_kube_finalizers(&meta, &mut errors);
+    if replicas(scale) < 0 {
+        errors.invalid("spec.replicas", replicas(scale), "must be greater than or equal to 0");
+    }
+    if errors.is_empty() { Ok(()) } else { Err(Status::invalid("autoscaling", "Scale", &target.name, &errors)) }
+}
+
+/// The 409 for the scale of another object, by its uid.
+fn another_scale(target: &Target, uid: &str, stored_uid: &str) -> Status {
+    let kind = format!("{}/scale", target.resource.plural);
+    let subject = Details { kind, ..status::named(target.resource, &target.name) };
+    Status::conflict_of(subject, &precondition_failed("UID", uid, stored_uid))
+}
+
+fn show(context: &Context, scale: &Value, wanted: Wanted) -> Result<Answer> {
+    let body = match wanted.shape {
+        Shape::Table => {
+            let include = include_object(&context.query, wanted)?;
+            let printer = columns::printer("autoscaling", "Scale");
+            let now = context.api.registry.environment.now_unix();
+            let rows = represent::made_rows(printer, std::slice::from_ref(scale), include, now, wanted);
+            let meta = value!({"resourceVersion": (metadata::text(scale, "resourceVersion"))});
+            represent::encode(&represent::table(printer, meta, true, rows, wanted), v1::Table::schema(), wanted)
+        }
+        _ => represent::made(scale, "autoscaling", "Scale", Scale::schema(), wanted)?,
+    };
+    Ok(Answer::new(200, wanted.format.content_type(), body))
+}

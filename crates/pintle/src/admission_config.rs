@@ -1,0 +1,135 @@
+//! The file of `--admission-control-config-file`: settings of admission plugins.
+//! Guarantees that whatever is in it is either acted on or refused, before the server starts.
+//! Must never let a setting pass that a plugin would not understand.
+
+use pintle_admission::configuration::{Configuration, EventLimits};
+use pintle_codec::{Strictness, yaml};
+use pintle_kinds::defaults;
+use pintle_schema::{ApiType, Value};
+use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};
+use pintle_types::{config_eventratelimit, config_podtolerationrestriction};
+use std::path::Path;
+
+const VERSIONS: [&str; 3] = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1", "componentconfig/v1alpha1"];
+
+/// Reads the file, and those that it names, which are beside it where they have no whole path.
+///
+/// # Errors
+/// A file cannot be read or says something that has no meaning here.
+pub fn read(path: &Path) -> Result<Configuration, String> {
+    let all: AdmissionConfiguration = decode(&text(path)?, &VERSIONS, "AdmissionConfiguration")
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    let mut configuration = Configuration::default();
+    for plugin in all.plugins {
+        let name = plugin.name.clone();
+        take(&mut configuration, plugin, path).map_err(|error| format!("plugin {name:?}: {error}"))?;
+    }
+    Ok(configuration)
+}
+
+fn text(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn take(to: &mut Configuration, plugin: AdmissionPluginConfiguration, beside: &Path) -> Result<(), String> {
+    let said = match (plugin.configuration, plugin.path.as_str()) {
+        (Some(said), _) => pintle_codec::json::to_vec(&said.0),
+        (None, "") => Vec::new(),
+        (None, file) => text(&beside.parent().unwrap_or(Path::new("")).join(file))?,
+    };
+    match plugin.name.as_str() {
+        "EventRateLimit" => {
+            let versions = ["eventratelimit.admission.k8s.io/v1alpha1"];
+            let limits = decode::<config_eventratelimit::v1alpha1::Configuration>(&said, &versions, "Configuration")?;
+            to.event_limits = EventLimits::new(&limits)?;
+        }
+        "PodTolerationRestriction" => {
+            let versions = ["podtolerationrestriction.admission.k8s.io/v1alpha1"];
+            to.tolerations =
+                decode::<config_podtolerationrestriction::v1alpha1::Configuration>(&said, &versions, "Configuration")?;
+        }
+        "PodNodeSelector" => to.node_selectors = node_selectors(&said)?,
+        name if pintle_admission::standing(name).is_none() => return Err("it is unknown".to_owned()),
+        _ if said.is_empty() => {}
+        _ => return Err("it takes no settings".to_owned()),
+    }
+    Ok(())
+}
+
+/// The one configuration that has no kind: selectors by namespace.
+fn node_selectors(said: &[u8]) -> Result<std::collections::BTreeMap<String, String>, String> {
+    const FIELD: &str = "podNodeSelectorPluginConfig";
+    let said = yaml::parse(said, Strictness::Ignore).map_err(|error| error.to_string())?.value;
+    let Some(selectors) = said.get(FIELD).and_then(Value::as_map) else { return Ok(Default::default()) };
+    let text = |(namespace, selector): (_, &Value)| match selector {
+        Value::Null => Ok((ToString::to_string(&namespace), String::new())),
+        selector => {
+            let selector = selector.as_str().ok_or_else(|| format!("{FIELD}.{namespace} must be a text"))?;
+            Ok((ToString::to_string(&namespace), selector.to_owned()))
+        }
+    };
+    selectors.iter().map(text).collect()
+}
+
+fn decode<T: ApiType>(text: &[u8], versions: &[&str], kind: &str) -> Result<T, String> {
+    let head = yaml::parse(text, Strictness::Ignore).map_err(|error| error.to_string())?.value;
+    let (version, found) = (head.str_at(&["apiVersion"]), head.str_at(&["kind"]));
+    if found != kind || !versions.contains(&version) {
+        return Err(format!("no kind {found:?} is registered for version {version:?}"));
+    }
+    let mut decoded = yaml::decode(T::schema(), text, Strictness::Collect).map_err(|error| error.to_string())?;
+    if !decoded.problems.is_empty() {
+        let problems: Vec<String> = decoded.problems.iter().map(ToString::to_string).collect();
+        return Err(format!("strict decoding error: {}", problems.join(", ")));
+    }
+    defaults::apply(T::schema(), &mut decoded.value, 0);
+    T::from_value(&decoded.value).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read_text(text: &str) -> Result<Configuration, String> {
+        let all: AdmissionConfiguration = decode(text.as_bytes(), &VERSIONS, "AdmissionConfiguration")?;
+        let mut configuration = Configuration::default();
+        let mut plugins = all.plugins.into_iter();
+        plugins.try_for_each(|plugin| take(&mut configuration, plugin, Path::new("file")))?;
+        Ok(configuration)
+    }
+
+    const HEAD: &str = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n";
+
+    #[test]
+    fn settings_of_plugins() {
+        let text = format!(
+            "{HEAD}- name: PodNodeSelector\n  configuration: {{podNodeSelectorPluginConfig: {{clusterDefaultNodeSelector: \
+             \"a=b\", ns: }}}}\n- name: PodTolerationRestriction\n  configuration:\n    apiVersion: \
+             podtolerationrestriction.admission.k8s.io/v1alpha1\n    kind: Configuration\n    default: [{{key: a}}]\n- name: \
+             NodeRestriction\n"
+        );
+        let read = read_text(&text).expect("settings");
+        assert_eq!(read.node_selectors.get("clusterDefaultNodeSelector").map(String::as_str), Some("a=b"));
+        assert_eq!(read.node_selectors.get("ns").map(String::as_str), Some(""));
+        assert_eq!(read.tolerations.default[0].key, "a");
+    }
+
+    #[test]
+    fn what_has_no_meaning_is_refused() {
+        let events = "- name: EventRateLimit\n  configuration: {apiVersion: eventratelimit.admission.k8s.io/v1alpha1, kind: \
+                      Configuration, limits: [{type: Server, qps: 1, burst: 1";
+        assert!(read_text(&format!("{HEAD}{events}}}]}}\n")).is_ok());
+        let rows = [
+            ("kind: Pod\napiVersion: v1\n".to_owned(), "no kind \"Pod\""),
+            (format!("{HEAD}- name: Nothing\n"), "it is unknown"),
+            (format!("{HEAD}- name: NodeRestriction\n  configuration: {{a: b}}\n"), "it takes no settings"),
+            (format!("{HEAD}- name: EventRateLimit\n"), "no kind \"\""),
+            (format!("{HEAD}{events}, rate: 2}}]}}\n"), "unknown field"),
+            (format!("{HEAD}{events}, cacheSize: -1}}]}}\n"), "must not be negative"),
+        ];
+        for (text, why) in rows {
+            let error = read_text(&text).expect_err("refused");
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! A node as it joins and works: by a bootstrap token first, then as itself, with what its pods need and no more.
+
+mod common;
+
+use common::http::{Answer, Client, Endpoint, MERGE_PATCH};
+use common::process::{ADMIN_TOKEN, Installation, Process, start};
+use serde_json::{Value, json};
+
+const NODE_TOKEN: &str = "node-token";
+const BOOTSTRAP_TOKEN: &str = "abcdef.0123456789abcdef";
+
+fn installation() -> Installation {
+    let installation = Installation::new();
+    let tokens = format!("{ADMIN_TOKEN},admin,1,\"system:masters\"\n{NODE_TOKEN},system:node:n1,2,\"system:nodes\"\n");
+    installation.scratch.write("tokens.csv", &tokens);
+    installation
+}
+
+fn serve(installation: &Installation, flags: &[&str]) -> Process {
+    let command = |port| {
+        let mut command = installation.command(port);
+        command.args(flags).arg("--controllers=");
+        command
+    };
+    start(command, &installation.path("certs"))
+}
+
+fn client(process: &Process, token: &str) -> Client {
+    Endpoint { token: Some(token.to_owned()), ..process.endpoint() }.client()
+}
+
+fn message(answer: Answer, status: u16) -> String {
+    answer.expect(status)["message"].as_str().unwrap_or_default().to_owned()
+}
+
+const CORE: &str = "/api/v1/namespaces/default";
+const CERTIFICATES: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+
+fn post(client: &mut Client, path: &str, object: &Value) -> Value {
+    client.post(path, object).expect("an answer").expect(201)
+}
+
+#[test]
+fn a_bootstrap_token_asks_for_a_certificate() {
+    let installation = installation();
+    let process = serve(&installation, &["--enable-bootstrap-token-auth"]);
+    let (mut admin, mut new) = (process.endpoint().client(), client(&process, BOOTSTRAP_TOKEN));
+    assert_eq!(new.get("/api").expect("an answer").status, 401);
+    let data = json!({
+        "token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true",
+        "auth-extra-groups": "system:bootstrappers:joining"
+    });
+    let name = json!({"name": "bootstrap-token-abcdef"});
+    let secret = json!({"metadata": name, "type": "bootstrap.kubernetes.io/token", "stringData": data});
+    post(&mut admin, "/api/v1/namespaces/kube-system/secrets", &secret);
+    let review = post(&mut new, "/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({}));
+    let groups = ["system:bootstrappers", "system:bootstrappers:joining", "system:authenticated"];
+    assert_eq!(review["status"]["userInfo"], json!({"username": "system:bootstrap:abcdef", "groups": groups}));
+    assert_eq!(new.get(CERTIFICATES).expect("an answer").status, 403);
+    admin.delete("/api/v1/namespaces/kube-system/secrets/bootstrap-token-abcdef").expect("an answer").expect(200);
+    assert_eq!(new.get("/api").expect("an answer").status, 401);
+}
+
+#[test]
+fn a_node_has_what_its_pods_need() {
+    let installation = installation();
+    let process = serve(&installation, &["--enable-admission-plugins=NodeRestriction"]);
+    let (mut admin, mut node) = (process.endpoint().client(), client(&process, NODE_TOKEN));
+    post(&mut admin, &format!("{CORE}/serviceaccounts"), &json!({"metadata": {"name": "default"}}));
+    for (plural, name) in [("secrets", "mounted"), ("secrets", "other"), ("configmaps", "mounted")] {
+        post(&mut admin, &format!("{CORE}/{plural}"), &json!({"metadata": {"name": name}}));
+    }
+    let disk = json!({"metadata": {"name": "disk"}});
+    post(&mut admin, "/api/v1/namespaces/kube-system/secrets", &disk);
+    let volume = json!({"metadata": {"name": "volume"}, "spec": {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"],
+        "claimRef": {"namespace": "default", "name": "pod-made"},
+        "csi": {"driver": "d", "volumeHandle": "h", "nodeStageSecretRef": {"name": "disk", "namespace": "kube-system"}}}});
+    post(&mut admin, "/api/v1/persistentvolumes", &volume);
+    // Itself, and no other node.
+    post(&mut node, "/api/v1/nodes", &json!({"metadata": {"name": "n1"}}));
+    let other = node.post("/api/v1/nodes", &json!({"metadata": {"name": "n2"}})).expect("an answer");
+    assert_eq!(message(other, 403), "nodes \"n2\" is forbidden: node \"n1\" is not allowed to modify node \"n2\"");
+    let taints = json!({"spec": {"taints": []}}).to_string();
+    let patched = node.send("PATCH", "/api/v1/nodes/n1", MERGE_PATCH, taints.as_bytes()).expect("an answer");
+    assert_eq!(message(patched, 403), "nodes \"n1\" is forbidden: node \"n1\" is not allowed to modify taints");
+    let all = message(node.get("/api/v1/pods").expect("an answer"), 403);
+    assert!(all.ends_with("can only list/watch pods with spec.nodeName field selector"), "{all}");
+    node.get("/api/v1/pods?fieldSelector=spec.nodeName%3Dn1").expect("an answer").expect(200);
+    // What pods need, as soon as they are on the node.
+    let needed = [
+        (format!("{CORE}/secrets/mounted"), true),
+        (format!("{CORE}/configmaps/mounted"), true),
+        (format!("{CORE}/serviceaccounts/default"), true),
+        (format!("{CORE}/pods/pod"), true),
+        ("/api/v1/persistentvolumes/volume".to_owned(), true),
+        ("/api/v1/namespaces/kube-system/secrets/disk".to_owned(), true),
+        (format!("{CORE}/secrets/other"), false),
+        (format!("{CORE}/pods/elsewhere"), false),
+    ];
+    let claim = json!({"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}});
+    let pod = |name: &str, node: &str| {
+        let environment = json!([{"configMapRef": {"name": "mounted"}}]);
+        let volumes = json!([
+            {"name": "secret", "secret": {"secretName": "mounted"}},
+            {"name": "made", "ephemeral": {"volumeClaimTemplate": claim}}
+        ]);
+        let containers = json!([{"name": "c", "image": "i", "envFrom": environment}]);
+        json!({"metadata": {"name": name}, "spec": {"nodeName": node, "containers": containers, "volumes": volumes}})
+    };
+    post(&mut admin, &format!("{CORE}/pods"), &pod("elsewhere", "n2"));
+    for (path, _) in &needed {
+        assert_eq!(node.get(path).expect("an answer").status, 403, "{path}");
+    }
+    let uid = post(&mut admin, &format!("{CORE}/pods"), &pod("pod", "n1"))["metadata"]["uid"].clone();
+    for (path, is_needed) in &needed {
+        assert_eq!(node.get(path).expect("an answer").status, if *is_needed { 200 } else { 403 }, "{path}");
+    }
+    // Tokens for its pods, and the end of its pods.
+    let tokens = format!("{CORE}/serviceaccounts/default/token");
+    let bound = json!({"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": uid});
+    post(&mut node, &tokens, &json!({"spec": {"boundObjectRef": bound}}));
+    let unbound = node.post(&tokens, &json!({"spec": {}})).expect("an answer");
+    let why = "serviceaccounts \"default\" is forbidden: node requested token not bound to a pod";
+    assert_eq!(message(unbound, 403), why);
+    let eviction = node.post(&format!("{CORE}/pods/elsewhere/eviction"), &json!({"metadata": {"name": "elsewhere"}}));
+    let why = "pods \"elsewhere\" is forbidden: node n1 can only evict pods with spec.nodeName set to itself";
+    assert_eq!(message(eviction.expect("an answer"), 403), why);
+    let deleted = node.delete(&format!("{CORE}/pods/elsewhere")).expect("an answer");
+    let why = "pods \"elsewhere\" is forbidden: node \"n1\" can only delete pods with spec.nodeName set to itself";
+    assert_eq!(message(deleted, 403), why);
+    node.delete(&format!("{CORE}/pods/pod?gracePeriodSeconds=0")).expect("an answer").expect(200);
+    assert_eq!(node.get(&format!("{CORE}/secrets/mounted")).expect("an answer").status, 403);
+}
+
+#[test]
+fn namespaces_are_made_when_the_server_is_told_to() {
+    let installation = installation();
+    let process = serve(&installation, &["--enable-admission-plugins=NamespaceAutoProvision"]);
+    let mut admin = process.endpoint().client();
+    let map = json!({"metadata": {"name": "m"}});
+    let dry = admin.post("/api/v1/namespaces/made/configmaps?dryRun=All", &map).expect("an answer");
+    assert_eq!(dry.status, 404);
+    post(&mut admin, "/api/v1/namespaces/made/configmaps", &map);
+    let namespace = admin.get("/api/v1/namespaces/made").expect("an answer").expect(200);
+    assert_eq!(namespace["status"]["phase"], "Active");
+    assert_eq!(namespace["metadata"]["labels"]["kubernetes.io/metadata.name"], "made");
+}
