@@ -13,7 +13,6 @@ use pintle_registry::{Registry, Target};
 use pintle_schema::ApiValue;
 use pintle_types::rbac::v1;
 use std::collections::BTreeSet;
-use std::ops::Bound;
 use std::sync::Arc;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -114,9 +113,7 @@ fn objects(registry: &Registry, plural: &str, namespace: &str) -> Vec<(Target, A
     if !namespace.is_empty() {
         first.extend([namespace, "/"]);
     }
-    let from = state.objects.range::<_, str>((Bound::Included(first.as_str()), Bound::Unbounded));
-    let within = from.take_while(|(key, _)| key.starts_with(&first));
-    within.map(|(_, object)| (target.clone(), object.clone())).collect()
+    state.objects.under(&first).map(|entry| (target.clone(), entry.object.clone())).collect()
 }
 
 fn subject(subject: &v1::Subject) -> Option<Subject> {

@@ -13,7 +13,6 @@ use pintle_registry::{AdmissionRequest, metadata};
 use pintle_schema::{ApiValue, FieldName, Value};
 use std::cell::Cell;
 use std::marker::PhantomData;
-use std::ops::Bound;
 use std::sync::Arc;
 
 /// Where in the way of a write the chain is.
@@ -165,14 +164,10 @@ impl<'a> Request<'a> {
         let Some(target) = resource.and_then(|resource| registry.target(resource, namespace, "")) else {
             return Ok(Vec::new());
         };
-        let first = target.key();
         let state = target.cache.state();
-        let objects = state
-            .objects
-            .range::<_, str>((Bound::Included(first.as_str()), Bound::Unbounded))
-            .take_while(|(key, _)| key.starts_with(&first))
-            .filter(|(_, stored)| is_asked(stored.image.as_written()));
-        objects.map(|(_, stored)| registry.decode(&target, stored)).collect()
+        let objects = state.objects.under(&target.key()).map(|entry| &entry.object);
+        let asked = objects.filter(|stored| is_asked(stored.image.as_written()));
+        asked.map(|stored| registry.decode(&target, stored)).collect()
     }
 
     /// The refusal of this write.

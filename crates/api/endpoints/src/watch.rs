@@ -17,7 +17,7 @@ use bytes::Bytes;
 use frames::{Chunk, Frames, Subject};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::Stream;
-use pintle_cache::index::objects_within;
+use pintle_cache::objects::end_of;
 use pintle_cache::{Cursor, Interest, Object, State};
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Result, Selection, Status, Target};
@@ -157,11 +157,10 @@ fn scope(target: &Target) -> String {
 fn initial(subject: &Subject, state: &State) -> VecDeque<Arc<Object>> {
     let Subject { target, selection } = subject;
     let from = format!("{}{}", target.storage.prefix, scope(target));
-    objects_within(&state.objects, selection.indexed(state).as_ref(), (Bound::Included(&from), Bound::Unbounded))
-        .take_while(|object| object.key.starts_with(&from))
-        .filter(|object| subject.shows(object))
-        .cloned()
-        .collect()
+    let (keys, end) = (selection.indexed(state), end_of(&from));
+    let entries = state.objects.within(keys.as_ref(), (Bound::Included(&from), Bound::Excluded(&end)));
+    let shown = entries.filter(|entry| selection.may_select(entry) && subject.shows(&entry.object));
+    shown.map(|entry| entry.object.clone()).collect()
 }
 
 /// The narrowest index that finds every event the watch can need.

@@ -5,7 +5,7 @@
 
 use crate::status::{Result, Status};
 use crate::{Items, Page, Registry, Selection, Target};
-use pintle_cache::index::objects_within;
+use pintle_cache::objects::Entry;
 use pintle_cache::{Object, State};
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, base64, value};
@@ -72,14 +72,14 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Looks at objects until the page is full, and behind it at as many as it takes to say what follows.
     fn over(
-        objects: impl Iterator<Item = &'a Arc<Object>>,
+        entries: impl Iterator<Item = &'a Entry>,
         selection: &Selection,
         limit: usize,
         following: Option<i64>,
     ) -> Self {
         let everything = selection.is_everything();
         let mut walk = Walk::default();
-        for object in objects {
+        for entry in entries {
             walk.fetched += 1;
             if limit > 0 && walk.count == limit {
                 walk.rest += 1;
@@ -92,10 +92,10 @@ impl<'a> Walk<'a> {
                     walk.rest = walk.rest.max(behind);
                     break;
                 }
-            } else if everything || selection.matches(object) {
-                (walk.count, walk.last) = (walk.count + 1, Some(object));
+            } else if everything || selection.may_select(entry) && selection.matches(&entry.object) {
+                (walk.count, walk.last) = (walk.count + 1, Some(&entry.object));
                 if !everything {
-                    walk.picked.push(object.clone());
+                    walk.picked.push(entry.object.clone());
                 }
             }
         }
@@ -156,7 +156,7 @@ impl Registry {
         let end = format!("{}0", within.trim_end_matches('/'));
         let range = (Bound::Included(lower), Bound::Excluded(end.as_str()));
         let everything = selection.is_everything();
-        let walk = Walk::over(objects_within(&objects, indexed.as_ref(), range), selection, limit, following);
+        let walk = Walk::over(objects.within(indexed.as_ref(), range), selection, limit, following);
         let Walk { fetched, count, picked, last, rest } = walk;
         page.items = match last {
             Some(last) if everything => Items::stretch(&objects, lower, &last.key, count),

@@ -4,7 +4,7 @@
 //! are and however many lists are read at once. Only what a selector picks out is held one by one.
 
 use pintle_cache::Object;
-use pintle_cache::index::{Objects, objects_within};
+use pintle_cache::objects::Objects;
 use pintle_storage::Revision;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ impl Items {
         let (stretch, picked) = match self {
             Items::Stretch { objects, from, to, .. } => {
                 let from = last.map_or(Bound::Included(&**from), |last| Bound::Excluded(&*last.key));
-                (Some(objects_within(objects, None, (from, Bound::Included(&**to)))), None)
+                (Some(objects.within(None, (from, Bound::Included(&**to))).map(|entry| &entry.object)), None)
             }
             Items::Picked(objects) => {
                 let passed = last.map_or(0, |last| objects.partition_point(|object| object.key <= last.key));
@@ -96,7 +96,7 @@ mod tests {
             let image = Image::from_record(&record, Revision(1)).unwrap();
             Arc::new(Object::new((*name).into(), 0, Revision(1), image))
         });
-        objects.map(|object| (object.key.clone(), object)).collect()
+        objects.collect()
     }
 
     fn names<'a>(items: impl Iterator<Item = &'a Arc<Object>>) -> Vec<&'a str> {
@@ -112,7 +112,7 @@ mod tests {
         for items in [stretch, detached] {
             assert_eq!((names(items.iter()), items.len(), items.is_empty()), (vec!["b", "c", "d"], 3, false));
             for (last, rest) in [("b", vec!["c", "d"]), ("c", vec!["d"]), ("d", vec![])] {
-                assert_eq!(names(items.after(Some(&all[last]))), rest, "after {last}");
+                assert_eq!(names(items.after(all.get(last).map(|last| &**last))), rest, "after {last}");
             }
         }
         assert!(matches!(Items::stretch(&all, "b", "g", 6).detached(), Items::Stretch { .. }));

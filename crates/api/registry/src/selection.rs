@@ -3,7 +3,7 @@
 //! Budget: matching an object costs a scan of its labels, tens of nanoseconds.
 
 use crate::status::{Result, Status};
-use pintle_cache::index::Keys;
+use pintle_cache::objects::{Entry, Keys, LabelSketch};
 use pintle_cache::{Object, State};
 use pintle_kinds::resource::{FieldValue, Resource};
 use pintle_schema::field_selector::FieldSelector;
@@ -14,6 +14,8 @@ use pintle_schema::{Str, Value};
 #[derive(Clone, Debug)]
 pub struct Selection {
     labels: LabelSelector,
+    /// Of the labels that every object selected has.
+    sketch: LabelSketch,
     fields: Vec<FieldTerm>,
 }
 
@@ -47,11 +49,17 @@ impl Selection {
                 equal: !term.negated,
             })
         });
-        Ok(Selection { labels, fields: terms.collect::<Result<Vec<_>>>()? })
+        let fields = terms.collect::<Result<Vec<_>>>()?;
+        Ok(Selection { sketch: labels.exact_matches().collect(), labels, fields })
     }
 
     pub fn is_everything(&self) -> bool {
         self.labels.is_everything() && self.fields.is_empty()
+    }
+
+    /// Whether an object of a snapshot may be selected, as far as can be told without looking at it.
+    pub fn may_select(&self, entry: &Entry) -> bool {
+        entry.may_have(self.sketch)
     }
 
     pub fn matches(&self, object: &Object) -> bool {

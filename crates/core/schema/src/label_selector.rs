@@ -213,6 +213,11 @@ impl LabelSelector {
         !self.selects_nothing && self.requirements.iter().all(|requirement| requirement.holds(get(&requirement.key)))
     }
 
+    /// The labels that every object selected has, as keys and values.
+    pub fn exact_matches(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.requirements.iter().filter_map(|requirement| Some((requirement.key(), requirement.exact_value()?)))
+    }
+
     /// The one value a label must have, if the first requirement on it asks for one.
     pub fn exact_match(&self, key: &str) -> Option<&str> {
         self.requirements.iter().find(|requirement| requirement.key == key)?.exact_value()

@@ -11,7 +11,6 @@ use pintle_schema::{ApiType, Value, View};
 use pintle_storage::{Key, Revision};
 use pintle_types::meta::v1::ObjectMeta;
 use std::collections::HashMap;
-use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -97,7 +96,7 @@ impl World {
         let Some(kind) = self.stored(group, plural).and_then(|id| self.kind(id)) else { return false };
         let key = Resource::key(kind.target.storage, namespace, name);
         let state = kind.target.cache.state();
-        state.objects.contains_key(key.as_str()) || state.unreadable.contains_key(key.as_str())
+        state.objects.contains_key(&key) || state.unreadable.contains_key(key.as_str())
     }
 
     /// An object of a resource, if it exists and can be read.
@@ -123,8 +122,7 @@ impl World {
     pub fn content(kind: &Kind, namespace: &str) -> Vec<Arc<Object>> {
         let first = format!("{}{namespace}/", kind.target.storage.prefix);
         let state = kind.target.cache.state();
-        let from = state.objects.range::<_, str>((Bound::Included(first.as_str()), Bound::Unbounded));
-        from.take_while(|(key, _)| key.starts_with(&first)).map(|(_, object)| object.clone()).collect()
+        state.objects.under(&first).map(|entry| entry.object.clone()).collect()
     }
 
     /// How many objects of a kind in a namespace cannot be read, and so cannot be deleted in the usual way.

@@ -3,17 +3,12 @@
 //! Persistent, as the state it is part of: every published state has the index that fits it. It names keys, not objects,
 //! so a commit touches it only when it gives a field another value. A field nobody declared is never guessed at.
 
+use crate::objects::{Keys, Objects};
 use crate::resource::Object;
-use imbl::{OrdMap, OrdSet};
+use imbl::OrdMap;
 use pintle_storage::Key;
 use std::collections::BTreeMap;
-use std::ops::Bound;
 use std::sync::Arc;
-
-/// The objects of a resource, by their storage keys.
-pub type Objects = OrdMap<Key, Arc<Object>>;
-/// The storage keys of some of them.
-pub type Keys = OrdSet<Key>;
 
 /// The keys of the objects with each value of the indexed fields.
 #[derive(Clone, Default)]
@@ -28,8 +23,8 @@ impl Index {
         let mut index = Index { fields: fields.clone(), keys: OrdMap::new() };
         for &field in fields.iter() {
             let mut by_value: BTreeMap<&str, Keys> = BTreeMap::new();
-            for (key, object) in objects {
-                by_value.entry(object.field(field)).or_default().insert(key.clone());
+            for object in objects.values() {
+                by_value.entry(object.field(field)).or_default().insert(object.key.clone());
             }
             index.keys.extend(by_value.into_iter().map(|(value, keys)| ((field, value.into()), keys)));
         }
@@ -73,15 +68,4 @@ impl Index {
     pub fn keys(&self, field: usize, value: &str) -> Option<Keys> {
         self.fields.contains(&field).then(|| self.keys.get(&(field, value.into())).cloned().unwrap_or_default())
     }
-}
-
-/// The objects within a range, in the order of their keys: only those with the given keys, or all.
-pub fn objects_within<'a>(
-    objects: &'a Objects,
-    keys: Option<&'a Keys>,
-    range: (Bound<&'a str>, Bound<&'a str>),
-) -> impl Iterator<Item = &'a Arc<Object>> {
-    let named = keys.map(|keys| keys.range::<_, str>(range).filter_map(|key| objects.get(key)));
-    let all = keys.is_none().then(|| objects.range::<_, str>(range).map(|(_, object)| object));
-    named.into_iter().flatten().chain(all.into_iter().flatten())
 }

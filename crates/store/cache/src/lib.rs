@@ -10,6 +10,7 @@ pub mod image;
 pub mod index;
 mod interest;
 pub mod limits;
+pub mod objects;
 mod replay;
 pub mod resource;
 

@@ -9,9 +9,10 @@
 use crate::figures::{Figures, Listed};
 use crate::history::History;
 use crate::image::Image;
-use crate::index::{Index, Keys};
+use crate::index::Index;
 use crate::interest::{Interest, Waiter, Waiters};
 use crate::limits;
+use crate::objects::{Keys, Objects};
 use arc_swap::ArcSwap;
 use imbl::{OrdMap, Vector};
 use pintle_storage::{Key, Revision, Unreadable, UnreadableReason};
@@ -96,13 +97,13 @@ pub struct State {
     pub last: Revision,
     /// Events after this revision are retained.
     pub compacted: Revision,
-    pub objects: OrdMap<Key, Arc<Object>>,
+    pub objects: Objects,
     /// What is kept under keys of this resource and cannot be read.
     pub unreadable: OrdMap<Key, Arc<Unreadable>>,
     /// Of `objects`, as soon as they are complete.
     index: Index,
     events: History,
-    checkpoints: Vector<(Revision, OrdMap<Key, Arc<Object>>)>,
+    checkpoints: Vector<(Revision, Objects)>,
     history_bytes: usize,
     /// Bytes of the images of `objects`.
     pub object_bytes: usize,
@@ -121,7 +122,7 @@ impl State {
             bounds,
             last: Revision(0),
             compacted: Revision(0),
-            objects: OrdMap::new(),
+            objects: Objects::default(),
             unreadable: OrdMap::new(),
             index: Index::default(),
             events: History::default(),
@@ -137,7 +138,7 @@ impl State {
     ///
     /// # Errors
     /// The revision is older than the history.
-    pub fn at(&self, revision: Revision) -> Result<OrdMap<Key, Arc<Object>>, Expired> {
+    pub fn at(&self, revision: Revision) -> Result<Objects, Expired> {
         if revision >= self.last {
             return Ok(self.objects.clone());
         }
@@ -153,7 +154,7 @@ impl State {
         for index in (self.after(revision)..end).rev() {
             let Some(event) = self.events.get(index) else { break };
             match &event.previous {
-                Some(previous) => objects.insert(previous.key.clone(), previous.clone()),
+                Some(previous) => objects.insert(previous.clone()),
                 None => objects.remove(&event.object.key),
             };
         }
@@ -193,7 +194,7 @@ impl State {
 
     fn insert(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
         self.unreadable.remove(&object.key);
-        let previous = self.objects.insert(object.key.clone(), object.clone());
+        let previous = self.objects.insert(object.clone());
         self.object_bytes += object.image.size();
         self.object_bytes -= previous.as_ref().map_or(0, |previous| previous.image.size());
         self.index.change(&object.key, previous.as_deref(), Some(object));

@@ -1,7 +1,7 @@
 //! The cache against a model that keeps everything: every snapshot and every watch must tell the same story.
 
 use super::*;
-use crate::{image, index};
+use crate::image;
 use pintle_schema::value;
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -70,8 +70,8 @@ fn image_with(key: &str, revision: u64, field: &str) -> Image {
     Image::from_record(&record, Revision(revision)).expect("just encoded")
 }
 
-fn shown(objects: &OrdMap<Key, Arc<Object>>) -> Model {
-    objects.iter().map(|(key, object)| (key.to_string(), object.revision.0)).collect()
+fn shown(objects: &Objects) -> Model {
+    objects.values().map(|object| (object.key.to_string(), object.revision.0)).collect()
 }
 
 #[test]
@@ -115,10 +115,12 @@ fn the_index_finds_what_a_scan_finds() {
                 let keys = state.keys_with(0, value).expect("indexed");
                 for from in ["", PREFIX, "/registry/things/ns1/", "/registry/things/ns1/n5\0", "/registry/things/ns9/"]
                 {
-                    let found =
-                        index::objects_within(&state.objects, Some(&keys), (Bound::Included(from), Bound::Unbounded));
+                    let found = state.objects.within(Some(&keys), (Bound::Included(from), Bound::Unbounded));
                     let rest = scanned.iter().filter(|object| *object.key >= *from);
-                    assert!(found.map(|object| object.id).eq(rest.map(|object| object.id)), "seed {seed}, {value:?}");
+                    assert!(
+                        found.map(|entry| entry.object.id).eq(rest.map(|object| object.id)),
+                        "seed {seed}, {value:?}"
+                    );
                 }
             }
             assert_eq!(state.keys_with(1, "node1"), None, "another field");

@@ -1,0 +1,158 @@
+//! `Objects`: the objects of a resource by their storage keys, and beside each a sketch of its labels.
+//!
+//! Persistent: a copy costs nothing and stays as it is. Who looks for labels reads the sketches, which lie side by side in
+//! the map, and fetches few objects besides those that have them. A sketch never leaves out an object.
+
+use crate::resource::Object;
+use imbl::{OrdMap, OrdSet};
+use pintle_storage::Key;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Bound;
+use std::sync::Arc;
+
+/// The storage keys of some objects.
+pub type Keys = OrdSet<Key>;
+
+/// The objects of a resource, by their storage keys.
+#[derive(Clone, Default)]
+pub struct Objects(OrdMap<Key, Entry>);
+
+/// An object, and what is known of it before it is looked at.
+#[derive(Clone)]
+pub struct Entry {
+    labels: LabelSketch,
+    pub object: Arc<Object>,
+}
+
+impl Entry {
+    /// Whether the object can have these labels. Few of those that can have not.
+    pub fn may_have(&self, labels: LabelSketch) -> bool {
+        self.labels.0 & labels.0 == labels.0
+    }
+}
+
+/// Labels as bits of a word, two for each key and value: what has some labels has their bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LabelSketch(u64);
+
+impl<'a> FromIterator<(&'a str, &'a str)> for LabelSketch {
+    fn from_iter<T: IntoIterator<Item = (&'a str, &'a str)>>(labels: T) -> Self {
+        LabelSketch(labels.into_iter().fold(0, |bits, label| {
+            let mut hasher = DefaultHasher::new();
+            label.hash(&mut hasher);
+            let hash = hasher.finish();
+            bits | 1 << (hash % 64) | 1 << (hash / 64 % 64)
+        }))
+    }
+}
+
+/// What comes behind all keys that begin so.
+pub fn end_of(prefix: &str) -> String {
+    format!("{prefix}{}", char::MAX)
+}
+
+impl Objects {
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn contains_key(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
+    pub fn get(&self, key: &str) -> Option<&Arc<Object>> {
+        self.0.get(key).map(|entry| &entry.object)
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.0.keys()
+    }
+
+    /// All objects, in the order of their keys.
+    pub fn values(&self) -> impl Iterator<Item = &Arc<Object>> {
+        self.0.values().map(|entry| &entry.object)
+    }
+
+    /// The entries whose keys begin so, in their order.
+    pub fn under<'a>(&'a self, prefix: &str) -> impl Iterator<Item = &'a Entry> + use<'a> {
+        let end = end_of(prefix);
+        self.0.range::<_, str>((Bound::Included(prefix), Bound::Excluded(&*end))).map(|(_, entry)| entry)
+    }
+
+    /// The entries within a range, in the order of their keys: only those with the given keys, or all.
+    pub fn within<'a>(
+        &'a self,
+        keys: Option<&'a Keys>,
+        range: (Bound<&'a str>, Bound<&'a str>),
+    ) -> impl Iterator<Item = &'a Entry> {
+        let named = keys.map(|keys| keys.range::<_, str>(range).filter_map(|key| self.0.get(key)));
+        let all = keys.is_none().then(|| self.0.range::<_, str>(range).map(|(_, entry)| entry));
+        named.into_iter().flatten().chain(all.into_iter().flatten())
+    }
+
+    /// Puts an object in its place; what was there comes back.
+    pub(crate) fn insert(&mut self, object: Arc<Object>) -> Option<Arc<Object>> {
+        let entry = Entry { labels: object.image.labels().collect(), object };
+        self.0.insert(entry.object.key.clone(), entry).map(|previous| previous.object)
+    }
+
+    pub(crate) fn remove(&mut self, key: &Key) -> Option<Arc<Object>> {
+        self.0.remove(key).map(|entry| entry.object)
+    }
+}
+
+impl FromIterator<Arc<Object>> for Objects {
+    fn from_iter<T: IntoIterator<Item = Arc<Object>>>(all: T) -> Self {
+        let mut objects = Objects::default();
+        all.into_iter().for_each(|object| drop(objects.insert(object)));
+        objects
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::image::{self, Image};
+    use pintle_schema::{Value, value};
+    use pintle_storage::Revision;
+
+    fn labelled(number: u64) -> Arc<Object> {
+        let mut labels = Value::map();
+        for (key, among) in [("app", 7), ("tier", 3), ("pod-template-hash", 50), ("zone", 2)] {
+            labels.set_at(&[key], format!("{key}-{}", number % among));
+        }
+        let object = value!({"metadata": {"name": (format!("o{number}")), "labels": labels}});
+        let image = Image::from_record(&image::encode(&object, &[]), Revision(1)).expect("an image");
+        Arc::new(Object::new(format!("/o/o{number:03}").into(), 3, Revision(1), image))
+    }
+
+    #[test]
+    fn sketches_leave_nobody_out_and_let_few_others_in() {
+        let objects: Objects = (0..700).map(labelled).collect();
+        for number in 0..50 {
+            let label = ("pod-template-hash", &*format!("pod-template-hash-{number}"));
+            let wanted: LabelSketch = [label, ("zone", &*format!("zone-{}", number % 2))].into_iter().collect();
+            let found: Vec<_> = objects
+                .within(None, (Bound::Unbounded, Bound::Unbounded))
+                .filter(|entry| entry.may_have(wanted))
+                .map(|entry| &entry.object)
+                .collect();
+            let having = |object: &&&Arc<Object>| object.image.label(label.0) == Some(label.1);
+            assert_eq!(found.iter().filter(having).count(), 14);
+            assert!(found.len() < 100, "{} of 700", found.len());
+            assert!(objects.values().all(|object| objects.get(&object.key).is_some_and(|it| it.id == object.id)));
+        }
+        assert!(objects.within(None, (Bound::Unbounded, Bound::Unbounded)).all(|entry| entry.may_have(<_>::default())));
+    }
+
+    #[test]
+    fn what_is_under_a_prefix_ends_with_it() {
+        let objects: Objects = (0..30).map(labelled).collect();
+        let names: Vec<_> = objects.under("/o/o01").map(|entry| entry.object.name()).collect();
+        assert_eq!((names.len(), names.first(), names.last()), (10, Some(&"o010"), Some(&"o019")));
+    }
+}
