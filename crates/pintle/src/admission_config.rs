@@ -2,7 +2,7 @@
 //! Guarantees that whatever is in it is either acted on or refused, before the server starts.
 //! Must never let a setting pass that a plugin would not understand.
 
-use pintle_admission::configuration::{Configuration, EventLimits};
+use pintle_admission::configuration::{Configuration, EventLimits, PodSecurity};
 use pintle_codec::{Strictness, yaml};
 use pintle_kinds::defaults;
 use pintle_schema::{ApiType, Value};
@@ -11,6 +11,9 @@ use pintle_types::{config_eventratelimit, config_podtolerationrestriction};
 use std::path::Path;
 
 const VERSIONS: [&str; 3] = ["apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1", "componentconfig/v1alpha1"];
+
+/// The group of its configuration.
+const POD_SECURITY: &str = "pod-security.admission.config.k8s.io";
 
 /// Reads the file, and those that it names, which are beside it where they have no whole path.
 ///
@@ -47,6 +50,11 @@ fn take(to: &mut Configuration, plugin: AdmissionPluginConfiguration, beside: &P
             let versions = ["podtolerationrestriction.admission.k8s.io/v1alpha1"];
             to.tolerations =
                 decode::<config_podtolerationrestriction::v1alpha1::Configuration>(&said, &versions, "Configuration")?;
+        }
+        "PodSecurity" => {
+            let versions = ["v1", "v1beta1", "v1alpha1"].map(|version| format!("{POD_SECURITY}/{version}"));
+            let versions = versions.each_ref().map(String::as_str);
+            to.pod_security = PodSecurity::new(decode(&said, &versions, "PodSecurityConfiguration")?)?;
         }
         "PodNodeSelector" => to.node_selectors = node_selectors(&said)?,
         name if pintle_admission::standing(name).is_none() => return Err("it is unknown".to_owned()),
@@ -124,6 +132,13 @@ mod tests {
             (format!("{HEAD}- name: Nothing\n"), "it is unknown"),
             (format!("{HEAD}- name: NodeRestriction\n  configuration: {{a: b}}\n"), "it takes no settings"),
             (format!("{HEAD}- name: EventRateLimit\n"), "no kind \"\""),
+            (
+                format!(
+                    "{HEAD}- name: PodSecurity\n  configuration: {{apiVersion: pod-security.admission.config.k8s.io/v1, kind: \
+                     PodSecurityConfiguration, defaults: {{enforce: strict}}}}\n"
+                ),
+                "must be one of privileged, baseline, restricted",
+            ),
             (format!("{HEAD}{events}, rate: 2}}]}}\n"), "unknown field"),
             (format!("{HEAD}{events}, cacheSize: -1}}]}}\n"), "must not be negative"),
         ];

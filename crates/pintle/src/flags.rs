@@ -26,6 +26,7 @@ use pintle_endpoints::limits;
 use pintle_http::TlsVersion;
 
 pub use etcd::Etcd;
+pub use front_proxy::FrontProxyFlags;
 pub use gates::FeatureGates;
 use table::Flag;
 pub use values::IpRange;
@@ -111,7 +112,7 @@ pub struct Config {
     /// `--enable-bootstrap-token-auth`.
     pub bootstrap_tokens: bool,
     /// What is known of a front proxy.
-    pub front_proxy: front_proxy::FrontProxy,
+    pub front_proxy: FrontProxyFlags,
     /// `--enable-admission-plugins` and `--disable-admission-plugins`.
     pub admission_plugins: admission::Plugins,
     /// `--max-requests-inflight`; 0 is no limit.
@@ -351,7 +352,7 @@ pub(crate) struct Draft {
     service_account_tokens: Tokens,
     runtime_config: Vec<(String, bool)>,
     bootstrap_tokens: bool,
-    front_proxy: front_proxy::FrontProxy,
+    front_proxy: FrontProxyFlags,
     admission_plugins: admission::Plugins,
     feature_gate_settings: Vec<String>,
     feature_gates: FeatureGates,

@@ -3,15 +3,16 @@
 mod flags;
 mod tools;
 
-use flags::{Command, Config, Kubelet, Storage};
+use flags::{Command, Config, FrontProxyFlags, Kubelet, Storage};
 use futures_util::future::select;
 use pintle::{Builder, Server, SocketConnector, certs, encryption, kubeconfig};
 use pintle_auth::Authenticator;
 use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, VerifyingKey};
-use pintle_auth::authentication::{ClientCa, FrontProxy, TokenFile};
+use pintle_auth::authentication::{ClientCa, ClientCaError, FrontProxy, TokenFile};
 use pintle_bootstrap::ServiceRange;
 use pintle_encryption::Encryption;
 use pintle_endpoints::Settings;
+use pintle_endpoints::metrics::Source;
 use pintle_endpoints::router::RuntimeConfig;
 use pintle_etcd::{EtcdOptions, Tls};
 use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
@@ -97,78 +98,21 @@ fn warn_of_unreadable(server: &Server) {
 
 /// Reads every file and opens the store: whatever is wrong is told before a port is bound.
 fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
-    let encryption = encryption(config)?;
-    let mut etcd = None;
-    let store: Arc<dyn Store> = match config.storage {
-        Storage::Memory => Arc::new(SealedStore::new(Arc::new(MemoryStore::new()), encryption.clone())),
-        Storage::Embedded => {
-            std::fs::create_dir_all(&config.data_dir)?;
-            let store = EmbeddedStore::open(&config.data_dir.join(STORE), EmbeddedOptions::default())?;
-            Arc::new(SealedStore::new(Arc::new(store), encryption.clone()))
-        }
-        Storage::Etcd => {
-            let mut form = KubernetesForm::default();
-            form.json = config.etcd.json;
-            let (store, figures) = pintle::etcd::store(etcd_options(config)?, form, Some(encryption.clone()))?;
-            etcd = Some(figures);
-            store
-        }
-    };
-    let range = config.service_cluster_ip_ranges.first();
-    let addresses = [Some(config.bind_address), config.advertise_address, range.map(|range| range.first_address())];
-    let names = certs::ServingNames::new(certs::host_name().as_deref(), addresses.into_iter().flatten());
-    let tls_files = config.tls.as_ref().map(|(cert, key)| (cert.as_path(), key.as_path()));
-    let certs = certs::ensure(&config.cert_dir, tls_files, &names, SystemTime::now())?;
-    let mut client_ca = certs.ca_pem.clone().into_bytes();
-    if let Some(path) = &config.client_ca_file {
-        client_ca.push(b'\n');
-        client_ca.extend(read(path)?);
-    }
-    let mut authenticator = Authenticator::new(config.anonymous_auth);
-    authenticator.client_ca = Some(ClientCa::from_pem(&client_ca)?);
-    if let Some(path) = &config.token_auth_file {
-        authenticator.token_file = Some(TokenFile::parse(&String::from_utf8_lossy(&read(path)?))?);
-    }
-    let (front_proxy, front_proxy_ca) = front_proxy(config)?.unzip();
-    let front_proxy_ca: Vec<u8> = front_proxy_ca.unwrap_or_default();
-    let told = front_proxy.as_ref().map(|proxy| told_of_front_proxy(proxy, &front_proxy_ca));
-    authenticator.front_proxy = front_proxy;
-    let tls = TlsConfig::new(&TlsMaterial {
-        cert_chain_pem: certs.serving_cert_pem.clone().into_bytes(),
-        key_pem: certs.serving_key_pem.clone().into_bytes(),
-        client_ca_pem: Some([&client_ca[..], b"\n", &front_proxy_ca].concat()),
-        old_client_key: Some(pintle_auth::authentication::version_1_key),
-        disable_http2: config.disable_http2,
-        min_version: config.tls_min_version,
-        cipher_suites: config.tls_cipher_suites.clone(),
-    })?;
-    let gates = config.feature_gates.clone();
-    let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
-    let mut builder = Builder::new(store);
-    builder.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
-    if let Some(figures) = etcd {
-        builder.metrics.push(Box::new(move |out| pintle::etcd_figures(&figures, out)));
-    }
-    let figures = encryption.clone();
-    builder.metrics.push(Box::new(move |out| pintle::encryption_figures(&figures, out)));
-    // Where the file may change, key services may come.
-    let reloads = config.encryption.as_ref().is_some_and(|source| source.reload);
-    builder.begun.extend(reloads.then_some("poststarthook/start-encryption-provider-config-automatic-reload"));
-    if encryption.uses_kms() || reloads {
-        builder.checks.push(("kms-providers", Box::new(move || encryption.health())));
-    }
-    builder.authenticator = authenticator;
-    builder.bootstrap_tokens = config.bootstrap_tokens;
-    builder.front_proxy = told.unwrap_or_default();
-    builder.service_account_tokens = Some(tokens(config)?);
+    let mut builder = over_store(config)?;
+    let certs = serving_certs(config)?;
+    identities(config, &certs, &mut builder)?;
     builder.modes.clone_from(&config.authorization_modes);
     builder.runtime_config = RuntimeConfig(config.runtime_config.clone());
+    let gates = config.feature_gates.clone();
     builder.feature_gate = Arc::new(move |name| gates.enabled(name));
+    let gates = config.feature_gates.clone();
+    builder.metrics.push(Box::new(move |out| gates.render(out)));
     let plugins = &config.admission_plugins;
     builder.enabled_admission_plugins = plugins.enabled.iter().cloned().collect();
     builder.disabled_admission_plugins = plugins.disabled.iter().cloned().collect();
     builder.admission_configuration = plugins.configuration()?;
     builder.browsers.clone_from(&config.browsers);
+    let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     builder.settings = Settings {
         max_mutating_in_flight: config.max_mutating_requests_inflight,
         max_read_only_in_flight: config.max_requests_inflight,
@@ -184,8 +128,6 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.service_ranges = ranges.collect::<Result<_, _>>()?;
     builder.service_node_ports = config.service_node_ports.0..=config.service_node_ports.1;
     builder.advertise_address = advertised;
-    builder.client_ca_pem = Some(String::from_utf8_lossy(&client_ca).into_owned());
-    builder.tls = Some(Arc::new(tls));
     builder.connections.goaway_chance = config.goaway_chance;
     builder.shutdown_delay = config.shutdown_delay;
     builder.shutdown_send_retry_after = config.shutdown_send_retry_after;
@@ -196,13 +138,88 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     }
     builder.connector = Some(Box::new(connector(&config.kubelet)?));
     builder.kubelet_address_types.clone_from(&config.kubelet.address_types);
-    let gates = config.feature_gates.clone();
-    builder.metrics.push(Box::new(move |out| gates.render(out)));
-    if let Storage::Embedded = config.storage {
-        let directory = config.data_dir.join(STORE);
-        builder.metrics.push(Box::new(move |out| pintle::storage_size(&directory, out)));
-    }
     Ok((builder, certs))
+}
+
+/// A server over the store that the flags name, with what there is to tell of it.
+fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
+    let encryption = encryption(config)?;
+    let mut metrics: Vec<Source> = Vec::new();
+    let store: Arc<dyn Store> = match config.storage {
+        Storage::Memory => Arc::new(SealedStore::new(Arc::new(MemoryStore::new()), encryption.clone())),
+        Storage::Embedded => {
+            std::fs::create_dir_all(&config.data_dir)?;
+            let directory = config.data_dir.join(STORE);
+            let store = EmbeddedStore::open(&directory, EmbeddedOptions::default())?;
+            metrics.push(Box::new(move |out| pintle::storage_size(&directory, out)));
+            Arc::new(SealedStore::new(Arc::new(store), encryption.clone()))
+        }
+        Storage::Etcd => {
+            let mut form = KubernetesForm::default();
+            form.json = config.etcd.json;
+            let (store, figures) = pintle::etcd::store(etcd_options(config)?, form, Some(encryption.clone()))?;
+            metrics.push(Box::new(move |out| pintle::etcd_figures(&figures, out)));
+            store
+        }
+    };
+    let figures = encryption.clone();
+    metrics.push(Box::new(move |out| pintle::encryption_figures(&figures, out)));
+    let mut builder = Builder::new(store);
+    builder.metrics = metrics;
+    builder.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
+    // Where the file may change, key services may come.
+    let reloads = config.encryption.as_ref().is_some_and(|source| source.reload);
+    builder.begun.extend(reloads.then_some("poststarthook/start-encryption-provider-config-automatic-reload"));
+    if encryption.uses_kms() || reloads {
+        builder.checks.push(("kms-providers", Box::new(move || encryption.health())));
+    }
+    Ok(builder)
+}
+
+/// The certificates of the server, made where there are none.
+fn serving_certs(config: &Config) -> Result<certs::Certs, Box<dyn Error>> {
+    let range = config.service_cluster_ip_ranges.first();
+    let addresses = [Some(config.bind_address), config.advertise_address, range.map(|range| range.first_address())];
+    let names = certs::ServingNames::new(certs::host_name().as_deref(), addresses.into_iter().flatten());
+    let tls_files = config.tls.as_ref().map(|(cert, key)| (cert.as_path(), key.as_path()));
+    Ok(certs::ensure(&config.cert_dir, tls_files, &names, SystemTime::now())?)
+}
+
+/// By what the server is known, and clients are.
+fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
+    let mut client_ca = certs.ca_pem.clone().into_bytes();
+    if let Some(path) = &config.client_ca_file {
+        client_ca.push(b'\n');
+        client_ca.extend(read(path)?);
+    }
+    let mut authenticator = Authenticator::new(config.anonymous_auth);
+    authenticator.client_ca = Some(ClientCa::from_pem(&client_ca)?);
+    if let Some(path) = &config.token_auth_file {
+        authenticator.token_file = Some(TokenFile::parse(&String::from_utf8_lossy(&read(path)?))?);
+    }
+    let mut known_ca = client_ca.clone();
+    if let Some(path) = &config.front_proxy.client_ca_file {
+        let pem = read(path)?;
+        let proxy = front_proxy(config, &pem)?;
+        builder.front_proxy = told_of_front_proxy(&proxy, &pem);
+        authenticator.front_proxy = Some(proxy);
+        known_ca.push(b'\n');
+        known_ca.extend(pem);
+    }
+    builder.authenticator = authenticator;
+    builder.bootstrap_tokens = config.bootstrap_tokens;
+    builder.service_account_tokens = Some(tokens(config)?);
+    builder.tls = Some(Arc::new(TlsConfig::new(&TlsMaterial {
+        cert_chain_pem: certs.serving_cert_pem.clone().into_bytes(),
+        key_pem: certs.serving_key_pem.clone().into_bytes(),
+        client_ca_pem: Some(known_ca),
+        old_client_key: Some(pintle_auth::authentication::version_1_key),
+        disable_http2: config.disable_http2,
+        min_version: config.tls_min_version,
+        cipher_suites: config.tls_cipher_suites.clone(),
+    })?));
+    builder.client_ca_pem = Some(String::from_utf8_lossy(&client_ca).into_owned());
+    Ok(())
 }
 
 /// How values are sealed where they are kept.
@@ -237,13 +254,10 @@ fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
     })
 }
 
-/// The front proxy that the flags tell of, and its authorities as they stand in their file.
-fn front_proxy(config: &Config) -> Result<Option<(FrontProxy, Vec<u8>)>, Box<dyn Error>> {
-    let told = &config.front_proxy;
-    let Some(path) = &told.client_ca_file else { return Ok(None) };
-    let pem = read(path)?;
-    let ca = ClientCa::from_pem(&pem).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(Some((FrontProxy { ca, allowed_names: told.allowed_names.clone(), headers: told.headers.clone() }, pem)))
+/// The front proxy that the flags tell of, known by these authorities.
+fn front_proxy(config: &Config, ca_pem: &[u8]) -> Result<FrontProxy, ClientCaError> {
+    let FrontProxyFlags { allowed_names, headers, .. } = config.front_proxy.clone();
+    Ok(FrontProxy { ca: ClientCa::from_pem(ca_pem)?, allowed_names, headers })
 }
 
 /// What extension servers need to know of it to believe it, too.

@@ -1,7 +1,9 @@
-//! CertificateApproval, CertificateSigning and CertificateSubjectRestriction: who may approve and sign requests.
-//! Guarantee that the signer's name in a request is one the requester may act for.
-//! Must never change a signing request.
+//! CertificateApproval, CertificateSigning, CertificateSubjectRestriction and ClusterTrustBundleAttest: who may approve and sign
+//! requests, and say whom to trust.
+//! Guarantee that the signer's name in an object is one the requester may act for.
+//! Must never change an object.
 
+use crate::escalation::waits_for_less;
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;
 use crate::signing_request;
@@ -10,6 +12,7 @@ use pintle_schema::{Value, View};
 use pintle_types::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestSpec, CertificateSigningRequestStatus,
 };
+use pintle_types::certificates::v1beta1::{ClusterTrustBundle, ClusterTrustBundleSpec};
 
 const GROUP: &str = "certificates.k8s.io";
 const RESOURCE: &str = "certificatesigningrequests";
@@ -19,6 +22,8 @@ pub const APPROVAL: Plugin = Plugin::on(&[Requests::update(GROUP, RESOURCE, "app
 pub const SIGNING: Plugin = Plugin::on(&[Requests::update(GROUP, RESOURCE, "status")]).validating(sign);
 
 pub const SUBJECT_RESTRICTION: Plugin = Plugin::on(&[Requests::create(GROUP, RESOURCE)]).validating(restrict_subject);
+
+pub const ATTEST: Plugin = Plugin::on(&[Requests::write(GROUP, "clustertrustbundles")]).validating(attest);
 
 fn approve(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
     let signer = signer_of(request.old().unwrap_or(object));
@@ -61,6 +66,17 @@ fn restrict_subject(request: &Request<'_>, object: &Value, _: &mut Vec<String>) 
     }
     let why = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
     Err(request.forbidden(object, why))
+}
+
+/// A bundle in a signer's name says what its certificates are worth.
+fn attest(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
+    let spec = View::<ClusterTrustBundle>::new(object).field(ClusterTrustBundle::SPEC);
+    let signer = spec.field(ClusterTrustBundleSpec::SIGNER_NAME).as_str();
+    let is_free = signer.is_empty() || request.old().is_some_and(|old| waits_for_less(object, old));
+    if is_free || !request.environment().feature_enabled("ClusterTrustBundle") || may(request, "attest", signer) {
+        return Ok(());
+    }
+    Err(request.forbidden(object, format!("user not permitted to attest for signerName {signer:?}")))
 }
 
 fn signer_of(object: &Value) -> &str {
@@ -106,5 +122,22 @@ mod tests {
                 refusal.map(|why| format!("certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: {why}"));
             assert_eq!(outcome.err().map(|status| status.message), expected, "{subresource} {user}");
         }
+    }
+
+    #[test]
+    fn only_the_permitted_attest() {
+        let cluster = Cluster::new();
+        let bundle = |signer: &str, bundle: &str| value!({"metadata": {"name": "b"}, "spec": {"signerName": (signer.to_owned()), "trustBundle": (bundle.to_owned())}});
+        let attest = |old: Value, new: Value, user: &str| {
+            let outcome = cluster.update((GROUP, "clustertrustbundles", ""), &old, new, user);
+            outcome.err().map(|status| status.message)
+        };
+        let why = "clustertrustbundles.certificates.k8s.io \"b\" is forbidden: user not permitted to attest for signerName \"a.b/c\"";
+        assert_eq!(attest(bundle("a.b/c", "x"), bundle("a.b/c", "y"), "alice").as_deref(), Some(why));
+        assert_eq!(attest(bundle("a.b/c", "x"), bundle("a.b/c", "y"), "admin"), None);
+        assert_eq!(attest(bundle("", "x"), bundle("", "y"), "alice"), None);
+        let mut finalized = bundle("a.b/c", "x");
+        finalized.set_at(&["metadata", "finalizers"], value!(["f.com/x"]));
+        assert_eq!(attest(bundle("a.b/c", "x"), finalized, "alice"), None);
     }
 }

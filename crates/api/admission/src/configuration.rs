@@ -3,6 +3,7 @@
 //! Must never read files: it is given what they say.
 
 pub use crate::event_rate_limit::EventLimits;
+pub use crate::pod_security::PodSecurity;
 use pintle_types::config_podtolerationrestriction::v1alpha1 as tolerations;
 use std::collections::BTreeMap;
 
@@ -13,6 +14,8 @@ pub struct Configuration {
     pub event_limits: EventLimits,
     /// `PodNodeSelector`: selectors by namespace, and one for those that have none.
     pub node_selectors: BTreeMap<String, String>,
+    /// `PodSecurity`: what is asked of pods where their namespace does not say, and of whom nothing is asked.
+    pub pod_security: PodSecurity,
     /// `PodTolerationRestriction`: what pods tolerate where their namespace does not say.
     pub tolerations: tolerations::Configuration,
 }

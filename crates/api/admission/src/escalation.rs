@@ -85,7 +85,7 @@ fn everything() -> [PolicyRule; 2] {
 }
 
 /// Whether an update changes nothing but what deletion waits for and who owns the fields.
-fn waits_for_less(object: &Value, old: &Value) -> bool {
+pub fn waits_for_less(object: &Value, old: &Value) -> bool {
     const LESS: [&[&str]; 4] = [
         &["metadata", "ownerReferences"],
         &["metadata", "finalizers"],

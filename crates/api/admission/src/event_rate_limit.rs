@@ -177,7 +177,7 @@ mod tests {
     fn limits_without_sense() {
         assert!(limits(&[]).is_err());
         for row in [(LimitType::USER, 0, 1), (LimitType::USER, 1, 0), (LimitType::from("x"), 1, 1)] {
-            assert!(limits(&[row.clone()]).is_err(), "{row:?}");
+            assert!(limits(std::slice::from_ref(&row)).is_err(), "{row:?}");
         }
     }
 }

@@ -57,7 +57,7 @@ const ON: bool = true;
 const OFF: bool = false;
 
 /// The plugins by their names, in the order in which they act.
-const PLUGINS: [(&str, &Plugin, bool); 26] = [
+const PLUGINS: [(&str, &Plugin, bool); 27] = [
     ("LimitPodHardAntiAffinityTopology", &anti_affinity::PLUGIN, OFF),
     ("LimitRanger", &limit_ranger::PLUGIN, ON),
     ("ServiceAccount", &service_account::PLUGIN, ON),
@@ -78,6 +78,7 @@ const PLUGINS: [(&str, &Plugin, bool); 26] = [
     ("RuntimeClass", &runtime_class::PLUGIN, ON),
     ("CertificateApproval", &certificates::APPROVAL, ON),
     ("CertificateSigning", &certificates::SIGNING, ON),
+    ("ClusterTrustBundleAttest", &certificates::ATTEST, ON),
     ("CertificateSubjectRestriction", &certificates::SUBJECT_RESTRICTION, ON),
     ("DefaultIngressClass", &default_class::DEFAULT_INGRESS_CLASS, ON),
     ("DenyServiceExternalIPs", &external_ips::PLUGIN, OFF),
@@ -130,8 +131,7 @@ pub fn standing(name: &str) -> Option<Standing> {
 }
 
 /// Plugins of the reference that are not here.
-const ELSEWHERE: [&str; 11] = [
-    "ClusterTrustBundleAttest",
+const ELSEWHERE: [&str; 10] = [
     "ImagePolicyWebhook",
     "JobValidation",
     "MutatingAdmissionPolicy",

@@ -71,7 +71,9 @@ impl Cluster {
     }
 
     fn target(&self, group: &str, plural: &str, object: &Value) -> Target {
-        let resource = pintle_kinds::find(group, "v1", plural).expect("a known resource");
+        let versions = ["v1", "v1beta1"];
+        let resource = versions.iter().find_map(|version| pintle_kinds::find(group, version, plural));
+        let resource = resource.expect("a known resource");
         let namespace = if resource.namespaced { "ns" } else { "" };
         self.registry.target(resource, namespace, object.str_at(&["metadata", "name"])).expect("a stored resource")
     }

@@ -9,8 +9,8 @@ mod objects;
 
 use pintle_cache::Cache;
 use pintle_codec::json;
-use pintle_endpoints::query::{FieldValidation, WriteQuery};
 use pintle_endpoints::patch::{Patch, PatchType};
+use pintle_endpoints::query::{FieldValidation, WriteQuery};
 use pintle_registry::update::{Owners, Update};
 use pintle_registry::{AdmitAll, Applying, Environment, Registry, Result, Target, WriteOptions};
 use pintle_schema::{Value, value};

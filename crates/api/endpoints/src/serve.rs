@@ -97,7 +97,7 @@ async fn steps(
         check_timeout(&query)?;
     }
     let user = access::user(&api, &mut request, path, verb, &query)?;
-    let Some(path) = path else { return outside_resources(api, user, query, request, tally).await };
+    let Some(path) = path else { return outside_resources(&api, &user, &query, &request, tally) };
     let counting = api.clone();
     let mutating = !verb.reads();
     let in_flight =
@@ -273,27 +273,27 @@ fn stopping() -> Answer {
 }
 
 /// Paths that name no resource: discovery, OpenAPI, version, health, metrics.
-async fn outside_resources(
-    api: SharedApi,
-    user: Arc<UserInfo>,
-    query: Query,
-    request: Request,
+fn outside_resources(
+    api: &Api,
+    user: &UserInfo,
+    query: &Query,
+    request: &Request,
     tally: &mut Tally,
 ) -> Result<Answer, Status> {
     let verb = request.method.as_str().to_ascii_lowercase();
-    access::decide(&api, &Attributes::non_resource(&user, &verb, &request.path))?;
+    access::decide(api, &Attributes::non_resource(user, &verb, &request.path))?;
     let path = request.path.as_str();
     if let Some(endpoint) = health::ENDPOINTS.into_iter().find(|endpoint| *endpoint == path) {
         let labels = Labels { resource: None, subresource: endpoint, verb: "GET", scope: "" };
         tally.0 = Some(api.metrics.requests.series(labels));
     }
-    if let Some(answer) = health::serve(&api.health, path, &query) {
+    if let Some(answer) = health::serve(&api.health, path, query) {
         return Ok(answer);
     }
     match path {
-        "/metrics" => Ok(Answer::new(200, METRICS_TYPE, metrics::render(&api))),
+        "/metrics" => Ok(Answer::new(200, METRICS_TYPE, metrics::render(api))),
         "/metrics/slis" => Ok(Answer::new(200, METRICS_TYPE, api.health.metrics())),
-        _ => documents::serve(&api, &request, &query),
+        _ => documents::serve(api, request, query),
     }
 }
 

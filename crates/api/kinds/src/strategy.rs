@@ -10,6 +10,7 @@ use pintle_types::meta::v1::ObjectMeta;
 /// JSON field names from the object down.
 pub type Path = &'static [&'static str];
 
+/// How objects of a kind are created, updated and deleted, where kinds differ.
 pub struct Strategy {
     pub name: NameRule,
     /// An update without resourceVersion is allowed.

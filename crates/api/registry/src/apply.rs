@@ -3,7 +3,7 @@
 //! The result is an object of the target's version, as if a client had sent it, with its owners settled; what follows is
 //! an update like any other.
 
-use crate::field_manager::{KindVersions, MANAGED_FIELDS, decode_stored};
+use crate::field_manager::{KindVersions, MANAGED_FIELDS, decode_stored, empty};
 use crate::status::{Cause, Details, Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata};
 use pintle_apply::managed_fields::{Applied, Conflicts, Error, Managed, Versions, Write, last_applied};
@@ -38,7 +38,7 @@ impl Registry {
             kind: resource.kind,
             schema: (resource.schema)(),
         };
-        let empty = self.empty(target);
+        let empty = empty(target);
         let stored = live.and_then(|live| live.at(&["metadata", MANAGED_FIELDS]));
         let managed = decode_stored(stored).map_err(undecodable)?;
         let live = Live { object: live.unwrap_or(&empty), empty: &empty, managed };

@@ -144,40 +144,40 @@ impl Registry {
             manager: &options.field_manager,
             now: &metadata::now_text(self.environment.as_ref()),
         };
-        let served = self.in_served_form(target, object);
+        let served = in_served_form(target, object);
         let tracked = match live {
-            Some(live) => write.update(&self.canonical(target, live), &served, managed, false),
-            None => write.update(&self.empty(target), &served, managed, true),
+            Some(live) => write.update(&canonical(target, live), &served, managed, false),
+            None => write.update(&empty(target), &served, managed, true),
         };
         if let Some(entries) = tracked.ok().and_then(Managed::encode) {
             metadata::set(object, MANAGED_FIELDS, entries);
         }
     }
+}
 
-    /// A canonical object of the storage version as the target's has it.
-    fn in_served_form<'v>(&self, target: &Target, object: &'v Value) -> Cow<'v, Value> {
-        let Some(convert) = &target.storage.convert else { return Cow::Borrowed(object) };
-        let mut object = object.clone();
-        (convert.from_storage)(&mut object);
-        canonicalize((target.resource.schema)(), &mut object);
-        Cow::Owned(object)
-    }
+/// A canonical object of the storage version as the target's has it.
+fn in_served_form<'v>(target: &Target, object: &'v Value) -> Cow<'v, Value> {
+    let Some(convert) = &target.storage.convert else { return Cow::Borrowed(object) };
+    let mut object = object.clone();
+    (convert.from_storage)(&mut object);
+    canonicalize((target.resource.schema)(), &mut object);
+    Cow::Owned(object)
+}
 
-    /// Conversion leaves fields behind that the version does not have.
-    fn canonical<'v>(&self, target: &Target, served: &'v Value) -> Cow<'v, Value> {
-        let mut served = Cow::Borrowed(served);
-        if target.storage.convert.is_some() {
-            canonicalize((target.resource.schema)(), served.to_mut());
-        }
-        served
+/// Conversion leaves fields behind that the version does not have.
+fn canonical<'v>(target: &Target, served: &'v Value) -> Cow<'v, Value> {
+    let mut served = Cow::Borrowed(served);
+    if target.storage.convert.is_some() {
+        canonicalize((target.resource.schema)(), served.to_mut());
     }
+    served
+}
 
-    /// An object of the target's version in which nothing is set.
-    pub(crate) fn empty(&self, target: &Target) -> Value {
-        let mut empty = Value::map();
-        canonicalize((target.resource.schema)(), &mut empty);
-        empty
-    }
+/// An object of the target's version in which nothing is set.
+pub(crate) fn empty(target: &Target) -> Value {
+    let mut empty = Value::map();
+    canonicalize((target.resource.schema)(), &mut empty);
+    empty
 }
 
 /// The one version of an object that is posted to a subresource and not stored.

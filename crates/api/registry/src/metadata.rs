@@ -13,27 +13,33 @@ pub fn view(object: &Value) -> View<'_, ObjectMeta> {
     View::new(object.get("metadata").unwrap_or(&NONE))
 }
 
+/// A text of the metadata; "" when it is not set.
 pub fn text<'a>(object: &'a Value, field: &'static str) -> &'a str {
     object.str_at(&["metadata", field])
 }
 
+/// Sets a field of the metadata.
 pub fn set(object: &mut Value, field: &'static str, value: impl Into<Value>) {
     object.map_entry("metadata").set_at(&[field], value);
 }
 
+/// Takes a field of the metadata away.
 pub fn clear(object: &mut Value, field: &'static str) {
     object.remove_at(&["metadata", field]);
 }
 
+/// How often what is wanted has changed; 0 when it is not counted.
 pub fn generation(object: &Value) -> i64 {
     object.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or(0)
 }
 
+/// What is to be done before the object may go.
 pub fn finalizers(object: &Value) -> Vec<&str> {
     let list = object.at(&["metadata", "finalizers"]).and_then(Value::as_list).unwrap_or(&[]);
     list.iter().filter_map(Value::as_str).collect()
 }
 
+/// The same, set; none is not shown.
 pub fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
     match finalizers.is_empty() {
         true => clear(object, "finalizers"),
@@ -41,10 +47,12 @@ pub fn set_finalizers(object: &mut Value, finalizers: Vec<String>) {
     }
 }
 
+/// Whether the object is being deleted.
 pub fn is_terminating(object: &Value) -> bool {
     !text(object, "deletionTimestamp").is_empty()
 }
 
+/// The present time as metadata holds it.
 pub fn now_text(environment: &dyn Environment) -> String {
     time::Time::from_seconds(environment.now_unix()).to_rfc3339()
 }

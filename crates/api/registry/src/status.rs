@@ -21,6 +21,7 @@ pub struct Status {
     pub continue_token: Option<String>,
 }
 
+/// What a failure is about, as the Status tells it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
     pub name: String,
@@ -31,6 +32,7 @@ pub struct Details {
     pub retry_after_seconds: u32,
 }
 
+/// One thing that is wrong, and with which field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
     pub reason: String,
@@ -38,6 +40,7 @@ pub struct Cause {
     pub field: String,
 }
 
+/// What may fail with a Status.
 pub type Result<T> = std::result::Result<T, Status>;
 
 impl Status {

@@ -102,11 +102,8 @@ impl Registry {
                 self.finish(target, &mut object);
                 return Ok(Written { payload: Payload::Value(Box::new(object)), created: false, warnings });
             }
-            let others = self.allocation_writes(
-                target,
-                Some(&object).filter(|_| !self.is_finished(target, &object)),
-                Some(&old),
-            )?;
+            let others =
+                self.allocation_writes(target, Some(&object).filter(|_| !is_finished(target, &object)), Some(&old))?;
             reserved.committing();
             let outcome = self.replace(target, &stored, object, update.owners, others).await;
             reserved.settled();
@@ -134,7 +131,7 @@ impl Registry {
         others: Vec<Write>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
         let expect = Expect::At(stored.revision);
-        if !self.is_finished(target, &object) {
+        if !is_finished(target, &object) {
             return self.commit_object(target, expect, &mut object, owners, others).await;
         }
         let mut writes = vec![Write::delete(target.key().into(), expect)];
@@ -156,7 +153,7 @@ impl Registry {
             return Err(failed_precondition(target, "UID", metadata::text(&object, "uid"), "", options.dry_run));
         }
         if update.owners == Owners::Settled {
-            self.check_readable(metadata::text(&object, "resourceVersion"))?;
+            check_readable(metadata::text(&object, "resourceVersion"))?;
         }
         metadata::clear(&mut object, "resourceVersion");
         self.create_owned(target, object, options, update.owners).await
@@ -177,7 +174,7 @@ impl Registry {
             self.to_served(target, served.to_mut());
         }
         let mut object = (update.change)(Some(&served))?;
-        let named_version = self.check_meant(target, update.from_stored, &object, old, options.dry_run)?;
+        let named_version = check_meant(target, update.from_stored, &object, old, options.dry_run)?;
         let sent = match update.owners {
             Owners::Tracked => object.remove_at(&["metadata", MANAGED_FIELDS]),
             Owners::Settled => None,
@@ -265,49 +262,42 @@ impl Registry {
             prepare(object, old, context);
         }
     }
+}
 
-    /// Checks that what is stored is the object that is meant, by its uid and its version, and says whether a version was
-    /// named: what was made from the stored object names one where it says another.
-    fn check_meant(
-        &self,
-        target: &Target,
-        from_stored: bool,
-        object: &Value,
-        old: &Value,
-        dry_run: bool,
-    ) -> Result<bool> {
-        let [uid, old_uid] = [object, old].map(|object| metadata::text(object, "uid"));
-        let [version, old_version] = [object, old].map(|object| metadata::text(object, "resourceVersion"));
-        let is_named = !matches!(version, "" | "0");
-        if !from_stored && !uid.is_empty() && uid != old_uid {
-            return Err(failed_precondition(target, "UID", uid, old_uid, dry_run));
-        }
-        if !from_stored && !is_named && !target.resource.strategy.unconditional_update {
-            return Err(version_required(target));
-        }
-        if is_named {
-            self.check_readable(version)?;
-            if version != old_version {
-                return Err(Status::modified(target.resource, &target.name));
-            }
-        }
-        Ok(if from_stored { version != old_version } else { is_named })
+/// Checks that what is stored is the object that is meant, by its uid and its version, and says whether a version was
+/// named: what was made from the stored object names one where it says another.
+fn check_meant(target: &Target, from_stored: bool, object: &Value, old: &Value, dry_run: bool) -> Result<bool> {
+    let [uid, old_uid] = [object, old].map(|object| metadata::text(object, "uid"));
+    let [version, old_version] = [object, old].map(|object| metadata::text(object, "resourceVersion"));
+    let is_named = !matches!(version, "" | "0");
+    if !from_stored && !uid.is_empty() && uid != old_uid {
+        return Err(failed_precondition(target, "UID", uid, old_uid, dry_run));
     }
-
-    fn check_readable(&self, version: &str) -> Result<()> {
-        match version.is_empty() || version.parse::<u64>().is_ok() {
-            true => Ok(()),
-            false => Err(Status::unexplained(crate::list::unreadable_version(version))),
+    if !from_stored && !is_named && !target.resource.strategy.unconditional_update {
+        return Err(version_required(target));
+    }
+    if is_named {
+        check_readable(version)?;
+        if version != old_version {
+            return Err(Status::modified(target.resource, &target.name));
         }
     }
+    Ok(if from_stored { version != old_version } else { is_named })
+}
 
-    /// Whether an object that is being deleted waits for nothing any more.
-    pub(crate) fn is_finished(&self, target: &Target, object: &Value) -> bool {
-        metadata::is_terminating(object)
-            && metadata::finalizers(object).is_empty()
-            && object.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64).unwrap_or(0) == 0
-            && !target.resource.strategy.holds.is_some_and(|holds| holds(object))
+fn check_readable(version: &str) -> Result<()> {
+    match version.is_empty() || version.parse::<u64>().is_ok() {
+        true => Ok(()),
+        false => Err(Status::unexplained(crate::list::unreadable_version(version))),
     }
+}
+
+/// Whether an object that is being deleted waits for nothing any more.
+fn is_finished(target: &Target, object: &Value) -> bool {
+    metadata::is_terminating(object)
+        && metadata::finalizers(object).is_empty()
+        && object.at(&["metadata", "deletionGracePeriodSeconds"]).and_then(Value::as_i64).unwrap_or(0) == 0
+        && !target.resource.strategy.holds.is_some_and(|holds| holds(object))
 }
 
 /// What an update comes to.

@@ -16,6 +16,7 @@ impl std::fmt::Display for CorruptInput {
 
 impl std::error::Error for CorruptInput {}
 
+/// Standard base64, padded.
 pub fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {

@@ -166,6 +166,7 @@ pub struct Enum {
     pub values: &'static [EnumValue],
 }
 
+/// A value that a type of named values may have.
 pub struct EnumValue {
     pub value: &'static str,
     pub doc: &'static str,
@@ -296,6 +297,7 @@ impl Keys {
     }
 }
 
+/// A list, and how its items are told apart.
 pub struct List {
     pub elem: Type,
     pub kind: ListKind,

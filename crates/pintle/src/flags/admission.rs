@@ -52,7 +52,7 @@ pub static ADMISSION_FLAGS: &[Flag] = &[
     Flag {
         name: "admission-control-config-file",
         value: "FILE",
-        help: "Settings of admission plugins: EventRateLimit, PodNodeSelector, PodTolerationRestriction.",
+        help: "Settings of admission plugins: EventRateLimit, PodNodeSelector, PodSecurity, PodTolerationRestriction.",
         apply: |draft, value| path(&mut draft.admission_plugins.config_file, value),
     },
     Flag {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// The flags that begin with `--requestheader-` and `--proxy-client-`.
 #[derive(Clone, Debug, Default)]
-pub struct FrontProxy {
+pub struct FrontProxyFlags {
     pub client_ca_file: Option<PathBuf>,
     pub allowed_names: Vec<String>,
     pub headers: FrontProxyHeaders,
@@ -18,7 +18,7 @@ pub struct FrontProxy {
     pub client_key: Option<PathBuf>,
 }
 
-impl FrontProxy {
+impl FrontProxyFlags {
     /// What is to be said of flags that have no effect.
     ///
     /// # Errors

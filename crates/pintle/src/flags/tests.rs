@@ -104,10 +104,13 @@ fn forms_of_flags() {
         ("kube-apiserver --disable-admission-plugins=ServiceAccount --disable-admission-plugins=ResourceQuota", |c| {
             c.admission_plugins.disabled.iter().eq(["ResourceQuota", "ServiceAccount"])
         }),
-        ("kube-apiserver --enable-admission-plugins=NodeRestriction,AlwaysAdmit --admission-control-config-file=f", |c| {
-            let plugins = &c.admission_plugins;
-            plugins.enabled.iter().eq(["AlwaysAdmit", "NodeRestriction"]) && plugins.config_file == Some("f".into())
-        }),
+        (
+            "kube-apiserver --enable-admission-plugins=NodeRestriction,AlwaysAdmit --admission-control-config-file=f",
+            |c| {
+                let plugins = &c.admission_plugins;
+                plugins.enabled.iter().eq(["AlwaysAdmit", "NodeRestriction"]) && plugins.config_file == Some("f".into())
+            },
+        ),
     ];
     for (line, check) in rows {
         let config = run(line).expect(line);

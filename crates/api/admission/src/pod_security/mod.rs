@@ -16,6 +16,7 @@ use pintle_registry::status::{Result, Status};
 use pintle_schema::{Value, View};
 use pintle_types::apps::v1::{Deployment, DeploymentSpec};
 use pintle_types::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
+use pintle_types::config_podsecurity::v1::{PodSecurityConfiguration, PodSecurityExemptions};
 use pintle_types::core::v1::{Container, Pod, PodSpec, PodTemplate, PodTemplateSpec};
 use pintle_types::meta::v1::ObjectMeta;
 use policy::{Level, Policies, Policy};
@@ -43,21 +44,56 @@ const PODS: Kind<Pod> = Kind::new("", "pods");
 /// So many pods are looked at when a namespace gets stricter.
 const PODS_TO_CHECK: usize = 3000;
 
+/// What holds for all of the cluster.
+#[derive(Debug, Default)]
+pub struct PodSecurity {
+    defaults: Policies,
+    exemptions: PodSecurityExemptions,
+}
+
+impl PodSecurity {
+    /// # Errors
+    /// A level or a version is none.
+    pub fn new(configuration: PodSecurityConfiguration) -> std::result::Result<Self, String> {
+        let defaults = Policies::from_defaults(&configuration.defaults);
+        let defaults = defaults.map_err(|errors| errors.as_list().summary().to_string())?;
+        Ok(PodSecurity { defaults, exemptions: configuration.exemptions })
+    }
+
+    /// Whether nobody asks what is in this namespace, or what this user does.
+    fn exempts(&self, request: &Request<'_>) -> bool {
+        let PodSecurityExemptions { usernames, namespaces, .. } = &self.exemptions;
+        namespaces.iter().any(|name| name == request.namespace())
+            || !usernames.is_empty() && usernames.iter().any(|name| *name == request.requester().name)
+    }
+
+    fn exempts_pod(&self, spec: View<'_, PodSpec>) -> bool {
+        let class = spec.field(PodSpec::RUNTIME_CLASS_NAME).or_zero().as_str();
+        !class.is_empty() && self.exemptions.runtime_classes.iter().any(|name| name == class)
+    }
+}
+
 fn validate(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()> {
+    let settings = &request.configuration.pod_security;
     if request.resource() == "namespaces" {
         return validate_namespace(request, object, warnings);
     }
-    let (policies, _) = Policies::from_labels(&request.namespace_labels());
+    if settings.exempts(request) {
+        return Ok(());
+    }
+    let (policies, _) = Policies::from_labels(&request.namespace_labels(), &settings.defaults);
     match request.resource() {
         "pods" => {
             let changes = request.old().is_none_or(|old| is_significant(object, old));
-            if !policies.are_privileged() && changes {
+            let is_exempt = settings.exempts_pod(View::<Pod>::new(object).field(Pod::SPEC));
+            if !policies.are_privileged() && changes && !is_exempt {
                 return judge(request, object, &Subject::of_pod(object), &policies, warnings);
             }
         }
         resource => {
             if policies.warn.level != Level::Privileged
                 && let Some(template) = template(resource, object)
+                && !settings.exempts_pod(template.field(PodTemplateSpec::SPEC))
             {
                 warn(&Subject::of_template(template), policies.warn, warnings);
             }
@@ -132,6 +168,8 @@ fn is_significant(new: &Value, old: &Value) -> bool {
 }
 
 fn validate_namespace(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()> {
+    let settings = &request.configuration.pod_security;
+    let policies_of = |namespace| policies_of(namespace, &settings.defaults);
     let (new, errors) = policies_of(object);
     let old = request.old().map(policies_of);
     let known = old.as_ref().map(|(_, errors)| errors);
@@ -147,15 +185,17 @@ fn validate_namespace(request: &Request<'_>, object: &Value, warnings: &mut Vec<
     }
     let [enforce, before] = [new.enforce, old.enforce];
     let relaxed = enforce.version == before.version && enforce.level <= before.level;
-    if enforce.level != Level::Privileged && !relaxed {
-        warn_of_pods(request, metadata::text(object, "name"), enforce, warnings)?;
+    let name = metadata::text(object, "name");
+    let is_exempt = settings.exemptions.namespaces.iter().any(|exempt| exempt == name);
+    if enforce.level != Level::Privileged && !relaxed && !is_exempt {
+        warn_of_pods(request, name, enforce, warnings)?;
     }
     Ok(())
 }
 
-fn policies_of(namespace: &Value) -> (Policies, policy::Errors) {
+fn policies_of(namespace: &Value, defaults: &Policies) -> (Policies, policy::Errors) {
     let labels = metadata::view(namespace).field(ObjectMeta::LABELS).value();
-    Policies::from_labels(&|label| labels.get(label).and_then(Value::as_str).map(str::to_owned))
+    Policies::from_labels(&|label| labels.get(label).and_then(Value::as_str).map(str::to_owned), defaults)
 }
 
 /// Tells which pods of a namespace would be refused now, those that fail alike together.

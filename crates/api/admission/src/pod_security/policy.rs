@@ -2,6 +2,7 @@
 //! Guarantees the reference's reading of labels that cannot be read: strict where pods are refused, mild where one only tells.
 //! Must never look at a pod.
 
+use pintle_types::config_podsecurity::v1::PodSecurityDefaults;
 use pintle_validation::ErrorList;
 use std::fmt;
 
@@ -26,6 +27,9 @@ pub struct Policy {
     pub level: Level,
     pub version: Version,
 }
+
+/// Begins the labels.
+const PREFIX: &str = "pod-security.kubernetes.io/";
 
 const PRIVILEGED: Policy = Policy { level: Level::Privileged, version: LATEST };
 
@@ -66,27 +70,54 @@ impl Errors {
     }
 }
 
+impl Default for Policies {
+    fn default() -> Self {
+        Policies { enforce: PRIVILEGED, warn: PRIVILEGED, audit: PRIVILEGED }
+    }
+}
+
 impl Policies {
-    /// Reads the labels of a namespace.
-    pub fn from_labels(label: &dyn Fn(&str) -> Option<String>) -> (Policies, Errors) {
+    /// What the configuration says of namespaces without labels.
+    ///
+    /// # Errors
+    /// A level or a version is none.
+    pub fn from_defaults(defaults: &PodSecurityDefaults) -> Result<Policies, Errors> {
+        let policies = |label: &str| {
+            let key = label.strip_prefix(PREFIX)?;
+            let said = match key {
+                "enforce" => &defaults.enforce,
+                "enforce-version" => &defaults.enforce_version,
+                "audit" => &defaults.audit,
+                "audit-version" => &defaults.audit_version,
+                "warn" => &defaults.warn,
+                _ => &defaults.warn_version,
+            };
+            Some(said.clone()).filter(|said| !said.is_empty())
+        };
+        let (policies, errors) = Policies::from_labels(&policies, &Policies::default());
+        if errors.is_empty() { Ok(policies) } else { Err(errors) }
+    }
+
+    /// Reads the labels of a namespace; what they do not say is as by default.
+    pub fn from_labels(label: &dyn Fn(&str) -> Option<String>, defaults: &Policies) -> (Policies, Errors) {
         let mut errors = Errors::default();
         // Who may not be let in by mistake is judged strictly; who is only told of is not.
         let enforce = read(
             label,
             ["pod-security.kubernetes.io/enforce", "pod-security.kubernetes.io/enforce-version"],
-            Level::Restricted,
+            (defaults.enforce, Level::Restricted),
             &mut errors,
         );
         let audit = read(
             label,
             ["pod-security.kubernetes.io/audit", "pod-security.kubernetes.io/audit-version"],
-            Level::Privileged,
+            (defaults.audit, Level::Privileged),
             &mut errors,
         );
         let warn = read(
             label,
             ["pod-security.kubernetes.io/warn", "pod-security.kubernetes.io/warn-version"],
-            Level::Privileged,
+            (defaults.warn, Level::Privileged),
             &mut errors,
         );
         let follows = !warn.has_level && enforce.can_read_level;
@@ -115,10 +146,10 @@ struct Read {
 fn read(
     label: &dyn Fn(&str) -> Option<String>,
     [level_label, version_label]: [&'static str; 2],
-    otherwise: Level,
+    (policy, otherwise): (Policy, Level),
     errors: &mut Errors,
 ) -> Read {
-    let mut read = Read { policy: PRIVILEGED, has_level: false, can_read_level: false, has_version: false };
+    let mut read = Read { policy, has_level: false, can_read_level: false, has_version: false };
     if let Some(text) = label(level_label) {
         read.has_level = true;
         let found = LEVELS.iter().find(|(name, _)| *name == text);

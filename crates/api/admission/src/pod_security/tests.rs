@@ -3,16 +3,18 @@
 use super::checks::violations;
 use super::policy::{Level, Policies, Policy, Version};
 use super::subject::Subject;
-use super::{PODS_TO_CHECK, details, is_significant};
+use super::{PODS_TO_CHECK, PodSecurity, details, is_significant};
+use crate::configuration::Configuration;
 use crate::testing::Cluster;
 use pintle_schema::{Value, value};
+use pintle_types::config_podsecurity::v1::{PodSecurityConfiguration, PodSecurityDefaults, PodSecurityExemptions};
 
 fn policies(labels: &[(&str, &str)]) -> (Policies, bool) {
     let find = |label: &str| {
         let label = label.strip_prefix("pod-security.kubernetes.io/").unwrap_or(label);
         labels.iter().find(|(key, _)| *key == label).map(|(_, value)| (*value).to_owned())
     };
-    let (policies, errors) = Policies::from_labels(&find);
+    let (policies, errors) = Policies::from_labels(&find, &Policies::default());
     (policies, errors.is_empty())
 }
 
@@ -40,6 +42,48 @@ fn labels() {
             (enforce.to_owned(), warn.to_owned(), valid)
         );
     }
+}
+
+#[tokio::test]
+async fn defaults_and_exemptions() {
+    let list = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+    let configured = |users: &[&str], namespaces: &[&str], classes: &[&str]| {
+        let text = ToOwned::to_owned;
+        let [enforce, audit, warn] = ["baseline", "privileged", "privileged"].map(text);
+        let configuration = PodSecurityConfiguration {
+            defaults: PodSecurityDefaults { enforce, audit, warn, ..PodSecurityDefaults::default() },
+            exemptions: PodSecurityExemptions {
+                usernames: list(users),
+                namespaces: list(namespaces),
+                runtime_classes: list(classes),
+            },
+            ..PodSecurityConfiguration::default()
+        };
+        let pod_security = PodSecurity::new(configuration).expect("a configuration");
+        Cluster::configured(&[], Configuration { pod_security, ..Configuration::default() })
+    };
+    let judged = async |cluster: Cluster, labels: Value, class: &str| {
+        let cluster = cluster.with_account("default").await;
+        let class_object = value!({"metadata": {"name": "vm"}, "handler": "vm"});
+        cluster.store("node.k8s.io", "runtimeclasses", class_object).await;
+        cluster.store("", "namespaces", value!({"metadata": {"name": "ns", "labels": labels}})).await;
+        let mut pod = pod(value!({"hostNetwork": true}));
+        if !class.is_empty() {
+            pod.set_at(&["spec", "runtimeClassName"], Value::from(class));
+        }
+        cluster.create("", "pods", pod).await.err().map(|status| status.message)
+    };
+    let refused = Some(
+        "pods \"p\" is forbidden: violates PodSecurity \"baseline:latest\": host namespaces (hostNetwork=true)"
+            .to_owned(),
+    );
+    assert_eq!(judged(configured(&[], &[], &[]), value!({}), "").await, refused);
+    assert_eq!(judged(configured(&["bob"], &["other"], &["vm"]), value!({}), "").await, refused);
+    let open = value!({"pod-security.kubernetes.io/enforce": "privileged"});
+    assert_eq!(judged(configured(&[], &[], &[]), open, "").await, None);
+    assert_eq!(judged(configured(&["alice"], &[], &[]), value!({}), "").await, None);
+    assert_eq!(judged(configured(&[], &["ns"], &[]), value!({}), "").await, None);
+    assert_eq!(judged(configured(&[], &[], &["vm"]), value!({}), "vm").await, None);
 }
 
 fn pod(spec: Value) -> Value {

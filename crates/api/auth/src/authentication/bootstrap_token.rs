@@ -96,7 +96,8 @@ mod tests {
         let token = "abcdef.0123456789abcdef";
         let extra = ("auth-extra-groups", "system:bootstrappers:kubeadm:x, system:bootstrappers:a");
         // (token, what else the secret says, the groups)
-        let rows: [(&str, &[(&str, &str)], Option<&[&str]>); 13] = [
+        type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a [&'a str]>);
+        let rows: [Row<'_>; 13] = [
             (token, &[], Some(&["system:bootstrappers", "system:authenticated"])),
             (
                 token,

@@ -155,6 +155,8 @@ fn refused_by_libyaml(text: &str) -> Option<DecodeError> {
                 }
                 EventData::SequenceStart { .. } | EventData::MappingStart { .. } => depth += 1,
                 EventData::SequenceEnd | EventData::MappingEnd => depth -= 1,
+                // More than the first document is not read.
+                EventData::DocumentEnd { .. } => return None,
                 _ => {}
             },
             Err(refused) => break refused,

@@ -7,6 +7,8 @@ use bytes::Bytes;
 use pintle_cache::Image;
 use pintle_registry::KubernetesForm;
 use pintle_storage::{Key, Record, Revision, StoredForm, Transformer};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Copies everything from one store to another.
@@ -21,12 +23,14 @@ pub fn run(from: &Location, to: &Location, options: &Options) -> Result<Outcome,
         let _ = writeln!(text, "nothing was copied: {} objects would be lost", content.unreadable.len());
         return Ok(Outcome::Wrong(text));
     }
-    let records = sealed(&content, to, options)?;
-    to.fill(options, &records, content.current)?;
+    let (summary, current) = (content.summary(), content.current);
+    let (records, source) = sealed(content, to, options)?;
+    to.fill(options, &records, current)?;
+    // Of a large cluster no more is held than what was sealed, or what is read back.
+    drop(records);
     let copy = to.read(options, options.encryption(Some("to")))?;
-    let differences = differences(&content, &copy);
+    let differences = differences(&source, &copy);
     if differences.is_empty() {
-        let summary = content.summary();
         return Ok(Outcome::Fine(format!(
             "copied {summary} from {from} to {to}; every one was read back and compared\n"
         )));
@@ -39,12 +43,18 @@ pub fn run(from: &Location, to: &Location, options: &Options) -> Result<Outcome,
     Ok(Outcome::Wrong(text))
 }
 
-/// The values as the target keeps them, in the order of their revisions.
-fn sealed(content: &Content, to: &Location, options: &Options) -> Result<Vec<Record>, String> {
+/// What is to be read back: at which revision, and the digest of what a server would show.
+type Source = BTreeMap<Key, (Revision, Option<Digest>)>;
+type Digest = [u8; 32];
+
+/// The values as the target keeps them, in the order of their revisions, and what they are to be compared with.
+fn sealed(content: Content, to: &Location, options: &Options) -> Result<(Vec<Record>, Source), String> {
     let sealing = to.sealing(options, options.encryption(Some("to")))?;
     let form = KubernetesForm::default();
-    let seal = |record: &Record| {
-        let plain = record.value.clone().unwrap_or_default();
+    let (mut records, mut source) = (Vec::with_capacity(content.records.len()), Source::new());
+    for (key, record) in content.records {
+        source.insert(key, (record.revision, digest(&record)));
+        let plain = record.value.unwrap_or_default();
         let plain: Bytes = match to {
             Location::Directory(_) => plain,
             Location::Etcd(_) => {
@@ -52,37 +62,38 @@ fn sealed(content: &Content, to: &Location, options: &Options) -> Result<Vec<Rec
             }
         };
         let sealed = sealing.seal(&record.key, &plain).map_err(|error| format!("{}: {error}", record.key))?;
-        Ok(Record { value: Some(sealed), ..record.clone() })
-    };
-    let mut records: Vec<Record> = content.records.values().map(seal).collect::<Result<_, String>>()?;
+        records.push(Record { value: Some(sealed), ..record });
+    }
     records.sort_by_key(|record| record.revision);
-    Ok(records)
+    Ok((records, source))
 }
 
 /// Where two stores do not hold the same objects at the same revisions.
-fn differences<'a>(source: &'a Content, copy: &'a Content) -> Vec<(&'a Key, String)> {
+fn differences<'a>(source: &'a Source, copy: &'a Content) -> Vec<(&'a Key, String)> {
     let mut found = Vec::new();
     for unreadable in &copy.unreadable {
         found.push((&unreadable.key, format!("cannot be read back: {}", unreadable.reason)));
     }
-    for (key, record) in &source.records {
+    for (key, (revision, digest)) in source {
         match copy.records.get(key) {
-            Some(copied) if copied.revision != record.revision => {
-                found.push((key, format!("has revision {}, not {}", copied.revision, record.revision)));
+            Some(copied) if copied.revision != *revision => {
+                found.push((key, format!("has revision {}, not {revision}", copied.revision)));
             }
-            Some(copied) if object(copied) != object(record) => found.push((key, "is another object".to_owned())),
+            Some(copied) if self::digest(copied) != *digest => {
+                found.push((key, "is another object".to_owned()));
+            }
             Some(_) => {}
             None if copy.unreadable.iter().any(|unreadable| unreadable.key == *key) => {}
             None => found.push((key, "is missing".to_owned())),
         }
     }
-    let surplus = copy.records.keys().filter(|key| !source.records.contains_key(*key));
+    let surplus = copy.records.keys().filter(|key| !source.contains_key(*key));
     found.extend(surplus.map(|key| (key, "is not in the source".to_owned())));
     found
 }
 
-/// What a server would show.
-fn object(record: &Record) -> Option<Bytes> {
+/// Of what a server would show; `None`: of nothing.
+fn digest(record: &Record) -> Option<Digest> {
     let image = Image::from_record(record.value.as_ref()?, Revision(0)).ok()?;
-    Some(image.json().clone())
+    Some(Sha256::digest(image.json()).into())
 }
