@@ -38,6 +38,24 @@ CONFORMANCE = (
     "extend/access", "extend/aggregation", "extend/allocations", "extend/builtin-admission", "extend/crds",
     "extend/policies", "extend/webhooks",
 )
+# Cases one at a time, for a server with more plugins of admission than are on by default.
+WITH_FLAGS = "extend/with-flags"
+PLUGINS = (
+    "NodeRestriction", "AlwaysPullImages", "OwnerReferencesPermissionEnforcement", "DenyServiceExternalIPs",
+    "ExtendedResourceToleration", "PodNodeSelector", "PodTolerationRestriction", "LimitPodHardAntiAffinityTopology",
+    "NamespaceAutoProvision", "EventRateLimit",
+)
+PLUGIN_SETTINGS = """apiVersion: apiserver.config.k8s.io/v1
+kind: AdmissionConfiguration
+plugins:
+- name: EventRateLimit
+  configuration:
+    apiVersion: eventratelimit.admission.k8s.io/v1alpha1
+    kind: Configuration
+    limits: [{type: Namespace, qps: 1, burst: 3, cacheSize: 1000}]
+- name: PodNodeSelector
+  configuration: {podNodeSelectorPluginConfig: {clusterDefaultNodeSelector: ""}}
+"""
 # Suite, level, instance. The suite `versions` was recorded only from the instance with every API on.
 ORACLE = (
     ("create", "code", "default"), ("create", "causes", "default"), ("create", "full", "default"),
@@ -51,6 +69,8 @@ EVERYTHING_ON = ["--runtime-config=api/all=true", "--feature-gates=AllAlpha=fals
 CONFORMANCE_SECONDS = 300
 AGAIN_SECONDS = 120
 ORACLE_SECONDS = 240
+# A replay of those cases: its log, areas, jobs and time.
+FLAGGED = ("conformance-with-flags", [WITH_FLAGS], 1, AGAIN_SECONDS)
 
 
 def free_port():
@@ -88,8 +108,8 @@ class Server:
     """A server on a free port, with its own data, until the `with` block ends. As when the cases were recorded, no
     controllers run."""
 
-    def __init__(self, binary, *flags):
-        self.binary, self.flags, self.process = binary, list(flags), None
+    def __init__(self, binary, *flags, plugins=()):
+        self.binary, self.flags, self.plugins, self.process = binary, list(flags), plugins, None
 
     def __enter__(self):
         self.dir = tempfile.mkdtemp(prefix="pintle-replay-")
@@ -98,6 +118,12 @@ class Server:
             f.write(TOKENS)
         key = self.file("sa.key")
         subprocess.run(["openssl", "genrsa", "-out", key, "2048"], check=True, stderr=subprocess.DEVNULL)
+        if self.plugins:
+            settings = self.file("admission.yaml")
+            with open(settings, "w") as f:
+                f.write(PLUGIN_SETTINGS)
+            self.flags += ["--enable-admission-plugins", ",".join(self.plugins),
+                           "--admission-control-config-file", settings, "--advertise-address", "10.9.8.7"]
         port = free_port()
         self.url = "https://127.0.0.1:%d" % port
         self.log = open(self.file("log"), "w+")
@@ -249,7 +275,8 @@ def replay_all(binary, etcd, replays, floors):
 
     with contextlib.ExitStack() as stack:
         servers = {"default": stack.enter_context(Server(binary)),
-                   "all": stack.enter_context(Server(binary, *EVERYTHING_ON))}
+                   "all": stack.enter_context(Server(binary, *EVERYTHING_ON)),
+                   "plugins": stack.enter_context(Server(binary, plugins=PLUGINS))}
         stores = {"": servers["default"]}
         if etcd:
             cluster = stack.enter_context(Etcd(etcd))
@@ -257,6 +284,7 @@ def replay_all(binary, etcd, replays, floors):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             # The contract cases mostly wait, the oracle mostly computes: together they fill two processors.
             cases = [pool.submit(replays.every_conformance, server, prefix) for prefix, server in stores.items()]
+            cases.append(pool.submit(replays.conformance, servers["plugins"], *FLAGGED))
             for suite, level, instance in ORACLE:
                 results[area_of(suite, level, instance)] = replays.oracle(servers[instance], suite, level, instance, 3)
             for found in cases:
@@ -269,6 +297,8 @@ def replay_all(binary, etcd, replays, floors):
                 bare = area[len(prefix):]
                 results.update(replays.conformance(
                     stores[prefix], bare.replace("/", "-") + "-again", [bare], 4, AGAIN_SECONDS, prefix))
+            elif area == WITH_FLAGS:
+                results.update(replays.conformance(servers["plugins"], *FLAGGED))
             else:
                 suite, instance, level = area.split("/")[1:]
                 results[area] = replays.oracle(servers[instance], suite, level, instance, 2)
