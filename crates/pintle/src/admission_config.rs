@@ -2,7 +2,7 @@
 //! Guarantees that whatever is in it is either acted on or refused, before the server starts.
 //! Must never let a setting pass that a plugin would not understand.
 
-use pintle_admission::configuration::{Configuration, EventLimits, PodSecurity};
+use pintle_admission::configuration::{Configuration, EventLimits, PodSecurity, check_node_selector};
 use pintle_codec::{Strictness, yaml};
 use pintle_kinds::defaults;
 use pintle_schema::{ApiType, Value};
@@ -73,6 +73,7 @@ fn node_selectors(said: &[u8]) -> Result<std::collections::BTreeMap<String, Stri
         Value::Null => Ok((ToString::to_string(&namespace), String::new())),
         selector => {
             let selector = selector.as_str().ok_or_else(|| format!("{FIELD}.{namespace} must be a text"))?;
+            check_node_selector(selector).map_err(|why| format!("{FIELD}.{namespace}: {why}"))?;
             Ok((ToString::to_string(&namespace), selector.to_owned()))
         }
     };
@@ -132,6 +133,10 @@ mod tests {
             (format!("{HEAD}- name: Nothing\n"), "it is unknown"),
             (format!("{HEAD}- name: NodeRestriction\n  configuration: {{a: b}}\n"), "it takes no settings"),
             (format!("{HEAD}- name: EventRateLimit\n"), "no kind \"\""),
+            (
+                format!("{HEAD}- name: PodNodeSelector\n  configuration: {{podNodeSelectorPluginConfig: {{ns: a}}}}\n"),
+                "podNodeSelectorPluginConfig.ns: invalid selector: [a]",
+            ),
             (
                 format!(
                     "{HEAD}- name: PodSecurity\n  configuration: {{apiVersion: pod-security.admission.config.k8s.io/v1, kind: \

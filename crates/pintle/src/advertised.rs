@@ -2,6 +2,7 @@
 //!
 //! Never a loopback address nobody asked for: to a pod that is the pod itself. Nothing is sent to find out.
 
+use pintle_schema::names::ip;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
 /// Addresses set aside for documentation (RFC 5737, RFC 3849): a route to them is the default route.
@@ -15,6 +16,12 @@ pub fn address(wanted: Option<IpAddr>, bound: IpAddr) -> Option<IpAddr> {
         None if bound.is_loopback() || bound.is_unspecified() => host_address(bound.is_ipv4()),
         None => Some(bound),
     }
+}
+
+/// Whether pods can be told an address as one of the `kubernetes` service. It may be asked for all the same, to serve clients
+/// on this machine.
+pub fn is_endpoint(address: IpAddr) -> bool {
+    ip::endpoint_ip(&address.to_string()).is_empty()
 }
 
 /// A host as clients are told it, with the port that it has or else this one.

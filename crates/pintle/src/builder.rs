@@ -205,6 +205,8 @@ impl Builder {
         let metrics = self.metrics();
         let registry = self.registry(&authorizer, &metrics).await?;
         let advertised = advertised::address(self.advertise_address, address.ip());
+        // The reference, too, does without endpoints then.
+        let advertised = advertised.filter(|address| advertised::is_endpoint(*address));
         let now = Time::from_seconds(registry.environment.now_unix());
         let first_objects = self.first_objects(&served, advertised, address.port(), now);
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;

@@ -390,6 +390,10 @@ impl Draft {
             self.authorization_modes = vec![Mode::Node, Mode::Rbac];
         }
         self.front_proxy.check(&mut warnings)?;
+        if self.advertise_address.is_some_and(|address| !pintle::advertised::is_endpoint(address)) {
+            let sentence = "--advertise-address is no address for pods: the kubernetes service has no endpoints";
+            warnings.push(sentence.to_owned());
+        }
         let storage = self.etcd.storage(self.storage)?;
         if self.encryption_reload && self.encryption_config.is_none() {
             let sentence =

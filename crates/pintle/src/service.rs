@@ -8,7 +8,7 @@ use http::header::{HOST, HeaderValue};
 use pintle_auth::CertCache;
 use pintle_endpoints::backend::ByteStream;
 use pintle_endpoints::{Body, BodyFailure, Request, SharedApi, UnreadBody};
-use pintle_http::{BodyError, Incoming, IncomingBody, LongRunning, Service, Takeover, limits, pieces, read_body};
+use pintle_http::{BodyError, Incoming, LongRunning, RequestBody, Service, Takeover, limits, pieces, read_body};
 use std::sync::Arc;
 
 /// The API as what answers connections.
@@ -23,7 +23,7 @@ pub struct ApiService {
 pub struct ConnectionState(Arc<CertCache>);
 
 /// A body that is still on its connection.
-struct Unread(IncomingBody);
+struct Unread(RequestBody);
 
 impl UnreadBody for Unread {
     fn whole(self: Box<Self>) -> BoxFuture<'static, Result<Bytes, BodyFailure>> {

@@ -42,6 +42,18 @@ fn get(client: &mut Client, path: &str) -> Value {
 }
 
 #[test]
+fn what_is_warned_of_is_warned_of_when_an_action_is_refused_too() {
+    let (_server, mut client) = InProcess::for_pods();
+    let node = json!({"kind": "Node", "name": "n"});
+    for path in [&format!("{PODS}/p/eviction"), &format!("{PODS}/p/binding"), "/api/v1/namespaces/default/bindings"] {
+        let body = json!({"metadata": {"name": "p"}, "target": node, "bogus": 1});
+        let refused = client.post(path, &body).expect("an answer");
+        refused.expect(404);
+        assert!(refused.header("warning").contains("unknown field"), "{path}: {:?}", refused.headers);
+    }
+}
+
+#[test]
 fn a_budget_that_allows_nothing_refuses() {
     let (_server, mut client) = InProcess::for_pods();
     pod(&mut client, "p", "Running", "True");

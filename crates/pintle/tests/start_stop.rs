@@ -56,6 +56,20 @@ fn a_server_may_move_to_an_address_of_another_family() {
 }
 
 #[test]
+fn an_address_of_this_machine_alone_is_no_endpoint() {
+    let installation = Installation::own();
+    let command = |port| {
+        let mut command = installation.command(port);
+        command.args(["--advertise-address", "127.0.0.1"]);
+        command
+    };
+    let process = start(command, &installation.path("certs"));
+    let mut client = process.endpoint().client();
+    client.get("/api/v1/namespaces/default/services/kubernetes").expect("an answer").expect(200);
+    client.get("/api/v1/namespaces/default/endpoints/kubernetes").expect("an answer").expect(404);
+}
+
+#[test]
 fn addresses_are_repaired_when_it_starts() {
     let installation = Installation::own();
     let ip = {

@@ -220,6 +220,7 @@ fn a_cluster_moves_to_etcd_and_back() {
     assert!(code == 0 && said.ends_with(": no problems\n"), "{code}: {said}");
     let (code, said) = run(&["copy", "--from", text(&from), "--to", &etcd.urls()]);
     assert!(code == 2 && said.contains("the cluster is not empty"), "{code}: {said}");
+    assert!(said.contains("a new cluster is needed") && !said.contains("Usage:"), "{said}");
     {
         let command = |port| {
             let mut command = installation.command(port);

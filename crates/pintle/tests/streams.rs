@@ -165,7 +165,9 @@ fn pods_and_services_are_proxied() {
                 let mut body = vec![0; length];
                 stream.read_exact(&mut body).expect("the body");
                 let forwarded = request.header("x-forwarded-uri");
-                ("", format!("{} {} {} {length}", request.method, request.target, forwarded))
+                let secrets = ["authorization", "x-remote-user", "x-remote-extra-a"];
+                let leaked = secrets.map(|name| request.header(name)).concat();
+                ("", format!("{} {} {} {length}{leaked}", request.method, request.target, forwarded))
             }
         };
         let code = if request.path() == "/moved" { "302 Found" } else { "200 OK" };
@@ -198,7 +200,7 @@ fn pods_and_services_are_proxied() {
 
     for base in ["/api/v1/namespaces/default/pods/p/proxy", service, "/api/v1/namespaces/default/services/s:8080/proxy"]
     {
-        let mut client = world.client();
+        let mut client = world.client().with_header("X-Remote-User", "eve").with_header("X-Remote-Extra-A", "b");
         let answer = client.get(&format!("{base}/a/?q=%20")).expect("an answer");
         answer.expect_text(&format!("GET /a/?q=%20 {base}/a/ 0"));
         // Larger than objects may be: it is not held.

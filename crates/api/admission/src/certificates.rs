@@ -59,9 +59,9 @@ fn restrict_subject(request: &Request<'_>, object: &Value, _: &mut Vec<String>) 
         return Ok(());
     }
     let asked = spec.field(CertificateSigningRequestSpec::REQUEST).get();
-    // What cannot be read is refused by validation, or by the signer.
-    let organizations = signing_request::organizations(&asked.0).unwrap_or_default();
-    if !organizations.iter().any(|organization| organization == MASTERS) {
+    let subject = signing_request::subject(&asked.0)
+        .map_err(|fault| request.forbidden(object, format!("failed to parse CSR: {fault}")))?;
+    if !subject.organizations.iter().any(|organization| organization == MASTERS) {
         return Ok(());
     }
     let why = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
@@ -122,6 +122,27 @@ mod tests {
                 refusal.map(|why| format!("certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: {why}"));
             assert_eq!(outcome.err().map(|status| status.message), expected, "{subresource} {user}");
         }
+    }
+
+    #[tokio::test]
+    async fn nobody_asks_to_stand_above_all_rules() {
+        let cluster = Cluster::new();
+        let ask = async |signer: &str, request: &str| {
+            let request = pintle_schema::base64::encode(request.as_bytes());
+            let object =
+                value!({"metadata": {"name": "r"}, "spec": {"signerName": (signer.to_owned()), "request": request}});
+            cluster.create(GROUP, RESOURCE, object).await.err().map(|status| status.message)
+        };
+        let forbidden =
+            |why: &str| Some(format!("certificatesigningrequests.certificates.k8s.io \"r\" is forbidden: {why}"));
+        let signer = "kubernetes.io/kube-apiserver-client";
+        let masters = signing_request::testing::pem(&[(0x0a, "system:masters")]);
+        let why = "use of kubernetes.io/kube-apiserver-client signer with system:masters group is not allowed";
+        assert_eq!(ask(signer, &masters).await, forbidden(why));
+        let unreadable = forbidden("failed to parse CSR: PEM block type must be CERTIFICATE REQUEST");
+        assert_eq!(ask(signer, "nothing").await, unreadable);
+        assert_eq!(ask(signer, &signing_request::testing::pem(&[(0x0a, "people")])).await, None);
+        assert_eq!(ask("a.b/c", &masters).await, None);
     }
 
     #[test]

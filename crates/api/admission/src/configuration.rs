@@ -3,6 +3,7 @@
 //! Must never read files: it is given what they say.
 
 pub use crate::event_rate_limit::EventLimits;
+pub use crate::pod_node_selector::check as check_node_selector;
 pub use crate::pod_security::PodSecurity;
 use pintle_types::config_podtolerationrestriction::v1alpha1 as tolerations;
 use std::collections::BTreeMap;

@@ -62,6 +62,14 @@ fn conflict(one: &Labels, other: &Labels) -> bool {
     one.iter().any(|(key, value)| other.get(key).is_some_and(|theirs| theirs != value))
 }
 
+/// Whether a configuration's selector can be read.
+///
+/// # Errors
+/// Why not.
+pub fn check(selector: &str) -> std::result::Result<(), String> {
+    labels(selector).map(drop).map_err(|status| status.message)
+}
+
 /// Reads `a=b, c=d`.
 fn labels(text: &str) -> Result<Labels> {
     let mut labels = Labels::new();

@@ -2,8 +2,8 @@
 //! Guarantees the account's token, unless pod or account decline it, and its pull secrets, unless the pod has its own.
 //! Must never change a mirror pod: the node would start it anew.
 
-use crate::fields::annotation;
 use crate::plugin::{Plugin, Requests};
+use crate::pod_references::is_mirror;
 use crate::request::{Kind, Request};
 use crate::token_volume;
 use pintle_registry::status::Result;
@@ -16,7 +16,6 @@ pub const PLUGIN: Plugin =
         .mutating(mutate)
         .validating(validate);
 
-const MIRROR: &str = "kubernetes.io/config.mirror";
 const ENFORCE_MOUNTABLE_SECRETS: &str = "kubernetes.io/enforce-mountable-secrets";
 const DEFAULT: &str = "default";
 
@@ -26,7 +25,7 @@ fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Res
     if request.old().is_some() {
         return Ok(());
     }
-    if is_mirror(object) {
+    if is_mirror(View::new(object)) {
         // What is said here comes before what the rules of pods say.
         return judge_mirror(request, object);
     }
@@ -53,7 +52,7 @@ fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Res
 fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Result<()> {
     let spec = View::<Pod>::new(object).field(Pod::SPEC);
     let name = spec.field(PodSpec::SERVICE_ACCOUNT_NAME).as_str();
-    if request.old().is_none() && is_mirror(object) {
+    if request.old().is_none() && is_mirror(View::new(object)) {
         return judge_mirror(request, object);
     }
     let account = account(request, object, name)?;
@@ -74,10 +73,6 @@ fn account(request: &Request<'_>, object: &Value, name: &str) -> Result<ServiceA
         let why = format!("error looking up service account {namespace}/{name}: serviceaccount \"{name}\" not found");
         request.forbidden(object, why)
     })
-}
-
-fn is_mirror(object: &Value) -> bool {
-    annotation(View::<Pod>::new(object).field(Pod::METADATA), MIRROR).is_some()
 }
 
 fn judge_mirror(request: &Request<'_>, object: &Value) -> Result<()> {

@@ -6,7 +6,8 @@ use crate::query::Query;
 use crate::request::{Request, ResourcePath, Verb};
 use crate::upgrade::take_bearer_protocol;
 use crate::{Api, impersonation};
-use http::header::HeaderValue;
+use http::header::{HeaderMap, HeaderName, HeaderValue};
+use pintle_auth::authentication::is_of_front_proxies;
 use pintle_auth::authorization::{Forbidden, forbidden};
 use pintle_auth::{Attributes, Credentials, UserInfo};
 use pintle_registry::{Details, Status};
@@ -27,13 +28,13 @@ pub(crate) fn user(
     query: &Query,
 ) -> Result<Arc<UserInfo>, Status> {
     let user = authenticate(api, request)?;
-    let selector = field_selector(verb, query);
     let constrained = api.registry.environment.feature_enabled("ConstrainedImpersonation");
     let Some(wanted) = impersonation::take(&mut request.headers, constrained)? else { return Ok(user) };
-    let (name, method);
+    let (name, method, selector);
     let attributes = match path {
         Some(path) => {
             name = name_asked_for(path, verb, query);
+            selector = field_selector(verb, query);
             of_resource(&user, verb, path, &name, selector.as_ref())
         }
         None => {
@@ -46,29 +47,41 @@ pub(crate) fn user(
 
 fn authenticate(api: &Api, request: &mut Request) -> Result<Arc<UserInfo>, Status> {
     let started = Instant::now();
-    if let Some(user) = take_front_proxys(api, request) {
-        api.metrics.access.authenticated(Some(&*user.name), started.elapsed());
-        return Ok(Arc::new(user));
-    }
-    let of_websocket = take_bearer_protocol(&mut request.headers).map_err(|_| Status::unauthorized())?;
-    let authorization = request.headers.get(http::header::AUTHORIZATION).or(of_websocket.as_ref());
-    let authorization = authorization.map(HeaderValue::as_bytes);
-    let credentials =
-        Credentials { authorization, client_certs: &request.client_certs, cert_cache: request.cert_cache.as_deref() };
-    let user = api.authenticator.authenticate(credentials, SystemTime::now());
+    let user = match front_proxys(api, request) {
+        Some(user) => Ok(Arc::new(user)),
+        None => {
+            let of_websocket = take_bearer_protocol(&mut request.headers).map_err(|_| Status::unauthorized())?;
+            let authorization = request.headers.get(http::header::AUTHORIZATION).or(of_websocket.as_ref());
+            let credentials = Credentials {
+                authorization: authorization.map(HeaderValue::as_bytes),
+                client_certs: &request.client_certs,
+                cert_cache: request.cert_cache.as_deref(),
+            };
+            api.authenticator.authenticate(credentials, SystemTime::now())
+        }
+    };
     api.metrics.access.authenticated(user.as_ref().ok().map(|user| &*user.name), started.elapsed());
+    drop_front_proxys(api, &mut request.headers);
     user.map_err(|_| Status::unauthorized())
 }
 
-/// Whom the front proxy says that a request comes from; nobody reads its headers again.
-fn take_front_proxys(api: &Api, request: &mut Request) -> Option<UserInfo> {
+/// Whom the front proxy says that a request comes from.
+fn front_proxys(api: &Api, request: &Request) -> Option<UserInfo> {
     let proxy = api.authenticator.front_proxy.as_ref()?;
-    let headers: Vec<(&str, &str)> =
-        request.headers.iter().filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?))).collect();
-    let user = proxy.user(&request.client_certs, &headers, SystemTime::now())?;
-    let names: Vec<_> = request.headers.keys().filter(|name| proxy.headers.contain(name.as_str())).cloned().collect();
-    names.iter().for_each(|name| _ = request.headers.remove(name));
-    Some(user)
+    let headers = request.headers.iter();
+    let headers: Vec<_> =
+        headers.map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()))).collect();
+    proxy.user(&request.client_certs, &headers, SystemTime::now())
+}
+
+/// Who a request comes from is known now: nobody behind this server is told otherwise.
+fn drop_front_proxys(api: &Api, headers: &mut HeaderMap) {
+    let own = api.authenticator.front_proxy.as_ref().map(|proxy| &proxy.headers);
+    let is_one = |name: &&HeaderName| {
+        is_of_front_proxies(name.as_str()) || own.is_some_and(|headers| headers.contain(name.as_str()))
+    };
+    let names: Vec<HeaderName> = headers.keys().filter(is_one).cloned().collect();
+    names.iter().for_each(|name| drop(headers.remove(name)));
 }
 
 /// # Errors

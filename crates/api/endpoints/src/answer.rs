@@ -11,6 +11,14 @@ use http::header::{CONTENT_TYPE, HeaderValue, WARNING};
 use http::{HeaderMap, Response, StatusCode};
 use pintle_registry::Status;
 
+/// What something comes to, with what is to be warned of whether it is refused or not.
+pub(crate) fn warned(outcome: Result<Answer, Status>, warnings: Vec<String>) -> Result<Answer, Status> {
+    match outcome {
+        Ok(answer) => Ok(answer.with_warnings(warnings)),
+        Err(status) => Err(status.warned_before(warnings)),
+    }
+}
+
 /// An answer before it is put on the wire.
 pub struct Answer {
     pub code: u16,

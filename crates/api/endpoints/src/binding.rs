@@ -5,6 +5,7 @@
 use crate::answer::Answer;
 use crate::context::Context;
 use crate::negotiation::Wanted;
+use crate::review::in_namespace;
 use crate::subresource::created;
 use pintle_kinds::strategy::Part;
 use pintle_registry::update::{Owners, SubresourcePart, Update, failed_precondition};
@@ -16,18 +17,23 @@ use pintle_validation::ErrorList;
 /// A binding writes spec and status at once, which neither the pod itself nor its status may. The binding alone is judged.
 const BIND: Part = Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None, judged: false };
 
-/// Binds a pod to a node, once.
+/// Binds the pod that a binding names to a node, once. Where the path names a pod it must be that one.
 ///
 /// # Errors
-/// The pod is bound, gated or going away.
+/// The pod is another, bound, gated or going away.
 pub async fn bind(
     context: &Context,
     namespace: &str,
-    name: &str,
-    binding: &Value,
+    pod: Option<&str>,
+    mut binding: Value,
     wanted: Wanted,
     dry_run: bool,
 ) -> Result<Answer> {
+    in_namespace(&mut binding, namespace)?;
+    let (name, binding) = (metadata::text(&binding, "name"), &binding);
+    if pod.is_some_and(|pod| pod != name) {
+        return Err(Status::bad_request("name in URL does not match name in Binding object"));
+    }
     let pods = pintle_kinds::find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
     if name.is_empty() {
         return Err(Status::bad_request("Name parameter required."));

@@ -3,7 +3,7 @@
 //! Guarantees that a disruption is taken from the budget's status, durably, before the pod is touched, so that no two
 //! evictions share one. Must never work out what a budget allows: its status is somebody else's to keep.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, warned};
 use crate::context::Context;
 use crate::negotiation::{Shape, Wanted};
 use crate::query::delete_options_from_body;
@@ -46,24 +46,35 @@ pub async fn evict(
     request: Request,
 ) -> Result<Answer> {
     let (mut eviction, options, mut warnings) = body(context, subresource, request).await?;
-    let dry_run = options.dry_run;
-    in_namespace(&mut eviction, &target.namespace)?;
-    let registry = &context.api.registry;
-    let admitted = registry.admit_action(target, subresource.name, &mut eviction, &options, &mut warnings);
-    admitted.map_err(|status| status.with_warnings(warnings.clone()))?;
-    if metadata::text(&eviction, "name") != target.name {
-        let status = Status::bad_request("name in URL does not match name in Eviction object");
-        return Err(status.with_warnings(warnings));
-    }
-    let none = Value::map();
-    let options = eviction.get("deleteOptions").unwrap_or(&none);
-    let mut options = delete_options_from_body(options, false, context.requester())?;
-    options.dry_run |= dry_run;
-    let answer = match (Evicting { registry: &context.api.registry, target, options }).run().await? {
+    let outcome = match asked_for(context, target, subresource, &mut eviction, &options, &mut warnings) {
+        Ok(options) => Evicting { registry: &context.api.registry, target, options }.run().await,
+        Err(status) => Err(status),
+    };
+    let answer = outcome.map(|outcome| match outcome {
         Outcome::Evicted => created(wanted),
         Outcome::GuardedTwice => guarded_twice(wanted),
-    };
-    Ok(answer.with_warnings(warnings))
+    });
+    warned(answer, warnings)
+}
+
+/// The deletion that an eviction asks for, once it is admitted.
+fn asked_for(
+    context: &Context,
+    target: &Target,
+    subresource: &Subresource,
+    eviction: &mut Value,
+    options: &WriteOptions,
+    warnings: &mut Vec<String>,
+) -> Result<DeleteOptions> {
+    in_namespace(eviction, &target.namespace)?;
+    context.api.registry.admit_action(target, subresource.name, eviction, options, warnings)?;
+    if metadata::text(eviction, "name") != target.name {
+        return Err(Status::bad_request("name in URL does not match name in Eviction object"));
+    }
+    let none = Value::map();
+    let asked = eviction.get("deleteOptions").unwrap_or(&none);
+    let deletion = delete_options_from_body(asked, false, context.requester())?;
+    Ok(DeleteOptions { dry_run: deletion.dry_run || options.dry_run, ..deletion })
 }
 
 enum Outcome {

@@ -2,8 +2,8 @@
 //!
 //! Once read they are gone from the request: nothing behind this point may behave differently because of them.
 
-use crate::query::{decode, well_escaped};
 use http::{HeaderMap, HeaderName};
+use pintle_auth::authentication::unescaped_key;
 use pintle_auth::{Str, UserInfo};
 use pintle_registry::Status;
 use pintle_schema::names::quoted;
@@ -30,7 +30,7 @@ pub fn take(headers: &mut HeaderMap, constrained: bool) -> Result<Option<UserInf
     let mut extra: BTreeMap<Str, Vec<Str>> = BTreeMap::new();
     for name in headers.keys() {
         if let Some(key) = name.as_str().strip_prefix(EXTRA) {
-            extra.entry(unescape(key).into()).or_default().extend(values(name.as_str())?);
+            extra.entry(unescaped_key(key).into()).or_default().extend(values(name.as_str())?);
         }
     }
     let wanted =
@@ -45,11 +45,6 @@ pub fn take(headers: &mut HeaderMap, constrained: bool) -> Result<Option<UserInf
         headers.remove(name);
     }
     Ok(Some(wanted))
-}
-
-/// A key with its percent-encoding undone, or as it is when that is malformed.
-fn unescape(key: &str) -> String {
-    if well_escaped(key) { decode(key).into_owned() } else { key.to_owned() }
 }
 
 /// The reference shows what was asked for as Go prints it.

@@ -1,6 +1,6 @@
 //! Delete and deletecollection.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, warned};
 use crate::context::Context;
 use crate::negotiation::{Format, Shape, Wanted};
 use crate::query::{ListQuery, delete_options, delete_options_from_body, list_options};
@@ -100,10 +100,7 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
     }
     let warnings = orphan_warning(target, &options);
     let deleted = delete_selected(context, target, wanted, &query, &options).await;
-    match deleted {
-        Ok(answer) => Ok(answer.with_warnings(warnings)),
-        Err(status) => Err(status.with_warnings(warnings)),
-    }
+    warned(deleted, warnings)
 }
 
 async fn delete_selected(

@@ -96,14 +96,13 @@ pub fn parse_path(path: &str) -> Option<ResourcePath> {
     match segments.next()? {
         "api" => found.version = segments.next()?.to_owned(),
         "apis" => {
-            found.group = segments.next()?.to_owned();
+            found.group = segments.next().filter(|group| !group.is_empty())?.to_owned();
             found.version = segments.next()?.to_owned();
         }
         _ => return None,
     }
     let mut rest: Vec<&str> = segments.collect();
-    let is_group_missing = path.starts_with("apis/") && found.group.is_empty();
-    if rest.is_empty() || found.version.is_empty() || is_group_missing {
+    if rest.is_empty() || found.version.is_empty() {
         return None;
     }
     if rest[0] == "watch" && rest.len() > 1 {

@@ -2,14 +2,14 @@
 
 mod selectors;
 
-use crate::answer::Answer;
-use crate::component;
+use crate::answer::{Answer, warned};
 use crate::context::Context;
 use crate::negotiation::Offer;
 use crate::query::write_options;
 use crate::represent;
 use crate::request::{Request, ResourcePath};
 use crate::write::{decode_object, read_body};
+use crate::{binding, component};
 use pintle_auth::{Attributes, UserInfo};
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Result, Status, WriteOptions, metadata, prepare, set_type, track_posted};
@@ -42,12 +42,10 @@ pub async fn serve(
     let mut warnings = Vec::new();
     let mut object = decode_object(context, resource, &bytes, query.field_validation, &mut warnings)?;
     if resource.kind == "Binding" {
-        in_namespace(&mut object, &path.namespace)?;
-        let name = metadata::text(&object, "name").to_owned();
         // A uid in the pod's own subresource names the pod; here it is a client's idea of the binding's.
         object.remove_at(&["metadata", "uid"]);
-        let bound = crate::binding::bind(context, &path.namespace, &name, &object, wanted, query.options.dry_run).await;
-        return bound.map(|answer| answer.with_warnings(warnings));
+        let bound = binding::bind(context, &path.namespace, None, object, wanted, query.options.dry_run).await;
+        return warned(bound, warnings);
     }
     if let Err(status) = complete(context, resource, path, &mut object, &query.options, &mut warnings) {
         return Err(status.with_warnings(warnings));
@@ -244,7 +242,10 @@ fn rules(context: &Context, namespace: &str) -> Value {
                 .push(value!({"verbs": (texts(&rule.verbs)), "nonResourceURLs": (texts(&rule.non_resource_urls))}));
         }
     }
-    let mut status = value!({"resourceRules": (Value::List(resource_rules)), "nonResourceRules": (Value::List(other_rules)), "incomplete": false});
+    let mut status = value!({
+        "resourceRules": (Value::List(resource_rules)), "nonResourceRules": (Value::List(other_rules)),
+        "incomplete": false
+    });
     if let Err(why) = context.api.authorizer.has_rules_for(&context.user) {
         status.set_at(&["incomplete"], Value::Bool(true));
         status.set_at(&["evaluationError"], Value::from(why));

@@ -1,17 +1,16 @@
 //! Subresources: a part of an object, its scale, or an action on it.
 
-use crate::answer::Answer;
+use crate::answer::{Answer, warned};
 use crate::context::Context;
 use crate::decode::{self, Expected};
 use crate::negotiation::{Offer, Shape, Wanted};
 use crate::query::write_options;
 use crate::request::{Request, ResourcePath, Verb};
-use crate::review::in_namespace;
 use crate::write::{self, read_body};
 use crate::{binding, connect, patch, represent, scale};
 use pintle_kinds::resource::{Action, Resource, Subresource};
 use pintle_registry::update::SubresourcePart;
-use pintle_registry::{Result, Status, WriteOptions, metadata, status};
+use pintle_registry::{Result, Status, WriteOptions, status};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_schema::{ApiType, Str, Value};
 use pintle_types::meta::v1;
@@ -51,16 +50,9 @@ pub async fn serve(
         }
         Action::Scale(paths) => scale::serve(context, &target, subresource, paths, wanted, request, verb).await,
         Action::Binding => {
-            let (mut object, options, warnings) = body(context, subresource, request).await?;
-            in_namespace(&mut object, namespace)?;
-            let name = metadata::text(&object, "name");
-            if name != path.name {
-                return Err(
-                    Status::bad_request("name in URL does not match name in Binding object").with_warnings(warnings)
-                );
-            }
-            let bound = binding::bind(context, namespace, name, &object, wanted, options.dry_run).await;
-            bound.map(|answer| answer.with_warnings(warnings))
+            let (object, options, warnings) = body(context, subresource, request).await?;
+            let bound = binding::bind(context, namespace, Some(&path.name), object, wanted, options.dry_run).await;
+            warned(bound, warnings)
         }
         Action::Eviction => crate::eviction::evict(context, &target, subresource, wanted, request).await,
         Action::Token => crate::token::create(context, &target, subresource, wanted, request).await,

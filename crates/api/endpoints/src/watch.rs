@@ -25,10 +25,11 @@ use pintle_storage::Revision;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::ops::Bound;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
+use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Bytes of frames sent at a time.
@@ -234,7 +235,8 @@ impl Alarm {
             self.sleep.as_mut().reset(due);
         }
         self.told = Some(context.waker().clone());
-        self.sleep.as_mut().poll(context)
+        // A task that has had its share would be put off without the alarm being set, and does not ask again.
+        pin!(unconstrained(self.sleep.as_mut())).poll(context)
     }
 }
 
@@ -335,6 +337,24 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::future::poll_fn;
+    use tokio::task::consume_budget;
+    use tokio::time::timeout;
+
+    #[tokio::test]
+    async fn an_alarm_rings_also_when_it_was_first_asked_by_a_task_that_had_its_share() {
+        let due = Instant::now() + Duration::from_millis(10);
+        let mut alarm = Alarm::new(due);
+        let mut had_its_share = false;
+        // Asked by nobody else: it has to call.
+        let rings = tokio::spawn(poll_fn(move |context| {
+            while !had_its_share {
+                had_its_share = pin!(consume_budget()).poll(context).is_pending();
+            }
+            alarm.poll(due, context)
+        }));
+        assert!(timeout(Duration::from_secs(5), rings).await.is_ok());
+    }
 
     #[test]
     fn the_last_bookmark_comes_before_the_end_or_not_at_all() {

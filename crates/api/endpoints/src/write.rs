@@ -146,9 +146,6 @@ pub(crate) fn warned(written: Result<Written>, mut warnings: Vec<String>) -> Res
             warnings.extend(written.warnings);
             Ok(Written { warnings, ..written })
         }
-        Err(status) => {
-            warnings.extend_from_slice(&status.warnings);
-            Err(status.with_warnings(warnings))
-        }
+        Err(status) => Err(status.warned_before(warnings)),
     }
 }

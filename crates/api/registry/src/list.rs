@@ -5,7 +5,7 @@
 
 use crate::status::{Result, Status};
 use crate::{Items, Page, Registry, Selection, Target};
-use pintle_cache::objects::Entry;
+use pintle_cache::objects::{Entry, end_of};
 use pintle_cache::{Object, State};
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, base64, value};
@@ -152,8 +152,7 @@ impl Registry {
             None if after.is_none() && from == target.storage.prefix => i64::try_from(objects.len()).ok(),
             _ => None,
         };
-        // All keys of a collection begin with its path, which ends in a slash: the next character bounds them.
-        let end = format!("{}0", within.trim_end_matches('/'));
+        let end = end_of(&within);
         let range = (Bound::Included(lower), Bound::Excluded(end.as_str()));
         let everything = selection.is_everything();
         let walk = Walk::over(objects.within(indexed.as_ref(), range), selection, limit, following);

@@ -58,6 +58,12 @@ impl Status {
         self
     }
 
+    /// With what was warned of before its own warnings.
+    pub fn warned_before(mut self, warnings: Vec<String>) -> Self {
+        self.warnings.splice(0..0, warnings);
+        self
+    }
+
     pub fn bad_request(message: impl Into<String>) -> Self {
         Status::new(400, "BadRequest", message)
     }

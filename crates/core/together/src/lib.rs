@@ -196,8 +196,10 @@ impl Members {
             bell.answer();
             let polled = catch_unwind(AssertUnwindSafe(|| work.as_mut().poll(&mut Context::from_waker(waker))));
             if !matches!(polled, Ok(Poll::Pending)) {
-                *slot = None;
+                let ended = slot.take();
                 self.free.push(place);
+                // What a future held may fail when it goes.
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(ended)));
             }
         }
     }

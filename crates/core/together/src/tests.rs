@@ -91,6 +91,29 @@ async fn who_is_always_called_lets_the_others_run() {
 }
 
 #[tokio::test]
+async fn a_panic_in_what_a_future_held_ends_that_one_alone() {
+    struct Bad;
+    impl Drop for Bad {
+        fn drop(&mut self) {
+            panic!("goes badly");
+        }
+    }
+    let (together, members) = Together::new(Waker::wake);
+    let task = tokio::spawn(members);
+    let bad = Bad;
+    together.spawn(poll_fn(move |_| {
+        let _held = &bad;
+        Poll::Ready(())
+    }));
+    let (done, mut finished) = mpsc::unbounded_channel();
+    together.spawn(async move {
+        let _ = done.send(());
+    });
+    assert_eq!(finished.recv().await, Some(()));
+    task.abort();
+}
+
+#[tokio::test]
 async fn what_is_left_when_the_task_ends_is_dropped_and_so_is_what_comes_later() {
     let (together, members) = Together::new(Waker::wake);
     let task = tokio::spawn(members);

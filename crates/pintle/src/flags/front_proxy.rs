@@ -44,8 +44,9 @@ impl FrontProxyFlags {
 }
 
 fn names(slot: &mut Vec<String>, value: &str) -> Result<(), String> {
-    slot.extend(values::list(value).map(str::to_owned));
-    match slot.iter().any(|name| name.is_empty() || name.trim() != name) {
+    slot.extend(values::items(value).map(str::to_owned));
+    // An empty prefix would begin every header.
+    match slot.iter().any(|name| name.trim().is_empty()) {
         true => Err("must not contain empty names".to_owned()),
         false => Ok(()),
     }

@@ -312,3 +312,33 @@ fn flags_of_storage() {
         assert!(error.contains(reason), "{line}: {error}");
     }
 }
+
+#[test]
+fn flags_of_a_front_proxy() {
+    let file = std::env::current_exe().expect("this test").display().to_string();
+    let known = format!("pintle --requestheader-client-ca-file {file}");
+    let headers =
+        "--requestheader-username-headers=X-Remote-User,X-User --requestheader-extra-headers-prefix=X-Remote-Extra-";
+    let config = run(&format!("{known} {headers} --requestheader-allowed-names=")).expect("valid");
+    assert!(config.warnings.is_empty() && config.front_proxy.allowed_names.is_empty(), "{:?}", config.warnings);
+    assert_eq!(config.front_proxy.headers.username, ["X-Remote-User", "X-User"]);
+    let unused = run(&format!("pintle {headers}")).expect("valid").warnings;
+    assert_eq!(unused, ["--requestheader- flags have no effect without --requestheader-client-ca-file"]);
+    for (line, reason) in [
+        (known.clone(), "--requestheader-username-headers must be given with --requestheader-client-ca-file"),
+        (format!("{known} {headers},"), "must not contain empty names"),
+        (format!("{known} {headers} --requestheader-allowed-names=a,,b"), "must not contain empty names"),
+        (format!("pintle --proxy-client-cert-file {file}"), "must be given together"),
+    ] {
+        let error = run(&line).expect_err(&line);
+        assert!(error.contains(reason), "{line}: {error}");
+    }
+}
+
+#[test]
+fn an_address_that_pods_cannot_reach_is_told_of() {
+    for (address, warnings) in [("127.0.0.1", 1), ("fe80::1", 1), ("10.0.0.1", 0)] {
+        let config = run(&format!("pintle --advertise-address={address}")).expect("valid");
+        assert_eq!(config.warnings.len(), warnings, "{address}: {:?}", config.warnings);
+    }
+}

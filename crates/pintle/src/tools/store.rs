@@ -34,13 +34,24 @@ pub fn run(arguments: &[&str]) -> Outcome {
         ["--help" | "-h"] => return Outcome::Fine(USAGE.to_owned()),
         _ => Err("a command is missing".to_owned()),
     };
-    let outcome = parsed.and_then(|(check, options)| match (check, options.places()?) {
-        (true, [Some(store), None, None]) => self::check(&store, &options),
-        (false, [None, Some(from), Some(to)]) => copy::run(&from, &to, &options),
+    let asked = parsed.and_then(|(check, options)| match (check, options.places()?) {
+        (true, [Some(store), None, None]) => Ok((Asked::Check(store), options)),
+        (false, [None, Some(from), Some(to)]) => Ok((Asked::Copy { from, to }, options)),
         (true, _) => Err("one store is to be named".to_owned()),
         (false, _) => Err("--from and --to are to be named, each once".to_owned()),
     });
-    outcome.unwrap_or_else(|error| Outcome::Failed(format!("Error: {error}\n\n{USAGE}")))
+    let outcome = match asked {
+        Ok((Asked::Check(store), options)) => check(&store, &options),
+        Ok((Asked::Copy { from, to }, options)) => copy::run(&from, &to, &options),
+        Err(error) => return Outcome::Failed(format!("Error: {error}\n\n{USAGE}")),
+    };
+    outcome.unwrap_or_else(|error| Outcome::Failed(format!("Error: {error}\n")))
+}
+
+/// What the command line asks for.
+enum Asked {
+    Check(Location),
+    Copy { from: Location, to: Location },
 }
 
 fn check(store: &Location, options: &Options) -> Result<Outcome, String> {

@@ -27,7 +27,7 @@ pub struct Endpoint {
 
 impl Endpoint {
     pub fn client(&self) -> Client {
-        Client { endpoint: self.clone(), stream: None, origin: None }
+        Client { endpoint: self.clone(), stream: None, headers: String::new() }
     }
 
     fn connect(&self) -> io::Result<BufReader<Stream>> {
@@ -121,13 +121,19 @@ impl Answer {
 pub struct Client {
     endpoint: Endpoint,
     stream: Option<BufReader<Stream>>,
-    origin: Option<String>,
+    /// What every request says besides, as lines.
+    headers: String,
 }
 
 impl Client {
     /// A browser, showing a page of an origin.
     pub fn of_page(self, origin: &str) -> Client {
-        Client { origin: Some(origin.to_owned()), ..self }
+        self.with_header("Origin", origin)
+    }
+
+    /// One that says this in every request.
+    pub fn with_header(self, name: &str, value: &str) -> Client {
+        Client { headers: format!("{}{name}: {value}\r\n", self.headers), ..self }
     }
 
     pub fn get(&mut self, path: &str) -> io::Result<Answer> {
@@ -178,9 +184,7 @@ impl Client {
         if let Some(token) = &self.endpoint.token {
             head.push_str(&format!("Authorization: Bearer {token}\r\n"));
         }
-        if let Some(origin) = &self.origin {
-            head.push_str(&format!("Origin: {origin}\r\n"));
-        }
+        head.push_str(&self.headers);
         if !content_type.is_empty() {
             head.push_str(&format!("Content-Type: {content_type}\r\n"));
         }

@@ -13,10 +13,11 @@ use futures_core::Stream;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyDataStream, BodyExt};
 use pin_project_lite::pin_project;
-use tokio::time::{Sleep, sleep};
+use tokio::runtime::Handle;
+use tokio::time::{Sleep, sleep, timeout};
 
 use crate::connection::Counted;
-use crate::limits::MAX_DISCARDED_BODY_BYTES;
+use crate::limits::{DISCARD_TIME, MAX_DISCARDED_BODY_BYTES};
 use crate::shutdown::Shutdown;
 
 /// Why a request body could not be read.
@@ -130,8 +131,53 @@ where
 }
 
 /// The data of a body as it comes; trailers are left out.
-pub fn pieces(body: hyper::body::Incoming) -> impl Stream<Item = std::io::Result<Bytes>> + Send {
+pub fn pieces<B>(body: B) -> impl Stream<Item = std::io::Result<Bytes>> + Send
+where
+    B: Body<Data = Bytes, Error = hyper::Error> + Send,
+{
     BodyDataStream::new(body.map_err(std::io::Error::other))
+}
+
+/// The body of a request. What nobody has read of it is read and thrown away within bounds, beside the answer: over HTTP/2
+/// a client would be told to stop sending, and some do not look at the answer then.
+pub struct RequestBody {
+    body: Option<hyper::body::Incoming>,
+    is_http2: bool,
+}
+
+impl RequestBody {
+    pub(crate) fn new(body: hyper::body::Incoming, is_http2: bool) -> RequestBody {
+        RequestBody { body: Some(body), is_http2 }
+    }
+}
+
+impl Body for RequestBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        match &mut self.body {
+            Some(body) => Pin::new(body).poll_frame(cx),
+            None => Poll::Ready(None),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or(SizeHint::with_exact(0), Body::size_hint)
+    }
+}
+
+impl Drop for RequestBody {
+    fn drop(&mut self) {
+        let is_worth_reading = self.is_http2 && !self.is_end_stream();
+        if let (Some(rest), true, Ok(runtime)) = (self.body.take(), is_worth_reading, Handle::try_current()) {
+            runtime.spawn(timeout(DISCARD_TIME, discard(rest, 0)));
+        }
+    }
 }
 
 /// Mark for an answer whose body has no end of its own (a watch): put it into the response's extensions and the

@@ -15,6 +15,7 @@ use rustls::pki_types::CertificateDer;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::body::RequestBody;
 use crate::upgrade::Takeover;
 
 /// What answers requests. Cloned once per request, so it should be an `Arc` or hold one.
@@ -35,7 +36,7 @@ pub struct Incoming<S = ()> {
     /// Method, target and headers.
     pub parts: http::request::Parts,
     /// The body, not yet read; see [`read_body`](crate::read_body).
-    pub body: hyper::body::Incoming,
+    pub body: RequestBody,
     /// The connection it came over.
     pub connection: Arc<Connection<S>>,
 }

@@ -19,11 +19,10 @@ mod shutdown;
 mod tls;
 mod upgrade;
 
-pub use body::{BodyError, LongRunning, pieces, read_body};
+pub use body::{BodyError, LongRunning, RequestBody, pieces, read_body};
 pub use client::{ClientError, Upstream, send};
 pub use client_tls::{ClientTlsMaterial, client_config};
 pub use connection::{Connection, Incoming, Service};
-pub use hyper::body::Incoming as IncomingBody;
 pub use hyper::upgrade::on as on_upgrade;
 pub use rustls::ClientConfig;
 pub use rustls::pki_types::CertificateDer;

@@ -11,6 +11,9 @@ pub const MAX_REQUEST_BODY_BYTES: usize = 3 * 1024 * 1024;
 /// reads later still sees the answer and not a reset connection.
 pub const MAX_DISCARDED_BODY_BYTES: usize = 8 * 1024 * 1024;
 
+/// How long the rest of a body is waited for after the answer: what a client sent with the request comes sooner.
+pub const DISCARD_TIME: Duration = Duration::from_secs(5);
+
 /// Largest header block of a request: 1 MiB, as in kube-apiserver.
 pub const MAX_HEADER_BYTES: u32 = 1 << 20;
 

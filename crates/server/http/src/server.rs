@@ -26,7 +26,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use crate::body::{LongRunning, Tracked};
+use crate::body::{LongRunning, RequestBody, Tracked};
 use crate::connection::{Activity, Connection, Counted, Incoming, Service};
 use crate::cork::{Cork, corked};
 use crate::dice::Dice;
@@ -322,7 +322,7 @@ impl<S: Service> Server<S> {
             let mut request = request;
             let upgrade = request.headers().contains_key(UPGRADE).then(|| hyper::upgrade::on(&mut request));
             let (parts, body) = request.into_parts();
-            let incoming = Incoming { parts, body, connection };
+            let incoming = Incoming { parts, body: RequestBody::new(body, is_http2), connection };
             // In a box at once: hyper moves what answers around.
             let working = Box::pin(async move { service.call(incoming).await });
             // The streams of HTTP/2 share the connection's task; what they wait for has all threads to run on.

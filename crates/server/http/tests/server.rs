@@ -12,15 +12,17 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::{Response, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use pintle_http::{
     BodyError, Incoming, LongRunning, ServerConfig, Service, Shutdown, TlsConfig, TlsMaterial, TlsVersion, read_body,
     serve,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -281,6 +283,40 @@ async fn what_the_network_takes_bit_by_bit_arrives_whole() {
     let mut client = Client::narrow(server.port, true, &pki.client(true, None)).await;
     let (code, body) = timeout(SOON, client.get("/large")).await.expect("nothing stays behind");
     assert_eq!((code, body.len()), (200, LARGE));
+}
+
+/// A body that comes from a channel.
+struct Sent(mpsc::Receiver<Bytes>);
+
+impl Body for Sent {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|data| data.map(|data| Ok(Frame::data(data))))
+    }
+}
+
+#[tokio::test]
+async fn who_is_answered_before_its_body_was_read_may_send_it_to_the_end() {
+    let server = Running::plain().await;
+    let stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+    let made = hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream)).await;
+    let (mut sender, connection) = made.expect("HTTP/2");
+    tokio::spawn(async { drop(connection.await) });
+    let mut ask = async || {
+        let (rest, body) = mpsc::channel(1);
+        let request = Request::post("http://localhost/info").body(Sent(body)).expect("valid");
+        let response = sender.send_request(request).await.expect("an answer");
+        response.into_body().collect().await.expect("whole");
+        rest
+    };
+    let rest = ask().await;
+    // What was said of the first request has come before the second answer.
+    ask().await;
+    for _ in 0..3 {
+        rest.send(Bytes::from_static(b"late")).await.expect("the body is still taken");
+    }
 }
 
 #[tokio::test]

@@ -27,6 +27,9 @@ const FILLERS: usize = 256;
 /// together. It may get them in another order than they were sent in, and then what came too early is sent again.
 const ROW: usize = 64;
 
+/// What to do about a cluster that cannot be filled.
+const ELSEWHERE: &str = "a new cluster is needed, also where an interrupted copy is to be done again";
+
 /// From so many missing revisions on they are counted without order.
 const GAP: u64 = 256;
 
@@ -37,6 +40,11 @@ impl EtcdStore {
     /// # Errors
     /// The cluster is not empty, has counted too far, or somebody else writes to it.
     pub fn import(&self, records: &[Record], current: Revision) -> Result<(), StoreError> {
+        if !records.is_sorted_by_key(|record| record.revision)
+            || records.last().is_some_and(|last| last.revision > current)
+        {
+            return Err(StoreError::Remote("the values are not in the order of their revisions".to_owned()));
+        }
         let fill = async {
             let first = records.first().map_or(current, |first| first.revision);
             let mut revision = self.shared.begin(first).await?;
@@ -87,8 +95,52 @@ struct Row {
     last: Option<Bytes>,
 }
 
+impl Row {
+    /// What makes the first of them after a revision, each on condition that the one before was made.
+    fn requests(&self, revision: u64) -> Vec<TxnRequest> {
+        let mut before = self.last.clone().map(|key| (key, revision));
+        let steps = self.steps.iter().take(ROW).zip(revision + 1..);
+        let requests = steps.map(|(step, wanted)| {
+            let compare = before.replace((step.key.clone(), wanted)).map(|(key, revision)| Compare {
+                target: CompareTarget::Mod.into(),
+                key,
+                to: Some(Compared::Mod(i64::try_from(revision).unwrap_or(i64::MAX))),
+            });
+            TxnRequest { compare: compare.into_iter().collect(), success: step.writes.clone(), ..TxnRequest::default() }
+        });
+        requests.collect()
+    }
+
+    /// Takes away what was made, at least the very first; answers the last revision.
+    fn made(&mut self, revision: u64, answers: &[TxnResponse]) -> Result<u64, String> {
+        let (mut reached, mut found) = (revision, revision);
+        for answer in answers {
+            let made = revision_of(answer);
+            found = found.max(made);
+            match answer.succeeded {
+                true if made == reached + 1 => reached = made,
+                true => return Err(disturbed(reached + 1, made)),
+                // It came too early, and what was to follow it did so as well.
+                false => {}
+            }
+        }
+        if reached == revision {
+            return Err(disturbed(revision, found));
+        }
+        for _ in revision..reached {
+            self.last = self.steps.pop_front().map(|step| step.key);
+        }
+        Ok(reached)
+    }
+}
+
+fn revision_of(answer: &TxnResponse) -> u64 {
+    answer.header.as_ref().map_or(0, |header| header.revision.unsigned_abs())
+}
+
 fn disturbed(wanted: u64, found: u64) -> String {
-    format!("the cluster stands at revision {found} where it should be at {wanted}: somebody else writes to it")
+    let what = format!("the cluster stands at revision {found} where it should be at {wanted}");
+    format!("{what}: somebody else writes to it; {ELSEWHERE}")
 }
 
 fn failed(status: Status) -> String {
@@ -107,10 +159,12 @@ impl Shared {
         let found: RangeResponse = self.client.call(method::RANGE, &request).await.map_err(failed)?;
         let revision = found.header.map_or(0, |header| header.revision.unsigned_abs());
         if let Some(found) = found.kvs.first() {
-            return Err(format!("the cluster is not empty: there is {}", String::from_utf8_lossy(&found.key)));
+            let found = String::from_utf8_lossy(&found.key);
+            return Err(format!("the cluster is not empty: there is {found}; {ELSEWHERE}"));
         }
         if revision >= first.0 {
-            return Err(format!("the cluster has counted to {revision}, and the first revision to be kept is {first}"));
+            let what = format!("the cluster has counted to {revision}, and the first revision to be kept is {first}");
+            return Err(format!("{what}; {ELSEWHERE}"));
         }
         Ok(revision)
     }
@@ -120,31 +174,34 @@ impl Shared {
         let request = TxnRequest { success, ..TxnRequest::default() };
         // Never twice: a second one would count on.
         let answer = self.client.attempt::<TxnResponse>(self.client.turn(), limits::CALL, method::TXN, &request).await;
-        Ok(answer.map_err(failed)?.header.map_or(0, |header| header.revision.unsigned_abs()))
+        Ok(revision_of(&answer.map_err(failed)?))
     }
 
     /// What writes the values of one revision. A transaction may have so many operations, but each of them may be a
     /// transaction.
     async fn step(&self, group: &[Record]) -> Result<Step, String> {
-        let mut puts = Vec::with_capacity(group.len());
+        let mut step = Step { writes: Vec::with_capacity(group.len()), key: FILLER };
         for record in group {
             let Some(value) = &record.value else { continue };
             let lease = match self.lifetime(&record.key) {
                 0 => 0,
                 seconds => self.leases.lease(&self.client, seconds).await.map_err(failed)?,
             };
-            puts.push(put(self.keys.outer(&record.key), value.clone(), lease));
+            step.key = self.keys.outer(&record.key);
+            step.writes.push(put(step.key.clone(), value.clone(), lease));
         }
-        let key = group.first().map_or(FILLER, |first| self.keys.outer(&first.key));
+        if step.writes.is_empty() {
+            return Ok(Step::filler());
+        }
         let most = limits::TRANSACTION_WRITES;
-        if puts.len() <= most {
-            return Ok(Step { writes: puts, key });
+        if step.writes.len() > most {
+            let nested = step.writes.chunks(most / 2).map(|puts| {
+                let inner = TxnRequest { success: puts.to_vec(), ..TxnRequest::default() };
+                RequestOp { request: Some(Op::Txn(inner)) }
+            });
+            step.writes = nested.collect();
         }
-        let nested = puts.chunks(most / 2).map(|puts| {
-            let inner = TxnRequest { success: puts.to_vec(), ..TxnRequest::default() };
-            RequestOp { request: Some(Op::Txn(inner)) }
-        });
-        Ok(Step { writes: nested.collect(), key })
+        Ok(step)
     }
 
     /// Makes all revisions of a row after one revision; answers the last.
@@ -155,43 +212,15 @@ impl Shared {
         Ok(revision)
     }
 
-    /// Sends the first of a row together, and takes from it what was made: at least the very first.
+    /// Sends the first of a row together, and takes from it what was made; answers the last revision.
     async fn send(&self, row: &mut Row, revision: u64) -> Result<u64, String> {
-        let mut before = row.last.clone().map(|key| (key, revision));
-        let mut calls = Vec::with_capacity(ROW);
-        for (step, wanted) in row.steps.iter().take(ROW).zip(revision + 1..) {
-            let compare = before.replace((step.key.clone(), wanted)).map(|(key, revision)| Compare {
-                target: CompareTarget::Mod.into(),
-                key,
-                to: Some(Compared::Mod(i64::try_from(revision).unwrap_or(i64::MAX))),
-            });
-            let compare = compare.into_iter().collect();
-            let request = TxnRequest { compare, success: step.writes.clone(), ..TxnRequest::default() };
-            let client = &self.client;
+        let client = &self.client;
+        let calls = row.requests(revision).into_iter().map(|request| async move {
             // Never twice when it is not known what became of it: a second one would count on.
-            calls.push(async move {
-                client.attempt::<TxnResponse>(client.turn(), limits::CALL, method::TXN, &request).await
-            });
-        }
-        let (mut reached, mut found) = (revision, revision);
-        for answer in together(calls).await {
-            let answer = answer.map_err(failed)?;
-            let made = answer.header.map_or(0, |header| header.revision.unsigned_abs());
-            found = found.max(made);
-            match answer.succeeded {
-                true if made == reached + 1 => reached = made,
-                true => return Err(disturbed(reached + 1, made)),
-                // It came too early, and what was to follow it did so as well.
-                false => {}
-            }
-        }
-        if reached == revision {
-            return Err(disturbed(revision, found));
-        }
-        for _ in revision..reached {
-            row.last = row.steps.pop_front().map(|step| step.key);
-        }
-        Ok(reached)
+            client.attempt::<TxnResponse>(client.turn(), limits::CALL, method::TXN, &request).await
+        });
+        let answers: Result<Vec<_>, _> = together(calls.collect()).await.into_iter().collect();
+        row.made(revision, &answers.map_err(failed)?)
     }
 
     /// Counts from one revision to another, many writes at a time: only their number matters.
@@ -207,7 +236,7 @@ impl Shared {
                     let answer = client
                         .attempt::<TxnResponse>(client.turn(), crate::limits::ATTEMPT_MAX, method::TXN, &request)
                         .await;
-                    Ok(answer.map_err(failed)?.header.map_or(0, |header| header.revision.unsigned_abs()))
+                    Ok(revision_of(&answer.map_err(failed)?))
                 });
                 left -= 1;
             }
@@ -246,4 +275,88 @@ async fn together<T>(futures: Vec<impl Future<Output = T>>) -> Vec<T> {
     })
     .await;
     running.into_iter().filter_map(|(_, outcome)| outcome).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::ResponseHeader;
+    use std::collections::HashMap;
+
+    /// What etcd knows of its keys.
+    #[derive(Default)]
+    struct Cluster {
+        revision: u64,
+        changed: HashMap<Bytes, u64>,
+    }
+
+    impl Cluster {
+        fn answer(&mut self, request: &TxnRequest) -> TxnResponse {
+            let changed = |key: &Bytes| self.changed.get(key).copied().unwrap_or_default();
+            let holds = |compare: &Compare| compare.to == Some(Compared::Mod(changed(&compare.key).cast_signed()));
+            let succeeded = request.compare.iter().all(holds);
+            if succeeded {
+                self.revision += 1;
+                for operation in &request.success {
+                    let Some(Op::Put(put)) = &operation.request else { continue };
+                    self.changed.insert(put.key.clone(), self.revision);
+                }
+            }
+            let header = Some(ResponseHeader { revision: self.revision.cast_signed() });
+            TxnResponse { header, succeeded, ..TxnResponse::default() }
+        }
+    }
+
+    fn key(revision: u64) -> Bytes {
+        Bytes::from(format!("/{revision}"))
+    }
+
+    /// What makes these revisions; of each third one there is nothing left.
+    fn row(revisions: std::ops::RangeInclusive<u64>) -> Row {
+        let step = |revision| match revision % 3 {
+            0 => Step::filler(),
+            _ => Step { writes: vec![put(key(revision), Bytes::new(), 0)], key: key(revision) },
+        };
+        Row { steps: revisions.map(step).collect(), last: None }
+    }
+
+    #[test]
+    fn revisions_are_kept_in_whatever_order_transactions_are_taken() {
+        for stride in [1, 3, 7, 29, 63] {
+            let (mut cluster, mut row, mut revision, mut sent) = (Cluster::default(), row(1..=500), 0, 0);
+            while !row.steps.is_empty() {
+                let requests = row.requests(revision);
+                let mut answers = vec![TxnResponse::default(); requests.len()];
+                // The last first, then every so many until all have had their turn.
+                let last = requests.len() - 1;
+                for turn in (0..stride).flat_map(|turn| (turn..=last).step_by(stride)) {
+                    answers[last - turn] = cluster.answer(&requests[last - turn]);
+                }
+                revision = row.made(revision, &answers).expect("some were made");
+                sent += 1;
+            }
+            assert_eq!((revision, cluster.revision), (500, 500));
+            assert!((1..=500).filter(|it| it % 3 > 0).all(|it| cluster.changed[&key(it)] == it), "stride {stride}");
+            assert!(sent > 500_usize.div_ceil(ROW), "none came too early");
+        }
+    }
+
+    #[test]
+    fn whoever_else_writes_is_noticed() {
+        for at in [0, 5, 63] {
+            let (mut cluster, mut row) = (Cluster::default(), row(1..=100));
+            let mut answers = Vec::new();
+            for (turn, request) in row.requests(0).iter().enumerate() {
+                cluster.revision += u64::from(turn == at);
+                answers.push(cluster.answer(request));
+            }
+            assert!(row.made(0, &answers).is_err_and(|told| told.contains("somebody else writes")), "{at}");
+        }
+        let (mut cluster, mut row) = (Cluster::default(), row(1..=100));
+        let answers: Vec<_> = row.requests(0).iter().map(|request| cluster.answer(request)).collect();
+        let revision = row.made(0, &answers).expect("all were made");
+        cluster.changed.insert(row.last.clone().expect("a key"), 1000);
+        let answers: Vec<_> = row.requests(revision).iter().map(|request| cluster.answer(request)).collect();
+        assert!(row.made(revision, &answers).is_err(), "what they were to follow is gone");
+    }
 }

@@ -216,8 +216,8 @@ fn judge_signing_request(asked: Asked<'_>) -> Result<()> {
         return Ok(());
     }
     let request = spec.field(CertificateSigningRequestSpec::REQUEST).get();
-    let name = signing_request::common_name(&request.0)
+    let subject = signing_request::subject(&request.0)
         .map_err(|fault| asked.refusal(format_args!("unable to parse csr: {fault}")))?;
     let own = format!("{}{}", users::NODE_PREFIX, asked.node);
-    asked.demand(name == own, format_args!("can only create a node CSR with CN={own}"))
+    asked.demand(subject.common_name == own, format_args!("can only create a node CSR with CN={own}"))
 }

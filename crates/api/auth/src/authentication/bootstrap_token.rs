@@ -40,7 +40,8 @@ pub(super) fn user(secrets: &dyn TokenSecrets, token: &[u8], now: SystemTime) ->
         return None;
     }
     let data = secrets.data(&format!("{NAME_PREFIX}{id}"))?;
-    let text = |key: &str| data.get(key).and_then(|value| str::from_utf8(value).ok()).unwrap_or("");
+    // What is no text is there all the same: it must not pass for what is missing.
+    let text = |key: &str| data.get(key).map_or("", |value| str::from_utf8(value).unwrap_or("\u{fffd}"));
     // Of hashes, the time that comparing takes tells nothing.
     let hash = |text: &str| digest(&SHA256, text.as_bytes());
     let is_good = hash(text("token-secret")).as_ref() == hash(secret).as_ref()
@@ -51,7 +52,8 @@ pub(super) fn user(secrets: &dyn TokenSecrets, token: &[u8], now: SystemTime) ->
         return None;
     }
     let mut groups = BTreeSet::from([GROUP]);
-    for group in text("auth-extra-groups").split(',').map(str::trim).filter(|group| !group.is_empty()) {
+    let more = text("auth-extra-groups");
+    for group in more.split(',').filter(|_| !more.is_empty()) {
         groups.insert(Some(group).filter(|group| is_bootstrap_group(group))?);
     }
     let groups = groups.into_iter().map(Str::new).collect();
@@ -94,10 +96,10 @@ mod tests {
         let good =
             [("token-id", "abcdef"), ("token-secret", "0123456789abcdef"), ("usage-bootstrap-authentication", "true")];
         let token = "abcdef.0123456789abcdef";
-        let extra = ("auth-extra-groups", "system:bootstrappers:kubeadm:x, system:bootstrappers:a");
+        let extra = ("auth-extra-groups", "system:bootstrappers:kubeadm:x,system:bootstrappers:a");
         // (token, what else the secret says, the groups)
         type Row<'a> = (&'a str, &'a [(&'a str, &'a str)], Option<&'a [&'a str]>);
-        let rows: [Row<'_>; 13] = [
+        let rows: [Row<'_>; 16] = [
             (token, &[], Some(&["system:bootstrappers", "system:authenticated"])),
             (
                 token,
@@ -116,6 +118,9 @@ mod tests {
             (token, &[("token-id", "abcdeg")], None),
             (token, &[("auth-extra-groups", "system:masters")], None),
             (token, &[("auth-extra-groups", "system:bootstrappers:a-")], None),
+            (token, &[("auth-extra-groups", "system:bootstrappers:a, system:bootstrappers:b")], None),
+            (token, &[("auth-extra-groups", "system:bootstrappers:a,")], None),
+            (token, &[("auth-extra-groups", "system:bootstrappers:a\nsystem:masters")], None),
             ("abcdef.0123456789abcdee", &[], None),
             ("abcdeg.0123456789abcdef", &[], None),
             ("ABCDEF.0123456789abcdef", &[], None),
@@ -128,6 +133,11 @@ mod tests {
             let found = user.as_ref().map(|user| user.groups.iter().map(Str::as_str).collect::<Vec<_>>());
             assert_eq!(found.as_deref(), groups, "{token} {more:?}");
             assert!(user.is_none_or(|user| user.name == "system:bootstrap:abcdef"));
+        }
+        for key in ["expiration", "auth-extra-groups"] {
+            let mut data: BTreeMap<_, _> = good.map(|(key, value)| (key.to_owned(), value.as_bytes().to_vec())).into();
+            data.insert(key.to_owned(), b"\xff".to_vec());
+            assert_eq!(super::user(&One(data), token.as_bytes(), now), None, "{key}");
         }
     }
 }

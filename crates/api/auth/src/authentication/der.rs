@@ -1,4 +1,4 @@
-//! Reads the subject and the end of a certificate, and the shell of keys: just enough DER for that, not for trust.
+//! Reads the subject and the end of a certificate, the subject of a signing request, and the shell of keys: just enough DER for that, not for trust.
 //! Guarantees bounded work and no panic on any bytes; what it does not understand is an error, not a guess.
 //! Must never be the reason to trust a certificate.
 
@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 pub(super) const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
+const INTEGER: u8 = 0x02;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 pub(super) const VERSION: u8 = 0xa0;
 
@@ -15,7 +16,7 @@ pub(super) struct Malformed;
 
 /// One attribute of a distinguished name.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Attribute<'a> {
+pub struct Attribute<'a> {
     /// The encoded object identifier.
     pub oid: &'a [u8],
     /// The value as text.
@@ -25,7 +26,20 @@ pub(super) struct Attribute<'a> {
 /// The attributes of a certificate's subject, in their order.
 pub(super) fn subject(certificate: &[u8]) -> Result<Vec<Attribute<'_>>, Malformed> {
     let (_, after_validity) = expect(from_validity(certificate)?, SEQUENCE)?;
-    let (mut names, _) = expect(after_validity, SEQUENCE)?;
+    attributes(after_validity)
+}
+
+/// The attributes of the subject of a signing request (PKCS#10, in DER), in their order; `None` if it cannot be read.
+pub fn subject_of_request(request: &[u8]) -> Option<Vec<Attribute<'_>>> {
+    let (request, _) = expect(request, SEQUENCE).ok()?;
+    let (information, _) = expect(request, SEQUENCE).ok()?;
+    let (_, after_version) = expect(information, INTEGER).ok()?;
+    attributes(after_version).ok()
+}
+
+/// The attributes of the distinguished name that comes first.
+fn attributes(name: &[u8]) -> Result<Vec<Attribute<'_>>, Malformed> {
+    let (mut names, _) = expect(name, SEQUENCE)?;
     let mut attributes = Vec::new();
     while !names.is_empty() {
         let (mut set, rest) = expect(names, SET)?;

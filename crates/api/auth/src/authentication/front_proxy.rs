@@ -2,6 +2,7 @@
 //! Guarantees that the headers count only from who holds a certificate of the proxy's own authority, and one of its names.
 //! Must never believe a header of anybody else.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
@@ -29,6 +30,13 @@ pub struct FrontProxyHeaders {
     pub extra_prefixes: Vec<String>,
 }
 
+/// Whether a header (in lower case) is one in which front proxies usually say who a request comes from. Backends may
+/// believe them of this server, so nobody gets them there through it.
+pub fn is_of_front_proxies(header: &str) -> bool {
+    let rest = header.strip_prefix("x-remote-");
+    rest.is_some_and(|rest| matches!(rest, "user" | "uid" | "group") || rest.starts_with("extra-"))
+}
+
 impl FrontProxyHeaders {
     /// Whether a header is one of them.
     pub fn contain(&self, header: &str) -> bool {
@@ -46,11 +54,16 @@ impl FrontProxyHeaders {
 
 impl FrontProxy {
     /// Whom the proxy says that a request comes from; `None` when it says nothing, or somebody else does.
-    pub fn user(&self, chain: &[CertificateDer<'_>], headers: &[(&str, &str)], now: SystemTime) -> Option<UserInfo> {
-        let values = |names: &'_ [String]| -> Vec<&str> {
-            let of = |name: &String| headers.iter().filter(|(header, _)| name.eq_ignore_ascii_case(header)).collect();
-            let all = names.iter().flat_map(|name| -> Vec<&(&str, &str)> { of(name) });
-            all.map(|(_, value)| *value).filter(|value| !value.is_empty()).collect()
+    pub fn user(
+        &self,
+        chain: &[CertificateDer<'_>],
+        headers: &[(&str, Cow<'_, str>)],
+        now: SystemTime,
+    ) -> Option<UserInfo> {
+        let values = |names: &[String]| -> Vec<&str> {
+            let all = names.iter().flat_map(|name| headers.iter().map(move |header| (name, header)));
+            let named = all.filter(|(name, (header, _))| name.eq_ignore_ascii_case(header));
+            named.map(|(_, (_, value))| &**value).filter(|value| !value.is_empty()).collect()
         };
         // Most requests say nothing of this kind, and need no certificate verified.
         let name = values(&self.headers.username).first().copied()?;
@@ -61,7 +74,7 @@ impl FrontProxy {
         let mut extra: BTreeMap<String, Vec<Str>> = BTreeMap::new();
         for (header, value) in headers {
             if let Some(key) = self.headers.extra_key(header) {
-                extra.entry(unescaped(&key.to_ascii_lowercase())).or_default().push((*value).into());
+                extra.entry(unescaped_key(&key.to_ascii_lowercase())).or_default().push((&**value).into());
             }
         }
         let user = UserInfo {
@@ -74,23 +87,17 @@ impl FrontProxy {
     }
 }
 
-/// A key without the escapes that headers need; as it is when they make no sense.
-fn unescaped(key: &str) -> String {
-    let mut bytes = Vec::with_capacity(key.len());
-    let mut rest = key.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|code| str::from_utf8(code).ok());
-        match (first, code.and_then(|code| u8::from_str_radix(code, 16).ok())) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or(&[]);
-            }
-            (b'%', None) => return key.to_owned(),
-            (byte, _) => {
-                bytes.push(*byte);
-                rest = after;
-            }
+/// The key of an extra value without the escapes that headers need; as it is when they make no sense.
+pub fn unescaped_key(key: &str) -> String {
+    let mut parts = key.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let Some((code, rest)) = part.split_at_checked(2) else { return key.to_owned() };
+        match u8::from_str_radix(code, 16) {
+            Ok(byte) if !code.starts_with('+') => bytes.push(byte),
+            _ => return key.to_owned(),
         }
+        bytes.extend(rest.as_bytes());
     }
     String::from_utf8(bytes).unwrap_or_else(|_| key.to_owned())
 }
@@ -131,12 +138,17 @@ mod tests {
         };
         let headers = [
             ("x-remote-user", "bob"),
+            ("x_remote_user", "eve"),
+            ("x-remote-user", "carol"),
             ("x-remote-group", "a"),
+            ("x-remote-group", ""),
             ("x-remote-group", "b"),
             ("accept", "x"),
             ("x-remote-extra-acme.com%2fproject", "p"),
             ("x-remote-uid", "u"),
-        ];
+        ]
+        .map(|(name, value)| (name, Cow::Borrowed(value)));
+        let (own_name, underscores) = (&headers[..1], &headers[1..2]);
         let now = SystemTime::now();
         let bob = proxy.user(&leaf("front-proxy-client", &own), &headers, now).expect("believed");
         assert_eq!((bob.name.as_str(), bob.uid.as_str()), ("bob", "u"));
@@ -144,8 +156,30 @@ mod tests {
         assert_eq!(bob.extra, [("acme.com/project".into(), vec!["p".into()])]);
         assert_eq!(proxy.user(&leaf("somebody", &own), &headers, now), None);
         assert_eq!(proxy.user(&leaf("front-proxy-client", &other), &headers, now), None);
-        assert_eq!(proxy.user(&leaf("front-proxy-client", &own), &headers[1..], now), None);
+        assert_eq!(proxy.user(&leaf("front-proxy-client", &own), underscores, now), None);
+        let alone = proxy.user(&leaf("front-proxy-client", &own), own_name, now).expect("believed");
+        assert_eq!(alone.groups, ["system:authenticated"]);
+        let mut server = rcgen::CertificateParams::new([]).expect("no names");
+        server.distinguished_name.push(rcgen::DnType::CommonName, "front-proxy-client");
+        server.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let server = [server.signed_by(&key, &own).expect("signed").der().clone()];
+        assert_eq!(proxy.user(&server, &headers, now), None);
         assert_eq!(proxy.user(&[], &headers, now), None);
         assert!(proxy.headers.contain("x-remote-extra-a") && !proxy.headers.contain("accept"));
+    }
+    #[test]
+    fn keys_of_extra_values() {
+        let rows = [
+            ("a%2fb%2Fc", "a/b/c"),
+            ("%c3%a9", "\u{e9}"),
+            ("a%2", "a%2"),
+            ("a%zz", "a%zz"),
+            ("%+f", "%+f"),
+            ("%ff", "%ff"),
+        ];
+        for (escaped, key) in rows {
+            assert_eq!(unescaped_key(escaped), key);
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Finds out who a request comes from: client certificate, static or service account token, or nobody.
+//! Finds out who a request comes from: front proxy, client certificate, static, bootstrap or service account token, or nobody.
 //! Guarantees that a credential that was shown and is wrong is refused, even where anonymous requests are allowed.
 //! Must never trust a certificate without verifying its chain, nor say in an answer why a credential was refused.
 
@@ -19,12 +19,12 @@ use rustls_pki_types::CertificateDer;
 use crate::{Str, UserInfo};
 
 use bootstrap_token::TokenSecrets;
-pub use der::not_after;
-pub use front_proxy::{FrontProxy, FrontProxyHeaders};
+pub use der::{Attribute, not_after, subject_of_request};
+pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_of_front_proxies, unescaped_key};
 use service_account::{ServiceAccountTokens, common};
 pub use token_file::{TokenFile, TokenFileError};
 pub use version_1::version_1_key;
-pub use x509::{CertCache, ClientCa, ClientCaError};
+pub use x509::{COMMON_NAME, CertCache, ClientCa, ClientCaError, ORGANIZATION};
 
 /// What a request and its connection show for themselves.
 #[derive(Clone, Copy, Default)]

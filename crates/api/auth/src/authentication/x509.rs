@@ -18,8 +18,10 @@ use crate::{Str, UserInfo};
 /// How long a connection's verdict is used before the chain is verified again (some 100 µs of CPU).
 const RECHECK: Duration = Duration::from_secs(10);
 
-const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
-const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
+/// 2.5.4.3, the attribute of a subject that names the user.
+pub const COMMON_NAME: &[u8] = &[0x55, 0x04, 0x03];
+/// 2.5.4.10, the attribute of a subject that names a group.
+pub const ORGANIZATION: &[u8] = &[0x55, 0x04, 0x0a];
 /// 1.3.6.1.4.1.57683.2, the attribute that Kubernetes takes a user's uid from.
 const USER_UID: &[u8] = &[0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xc2, 0x53, 0x02];
 

@@ -86,8 +86,9 @@ impl Registry {
     /// A stored service cannot be decoded.
     pub fn node_port_findings(&self) -> Result<Vec<Finding>> {
         let Some((services, _)) = self.allocating() else { return Ok(Vec::new()) };
-        let (map, range) = (self.port_map(), &self.allocators.node_ports);
+        // The services first: a port is in the map before a service has it.
         let claimed = self.allocators.taken.of(&services.cache, &|object| claims_of_stored(object)).claimed();
+        let (map, range) = (self.port_map(), &self.allocators.node_ports);
         let mut findings = Vec::new();
         let mut before = None;
         for (port, key) in claimed.iter().filter_map(|(claim, key)| Some((node_port(claim)?, key))) {
@@ -102,7 +103,9 @@ impl Registry {
             } else {
                 continue;
             };
-            let Some(service) = services.cache.get(key) else { continue };
+            // Unless it gave the port back meanwhile.
+            let service = services.cache.get(key).filter(|it| claims_of_stored(it).contains(&Claim::NodePort(port)));
+            let Some(service) = service else { continue };
             let (regarding, note) = (self.decode(&services, &service)?, format!("Port {port} {what}"));
             findings.push(Finding { regarding, reason, action: "", note });
         }

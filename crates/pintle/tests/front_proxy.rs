@@ -1,0 +1,52 @@
+//! A proxy before the server that says in headers who a request comes from.
+//! Guarantees that it is believed over every other credential of the request, and nobody else is.
+
+mod common;
+
+use common::credentials::Credentials;
+use common::http::{Client, Endpoint};
+use common::process::{Installation, start};
+use serde_json::{Value, json};
+
+fn who_am_i(client: &mut Client) -> Value {
+    let review = client.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({})).expect("an answer");
+    review.expect(201)["status"]["userInfo"].clone()
+}
+
+#[test]
+fn the_proxy_says_who_a_request_comes_from() {
+    let (installation, credentials) = (Installation::new(), Credentials::new());
+    let flags = [
+        ("--tls-cert-file", "server.crt"),
+        ("--tls-private-key-file", "server.key"),
+        ("--requestheader-client-ca-file", "ca.crt"),
+    ];
+    let command = |port| {
+        let mut command = installation.command(port);
+        flags.iter().for_each(|(flag, file)| _ = command.arg(flag).arg(credentials.file(file)));
+        command.args(["--requestheader-allowed-names=client", "--requestheader-username-headers=X-Remote-User"]);
+        command.args(["--requestheader-group-headers=X-Remote-Group", "--controllers="]);
+        command
+    };
+    let process = start(command, &credentials.file(""));
+    let direct = process.endpoint();
+    let proxy = Endpoint { tls: Some(credentials.client_config()), ..direct.clone() };
+    let of = |endpoint: &Endpoint, user: &str| {
+        endpoint.client().with_header("X-Remote-User", user).with_header("X-Remote-Group", "a")
+    };
+    let told = |name: &str| json!({"username": name, "groups": ["a", "system:authenticated"]});
+    for name in ["bob", "j\u{fc}rgen"] {
+        assert_eq!(who_am_i(&mut of(&proxy, name)), told(name));
+    }
+    // Whom the proxy names is judged as such, also when they would be somebody else.
+    let mut eve = of(&proxy, "bob").with_header("Impersonate-User", "eve");
+    assert_eq!(eve.get("/api/v1/namespaces").expect("an answer").status, 403);
+    // Who is no proxy, and a proxy that names nobody, are who they are otherwise.
+    for client in [&mut of(&direct, "bob"), &mut of(&proxy, ""), &mut proxy.client()] {
+        assert_eq!(who_am_i(client)["username"], "admin");
+    }
+    let mut nobody =
+        of(&Endpoint { token: None, ..direct.clone() }, "bob").with_header("X-Remote-Group", "system:masters");
+    let forbidden = nobody.get("/api/v1/namespaces").expect("an answer").expect(403);
+    assert!(forbidden["message"].as_str().is_some_and(|why| why.contains("\"system:anonymous\"")), "{forbidden}");
+}
