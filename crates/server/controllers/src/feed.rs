@@ -8,6 +8,7 @@
 use crate::figures::Reading;
 use crate::world::{KindId, World};
 use pintle_cache::{Cursor, Event, Expired, Interest, State};
+use pintle_storage::Revision;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
@@ -46,7 +47,13 @@ pub async fn run(world: Arc<World>, observers: Vec<Arc<dyn Observer>>, batch: Du
             cursors.extend(interest.map(|interest| (id, kind.target.cache.cursor_of(after, interest))));
         }
         world.set_observed(revision);
-        while show(&world, &mut cursors, &observers).is_ok() {
+        let mut progress = world.registry.cache.progress();
+        while let Ok(seen) = show(&world, &mut cursors, &observers) {
+            if seen > world.observed() {
+                // Seen before its commit was whole: what else is in that has to be seen, too, before it counts.
+                let _ = progress.wait_for(|current| *current >= seen).await;
+                continue;
+            }
             changed(&mut cursors).await;
             if !batch.is_zero() {
                 tokio::time::sleep(batch).await;
@@ -71,13 +78,16 @@ async fn changed(cursors: &mut [(KindId, Cursor)]) {
     .await;
 }
 
-fn show(world: &World, cursors: &mut [(KindId, Cursor)], observers: &[Arc<dyn Observer>]) -> Result<(), Expired> {
+/// Shows what has changed; says which change was the last.
+fn show(world: &World, cursors: &mut [(KindId, Cursor)], observers: &[Arc<dyn Observer>]) -> Result<Revision, Expired> {
     let revision = world.registry.cache.current();
+    let mut seen = revision;
     for (id, cursor) in cursors {
         loop {
             let events = cursor.take(EVENTS_AT_A_TIME)?;
             for event in &events {
                 observers.iter().for_each(|observer| observer.observe(*id, event));
+                seen = seen.max(event.revision);
             }
             if events.len() < EVENTS_AT_A_TIME {
                 break;
@@ -85,7 +95,7 @@ fn show(world: &World, cursors: &mut [(KindId, Cursor)], observers: &[Arc<dyn Ob
         }
     }
     world.set_observed(revision);
-    Ok(())
+    Ok(seen)
 }
 
 #[cfg(test)]

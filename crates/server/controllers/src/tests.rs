@@ -4,17 +4,19 @@
 mod conditions;
 
 use crate::expiry::Expiry;
-use crate::feed::Observer;
+use crate::feed::{self, Observer};
 use crate::requests::{Requests, Who};
-use crate::world::World;
+use crate::world::{KindId, World};
 use crate::{Controller, Controllers, Settings};
-use pintle_cache::{Cache, Object};
+use pintle_cache::{Cache, Event, Interest, Object, State, image};
 use pintle_registry::options::Propagation;
 use pintle_registry::{AdmitAll, DeleteOptions, Environment, Registry, Target, WriteOptions};
 use pintle_schema::{Value, value};
-use pintle_storage::{MemoryStore, Revision, Store};
-use std::sync::Arc;
+use pintle_storage::{MemoryStore, Observer as _, Record, Revision, Started, Store};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 /// Time that the test sets; random numbers that do not repeat.
@@ -334,4 +336,47 @@ async fn events_live_their_time_after_their_last_change() {
     assert_eq!((expiry.expire(1_000_101).await, names()), (1, vec!["new".to_owned()]));
     assert_eq!(expiry.expire(1_000_160).await, 0);
     assert_eq!((expiry.expire(1_000_161).await, names().len()), (1, 0));
+}
+
+/// A task that runs where it is woken.
+struct AtOnce(Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>);
+
+impl Wake for AtOnce {
+    fn wake(self: Arc<Self>) {
+        let waker = Waker::from(self.clone());
+        let polled = self.0.lock().expect("no panic").as_mut().poll(&mut Context::from_waker(&waker));
+        assert!(polled.is_pending());
+    }
+}
+
+/// Wants all changes of all kinds, and notes nothing.
+struct Everything;
+
+impl Observer for Everything {
+    fn interest(&self, _: KindId) -> Option<Interest> {
+        Some(Interest::Everything)
+    }
+
+    fn list(&self, _: &[Arc<State>]) {}
+
+    fn observe(&self, _: KindId, _: &Event) {}
+}
+
+#[test]
+fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
+    let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
+    let mut feeder = cache.feeder();
+    feeder.replayed(Started { current: Revision(1), compacted: Revision(0) });
+    let environment = Box::new(Simulated { now: Arc::default(), random: AtomicU64::new(1) });
+    let store = Arc::new(MemoryStore::new());
+    let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::all());
+    let world = Arc::new(World::new(Arc::new(registry)));
+    let run = feed::run(world.clone(), vec![Arc::new(Everything)], Duration::ZERO);
+    Waker::from(Arc::new(AtOnce(Mutex::new(Box::pin(run))))).wake();
+    assert_eq!(world.observed(), Revision(1));
+    // The feed is woken by the change, and runs before the cache says that it has the whole commit.
+    let value = image::encode(&value!({"metadata": {"name": "a", "namespace": "default"}}), &[]);
+    let key = "/registry/configmaps/default/a".into();
+    feeder.publish(&[Record { key, revision: Revision(2), value: Some(value) }], Revision(2));
+    assert_eq!(world.observed(), Revision(2));
 }
