@@ -8,6 +8,7 @@ use crate::browsers::Browsers;
 use crate::presence::Presence;
 use crate::service::ApiService;
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
+use futures_util::future::select_all;
 use pintle_admission::configuration::Configuration;
 use pintle_admission::{Chain, policy_rule};
 use pintle_auth::authentication::service_account::TokenConfig;
@@ -29,13 +30,14 @@ use pintle_kinds::internal::internal;
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Allocators, Environment, Registry};
 use pintle_schema::Time;
-use pintle_storage::{Store, StoreError};
+use pintle_storage::{Ended, Ending, Store, StoreError};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -188,6 +190,49 @@ impl Builder {
     /// The store cannot be opened or written.
     pub async fn start(mut self, listener: TcpListener) -> Result<Server, StartError> {
         let address = listener.local_addr()?;
+        let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
+        let (api, presence) = self.assemble(address, &roles).await?;
+        let ending = Ending::default();
+        let kept = presence.clone();
+        let keeping = spawn(&ending, "what keeps the server's leases", async move { kept.keep().await });
+        let follower = spawn(&ending, "what follows roles and bindings", rbac::follow(api.clone(), roles));
+        let shutdown = Shutdown::new();
+        let service = ApiService { api: api.clone(), browsers: Arc::new(self.browsers) };
+        let serving = pintle_http::serve(listener, self.tls, service, self.connections, shutdown.clone());
+        let listener_ending = ending.clone();
+        let serving = spawn(&ending, "what serves connections", async move {
+            serving.await.inspect_err(|error| listener_ending.tell(format!("the listener has failed: {error}")))
+        });
+        follow_health(self.store.as_ref(), self.store_timeouts, &api);
+        let mut controllers = self.controllers;
+        controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.store.expires());
+        let controllers = Controllers::start(api.registry.clone(), &controllers);
+        let queues = controllers.queues();
+        api.metrics.add_source(move |out| sources::work_queues(&queues, out));
+        let parts = vec![self.store.ended(), controllers.ended(), ending.ended()];
+        let ends = tokio::spawn(end_with(parts, Arc::downgrade(&api), ending.clone()));
+        Ok(Server {
+            address,
+            api,
+            shutdown,
+            serving,
+            follower,
+            ends,
+            ending,
+            controllers,
+            presence: (presence, keeping),
+            store: self.store,
+            shutdown_delay: self.shutdown_delay,
+            shutdown_send_retry_after: self.shutdown_send_retry_after,
+        })
+    }
+
+    /// All that answers requests, once the first objects are written and the other servers know of this one.
+    async fn assemble(
+        &mut self,
+        address: SocketAddr,
+        roles: &Arc<Rbac>,
+    ) -> Result<(Arc<Api>, Arc<Presence>), StartError> {
         let connector = match self.connector.take() {
             Some(connector) => connector,
             None => Box::new(
@@ -197,7 +242,6 @@ impl Builder {
         let gate = self.feature_gate.clone();
         let served: Vec<_> =
             pintle_kinds::all().filter(|resource| self.runtime_config.serves(resource, &|name| gate(name))).collect();
-        let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let node_objects = Arc::new(node_objects::Objects::default());
         let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
         let nodes = NodeMode::new(node_rules, node_objects.clone());
@@ -217,17 +261,9 @@ impl Builder {
         let presence = Arc::new(Presence::new(registry.clone(), first_objects, advertised, host));
         presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
         metrics.add_source(presence.figures());
-        let kept = presence.clone();
-        let keeping = tokio::spawn(async move { kept.keep().await });
-        let mut authenticator = self.authenticator;
-        let tokens = service_accounts::tokens(self.service_account_tokens, registry.clone());
-        authenticator.service_accounts = Some(tokens.map_err(io::Error::other)?);
-        if self.bootstrap_tokens {
-            authenticator.bootstrap_tokens = Some(Box::new(service_accounts::BootstrapSecrets(registry.clone())));
-        }
         let api = Arc::new(Api {
-            registry: registry.clone(),
-            authenticator,
+            authenticator: self.authenticator(&registry)?,
+            registry,
             authorizer,
             impersonator: Impersonator::default(),
             rbac: roles.clone(),
@@ -235,40 +271,24 @@ impl Builder {
             documents: Documents::new(Catalog::built_in(served)),
             health: Health::default(),
             metrics,
-            settings: self.settings,
-            backends: Backends { connector, kubelet_address_types: self.kubelet_address_types },
+            settings: std::mem::take(&mut self.settings),
+            backends: Backends { connector, kubelet_address_types: std::mem::take(&mut self.kubelet_address_types) },
         });
         // They are done, or there would be no server: `ensure` has written all first objects.
         FIRST_OBJECTS.iter().chain(&self.begun).for_each(|check| api.health.set(check, true));
-        self.checks.into_iter().for_each(|(name, probe)| api.health.watch(name, probe));
-        let follower = tokio::spawn(rbac::follow(api.clone(), roles));
-        let shutdown = Shutdown::new();
-        let service = ApiService { api: api.clone(), browsers: Arc::new(self.browsers) };
-        let serving = pintle_http::serve(listener, self.tls, service, self.connections, shutdown.clone());
-        let serving = tokio::spawn(serving);
-        let health = api.clone();
-        let (alive, ready) = self.store_timeouts;
-        self.store.on_health(Box::new(move |took| {
-            let within = |timeout: Duration| took.is_some_and(|took| took <= timeout);
-            health.health.set_store(within(alive), within(ready));
-        }));
-        let mut controllers = self.controllers;
-        controllers.enabled.retain(|controller| *controller != Controller::EventTtl || !self.store.expires());
-        let controllers = Controllers::start(registry, &controllers);
-        let queues = controllers.queues();
-        api.metrics.add_source(move |out| sources::work_queues(&queues, out));
-        Ok(Server {
-            address,
-            api,
-            shutdown,
-            serving,
-            follower,
-            controllers,
-            presence: (presence, keeping),
-            store: self.store,
-            shutdown_delay: self.shutdown_delay,
-            shutdown_send_retry_after: self.shutdown_send_retry_after,
-        })
+        self.checks.drain(..).for_each(|(name, probe)| api.health.watch(name, probe));
+        Ok((api, presence))
+    }
+
+    /// What the builder was told, and the tokens that are looked up among the objects.
+    fn authenticator(&mut self, registry: &Arc<Registry>) -> Result<Authenticator, StartError> {
+        let mut authenticator = std::mem::take(&mut self.authenticator);
+        let tokens = service_accounts::tokens(self.service_account_tokens.take(), registry.clone());
+        authenticator.service_accounts = Some(tokens.map_err(io::Error::other)?);
+        if self.bootstrap_tokens {
+            authenticator.bootstrap_tokens = Some(Box::new(service_accounts::BootstrapSecrets(registry.clone())));
+        }
+        Ok(authenticator)
     }
 
     /// All that is counted.
@@ -336,6 +356,42 @@ impl Builder {
     }
 }
 
+/// Starts what the server cannot go on without.
+fn spawn<T: Send + 'static>(
+    ending: &Ending,
+    what: &'static str,
+    task: impl Future<Output = T> + Send + 'static,
+) -> JoinHandle<T> {
+    let guard = ending.guard(what);
+    tokio::spawn(async move {
+        let _guard = guard;
+        task.await
+    })
+}
+
+/// Lets the store's health be the server's.
+fn follow_health(store: &dyn Store, (alive, ready): (Duration, Duration), api: &Arc<Api>) {
+    let (health, was_well) = (api.clone(), AtomicBool::new(true));
+    store.on_health(Box::new(move |answer| {
+        let within = |timeout: Duration| answer.as_ref().is_ok_and(|took| *took <= timeout);
+        health.health.set_store(within(alive), within(ready));
+        match (was_well.swap(answer.is_ok(), Ordering::Relaxed), answer) {
+            (true, Err(why)) => eprintln!("warning: the store does not answer: {why}"),
+            (false, Ok(_)) => eprintln!("warning: the store answers again"),
+            _ => {}
+        }
+    }));
+}
+
+/// Lets the end of one of its parts be the server's, which is not well from then on.
+async fn end_with(parts: Vec<Ended>, api: Weak<Api>, ending: Ending) {
+    let (why, ..) = select_all(parts).await;
+    if let Some(api) = api.upgrade() {
+        api.health.set("vital-parts", false);
+    }
+    ending.tell(why);
+}
+
 /// How long taking back what the server told the others may take.
 const WITHDRAWAL: Duration = Duration::from_secs(3);
 
@@ -357,6 +413,8 @@ pub struct Server {
     shutdown: Shutdown,
     serving: JoinHandle<std::io::Result<()>>,
     follower: JoinHandle<()>,
+    ends: JoinHandle<()>,
+    ending: Ending,
     controllers: Controllers,
     presence: (Arc<Presence>, JoinHandle<()>),
     store: Arc<dyn Store>,
@@ -372,6 +430,12 @@ impl Server {
     /// The API behind the socket, for calls within the process.
     pub fn api(&self) -> &Arc<Api> {
         &self.api
+    }
+
+    /// Resolves, to why, when something has ended that the server cannot go on without: the store, the listener, what
+    /// keeps it informed, a controller. It is not well from then on, and is to be stopped.
+    pub fn ended(&self) -> Ended {
+        self.ending.ended()
     }
 
     /// Takes no more connections, lets requests finish, ends watches, and closes the store.
@@ -394,6 +458,7 @@ impl Server {
         self.shutdown.trigger();
         let outcome = self.serving.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
         self.follower.abort();
+        self.ends.abort();
         self.controllers.stop().await;
         let store = self.store;
         let closed = tokio::task::spawn_blocking(move || store.close()).await;

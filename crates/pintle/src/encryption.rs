@@ -4,12 +4,13 @@
 
 mod validate;
 
+use data_encoding::HEXLOWER;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::{Encryption, GroupResource, Key, KmsConfig, Names, Pace, Provider, Rule};
 use pintle_kinds::defaults;
 use pintle_schema::{ApiType, ApiValue, base64};
 use pintle_types::config_apiserver::v1::{self as config, EncryptionConfiguration, KMSConfiguration};
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -108,7 +109,7 @@ fn replace(source: &EncryptionSource, encryption: &Encryption, text: &[u8]) -> R
 
 /// What a text is known by where it must not be shown.
 pub(crate) fn text_digest(text: &[u8]) -> String {
-    Sha256::digest(text).iter().fold("sha256:".to_owned(), |told, byte| format!("{told}{byte:02x}"))
+    format!("sha256:{}", HEXLOWER.encode(digest(&SHA256, text).as_ref()))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

@@ -3,21 +3,20 @@
 mod flags;
 mod tools;
 
-use flags::{Command, Config, FrontProxyFlags, Kubelet, Storage};
-use futures_util::future::select;
+use flags::{Command, Config, FrontProxyFlags, KeyPair, Storage};
+use futures_util::future::{Either, select};
 use pintle::{Builder, Server, SocketConnector, certs, encryption, kubeconfig};
 use pintle_auth::Authenticator;
 use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, VerifyingKey};
 use pintle_auth::authentication::{ClientCa, ClientCaError, FrontProxy, TokenFile};
 use pintle_bootstrap::ServiceRange;
 use pintle_encryption::Encryption;
-use pintle_endpoints::Settings;
 use pintle_endpoints::metrics::Source;
-use pintle_endpoints::router::RuntimeConfig;
 use pintle_etcd::{EtcdOptions, Tls};
 use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
 use pintle_registry::KubernetesForm;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, Store};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::SocketAddr;
@@ -50,6 +49,7 @@ fn main() -> ExitCode {
     };
     config.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     without_effect(&config).for_each(|warning| eprintln!("warning: {warning}"));
+    raise_open_files();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(*config)));
     match outcome {
@@ -64,12 +64,19 @@ fn without_effect(config: &Config) -> impl Iterator<Item = &'static str> {
     log.into_iter()
 }
 
+/// Takes as many files, and so connections, as the system lets it: what shells and service managers begin with, often 1024,
+/// is meant for programs that wait with `select`. Where it may not have them it serves with those it has.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
 fn fail(error: &dyn Error) -> ExitCode {
     eprintln!("Error: {error}");
     ExitCode::FAILURE
 }
 
-/// Serves until a signal says to stop.
+/// Serves until a signal says to stop, or until it cannot go on.
 async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -78,12 +85,24 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let port = listener.local_addr()?.port();
     let server = builder.start(listener).await?;
     let url = kubeconfig::server_url(config.bind_address, port);
-    kubeconfig::write(&config.kubeconfig, &url, &certs)?;
+    kubeconfig::write(&config.kubeconfig(), &url, &certs)?;
     announce(&config, &url);
     warn_of_unreadable(&server);
-    select(pin!(terminate.recv()), pin!(interrupt.recv())).await;
-    server.stop().await?;
-    Ok(())
+    let mut told = async || drop(select(pin!(terminate.recv()), pin!(interrupt.recv())).await);
+    let ended = match select(pin!(told()), server.ended()).await {
+        Either::Left(_) => None,
+        Either::Right((why, _)) => Some(why),
+    };
+    // Who started it will start it again: better than a server that shows old things and takes nothing.
+    let stopped = match select(pin!(server.stop()), pin!(told())).await {
+        Either::Left((stopped, _)) => stopped,
+        // Told twice it does not wait: what was acknowledged is on the disk.
+        Either::Right(_) => std::process::exit(1),
+    };
+    match ended {
+        Some(why) => Err(why.to_string().into()),
+        None => Ok(stopped?),
+    }
 }
 
 /// Objects that are kept and cannot be read are not missed until somebody asks for them: so they are told at once.
@@ -102,7 +121,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let certs = serving_certs(config)?;
     identities(config, &certs, &mut builder)?;
     builder.modes.clone_from(&config.authorization_modes);
-    builder.runtime_config = RuntimeConfig(config.runtime_config.clone());
+    builder.runtime_config.clone_from(&config.runtime_config);
     let gates = config.feature_gates.clone();
     builder.feature_gate = Arc::new(move |name| gates.enabled(name));
     let gates = config.feature_gates.clone();
@@ -113,31 +132,29 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.admission_configuration = plugins.configuration()?;
     builder.browsers.clone_from(&config.browsers);
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
-    builder.settings = Settings {
-        max_mutating_in_flight: config.max_mutating_requests_inflight,
-        max_read_only_in_flight: config.max_requests_inflight,
-        request_timeout: config.request_timeout,
-        min_request_timeout_seconds: config.min_watch_seconds,
-        delete_collection_workers: config.delete_collection_workers,
-        server_address: match &config.external_hostname {
-            Some(host) => pintle::advertised::with_port(host, config.secure_port),
-            None => SocketAddr::new(advertised.unwrap_or(config.bind_address), config.secure_port).to_string(),
-        },
+    builder.settings.clone_from(&config.settings);
+    builder.settings.server_address = match &config.external_hostname {
+        Some(host) => pintle::advertised::with_port(host, config.secure_port),
+        None => SocketAddr::new(advertised.unwrap_or(config.bind_address), config.secure_port).to_string(),
     };
     let ranges = config.service_cluster_ip_ranges.iter().map(|range| ServiceRange::parse(&range.to_string()));
     builder.service_ranges = ranges.collect::<Result<_, _>>()?;
-    builder.service_node_ports = config.service_node_ports.0..=config.service_node_ports.1;
+    builder.service_node_ports.clone_from(&config.service_node_ports);
     builder.advertise_address = advertised;
-    builder.connections.goaway_chance = config.goaway_chance;
+    builder.connections.clone_from(&config.connections);
     builder.shutdown_delay = config.shutdown_delay;
     builder.shutdown_send_retry_after = config.shutdown_send_retry_after;
-    builder.connections.long_running_grace = config.watch_termination_grace;
     builder.controllers = config.controllers.clone();
-    if let Some(streams) = config.max_streams_per_connection {
-        builder.connections.max_concurrent_streams = streams;
+    let kubelet = &config.kubelet;
+    let material = ClientTlsMaterial {
+        ca_pem: kubelet.certificate_authority.as_deref().map(read).transpose()?,
+        identity: identity(&kubelet.identity)?,
+    };
+    let connector = SocketConnector::new(&material, kubelet.timeout).map_err(|error| format!("kubelets: {error}"))?;
+    builder.connector = Some(Box::new(connector));
+    if !kubelet.address_types.is_empty() {
+        builder.kubelet_address_types.clone_from(&kubelet.address_types);
     }
-    builder.connector = Some(Box::new(connector(&config.kubelet)?));
-    builder.kubelet_address_types.clone_from(&config.kubelet.address_types);
     Ok((builder, certs))
 }
 
@@ -145,7 +162,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
 fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     let encryption = encryption(config)?;
     let mut metrics: Vec<Source> = Vec::new();
-    let store: Arc<dyn Store> = match config.storage {
+    let store: Arc<dyn Store> = match config.storage() {
         Storage::Memory => Arc::new(SealedStore::new(Arc::new(MemoryStore::new()), encryption.clone())),
         Storage::Embedded => {
             std::fs::create_dir_all(&config.data_dir)?;
@@ -168,7 +185,7 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     builder.metrics = metrics;
     builder.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
     // Where the file may change, key services may come.
-    let reloads = config.encryption.as_ref().is_some_and(|source| source.reload);
+    let reloads = config.encryption_reload;
     builder.begun.extend(reloads.then_some("poststarthook/start-encryption-provider-config-automatic-reload"));
     if encryption.uses_kms() || reloads {
         builder.checks.push(("kms-providers", Box::new(move || encryption.health())));
@@ -181,8 +198,7 @@ fn serving_certs(config: &Config) -> Result<certs::Certs, Box<dyn Error>> {
     let range = config.service_cluster_ip_ranges.first();
     let addresses = [Some(config.bind_address), config.advertise_address, range.map(|range| range.first_address())];
     let names = certs::ServingNames::new(certs::host_name().as_deref(), addresses.into_iter().flatten());
-    let tls_files = config.tls.as_ref().map(|(cert, key)| (cert.as_path(), key.as_path()));
-    Ok(certs::ensure(&config.cert_dir, tls_files, &names, SystemTime::now())?)
+    Ok(certs::ensure(&config.cert_dir(), config.tls.files(), &names, SystemTime::now())?)
 }
 
 /// By what the server is known, and clients are.
@@ -192,7 +208,7 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
         client_ca.push(b'\n');
         client_ca.extend(read(path)?);
     }
-    let mut authenticator = Authenticator::new(config.anonymous_auth);
+    let mut authenticator = Authenticator::new(config.anonymous_auth.unwrap_or(true));
     authenticator.client_ca = Some(ClientCa::from_pem(&client_ca)?);
     if let Some(path) = &config.token_auth_file {
         authenticator.token_file = Some(TokenFile::parse(&String::from_utf8_lossy(&read(path)?))?);
@@ -225,11 +241,11 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
 /// How values are sealed where they are kept.
 fn encryption(config: &Config) -> Result<Arc<Encryption>, String> {
     let mut names = encryption::names();
-    if config.storage == Storage::Etcd {
+    if config.storage() == Storage::Etcd {
         names = names.kept_under(&format!("{}/", config.etcd.prefix.trim_end_matches('/')));
     }
-    match &config.encryption {
-        Some(source) => encryption::load(source, names),
+    match config.encryption() {
+        Some(source) => encryption::load(&source, names),
         None => Ok(Arc::new(Encryption::none(names))),
     }
 }
@@ -238,13 +254,9 @@ fn encryption(config: &Config) -> Result<Arc<Encryption>, String> {
 fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
     let etcd = &config.etcd;
     let ca_pem = etcd.ca_file.as_deref().map(read).transpose()?;
-    let identity = match (&etcd.cert_file, &etcd.key_file) {
-        (Some(cert), Some(key)) => Some((read(cert)?, read(key)?)),
-        _ => None,
-    };
     Ok(EtcdOptions {
         endpoints: etcd.servers.clone(),
-        tls: Tls { ca_pem, identity },
+        tls: Tls { ca_pem, identity: identity(&etcd.identity)? },
         prefix: etcd.prefix.clone(),
         compaction_interval: Some(etcd.compaction_interval),
         lifetimes: pintle::etcd::lifetimes(config.controllers.event_ttl),
@@ -282,17 +294,17 @@ fn told_of_front_proxy(proxy: &FrontProxy, ca_pem: &[u8]) -> BTreeMap<String, St
 
 /// The keys and names of service account tokens. The signing key is made when none is given.
 fn tokens(config: &Config) -> Result<TokenConfig, Box<dyn Error>> {
-    let told = &config.service_account_tokens;
+    let told = &config.service_accounts;
     let in_file = |path: &Path, error| format!("{}: {error}", path.display());
-    let signing_key = match &config.service_account_signing_key_file {
+    let signing_key = match &told.signing_key_file {
         Some(path) => SigningKey::from_pem(&read(path)?).map_err(|error| in_file(path, error))?,
-        None => SigningKey::from_pem(certs::service_account_key(&config.cert_dir)?.as_bytes())?,
+        None => SigningKey::from_pem(certs::service_account_key(&config.cert_dir())?.as_bytes())?,
     };
     let mut tokens = TokenConfig::new(pintle::DEFAULT_ISSUER, signing_key);
-    if !config.service_account_issuers.is_empty() {
-        tokens.issuers = config.service_account_issuers.iter().map(|issuer| issuer.as_str().into()).collect();
+    if !told.issuers.0.is_empty() {
+        tokens.issuers = told.issuers.0.iter().map(|issuer| issuer.as_str().into()).collect();
     }
-    for path in &config.service_account_key_files {
+    for path in &told.key_files.0 {
         tokens.keys.extend(VerifyingKey::all_from_pem(&read(path)?).map_err(|error| in_file(path, error))?);
     }
     tokens.audiences = told.api_audiences.iter().map(|audience| audience.as_str().into()).collect();
@@ -302,15 +314,12 @@ fn tokens(config: &Config) -> Result<TokenConfig, Box<dyn Error>> {
     Ok(tokens)
 }
 
-/// How kubelets are reached, with the certificates that the flags name.
-fn connector(kubelet: &Kubelet) -> Result<SocketConnector, Box<dyn Error>> {
-    let ca_pem = kubelet.certificate_authority.as_deref().map(read).transpose()?;
-    let identity = match (&kubelet.client_certificate, &kubelet.client_key) {
-        (Some(cert), Some(key)) => Some((read(cert)?, read(key)?)),
-        _ => None,
-    };
-    let connector = SocketConnector::new(&ClientTlsMaterial { ca_pem, identity }, kubelet.timeout);
-    connector.map_err(|error| format!("kubelets: {error}").into())
+/// A certificate and its key, both in PEM.
+type Identity = (Vec<u8>, Vec<u8>);
+
+/// What the files have, where flags name them.
+fn identity(pair: &KeyPair) -> Result<Option<Identity>, Box<dyn Error>> {
+    pair.files().map(|(certificate, key)| Ok((read(certificate)?, read(key)?))).transpose()
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -319,11 +328,11 @@ fn read(path: &Path) -> Result<Vec<u8>, Box<dyn Error>> {
 
 fn announce(config: &Config, url: &str) {
     println!("pintle serves Kubernetes {} on {url}", pintle_discovery::version::GIT_VERSION);
-    match config.storage {
+    match config.storage() {
         Storage::Memory => println!("data: in memory, gone when it stops"),
         Storage::Embedded => println!("data: {}", config.data_dir.display()),
         Storage::Etcd => println!("data: etcd at {}", config.etcd.servers.join(", ")),
     }
-    let kubeconfig = std::path::absolute(&config.kubeconfig).unwrap_or_else(|_| config.kubeconfig.clone());
+    let kubeconfig = std::path::absolute(config.kubeconfig()).unwrap_or_else(|_| config.kubeconfig());
     println!("export KUBECONFIG={}", kubeconfig.display());
 }

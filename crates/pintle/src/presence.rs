@@ -5,6 +5,7 @@
 
 use crate::bootstrap;
 use crate::repair::Repairs;
+use data_encoding::BASE32_NOPAD;
 use pintle_bootstrap::{Settings, kept_objects, needed_objects, servers};
 use pintle_cache::image;
 use pintle_endpoints::metrics::{Exposition, Family};
@@ -19,7 +20,7 @@ use pintle_storage::{Expect, Transaction};
 use pintle_types::coordination::v1::{Lease, LeaseSpec};
 use pintle_types::core::v1::{EndpointAddress, EndpointSubset, Endpoints};
 use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -281,23 +282,14 @@ pub(crate) fn now() -> MicroTime {
 
 /// The name of the server of a host, as the reference would name it there: the same after every start.
 pub(crate) fn identity(host: &str) -> String {
-    const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
     let mut told = Vec::new();
     for part in [host, IDENTITY_LABEL.1] {
         told.extend(u16::try_from(part.len()).unwrap_or(u16::MAX).to_be_bytes());
         told.extend(part.as_bytes());
     }
-    let digest = Sha256::digest(told);
-    let bits = digest.iter().take(16).flat_map(|byte| (0..8).rev().map(move |bit| byte >> bit & 1));
-    let (mut name, mut group, mut length) = ("apiserver-".to_owned(), 0usize, 0);
-    for bit in bits.chain([0, 0]) {
-        (group, length) = (group << 1 | usize::from(bit), length + 1);
-        if length == 5 {
-            name.push(char::from(ALPHABET[group]));
-            (group, length) = (0, 0);
-        }
-    }
-    name
+    let digest = digest(&SHA256, &told);
+    let start = digest.as_ref().get(..16).unwrap_or_default();
+    format!("apiserver-{}", BASE32_NOPAD.encode(start).to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! watcher and reflector, and the Python client's list and watch.
 //! Guarantees that each client is told every change once and in order, that it believes what is stored, along the way
 //! and at the end, that no restart makes it list anew, and that nothing acknowledged is lost, though every other restart
-//! is a SIGKILL.
+//! is a SIGKILL. Some see a selection that every change enters or leaves, and some come while all is in motion.
 //! Must never be decided by time: a round is so many changes. `PINTLE_CHURN_ROUNDS` asks for more than an hour's.
 
 mod common;
@@ -31,6 +31,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const WRITERS: usize = 16;
@@ -125,8 +126,18 @@ impl Drop for Restartable {
     }
 }
 
-/// What is known of an object: its uid, its version, and its number, which each change makes one higher.
+/// What is known of an object: its uid, its version, and its number. Each change of a name makes it one higher, from 1 on,
+/// also when the object was deleted meanwhile: whoever misses a whole life misses numbers.
 type Known = (String, u64, u64);
+
+/// An object of this number. Whether it is odd is a label, so that each change enters or leaves what that selects.
+fn object(name: &str, number: u64) -> Value {
+    let parity = if number.is_multiple_of(2) { "even" } else { ODD };
+    json!({"metadata": {"name": name, "labels": {PARITY: parity}}, "data": {"number": number.to_string()}})
+}
+
+const PARITY: &str = "parity";
+const ODD: &str = "odd";
 
 fn known(object: &Value) -> Known {
     let uid = object["metadata"]["uid"].as_str().expect("a uid").to_owned();
@@ -134,8 +145,8 @@ fn known(object: &Value) -> Known {
     (uid, resource_version(object), number)
 }
 
-/// One writer's objects by name: what the server has acknowledged of them.
-type Written = BTreeMap<String, Option<Known>>;
+/// One writer's names: their last numbers, and what the server has acknowledged of the objects that are there.
+type Written = BTreeMap<String, (u64, Option<Known>)>;
 
 /// One writer's changes: it goes around its names and creates, changes and now and then deletes. Where the server is
 /// gone it comes back and looks what has become of its last change: it took place or it did not, and those before it did.
@@ -144,9 +155,9 @@ fn write(endpoint: &Endpoint, writer: usize, round: usize, written: &mut Written
     let mut step = 0;
     while step < CHANGES {
         let name = format!("w{writer}-{}", step % NAMES);
-        let known = written.entry(name.clone()).or_default();
+        let (number, known) = written.entry(name.clone()).or_default();
         let delete = known.is_some() && (step + round).is_multiple_of(7);
-        match change(&mut client, &name, known.as_ref(), delete) {
+        match change(&mut client, &name, *number, known.as_ref(), delete) {
             Ok(now) => *known = now,
             Err(_) => {
                 let path = format!("{CONFIG_MAPS}/{name}");
@@ -156,15 +167,16 @@ fn write(endpoint: &Endpoint, writer: usize, round: usize, written: &mut Written
                     continue;
                 }
                 let follows = match (&*known, &found) {
-                    (None, Some((_, _, 0))) => true,
+                    (None, Some((.., next))) => *next == *number + 1,
                     (Some(_), None) => delete,
-                    (Some((uid, _, number)), Some((found, _, next))) => !delete && uid == found && *next == number + 1,
+                    (Some((uid, ..)), Some((found, _, next))) => !delete && uid == found && *next == *number + 1,
                     _ => false,
                 };
                 assert!(follows, "{name} is {found:?}, and {known:?} was acknowledged");
                 *known = found;
             }
         }
+        *number += u64::from(!delete);
         step += 1;
         done.fetch_add(1, Ordering::Relaxed);
     }
@@ -176,14 +188,22 @@ fn settled(answer: &Answer) -> bool {
 }
 
 /// Makes one change and returns what is there after it; the error is that it is not known what has become of it.
-fn change(client: &mut Client, name: &str, known: Option<&Known>, delete: bool) -> std::io::Result<Option<Known>> {
+fn change(
+    client: &mut Client,
+    name: &str,
+    number: u64,
+    known: Option<&Known>,
+    delete: bool,
+) -> std::io::Result<Option<Known>> {
     let path = format!("{CONFIG_MAPS}/{name}");
+    let mut next = object(name, number + 1);
     let answer = match known {
-        None => client.post(CONFIG_MAPS, &json!({"metadata": {"name": name}, "data": {"number": "0"}}))?,
+        None => client.post(CONFIG_MAPS, &next)?,
         Some(_) if delete => client.delete(&path)?,
-        Some((uid, version, number)) => {
-            let metadata = json!({"name": name, "uid": uid, "resourceVersion": version.to_string()});
-            client.put(&path, &json!({"metadata": metadata, "data": {"number": (number + 1).to_string()}}))?
+        Some((uid, version, _)) => {
+            next["metadata"]["uid"] = json!(uid);
+            next["metadata"]["resourceVersion"] = json!(version.to_string());
+            client.put(&path, &next)?
         }
     };
     match answer.status {
@@ -196,24 +216,54 @@ fn change(client: &mut Client, name: &str, known: Option<&Known>, delete: bool) 
 /// What a client believes, and the first thing that was wrong with what it was told.
 #[derive(Default)]
 struct Belief {
+    view: View,
     objects: BTreeMap<String, Known>,
+    /// The last numbers, also of those that are gone.
+    numbers: BTreeMap<String, u64>,
     lists: usize,
+    is_listed: bool,
     last: u64,
     wrong: Option<String>,
+}
+
+/// Which objects a client sees, and since when.
+#[derive(Clone, Copy, Default)]
+struct View {
+    /// Those with odd numbers.
+    odd: bool,
+    /// It came when names had been used before.
+    late: bool,
+}
+
+impl View {
+    fn selector(self) -> Option<String> {
+        self.odd.then(|| format!("{PARITY}={ODD}"))
+    }
+
+    fn shows(self, known: &Known) -> bool {
+        !self.odd || !known.2.is_multiple_of(2)
+    }
 }
 
 impl Belief {
     fn told(&mut self, event: &Event<ConfigMap>) {
         let (object, deleted) = match event {
             Event::Init => {
-                self.lists += 1;
-                return self.objects.clear();
+                *self =
+                    Belief { view: self.view, lists: self.lists + 1, wrong: self.wrong.take(), ..Belief::default() };
+                return;
             }
-            Event::InitDone => return,
+            Event::InitDone => {
+                self.is_listed = true;
+                return;
+            }
             Event::InitApply(object) => {
                 let (name, known) = (object.name_any(), of(object));
                 self.last = self.last.max(known.1);
-                self.objects.insert(name, known);
+                self.numbers.insert(name.clone(), known.2);
+                if let Some(twice) = self.objects.insert(name, known) {
+                    self.wrong.get_or_insert(format!("{twice:?} was listed twice"));
+                }
                 return;
             }
             Event::Apply(object) => (object, false),
@@ -221,16 +271,25 @@ impl Belief {
         };
         let (name, now) = (object.name_any(), of(object));
         let before = self.objects.get(&name);
-        // What it must be after what it was: itself once more when it is deleted, new, or one change further.
-        let follows = match before {
-            Some((uid, _, number)) => (uid, number + u64::from(!deleted)) == (&now.0, now.2),
-            None => !deleted && now.2 == 0,
+        let step = if self.view.odd { 2 } else { 1 };
+        let expected = match self.numbers.get(&name) {
+            Some(number) => Some(number + step),
+            None => (!self.view.late).then_some(1),
+        };
+        // Itself once more when it is deleted or leaves the selection, otherwise the next that is seen of its name.
+        let follows = match (deleted, before) {
+            (true, before) => before.is_some_and(|(uid, _, number)| (uid, number) == (&now.0, &now.2)),
+            (false, Some((uid, ..))) => !self.view.odd && *uid == now.0 && expected == Some(now.2),
+            (false, None) => expected.is_none_or(|expected| expected == now.2) && self.view.shows(&now),
         };
         if (!follows || now.1 <= self.last) && self.wrong.is_none() {
-            self.wrong =
-                Some(format!("{name} is {now:?} (deleted: {deleted}) after {before:?} and revision {}", self.last));
+            self.wrong = Some(format!(
+                "{name} is {now:?} (deleted: {deleted}) after {before:?}, {expected:?} and revision {}",
+                self.last
+            ));
         }
         self.last = now.1;
+        self.numbers.insert(name.clone(), now.2);
         match deleted {
             true => drop(self.objects.remove(&name)),
             false => drop(self.objects.insert(name, now)),
@@ -259,28 +318,65 @@ impl Backoff for Soon {
 
 /// A kube-rs watcher with a reflector behind it.
 struct Follower {
+    view: View,
     belief: Arc<Mutex<Belief>>,
     reflected: Reflected<ConfigMap>,
+    task: JoinHandle<()>,
 }
 
-fn follow(runtime: &Runtime, endpoint: &Endpoint, config: watcher::Config) -> Follower {
+impl Follower {
+    fn has_listed(&self) -> bool {
+        self.belief.lock().expect("no panic").is_listed
+    }
+
+    /// Waits until it has seen the marker, and compares what it believes with what is stored.
+    fn check(&self, marker: &str, stored: &BTreeMap<String, Known>) {
+        let stored: BTreeMap<_, _> = stored
+            .iter()
+            .filter(|(_, known)| self.view.shows(known))
+            .map(|(name, known)| (name.clone(), known.clone()))
+            .collect();
+        let (objects, lists) = wait_for("a client to catch up", || {
+            let belief = self.belief.lock().expect("no panic");
+            assert_eq!(belief.wrong, None, "{marker}");
+            belief.objects.contains_key(marker).then(|| (belief.objects.clone(), belief.lists))
+        });
+        assert_eq!(objects, stored, "it believes what is stored");
+        assert!(lists == 1 || self.view.late, "it listed {lists} times");
+        let reflected = wait_for("the reflector", || {
+            let state = self.reflected.state();
+            let state: BTreeMap<_, _> = state.iter().map(|object| (object.name_any(), of(object))).collect();
+            state.contains_key(marker).then_some(state)
+        });
+        assert_eq!(reflected, stored, "the reflector has what is stored");
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+fn follow(runtime: &Runtime, endpoint: &Endpoint, config: watcher::Config, view: View) -> Follower {
+    let config = view.selector().into_iter().fold(config, |config, selector| config.labels(&selector));
     let url = format!("http://{}", endpoint.address);
     let _entered = runtime.enter();
     let client = kube::Client::try_from(Config::new(url.parse().expect("an address"))).expect("a client");
     let api: Api<ConfigMap> = Api::namespaced(client, "default");
-    let belief = Arc::new(Mutex::new(Belief::default()));
+    let belief = Arc::new(Mutex::new(Belief { view, ..Belief::default() }));
     let told = belief.clone();
     let (reflected, writer) = reflector::store();
     let events = watch_collection(api, config).backoff(Soon).inspect_ok(move |event| {
         told.lock().expect("no panic").told(event);
     });
     let reflecting = reflector::reflector(writer, events);
-    runtime.spawn(async move {
+    let task = runtime.spawn(async move {
         let mut reflecting = std::pin::pin!(reflecting);
         // Errors are the restarts; the watcher comes back by itself.
         while reflecting.next().await.is_some() {}
     });
-    Follower { belief, reflected }
+    Follower { view, belief, reflected, task }
 }
 
 /// The Python client, if there is one.
@@ -305,7 +401,8 @@ impl Python {
             .stdout(Stdio::piped())
             .spawn()
             .expect("Python starts");
-        let output = BufReader::new(child.stdout.take().expect("its output"));
+        let mut output = BufReader::new(child.stdout.take().expect("its output"));
+        output.read_line(&mut String::new()).expect("it has listed");
         let (sender, lines) = mpsc::channel();
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
@@ -339,48 +436,36 @@ fn every_client_is_told_every_change_once_across_restarts() {
     let endpoint = server.endpoint();
     let clients = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let clients = clients.expect("a runtime");
-    let configs = [
-        watcher::Config::default(),
-        watcher::Config::default().page_size(7),
-        watcher::Config::default().streaming_lists(),
-    ];
-    let followers = configs.map(|config| follow(&clients, &endpoint, config));
+    let configs = [watcher::Config::default().page_size(7), watcher::Config::default().streaming_lists()];
+    let follow = |way: usize, odd, late| follow(&clients, &endpoint, configs[way].clone(), View { odd, late });
+    let early = [(0, false), (1, false), (0, true), (1, true)].map(|(way, odd)| follow(way, odd, false));
+    wait_for("all to have listed", || early.iter().all(Follower::has_listed).then_some(()));
     let python = Python::start(&endpoint);
     let mut written: Vec<Written> = vec![Written::new(); WRITERS];
     for round in 0..rounds() {
         let done = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
+        let is_done = |share: usize| (done.load(Ordering::Relaxed) >= WRITERS * CHANGES / share).then_some(());
+        let late = std::thread::scope(|scope| {
             for (writer, written) in written.iter_mut().enumerate() {
                 let (endpoint, done) = (&endpoint, &done);
                 scope.spawn(move || write(endpoint, writer, round, written, done));
             }
-            wait_for("half of the changes", || (done.load(Ordering::Relaxed) >= WRITERS * CHANGES / 2).then_some(()));
+            wait_for("a quarter of the changes", || is_done(4));
+            let late = follow(round / 2 % 2, round % 2 == 1, true);
+            wait_for("half of the changes", || is_done(2));
             server.restart(round % 2 == 0);
+            late
         });
         let marker = format!("marker-{round}");
         let mut client = endpoint.client();
-        let object = json!({"metadata": {"name": marker}, "data": {"number": "0"}});
-        client.post(CONFIG_MAPS, &object).expect("an answer").expect(201);
+        client.post(CONFIG_MAPS, &object(&marker, 1)).expect("an answer").expect(201);
         let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
         let items = list["items"].as_array().expect("items").iter();
         let stored: BTreeMap<String, Known> = items.map(|item| (name(item).to_owned(), known(item))).collect();
-        for (name, acknowledged) in written.iter().flatten() {
+        for (name, (_, acknowledged)) in written.iter().flatten() {
             assert_eq!(stored.get(name), acknowledged.as_ref(), "{name} in round {round}");
         }
-        for (at, follower) in followers.iter().enumerate() {
-            let belief = wait_for("a client to catch up", || {
-                let belief = follower.belief.lock().expect("no panic");
-                assert_eq!(belief.wrong, None, "client {at} in round {round}");
-                belief.objects.contains_key(&marker).then(|| (belief.objects.clone(), belief.lists))
-            });
-            assert_eq!(belief, (stored.clone(), 1), "client {at} believes what is stored, and listed once");
-            let reflected = wait_for("the reflector", || {
-                let state = follower.reflected.state();
-                let state: BTreeMap<_, _> = state.iter().map(|object| (object.name_any(), of(object))).collect();
-                state.contains_key(&marker).then_some(state)
-            });
-            assert_eq!(reflected, stored, "reflector {at}");
-        }
+        early.iter().chain([&late]).for_each(|follower| follower.check(&marker, &stored));
         if let Some(python) = &python {
             python.check(&marker, &stored);
         }

@@ -6,6 +6,7 @@ mod common;
 
 use common::http::{Answer, Client, JSON};
 use common::in_process::InProcess;
+use serde_json::json;
 
 fn get(client: &mut Client, path: &str, accept: &str) -> Answer {
     client.send("GET", path, &format!("{JSON}\r\nAccept: {accept}"), b"").expect("an answer")
@@ -67,6 +68,25 @@ fn discovery_of_everything_has_every_form() {
 }
 
 #[test]
+fn a_deprecated_version_warns_but_of_media_types_that_its_routes_do_not_take() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let rows = [
+        ("GET", JSON, JSON, 200, true),
+        ("GET", JSON, "text/html", 406, false),
+        ("GET", JSON, "application/json;as=Table;g=meta.k8s.io;v=v9", 406, true),
+        ("POST", "text/plain", JSON, 415, true),
+        ("PATCH", "text/plain", JSON, 415, false),
+    ];
+    for (method, sent, accept, status, is_warned) in rows {
+        let path = format!("/api/v1/namespaces/default/endpoints{}", if method == "PATCH" { "/x" } else { "" });
+        let answer = client.send(method, &path, &format!("{sent}\r\nAccept: {accept}"), b"{}").expect("an answer");
+        let warned = answer.header("warning").contains("v1 Endpoints is deprecated");
+        assert_eq!((answer.status, warned), (status, is_warned), "{method} {sent} {accept}");
+    }
+}
+
+#[test]
 fn no_number_of_seconds_is_too_large_for_a_watch() {
     let server = InProcess::start();
     let mut client = server.client();
@@ -92,9 +112,49 @@ fn paths_that_stop_too_early_or_go_too_far() {
         ("/api/v1/namespaces/default/configmaps/%2e%2e", 400, "may not be '..'"),
         ("/api/v1/namespaces/default/configmaps/a%25b", 400, "may not contain '%'"),
         ("/readyz%2Fping", 200, "ok"),
+        ("/api/v1/namespaces/default/configmaps/a%zz", 400, "400 Bad Request"),
     ];
     for (path, status, text) in rows {
         let answer = client.get(path).expect("an answer");
         assert!(answer.status == status && answer.text().contains(text), "{path}: {} {}", answer.status, answer.text());
     }
+}
+
+#[test]
+fn groups_that_other_servers_would_serve_are_unavailable() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let services = "/apis/apiregistration.k8s.io/v1/apiservices";
+    let rows = [("example.com", "v1", 10, true), ("example.com", "v2", 20, false), ("apps", "v9", 10, true)];
+    for (group, version, priority, elsewhere) in rows {
+        let service = if elsewhere { r#","service":{"namespace":"default","name":"none"}"# } else { "" };
+        let body = format!(
+            r#"{{"metadata":{{"name":"{version}.{group}"}},"spec":{{"group":"{group}","version":"{version}",
+            "groupPriorityMinimum":100,"versionPriority":{priority},"insecureSkipTLSVerify":{elsewhere}{service}}}}}"#
+        );
+        client.send("POST", services, JSON, body.as_bytes()).expect("an answer").expect(201);
+    }
+    let unavailable = (503, "service unavailable\n");
+    let unknown = (404, "404 page not found\n");
+    let rows = [
+        ("GET", "/apis/example.com/v1", unavailable),
+        ("GET", "/apis/example.com/v1/", unavailable),
+        ("GET", "/apis/example.com/v1/namespaces/default/things/a", unavailable),
+        ("POST", "/apis/example.com/v1/things", unavailable),
+        ("GET", "/apis/example.com/v2/things", unknown),
+        ("GET", "/apis/example.com/v3/things", unknown),
+        ("GET", "/apis/com/v1.example", unknown),
+        ("GET", "/apis/com", unknown),
+        ("GET", "/apis/apps/v9/deployments", unavailable),
+    ];
+    for (method, path, (status, text)) in rows {
+        let answer = client.send(method, path, JSON, b"{}").expect("an answer");
+        assert_eq!((answer.status, answer.text().as_str()), (status, text), "{method} {path}");
+    }
+    let group = client.get("/apis/example.com").expect("an answer").expect(200);
+    let version = |name: &str| json!({"groupVersion": format!("example.com/{name}"), "version": name});
+    assert_eq!(group["versions"], json!([version("v2"), version("v1")]));
+    assert_eq!(group["preferredVersion"], version("v2"));
+    client.send("DELETE", &format!("{services}/v1.example.com"), "", b"").expect("an answer").expect(200);
+    assert_eq!(client.get("/apis/example.com/v1").expect("an answer").status, 404);
 }

@@ -318,17 +318,30 @@ fn a_cluster_that_asks_for_certificates_is_given_one_and_a_wrong_one_is_told() {
     client.post(CONFIG_MAPS, &config_map("a", "b")).expect("an answer").expect(201);
     assert_eq!(stored_names(&process), ["a"]);
 
+    // Who names no authority believes those of the system.
+    let believing = |system: &Credentials, installation: &Installation, flags: &[String], port| {
+        let mut command = installation.command(port);
+        command.args(["--etcd-servers", &etcd.urls()]).args(flags);
+        command.env("SSL_CERT_FILE", system.file("ca.crt")).env_remove("SSL_CERT_DIR");
+        command
+    };
+    let installation = Installation::own();
+    let process = start(|port| believing(&ours, &installation, &right[2..], port), &installation.path("certs"));
+    assert_eq!(stored_names(&process), ["a"]);
+
     std::thread::scope(|scope| {
         for (flags, complaint) in [
             (flags(&theirs, Some(&ours)), "invalid peer certificate: UnknownIssuer"),
+            (right[2..].to_vec(), "invalid peer certificate: UnknownIssuer"),
             // What a member says before it hangs up may be lost.
             (flags(&ours, Some(&theirs)), "connection error: "),
             (flags(&ours, None), "connection error: "),
         ] {
+            let theirs = &theirs;
             scope.spawn(move || {
                 let installation = Installation::own();
-                let mut command = installation.command(common::process::free_port());
-                let ended = command.args(["--etcd-servers", &etcd.urls()]).args(&flags).output().expect("it ends");
+                let port = common::process::free_port();
+                let ended = believing(theirs, &installation, &flags, port).output().expect("it ends");
                 let said = String::from_utf8_lossy(&ended.stderr);
                 assert!(!ended.status.success() && said.contains(complaint), "{flags:?}: {said}");
                 assert!(said.contains("cannot be read: "), "{said}");

@@ -9,7 +9,7 @@ use common::etcd::{Etcd, program};
 use common::http::{Answer, Client, Endpoint};
 use common::process::{Installation, Process, start};
 use common::reference::{self, Reference};
-use common::{name, resource_version};
+use common::{name, resource_version, wait_for};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -278,6 +278,46 @@ fn shows(client: &mut Client, state: &BTreeMap<&str, Value>) {
 /// An object as it stands in a list.
 fn bare(object: &Value) -> (&str, Value) {
     (name(object), json!({"metadata": object["metadata"], "data": object["data"]}))
+}
+
+/// Who restores a cluster should restart its servers. A server that was not must not show for ever what is no longer there.
+#[test]
+fn a_cluster_that_is_put_back_to_an_earlier_state_is_read_anew() {
+    for version in ["3.5", "3.4"] {
+        let Some(program) = program(version) else { continue };
+        let mut etcd = Etcd::start(program, 1);
+        let installation = Installation::own();
+        let process = serve(&installation, &["--etcd-servers", &etcd.urls()], None);
+        let (endpoint, mut client) = (process.endpoint(), process.endpoint().client());
+        let kept = client.post(CONFIG_MAPS, &config_map("kept", "1")).expect("an answer").expect(201);
+        etcd.save();
+        wait_for("the cluster", || (client.get(CONFIG_MAPS).expect("an answer").status == 200).then_some(()));
+        let mut watch = watch(&endpoint);
+        let changed = client.put(&path("kept"), &config_map("kept", "2")).expect("an answer").expect(200);
+        let lost = client.post(CONFIG_MAPS, &config_map("lost", "")).expect("an answer").expect(201);
+        for (kind, object) in [("MODIFIED", &changed), ("ADDED", &lost)] {
+            assert_eq!(watch.event(), (kind.to_owned(), object.clone()));
+        }
+        etcd.put_back();
+        let list = wait_for("what is there", || {
+            let answer = client.get(CONFIG_MAPS).expect("an answer");
+            (answer.status == 200).then(|| answer.json())
+        });
+        assert!(resource_version(&list) < resource_version(&lost), "{list}");
+        shows(&mut client, &BTreeMap::from([("kept", kept.clone())]));
+        let (kind, status) = watch.event();
+        assert_eq!((kind.as_str(), &status["code"]), ("ERROR", &json!(410)), "{status}");
+        // What was read before is no base for what comes now.
+        let mut stale = changed;
+        stale["data"]["value"] = "3".into();
+        assert_eq!(client.put(&path("kept"), &stale).expect("an answer").status, 409);
+        // It goes on from there.
+        let mut watch = self::watch(&endpoint);
+        let changed = client.put(&path("kept"), &config_map("kept", "4")).expect("an answer").expect(200);
+        assert_eq!(watch.event(), ("MODIFIED".to_owned(), changed.clone()));
+        shows(&mut client, &BTreeMap::from([("kept", changed)]));
+        wait_for("its being ready", || (client.get("/readyz").expect("an answer").status == 200).then_some(()));
+    }
 }
 
 #[test]

@@ -142,6 +142,11 @@ fn metrics_count_what_was_asked_and_are_well_formed() {
     client.post("/api/v1/namespaces/default/services", &json!({"kind": "Pod"})).expect("an answer").expect(400);
     let pod = json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "a"}]}});
     client.post("/api/v1/namespaces/default/pods", &pod).expect("an answer").expect(403);
+    // What no path takes is not counted.
+    client.delete("/api/v1/pods").expect("an answer").expect(405);
+    for path in ["/openapi/v3", "/openapi/v3/version"] {
+        client.get(path).expect("an answer").expect(200);
+    }
     let body = serde_json::to_vec(&object).expect("JSON").len();
     let mut client = server.client();
     client.get("/readyz").expect("an answer").expect_text("ok");
@@ -185,6 +190,17 @@ fn metrics_count_what_was_asked_and_are_well_formed() {
         "apiserver_storage_objects{resource=\"services\"} 1".to_owned(),
     ] {
         assert!(text.lines().any(|found| *found == line), "{line} in {text}");
+    }
+    let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).expect("a sample");
+    let allowed = value("authorization_attempts_total{result=\"allowed\"} ");
+    let labels = "decision=\"allowed\",name=\"alwaysallow\",type=\"AlwaysAllow\"";
+    assert_eq!(value(&format!("apiserver_authorization_decisions_total{{{labels}}} ")), allowed);
+    assert!(!text.contains("code=\"405\""), "{text}");
+    for part in ["openapi/v3", "openapi/v3/"] {
+        let labels =
+            format!("resource=\"\",scope=\"\",subresource=\"{part}\",system_client=\"\",verb=\"GET\",version=\"\"");
+        let line = format!("apiserver_request_total{{code=\"200\",component=\"\",dry_run=\"\",group=\"\",{labels}}} 1");
+        assert!(text.lines().any(|found| found == line), "{line} in {text}");
     }
     let mut families = std::collections::BTreeSet::new();
     for line in text.lines() {
@@ -294,6 +310,7 @@ fn a_server_that_stops_may_tell_late_clients_when_to_come_again() {
     assert_eq!(late.header("connection"), "close");
     assert_eq!(late.text(), "The apiserver is shutting down, please try again later.\n");
     limited.client().get("/livez").expect("an answer").expect_text("ok");
+    assert!(limited.metrics().contains("apiserver_request_total"), "metrics are told to the end");
     drop(held);
     limited.runtime.block_on(stopping).expect("no panic").expect("an end in good order");
     assert!(TcpStream::connect(limited.endpoint.address).is_err(), "nobody listens");

@@ -7,7 +7,7 @@ mod common;
 use common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, free_port, pintle, start};
 use common::{Scratch, name, resource_version, wait_for};
 use serde_json::json;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 const ADDRESSES: &str = "/apis/networking.k8s.io/v1/ipaddresses";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -36,6 +36,47 @@ fn a_signal_ends_it_in_good_order_and_what_was_written_stays() {
         assert!(watch.next().expect("an end in good order").is_none(), "{signal}: nothing follows");
         written.push(new);
         written.sort();
+    }
+}
+
+#[test]
+fn a_second_signal_ends_it_at_once() {
+    let installation = Installation::own();
+    let command = |port| {
+        let mut command = installation.command(port);
+        command.args(["--shutdown-delay-duration", "1h"]);
+        command
+    };
+    let mut process = start(command, &installation.path("certs"));
+    let mut client = process.endpoint().client();
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
+    process.signal("TERM");
+    wait_for("the first to be noticed", || (client.get("/readyz").ok()?.status == 500).then_some(()));
+    client.get("/livez").expect("an answer").expect_text("ok");
+    process.signal("INT");
+    let status = wait_for("the end", || process.exit_status());
+    assert_eq!(status.code(), Some(1), "{}", process.errors());
+    let process = installation.start();
+    process.endpoint().client().get(&format!("{CONFIG_MAPS}/a")).expect("an answer").expect(200);
+}
+
+#[test]
+fn it_takes_as_many_clients_as_the_system_lets_it() {
+    let installation = Installation::own();
+    // Fewer than the clients below need, as a shell may have set it.
+    let command = |port| {
+        let server = installation.command(port);
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", "ulimit -S -n 100 && exec \"$0\" \"$@\""])
+            .arg(server.get_program())
+            .args(server.get_args());
+        command
+    };
+    let process = start(command, &installation.path("certs"));
+    let mut clients: Vec<_> = (0..200).map(|_| process.endpoint().client()).collect();
+    for client in &mut clients {
+        client.get("/readyz").expect("an answer").expect_text("ok");
     }
 }
 

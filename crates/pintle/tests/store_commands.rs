@@ -212,7 +212,7 @@ fn a_cluster_moves_to_etcd_and_back() {
     let Some(program) = etcd::program("3.5") else { return };
     let installation = filled();
     let before = seen(&installation.start());
-    let etcd = Etcd::start(program, 1);
+    let etcd = Etcd::start(program.clone(), 1);
     let from = installation.path("data");
     let (code, said) = run(&["copy", "--from", text(&from), "--to", &etcd.urls()]);
     assert!(code == 0 && said.contains("every one was read back and compared"), "{code}: {said}");
@@ -221,21 +221,37 @@ fn a_cluster_moves_to_etcd_and_back() {
     let (code, said) = run(&["copy", "--from", text(&from), "--to", &etcd.urls()]);
     assert!(code == 2 && said.contains("the cluster is not empty"), "{code}: {said}");
     assert!(said.contains("a new cluster is needed") && !said.contains("Usage:"), "{said}");
-    {
+    let serve_on = |etcd: &Etcd| {
         let command = |port| {
             let mut command = installation.command(port);
             command.args(["--etcd-servers", &etcd.urls()]);
             command
         };
-        assert_same(&seen(&start(command, &installation.path("certs"))), &before);
+        start(command, &installation.path("certs"))
+    };
+    let changed = {
+        let process = serve_on(&etcd);
+        assert_same(&seen(&process), &before);
+        // What is in the history of the cluster belongs to it, too.
+        let (mut client, maps) = (process.endpoint().client(), format!("{NAMESPACE}/configmaps"));
+        for name in ["kept", "removed"] {
+            let map = json!({"metadata": {"name": name}});
+            client.post(&maps, &map).expect("an answer").expect(201);
+        }
+        client.delete(&format!("{maps}/removed")).expect("an answer").expect(200);
+        seen(&process)
+    };
+    assert!(changed.len() > before.len());
+    let (back, other) = (installation.path("back"), Etcd::start(program, 1));
+    for to in [text(&back), &other.urls()] {
+        let (code, said) = run(&["copy", "--from", &etcd.urls(), "--to", to]);
+        assert!(code == 0 && said.contains("every one was read back and compared"), "{code}: {said}");
     }
-    let back = installation.path("back");
-    let (code, said) = run(&["copy", "--from", &etcd.urls(), "--to", text(&back)]);
-    assert!(code == 0 && said.contains("every one was read back and compared"), "{code}: {said}");
     let command = |port| {
         let mut command = installation.command(port);
         command.arg("--data-dir").arg(&back);
         command
     };
-    assert_same(&seen(&start(command, &installation.path("certs"))), &before);
+    assert_same(&seen(&start(command, &installation.path("certs"))), &changed);
+    assert_same(&seen(&serve_on(&other)), &changed);
 }

@@ -21,50 +21,62 @@ pub fn is_mirror(pod: View<'_, Pod>) -> bool {
 
 /// The secrets that a pod names.
 pub fn secrets(spec: View<'_, PodSpec>) -> impl Iterator<Item = &str> {
-    let name = LocalObjectReference::NAME;
-    let pulls = spec.field(PodSpec::IMAGE_PULL_SECRETS).iter().map(move |secret| secret.field(name));
-    let of_environment = containers(spec).flat_map(move |container| {
-        let whole = container.field(Container::ENV_FROM).iter().map(move |from| {
-            let secret = from.field(EnvFromSource::SECRET_REF).or_zero();
-            secret.field(SecretEnvSource::LOCAL_OBJECT_REFERENCE).field(name)
-        });
-        let keys = variables(container).map(move |source| {
-            let secret = source.field(EnvVarSource::SECRET_KEY_REF).or_zero();
-            secret.field(SecretKeySelector::LOCAL_OBJECT_REFERENCE).field(name)
-        });
-        whole.chain(keys)
-    });
-    let projected = projections(spec).map(move |source| {
-        let secret = source.field(VolumeProjection::SECRET).or_zero();
-        secret.field(SecretProjection::LOCAL_OBJECT_REFERENCE).field(name)
-    });
-    let named = pulls.chain(of_environment).chain(projected).map(View::as_str);
-    named.chain(volumes(spec).flat_map(|volume| sources(volume.value()).filter_map(secret_of_source))).filter(is_name)
+    const PLACES: Places = Places {
+        environment: |from| {
+            from.field(EnvFromSource::SECRET_REF).or_zero().field(SecretEnvSource::LOCAL_OBJECT_REFERENCE)
+        },
+        variable: |from| {
+            from.field(EnvVarSource::SECRET_KEY_REF).or_zero().field(SecretKeySelector::LOCAL_OBJECT_REFERENCE)
+        },
+        projection: |from| {
+            from.field(VolumeProjection::SECRET).or_zero().field(SecretProjection::LOCAL_OBJECT_REFERENCE)
+        },
+    };
+    let pulls = spec.field(PodSpec::IMAGE_PULL_SECRETS).iter().map(name);
+    let mounted = volumes(spec).flat_map(|volume| sources(volume.value()).filter_map(secret_of_source));
+    pulls.chain(named(spec, PLACES)).chain(mounted).filter(is_name)
 }
 
 /// The config maps that a pod names.
 pub fn config_maps(spec: View<'_, PodSpec>) -> impl Iterator<Item = &str> {
-    let name = LocalObjectReference::NAME;
-    let of_environment = containers(spec).flat_map(move |container| {
-        let whole = container.field(Container::ENV_FROM).iter().map(move |from| {
-            let map = from.field(EnvFromSource::CONFIG_MAP_REF).or_zero();
-            map.field(ConfigMapEnvSource::LOCAL_OBJECT_REFERENCE).field(name)
-        });
-        let keys = variables(container).map(move |source| {
-            let map = source.field(EnvVarSource::CONFIG_MAP_KEY_REF).or_zero();
-            map.field(ConfigMapKeySelector::LOCAL_OBJECT_REFERENCE).field(name)
-        });
-        whole.chain(keys)
-    });
-    let mounted = volumes(spec).map(move |volume| {
+    const PLACES: Places = Places {
+        environment: |from| {
+            from.field(EnvFromSource::CONFIG_MAP_REF).or_zero().field(ConfigMapEnvSource::LOCAL_OBJECT_REFERENCE)
+        },
+        variable: |from| {
+            from.field(EnvVarSource::CONFIG_MAP_KEY_REF).or_zero().field(ConfigMapKeySelector::LOCAL_OBJECT_REFERENCE)
+        },
+        projection: |from| {
+            from.field(VolumeProjection::CONFIG_MAP).or_zero().field(ConfigMapProjection::LOCAL_OBJECT_REFERENCE)
+        },
+    };
+    let mounted = volumes(spec).map(|volume| {
         let map = volume.field(Volume::VOLUME_SOURCE).field(VolumeSource::CONFIG_MAP).or_zero();
-        map.field(ConfigMapVolumeSource::LOCAL_OBJECT_REFERENCE).field(name)
+        name(map.field(ConfigMapVolumeSource::LOCAL_OBJECT_REFERENCE))
     });
-    let projected = projections(spec).map(move |source| {
-        let map = source.field(VolumeProjection::CONFIG_MAP).or_zero();
-        map.field(ConfigMapProjection::LOCAL_OBJECT_REFERENCE).field(name)
+    named(spec, PLACES).chain(mounted).filter(is_name)
+}
+
+/// Where secrets and config maps are named alike: as a whole environment, for one variable, and as a part of a volume.
+#[derive(Clone, Copy)]
+struct Places {
+    environment: fn(View<'_, EnvFromSource>) -> View<'_, LocalObjectReference>,
+    variable: fn(View<'_, EnvVarSource>) -> View<'_, LocalObjectReference>,
+    projection: fn(View<'_, VolumeProjection>) -> View<'_, LocalObjectReference>,
+}
+
+/// What these places name, empty where they name nothing.
+fn named(spec: View<'_, PodSpec>, places: Places) -> impl Iterator<Item = &str> {
+    let of_containers = containers(spec).flat_map(move |container| {
+        let variables = container.field(Container::ENV).iter();
+        let variables = variables.map(move |it| (places.variable)(it.field(EnvVar::VALUE_FROM).or_zero()));
+        container.field(Container::ENV_FROM).iter().map(places.environment).chain(variables)
     });
-    of_environment.chain(mounted).chain(projected).map(View::as_str).filter(is_name)
+    of_containers.chain(projections(spec).map(places.projection)).map(name)
+}
+
+fn name(reference: View<'_, LocalObjectReference>) -> &str {
+    reference.field(LocalObjectReference::NAME).as_str()
 }
 
 /// The claim behind a volume of a pod: the one that it names, or the one that is made for it.
@@ -147,10 +159,6 @@ fn containers(spec: View<'_, PodSpec>) -> impl Iterator<Item = View<'_, Containe
     lists.into_iter().filter_map(move |list| spec.value().get(list)?.as_list()).flatten().map(View::new)
 }
 
-fn variables(container: View<'_, Container>) -> impl Iterator<Item = View<'_, EnvVarSource>> {
-    container.field(Container::ENV).iter().map(|variable| variable.field(EnvVar::VALUE_FROM).or_zero())
-}
-
 fn volumes(spec: View<'_, PodSpec>) -> impl Iterator<Item = View<'_, Volume>> {
     spec.field(PodSpec::VOLUMES).iter()
 }
@@ -171,9 +179,7 @@ fn sources(volume: &Value) -> impl Iterator<Item = &Value> {
 fn secret_of_source(source: &Value) -> Option<&str> {
     let direct = source.get(SecretVolumeSource::SECRET_NAME.name()).and_then(Value::as_str);
     let references = [ISCSIVolumeSource::SECRET_REF.name(), CSIVolumeSource::NODE_PUBLISH_SECRET_REF.name()];
-    let mut referred = references.iter().filter_map(|field| {
-        Some(View::<LocalObjectReference>::new(source.get(field)?).field(LocalObjectReference::NAME).as_str())
-    });
+    let mut referred = references.iter().filter_map(|field| Some(name(View::new(source.get(field)?))));
     direct.or_else(|| referred.next())
 }
 
@@ -206,7 +212,7 @@ mod tests {
         let pod = View::<Pod>::new(&pod);
         let spec = pod.field(Pod::SPEC);
         assert_eq!(secrets(spec).collect::<Vec<_>>(), ["pull", "key", "env", "part", "mounted", "csi", "rbd", "azure"]);
-        assert_eq!(config_maps(spec).collect::<Vec<_>>(), ["c-env", "c-key", "c-mounted", "c-part"]);
+        assert_eq!(config_maps(spec).collect::<Vec<_>>(), ["c-env", "c-key", "c-part", "c-mounted"]);
         assert_eq!(claims(pod).collect::<Vec<_>>(), ["claim", "p-h"]);
         assert_eq!(resource_claims(pod), ["own", "made", "extended"]);
     }

@@ -6,7 +6,7 @@ use crate::openapi::names;
 use pintle_kinds::GROUPS;
 use pintle_kinds::resource::{Action, Resource, Subresource};
 use pintle_schema::{Ref, Str, Struct};
-use sha2::{Digest, Sha256};
+use ring::digest::{SHA256, digest};
 use std::cmp::Ordering;
 
 /// Everything that is served.
@@ -196,8 +196,8 @@ pub(crate) fn api_version(group: &str, version: &str) -> String {
 
 /// The hash by which discovery tells the version that a kind is stored in.
 pub fn storage_version_hash(group: &str, storage_version: &str, kind: &str) -> String {
-    let digest = Sha256::digest(format!("{group}/{storage_version}/{kind}"));
-    pintle_schema::base64::encode(digest.get(..8).unwrap_or_default())
+    let digest = digest(&SHA256, format!("{group}/{storage_version}/{kind}").as_bytes());
+    pintle_schema::base64::encode(digest.as_ref().get(..8).unwrap_or_default())
 }
 
 impl From<&'static Resource> for DiscoveredResource {

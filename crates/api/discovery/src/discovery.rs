@@ -3,7 +3,7 @@
 //! Legacy documents are one per group and version, the aggregated ones hold everything at once. Both are made of the
 //! same catalog, so they can never disagree.
 
-use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, VersionEntry, api_version};
+use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, api_version};
 use crate::document::Document;
 use pintle_schema::{Map, Str, Value, value};
 use pintle_types::{apidiscovery, meta};
@@ -22,7 +22,8 @@ pub fn api_versions(catalog: &Catalog, server_address: &str) -> Document {
 
 /// `/apis`.
 pub fn group_list(catalog: &Catalog) -> Document {
-    let groups: Vec<Value> = named_groups(catalog).map(|group| Value::Map(group_body(Map::new(), group))).collect();
+    let body = |group: &GroupEntry| Value::Map(group_body(Map::new(), &group.name, names(group)));
+    let groups: Vec<Value> = named_groups(catalog).map(body).collect();
     let document = value!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": (Value::List(groups)) });
     Document::new::<meta::v1::APIGroupList>("v1", "APIGroupList", document)
 }
@@ -30,8 +31,13 @@ pub fn group_list(catalog: &Catalog) -> Document {
 /// `/apis/<group>`; `None` when nothing of the group is served.
 pub fn group(catalog: &Catalog, name: &str) -> Option<Document> {
     let group = named_groups(catalog).find(|group| group.name == name)?;
-    let document = Value::Map(group_body(head("APIGroup"), group));
-    Some(Document::new::<meta::v1::APIGroup>("v1", "APIGroup", document))
+    Some(group_of(&group.name, names(group)))
+}
+
+/// `/apis/<group>` of versions in their order of preference.
+pub fn group_of<'a>(name: &str, versions: impl Iterator<Item = &'a str>) -> Document {
+    let document = Value::Map(group_body(head("APIGroup"), name, versions));
+    Document::new::<meta::v1::APIGroup>("v1", "APIGroup", document)
 }
 
 /// `/api/<version>` (of the core group, "") or `/apis/<group>/<version>`; `None` when it is not served.
@@ -72,12 +78,18 @@ fn head(kind: &'static str) -> Map {
     Map::from_entries(vec![(Str::new_static("kind"), kind.into()), (Str::new_static("apiVersion"), "v1".into())])
 }
 
-fn group_body(mut body: Map, group: &GroupEntry) -> Map {
-    let shown = |version: &VersionEntry| value!({ "groupVersion": (api_version(&group.name, &version.name)), "version": (version.name.clone()) });
-    body.push(Str::new_static("name"), group.name.clone().into());
-    body.push(Str::new_static("versions"), Value::List(group.versions.iter().map(shown).collect()));
-    if let Some(preferred) = group.versions.first() {
-        body.push(Str::new_static("preferredVersion"), shown(preferred));
+fn names(group: &GroupEntry) -> impl Iterator<Item = &str> {
+    group.versions.iter().map(|version| &*version.name)
+}
+
+fn group_body<'a>(mut body: Map, name: &str, versions: impl Iterator<Item = &'a str>) -> Map {
+    let shown = |version| value!({ "groupVersion": (api_version(name, version)), "version": version });
+    let versions: Vec<Value> = versions.map(shown).collect();
+    let preferred = versions.first().cloned();
+    body.push(Str::new_static("name"), name.into());
+    body.push(Str::new_static("versions"), Value::List(versions));
+    if let Some(preferred) = preferred {
+        body.push(Str::new_static("preferredVersion"), preferred);
     }
     body
 }

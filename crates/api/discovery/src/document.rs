@@ -2,9 +2,9 @@
 //!
 //! The ETag depends on the content alone, so that equal servers give equal ones.
 
+use data_encoding::HEXUPPER;
 use pintle_schema::{ApiType, Struct, Value};
-use sha2::{Digest, Sha512};
-use std::fmt::Write;
+use ring::digest::{SHA512, digest};
 
 /// A document that JSON, YAML and protobuf can show.
 pub struct Document {
@@ -35,9 +35,5 @@ pub(crate) fn to_json(value: &Value) -> Vec<u8> {
 
 /// The upper-case hexadecimal SHA-512 of a content: in quotes an ETag, without them the hash of an OpenAPI address.
 pub fn etag(content: &[u8]) -> String {
-    Sha512::digest(content).iter().fold(String::with_capacity(128), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02X}");
-        text
-    })
+    HEXUPPER.encode(digest(&SHA512, content).as_ref())
 }

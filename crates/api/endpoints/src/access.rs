@@ -71,7 +71,12 @@ fn front_proxys(api: &Api, request: &Request) -> Option<UserInfo> {
     let headers = request.headers.iter();
     let headers: Vec<_> =
         headers.map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()))).collect();
-    proxy.user(&request.client_certs, &headers, SystemTime::now())
+    let shown = Credentials {
+        authorization: None,
+        client_certs: &request.client_certs,
+        cert_cache: request.cert_cache.as_deref(),
+    };
+    proxy.user(shown, &headers, SystemTime::now())
 }
 
 /// Who a request comes from is known now: nobody behind this server is told otherwise.

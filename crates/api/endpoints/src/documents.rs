@@ -7,8 +7,8 @@ use crate::Api;
 use crate::answer::Answer;
 use crate::negotiation::{Format, GENERAL, Offer, Wanted, negotiate, negotiate_aggregated, preferred};
 use crate::query::Query;
-use crate::represent;
 use crate::request::Request;
+use crate::{elsewhere, represent};
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
@@ -138,7 +138,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         ["apis"] => Some(discovery::group_list(catalog)),
         ["api", version] => discovery::resource_list(catalog, "", version),
         ["apis", "", ..] => None,
-        ["apis", group] => discovery::group(catalog, group),
+        ["apis", group] => discovery::group(catalog, group).or_else(|| elsewhere::group(api, group)),
         ["apis", group, version] if catalog.group(group).is_some() => discovery::resource_list(catalog, group, version),
         _ => None,
     };
@@ -156,8 +156,17 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
             }
             discovery_answer(request, query, &document, if is_groups { Offer::Groups } else { Offer::Documents })
         }
-        None if known_group => Err(Status::no_such_path()),
-        None => Ok(Answer::text(404, "404 page not found\n")),
+        None => {
+            let unavailable = match segments[..] {
+                ["apis", group, version] => elsewhere::unavailable(api, group, version),
+                _ => None,
+            };
+            match unavailable {
+                Some(answer) => Ok(answer),
+                None if known_group => Err(Status::no_such_path()),
+                None => Ok(Answer::text(404, "404 page not found\n")),
+            }
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::answer::Answer;
 use crate::metrics::{Exposition, Family};
 use crate::query::Query;
+use pintle_schema::names::quoted;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -131,14 +132,16 @@ impl Health {
         self.set(SHUTDOWN, false);
     }
 
-    /// From now on requests are turned away, but for those about the server's health.
+    /// From now on requests are turned away, but for those about how the server is, and its like's.
     pub fn turn_away(&self) {
         self.turns_away.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a request for this path comes too late.
-    pub(crate) fn turns_away(&self, path: &str) -> bool {
-        self.turns_away.load(Ordering::Relaxed) && !ENDPOINTS.iter().any(|endpoint| path.starts_with(endpoint))
+    /// Whether a request comes too late.
+    pub(crate) fn turns_away(&self, path: &str, user_agent: &str) -> bool {
+        self.turns_away.load(Ordering::Relaxed)
+            && !ENDPOINTS.into_iter().chain(["/metrics"]).any(|exempt| path.starts_with(exempt))
+            && !user_agent.starts_with("kube-apiserver/")
     }
 
     /// What was asked for and how it went, in the text format of metrics.
@@ -201,7 +204,7 @@ impl Health {
             };
         }
         if !unknown.is_empty() {
-            let names: Vec<String> = unknown.iter().map(|name| format!("{name:?}")).collect();
+            let names: Vec<String> = unknown.iter().map(|name| quoted(name)).collect();
             let _ = writeln!(report, "warn: some health checks cannot be excluded: no matches for {}", names.join(","));
         }
         let endpoint = &ENDPOINTS[endpoint][1..];
@@ -294,6 +297,17 @@ mod tests {
         assert_eq!(ask(&health, "/livez", ""), (200, "ok".to_owned()));
         let one = "internal server error: process is shutting down\n";
         assert_eq!(ask(&health, "/readyz/shutdown", ""), (500, one.to_owned()));
+        assert!(!health.turns_away("/api/v1", ""), "it still answers");
+        health.turn_away();
+        for (path, agent, late) in [
+            ("/api/v1", "kubectl/v1.36.2", true),
+            ("/version", "", true),
+            ("/readyz/ping", "", false),
+            ("/metrics", "", false),
+            ("/api/v1", "kube-apiserver/v1.36.2", false),
+        ] {
+            assert_eq!(health.turns_away(path, agent), late, "{path} {agent}");
+        }
         let metrics = health.metrics();
         for line in [
             "kubernetes_healthcheck{name=\"shutdown\",type=\"readyz\"} 0\n",

@@ -14,6 +14,7 @@ pub mod connect;
 pub mod context;
 pub mod decode;
 pub mod documents;
+mod elsewhere;
 mod eviction;
 pub mod health;
 mod impersonation;

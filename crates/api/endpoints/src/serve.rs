@@ -5,11 +5,12 @@ use crate::body::Body;
 use crate::context::Context;
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
 use crate::negotiation::{Offer, Wanted, negotiate};
-use crate::query::{Query, decode};
+use crate::query::{Query, decode, well_escaped};
 use crate::request::{Request, ResourcePath, Verb, parse_path};
 use crate::router::Found;
 use crate::{
-    Api, SharedApi, access, documents, health, limits, patch, read, remove, review, routes, subresource, write,
+    Api, SharedApi, access, documents, elsewhere, health, limits, patch, read, remove, review, routes, subresource,
+    write,
 };
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
@@ -26,6 +27,9 @@ use std::time::{Duration, Instant};
 /// Answers a request.
 pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let started = Instant::now();
+    if !well_escaped(&request.path) {
+        return respond(unreadable_address(), false, request.method == Method::HEAD).await;
+    }
     if let Cow::Owned(path) = decode(&request.path) {
         request.path = path;
     }
@@ -41,7 +45,7 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let system_client = metrics::system_client(agent);
     let validated = matches!(request.method, Method::POST | Method::PUT | Method::PATCH)
         .then(|| (api.clone(), FieldValidation::of(query.get("fieldValidation"))));
-    if api.health.turns_away(&request.path) {
+    if api.health.turns_away(&request.path, agent) {
         return respond(stopping(), accepts_gzip, is_head).await;
     }
     let mut tally = Tally::default();
@@ -112,11 +116,14 @@ async fn steps(
     }
     let resource = match api.router.find(&path.group, &path.version, &path.resource) {
         Found::Resource(resource) => resource,
-        Found::NoGroup => return Ok(Answer::text(404, "404 page not found\n")),
-        Found::NoResource => return Err(Status::no_such_path()),
+        missing => match (elsewhere::unavailable(&api, &path.group, &path.version), missing) {
+            (Some(unavailable), _) => return Ok(unavailable),
+            (None, Found::NoGroup) => return Ok(Answer::text(404, "404 page not found\n")),
+            (None, _) => return Err(Status::no_such_path()),
+        },
     };
-    tally.0 = Some(api.metrics.requests.series(labels_of(resource, path, verb, &query, &request)));
     routes::check(resource, path, &request.method)?;
+    tally.0 = Some(api.metrics.requests.series(labels_of(resource, path, verb, &query, &request)));
     if mutating && !long_running {
         request.body = api.metrics.bodies.counted(request.body, resource, verb);
     }
@@ -211,7 +218,8 @@ fn wants_more_than_known(context: &Context) -> bool {
         || version.parse().is_ok_and(|version: u64| version > context.api.registry.revision().0)
 }
 
-/// A deprecated version warns with every answer, good or bad.
+/// A deprecated version warns with every answer, good or bad, but for media types that its routes do not take: those are
+/// refused before anybody could warn, by a Status whose details say nothing.
 fn with_deprecation(resource: &Resource, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
     let warn = |warnings: &mut Vec<String>| {
         if !resource.deprecation.is_empty() {
@@ -224,7 +232,9 @@ fn with_deprecation(resource: &Resource, outcome: Result<Answer, Status>) -> Res
             Ok(answer)
         }
         Err(mut status) => {
-            warn(&mut status.warnings);
+            if !matches!(status.code, 406 | 415) || status.details.is_none() {
+                warn(&mut status.warnings);
+            }
             Err(status)
         }
     }
@@ -264,6 +274,13 @@ fn undetermined(request: &Request) -> Answer {
     Answer::text(500, escape(&why))
 }
 
+/// What is answered to a path with a percent sign that begins no escape. The connection ends with it.
+fn unreadable_address() -> Answer {
+    let mut answer = Answer::text(400, "400 Bad Request");
+    answer.headers.push(("connection", "close".to_owned()));
+    answer
+}
+
 /// What a request is answered that comes while the server stops. The connection ends with it.
 fn stopping() -> Answer {
     let mut answer = Answer::text(429, "The apiserver is shutting down, please try again later.\n");
@@ -283,8 +300,13 @@ fn outside_resources(
     let verb = request.method.as_str().to_ascii_lowercase();
     access::decide(api, &Attributes::non_resource(user, &verb, &request.path))?;
     let path = request.path.as_str();
-    if let Some(endpoint) = health::ENDPOINTS.into_iter().find(|endpoint| *endpoint == path) {
-        let labels = Labels { resource: None, subresource: endpoint, verb: "GET", scope: "" };
+    let counted = match path {
+        _ if path.starts_with("/openapi/v3/") => Some("openapi/v3/"),
+        "/openapi/v3" => Some("openapi/v3"),
+        _ => health::ENDPOINTS.into_iter().find(|endpoint| *endpoint == path),
+    };
+    if let Some(subresource) = counted {
+        let labels = Labels { resource: None, subresource, verb: "GET", scope: "" };
         tally.0 = Some(api.metrics.requests.series(labels));
     }
     if let Some(answer) = health::serve(&api.health, path, query) {

@@ -45,7 +45,7 @@ impl Registry {
             metadata::set(&mut object, "name", prefix.as_str());
             generated = false;
         }
-        let sent = empties(&object);
+        let creation = Creation { registry: self, target, options, owners, sent: empties(&object) };
         self.complete(target, &mut object);
         match owners {
             Owners::Tracked => {
@@ -64,17 +64,17 @@ impl Registry {
         let attempts = self.attempts(ATTEMPTS);
         let (since, mut has_learned) = (self.revision(), false);
         for attempt in 1.. {
-            let mut candidate = object.clone();
+            let (mut candidate, mut warnings) = (object.clone(), warnings.clone());
             if generated {
                 metadata::set(&mut candidate, "name", generate_name(&prefix, self.environment.as_ref()));
             }
-            match self.create_once(target, candidate, sent.as_ref(), options, owners, warnings.clone()).await {
+            match creation.once(candidate, &mut warnings).await {
                 Err(status) if status.reason == "AlreadyExists" && generated && attempt < attempts => continue,
                 Ok(None) if attempt < attempts => continue,
                 Ok(None) => break,
-                Ok(Some(written)) => return Ok(written),
+                Ok(Some(payload)) => return Ok(Written { payload, created: true, warnings }),
                 Err(refusal) if !has_learned && self.may_accept_now(&refusal, since).await => has_learned = true,
-                Err(refusal) => return Err(refusal),
+                Err(refusal) => return Err(refusal.with_warnings(warnings)),
             }
         }
         Err(Status::internal("neither a name nor an address could be found that nobody else took meanwhile"))
@@ -96,7 +96,9 @@ impl Registry {
             self.track_new(&target, &mut object, &options);
             let status = object.get("status").cloned();
             // These bring the addresses they have, and the objects that stand for them.
-            self.prepare_new(&target, &mut object, None, &options, &mut Vec::new(), None)?;
+            let creation =
+                Creation { registry: self, target: &target, options: &options, owners: Owners::Tracked, sent: None };
+            creation.prepare(&mut object, None, &mut Vec::new())?;
             if let Some(status) = status {
                 // Who makes them knows how they are, and nobody else would tell it.
                 object.make_map().set("status", status);
@@ -109,76 +111,6 @@ impl Registry {
             commit.await.map_err(|error| commit_failed(&error))?;
         }
         Ok(())
-    }
-
-    /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object, which had
-    /// that form before its metadata was completed.
-    fn prepare_new(
-        &self,
-        target: &Target,
-        object: &mut Value,
-        sent: Option<&Value>,
-        options: &WriteOptions,
-        warnings: &mut Vec<String>,
-        reserved: Option<&mut Reserved>,
-    ) -> Result<()> {
-        let strategy = target.resource.strategy;
-        let empties = || sent.cloned();
-        let around = Around::new(self, target, &options.requester, &empties);
-        let request = AdmissionRequest { registry: self, target, subresource: "", old: None, options, around: &around };
-        self.admission.mutate(&request, object, warnings)?;
-        metadata::dedup_owners(object, true, warnings);
-        // Kinds that count no generations keep what they are given.
-        if strategy.generation.is_some() {
-            metadata::set(object, "generation", 1);
-        }
-        clear_on_create(strategy, object);
-        self.drop_switched_off(target, object, None);
-        if let Some(prepare) = strategy.prepare_create {
-            prepare(object, &mut self.context(options, warnings));
-        }
-        if let Some(reserved) = reserved {
-            self.allocate(target, object, None, options, reserved)?;
-        }
-        self.finish(target, object);
-        validate_create(target, object, &around, &options.requester.name, self.environment.as_ref())?;
-        warn(target, object, None, "", warnings);
-        self.admission.validate(&request, object, warnings)
-    }
-
-    /// `None`: what was allocated was taken meanwhile.
-    async fn create_once(
-        &self,
-        target: &Target,
-        mut object: Value,
-        sent: Option<&Value>,
-        options: &WriteOptions,
-        owners: Owners,
-        mut warnings: Vec<String>,
-    ) -> Result<Option<Written>> {
-        let mut reserved = Reserved::default();
-        self.check_namespace(target, metadata::text(&object, "name"))?;
-        if let Err(status) = self.prepare_new(target, &mut object, sent, options, &mut warnings, Some(&mut reserved)) {
-            return Err(status.with_warnings(warnings));
-        }
-        let mut place = target.clone();
-        place.name = metadata::text(&object, "name").to_owned();
-        if let Some(existing) = target.cache.get(&place.key()) {
-            return Err(exists(&place, &object, existing.image.terminating));
-        }
-        if options.dry_run {
-            return Ok(Some(Written { payload: Payload::Value(Box::new(object)), created: true, warnings }));
-        }
-        let others = self.allocation_writes(target, Some(&object), None)?;
-        reserved.committing();
-        let outcome = self.commit_object(&place, Expect::Absent, &mut object, owners, others).await;
-        reserved.settled();
-        match outcome {
-            Ok(stored) => Ok(Some(Written { payload: Payload::Stored(stored), created: true, warnings })),
-            Err(CommitError::Conflict { index: 0, .. }) => Err(exists(&place, &object, false)),
-            Err(CommitError::Conflict { .. }) => Ok(None),
-            Err(error) => Err(commit_failed(&error)),
-        }
     }
 
     /// Makes the namespace of what is to be created, if it is not there.
@@ -218,6 +150,71 @@ impl Registry {
             });
         }
         Err(status)
+    }
+}
+
+/// What is asked for, whatever name and addresses it gets.
+struct Creation<'a> {
+    registry: &'a Registry,
+    target: &'a Target,
+    options: &'a WriteOptions,
+    owners: Owners,
+    /// What was empty in what was sent, which had a canonical form before its metadata was completed.
+    sent: Option<Value>,
+}
+
+impl Creation<'_> {
+    /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.
+    fn prepare(&self, object: &mut Value, reserved: Option<&mut Reserved>, warnings: &mut Vec<String>) -> Result<()> {
+        let Creation { registry, target, options, .. } = *self;
+        let strategy = target.resource.strategy;
+        let empties = || self.sent.clone();
+        let around = Around::new(registry, target, &options.requester, &empties);
+        let request = AdmissionRequest { registry, target, subresource: "", old: None, options, around: &around };
+        registry.admission.mutate(&request, object, warnings)?;
+        metadata::dedup_owners(object, true, warnings);
+        // Kinds that count no generations keep what they are given.
+        if strategy.generation.is_some() {
+            metadata::set(object, "generation", 1);
+        }
+        clear_on_create(strategy, object);
+        registry.drop_switched_off(target, object, None);
+        if let Some(prepare) = strategy.prepare_create {
+            prepare(object, &mut registry.context(options, warnings));
+        }
+        if let Some(reserved) = reserved {
+            registry.allocate(target, object, None, options, reserved)?;
+        }
+        registry.finish(target, object);
+        validate_create(target, object, &around, &options.requester.name, registry.environment.as_ref())?;
+        warn(target, object, None, "", warnings);
+        registry.admission.validate(&request, object, warnings)
+    }
+
+    /// `None`: what was allocated was taken meanwhile.
+    async fn once(&self, mut object: Value, warnings: &mut Vec<String>) -> Result<Option<Payload>> {
+        let Creation { registry, target, .. } = *self;
+        let mut reserved = Reserved::default();
+        registry.check_namespace(target, metadata::text(&object, "name"))?;
+        self.prepare(&mut object, Some(&mut reserved), warnings)?;
+        let mut place = target.clone();
+        place.name = metadata::text(&object, "name").to_owned();
+        if let Some(existing) = target.cache.get(&place.key()) {
+            return Err(exists(&place, &object, existing.image.terminating));
+        }
+        if self.options.dry_run {
+            return Ok(Some(Payload::Value(Box::new(object))));
+        }
+        let others = registry.allocation_writes(target, Some(&object), None)?;
+        reserved.committing();
+        let outcome = registry.commit_object(&place, Expect::Absent, &mut object, self.owners, others).await;
+        reserved.settled();
+        match outcome {
+            Ok(stored) => Ok(Some(Payload::Stored(stored))),
+            Err(CommitError::Conflict { index: 0, .. }) => Err(exists(&place, &object, false)),
+            Err(CommitError::Conflict { .. }) => Ok(None),
+            Err(error) => Err(commit_failed(&error)),
+        }
     }
 }
 

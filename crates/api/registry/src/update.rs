@@ -10,7 +10,7 @@ use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_cache::{Image, Object};
-use pintle_kinds::strategy::{Context, Part, Strategy};
+use pintle_kinds::strategy::{Part, Strategy};
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction, Write};
 use pintle_validation::{Comparison, ErrorKind, ErrorList};
@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// How often a change is tried anew because somebody else took what was allocated for it. On a newer object a change that
 /// names no version is tried until it succeeds, or the time of its request is over.
 const ATTEMPTS: usize = 6;
+
+/// What no kind has any more, and clients may still send.
+const LINK: &[&str] = &["metadata", "selfLink"];
 
 /// A change: from the object as the target's version shows it (`None`: there is none) to the new one, decoded.
 pub type Change<'a> = dyn Fn(Option<&Value>) -> Result<Value> + Send + Sync + 'a;
@@ -69,13 +72,14 @@ impl Registry {
 
     /// The same, as far as others' writes are known.
     async fn update_known(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
+        let attempt = Attempt { registry: self, target, update, options };
         let mut clashes = 0;
         loop {
             let Some(stored) = target.cache.get(&target.key()) else {
                 if let Some(status) = target.unreadable() {
                     return Err(status);
                 }
-                match self.create_instead(target, update, options).await {
+                match attempt.create_instead().await {
                     // Somebody else was faster, and what they made is changed.
                     Err(status) if status.reason == "AlreadyExists" && target.cache.get(&target.key()).is_some() => {
                         continue;
@@ -85,8 +89,12 @@ impl Registry {
             };
             let old = self.decode(target, &stored)?;
             let mut reserved = Reserved::default();
-            let Prepared { object, is_stored, named_version, warnings } =
-                self.prepare_update(target, update, &old, options, &mut reserved)?;
+            let mut warnings = Vec::new();
+            let Prepared { object, is_stored, named_version } =
+                match attempt.prepare(&old, &mut reserved, &mut warnings) {
+                    Ok(prepared) => prepared,
+                    Err(status) => return Err(status.warned_before(warnings)),
+                };
             // What is kept otherwise than it would be now is written anew, though nothing changes.
             let is_written = is_stored && (options.dry_run || !self.is_stale(target, &stored, &object));
             // Where nothing is written the store does not tell that the object has changed meanwhile.
@@ -105,7 +113,7 @@ impl Registry {
             let others =
                 self.allocation_writes(target, Some(&object).filter(|_| !is_finished(target, &object)), Some(&old))?;
             reserved.committing();
-            let outcome = self.replace(target, &stored, object, update.owners, others).await;
+            let outcome = attempt.replace(&stored, object, others).await;
             reserved.settled();
             match outcome {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
@@ -120,30 +128,40 @@ impl Registry {
             }
         }
     }
+}
 
+/// An update as it is tried on one state after the other.
+struct Attempt<'a> {
+    registry: &'a Registry,
+    target: &'a Target,
+    update: &'a Update<'a>,
+    options: &'a WriteOptions,
+}
+
+impl Attempt<'_> {
     /// Stores the new state; an object that was only waiting for its finalizers goes away with its last one.
     async fn replace(
         &self,
-        target: &Target,
         stored: &Object,
         mut object: Value,
-        owners: Owners,
         others: Vec<Write>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
+        let Attempt { registry, target, update, .. } = *self;
         let expect = Expect::At(stored.revision);
         if !is_finished(target, &object) {
-            return self.commit_object(target, expect, &mut object, owners, others).await;
+            return registry.commit_object(target, expect, &mut object, update.owners, others).await;
         }
         let mut writes = vec![Write::delete(target.key().into(), expect)];
         writes.extend(others);
-        self.store.commit(Transaction { writes }).await?;
+        registry.store.commit(Transaction { writes }).await?;
         // The answer shows the state that the removal found, at the revision it had.
-        let image = Image::from_record(&self.record(target, &object), stored.revision)
+        let image = Image::from_record(&registry.record(target, &object), stored.revision)
             .map_err(|error| CommitError::Storage(Arc::new(error)))?;
         Ok(Arc::new(Object::new(target.key().into(), target.storage.prefix.len(), stored.revision, image)))
     }
 
-    async fn create_instead(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
+    async fn create_instead(&self) -> Result<Written> {
+        let Attempt { registry, target, update, options } = *self;
         let allowed = update.create || target.resource.strategy.create_on_update && !update.from_stored;
         if !allowed || update.part.is_some() {
             return Err(target.not_found());
@@ -156,22 +174,16 @@ impl Registry {
             check_readable(metadata::text(&object, "resourceVersion"))?;
         }
         metadata::clear(&mut object, "resourceVersion");
-        self.create_owned(target, object, options, update.owners).await
+        registry.create_owned(target, object, options, update.owners).await
     }
 
     /// The new state, in canonical form and without a version.
-    fn prepare_update(
-        &self,
-        target: &Target,
-        update: &Update<'_>,
-        old: &Value,
-        options: &WriteOptions,
-        reserved: &mut Reserved,
-    ) -> Result<Prepared> {
+    fn prepare(&self, old: &Value, reserved: &mut Reserved, warnings: &mut Vec<String>) -> Result<Prepared> {
+        let Attempt { registry, target, update, options } = *self;
         let strategy = target.resource.strategy;
         let mut served = Cow::Borrowed(old);
-        if !self.serves_stored_form(target) {
-            self.to_served(target, served.to_mut());
+        if !registry.serves_stored_form(target) {
+            registry.to_served(target, served.to_mut());
         }
         let mut object = (update.change)(Some(&served))?;
         let named_version = check_meant(target, update.from_stored, &object, old, options.dry_run)?;
@@ -181,45 +193,34 @@ impl Registry {
         };
         // Who is refused is shown what was sent, as it was before the canonical form, in which an empty list is none.
         let empties = || (update.change)(Some(&served)).ok().as_ref().and_then(empties);
-        self.complete(target, &mut object);
-        self.finish_beside(target, &mut object, old);
-        let mut warnings = Vec::new();
+        registry.complete(target, &mut object);
+        registry.finish_beside(target, &mut object, old);
         if !update.from_stored {
-            metadata::dedup_owners(&mut object, false, &mut warnings);
+            metadata::dedup_owners(&mut object, false, warnings);
         }
         let subresource = update.part.map_or("", |part| part.name);
         if update.owners == Owners::Tracked {
-            self.track_stored(target, subresource, &served, &mut object, sent.as_ref(), options);
+            registry.track_stored(target, subresource, &served, &mut object, sent.as_ref(), options);
         }
-        let link = &["metadata", "selfLink"];
-        let same_link = object.at(link) == old.at(link);
+        let same_link = object.at(LINK) == old.at(LINK);
         metadata::carry_over(&mut object, old);
         if update.owners == Owners::Settled {
             // Nobody owns a link, so none can be applied.
-            metadata::keep_path(&mut object, old, link);
+            metadata::keep_path(&mut object, old, LINK);
         }
         metadata::finish(&mut object);
-        let around = Around::new(self, target, &options.requester, &empties);
-        let request =
-            AdmissionRequest { registry: self, target, subresource, old: Some(old), options, around: &around };
-        self.admission.mutate(&request, &mut object, &mut warnings)?;
-        metadata::dedup_owners(&mut object, true, &mut warnings);
-        let mut context = self.context(options, &mut warnings);
-        match update.part {
-            None => {
-                self.prepare_whole(target, &mut object, old, &mut context);
-                let outcome = self.allocate(target, &mut object, Some(old), options, reserved);
-                outcome.map_err(|status| status.with_warnings(warnings.clone()))?;
-            }
-            Some(part) => self.prepare_part(target, part.rules, &mut object, old, &mut context),
-        }
-        let mut compared = self.finish_beside(target, &mut object, old);
+        let around = Around::new(registry, target, &options.requester, &empties);
+        let request = AdmissionRequest { registry, target, subresource, old: Some(old), options, around: &around };
+        registry.admission.mutate(&request, &mut object, warnings)?;
+        metadata::dedup_owners(&mut object, true, warnings);
+        self.follow_strategy(&mut object, old, reserved, warnings)?;
+        let mut compared = registry.finish_beside(target, &mut object, old);
         if update.part.is_none() && counts_generation(strategy, &compared) {
             metadata::set(&mut object, "generation", metadata::generation(old) + 1);
-            compared = self.finish_beside(target, &mut object, old);
+            compared = registry.finish_beside(target, &mut object, old);
         }
         if strategy.counts_dropped {
-            self.drop_switched_off(target, &mut object, Some(old));
+            registry.drop_switched_off(target, &mut object, Some(old));
             compared = Comparison::of(&object, old);
         }
         // A link is taken away only when the object is stored, and so counts as a change here.
@@ -227,39 +228,46 @@ impl Registry {
             metadata::keep_path(&mut object, old, &["metadata", MANAGED_FIELDS]);
             compared = Comparison::of(&object, old);
         }
-        let (user, environment) = (&options.requester.name, self.environment.as_ref());
         if update.part.as_ref().is_none_or(|part| part.rules.judged) {
-            validate_update(target, &compared, &around, subresource, user, environment)
-                .map_err(|status| status.with_warnings(warnings.clone()))?;
+            let (user, environment) = (&options.requester.name, registry.environment.as_ref());
+            validate_update(target, &compared, &around, subresource, user, environment)?;
         }
-        warn(target, compared.new_object(), Some(old), subresource, &mut warnings);
-        self.admission.validate(&request, compared.new_object(), &mut warnings)?;
+        warn(target, compared.new_object(), Some(old), subresource, warnings);
+        registry.admission.validate(&request, compared.new_object(), warnings)?;
         let is_stored = compared.is_equal_without(&["resourceVersion"]);
         metadata::clear(&mut object, "resourceVersion");
-        Ok(Prepared { object, is_stored, named_version, warnings })
+        Ok(Prepared { object, is_stored, named_version })
     }
 
-    /// What the strategy does to an object that replaces another.
-    fn prepare_whole(&self, target: &Target, object: &mut Value, old: &Value, context: &mut Context<'_>) {
+    /// What the strategy does to an object, or to the part that a subresource writes, that replaces another.
+    fn follow_strategy(
+        &self,
+        object: &mut Value,
+        old: &Value,
+        reserved: &mut Reserved,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
+        let Attempt { registry, target, update, options } = *self;
         let strategy = target.resource.strategy;
-        strategy.update_keeps.iter().for_each(|path| metadata::keep_path(object, old, path));
-        if !strategy.counts_dropped {
-            self.drop_switched_off(target, object, Some(old));
+        let (keeps, prepare, drops) = match update.part {
+            Some(SubresourcePart { rules, .. }) => {
+                if rules.keeps_metadata {
+                    metadata::keep_all(object, old);
+                }
+                (rules.keeps, rules.prepare, true)
+            }
+            None => (strategy.update_keeps, strategy.prepare_update, !strategy.counts_dropped),
+        };
+        keeps.iter().for_each(|path| metadata::keep_path(object, old, path));
+        if drops {
+            registry.drop_switched_off(target, object, Some(old));
         }
-        if let Some(prepare) = strategy.prepare_update {
-            prepare(object, old, context);
+        if let Some(prepare) = prepare {
+            prepare(object, old, &mut registry.context(options, warnings));
         }
-    }
-
-    /// The same for the part of an object that a subresource writes.
-    fn prepare_part(&self, target: &Target, part: &Part, object: &mut Value, old: &Value, context: &mut Context<'_>) {
-        if part.keeps_metadata {
-            metadata::keep_all(object, old);
-        }
-        part.keeps.iter().for_each(|path| metadata::keep_path(object, old, path));
-        self.drop_switched_off(target, object, Some(old));
-        if let Some(prepare) = part.prepare {
-            prepare(object, old, context);
+        match update.part {
+            Some(_) => Ok(()),
+            None => registry.allocate(target, object, Some(old), options, reserved),
         }
     }
 }
@@ -307,7 +315,6 @@ struct Prepared {
     is_stored: bool,
     /// The client named the version it saw.
     named_version: bool,
-    warnings: Vec<String>,
 }
 
 fn counts_generation(strategy: &Strategy, compared: &Comparison<'_>) -> bool {

@@ -28,11 +28,6 @@ impl Duration {
         Duration { nanos: seconds.saturating_mul(1_000_000_000) }
     }
 
-    /// Whole seconds, rounded toward zero.
-    pub const fn as_seconds(&self) -> i64 {
-        self.nanos / 1_000_000_000
-    }
-
     /// Reads numbers with units, one after the other: `1h2m3s`, `1.5h`, `-300ms`; `0` needs no unit.
     pub fn parse(text: &str) -> Result<Duration, DurationError> {
         let invalid = || DurationError::Invalid(text.to_string());

@@ -2,13 +2,14 @@
 //! Guarantees that a plugin that is not here is not taken for one that is.
 //! Must never list plugins: the admission crate knows them.
 
-use super::table::{Flag, path};
-use super::{Draft, FlagError, values};
+use super::config::Config;
+use super::setting::InputFile;
+use super::table::Flag;
+use super::{FlagError, values};
 use pintle::admission_config;
 use pintle_admission::configuration::Configuration;
 use pintle_admission::{Standing, standing};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 /// Plugins by name, as the command line has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,18 +17,16 @@ pub struct Plugins {
     pub enabled: BTreeSet<String>,
     pub disabled: BTreeSet<String>,
     /// The file with their settings.
-    pub config_file: Option<PathBuf>,
+    pub config_file: Option<InputFile>,
 }
 
 impl Plugins {
-    /// The same, if they make sense together.
-    ///
     /// # Errors
     /// One is to be both on and off.
-    pub fn checked(self) -> Result<Plugins, FlagError> {
+    pub fn check(&self) -> Result<(), FlagError> {
         let both: Vec<&str> = self.enabled.intersection(&self.disabled).map(String::as_str).collect();
         if both.is_empty() {
-            return Ok(self);
+            return Ok(());
         }
         let sentence =
             format!("[{}] in enable-admission-plugins and disable-admission-plugins overlapped", both.join(" "));
@@ -49,43 +48,37 @@ impl Plugins {
 }
 
 pub static ADMISSION_FLAGS: &[Flag] = &[
-    Flag {
-        name: "admission-control-config-file",
-        value: "FILE",
-        help: "Settings of admission plugins: EventRateLimit, PodNodeSelector, PodSecurity, PodTolerationRestriction.",
-        apply: |draft, value| path(&mut draft.admission_plugins.config_file, value),
-    },
-    Flag {
-        name: "disable-admission-plugins",
-        value: "NAME,...",
-        help: "Admission plugins to turn off.",
-        apply: disable,
-    },
-    Flag {
-        name: "enable-admission-plugins",
-        value: "NAME,...",
-        help: "Admission plugins to turn on beside those that are on by default. One that is not here is refused.",
-        apply: enable,
-    },
+    Flag::new(
+        "admission-control-config-file",
+        |c| &mut c.admission_plugins.config_file,
+        "Settings of admission plugins: EventRateLimit, PodNodeSelector, PodSecurity, PodTolerationRestriction.",
+    ),
+    Flag::read("disable-admission-plugins", "NAME,...", "Admission plugins to turn off.", disable),
+    Flag::read(
+        "enable-admission-plugins",
+        "NAME,...",
+        "Admission plugins to turn on beside those that are on by default. One that is not here is refused.",
+        enable,
+    ),
 ];
 
-fn disable(draft: &mut Draft, value: &str) -> Result<(), String> {
+fn disable(config: &mut Config, value: &str) -> Result<(), String> {
     for name in values::list(value) {
         match standing(name) {
             None => return Err(unknown(name)),
             Some(Standing::Always) => return Err(format!("plugin \"{name}\" is always on")),
-            Some(Standing::Here | Standing::Elsewhere) => draft.admission_plugins.disabled.insert(name.to_owned()),
+            Some(Standing::Here | Standing::Elsewhere) => config.admission_plugins.disabled.insert(name.to_owned()),
         };
     }
     Ok(())
 }
 
-fn enable(draft: &mut Draft, value: &str) -> Result<(), String> {
+fn enable(config: &mut Config, value: &str) -> Result<(), String> {
     for name in values::list(value) {
         match standing(name) {
             None => return Err(unknown(name)),
             Some(Standing::Elsewhere) => return Err(format!("plugin \"{name}\" is not supported")),
-            Some(Standing::Here | Standing::Always) => draft.admission_plugins.enabled.insert(name.to_owned()),
+            Some(Standing::Here | Standing::Always) => config.admission_plugins.enabled.insert(name.to_owned()),
         };
     }
     Ok(())

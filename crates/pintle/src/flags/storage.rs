@@ -1,8 +1,9 @@
 //! The flags about where and how objects are kept: one row each, as in the other table.
 //! Guarantees that a flag without effect here says why, and is refused where that would be a lie.
-//! Must never hold defaults: those are filled in once all flags are read.
+//! Must never hold defaults: those are the configuration's.
 
-use super::table::{Flag, path};
+use super::config::Config;
+use super::table::{Flag, must};
 use super::values;
 
 /// What built-in kinds are written as in etcd.
@@ -23,103 +24,82 @@ fn cache_sizes(value: &str) -> Result<(), String> {
     Ok(())
 }
 
+fn check_servers(config: &Config) -> Result<(), String> {
+    let is_good = |url: &String| {
+        let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://")).unwrap_or(url);
+        !rest.is_empty() && !rest.contains("://") && !rest.contains(char::is_whitespace)
+    };
+    must(config.etcd.servers.iter().all(is_good), "must be URLs, such as https://10.0.0.1:2379")
+}
+
 /// The flags, in the order of the help.
 pub static STORAGE_FLAGS: &[Flag] = &[
-    Flag {
-        name: "storage-backend",
-        value: "KIND",
-        help: "What the reference calls the kind of etcd: etcd3.",
-        apply: |_, value| match value {
-            "" | "etcd3" => Ok(()),
-            _ => Err("must be etcd3; --storage names the stores of this program's own".to_owned()),
-        },
-    },
-    Flag {
-        name: "encryption-provider-config",
-        value: "FILE",
-        help: "How resources are encrypted where they are kept: an EncryptionConfiguration.",
-        apply: |draft, value| path(&mut draft.encryption_config, value),
-    },
-    Flag {
-        name: "encryption-provider-config-automatic-reload",
-        value: "",
-        help: "Whether that file is read again when it changes (false).",
-        apply: |draft, value| values::boolean(value).map(|on| draft.encryption_reload = on),
-    },
-    Flag {
-        name: "etcd-servers",
-        value: "URLS",
-        help: "URLs of etcd servers, separated by commas: objects are kept there, as kube-apiserver keeps them.",
-        apply: |draft, value| draft.etcd.add_servers(value),
-    },
-    Flag {
-        name: "etcd-prefix",
-        value: "PATH",
-        help: "What all keys in etcd begin with (/registry).",
-        apply: |draft, value| draft.etcd.set_prefix(value),
-    },
-    Flag {
-        name: "etcd-cafile",
-        value: "FILE",
-        help: "Certificates of the authorities of etcd's servers.",
-        apply: |draft, value| path(&mut draft.etcd.ca_file, value),
-    },
-    Flag {
-        name: "etcd-certfile",
-        value: "FILE",
-        help: "The certificate by which etcd knows this server.",
-        apply: |draft, value| path(&mut draft.etcd.cert_file, value),
-    },
-    Flag {
-        name: "etcd-keyfile",
-        value: "FILE",
-        help: "The key of that certificate.",
-        apply: |draft, value| path(&mut draft.etcd.key_file, value),
-    },
-    Flag {
-        name: "etcd-compaction-interval",
-        value: "DURATION",
-        help: "How often etcd is compacted, by one of all servers; 0 is never (5m).",
-        apply: |draft, value| values::duration(value).map(|interval| draft.etcd.compaction_interval = interval),
-    },
-    Flag {
-        name: "etcd-healthcheck-timeout",
-        value: "DURATION",
-        help: "How long etcd may take to answer before /livez says that it is gone (2s).",
-        apply: |draft, value| values::duration(value).map(|timeout| draft.etcd.health_timeout = timeout),
-    },
-    Flag {
-        name: "etcd-readycheck-timeout",
-        value: "DURATION",
-        help: "How long etcd may take to answer before /readyz says that it is gone (2s).",
-        apply: |draft, value| values::duration(value).map(|timeout| draft.etcd.ready_timeout = timeout),
-    },
-    Flag {
-        name: "etcd-count-metric-poll-period",
-        value: "DURATION",
-        help: "How often stored objects are counted for metrics. They are counted as they are written and told as they are \
-               when somebody asks, so there is nothing to poll (1m).",
-        apply: |_, value| values::duration(value).map(drop),
-    },
-    Flag {
-        name: "etcd-db-metric-poll-interval",
-        value: "DURATION",
-        help: "How often etcd is asked for the size of its database, for metrics; 0 is never (30s).",
-        apply: |draft, value| values::duration(value).map(|interval| draft.etcd.size_interval = interval),
-    },
-    Flag {
-        name: "lease-reuse-duration-seconds",
-        value: "SECONDS",
-        help: "How much longer than an object that expires its lease may live, so that many objects share one (60).",
-        apply: |draft, value| values::number(value, 1).map(|seconds| draft.etcd.lease_reuse_seconds = seconds),
-    },
-    Flag {
-        name: "storage-media-type",
-        value: "TYPE",
-        help: "What built-in kinds are written as in etcd: application/vnd.kubernetes.protobuf or application/json. What is \
-               there already is read whatever it is (application/vnd.kubernetes.protobuf).",
-        apply: |draft, value| {
-            draft.etcd.json = match value {
+    Flag::only("storage-backend", "etcd3", "What the reference calls the kind of etcd."),
+    Flag::new(
+        "encryption-provider-config",
+        |c| &mut c.encryption_config,
+        "How resources are encrypted where they are kept: an EncryptionConfiguration.",
+    ),
+    Flag::new(
+        "encryption-provider-config-automatic-reload",
+        |c| &mut c.encryption_reload,
+        "Whether that file is read again when it changes.",
+    ),
+    Flag::new(
+        "etcd-servers",
+        |c| &mut c.etcd.servers,
+        "URLs of etcd servers, separated by commas: objects are kept there, as kube-apiserver keeps them.",
+    )
+    .checked(check_servers),
+    Flag::new("etcd-prefix", |c| &mut c.etcd.prefix, "What all keys in etcd begin with.")
+        .checked(|c| must(!c.etcd.prefix.trim_matches('/').is_empty(), "must be a path")),
+    Flag::new("etcd-cafile", |c| &mut c.etcd.ca_file, "Certificates of the authorities of etcd's servers."),
+    Flag::new(
+        "etcd-certfile",
+        |c| &mut c.etcd.identity.certificate,
+        "The certificate by which etcd knows this server.",
+    ),
+    Flag::new("etcd-keyfile", |c| &mut c.etcd.identity.key, "The key of that certificate."),
+    Flag::new(
+        "etcd-compaction-interval",
+        |c| &mut c.etcd.compaction_interval,
+        "How often etcd is compacted, by one of all servers; 0 is never.",
+    ),
+    Flag::new(
+        "etcd-healthcheck-timeout",
+        |c| &mut c.etcd.health_timeout,
+        "How long etcd may take to answer before /livez says that it is gone.",
+    ),
+    Flag::new(
+        "etcd-readycheck-timeout",
+        |c| &mut c.etcd.ready_timeout,
+        "How long etcd may take to answer before /readyz says that it is gone.",
+    ),
+    Flag::read(
+        "etcd-count-metric-poll-period",
+        "DURATION",
+        "How often stored objects are counted for metrics. They are counted as they are written and told as they are when \
+         somebody asks, so there is nothing to poll (1m).",
+        |_, value| values::duration(value).map(drop),
+    ),
+    Flag::new(
+        "etcd-db-metric-poll-interval",
+        |c| &mut c.etcd.size_interval,
+        "How often etcd is asked for the size of its database, for metrics; 0 is never.",
+    ),
+    Flag::new(
+        "lease-reuse-duration-seconds",
+        |c| &mut c.etcd.lease_reuse_seconds,
+        "How much longer than an object that expires its lease may live, so that many objects share one.",
+    )
+    .checked(|c| must(c.etcd.lease_reuse_seconds > 0, "must be a whole number of at least 1")),
+    Flag::read(
+        "storage-media-type",
+        "TYPE",
+        "What built-in kinds are written as in etcd: application/vnd.kubernetes.protobuf or application/json. What is \
+         there already is read whatever it is (application/vnd.kubernetes.protobuf).",
+        |c, value| {
+            c.etcd.json = match value {
                 "" | PROTOBUF => false,
                 JSON => true,
                 "application/yaml" => return Err(format!("is not written; {PROTOBUF} and {JSON} are")),
@@ -127,26 +107,17 @@ pub static STORAGE_FLAGS: &[Flag] = &[
             };
             Ok(())
         },
-    },
-    Flag {
-        name: "delete-collection-workers",
-        value: "N",
-        help: "How many objects of a collection are deleted at a time (1).",
-        apply: |draft, value| values::number(value, 0).map(|workers| draft.delete_collection_workers = workers.max(1)),
-    },
-    Flag {
-        name: "watch-cache",
-        value: "",
-        help: "Whether reads are made from memory: always (true).",
-        apply: |_, value| match values::boolean(value)? {
-            true => Ok(()),
-            false => Err("reads are made from memory alone".to_owned()),
-        },
-    },
-    Flag {
-        name: "watch-cache-sizes",
-        value: "RESOURCE#SIZE,...",
-        help: "Sizes of caches. As in the reference they are found by themselves, and what is given here has no effect.",
-        apply: |_, value| cache_sizes(value),
-    },
+    ),
+    Flag::new(
+        "delete-collection-workers",
+        |c| &mut c.settings.delete_collection_workers,
+        "How many objects of a collection are deleted at a time.",
+    ),
+    Flag::only("watch-cache", "true", "Whether reads are made from memory."),
+    Flag::read(
+        "watch-cache-sizes",
+        "RESOURCE#SIZE,...",
+        "Sizes of caches. As in the reference they are found by themselves, and what is given here has no effect.",
+        |_, value| cache_sizes(value),
+    ),
 ];

@@ -3,6 +3,9 @@
 //! Must never write to the working directory.
 
 use super::*;
+use pintle_auth::Mode;
+use pintle_controllers::Controller;
+use pintle_http::TlsVersion;
 
 fn run(line: &str) -> Result<Config, String> {
     match parse(line.split(' ').map(str::to_owned)) {
@@ -27,12 +30,12 @@ fn who_is_called_decides_the_address() {
     }
     let config = run("pintle").expect("valid");
     assert_eq!(config.secure_port, 6443);
-    assert_eq!(config.storage, Storage::Embedded);
+    assert_eq!(config.storage(), Storage::Embedded);
     assert_eq!(config.data_dir, Path::new("pintle-data"));
-    assert_eq!(config.kubeconfig, Path::new("pintle-data/kubeconfig"));
+    assert_eq!(config.kubeconfig(), Path::new("pintle-data/kubeconfig"));
     assert_eq!(config.authorization_modes, [Mode::Node, Mode::Rbac]);
     assert_eq!(config.service_cluster_ip_ranges[0].to_string(), "10.0.0.0/24");
-    assert!(config.anonymous_auth);
+    assert_eq!(config.anonymous_auth, None);
 }
 
 #[test]
@@ -46,11 +49,11 @@ fn the_usual_command_line() {
     );
     let config = run(&line).expect("valid");
     assert_eq!(config.secure_port, 6510);
-    assert_eq!(config.cert_dir, Path::new("/c"));
-    assert_eq!(config.kubeconfig, Path::new("/d/kubeconfig"));
-    assert_eq!(config.service_account_issuers, ["https://kubernetes.default.svc"]);
-    assert_eq!(config.service_account_key_files.len(), 1);
-    let tokens = &config.service_account_tokens;
+    assert_eq!(config.cert_dir(), Path::new("/c"));
+    assert_eq!(config.kubeconfig(), Path::new("/d/kubeconfig"));
+    assert_eq!(config.service_accounts.issuers.0, ["https://kubernetes.default.svc"]);
+    assert_eq!(config.service_accounts.key_files.0.len(), 1);
+    let tokens = &config.service_accounts;
     assert_eq!(tokens.api_audiences, ["a", "b"]);
     assert_eq!((tokens.max_expiration.as_secs(), tokens.extend_expiration), (7200, true));
     assert!(config.warnings.is_empty());
@@ -60,29 +63,31 @@ fn the_usual_command_line() {
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
     let rows: [(&str, Check); 16] = [
-        ("pintle --allow_privileged --v 3", |c| c.verbosity == 3),
+        ("pintle --allow_privileged --profiling=0 --storage-backend etcd3 --v 3", |c| c.verbosity == 3),
         ("pintle -v=4", |c| c.verbosity == 4),
         ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),
-        ("pintle --storage=memory --storage embedded", |c| c.storage == Storage::Embedded),
+        ("pintle --storage=memory --storage embedded", |c| c.storage() == Storage::Embedded),
         ("pintle --authorization-mode=RBAC --authorization-mode=AlwaysDeny", |c| {
             c.authorization_modes == [Mode::Rbac, Mode::AlwaysDeny]
         }),
         ("pintle --runtime-config=api/all=true,apps/v1=false,v1", |c| {
             let expected = [("api/all", true), ("apps/v1", false), ("v1", true)];
-            c.runtime_config.iter().map(|(name, on)| (name.as_str(), *on)).eq(expected)
+            c.runtime_config.0.iter().map(|(name, on)| (name.as_str(), *on)).eq(expected)
         }),
         ("pintle --feature-gates=WatchList=false --feature-gates AllAlpha=false", |c| {
             !c.feature_gates.enabled("WatchList") && c.feature_gates.enabled("WatchListClient")
         }),
         ("pintle --request-timeout=1m30s --min-request-timeout=5", |c| {
-            c.request_timeout.as_secs() == 90 && c.min_watch_seconds == 5
+            c.settings.request_timeout.as_secs() == 90 && c.settings.min_request_timeout_seconds == 5
         }),
         (
             "pintle --shutdown-send-retry-after --shutdown-watch-termination-grace-period 20s --livez-grace-period=1m",
-            |c| c.shutdown_send_retry_after && c.watch_termination_grace.as_secs() == 20,
+            |c| c.shutdown_send_retry_after && c.connections.long_running_grace.as_secs() == 20,
         ),
         ("pintle --goaway-chance=0.02 --shutdown-delay-duration=5s --max-requests-inflight=0", |c| {
-            c.goaway_chance == 0.02 && c.shutdown_delay.as_secs() == 5 && c.max_requests_inflight == 0
+            c.connections.goaway_chance == 0.02
+                && c.shutdown_delay.as_secs() == 5
+                && c.settings.max_read_only_in_flight == 0
         }),
         ("pintle --tls-min-version VersionTLS13 --tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", |c| {
             c.tls_min_version == TlsVersion::Tls13 && c.tls_cipher_suites == ["TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"]
@@ -90,7 +95,7 @@ fn forms_of_flags() {
         (
             "pintle --etcd-servers=http://a:1,https://b:2 --etcd-servers c:3 --etcd-prefix /x --etcd-compaction-interval=0",
             |c| {
-                c.storage == Storage::Etcd
+                c.storage() == Storage::Etcd
                     && c.etcd.servers == ["http://a:1", "https://b:2", "c:3"]
                     && c.etcd.prefix == "/x"
                     && c.etcd.compaction_interval.is_zero()
@@ -100,15 +105,18 @@ fn forms_of_flags() {
             "pintle --external-hostname=a:1 --cors-allowed-origins= --strict-transport-security-directives=preload",
             |c| c.external_hostname.as_deref() == Some("a:1"),
         ),
-        ("pintle --version=false --http2-max-streams-per-connection=0", |c| c.max_streams_per_connection.is_none()),
+        ("pintle --version=false --http2-max-streams-per-connection=0", |c| {
+            c.connections.max_concurrent_streams == 100
+        }),
         ("kube-apiserver --disable-admission-plugins=ServiceAccount --disable-admission-plugins=ResourceQuota", |c| {
             c.admission_plugins.disabled.iter().eq(["ResourceQuota", "ServiceAccount"])
         }),
         (
-            "kube-apiserver --enable-admission-plugins=NodeRestriction,AlwaysAdmit --admission-control-config-file=f",
+            "kube-apiserver --enable-admission-plugins=NodeRestriction,AlwaysAdmit --admission-control-config-file=/dev/null",
             |c| {
                 let plugins = &c.admission_plugins;
-                plugins.enabled.iter().eq(["AlwaysAdmit", "NodeRestriction"]) && plugins.config_file == Some("f".into())
+                plugins.enabled.iter().eq(["AlwaysAdmit", "NodeRestriction"])
+                    && plugins.config_file.as_deref() == Some(Path::new("/dev/null"))
             },
         ),
     ];
@@ -128,7 +136,7 @@ fn refusals_name_the_flag() {
             "flag --etcd-servers-overrides is not supported",
         ),
         ("pintle --etcd-servers=http://a:1 --storage=memory", "--storage and --etcd-servers exclude each other"),
-        ("pintle --etcd-certfile=a", "--etcd-certfile and --etcd-keyfile must be given together"),
+        ("pintle --etcd-certfile=/dev/null", "--etcd-certfile and --etcd-keyfile must be given together"),
         (
             "pintle --etcd-servers=ftp://a",
             "invalid argument \"ftp://a\" for \"--etcd-servers\" flag: must be URLs, such as https://10.0.0.1:2379",
@@ -158,7 +166,7 @@ fn refusals_name_the_flag() {
         ("pintle serve --allow-privileged false", "unexpected argument: false"),
         (
             "pintle --allow-privileged=false",
-            "invalid argument \"false\" for \"--allow-privileged\" flag: privileged containers cannot be forbidden yet",
+            "invalid argument \"false\" for \"--allow-privileged\" flag: can only be true",
         ),
         (
             "pintle --goaway-chance=0.03",
@@ -211,7 +219,7 @@ fn refusals_name_the_flag() {
             "pintle --service-account-max-token-expiration=1m",
             "invalid argument \"1m\" for \"--service-account-max-token-expiration\" flag: must be between 1h and 2^32 seconds",
         ),
-        ("pintle --tls-cert-file=/nowhere/a", "--tls-cert-file and --tls-private-key-file must be given together"),
+        ("pintle --tls-cert-file=/dev/null", "--tls-cert-file and --tls-private-key-file must be given together"),
     ];
     for (line, expected) in rows {
         assert_eq!(run(line).err().as_deref(), Some(expected), "{line}");
@@ -227,9 +235,9 @@ fn refusals_name_the_flag() {
 #[test]
 fn allowing_everything_keeps_anonymous_requests_out() {
     let config = run("pintle --authorization-mode=AlwaysAllow").expect("valid");
-    assert!(!config.anonymous_auth && config.warnings.is_empty());
+    assert!(config.anonymous_auth == Some(false) && config.warnings.is_empty());
     let config = run("pintle --authorization-mode=AlwaysAllow --anonymous-auth").expect("valid");
-    assert!(!config.anonymous_auth && config.warnings.len() == 1);
+    assert!(config.anonymous_auth == Some(false) && config.warnings.len() == 1);
 }
 
 #[test]
@@ -239,6 +247,7 @@ fn help_and_version() {
             panic!("{line} gives no help");
         };
         assert!(table::all().all(|flag| text.contains(&format!("--{} ", flag.name))));
+        assert!(text.contains("--secure-port PORT\n          Port to take connections on. (6443)\n"), "{text}");
     }
     for line in ["pintle --version", "pintle serve --version=true", "pintle version"] {
         let command = parse(line.split(' ').map(str::to_owned));
@@ -251,7 +260,14 @@ fn tables_are_disjoint_and_sorted() {
     assert!(reference::NOT_SUPPORTED.is_sorted());
     for flag in table::all() {
         assert!(!reference::NOT_SUPPORTED.contains(&flag.name), "{}", flag.name);
-        assert!(!flag.help.is_empty());
+    }
+}
+
+#[test]
+fn defaults_are_read_as_they_are_shown() {
+    for flag in table::all() {
+        let (_, default) = flag.value();
+        assert!(default.is_empty() || flag.set(&mut Config::default(), &default).is_ok(), "{}={default}", flag.name);
     }
 }
 
@@ -279,8 +295,8 @@ fn which_controllers_run() {
 fn encryption_is_configured_by_a_file() {
     let file = std::env::current_exe().expect("this test").display().to_string();
     let flag = "--encryption-provider-config";
-    assert!(run("pintle").expect("valid").encryption.is_none());
-    let source = run(&format!("pintle {flag} {file} {flag}-automatic-reload")).expect("valid").encryption;
+    assert!(run("pintle").expect("valid").encryption().is_none());
+    let source = run(&format!("pintle {flag} {file} {flag}-automatic-reload")).expect("valid").encryption();
     assert_eq!(source.map(|source| (source.path.display().to_string(), source.reload)), Some((file, true)));
     let refused = run(&format!("pintle {flag}-automatic-reload=true")).expect_err("there is nothing to read again");
     assert_eq!(refused, format!("{flag}-automatic-reload must be set with {flag}"));
@@ -297,10 +313,11 @@ fn flags_of_storage() {
     let etcd = &config.etcd;
     assert_eq!((etcd.health_timeout.as_secs(), etcd.ready_timeout.as_secs()), (3, 1));
     assert_eq!((etcd.size_interval.as_secs(), etcd.lease_reuse_seconds, etcd.json), (0, 30, true));
-    assert_eq!(config.delete_collection_workers, 4);
-    assert_eq!(run("pintle --delete-collection-workers=0").expect("valid").delete_collection_workers, 1);
+    assert_eq!(config.settings.delete_collection_workers, 4);
     for (line, reason) in [
-        ("--watch-cache=false", "reads are made from memory alone"),
+        ("--watch-cache=false", "can only be true"),
+        ("--storage-backend=etcd2", "can only be etcd3"),
+        ("--profiling", "can only be false"),
         ("--watch-cache-sizes=pods#0", "the cache of pods cannot be turned off: all reads are made from memory"),
         ("--watch-cache-sizes=pods", "must be a list of resource#size"),
         ("--storage-media-type=application/yaml", "is not written"),
@@ -326,8 +343,8 @@ fn flags_of_a_front_proxy() {
     assert_eq!(unused, ["--requestheader- flags have no effect without --requestheader-client-ca-file"]);
     for (line, reason) in [
         (known.clone(), "--requestheader-username-headers must be given with --requestheader-client-ca-file"),
-        (format!("{known} {headers},"), "must not contain empty names"),
-        (format!("{known} {headers} --requestheader-allowed-names=a,,b"), "must not contain empty names"),
+        (format!("{known} {headers},"), "must not be empty"),
+        (format!("{known} {headers} --requestheader-allowed-names=a,,b"), "must not be empty"),
         (format!("pintle --proxy-client-cert-file {file}"), "must be given together"),
     ] {
         let error = run(&line).expect_err(&line);

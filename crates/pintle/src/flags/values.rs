@@ -3,6 +3,8 @@
 //! Must never touch the file system or the network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::{Deref, RangeInclusive};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// A boolean in any of the spellings that Go takes.
@@ -20,9 +22,23 @@ pub fn number(text: &str, least: u32) -> Result<u32, String> {
     number.ok_or_else(|| format!("must be a whole number of at least {least}"))
 }
 
+/// A port to listen on.
+pub fn port(text: &str) -> Result<u16, String> {
+    let port = text.parse().ok().filter(|port| *port != 0);
+    port.ok_or_else(|| "must be between 1 and 65535".to_owned())
+}
+
 /// An IP address.
 pub fn ip(text: &str) -> Result<IpAddr, String> {
     text.trim().parse().map_err(|_| "must be an IP address".to_owned())
+}
+
+pub fn path(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err("must be a path".to_owned()) } else { Ok(text.into()) }
+}
+
+pub fn text(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("must not be empty".to_owned()) } else { Ok(text.to_owned()) }
 }
 
 /// The items of a list separated by commas; an empty text is an empty list.
@@ -58,6 +74,16 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     match text.is_empty() {
         true => Err(invalid()),
         false => Duration::try_from_secs_f64(seconds).map_err(|_| invalid()),
+    }
+}
+
+/// A duration in a form that is read as the same, if it is one of whole milliseconds.
+pub fn duration_text(duration: &Duration) -> String {
+    match duration.as_millis() {
+        ms if ms % 1000 != 0 => format!("{ms}ms"),
+        ms if ms % 60_000 != 0 || ms == 0 => format!("{}s", ms / 1000),
+        ms if ms % 3_600_000 != 0 => format!("{}m", ms / 60_000),
+        ms => format!("{}h", ms / 3_600_000),
     }
 }
 
@@ -113,39 +139,64 @@ impl std::fmt::Display for IpRange {
     }
 }
 
-/// One or two ranges for services, of different families and not too large to allocate from.
-pub fn service_ranges(text: &str) -> Result<Vec<IpRange>, String> {
-    /// As many addresses as the reference's allocator takes: 2 to the power of this.
-    const MAX_HOST_BITS: u8 = 20;
-    let ranges = list(text).map(IpRange::parse).collect::<Result<Vec<_>, _>>()?;
-    let families: Vec<bool> = ranges.iter().map(|range| range.network.is_ipv4()).collect();
-    if !matches!(families.as_slice(), [_] | [true, false] | [false, true]) {
-        return Err("must be one range, or one for IPv4 and one for IPv6".to_owned());
+/// One or two ranges for services, of different families and not too large to allocate from; the first is the preferred
+/// family's.
+#[derive(Clone, Debug)]
+pub struct ServiceRanges(Vec<IpRange>);
+
+impl Default for ServiceRanges {
+    fn default() -> Self {
+        ServiceRanges(vec![IpRange { network: IpAddr::V4(Ipv4Addr::new(10, 0, 0, 0)), prefix_bits: 24 }])
     }
-    match ranges.iter().find(|range| range.host_bits() > MAX_HOST_BITS) {
-        Some(range) => {
-            let least = range.prefix_bits + range.host_bits() - MAX_HOST_BITS;
-            Err(format!("is too large; the prefix of {range} must be at least {least} bits"))
+}
+
+impl Deref for ServiceRanges {
+    type Target = [IpRange];
+
+    fn deref(&self) -> &[IpRange] {
+        &self.0
+    }
+}
+
+impl ServiceRanges {
+    pub fn parse(text: &str) -> Result<ServiceRanges, String> {
+        /// As many addresses as the reference's allocator takes: 2 to the power of this.
+        const MAX_HOST_BITS: u8 = 20;
+        let ranges = list(text).map(IpRange::parse).collect::<Result<Vec<_>, _>>()?;
+        let families: Vec<bool> = ranges.iter().map(|range| range.network.is_ipv4()).collect();
+        if !matches!(families.as_slice(), [_] | [true, false] | [false, true]) {
+            return Err("must be one range, or one for IPv4 and one for IPv6".to_owned());
         }
-        None => Ok(ranges),
+        match ranges.iter().find(|range| range.host_bits() > MAX_HOST_BITS) {
+            Some(range) => {
+                let least = range.prefix_bits + range.host_bits() - MAX_HOST_BITS;
+                Err(format!("is too large; the prefix of {range} must be at least {least} bits"))
+            }
+            None => Ok(ServiceRanges(ranges)),
+        }
+    }
+}
+
+impl std::fmt::Display for ServiceRanges {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.iter().map(IpRange::to_string).collect::<Vec<_>>().join(","))
     }
 }
 
 /// A range of ports, first and last: `30000-32767`, or `30000+100` for the size.
-pub fn ports(text: &str) -> Result<(u16, u16), String> {
+pub fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
     let invalid = || "must be a range of ports, such as 30000-32767".to_owned();
     let port = |text: &str| text.trim().parse::<u16>().map_err(|_| invalid());
     let (first, last) = match (text.split_once('-'), text.split_once('+')) {
         (Some((first, last)), _) => (port(first)?, port(last)?),
         (None, Some((first, size))) => {
             let first = port(first)?;
-            let last = first.checked_add(port(size)?).ok_or_else(invalid)?;
-            (first, last)
+            (first, first.checked_add(port(size)?).ok_or_else(invalid)?)
         }
         (None, None) => (port(text)?, port(text)?),
     };
     match first <= last {
-        true => Ok((first, last)),
+        true => Ok(first..=last),
         false => Err("must not end before it begins".to_owned()),
     }
 }
@@ -174,6 +225,13 @@ mod tests {
         for (text, expected_ms) in rows {
             let parsed = duration(text).ok().map(|d| d.as_millis());
             assert_eq!(parsed, expected_ms, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn durations_are_written_as_they_are_read() {
+        for text in ["0s", "1s", "90s", "5m", "1h", "36h", "250ms", "1500ms"] {
+            assert_eq!(duration(text).as_ref().map(duration_text), Ok(text.to_owned()));
         }
     }
 
@@ -215,7 +273,7 @@ mod tests {
             ("", false),
         ];
         for (text, good) in rows {
-            assert_eq!(service_ranges(text).is_ok(), good, "{text}");
+            assert_eq!(ServiceRanges::parse(text).is_ok(), good, "{text}");
         }
     }
 
@@ -232,7 +290,8 @@ mod tests {
             ("-", None),
         ];
         for (text, expected) in rows {
-            assert_eq!(ports(text).ok(), expected, "{text}");
+            let ports = ports(text).ok();
+            assert_eq!(ports.map(RangeInclusive::into_inner), expected, "{text}");
         }
     }
 }

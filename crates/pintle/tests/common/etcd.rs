@@ -169,6 +169,30 @@ impl Etcd {
         self.launch(index);
     }
 
+    /// Keeps what the members have at this moment, who are restarted for that.
+    pub fn save(&mut self) {
+        self.restart_after(|member| (member.to_owned(), format!("{member}.saved")));
+    }
+
+    /// Gives the members back what was kept: whatever happened since has not.
+    pub fn put_back(&mut self) {
+        self.restart_after(|member| (format!("{member}.saved"), member.to_owned()));
+    }
+
+    fn restart_after(&mut self, copy: impl Fn(&str) -> (String, String)) {
+        for index in 0..self.len() {
+            self.kill(index);
+            let (from, to) = copy(&format!("m{index}"));
+            let (from, to) = (self.scratch.path().join(from), self.scratch.path().join(to));
+            // It may not be there yet.
+            let _ = std::fs::remove_dir_all(&to);
+            let copied = Command::new("cp").arg("-r").arg(&from).arg(&to).status();
+            assert!(copied.is_ok_and(|status| status.success()), "{} copied", from.display());
+        }
+        (0..self.len()).for_each(|index| self.launch(index));
+        self.wait_until_healthy();
+    }
+
     pub fn pause(&self, index: usize) {
         self.signal(index, "STOP");
     }

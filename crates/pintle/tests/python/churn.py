@@ -1,7 +1,8 @@
 """The Python client's list and watch, kept up through changes and restarts as an informer does.
 
-Arguments: the server's address. For each marker that it sees it prints a line of JSON: what it believes is there. Ends
-with 1 and the reason when an event is missing, comes twice or out of order; otherwise when its input is closed.
+Arguments: the server's address. It prints a line when it has listed, and for each marker that it sees a line of JSON:
+what it believes is there. Ends with 1 and the reason when an event is missing, comes twice or out of order; otherwise
+when its input is closed.
 """
 
 import json
@@ -21,13 +22,19 @@ CONNECTION_ERRORS = (urllib3.exceptions.HTTPError, ConnectionError)
 class Belief:
     def __init__(self):
         self.objects = {}
+        # The last of each name, also of those that are gone.
+        self.numbers = {}
         self.lists = 0
         self.last = 0
 
     def list(self, items, version):
         self.lists += 1
         self.objects = {item["metadata"]["name"]: read(item) for item in items}
+        assert len(self.objects) == len(items), "listed twice"
+        self.numbers = {name: number for name, (_, _, number) in self.objects.items()}
         self.last = int(version)
+        if self.lists == 1:
+            print("listed", flush=True)
         self.tell(*self.objects)
 
     def event(self, kind, item):
@@ -35,12 +42,10 @@ class Belief:
         known = self.objects.get(name)
         assert version > self.last, f"{kind} {name} at {version} after {self.last}"
         self.last = version
-        if kind == "ADDED":
-            assert known is None and number == 0, f"ADDED {name} {number}, known as {known}"
-        else:
-            step = 1 if kind == "MODIFIED" else 0
-            expected = known and (known[0], known[2] + step)
-            assert expected == (uid, number), f"{kind} {name} {uid} {number}, known as {known}"
+        expected = self.numbers.get(name, 0) + (kind != "DELETED")
+        same = known is None if kind == "ADDED" else known is not None and known[0] == uid
+        assert same and number == expected, f"{kind} {name} {uid} {number}, known as {known}, {expected}"
+        self.numbers[name] = number
         self.objects[name] = (uid, version, number)
         if kind == "DELETED":
             del self.objects[name]

@@ -28,6 +28,7 @@ use feed::Observer;
 use garbage::GarbageCollector;
 use namespaces::NamespaceController;
 use pintle_registry::Registry;
+use pintle_storage::{Ended, Ending};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -62,7 +63,7 @@ impl Default for Settings {
 
 /// Running controllers. They end when this is dropped.
 pub struct Controllers {
-    tasks: JoinSet<()>,
+    tasks: Tasks,
     observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -79,7 +80,7 @@ impl Queues {
 impl Controllers {
     /// Starts the controllers, which begin with what is there. To be called within a runtime.
     pub fn start(registry: Arc<Registry>, settings: &Settings) -> Controllers {
-        let mut tasks = JoinSet::new();
+        let mut tasks = Tasks::default();
         let world = Arc::new(World::new(registry));
         let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
         let on = |controller| settings.enabled.contains(&controller);
@@ -89,7 +90,7 @@ impl Controllers {
             observers.push(controller.clone());
             for _ in 0..NAMESPACE_WORKERS {
                 let controller = controller.clone();
-                tasks.spawn(async move { controller.work().await });
+                tasks.spawn("the namespace controller", async move { controller.work().await });
             }
         }
         if on(Controller::GarbageCollector) {
@@ -97,20 +98,21 @@ impl Controllers {
             observers.push(controller.clone());
             for _ in 0..GARBAGE_WORKERS {
                 let controller = controller.clone();
-                tasks.spawn(async move { controller.work().await });
+                tasks.spawn("the garbage collector", async move { controller.work().await });
             }
         }
         if on(Controller::EventTtl) {
             let controller = Arc::new(Expiry::new(world.clone(), settings.event_ttl));
             observers.push(controller.clone());
-            tasks.spawn(async move { controller.work().await });
+            tasks.spawn("the expiry of events", async move { controller.work().await });
         }
         if settings.conditions {
             keep::<Dangling>(&world, &mut observers, &mut tasks);
             keep::<Available>(&world, &mut observers, &mut tasks);
         }
         if !observers.is_empty() {
-            tasks.spawn(feed::run(world, observers.clone(), settings.settle_time / BATCHES_PER_SETTLE_TIME));
+            let batch = settings.settle_time / BATCHES_PER_SETTLE_TIME;
+            tasks.spawn("what informs the controllers", feed::run(world, observers.clone(), batch));
         }
         Controllers { tasks, observers }
     }
@@ -120,14 +122,36 @@ impl Controllers {
         Queues(self.observers.clone())
     }
 
+    /// Resolves, to why, when one of them has failed: what it was to do is not done any more.
+    pub fn ended(&self) -> Ended {
+        self.tasks.ending.ended()
+    }
+
     /// Ends them, and waits until the last has ended.
     pub async fn stop(mut self) {
-        self.tasks.shutdown().await;
+        self.tasks.set.shutdown().await;
     }
 }
 
-fn keep<R: Rule>(world: &Arc<World>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut JoinSet<()>) {
+/// What the controllers run as, and where it is told when some of it fails.
+#[derive(Default)]
+struct Tasks {
+    set: JoinSet<()>,
+    ending: Ending,
+}
+
+impl Tasks {
+    fn spawn(&mut self, what: &'static str, task: impl Future<Output = ()> + Send + 'static) {
+        let guard = self.ending.guard(what);
+        self.set.spawn(async move {
+            let _guard = guard;
+            task.await;
+        });
+    }
+}
+
+fn keep<R: Rule>(world: &Arc<World>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut Tasks) {
     let Some(keeper) = Keeper::<R>::new(world.clone()).map(Arc::new) else { return };
     observers.push(keeper.clone());
-    tasks.spawn(async move { keeper.work().await });
+    tasks.spawn("what keeps conditions", async move { keeper.work().await });
 }

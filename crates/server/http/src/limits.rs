@@ -17,6 +17,10 @@ pub const DISCARD_TIME: Duration = Duration::from_secs(5);
 /// Largest header block of a request: 1 MiB, as in kube-apiserver.
 pub const MAX_HEADER_BYTES: u32 = 1 << 20;
 
+/// Header fields of an HTTP/1 request: kube-apiserver bounds their bytes alone. A front proxy tells each group of a user
+/// in a field of its own, which makes hundreds; HTTP/2 has its own bound, far beyond.
+pub const MAX_HEADERS: usize = 1000;
+
 /// HTTP/2 streams that one client may have open on a connection: kube-apiserver's 100, the figure that
 /// its clients assume; they open another connection beyond it.
 pub const MAX_CONCURRENT_STREAMS: u32 = 100;

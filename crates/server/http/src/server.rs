@@ -139,6 +139,7 @@ fn http_builder(config: &ServerConfig, streams: Streams) -> Builder<Streams> {
         .timer(TokioTimer::new())
         // Counts from the end of the last request, so it is the idle timeout too.
         .header_read_timeout(config.idle_timeout)
+        .max_headers(limits::MAX_HEADERS)
         .max_buf_size(limits::MAX_HEADER_BYTES as usize);
     builder
         .http2()

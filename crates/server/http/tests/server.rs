@@ -380,6 +380,59 @@ async fn garbage_costs_only_its_own_connection() {
 }
 
 #[tokio::test]
+async fn a_user_may_be_in_hundreds_of_groups() {
+    let server = Running::plain().await;
+    for (groups, status) in [(500, "200"), (2000, "431")] {
+        let fields: String = (0..groups).map(|group| format!("x-remote-group: {group}\r\n")).collect();
+        let head = format!("GET /info HTTP/1.1\r\nhost: a\r\nconnection: close\r\n{fields}\r\n");
+        let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        let mut answer = Vec::new();
+        timeout(SOON, stream.read_to_end(&mut answer)).await.expect("closed").expect("read");
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{groups}: {answer}");
+    }
+}
+
+/// A frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).expect("short").to_be_bytes();
+    [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
+}
+
+#[tokio::test]
+async fn requests_that_are_cancelled_at_once_cost_their_own_connection() {
+    let [headers, rst_stream, settings, goaway] = [1, 3, 4, 7];
+    const ENHANCE_YOUR_CALM: u8 = 11;
+    let server = Running::plain().await;
+    let mut client = Client::plain(server.port, true).await;
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+    let mut flood = [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec(), frame(settings, 0, 0, &[])].concat();
+    // GET, http, authority and path, by their numbers in the static table.
+    let head = [&[0x82, 0x86, 0x01, 1][..], b"a", &[0x04, 5], b"/slow"].concat();
+    for stream in (1..2000).step_by(2) {
+        flood.extend(frame(headers, 0b101, stream, &head));
+        flood.extend(frame(rst_stream, 0, stream, &[0, 0, 0, 8]));
+    }
+    // It may be closed before all is sent.
+    let _ = stream.write_all(&flood).await;
+    let mut said = Vec::new();
+    let _ = timeout(SOON, stream.read_to_end(&mut said)).await.expect("closed");
+    let mut rest = said.as_slice();
+    let mut why = None;
+    while let [a, b, c, kind, _, _, _, _, _, tail @ ..] = rest {
+        let length = u32::from_be_bytes([0, *a, *b, *c]) as usize;
+        let (payload, tail) = tail.split_at(length.min(tail.len()));
+        if *kind == goaway {
+            why = payload.get(7).copied();
+        }
+        rest = tail;
+    }
+    assert_eq!(why, Some(ENHANCE_YOUR_CALM), "{said:?}");
+    assert_eq!(client.get("/info").await.0, 200, "others are served");
+}
+
+#[tokio::test]
 async fn a_client_is_asked_to_connect_anew_by_chance_and_gets_its_answer() {
     let config = ServerConfig { goaway_chance: 1.0, ..ServerConfig::default() };
     let server = Running::start(None, config).await;

@@ -84,7 +84,7 @@ impl Cache {
 
     /// Everything up to this revision has been published.
     fn advance(&self, to: Revision) {
-        self.current.fetch_max(to.0, Ordering::AcqRel);
+        self.current.store(to.0, Ordering::Release);
         self.progress.send_replace(to);
     }
 }
@@ -167,6 +167,10 @@ impl Observer for Feeder {
     }
 
     fn replace(&mut self, records: Vec<Record>, revision: Revision) {
+        if revision < self.cache.current() {
+            // Nobody must begin to follow what is new where the old ended.
+            self.cache.advance(revision);
+        }
         self.writers.values_mut().for_each(Writer::begin_anew);
         records.iter().for_each(|record| self.apply(record, false));
         self.writers.values_mut().for_each(|writer| writer.replace(revision));
@@ -274,6 +278,13 @@ mod tests {
         feeder.publish(&[record("d", 21)], Revision(21));
         assert_eq!(after.take(10).map(|events| events.len()), Ok(1));
         assert!(things.state().at(Revision(19)).is_err() && things.state().at(Revision(20)).is_ok());
+        // The store was put back to an earlier state.
+        feeder.replace(vec![record("a", 12)], Revision(15));
+        assert_eq!((cache.current(), *cache.progress().borrow()), (Revision(15), Revision(15)));
+        assert!(after.take(10).is_err() && things.get("/registry/things/d").is_none());
+        let mut again = things.cursor(Revision(15));
+        feeder.publish(&[record("e", 16)], Revision(16));
+        assert_eq!((again.take(10).map(|events| events.len()), cache.current()), (Ok(1), Revision(16)));
     }
 
     #[test]

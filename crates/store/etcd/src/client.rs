@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep, timeout};
 /// The certificates of a cluster's clients.
 #[derive(Clone, Debug, Default)]
 pub struct Tls {
-    /// The authorities of the members' certificates.
+    /// The authorities of the members' certificates; those that the system trusts where none are named.
     pub ca_pem: Option<Vec<u8>>,
     /// A certificate and its key to be known by.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
@@ -41,7 +41,7 @@ pub mod method {
 /// The endpoints of a cluster.
 pub struct Client {
     pub figures: Arc<Figures>,
-    deadlines: Arc<Deadlines>,
+    deadlines: Deadlines,
     endpoints: Vec<Arc<Endpoint>>,
     /// Counts failures; the endpoint in use is this modulo their number.
     current: AtomicUsize,
@@ -70,10 +70,13 @@ impl Client {
         if endpoints.is_empty() {
             return Err("no etcd endpoint is named".to_owned());
         }
-        let (figures, deadlines) = (Arc::new(Figures::new(endpoints.len())), Arc::<Deadlines>::default());
-        let keeper = deadlines.clone();
-        together.spawn(async move { keeper.run().await });
-        Ok(Client { figures, deadlines, endpoints, current: AtomicUsize::new(0) })
+        let figures = Arc::new(Figures::new(endpoints.len()));
+        Ok(Client { figures, deadlines: Deadlines::default(), endpoints, current: AtomicUsize::new(0) })
+    }
+
+    /// Without this no call ends for being late.
+    pub async fn keep_time(&self) {
+        self.deadlines.run().await;
     }
 
     /// The endpoint in use, to be named when it fails.

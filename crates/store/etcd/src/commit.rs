@@ -82,6 +82,7 @@ impl Shared {
             }
         };
         let current = answer.header.as_ref().map_or(0, |header| header.revision.unsigned_abs());
+        self.progress.check(since, current).map_err(failed)?;
         let outcome = match answer.succeeded {
             true => Ok(current),
             false => Box::pin(self.refused(&transaction.writes, &answer, in_doubt.then_some(since))).await,

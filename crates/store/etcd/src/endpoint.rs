@@ -108,7 +108,10 @@ impl Endpoint {
     /// Begins to connect, unless somebody does already.
     fn open(self: &Arc<Self>) -> watch::Receiver<Option<Outcome>> {
         let mut link = self.link();
-        if let Link::Opening(opening) = &*link {
+        // Who was to tell may have failed.
+        if let Link::Opening(opening) = &*link
+            && opening.has_changed().is_ok()
+        {
             return opening.clone();
         }
         let (tell, opening) = watch::channel(None);
@@ -144,11 +147,23 @@ impl Endpoint {
 fn config(tls: &Tls) -> Result<ClientConfig, String> {
     let text = |error: &dyn Display| error.to_string();
     let mut authorities = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(tls.ca_pem.as_deref().unwrap_or_default()) {
-        authorities.add(certificate.map_err(|error| text(&error))?).map_err(|error| text(&error))?;
-    }
-    if tls.ca_pem.is_some() && authorities.is_empty() {
-        return Err("there is no certificate in the file of authorities".to_owned());
+    match &tls.ca_pem {
+        None => {
+            let trusted = rustls_native_certs::load_native_certs();
+            // Among those of a system there are some that not every program can read.
+            let (read, _) = authorities.add_parsable_certificates(trusted.certs);
+            if let Some(error) = trusted.errors.first().filter(|_| read == 0) {
+                return Err(format!("the authorities that the system trusts: {error}"));
+            }
+        }
+        Some(pem) => {
+            for certificate in CertificateDer::pem_slice_iter(pem) {
+                authorities.add(certificate.map_err(|error| text(&error))?).map_err(|error| text(&error))?;
+            }
+            if authorities.is_empty() {
+                return Err("there is no certificate in the file of authorities".to_owned());
+            }
+        }
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();

@@ -21,8 +21,10 @@ use tokio::time::{Instant, sleep_until};
 enum End {
     /// The endpoint of this turn failed; another, or this one later, goes on.
     Broken(usize),
-    /// What comes next is no longer there.
-    Compacted,
+    /// What comes next is no longer there, or it is not what follows.
+    Gone,
+    /// Somebody was told by the cluster that it is behind what has been published.
+    Behind,
 }
 
 /// Hands over what there is as of some time ago, so that `run` can tell what happened since.
@@ -98,15 +100,25 @@ async fn read_all(shared: &Shared, revision: u64) -> Result<Vec<Record>, Status>
 
 /// Follows the cluster from where the observer is, until it is dropped.
 pub(crate) async fn run(shared: &Shared, mut observer: Box<dyn Observer>) {
-    let mut failures = 0;
+    let (mut failures, mut is_gone) = (0, false);
     loop {
         let before = shared.progress.published();
-        match watch(shared, observer.as_mut()).await {
-            End::Broken(turn) => {
-                shared.client.failed(turn);
-                failures = if shared.progress.published() > before { 0 } else { failures + 1 };
+        if is_gone {
+            is_gone = read_anew(shared, observer.as_mut()).await.is_err();
+            failures += usize::from(is_gone);
+        } else {
+            match watch(shared, observer.as_mut()).await {
+                End::Broken(turn) => {
+                    shared.client.failed(turn);
+                    failures = if shared.progress.published() > before { 0 } else { failures + 1 };
+                }
+                End::Gone => is_gone = true,
+                // Unless everything has been read anew since.
+                End::Behind => {
+                    let answer = shared.revision(limits::CALL).await;
+                    is_gone = answer.is_err_and(|status| status.code == Code::DataLoss);
+                }
             }
-            End::Compacted => failures += usize::from(read_anew(shared, observer.as_mut()).await.is_err()),
         }
         if failures >= shared.client.endpoints() {
             tokio::time::sleep(limits::PAUSE.saturating_mul(failures.min(10) as u32).min(limits::PAUSE_MAX)).await;
@@ -119,7 +131,7 @@ async fn read_anew(shared: &Shared, observer: &mut dyn Observer) -> Result<(), S
     let current = shared.client.revision(limits::CALL).await?;
     let records = read_all(shared, current).await?;
     observer.replace(records, Revision(current));
-    shared.progress.reached(current);
+    shared.progress.restarted(current);
     Ok(())
 }
 
@@ -163,6 +175,7 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
                     return end;
                 }
             }
+            () = shared.progress.behind.notified() => return End::Behind,
             () = shared.progress.overdue.notified(), if !is_overdue => {
                 let now = Instant::now();
                 if look.is_none() {
@@ -217,10 +230,14 @@ impl Batch {
     /// Takes in a response. `Some`: the watch is over.
     fn take(&mut self, shared: &Shared, response: WatchResponse, trusted: bool, turn: usize) -> Option<End> {
         if response.compact_revision > 0 {
-            return Some(End::Compacted);
+            return Some(End::Gone);
         }
         if response.canceled {
             return Some(End::Broken(turn));
+        }
+        let cluster = response.header.as_ref().map_or(0, |header| header.cluster_id);
+        if response.created && !shared.progress.follows(cluster) {
+            return Some(End::Gone);
         }
         let before = self.last.max(shared.progress.published());
         if response.events.is_empty() && trusted && !response.created {

@@ -3,8 +3,8 @@
 //! under way.
 //! Must never answer from memory.
 
-use crate::client::Client;
 use crate::limits;
+use crate::store::Shared;
 use pintle_grpc::Status;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, oneshot};
@@ -89,7 +89,7 @@ impl Fresh {
     }
 
     /// Makes the calls for all who ask, until it is dropped.
-    pub async fn run(&self, client: &Client) {
+    pub async fn run(&self, shared: &Shared) {
         let mut crowd = Crowd::default();
         loop {
             self.come(1).await;
@@ -102,7 +102,7 @@ impl Fresh {
                 std::mem::take(&mut line.waiting)
             };
             crowd.came(wanted, asking.len());
-            let answer = client.revision(limits::CALL).await;
+            let answer = shared.revision(limits::CALL).await;
             crowd.answered(asking.len(), self.line().waiting.len());
             for asker in asking {
                 // Who has gone away meanwhile need not be told.

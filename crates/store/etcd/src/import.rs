@@ -302,7 +302,7 @@ mod tests {
                     self.changed.insert(put.key.clone(), self.revision);
                 }
             }
-            let header = Some(ResponseHeader { revision: self.revision.cast_signed() });
+            let header = Some(ResponseHeader { revision: self.revision.cast_signed(), ..ResponseHeader::default() });
             TxnResponse { header, succeeded, ..TxnResponse::default() }
         }
     }

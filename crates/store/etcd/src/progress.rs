@@ -3,6 +3,7 @@
 //! Must never be held across an await.
 
 use crate::limits;
+use pintle_grpc::{Code, Status};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,6 +19,10 @@ pub struct Progress {
     pub expected: Notify,
     /// Somebody has been waiting for longer than events take.
     pub overdue: Notify,
+    /// The cluster knows less than has been published.
+    pub behind: Notify,
+    /// Which cluster is followed.
+    cluster: AtomicU64,
 }
 
 /// The store was closed before the revision came.
@@ -45,6 +50,33 @@ impl Progress {
             // Who has gone away meanwhile need not be told.
             let _ = waiter.send(());
         }
+    }
+
+    /// Everything has been published anew, as of this revision, which may be an earlier one.
+    pub fn restarted(&self, revision: u64) {
+        self.published.store(revision, Ordering::Release);
+        self.reached(revision);
+    }
+
+    /// What was published cannot have come from a cluster that has not got to it by the time of a later answer.
+    ///
+    /// # Errors
+    /// The cluster is behind: it was put back to an earlier state. Or nothing is published any more.
+    pub fn check(&self, published: u64, answered: u64) -> Result<(), Status> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Status::unavailable("the store has ended"));
+        }
+        if answered >= published {
+            return Ok(());
+        }
+        self.behind.notify_one();
+        let message = format!("the cluster has gone back from revision {published} to {answered}");
+        Err(Status::new(Code::DataLoss, message))
+    }
+
+    /// Whether this is the cluster that has been followed so far. From now on it is.
+    pub fn follows(&self, cluster: u64) -> bool {
+        [0, cluster].contains(&self.cluster.swap(cluster, Ordering::AcqRel))
     }
 
     /// The highest revision that somebody waits for.

@@ -12,7 +12,8 @@ use crate::{client::method, commit, compact, follow, limits};
 use bytes::Bytes;
 use pintle_grpc::Status;
 use pintle_storage::{
-    CommitError, CommitFuture, CompactFuture, Key, Observer, Revision, Started, Store, StoreError, Transaction,
+    CommitError, CommitFuture, CompactFuture, Ended, Ending, Guard, Key, Observer, Revision, Started, Store,
+    StoreError, Transaction,
 };
 use pintle_together::Together;
 use std::fmt;
@@ -98,6 +99,8 @@ pub(crate) struct Shared {
     pub progress: Progress,
     pub leases: Leases,
     pub transactions: Semaphore,
+    fresh: Fresh,
+    ending: Ending,
     lifetimes: Vec<(String, u32)>,
 }
 
@@ -105,12 +108,43 @@ impl Shared {
     pub fn lifetime(&self, key: &str) -> u32 {
         self.lifetimes.iter().find(|(prefix, _)| key.starts_with(prefix.as_str())).map_or(0, |(_, seconds)| *seconds)
     }
+
+    /// The newest revision that anybody was acknowledged before this call.
+    ///
+    /// # Errors
+    /// The cluster cannot be reached, or knows less than it once told.
+    pub async fn revision(&self, time: Duration) -> Result<u64, Status> {
+        let published = self.progress.published();
+        let revision = self.client.revision(time).await?;
+        self.progress.check(published, revision)?;
+        Ok(revision)
+    }
+
+    /// Answers everybody who waits: nothing more will come.
+    fn close(&self) {
+        self.fresh.close();
+        self.transactions.close();
+        self.progress.close();
+    }
+}
+
+/// Held by what the store cannot go on without: a panic of it ends the store.
+struct Vital {
+    shared: Arc<Shared>,
+    _guard: Guard,
+}
+
+impl Drop for Vital {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.shared.close();
+        }
+    }
 }
 
 /// A [`Store`] that keeps everything in an etcd cluster.
 pub struct EtcdStore {
     pub(crate) shared: Arc<Shared>,
-    fresh: Arc<Fresh>,
     /// For messages.
     endpoints: String,
     together: Together,
@@ -142,11 +176,12 @@ impl EtcdStore {
             progress: Progress::default(),
             leases: Leases::new(options.lease_reuse_seconds),
             transactions: Semaphore::new(limits::TRANSACTIONS),
+            fresh: Fresh::default(),
+            ending: Ending::default(),
             lifetimes: options.lifetimes.into_iter().filter(|(_, seconds)| *seconds > 0).collect(),
         };
-        Ok(EtcdStore {
+        let store = EtcdStore {
             shared: Arc::new(shared),
-            fresh: Arc::default(),
             endpoints: options.endpoints.join(", "),
             together,
             runtime,
@@ -156,7 +191,9 @@ impl EtcdStore {
             task,
             is_started: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
-        })
+        };
+        store.keep("what keeps the time of etcd's calls", |shared| async move { shared.client.keep_time().await });
+        Ok(store)
     }
 
     /// What the cluster was called for.
@@ -166,6 +203,16 @@ impl EtcdStore {
 
     fn is_closed(&self) -> bool {
         self.is_closed.load(Ordering::Acquire)
+    }
+
+    /// Runs as long as the store, which cannot go on without it.
+    fn keep<F: Future<Output = ()> + Send + 'static>(&self, what: &'static str, work: impl FnOnce(Arc<Shared>) -> F) {
+        let vital = Vital { shared: self.shared.clone(), _guard: self.shared.ending.guard(what) };
+        let work = work(self.shared.clone());
+        self.together.spawn(async move {
+            let _vital = vital;
+            work.await;
+        });
     }
 
     /// Runs to its end even if nobody waits for it.
@@ -192,19 +239,15 @@ impl Store for EtcdStore {
         };
         let started = self.runtime.block_on(follow::start(&shared, observer.as_mut())).map_err(remote)?;
         self.is_started.store(true, Ordering::Release);
-        self.together.spawn({
-            let shared = shared.clone();
-            async move { follow::run(&shared, observer).await }
-        });
-        let (client, fresh) = (shared.client.clone(), self.fresh.clone());
-        self.together.spawn(async move { fresh.run(&client).await });
+        self.keep("what follows etcd", |shared| async move { follow::run(&shared, observer).await });
+        self.keep("what asks etcd how far it is", |shared| async move { shared.fresh.run(&shared).await });
         if let Some(interval) = self.compaction_interval {
-            let client = shared.client.clone();
-            self.together.spawn(async move { compact::run(&client, interval).await });
+            self.keep("the compaction of etcd", move |shared| async move {
+                compact::run(&shared.client, interval).await;
+            });
         }
         if let Some(interval) = self.size_interval {
-            let client = shared.client.clone();
-            self.together.spawn(async move { client.watch_sizes(interval).await });
+            self.keep("the measuring of etcd", move |shared| async move { shared.client.watch_sizes(interval).await });
         }
         // Timers are the runtime's.
         let _context = self.runtime.enter();
@@ -240,13 +283,11 @@ impl Store for EtcdStore {
     fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
         self.task.abort();
-        self.fresh.close();
-        self.shared.transactions.close();
-        self.shared.progress.close();
+        self.shared.close();
     }
 
     fn catch_up(&self) -> Option<CommitFuture> {
-        let (shared, answer) = (self.shared.clone(), self.fresh.ask());
+        let (shared, answer) = (self.shared.clone(), self.shared.fresh.ask());
         Some(CommitFuture::pending(async move {
             let revision = answer.await.map_err(|_| CommitError::Closed)?.map_err(commit::failed)?;
             shared.progress.wait(revision).await.map_err(|_| CommitError::Closed)?;
@@ -266,18 +307,22 @@ impl Store for EtcdStore {
         limits::TRANSACTION_WRITES
     }
 
-    fn on_health(&self, tell: Box<dyn Fn(Option<Duration>) + Send + Sync>) {
-        let (client, timeout) = (self.shared.client.clone(), self.health_timeout);
+    fn on_health(&self, tell: Box<dyn Fn(Result<Duration, String>) + Send + Sync>) {
+        let timeout = self.health_timeout;
         // It was reached a moment ago, or there would be no server.
-        tell(Some(Duration::ZERO));
-        self.together.spawn(async move {
+        tell(Ok(Duration::ZERO));
+        self.keep("what asks etcd how it is", move |shared| async move {
             loop {
                 tokio::time::sleep(limits::HEALTH_PERIOD).await;
                 let asked = Instant::now();
-                let answer = client.revision(timeout).await;
-                tell(answer.is_ok().then(|| asked.elapsed()));
+                let answer = shared.revision(timeout).await;
+                tell(answer.map(|_| asked.elapsed()).map_err(|status| status.to_string()));
             }
         });
+    }
+
+    fn ended(&self) -> Ended {
+        self.shared.ending.ended()
     }
 }
 

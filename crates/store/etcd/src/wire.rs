@@ -7,6 +7,8 @@ use prost::{Enumeration, Message, Oneof};
 
 #[derive(Clone, PartialEq, Message)]
 pub struct ResponseHeader {
+    #[prost(uint64, tag = "1")]
+    pub cluster_id: u64,
     #[prost(int64, tag = "3")]
     pub revision: i64,
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::ending::Ended;
 use crate::form::StoredForm;
 use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{TransformError, Unreadable};
@@ -135,7 +136,8 @@ pub trait Observer: Send + 'static {
     fn publish(&mut self, records: &[Record], revision: Revision);
 
     /// History has a gap that nobody can tell any more: `records` are the values of all keys as they are at
-    /// `revision`, and history begins anew after it. Only stores that others write too ever call this.
+    /// `revision`, and history begins anew after it; that can be an earlier one than was published last, where the store
+    /// was put back. Only stores that others write too ever call this.
     fn replace(&mut self, _records: Vec<Record>, _revision: Revision) {}
 
     /// A value is kept that cannot be read; what was there under its key before is gone. Called in the place of
@@ -176,6 +178,12 @@ pub trait Store: Send + Sync + 'static {
     /// meanwhile. Later calls are answered [`CommitError::Closed`]. Closing twice is harmless.
     fn close(&self);
 
+    /// Resolves, to why, if the store ends although nobody closed it: nothing is written or published any more, so who
+    /// shows what the observer knows would go on showing it for ever.
+    fn ended(&self) -> Ended {
+        self.inner().map_or_else(|| Box::pin(std::future::pending()) as Ended, Store::ended)
+    }
+
     /// In a store that others write too: resolves when the observer has been given everything that anybody was
     /// acknowledged before this call, to the revision that the store had reached. `None`: that is always so.
     fn catch_up(&self) -> Option<CommitFuture> {
@@ -202,8 +210,9 @@ pub trait Store: Send + Sync + 'static {
         self.inner().map_or(crate::limits::TRANSACTION_WRITES_MAX, Store::transaction_writes_max)
     }
 
-    /// Tells at once, and again and again, how long the store took to answer, where it can be out of reach; `None`: it is.
-    fn on_health(&self, tell: Box<dyn Fn(Option<Duration>) + Send + Sync>) {
+    /// Tells at once, and again and again, how long the store took to answer, or why it did not, where it can be out of
+    /// reach.
+    fn on_health(&self, tell: Box<dyn Fn(Result<Duration, String>) + Send + Sync>) {
         if let Some(inner) = self.inner() {
             inner.on_health(tell);
         }

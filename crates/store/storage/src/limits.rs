@@ -65,6 +65,9 @@ pub const ENGINE_JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
 /// is kept for writing out spins while the other merges.
 pub const ENGINE_WORKERS: usize = 1;
 
+/// Bytes by which it is found out whether a disk has room: more than what is left in the last block of a file.
+pub const PROBE_BYTES: usize = 64 * 1024;
+
 /// Log entries that are handed on together at start: enough that handing over costs nothing.
 pub const REPLAY_BATCH: usize = 128;
 

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::api::{CommitError, Observer, Revision, Started, Store, StoreError, Transaction};
 use crate::clock::SystemClock;
 use crate::committer::{Committer, NoLog, Replayed};
+use crate::ending::{Ended, Ending};
 use crate::ledger::{self, Ledger};
 use crate::queue::{CommitFuture, CompactFuture};
 
@@ -15,6 +16,7 @@ use crate::queue::{CommitFuture, CompactFuture};
 #[derive(Default)]
 pub struct MemoryStore {
     state: Mutex<State>,
+    ending: Ending,
 }
 
 #[derive(Default)]
@@ -60,6 +62,7 @@ impl Store for MemoryStore {
         if let Err(error) = ledger::check(&transaction) {
             return CommitFuture::ready(Err(error));
         }
+        let _guard = self.ending.guard("the store");
         let State::Running(committer) = &mut *self.state() else {
             return CommitFuture::ready(Err(CommitError::Closed));
         };
@@ -77,6 +80,10 @@ impl Store for MemoryStore {
 
     fn close(&self) {
         *self.state() = State::Closed;
+    }
+
+    fn ended(&self) -> Ended {
+        self.ending.ended()
     }
 }
 

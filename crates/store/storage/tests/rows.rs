@@ -6,12 +6,13 @@ mod support;
 
 use std::sync::Arc;
 use std::sync::mpsc;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
 use pintle_storage::{
-    CommitError, EmbeddedOptions, EmbeddedStore, Expect, MemoryStore, Observer, Record, Revision, Store, StoreError,
-    Transaction, Write, limits,
+    CommitError, CommitFuture, EmbeddedOptions, EmbeddedStore, Expect, MemoryStore, Observer, Record, Revision, Store,
+    StoreError, Transaction, Write, limits,
 };
 use support::{TempDir, Watcher};
 
@@ -229,7 +230,20 @@ fn a_writer_that_dies_closes_the_store() {
         // In memory the panic comes out where the commit was made.
         assert!(!matches!(first.join(), Ok(Ok(_))), "{kind}");
         assert!(matches!(store.commit(transaction("a=1")).wait(), Err(CommitError::Closed)), "{kind}");
+        let ended = store.ended();
+        let told = CommitFuture::pending(async move { Err(CommitError::Invalid(ended.await.to_string())) });
+        assert!(matches!(told.wait(), Err(CommitError::Invalid(why)) if why.ends_with(" has failed")), "{kind}");
         store.close();
+    }
+}
+
+#[test]
+fn who_closes_a_store_is_not_told_that_it_has_ended() {
+    for (kind, store, _directory) in stores() {
+        store.start(Box::new(Watcher::default())).unwrap();
+        let mut ended = store.ended();
+        store.close();
+        assert!(ended.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending(), "{kind}");
     }
 }
 

@@ -6,9 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use rustls_pki_types::CertificateDer;
-
-use super::ClientCa;
+use super::{ClientCa, Credentials};
 use crate::{Str, UserInfo};
 
 /// What is known of the proxy.
@@ -54,12 +52,7 @@ impl FrontProxyHeaders {
 
 impl FrontProxy {
     /// Whom the proxy says that a request comes from; `None` when it says nothing, or somebody else does.
-    pub fn user(
-        &self,
-        chain: &[CertificateDer<'_>],
-        headers: &[(&str, Cow<'_, str>)],
-        now: SystemTime,
-    ) -> Option<UserInfo> {
+    pub fn user(&self, shown: Credentials<'_>, headers: &[(&str, Cow<'_, str>)], now: SystemTime) -> Option<UserInfo> {
         let values = |names: &[String]| -> Vec<&str> {
             let all = names.iter().flat_map(|name| headers.iter().map(move |header| (name, header)));
             let named = all.filter(|(name, (header, _))| name.eq_ignore_ascii_case(header));
@@ -67,7 +60,8 @@ impl FrontProxy {
         };
         // Most requests say nothing of this kind, and need no certificate verified.
         let name = values(&self.headers.username).first().copied()?;
-        let proxy = self.ca.authenticate(chain, None, now).ok()??;
+        let memory = shown.cert_cache.map(|cache| &cache.front_proxy);
+        let proxy = self.ca.authenticate(shown.client_certs, memory, now).ok()??;
         if !self.allowed_names.is_empty() && !self.allowed_names.iter().any(|allowed| *allowed == proxy.name) {
             return None;
         }
@@ -105,6 +99,9 @@ pub fn unescaped_key(key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CertCache;
+    use rustls_pki_types::CertificateDer;
+    use std::time::Duration;
 
     #[test]
     fn only_the_proxy_is_believed() {
@@ -150,22 +147,34 @@ mod tests {
         .map(|(name, value)| (name, Cow::Borrowed(value)));
         let (own_name, underscores) = (&headers[..1], &headers[1..2]);
         let now = SystemTime::now();
-        let bob = proxy.user(&leaf("front-proxy-client", &own), &headers, now).expect("believed");
+        let user = |chain: &[CertificateDer<'_>], headers: &[(&str, Cow<'_, str>)]| {
+            proxy.user(Credentials { client_certs: chain, ..Credentials::default() }, headers, now)
+        };
+        let bob = user(&leaf("front-proxy-client", &own), &headers).expect("believed");
         assert_eq!((bob.name.as_str(), bob.uid.as_str()), ("bob", "u"));
         assert_eq!(bob.groups, ["a", "b", "system:authenticated"]);
         assert_eq!(bob.extra, [("acme.com/project".into(), vec!["p".into()])]);
-        assert_eq!(proxy.user(&leaf("somebody", &own), &headers, now), None);
-        assert_eq!(proxy.user(&leaf("front-proxy-client", &other), &headers, now), None);
-        assert_eq!(proxy.user(&leaf("front-proxy-client", &own), underscores, now), None);
-        let alone = proxy.user(&leaf("front-proxy-client", &own), own_name, now).expect("believed");
+        assert_eq!(user(&leaf("somebody", &own), &headers), None);
+        assert_eq!(user(&leaf("front-proxy-client", &other), &headers), None);
+        assert_eq!(user(&leaf("front-proxy-client", &own), underscores), None);
+        let alone = user(&leaf("front-proxy-client", &own), own_name).expect("believed");
         assert_eq!(alone.groups, ["system:authenticated"]);
         let mut server = rcgen::CertificateParams::new([]).expect("no names");
         server.distinguished_name.push(rcgen::DnType::CommonName, "front-proxy-client");
         server.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ServerAuth];
         let key = rcgen::KeyPair::generate().expect("a key");
         let server = [server.signed_by(&key, &own).expect("signed").der().clone()];
-        assert_eq!(proxy.user(&server, &headers, now), None);
-        assert_eq!(proxy.user(&[], &headers, now), None);
+        assert_eq!(user(&server, &headers), None);
+        assert_eq!(user(&[], &headers), None);
+        // What a connection remembers is what the proxy's own authorities said, until it is looked at again.
+        let (cache, chain) = (CertCache::default(), leaf("front-proxy-client", &own));
+        let on_connection = |certs: &[CertificateDer<'_>], now| {
+            let shown = Credentials { client_certs: certs, cert_cache: Some(&cache), ..Credentials::default() };
+            proxy.user(shown, own_name, now).is_some()
+        };
+        let others = leaf("front-proxy-client", &other);
+        assert!(on_connection(&chain, now) && on_connection(&others, now), "remembered");
+        assert!(!on_connection(&others, now + Duration::from_secs(10)));
         assert!(proxy.headers.contain("x-remote-extra-a") && !proxy.headers.contain("accept"));
     }
     #[test]

@@ -87,7 +87,8 @@ impl Authenticator {
     ) -> Result<Arc<UserInfo>, Unauthenticated> {
         let mut refused = false;
         if let Some(ca) = &self.client_ca {
-            match ca.authenticate(credentials.client_certs, credentials.cert_cache, now) {
+            let memory = credentials.cert_cache.map(|cache| &cache.client);
+            match ca.authenticate(credentials.client_certs, memory, now) {
                 Ok(Some(user)) => return Ok(user),
                 Ok(None) => {}
                 Err(Unauthenticated) => refused = true,

@@ -46,11 +46,17 @@ static LIVES: Layout = Layout::seconds(&[
     31_104_000.0,
 ]);
 
-/// Where a connection remembers who its certificate speaks for.
+/// Where a connection remembers who its certificate speaks for: as a client's, and as a front proxy's, which other
+/// authorities vouch for.
 #[derive(Default)]
 pub struct CertCache {
-    last: RwLock<Option<Judged>>,
+    pub(super) client: Memory,
+    pub(super) front_proxy: Memory,
 }
+
+/// The last judgement of one set of authorities.
+#[derive(Default)]
+pub(super) struct Memory(RwLock<Option<Judged>>);
 
 /// What was found out about a certificate.
 #[derive(Clone)]
@@ -60,9 +66,9 @@ struct Judged {
     expires: Option<SystemTime>,
 }
 
-impl CertCache {
+impl Memory {
     fn get(&self, now: SystemTime) -> Option<Judged> {
-        let last = self.last.read().unwrap_or_else(PoisonError::into_inner);
+        let last = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let judged = last.as_ref()?;
         // A clock that went backwards makes the verdict worthless too.
         let age = now.duration_since(judged.at).ok()?;
@@ -70,7 +76,7 @@ impl CertCache {
     }
 
     fn put(&self, judged: &Judged) {
-        *self.last.write().unwrap_or_else(PoisonError::into_inner) = Some(judged.clone());
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Some(judged.clone());
     }
 }
 
@@ -112,13 +118,13 @@ impl ClientCa {
     pub(super) fn authenticate(
         &self,
         chain: &[CertificateDer<'_>],
-        cache: Option<&CertCache>,
+        memory: Option<&Memory>,
         now: SystemTime,
     ) -> Verdict {
         let Some((leaf, intermediates)) = chain.split_first() else {
             return Ok(None);
         };
-        let known = cache.and_then(|cache| cache.get(now));
+        let known = memory.and_then(|memory| memory.get(now));
         let judged = known.unwrap_or_else(|| {
             let verdict = match self.verify(leaf, intermediates, now) {
                 Ok(()) => user(leaf),
@@ -128,7 +134,7 @@ impl ClientCa {
                 Err(_) => Err(Unauthenticated),
             };
             let judged = Judged { at: now, verdict, expires: der::not_after(leaf) };
-            cache.into_iter().for_each(|cache| cache.put(&judged));
+            memory.into_iter().for_each(|memory| memory.put(&judged));
             judged
         });
         if let Some(expires) = judged.expires {
@@ -186,10 +192,7 @@ fn user(leaf: &CertificateDer<'_>) -> Verdict {
         return Err(Unauthenticated);
     }
     let digest = ring::digest::digest(&ring::digest::SHA256, leaf);
-    let mut id = String::from("X509SHA256=");
-    for byte in digest.as_ref() {
-        id.push_str(&format!("{byte:02x}"));
-    }
+    let id = format!("X509SHA256={}", data_encoding::HEXLOWER.encode(digest.as_ref()));
     user.extra = vec![(Str::new_static(CREDENTIAL_ID_KEY), vec![id.into()])];
     Ok(Some(Arc::new(user.authenticated())))
 }

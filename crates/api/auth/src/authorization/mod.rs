@@ -132,8 +132,10 @@ impl Decision {
 /// Why a request was allowed. Costs nothing until it is displayed.
 #[derive(Clone, Debug)]
 pub enum Allowed {
-    /// For a reason that needs no words: a privileged group, or a mode that allows everything.
+    /// For being in the privileged group, whatever the modes say.
     Always,
+    /// By a mode that gives no reason.
+    By(Mode),
     /// By a role that a binding gives to the user.
     Rbac(Grant),
 }
@@ -141,7 +143,7 @@ pub enum Allowed {
 impl fmt::Display for Allowed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Allowed::Always => Ok(()),
+            Allowed::Always | Allowed::By(_) => Ok(()),
             Allowed::Rbac(grant) => write!(f, "RBAC: allowed by {grant}"),
         }
     }
@@ -192,11 +194,11 @@ impl Authorizer {
         for mode in &self.modes {
             match mode {
                 Mode::Node => match self.nodes.as_ref().map(|nodes| nodes.authorize(attributes)) {
-                    Some(Ok(())) => return Decision::Allow(Allowed::Always),
+                    Some(Ok(())) => return Decision::Allow(Allowed::By(Mode::Node)),
                     Some(Err(reason)) if !reason.is_empty() => reasons.push(reason),
                     _ => {}
                 },
-                Mode::AlwaysAllow => return Decision::Allow(Allowed::Always),
+                Mode::AlwaysAllow => return Decision::Allow(Allowed::By(Mode::AlwaysAllow)),
                 Mode::AlwaysDeny => reasons.push("Everything is forbidden.".to_owned()),
                 Mode::Rbac => match self.rbac.snapshot().authorize(attributes) {
                     Ok(grant) => return Decision::Allow(Allowed::Rbac(grant)),

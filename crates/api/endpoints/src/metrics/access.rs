@@ -3,7 +3,7 @@
 //! Must never show who somebody is: a user's own name is no label.
 
 use super::exposition::{Exposition, Family};
-use pintle_auth::authorization::{Allowed, Decision};
+use pintle_auth::authorization::{Allowed, Decision, Mode};
 use pintle_instruments::{Histogram, Layout};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -68,14 +68,17 @@ const USERS: [&str; 7] =
 /// The steps whose time is told.
 const FILTERS: [&str; 2] = ["authentication", "authorization"];
 
+/// The modes that may allow a request, by the type and the name of their authorizers.
+const MODES: [[&str; 2]; 3] = [["Node", "node"], ["RBAC", "rbac"], ["AlwaysAllow", "alwaysallow"]];
+
 /// The counters.
 pub struct Access {
     authentication: Attempts,
     authorization: Attempts,
     /// By step, as in `FILTERS`.
     filters: [Histogram; FILTERS.len()],
-    /// Allowed by a role.
-    by_roles: AtomicU64,
+    /// Allowed by a mode, as in `MODES`.
+    allowed: [AtomicU64; MODES.len()],
     users: [AtomicU64; USERS.len()],
 }
 
@@ -85,7 +88,7 @@ impl Default for Access {
             authentication: Attempts::new(["success", "failure"]),
             authorization: Attempts::new(["allowed", "no-opinion"]),
             filters: std::array::from_fn(|_| Histogram::new(&FILTER_DURATIONS)),
-            by_roles: AtomicU64::new(0),
+            allowed: Default::default(),
             users: Default::default(),
         }
     }
@@ -107,9 +110,14 @@ impl Access {
     pub fn authorized(&self, decision: &Decision, took: Duration) {
         self.authorization.made(decision.is_allowed(), took);
         self.filters[1].observe_duration(took);
-        if let Decision::Allow(Allowed::Rbac(_)) = decision {
-            self.by_roles.fetch_add(1, Ordering::Relaxed);
-        }
+        let [by_node, by_role, by_default] = &self.allowed;
+        let mode = match decision {
+            Decision::Allow(Allowed::By(Mode::Node)) => by_node,
+            Decision::Allow(Allowed::Rbac(_)) => by_role,
+            Decision::Allow(Allowed::By(Mode::AlwaysAllow)) => by_default,
+            _ => return,
+        };
+        mode.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(super) fn render(&self, out: &mut Exposition) {
@@ -127,9 +135,11 @@ impl Access {
         }
         self.authorization.render(&AUTHORIZATION_ATTEMPTS, &AUTHORIZATION_DURATION, out);
         out.family(&DECISIONS);
-        let by_roles = self.by_roles.load(Ordering::Relaxed);
-        if by_roles > 0 {
-            out.sample(DECISIONS.name, &[("decision", "allowed"), ("name", "rbac"), ("type", "RBAC")], by_roles);
+        for ([mode, name], allowed) in MODES.into_iter().zip(&self.allowed) {
+            let allowed = allowed.load(Ordering::Relaxed);
+            if allowed > 0 {
+                out.sample(DECISIONS.name, &[("decision", "allowed"), ("name", name), ("type", mode)], allowed);
+            }
         }
     }
 }
@@ -145,6 +155,8 @@ mod tests {
             access.authenticated(user, Duration::from_millis(3));
         }
         access.authorized(&Decision::Deny(String::new()), Duration::ZERO);
+        access.authorized(&Decision::Allow(Allowed::Always), Duration::ZERO);
+        access.authorized(&Decision::Allow(Allowed::By(Mode::Node)), Duration::ZERO);
         let mut out = Exposition::default();
         access.render(&mut out);
         let text = out.into_text();
@@ -157,6 +169,9 @@ mod tests {
             "authenticated_user_requests{username=\"email_id\"} 1\n",
             "authenticated_user_requests{username=\"other\"} 2\n",
             "authorization_attempts_total{result=\"no-opinion\"} 1\n",
+            "authorization_attempts_total{result=\"allowed\"} 2\n",
+            "# TYPE apiserver_authorization_decisions_total counter\n\
+             apiserver_authorization_decisions_total{decision=\"allowed\",name=\"node\",type=\"Node\"} 1\n",
         ] {
             assert!(text.contains(line), "{line} in {text}");
         }

@@ -10,7 +10,7 @@ use pintle_validation::{Refusal, Right};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-static DURATIONS: Layout = Layout::seconds(&[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0]);
+static DURATIONS: Layout = Layout::seconds(&[0.005, 0.025, 0.1, 0.5, 1.0, 2.5]);
 
 const STEP_DURATION: Family = Family::histogram(
     "apiserver_admission_step_admission_duration_seconds",

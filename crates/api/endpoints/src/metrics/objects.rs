@@ -19,7 +19,7 @@ const RESOURCE_SIZE: Family =
 const RESOURCE_VERSION: Family =
     Family::gauge("apiserver_watch_cache_resource_version", "Revision up to which the cache of a resource has come.");
 const STORAGE_EVENTS: Family =
-    Family::counter("apiserver_storage_events_received_total", "Changes that came from the store.");
+    Family::counter("apiserver_storage_events_received_total", "Changes that came from the store.").beta();
 const EVENTS_RECEIVED: Family =
     Family::counter("apiserver_watch_cache_events_received_total", "Changes that the cache of a resource took in.");
 const EVENTS_DISPATCHED: Family = Family::counter(

@@ -15,9 +15,9 @@ static DURATIONS: Layout = Layout::seconds(&[
     90.0, 120.0, 180.0, 300.0,
 ]);
 
-const EVENTS: Family = Family::counter("apiserver_watch_events_total", "Events sent to watchers.").beta();
+const EVENTS: Family = Family::counter("apiserver_watch_events_total", "Events sent to watchers.");
 const EVENT_SIZES: Family =
-    Family::histogram("apiserver_watch_events_sizes", "Bytes of the objects in the events sent to watchers.").beta();
+    Family::histogram("apiserver_watch_events_sizes", "Bytes of the objects in the events sent to watchers.");
 const LIST_DURATION: Family = Family::histogram(
     "apiserver_watch_list_duration_seconds",
     "Time until a watch that begins with the whole collection has sent it.",

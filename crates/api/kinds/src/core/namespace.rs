@@ -2,6 +2,7 @@
 //!
 //! Their second list of finalizers, in the spec, is written through `finalize` alone, and holds a deleted namespace.
 
+use crate::defaults::namespace_label;
 use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
 use crate::strategy::{Context, GENERAL, NameRule, Part, STATUS, STATUS_PATHS, Strategy};
 use crate::views::push;
@@ -48,6 +49,8 @@ fn prepare_create(object: &mut Value, _: &mut Context) {
     if !finalizers.view().get().contains(&KUBERNETES) {
         push(finalizers, &KUBERNETES);
     }
+    // A generated name was not there yet when defaults were set.
+    namespace_label(object);
 }
 
 /// A namespace has no grace period to show.
@@ -80,5 +83,12 @@ mod tests {
         assert_eq!(namespace.str_at(&["status", "phase"]), "Active");
         let again = created(&NAMESPACES, value!({"spec": {"finalizers": ["kubernetes"]}}));
         assert_eq!(again.at(&["spec", "finalizers"]), Some(&value!(["kubernetes"])));
+    }
+
+    #[test]
+    fn a_generated_name_becomes_a_label_too() {
+        let namespace = created(&NAMESPACES, value!({"metadata": {"name": "a-x7k2p", "generateName": "a-"}}));
+        let labels = value!({"kubernetes.io/metadata.name": "a-x7k2p"});
+        assert_eq!(namespace.at(&["metadata", "labels"]), Some(&labels));
     }
 }

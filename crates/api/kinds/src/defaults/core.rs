@@ -39,7 +39,7 @@ fn replication_controller(controller: &mut Value) {
 const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// A namespace bears its name as a label, whatever label of that key it had.
-fn namespace_label(namespace: &mut Value) {
+pub(crate) fn namespace_label(namespace: &mut Value) {
     let Some(metadata) = get_mut(namespace, Namespace::METADATA) else { return };
     let name = Str::new(text(metadata, ObjectMeta::NAME));
     let labels = View::<ObjectMeta>::new(metadata).field(ObjectMeta::LABELS).value();

@@ -25,6 +25,7 @@ mod storage;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use self::core::namespace_label;
 use crate::resource::Resource;
 use pintle_schema::{Struct, Value};
 

@@ -230,7 +230,8 @@ fn why_surplus(
     (reason, format!("IPAddress: {address} for Service {namespace}/{name} {what} cleaning up"))
 }
 
-fn parent(registered: &Value) -> ParentReference {
+/// What an address is registered for.
+pub(super) fn parent(registered: &Value) -> ParentReference {
     let spec = View::<IPAddress>::new(registered).field(IPAddress::SPEC);
     spec.field(IPAddressSpec::PARENT_REF).get().unwrap_or_default()
 }

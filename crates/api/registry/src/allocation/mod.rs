@@ -155,7 +155,7 @@ impl Registry {
         for address in old_addresses.iter().filter(|address| !new_addresses.contains(address)) {
             let Some((place, stored)) = self.registered(allocation, *address) else { continue };
             let registered = self.decode(&place, &stored)?;
-            if is_parent(&registered, object) {
+            if addresses::parent(&registered) == reference_to(object) {
                 writes.push(Write::delete(stored.key.clone(), Expect::At(stored.revision)));
             }
         }
@@ -383,23 +383,17 @@ fn registration(address: IpAddr, parent: &Value) -> IPAddress {
             labels: labels.map(|(key, value)| (key.to_owned(), value)).into(),
             ..Default::default()
         },
-        spec: IPAddressSpec {
-            parent_ref: Some(ParentReference {
-                group: String::new(),
-                resource: SERVICES.to_owned(),
-                namespace: metadata::text(parent, "namespace").to_owned(),
-                name: metadata::text(parent, "name").to_owned(),
-            }),
-        },
+        spec: IPAddressSpec { parent_ref: Some(reference_to(parent)) },
         ..Default::default()
     }
 }
 
-/// Whether an address belongs to an object.
-fn is_parent(address: &Value, object: &Value) -> bool {
-    let parent = View::<IPAddress>::new(address).field(IPAddress::SPEC).field(IPAddressSpec::PARENT_REF).or_zero();
-    parent.field(ParentReference::GROUP).as_str().is_empty()
-        && parent.field(ParentReference::RESOURCE).as_str() == SERVICES
-        && parent.field(ParentReference::NAMESPACE).as_str() == metadata::text(object, "namespace")
-        && parent.field(ParentReference::NAME).as_str() == metadata::text(object, "name")
+/// How addresses refer to a service.
+fn reference_to(service: &Value) -> ParentReference {
+    ParentReference {
+        group: String::new(),
+        resource: SERVICES.to_owned(),
+        namespace: metadata::text(service, "namespace").to_owned(),
+        name: metadata::text(service, "name").to_owned(),
+    }
 }

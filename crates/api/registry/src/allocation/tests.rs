@@ -2,6 +2,8 @@
 //!
 //! Requests run to their end in the test's own threads; nothing waits for a clock.
 
+mod repair;
+
 use crate::testing::wait;
 use crate::update::Update;
 use crate::{
@@ -10,7 +12,7 @@ use crate::{
 };
 use pintle_cache::Cache;
 use pintle_schema::{Value, value};
-use pintle_storage::{Expect, MemoryStore, Store, Transaction};
+use pintle_storage::{MemoryStore, Store};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -447,160 +449,6 @@ fn registered_addresses_are_respected() {
     assert!(refusal.ends_with("provided IP is already allocated"), "{refusal}");
     server.delete("b");
     server.create("c", value!({"clusterIP": "10.0.0.10"})).unwrap();
-}
-
-#[test]
-fn addresses_are_brought_in_line_with_services() {
-    let server = Server::small();
-    let service = server.create("a", value!({})).unwrap();
-    let ip = strings(&service, "clusterIPs").remove(0);
-    let address = |name: &str| server.target("networking.k8s.io", "ipaddresses", "", name);
-    let commit = |name: &str, object: Option<&Value>| {
-        let target = address(name);
-        let record = object.map(|object| server.0.record(&target, object));
-        let transaction = Transaction::one(target.key().into(), Expect::Any, record);
-        server.0.store.commit(transaction).wait().unwrap();
-    };
-    let stored = |name: &str| server.0.decode(&address(name), &address(name).get().unwrap()).unwrap();
-    let right = stored(&ip);
-    let repair = |in_line| {
-        let (repairs, in_line) = server.0.address_repairs(in_line).unwrap();
-        let told = repairs.into_iter().map(|repair| {
-            for write in repair.writes {
-                server.0.store.commit(Transaction { writes: vec![write] }).wait().unwrap();
-            }
-            repair.finding.map_or_else(String::new, |it| format!("{}: {}", it.reason, it.note))
-        });
-        (told.collect::<Vec<_>>(), in_line)
-    };
-    let (told, in_line) = repair(None);
-    assert!(told.is_empty() && in_line.is_some() && repair(in_line) == (told, in_line));
-
-    commit(&ip, None);
-    let told = format!("ClusterIPNotAllocated: Cluster IP [IPv4]: {ip} is not allocated; repairing");
-    assert_eq!((repair(in_line), server.addresses().len()), ((vec![told], None), 1));
-    assert_eq!(stored(&ip).get("spec"), right.get("spec"));
-
-    let leaked = |name: &str, made: &str, managed_by: &str, parent: &str| {
-        let mut object = right.clone();
-        object.set_at(&["spec", "parentRef", "name"], parent);
-        object.set_at(&["metadata", "name"], name);
-        object.set_at(&["metadata", "creationTimestamp"], made);
-        object.set_at(&["metadata", "labels", "ipaddress.kubernetes.io/managed-by"], managed_by);
-        commit(name, Some(&object));
-    };
-    leaked("10.0.0.76", "2023-11-14T22:12:00Z", "ipallocator.k8s.io", "a");
-    leaked("10.0.0.77", "2023-11-14T22:13:00Z", "ipallocator.k8s.io", "gone");
-    leaked("10.0.0.78", "2023-11-14T22:12:00Z", "ipallocator.k8s.io", "gone");
-    leaked("10.0.0.79", "2023-11-14T22:12:00Z", "somebody", "gone");
-    let mut modified = right.clone();
-    modified.set_at(&["spec", "parentRef", "resource"], "pods");
-    modified.set_at(&["metadata", "name"], "10.0.0.80");
-    commit("10.0.0.80", Some(&modified));
-    let (told, in_line) = repair(None);
-    assert_eq!(in_line, None, "what is young is looked at again");
-    assert_eq!(
-        told,
-        [
-            "IPAddressWrongReference: IPAddress: 10.0.0.76 for Service default/a has a wrong reference; cleaning up",
-            "IPAddressNotAllocated: IPAddress: 10.0.0.78 for Service default/gone appears to have leaked: cleaning up",
-            "IPAddressNotAllocated: IPAddress 10.0.0.80 appears to have been modified, not referencing a Service \
-             &ParentReference{Group:,Resource:pods,Namespace:default,Name:a,}: cleaning up",
-        ]
-    );
-    assert_eq!(server.addresses(), [&ip, "10.0.0.77", "10.0.0.79"].map(str::to_owned).into());
-}
-
-/// What another program wrote: addresses that stand for something else, are shared, or are of no range.
-#[test]
-fn addresses_of_services_that_are_registered_wrongly_are_mended_or_told() {
-    let server = Server::small();
-    let put = |group: &str, resource: &str, namespace: &str, object: &Value| {
-        let target = server.target(group, resource, namespace, object.str_at(&["metadata", "name"]));
-        let write = Transaction::one(target.key().into(), Expect::Any, Some(server.0.record(&target, object)));
-        server.0.store.commit(write).wait().unwrap();
-    };
-    let a = server.create("a", value!({"clusterIP": "10.0.0.5"})).unwrap();
-    let address = || server.target("networking.k8s.io", "ipaddresses", "", "10.0.0.5");
-    let stored = || server.0.decode(&address(), &address().get().unwrap()).unwrap();
-    let right = stored();
-    let looked = || server.0.address_repairs(None).unwrap().0;
-    let repair = || {
-        let mut told = Vec::new();
-        for repair in looked() {
-            for write in repair.writes {
-                server.0.store.commit(Transaction { writes: vec![write] }).wait().unwrap();
-            }
-            told.extend(repair.finding.map(|it| format!("{} {}: {}", it.action, it.reason, it.note)));
-        }
-        told
-    };
-    let wrong_reference = "ClusterIPAllocation ClusterIPNotAllocated: the ClusterIP [IPv4]: 10.0.0.5 for Service \
-                           default/a has a wrong reference; repairing";
-    for (path, value, told) in [
-        (["spec", "parentRef", "name"], "gone", vec![wrong_reference]),
-        (["spec", "parentRef", "resource"], "pods", vec![wrong_reference]),
-        (["metadata", "labels", "ipaddress.kubernetes.io/managed-by"], "me", vec![]),
-        (["metadata", "labels", "ipaddress.kubernetes.io/ip-family"], "IPv6", vec![]),
-    ] {
-        let mut wrong = right.clone();
-        wrong.set_at(&path, value);
-        put("networking.k8s.io", "ipaddresses", "", &wrong);
-        assert_eq!(repair(), told, "{path:?}");
-        for part in [&["spec"][..], &["metadata", "labels"]] {
-            assert_eq!(stored().at(part), right.at(part), "{path:?}");
-        }
-        assert!(looked().is_empty());
-    }
-    assert_ne!(stored().str_at(&["metadata", "uid"]), right.str_at(&["metadata", "uid"]));
-
-    let mut b = a.clone();
-    b.set_at(&["metadata", "name"], "b");
-    put("", "services", "default", &b);
-    let mut c = b.clone();
-    c.set_at(&["metadata", "name"], "c");
-    c.set_at(&["spec", "clusterIP"], "10.1.0.1");
-    c.set_at(&["spec", "clusterIPs"], vec![Value::from("10.1.0.1")]);
-    put("", "services", "default", &c);
-    let told = [
-        "ClusterIPAllocation ClusterIPAlreadyAllocated: Cluster IP [IPv4]:10.0.0.5 was assigned to multiple services; \
-         please recreate service",
-        "ClusterIPAllocation ClusterIPOutOfRange: Cluster IP [IPv4]: 10.1.0.1 is not within any configured Service \
-         CIDR; please recreate service",
-    ];
-    assert_eq!((repair(), repair()), (told.map(str::to_owned).into(), told.map(str::to_owned).into()));
-    assert_eq!(server.addresses(), BTreeSet::from(["10.0.0.5".to_owned()]));
-    let regarding = looked().remove(0).finding.unwrap().regarding;
-    assert_eq!(regarding.str_at(&["metadata", "name"]), "b");
-}
-
-#[test]
-fn node_ports_that_several_have_or_none_may_have_are_told() {
-    let server = Server::small();
-    let port = |port: i64| value!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]});
-    let a = server.create("a", port(30_001)).unwrap();
-    assert!(server.0.node_port_findings().unwrap().is_empty());
-    for (name, number) in [("b", 30_001), ("c", 40_000)] {
-        let mut copy = a.clone();
-        copy.set_at(&["metadata", "name"], name);
-        copy.set_at(&["spec"], port(number));
-        let target = server.target("", "services", "default", name);
-        let write = Transaction::one(target.key().into(), Expect::Any, Some(server.0.record(&target, &copy)));
-        server.0.store.commit(write).wait().unwrap();
-    }
-    let told = server
-        .0
-        .node_port_findings()
-        .unwrap()
-        .into_iter()
-        .map(|it| format!("{} {}: {}", it.regarding.str_at(&["metadata", "name"]), it.reason, it.note));
-    assert_eq!(
-        told.collect::<Vec<_>>(),
-        [
-            "b PortAlreadyAllocated: Port 30001 was assigned to multiple services; please recreate service",
-            "c PortOutOfRange: Port 40000 is not within the port range 30000-32767; please recreate service",
-        ]
-    );
 }
 
 /// Many clients on a range that is barely large enough: no address and no port is ever given twice, and when all

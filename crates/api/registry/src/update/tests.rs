@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::testing::wait;
-use crate::{AdmitAll, Applying, Environment};
+use crate::{Admission, AdmitAll, Applying, DeleteOptions, Environment, Requester};
 use pintle_cache::Cache;
 use pintle_schema::value;
 use pintle_storage::{CommitFuture, CompactFuture, MemoryStore, Observer, Revision, Started, Store, StoreError};
+use pintle_validation::{Refusal, Right};
 use std::sync::atomic::{AtomicI64, Ordering};
 
 struct Ticking(AtomicI64);
@@ -142,4 +143,57 @@ fn what_is_too_large_with_its_owners_is_stored_without() {
     let mut large = object(30);
     large.set_at(&["metadata", "name"], "b");
     assert_eq!(owned(wait(registry.create(&other, large, &options)).unwrap()), (30, false));
+}
+
+/// Lets nothing be changed once it is there.
+struct Frozen;
+
+impl Admission for Frozen {
+    fn mutate(&self, _: &AdmissionRequest<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<()> {
+        Ok(())
+    }
+
+    fn validate(&self, request: &AdmissionRequest<'_>, _: &Value, _: &mut Vec<String>) -> Result<()> {
+        match request.old {
+            Some(_) => Err(Status::bad_request("frozen")),
+            None => Ok(()),
+        }
+    }
+
+    fn delete(&self, _: &Registry, _: &Target, _: &Value, _: &DeleteOptions) -> Result<()> {
+        Ok(())
+    }
+
+    fn refusal(&self, _: &Target, _: &Requester, _: &Right<'_>) -> Option<Refusal> {
+        None
+    }
+}
+
+#[test]
+fn who_is_refused_after_the_object_was_found_right_is_warned_all_the_same() {
+    let mut registry = registry();
+    registry.admission = Box::new(Frozen);
+    let target = registry.target(pintle_kinds::find("apps", "v1", "deployments").unwrap(), "default", "a").unwrap();
+    let deployment = value!({"metadata": {"name": "a"}, "spec": {
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [
+            {"name": "c", "image": "i", "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]}
+        ]}}
+    }});
+    let options = WriteOptions::default();
+    let created = wait(registry.create(&target, deployment.clone(), &options)).unwrap();
+    assert_eq!(created.warnings.len(), 1, "{:?}", created.warnings);
+    let change = |_: Option<&Value>| {
+        let mut deployment = deployment.clone();
+        deployment.set_at(&["spec", "replicas"], 2);
+        Ok(deployment)
+    };
+    let update = Update { change: &change, part: None, create: false, from_stored: false, owners: Owners::Tracked };
+    for (refused, reason) in [
+        (wait(registry.create(&target, deployment.clone(), &options)), "AlreadyExists"),
+        (wait(registry.update(&target, &update, &options)), "BadRequest"),
+    ] {
+        let refusal = refused.map(|_| ()).unwrap_err();
+        assert_eq!((refusal.reason, refusal.warnings), (reason, created.warnings.clone()));
+    }
 }

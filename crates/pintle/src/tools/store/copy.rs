@@ -7,7 +7,6 @@ use bytes::Bytes;
 use pintle_cache::Image;
 use pintle_registry::KubernetesForm;
 use pintle_storage::{Key, Record, Revision, StoredForm, Transformer};
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -95,5 +94,5 @@ fn differences<'a>(source: &'a Source, copy: &'a Content) -> Vec<(&'a Key, Strin
 /// Of what a server would show; `None`: of nothing.
 fn digest(record: &Record) -> Option<Digest> {
     let image = Image::from_record(record.value.as_ref()?, Revision(0)).ok()?;
-    Some(Sha256::digest(image.json()).into())
+    ring::digest::digest(&ring::digest::SHA256, image.json()).as_ref().try_into().ok()
 }

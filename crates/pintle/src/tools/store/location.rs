@@ -199,7 +199,7 @@ impl Content {
         let started = store.start(Box::new(reading.clone())).map_err(|error| error.to_string())?;
         store.close();
         let mut content = std::mem::take(&mut *reading.content());
-        content.current = started.current;
+        content.current = content.current.max(started.current);
         Ok(content)
     }
 
@@ -253,7 +253,11 @@ impl Observer for Reading {
 
     fn replayed(&mut self, _: Started) {}
 
-    fn publish(&mut self, _: &[Record], _: Revision) {}
+    /// Of a cluster's history the store brings as much as there was when it started, and maybe more.
+    fn publish(&mut self, records: &[Record], revision: Revision) {
+        records.iter().for_each(|record| self.replay(record.clone(), true));
+        self.content().current = revision;
+    }
 
     fn unreadable(&mut self, unreadable: Unreadable) {
         let mut content = self.content();

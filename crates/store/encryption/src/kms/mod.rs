@@ -207,6 +207,10 @@ impl Shared {
         *self.silence.lock().unwrap_or_else(PoisonError::into_inner) = silence;
     }
 
+    fn set_health(&self, health: Result<(), String>) {
+        *self.health.lock().unwrap_or_else(PoisonError::into_inner) = health;
+    }
+
     fn remember(&self, encrypted: EncryptedSeed, opener: Opener) -> Known {
         let known = (opener, self.uses(Direction::FromStorage, &encrypted.key_id));
         let mut seeds = self.seeds.lock().unwrap_or_else(PoisonError::into_inner);

@@ -30,7 +30,9 @@ pub(super) fn start(
     let runtime = runtime.map_err(|error| RuleError::Thread(error.to_string()))?;
     let connection = Connection::new(&config.socket, config.timeout);
     let mut service = Service { connection, shared, pace, version: String::new() };
+    let alive = Alive(service.shared.clone());
     let run = move || {
+        let _alive = alive;
         runtime.block_on(async move {
             service.ask().await;
             // Who started the thread may have gone.
@@ -43,6 +45,19 @@ pub(super) fn start(
     // The first question takes at most two calls; a thread that died leaves the service not asked.
     let _ = was_asked.recv();
     Ok(Client { calls, timeout: config.timeout })
+}
+
+/// Held by the thread: without it nobody would ever say that the service is not well.
+struct Alive(Arc<Shared>);
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let fault = format!("the thread of KMS Provider {} has failed", self.0.name);
+            self.0.set_silence(Some(Status::unavailable(&fault)));
+            self.0.set_health(Err(fault));
+        }
+    }
 }
 
 struct Service {
@@ -91,7 +106,7 @@ impl Service {
 
     async fn ask(&mut self) {
         let health = self.check().await;
-        *self.shared.health.lock().unwrap_or_else(PoisonError::into_inner) = health;
+        self.shared.set_health(health);
     }
 
     async fn check(&mut self) -> Result<(), String> {

@@ -3,7 +3,7 @@
 //! Must never decide anything about keys or revisions: steps come from the committer, meanings from `format`.
 
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -28,6 +28,8 @@ pub(crate) struct Engine {
     directory: PathBuf,
     memtable_bytes: u64,
     state: State,
+    /// Why nothing could be written since the last write, as it was told.
+    fault: Option<String>,
 }
 
 enum State {
@@ -106,7 +108,7 @@ impl Open {
         let since = Instant::now();
         while self.log.sealed_memtable_count() >= limits::ENGINE_SEALED_MEMTABLES_MAX {
             if since.elapsed() > STALLED_AFTER {
-                return Err(Arc::new(std::io::Error::other("the disk does not take what has been written")));
+                return Err(Arc::new(io::Error::other("the disk does not take what has been written")));
             }
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -200,7 +202,7 @@ impl Engine {
             .unwrap_or_else(|detail| Err(StoreError::Corrupt { path: directory.clone(), detail }))?;
         guarded(|| open.check_version(&directory))
             .unwrap_or_else(|detail| Err(StoreError::Corrupt { path: directory.clone(), detail }))?;
-        Ok(Engine { directory, memtable_bytes, state: State::Open(open) })
+        Ok(Engine { directory, memtable_bytes, state: State::Open(open), fault: None })
     }
 
     /// Hands everything in the log to `observer` and takes stock.
@@ -218,27 +220,68 @@ impl Engine {
             if since.elapsed() < REOPEN_AFTER {
                 return Err(error.clone());
             }
-            let open = Open::new(&self.directory, self.memtable_bytes);
-            let open = open.and_then(|open| open.trim(base).map(|()| open));
-            self.state = match open {
-                Ok(open) => State::Open(open),
-                Err(error) => State::Failed { since: Instant::now(), error: Arc::new(error) },
-            };
+            let open = guarded(|| {
+                let open = Open::new(&self.directory, self.memtable_bytes)?;
+                open.trim(base).map(|()| open)
+            });
+            match self.explained(open) {
+                Ok(open) => self.state = State::Open(open),
+                Err(error) => return Err(self.fail(error)),
+            }
         }
         match &self.state {
             State::Open(open) => Ok(open),
             State::Failed { error, .. } => Err(error.clone()),
         }
     }
+
+    /// What went wrong, told once: nothing is written until the engine has been opened again.
+    fn fail(&mut self, error: BackendError) -> BackendError {
+        let text = error.to_string();
+        if self.fault.as_ref() != Some(&text) {
+            eprintln!("warning: the store cannot be written: {text}");
+            self.fault = Some(text);
+        }
+        self.state = State::Failed { since: Instant::now(), error: error.clone() };
+        error
+    }
+
+    /// An outcome of the engine's. When one of its own threads has failed it does not say why: then the disk is asked.
+    fn explained<T>(&self, outcome: Result<fjall::Result<T>, String>) -> Result<T, BackendError> {
+        match outcome {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(fjall::Error::Io(error))) => Err(Arc::new(error)),
+            Ok(Err(error @ fjall::Error::Poisoned)) => match probe(&self.directory) {
+                Ok(()) => Err(Arc::new(error)),
+                Err(error) => Err(Arc::new(error)),
+            },
+            Ok(Err(error)) => Err(Arc::new(error)),
+            Err(panic) => Err(Arc::new(io::Error::other(panic))),
+        }
+    }
+}
+
+/// Whether the disk takes what an engine at rest needs.
+fn probe(directory: &Path) -> io::Result<()> {
+    let path = directory.join("probe");
+    let written = File::create(&path).and_then(|mut file| {
+        file.write_all(&[0; limits::PROBE_BYTES])?;
+        file.sync_all()
+    });
+    // Where it could not be made there is nothing to remove.
+    let _ = std::fs::remove_file(&path);
+    written
 }
 
 impl Backend for Engine {
     fn persist(&mut self, step: &Step<'_>) -> Result<(), BackendError> {
         let open = self.open_again(step.base)?;
-        let written = open.wait_for_room().and_then(|()| open.persist(step).map_err(|error| Arc::new(error) as _));
-        let Err(error) = written else { return Ok(()) };
-        self.state = State::Failed { since: Instant::now(), error: error.clone() };
-        Err(error)
+        let written = open.wait_for_room().map(|()| guarded(|| open.persist(step)));
+        written.and_then(|outcome| self.explained(outcome)).map_err(|error| self.fail(error))?;
+        if self.fault.take_if(|_| !step.records.is_empty()).is_some() {
+            eprintln!("warning: the store can be written again");
+        }
+        Ok(())
     }
 }
 
@@ -258,7 +301,7 @@ fn has_journal(engine: &Path) -> bool {
     files.map(|file| file.path()).any(|path| path.extension().is_some_and(|extension| extension == "jnl"))
 }
 
-fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
+fn write_durably(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;

@@ -51,3 +51,20 @@ fn after_a_failure_what_was_not_acknowledged_is_removed() {
     assert_eq!(keys.0, [(2, "/kept".to_owned()), (3, "/second".to_owned())]);
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+#[test]
+fn of_an_engine_that_has_failed_the_disk_tells_why() {
+    let directory = std::env::temp_dir().join(format!("pintle-engine-why-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
+    let engine = Engine::open(directory.clone(), limits::ENGINE_MEMTABLE_BYTES).unwrap();
+    let told = |outcome| engine.explained::<()>(outcome).map_err(|error| error.to_string());
+    let poisoned = || Ok(Err(fjall::Error::Poisoned));
+    assert_eq!(told(poisoned()), Err("FjallError: Poisoned".to_owned()), "nothing is wrong with the disk");
+    assert!(!directory.join("probe").exists());
+    std::fs::remove_dir_all(&directory).unwrap();
+    let missing = io::Error::from_raw_os_error(2).to_string();
+    assert_eq!(told(poisoned()), Err(missing.clone()));
+    let io = io::Error::from_raw_os_error(2);
+    assert_eq!(told(Ok(Err(fjall::Error::Io(io)))), Err(missing));
+    assert_eq!(told(guarded(|| panic!("as it is meant to"))), Err("the engine gave up: as it is meant to".to_owned()));
+}

@@ -20,6 +20,7 @@ use tokio::sync::oneshot;
 use crate::api::{CommitError, Observer, Revision, Started, Store, StoreError, Transaction};
 use crate::clock::{Clock, SystemClock};
 use crate::committer::Committer;
+use crate::ending::{Ended, Ending};
 use crate::limits;
 use crate::queue::{CommitFuture, CompactFuture, Queue, Request, Wait};
 use engine::Engine;
@@ -57,6 +58,7 @@ pub struct EmbeddedStore {
     queue: Arc<Queue>,
     options: EmbeddedOptions,
     state: Mutex<State>,
+    ending: Ending,
 }
 
 enum State {
@@ -73,7 +75,7 @@ impl EmbeddedStore {
         let lock = lock(directory)?;
         let engine = Engine::open(directory.to_owned(), options.memtable_bytes)?;
         let state = Mutex::new(State::Opened(Box::new(engine), lock));
-        Ok(EmbeddedStore { queue: Arc::new(Queue::new()), options, state })
+        Ok(EmbeddedStore { queue: Arc::new(Queue::new()), options, state, ending: Ending::default() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -96,9 +98,12 @@ impl Store for EmbeddedStore {
         let retention_seconds = self.options.retention.map(|retention| retention.as_secs());
         let committer = Committer::new(*engine, observer, self.options.clock.clone(), retention_seconds, replayed);
         let started = committer.started();
-        let queue = self.queue.clone();
-        let writer =
-            std::thread::Builder::new().name("store-writer".to_owned()).spawn(move || write(&queue, committer));
+        let (queue, guard) = (self.queue.clone(), self.ending.guard("the store's writer"));
+        let run = move || {
+            let _guard = guard;
+            write(&queue, committer);
+        };
+        let writer = std::thread::Builder::new().name("store-writer".to_owned()).spawn(run);
         let writer = writer.map_err(|error| StoreError::Io { path: PathBuf::from("store-writer"), error })?;
         *state = State::Running(writer, lock);
         Ok(started)
@@ -110,6 +115,10 @@ impl Store for EmbeddedStore {
 
     fn compact(&self, revision: Revision) -> CompactFuture {
         self.queue.compact(revision)
+    }
+
+    fn ended(&self) -> Ended {
+        self.ending.ended()
     }
 
     fn close(&self) {

@@ -1,0 +1,217 @@
+//! What a server is told by its command line: where the flags put it, with the defaults that the reference has.
+//! Guarantees that what is checked makes sense together.
+//! Must never read a file: that comes when all flags are known to be good.
+
+use super::admission::Plugins;
+use super::etcd::Etcd;
+use super::front_proxy::FrontProxyFlags;
+use super::setting::{InputFile, Repeated};
+use super::values::ServiceRanges;
+use super::{FeatureGates, FlagError};
+use pintle::browsers::Browsers;
+use pintle::encryption::EncryptionSource;
+use pintle_auth::Mode;
+use pintle_endpoints::Settings;
+use pintle_endpoints::router::RuntimeConfig;
+use pintle_http::{ServerConfig, TlsVersion};
+use std::net::{IpAddr, Ipv4Addr};
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Long enough for a client that deletes something and looks at it in its next request, too short to be waited for.
+const CONTROLLERS_SETTLE_TIME: Duration = Duration::from_millis(500);
+
+/// A struct with the defaults of its fields; a field without one begins as its type does.
+macro_rules! with_defaults {
+    ($(#[$about:meta])* pub struct $name:ident {
+        $($(#[$doc:meta])* $visible:vis $field:ident: $type:ty $(= $default:expr)?,)*
+    }) => {
+        $(#[$about])*
+        #[derive(Clone, Debug)]
+        pub struct $name {
+            $($(#[$doc])* $visible $field: $type,)*
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                $name { $($field: with_defaults!(@ $($default)?),)* }
+            }
+        }
+    };
+    (@ $default:expr) => { $default };
+    (@) => { Default::default() };
+}
+
+pub(super) use with_defaults;
+
+/// Where objects are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// On disk, in the data directory.
+    Embedded,
+    /// In memory: gone when the process ends.
+    Memory,
+    /// In an etcd cluster.
+    Etcd,
+}
+
+with_defaults! {
+    /// Everything that a server is told by its command line.
+    pub struct Config {
+        /// Where connections are taken.
+        pub bind_address: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST),
+        pub secure_port: u16 = 6443,
+        /// The address that members of the cluster are told.
+        pub advertise_address: Option<IpAddr>,
+        /// The name, with a port or without, that clients are told.
+        pub external_hostname: Option<String>,
+        pub browsers: Browsers,
+        pub data_dir: PathBuf = PathBuf::from("pintle-data"),
+        /// What `--storage` says, which is not all: [`Config::storage`].
+        pub own_storage: Option<Storage>,
+        pub etcd: Etcd,
+        pub encryption_config: Option<InputFile>,
+        pub encryption_reload: bool,
+        pub cert_dir: Option<PathBuf>,
+        pub kubeconfig: Option<PathBuf>,
+        pub tls: KeyPair,
+        pub tls_min_version: TlsVersion,
+        /// Empty for all.
+        pub tls_cipher_suites: Vec<String>,
+        pub disable_http2: bool,
+        pub client_ca_file: Option<InputFile>,
+        pub token_auth_file: Option<InputFile>,
+        pub anonymous_auth: Option<bool>,
+        pub authorization_modes: Vec<Mode>,
+        pub service_cluster_ip_ranges: ServiceRanges,
+        pub service_node_ports: RangeInclusive<u16> = 30000..=32767,
+        pub service_accounts: ServiceAccounts,
+        /// Group-versions, resources or `api/all`, `api/ga`, `api/beta`, `api/alpha`, in their order.
+        pub runtime_config: RuntimeConfig,
+        pub feature_gates: FeatureGates,
+        /// All that was said of feature gates.
+        pub(super) gate_items: Vec<String>,
+        pub bootstrap_tokens: bool,
+        pub front_proxy: FrontProxyFlags,
+        pub admission_plugins: Plugins,
+        /// The address in it is left to who knows all addresses.
+        pub settings: Settings,
+        pub connections: ServerConfig,
+        /// How long requests are still taken after the server is told to stop.
+        pub shutdown_delay: Duration,
+        /// Whether late requests are told to come again.
+        pub shutdown_send_retry_after: bool,
+        pub controllers: pintle_controllers::Settings = pintle_controllers::Settings { settle_time: CONTROLLERS_SETTLE_TIME, ..Default::default() },
+        /// All that was said of controllers.
+        pub(super) controller_items: Vec<String>,
+        pub kubelet: Kubelet,
+        pub verbosity: u32,
+        /// What the user should be told about the combination of flags.
+        pub warnings: Vec<String>,
+    }
+}
+
+/// A certificate and its key, which come together or not at all.
+#[derive(Clone, Debug, Default)]
+pub struct KeyPair {
+    pub certificate: Option<InputFile>,
+    pub key: Option<InputFile>,
+}
+
+with_defaults! {
+    /// How kubelets are reached.
+    pub struct Kubelet {
+        pub certificate_authority: Option<InputFile>,
+        pub identity: KeyPair,
+        /// Empty for the usual ones.
+        pub address_types: Vec<String>,
+        pub timeout: Duration = pintle::KUBELET_TIMEOUT,
+    }
+}
+
+with_defaults! {
+    /// How service account tokens are made and believed.
+    pub struct ServiceAccounts {
+        /// The first one signs.
+        pub issuers: Repeated<String>,
+        pub key_files: Repeated<InputFile>,
+        pub signing_key_file: Option<InputFile>,
+        /// The issuers when empty.
+        pub api_audiences: Vec<String>,
+        pub extend_expiration: bool = true,
+        /// 0 is no bound.
+        pub max_expiration: Duration,
+        pub jwks_uri: Option<String>,
+    }
+}
+
+impl Config {
+    /// Checks what one flag alone cannot show.
+    ///
+    /// # Errors
+    /// Flags do not go together.
+    pub(super) fn checked(mut self) -> Result<Config, FlagError> {
+        if self.authorization_modes.is_empty() {
+            // kube-apiserver would allow everything; a server that does so unasked is a trap.
+            self.authorization_modes = vec![Mode::Node, Mode::Rbac];
+        }
+        for (pair, flags) in [
+            (&self.tls, "--tls-cert-file and --tls-private-key-file"),
+            (&self.kubelet.identity, "--kubelet-client-certificate and --kubelet-client-key"),
+            (&self.etcd.identity, "--etcd-certfile and --etcd-keyfile"),
+            (&self.front_proxy.identity, "--proxy-client-cert-file and --proxy-client-key-file"),
+        ] {
+            if pair.certificate.is_some() != pair.key.is_some() {
+                return Err(FlagError::Combination(format!("{flags} must be given together")));
+            }
+        }
+        let refused = |sentence: &str| Err(FlagError::Combination(sentence.to_owned()));
+        if self.own_storage.is_some() && !self.etcd.servers.is_empty() {
+            return refused("--storage and --etcd-servers exclude each other");
+        }
+        if self.encryption_reload && self.encryption_config.is_none() {
+            return refused(
+                "--encryption-provider-config-automatic-reload must be set with --encryption-provider-config",
+            );
+        }
+        self.admission_plugins.check()?;
+        self.front_proxy.check(&mut self.warnings)?;
+        let mut warn = |sentence: &str| self.warnings.push(sentence.to_owned());
+        if self.advertise_address.is_some_and(|address| !pintle::advertised::is_endpoint(address)) {
+            warn("--advertise-address is no address for pods: the kubernetes service has no endpoints");
+        }
+        if self.authorization_modes.contains(&Mode::AlwaysAllow) && self.anonymous_auth.replace(false) == Some(true) {
+            warn("--anonymous-auth is not allowed with the authorization mode AlwaysAllow and has been turned off");
+        }
+        Ok(self)
+    }
+
+    /// Where objects are kept: in etcd where servers of it are named.
+    pub fn storage(&self) -> Storage {
+        match self.etcd.servers.is_empty() {
+            true => self.own_storage.unwrap_or(Storage::Embedded),
+            false => Storage::Etcd,
+        }
+    }
+
+    pub fn encryption(&self) -> Option<EncryptionSource> {
+        let path = self.encryption_config.as_deref()?.to_owned();
+        Some(EncryptionSource { path, reload: self.encryption_reload, ..EncryptionSource::default() })
+    }
+
+    pub fn cert_dir(&self) -> PathBuf {
+        self.cert_dir.clone().unwrap_or_else(|| self.data_dir.join("certs"))
+    }
+
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.kubeconfig.clone().unwrap_or_else(|| self.data_dir.join("kubeconfig"))
+    }
+}
+
+impl KeyPair {
+    /// Certificate and key.
+    pub fn files(&self) -> Option<(&Path, &Path)> {
+        self.certificate.as_deref().zip(self.key.as_deref())
+    }
+}

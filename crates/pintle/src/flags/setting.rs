@@ -1,0 +1,193 @@
+//! What flags set: places in the configuration, each of a type that says what a value is, how it is read and how it is written.
+//! Guarantees that what a place shows is read again as the same, so that the help can tell defaults.
+//! Must never know a flag; and of files only whether they can be opened.
+
+use super::values::{self, ServiceRanges};
+use pintle_auth::Mode;
+use pintle_http::TlsVersion;
+use std::net::IpAddr;
+use std::ops::{Deref, RangeInclusive};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A place in the configuration that a flag's value goes to.
+pub trait Setting {
+    /// What a value is, for the help; empty for a switch.
+    fn shape(&self) -> String;
+    /// Takes a value over.
+    ///
+    /// # Errors
+    /// Half a sentence that can follow the flag's name.
+    fn set(&mut self, text: &str) -> Result<(), String>;
+    /// What it is set to; empty where that is nothing.
+    fn shown(&self) -> String;
+}
+
+/// One value of a flag.
+pub trait Word: Sized {
+    const SHAPE: &'static str;
+    /// # Errors
+    /// Half a sentence that can follow the flag's name.
+    fn read(text: &str) -> Result<Self, String>;
+    fn write(&self) -> String;
+}
+
+/// A later value replaces the one before.
+impl<T: Word> Setting for T {
+    fn shape(&self) -> String {
+        T::SHAPE.to_owned()
+    }
+
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        *self = T::read(text)?;
+        Ok(())
+    }
+
+    fn shown(&self) -> String {
+        self.write()
+    }
+}
+
+/// An empty value is none.
+impl<T: Word> Setting for Option<T> {
+    fn shape(&self) -> String {
+        T::SHAPE.to_owned()
+    }
+
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        *self = if text.is_empty() { None } else { Some(T::read(text)?) };
+        Ok(())
+    }
+
+    fn shown(&self) -> String {
+        self.as_ref().map(T::write).unwrap_or_default()
+    }
+}
+
+/// Values separated by commas; those of a flag that is repeated come together.
+impl<T: Word> Setting for Vec<T> {
+    fn shape(&self) -> String {
+        format!("{},...", T::SHAPE)
+    }
+
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        for item in values::items(text) {
+            self.push(T::read(item)?);
+        }
+        Ok(())
+    }
+
+    fn shown(&self) -> String {
+        self.iter().map(T::write).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// Values that a flag is repeated for, since they may have commas.
+#[derive(Clone, Debug)]
+pub struct Repeated<T>(pub Vec<T>);
+
+impl<T> Default for Repeated<T> {
+    fn default() -> Self {
+        Repeated(Vec::new())
+    }
+}
+
+impl<T: Word> Setting for Repeated<T> {
+    fn shape(&self) -> String {
+        T::SHAPE.to_owned()
+    }
+
+    fn set(&mut self, text: &str) -> Result<(), String> {
+        self.0.push(T::read(text)?);
+        Ok(())
+    }
+
+    fn shown(&self) -> String {
+        self.0.shown()
+    }
+}
+
+/// A file that was there and readable when the flag was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputFile(PathBuf);
+
+impl Deref for InputFile {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Word for InputFile {
+    const SHAPE: &'static str = "FILE";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let path = PathBuf::read(text)?;
+        // Opening, not only looking: permissions count too. A directory opens but is no file.
+        match std::fs::File::open(&path).and_then(|file| file.metadata()) {
+            Ok(metadata) if metadata.is_dir() => Err("is a directory".to_owned()),
+            Ok(_) => Ok(InputFile(path)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    fn write(&self) -> String {
+        self.0.write()
+    }
+}
+
+/// What is read by a function, and written by another.
+macro_rules! words {
+    ($($type:ty, $shape:literal, $read:expr, $write:expr;)*) => {$(
+        impl Word for $type {
+            const SHAPE: &'static str = $shape;
+
+            fn read(text: &str) -> Result<Self, String> {
+                let read: fn(&str) -> Result<Self, String> = $read;
+                read(text)
+            }
+
+            fn write(&self) -> String {
+                let write: fn(&Self) -> String = $write;
+                write(self)
+            }
+        }
+    )*};
+}
+
+words! {
+    bool, "", values::boolean, bool::to_string;
+    String, "TEXT", values::text, String::clone;
+    PathBuf, "PATH", values::path, |path| path.display().to_string();
+    IpAddr, "IP", values::ip, IpAddr::to_string;
+    Duration, "DURATION", values::duration, values::duration_text;
+    u16, "PORT", values::port, u16::to_string;
+    u32, "N", |text| values::number(text, 0), u32::to_string;
+    u64, "N", |text| values::number(text, 0).map(u64::from), u64::to_string;
+    i64, "N", |text| values::number(text, 0).map(i64::from), i64::to_string;
+    usize, "N", |text| values::number(text, 0).map(|number| number as usize), usize::to_string;
+    f64, "SHARE", |text| text.parse().map_err(|_| "must be a number".to_owned()), f64::to_string;
+    RangeInclusive<u16>, "FIRST-LAST", values::ports, |ports| format!("{}-{}", ports.start(), ports.end());
+    ServiceRanges, "CIDR[,CIDR]", ServiceRanges::parse, ServiceRanges::to_string;
+    Mode, "MODE", mode, |mode| mode_name(*mode).to_owned();
+    TlsVersion, "VERSION", tls_version, |version| format!("VersionTLS1{}", if *version == TlsVersion::Tls12 { 2 } else { 3 });
+}
+
+fn mode(text: &str) -> Result<Mode, String> {
+    let known = || Mode::NAMES.map(|(name, _)| name).join(", ");
+    text.parse().map_err(|_| format!("{text} is not one of {}", known()))
+}
+
+fn mode_name(mode: Mode) -> &'static str {
+    Mode::NAMES.iter().find(|(_, named)| *named == mode).map_or("", |(name, _)| name)
+}
+
+fn tls_version(text: &str) -> Result<TlsVersion, String> {
+    match text {
+        "VersionTLS12" => Ok(TlsVersion::Tls12),
+        "VersionTLS13" => Ok(TlsVersion::Tls13),
+        "VersionTLS10" | "VersionTLS11" => Err("is not spoken: the least is VersionTLS12".to_owned()),
+        _ => Err("must be VersionTLS12 or VersionTLS13".to_owned()),
+    }
+}

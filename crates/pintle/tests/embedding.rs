@@ -1,0 +1,68 @@
+//! A server within a program, as README.md shows it.
+//! Guarantees that what is written there compiles and works, line by line.
+//! Must never say it in other words: a line of README.md that is not here fails.
+
+mod common;
+
+use common::Scratch;
+use common::credentials::Credentials;
+use common::http::Endpoint;
+use pintle_auth::authentication::TokenFile;
+use pintle_auth::{Authenticator, Mode};
+use pintle_http::{TlsConfig, TlsMaterial};
+use pintle_storage::{EmbeddedOptions, EmbeddedStore};
+use std::error::Error;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_test_has_a_server_of_its_own() -> Result<(), Box<dyn Error>> {
+    let server = pintle::TestServer::start().await?;
+    let config = kube::Config::new(server.url().parse()?);
+    let client = kube::Client::try_from(config)?;
+    assert_eq!(client.apiserver_version().await?.git_version, "v1.36.2");
+    server.stop().await?;
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_program_assembles_its_server() -> Result<(), Box<dyn Error>> {
+    let (scratch, credentials) = (Scratch::new(), Credentials::new());
+    let directory = scratch.path().join("store");
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let authenticator =
+        Authenticator { token_file: Some(TokenFile::parse("a,jane,1,system:masters")?), ..Authenticator::new(true) };
+    let tls = TlsConfig::new(&TlsMaterial {
+        cert_chain_pem: std::fs::read(credentials.file("server.crt"))?,
+        key_pem: std::fs::read(credentials.file("server.key"))?,
+        ..TlsMaterial::default()
+    })?;
+
+    let store = EmbeddedStore::open(&directory, EmbeddedOptions::default())?;
+    let mut builder = pintle::Builder::new(Arc::new(store));
+    builder.authenticator = authenticator;
+    builder.modes = vec![Mode::Rbac];
+    builder.tls = Some(Arc::new(tls));
+    let server = builder.start(listener).await?;
+
+    for (token, status) in [(Some("a"), 200), (Some("b"), 401), (None, 403)] {
+        let tls = Some(credentials.client_config());
+        let endpoint = Endpoint { address: server.address(), tls, token: token.map(str::to_owned) };
+        let answer = endpoint.client().get("/api/v1/namespaces/default")?;
+        assert_eq!(answer.status, status, "{token:?}: {}", answer.text());
+    }
+    server.stop().await?;
+    Ok(())
+}
+
+#[test]
+fn what_the_readme_shows_is_what_is_tested() {
+    let (readme, tested) = (include_str!("../../../README.md"), include_str!("embedding.rs"));
+    let shown = readme.split("```rust\n").skip(1).filter_map(|rest| rest.split("```").next()).flat_map(str::lines);
+    let code: Vec<&str> = shown.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).collect();
+    assert!(!code.is_empty(), "README.md shows how to embed it");
+    for line in code {
+        assert!(tested.lines().any(|found| found.trim() == line), "{line}");
+    }
+}

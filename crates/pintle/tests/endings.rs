@@ -1,0 +1,103 @@
+//! Servers whose store ends although nobody closed it: what is told, and that it is not kept.
+//! Guarantees that a failure in what a server cannot go on without is never silent, whatever the store.
+//! Must never depend on what really makes a store fail: the observer does, when a certain object comes.
+
+mod common;
+
+use common::etcd::{Etcd, program};
+use common::http::Endpoint;
+use common::{Scratch, wait_for};
+use pintle::Builder;
+use pintle_etcd::{EtcdOptions, EtcdStore};
+use pintle_registry::KubernetesForm;
+use pintle_storage::{
+    CommitFuture, CompactFuture, EmbeddedOptions, EmbeddedStore, FormedStore, MemoryStore, Observer, Record, Revision,
+    Started, Store, StoreError, Transaction,
+};
+use serde_json::json;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// A store whose observer panics over one object.
+struct Failing(Arc<dyn Store>);
+
+impl Store for Failing {
+    fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
+        self.0.start(Box::new(Fails(observer)))
+    }
+
+    fn commit(&self, transaction: Transaction) -> CommitFuture {
+        self.0.commit(transaction)
+    }
+
+    fn compact(&self, revision: Revision) -> CompactFuture {
+        self.0.compact(revision)
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+
+    fn inner(&self) -> Option<&dyn Store> {
+        Some(self.0.as_ref())
+    }
+}
+
+struct Fails(Box<dyn Observer>);
+
+impl Observer for Fails {
+    fn replay(&mut self, record: Record, history: bool) {
+        self.0.replay(record, history);
+    }
+
+    fn replayed(&mut self, started: Started) {
+        self.0.replayed(started);
+    }
+
+    fn publish(&mut self, records: &[Record], revision: Revision) {
+        assert!(records.iter().all(|record| !record.key.ends_with("/bad")), "as it is meant to");
+        self.0.publish(records, revision);
+    }
+}
+
+#[test]
+fn a_server_whose_store_has_failed_says_so_and_ends() {
+    let (folder, etcd) = (Scratch::new(), program("3.5").map(|program| Etcd::start(program, 1)));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.expect("a runtime");
+    let _context = runtime.enter();
+    let embedded = EmbeddedStore::open(folder.path(), EmbeddedOptions::default()).expect("a store");
+    let mut stores: Vec<(_, Arc<dyn Store>)> =
+        vec![("the store", Arc::new(MemoryStore::new())), ("the store's writer", Arc::new(embedded))];
+    if let Some(etcd) = &etcd {
+        let options = EtcdOptions { endpoints: vec![etcd.urls()], ..EtcdOptions::default() };
+        let store = EtcdStore::new(options).expect("a store");
+        stores.push((
+            "what follows etcd",
+            Arc::new(FormedStore::new(Arc::new(store), Arc::new(KubernetesForm::default()))),
+        ));
+    }
+    for (what, store) in stores {
+        let server = runtime.block_on(async {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a port");
+            Builder::new(Arc::new(Failing(store))).start(listener).await.expect("a server")
+        });
+        let ended = server.ended();
+        let endpoint = Endpoint { address: server.address(), tls: None, token: None };
+        let mut client = endpoint.client();
+        client.post(CONFIG_MAPS, &json!({"metadata": {"name": "good"}})).expect("an answer").expect(201);
+        assert_eq!(client.get("/readyz").expect("an answer").status, 200, "{what}");
+        // Who is answered at all is told no success.
+        let answer = endpoint.client().post(CONFIG_MAPS, &json!({"metadata": {"name": "bad"}}));
+        assert!(answer.map_or(true, |answer| answer.status >= 500), "{what}");
+        assert_eq!(*runtime.block_on(ended), format!("{what} has failed"));
+        wait_for("its being told", || (client.get("/readyz").expect("an answer").status == 500).then_some(()));
+        assert_eq!(client.get("/livez").expect("an answer").status, 500, "{what}");
+        let answer = client.post(CONFIG_MAPS, &json!({"metadata": {"name": "late"}})).expect("an answer");
+        assert_eq!(answer.status, 503, "{what}: {}", answer.text());
+        runtime.block_on(server.stop()).expect("an end");
+    }
+}

@@ -1,0 +1,142 @@
+//! Lists: what resourceVersion, resourceVersionMatch, limit and continue ask for together; and updates that create.
+//! Guarantees that each combination is answered from the state that it names, or refused in the reference's words.
+//! Must never depend on what revisions are: rows name the one before a change and the one after it.
+
+mod common;
+
+use common::http::Client;
+use common::in_process::InProcess;
+use common::{name, resource_version};
+use serde_json::{Value, json};
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+
+/// What a list is to be: of which state, with which objects, how many more there are; or a refusal and what it says.
+enum Expected {
+    List(State, &'static [&'static str], u64),
+    Refusal(u16, &'static str),
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    Old,
+    New,
+}
+
+use Expected::{List, Refusal};
+use State::{New, Old};
+
+const ALL_OLD: Expected = List(Old, &["a", "b", "c"], 0);
+const ALL_NEW: Expected = List(New, &["a", "c", "d"], 0);
+const PAGE_OLD: Expected = List(Old, &["a"], 2);
+const PAGE_NEW: Expected = List(New, &["a"], 2);
+const NO_MATCH: Expected = Refusal(
+    422,
+    "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided",
+);
+const WITH_TOKEN: Expected =
+    Refusal(422, "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden when continue is provided");
+
+/// `OLD` and `NEW` stand for versions, `TOKEN` for what continues a page of the old state.
+const ROWS: [(&str, Expected); 26] = [
+    ("", ALL_NEW),
+    ("limit=1", PAGE_NEW),
+    ("limit=3", ALL_NEW),
+    ("resourceVersion=0", ALL_NEW),
+    // From the cache everything comes at once.
+    ("resourceVersion=0&limit=1", ALL_NEW),
+    ("resourceVersion=0&resourceVersionMatch=NotOlderThan", ALL_NEW),
+    ("resourceVersion=OLD", ALL_NEW),
+    // A page of a version is of that very version, unless it is said to be the least.
+    ("resourceVersion=OLD&limit=1", PAGE_OLD),
+    ("resourceVersion=OLD&resourceVersionMatch=NotOlderThan", ALL_NEW),
+    ("resourceVersion=OLD&resourceVersionMatch=NotOlderThan&limit=1", PAGE_NEW),
+    ("resourceVersion=OLD&resourceVersionMatch=Exact", ALL_OLD),
+    ("resourceVersion=OLD&resourceVersionMatch=Exact&limit=1", PAGE_OLD),
+    ("resourceVersion=NEW&resourceVersionMatch=Exact", ALL_NEW),
+    ("continue=TOKEN", List(Old, &["b", "c"], 0)),
+    ("continue=TOKEN&limit=1", List(Old, &["b"], 1)),
+    ("continue=TOKEN&resourceVersion=0", List(Old, &["b", "c"], 0)),
+    (
+        "continue=TOKEN&resourceVersion=OLD",
+        Refusal(400, "specifying resource version is not allowed when using continue"),
+    ),
+    ("continue=TOKEN&resourceVersion=OLD&resourceVersionMatch=Exact", WITH_TOKEN),
+    ("continue=x", Refusal(400, "continue key is not valid")),
+    ("resourceVersionMatch=Exact", NO_MATCH),
+    ("resourceVersionMatch=NotOlderThan&limit=1", NO_MATCH),
+    (
+        "resourceVersion=0&resourceVersionMatch=Exact",
+        Refusal(
+            422,
+            "resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+        ),
+    ),
+    ("resourceVersion=NEW&resourceVersionMatch=Other", Refusal(422, "supported values: \"Exact\", \"NotOlderThan\"")),
+    ("resourceVersion=x", Refusal(400, "invalid resource version")),
+    ("resourceVersion=-1&limit=1", Refusal(400, "invalid resource version")),
+    (
+        "resourceVersion=999999999&resourceVersionMatch=Exact",
+        Refusal(504, "Timeout: Too large resource version: 999999999, current: "),
+    ),
+];
+
+fn create(client: &mut Client, name: &str) {
+    client.post(CONFIG_MAPS, &json!({"metadata": {"name": name}})).expect("an answer").expect(201);
+}
+
+fn names(list: &Value) -> Vec<&str> {
+    list["items"].as_array().expect("items").iter().map(name).collect()
+}
+
+#[test]
+fn each_combination_asks_for_a_state_of_its_own() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    ["a", "b", "c"].iter().for_each(|name| create(&mut client, name));
+    let page = client.get(&format!("{CONFIG_MAPS}?limit=1")).expect("an answer").expect(200);
+    client.delete(&format!("{CONFIG_MAPS}/b")).expect("an answer").expect(200);
+    create(&mut client, "d");
+    let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    let [old, new] = [&page, &list].map(resource_version);
+    let token = page["metadata"]["continue"].as_str().expect("a token");
+    for (row, expected) in ROWS {
+        let query = row.replace("OLD", &old.to_string()).replace("NEW", &new.to_string()).replace("TOKEN", token);
+        let answer = client.get(&format!("{CONFIG_MAPS}?{query}")).expect("an answer");
+        match expected {
+            List(state, objects, more) => {
+                let list = answer.expect(200);
+                let version = if matches!(state, Old) { old } else { new };
+                assert_eq!((resource_version(&list), names(&list)), (version, objects.to_vec()), "{row}");
+                let metadata = &list["metadata"];
+                assert_eq!(metadata["remainingItemCount"].as_u64().unwrap_or_default(), more, "{row}");
+                assert_eq!(metadata["continue"].as_str().is_some_and(|token| !token.is_empty()), more > 0, "{row}");
+            }
+            Refusal(code, words) => {
+                let status = answer.expect(code);
+                let message = status["message"].as_str().unwrap_or_default();
+                assert!(message.contains(words), "{row}: {message}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_update_creates_where_the_kind_allows_it() {
+    let server = InProcess::start();
+    let mut client = server.client();
+    let lease = |metadata: Value| json!({"metadata": metadata, "spec": {"holderIdentity": "a"}});
+    let x = format!("{LEASES}/x");
+    let of_another = lease(json!({"name": "x", "uid": "1"}));
+    let status = client.put(&x, &of_another).expect("an answer").expect(409);
+    assert!(status["message"].as_str().is_some_and(|message| message.contains("UID in precondition: 1")), "{status}");
+    client.put(&format!("{x}?dryRun=All"), &lease(json!({"name": "x"}))).expect("an answer").expect(201);
+    client.get(&x).expect("an answer").expect(404);
+    let created = client.put(&x, &lease(json!({"name": "x"}))).expect("an answer").expect(201);
+    assert_eq!(client.get(&x).expect("an answer").expect(200), created);
+    let class = json!({"metadata": {"name": "x"}, "handler": "a"});
+    client.put("/apis/node.k8s.io/v1/runtimeclasses/x", &class).expect("an answer").expect(201);
+    let absent = format!("{CONFIG_MAPS}/x");
+    client.put(&absent, &json!({"metadata": {"name": "x"}})).expect("an answer").expect(404);
+}

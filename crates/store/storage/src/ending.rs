@@ -1,0 +1,85 @@
+//! `Ending`: that something has ended which nothing goes on without, and why.
+//! Guarantees that a panic of a thread or a task that holds a guard is told to whoever listens, now or later.
+//! Must never be told of an end that was asked for.
+
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+/// Resolves, to why, when something has ended that should have gone on.
+pub type Ended = Pin<Box<dyn Future<Output = Arc<str>> + Send>>;
+
+/// Where an end is told. Clones are one.
+#[derive(Debug, Clone, Default)]
+pub struct Ending(watch::Sender<Option<Arc<str>>>);
+
+impl Ending {
+    /// Tells why it ended; the first who does so is believed.
+    pub fn tell(&self, why: impl Into<Arc<str>>) {
+        self.0.send_if_modified(|told| {
+            let is_first = told.is_none();
+            told.get_or_insert_with(|| why.into());
+            is_first
+        });
+    }
+
+    /// Waits for the end.
+    pub fn ended(&self) -> Ended {
+        let mut told = self.0.subscribe();
+        Box::pin(async move {
+            let why = told.wait_for(Option::is_some).await.ok().and_then(|why| why.clone());
+            match why {
+                Some(why) => why,
+                // There is nobody left who could tell.
+                None => pending().await,
+            }
+        })
+    }
+
+    /// To be held by what must not panic; `what` says what it is.
+    pub fn guard(&self, what: &'static str) -> Guard {
+        Guard { ending: self.clone(), what }
+    }
+}
+
+/// Tells the end when it is dropped by a panic.
+#[derive(Debug)]
+pub struct Guard {
+    ending: Ending,
+    what: &'static str,
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.ending.tell(format!("{} has failed", self.what));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::task::{Context, Poll, Waker};
+
+    #[test]
+    fn a_panic_is_told_and_an_orderly_end_is_not() {
+        let ending = Ending::default();
+        let (mut before, mut context) = (ending.ended(), Context::from_waker(Waker::noop()));
+        drop(ending.guard("one"));
+        assert!(before.as_mut().poll(&mut context).is_pending());
+        for what in ["two", "three"] {
+            let guard = ending.guard(what);
+            let failing = std::thread::spawn(move || {
+                let _guard = guard;
+                panic!("as it is meant to");
+            });
+            assert!(failing.join().is_err());
+        }
+        for mut told in [before, ending.ended()] {
+            assert_eq!(told.as_mut().poll(&mut context), Poll::Ready("two has failed".into()));
+        }
+    }
+}
