@@ -2,7 +2,6 @@
 //! running server puts back. Must never change what belongs to administrators: objects say themselves what that is.
 
 use pintle_bootstrap::{BootstrapObject, LocalApiService, Settings};
-use pintle_kinds::resource::Action;
 use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{DeleteOptions, Registry, Status, Target, WriteOptions};
 
@@ -79,10 +78,7 @@ async fn exists(
     }
     if let Some(wanted) = object.reconciled(&existing) {
         let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
-        let part = target.resource.subresource(object.reconcile.subresource()).and_then(|it| match it.action {
-            Action::Part(rules) => Some(SubresourcePart { name: it.name, rules }),
-            _ => None,
-        });
+        let part = SubresourcePart::of(target.resource, object.reconcile.subresource());
         let update = Update { change: &change, part, create: false, from_stored: true, owners: Owners::Tracked };
         registry.update(target, &update, options).await?;
     }

@@ -209,7 +209,7 @@ impl Builder {
         let controllers = Controllers::start(api.registry.clone(), &controllers);
         let queues = controllers.queues();
         api.metrics.add_source(move |out| sources::work_queues(&queues, out));
-        let parts = vec![self.store.ended(), controllers.ended(), ending.ended()];
+        let parts = vec![self.store.ended(), ending.ended()];
         let ends = tokio::spawn(end_with(parts, Arc::downgrade(&api), ending.clone()));
         Ok(Server {
             address,
@@ -433,7 +433,7 @@ impl Server {
     }
 
     /// Resolves, to why, when something has ended that the server cannot go on without: the store, the listener, what
-    /// keeps it informed, a controller. It is not well from then on, and is to be stopped.
+    /// keeps it informed. It is not well from then on, and is to be stopped.
     pub fn ended(&self) -> Ended {
         self.ending.ended()
     }

@@ -8,6 +8,7 @@ mod etcd;
 mod front_proxy;
 pub mod gates;
 mod reference;
+mod runtime_config;
 mod setting;
 mod storage;
 mod surface;

@@ -12,7 +12,7 @@ use pintle_auth::authentication::{ClientCa, ClientCaError, FrontProxy, TokenFile
 use pintle_bootstrap::ServiceRange;
 use pintle_encryption::Encryption;
 use pintle_endpoints::metrics::Source;
-use pintle_etcd::{EtcdOptions, Tls};
+use pintle_etcd::{EtcdOptions, Identity, Renewal, Tls};
 use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
 use pintle_registry::KubernetesForm;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, Store};
@@ -81,14 +81,21 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let (builder, certs) = prepare(&config)?;
-    let listener = TcpListener::bind((config.bind_address, config.secure_port)).await?;
+    let address = SocketAddr::new(config.bind_address, config.secure_port);
+    let listener = TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"))?;
     let port = listener.local_addr()?.port();
-    let server = builder.start(listener).await?;
+    let mut told = async || {
+        select(pin!(terminate.recv()), pin!(interrupt.recv())).await;
+    };
+    let server = match select(pin!(builder.start(listener)), pin!(told())).await {
+        Either::Left((started, _)) => started?,
+        // Nobody was promised anything yet, and a cluster that does not answer is waited for in a thread that nothing stops.
+        Either::Right(_) => std::process::exit(0),
+    };
     let url = kubeconfig::server_url(config.bind_address, port);
     kubeconfig::write(&config.kubeconfig(), &url, &certs)?;
     announce(&config, &url);
     warn_of_unreadable(&server);
-    let mut told = async || drop(select(pin!(terminate.recv()), pin!(interrupt.recv())).await);
     let ended = match select(pin!(told()), server.ended()).await {
         Either::Left(_) => None,
         Either::Right((why, _)) => Some(why),
@@ -165,7 +172,8 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     let store: Arc<dyn Store> = match config.storage() {
         Storage::Memory => Arc::new(SealedStore::new(Arc::new(MemoryStore::new()), encryption.clone())),
         Storage::Embedded => {
-            std::fs::create_dir_all(&config.data_dir)?;
+            let data = &config.data_dir;
+            std::fs::create_dir_all(data).map_err(|error| format!("{}: {error}", data.display()))?;
             let directory = config.data_dir.join(STORE);
             let store = EmbeddedStore::open(&directory, EmbeddedOptions::default())?;
             metrics.push(Box::new(move |out| pintle::storage_size(&directory, out)));
@@ -225,7 +233,7 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
     builder.authenticator = authenticator;
     builder.bootstrap_tokens = config.bootstrap_tokens;
     builder.service_account_tokens = Some(tokens(config)?);
-    builder.tls = Some(Arc::new(TlsConfig::new(&TlsMaterial {
+    let material = TlsMaterial {
         cert_chain_pem: certs.serving_cert_pem.clone().into_bytes(),
         key_pem: certs.serving_key_pem.clone().into_bytes(),
         client_ca_pem: Some(known_ca),
@@ -233,7 +241,12 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
         disable_http2: config.disable_http2,
         min_version: config.tls_min_version,
         cipher_suites: config.tls_cipher_suites.clone(),
-    })?));
+    };
+    let tls = Arc::new(TlsConfig::new(&material)?);
+    if let Some((certificate, key)) = config.tls.files() {
+        certs::follow(&tls, material, certificate.to_owned(), key.to_owned())?;
+    }
+    builder.tls = Some(tls);
     builder.client_ca_pem = Some(String::from_utf8_lossy(&client_ca).into_owned());
     Ok(())
 }
@@ -256,7 +269,7 @@ fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
     let ca_pem = etcd.ca_file.as_deref().map(read).transpose()?;
     Ok(EtcdOptions {
         endpoints: etcd.servers.clone(),
-        tls: Tls { ca_pem, identity: identity(&etcd.identity)? },
+        tls: Tls { ca_pem, identity: identity(&etcd.identity)?, renewal: renewal(&etcd.identity) },
         prefix: etcd.prefix.clone(),
         compaction_interval: Some(etcd.compaction_interval),
         lifetimes: pintle::etcd::lifetimes(config.controllers.event_ttl),
@@ -314,12 +327,15 @@ fn tokens(config: &Config) -> Result<TokenConfig, Box<dyn Error>> {
     Ok(tokens)
 }
 
-/// A certificate and its key, both in PEM.
-type Identity = (Vec<u8>, Vec<u8>);
-
 /// What the files have, where flags name them.
 fn identity(pair: &KeyPair) -> Result<Option<Identity>, Box<dyn Error>> {
     pair.files().map(|(certificate, key)| Ok((read(certificate)?, read(key)?))).transpose()
+}
+
+/// Reads the files again, as they are replaced before what they have expires.
+fn renewal(pair: &KeyPair) -> Option<Renewal> {
+    let (certificate, key) = pair.files().map(|(certificate, key)| (certificate.to_owned(), key.to_owned()))?;
+    Some(Renewal(Arc::new(move || Ok((std::fs::read(&certificate)?, std::fs::read(&key)?)))))
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Box<dyn Error>> {

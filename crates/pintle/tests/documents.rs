@@ -111,6 +111,7 @@ fn paths_that_stop_too_early_or_go_too_far() {
         ("/api/v1/namespaces/default/configmaps/a%2Db", 404, "configmaps \\\"a-b\\\" not found"),
         ("/api/v1/namespaces/default/configmaps/%2e%2e", 400, "may not be '..'"),
         ("/api/v1/namespaces/default/configmaps/a%25b", 400, "may not contain '%'"),
+        ("/api/v1/namespaces/default/configmaps/a%ff", 404, "configmaps \\\"a\u{fffd}\\\" not found"),
         ("/readyz%2Fping", 200, "ok"),
         ("/api/v1/namespaces/default/configmaps/a%zz", 400, "400 Bad Request"),
     ];

@@ -12,6 +12,8 @@ use common::{resource_version, wait_for};
 use pintle_schema::base64;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, TcpListener};
+use std::process::Command;
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const SERVICES: &str = "/api/v1/namespaces/default/services";
@@ -299,6 +301,20 @@ fn a_server_without_its_etcd_is_not_ready() {
 }
 
 #[test]
+fn a_server_that_waits_for_its_etcd_ends_when_it_is_told_to() {
+    let installation = Installation::own();
+    let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let url = format!("http://{}", silent.local_addr().expect("its address"));
+    let mut command = installation.command(common::process::free_port());
+    let mut server = command.args(["--etcd-servers", &url]).spawn().expect("it starts");
+    let _asked = silent.accept().expect("a call");
+    let sent = Command::new("kill").args(["-s", "TERM", &server.id().to_string()]).status();
+    assert!(sent.is_ok_and(|status| status.success()));
+    // By itself it would give up, and complain.
+    assert_eq!(server.wait().expect("an end").code(), Some(0));
+}
+
+#[test]
 fn a_cluster_that_asks_for_certificates_is_given_one_and_a_wrong_one_is_told() {
     let Some(program) = program("3.5") else { return };
     let (ours, theirs) = (Credentials::new(), Credentials::new());
@@ -348,6 +364,59 @@ fn a_cluster_that_asks_for_certificates_is_given_one_and_a_wrong_one_is_told() {
             });
         }
     });
+}
+
+#[test]
+fn a_server_needs_no_right_to_more_than_its_prefix() {
+    let Some(program) = program("3.5") else { return };
+    let credentials = Credentials::new();
+    let mut etcd = Etcd::start_secured(program, &credentials);
+    let range =
+        json!({"permType": "READWRITE", "key": base64::encode(b"/one/"), "range_end": base64::encode(b"/one0")});
+    for (call, body) in [
+        ("role/add", json!({"name": "server"})),
+        ("role/grant", json!({"name": "server", "perm": range})),
+        ("user/add", json!({"name": "client", "options": {"no_password": true}})),
+        ("user/grant", json!({"user": "client", "role": "server"})),
+        ("user/add", json!({"name": "root", "password": "root"})),
+        ("user/grant", json!({"user": "root", "role": "root"})),
+        ("enable", json!({})),
+    ] {
+        etcd.call(&format!("/v3/auth/{call}"), &body);
+    }
+    let [authority, certificate, key] = ["ca.crt", "client.crt", "client.key"].map(|name| text(credentials.file(name)));
+    let right = ["--etcd-cafile", &authority, "--etcd-certfile", &certificate, "--etcd-keyfile", &key];
+    let (installation, flags) = (Installation::own(), [&right[..], &["--etcd-prefix", "/one"]].concat());
+    let mut process = serve(&etcd, &installation, &flags);
+    for name in ["a", "b"] {
+        let mut client = process.endpoint().client();
+        client.post(CONFIG_MAPS, &config_map(name, "")).expect("an answer").expect(201);
+        let event = json!({"metadata": {"name": name}, "involvedObject": {"namespace": "default"}, "type": "Normal"});
+        client.post("/api/v1/namespaces/default/events", &event).expect("an answer").expect(201);
+        assert_eq!(client.get("/readyz").expect("an answer").status, 200);
+        process.kill();
+        process = serve(&etcd, &installation, &flags);
+    }
+    assert_eq!(stored_names(&process), ["a", "b"]);
+
+    // The certificate is the one that is in the files when a connection is made.
+    let copy = |from: &str, to: &str| {
+        for kind in ["crt", "key"] {
+            let file = |name: &str| credentials.file(&format!("{name}.{kind}"));
+            std::fs::copy(file(from), file(to)).expect("a copy");
+        }
+    };
+    copy("client", "kept");
+    for (name, status) in [("server", 500), ("kept", 200)] {
+        copy(name, "client");
+        etcd.kill(0);
+        etcd.restart(0);
+        wait_for("an answer", || {
+            let answer = process.endpoint().client().get(CONFIG_MAPS).expect("an answer");
+            let is_told = status == 200 || answer.text().contains("permission denied");
+            (answer.status == status && is_told).then_some(())
+        });
+    }
 }
 
 fn text(path: std::path::PathBuf) -> String {

@@ -144,9 +144,11 @@ fn metrics_count_what_was_asked_and_are_well_formed() {
     client.post("/api/v1/namespaces/default/pods", &pod).expect("an answer").expect(403);
     // What no path takes is not counted.
     client.delete("/api/v1/pods").expect("an answer").expect(405);
-    for path in ["/openapi/v3", "/openapi/v3/version"] {
+    for path in ["/openapi/v3", "/openapi/v3/version", "/apis"] {
         client.get(path).expect("an answer").expect(200);
     }
+    let everything = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    server.client().with_header("Accept", everything).get("/apis").expect("an answer").expect(200);
     let body = serde_json::to_vec(&object).expect("JSON").len();
     let mut client = server.client();
     client.get("/readyz").expect("an answer").expect_text("ok");
@@ -196,10 +198,12 @@ fn metrics_count_what_was_asked_and_are_well_formed() {
     let labels = "decision=\"allowed\",name=\"alwaysallow\",type=\"AlwaysAllow\"";
     assert_eq!(value(&format!("apiserver_authorization_decisions_total{{{labels}}} ")), allowed);
     assert!(!text.contains("code=\"405\""), "{text}");
-    for part in ["openapi/v3", "openapi/v3/"] {
+    for (part, component) in [("openapi/v3", ""), ("openapi/v3/", ""), ("apis", "apiserver")] {
         let labels =
             format!("resource=\"\",scope=\"\",subresource=\"{part}\",system_client=\"\",verb=\"GET\",version=\"\"");
-        let line = format!("apiserver_request_total{{code=\"200\",component=\"\",dry_run=\"\",group=\"\",{labels}}} 1");
+        let line = format!(
+            "apiserver_request_total{{code=\"200\",component=\"{component}\",dry_run=\"\",group=\"\",{labels}}} 1"
+        );
         assert!(text.lines().any(|found| found == line), "{line} in {text}");
     }
     let mut families = std::collections::BTreeSet::new();

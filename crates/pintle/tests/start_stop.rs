@@ -209,6 +209,24 @@ fn a_second_process_on_the_same_data_is_refused() {
 }
 
 #[test]
+fn what_a_start_cannot_have_is_named() {
+    let (first, second) = (Installation::own(), Installation::own());
+    let process = first.start();
+    let file = second.path("tokens.csv");
+    let mut no_folder = second.command(free_port());
+    no_folder.arg("--data-dir").arg(&file).arg("--cert-dir").arg(second.path("certs"));
+    for (mut command, named) in [
+        (second.command(process.port), format!("Error: 127.0.0.1:{}: ", process.port)),
+        (no_folder, format!("Error: {}: ", file.display())),
+    ] {
+        let end = command.output().expect("an end");
+        let errors = String::from_utf8_lossy(&end.stderr).into_owned();
+        assert_eq!(end.status.code(), Some(1), "{errors}");
+        assert!(errors.starts_with(&named), "{named} is in {errors}");
+    }
+}
+
+#[test]
 fn command_lines_that_are_refused() {
     let rows = [
         (vec!["serve", "--no-such-flag=1"], "unknown flag: --no-such-flag"),

@@ -2,6 +2,7 @@
 //! Guarantees that a setting means what the reference's configuration of that plugin means.
 //! Must never read files: it is given what they say.
 
+pub use crate::default_tolerations::TolerationSeconds;
 pub use crate::event_rate_limit::EventLimits;
 pub use crate::pod_node_selector::check as check_node_selector;
 pub use crate::pod_security::PodSecurity;
@@ -11,6 +12,8 @@ use std::collections::BTreeMap;
 /// Settings of plugins; by default what the reference does without any.
 #[derive(Debug, Default)]
 pub struct Configuration {
+    /// `DefaultTolerationSeconds`: how long pods stay on a node that fails.
+    pub toleration_seconds: TolerationSeconds,
     /// `EventRateLimit`: how many events are taken.
     pub event_limits: EventLimits,
     /// `PodNodeSelector`: selectors by namespace, and one for those that have none.

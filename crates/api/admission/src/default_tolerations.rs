@@ -1,4 +1,4 @@
-//! DefaultTolerationSeconds: pods stay five minutes on a node that fails.
+//! DefaultTolerationSeconds: pods stay a while on a node that fails, five minutes unless another time is told.
 //! Guarantees that a toleration the pod already has is not touched.
 //! Must never look at other objects.
 
@@ -11,12 +11,25 @@ use pintle_types::core::v1::{Pod, PodSpec, TaintEffect, Toleration, TolerationOp
 
 pub const PLUGIN: Plugin = Plugin::on(&[Requests::write("", "pods")]).mutating(mutate);
 
-const SECONDS: i64 = 300;
+/// How long pods stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TolerationSeconds {
+    pub not_ready: i64,
+    pub unreachable: i64,
+}
 
-fn mutate(_: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()> {
+impl Default for TolerationSeconds {
+    fn default() -> Self {
+        TolerationSeconds { not_ready: 300, unreachable: 300 }
+    }
+}
+
+fn mutate(request: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()> {
     let mut tolerations = ViewMut::<Pod>::new(object).field(Pod::SPEC).field(PodSpec::TOLERATIONS);
     let own = tolerations.view().get();
-    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+    let TolerationSeconds { not_ready, unreachable } = request.configuration.toleration_seconds;
+    for (key, seconds) in [("node.kubernetes.io/not-ready", not_ready), ("node.kubernetes.io/unreachable", unreachable)]
+    {
         let tolerated = own.iter().any(|toleration| {
             (toleration.key == key || toleration.key.is_empty())
                 && (toleration.effect == TaintEffect::NO_EXECUTE || toleration.effect == "")
@@ -26,7 +39,7 @@ fn mutate(_: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()
                 key: key.into(),
                 operator: TolerationOperator::EXISTS,
                 effect: TaintEffect::NO_EXECUTE,
-                toleration_seconds: Some(SECONDS),
+                toleration_seconds: Some(seconds),
                 ..Toleration::default()
             };
             push(tolerations.by_ref(), &toleration);
@@ -37,12 +50,16 @@ fn mutate(_: &Request<'_>, object: &mut Value, _: &mut Vec<String>) -> Result<()
 
 #[cfg(test)]
 mod tests {
+    use super::TolerationSeconds;
+    use crate::configuration::Configuration;
     use crate::testing::Cluster;
     use pintle_schema::value;
 
     #[tokio::test]
-    async fn what_is_not_tolerated_is_for_five_minutes() {
-        let cluster = Cluster::new().with_account("default").await;
+    async fn what_is_not_tolerated_is_for_a_while() {
+        let toleration_seconds = TolerationSeconds { unreachable: 5, ..TolerationSeconds::default() };
+        let configuration = Configuration { toleration_seconds, ..Configuration::default() };
+        let cluster = Cluster::configured(&[], configuration).with_account("default").await;
         let not_ready = "node.kubernetes.io/not-ready";
         let unreachable = "node.kubernetes.io/unreachable";
         let rows: [(_, &[&str]); 5] = [
@@ -63,6 +80,11 @@ mod tests {
             let pod = cluster.create("", "pods", pod).await.expect("admitted");
             let tolerations = pod.at(&["spec", "tolerations"]).and_then(|list| list.as_list()).unwrap_or(&[]);
             assert_eq!(tolerations.iter().map(|toleration| toleration.str_at(&["key"])).collect::<Vec<_>>(), keys);
+            for toleration in tolerations {
+                let seconds = toleration.get("tolerationSeconds").and_then(|seconds| seconds.as_i64());
+                let expected = if toleration.str_at(&["key"]) == not_ready { 300 } else { 5 };
+                assert!(seconds.is_none_or(|seconds| seconds == expected), "{toleration:?}");
+            }
         }
     }
 }

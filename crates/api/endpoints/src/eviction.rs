@@ -4,15 +4,13 @@
 //! evictions share one. Must never work out what a budget allows: its status is somebody else's to keep.
 
 use crate::answer::{Answer, warned};
-use crate::context::Context;
 use crate::negotiation::{Shape, Wanted};
 use crate::query::delete_options_from_body;
 use crate::represent;
 use crate::request::Request;
 use crate::review::in_namespace;
-use crate::subresource::{body, created, label_selector};
+use crate::subresource::{Call, body, created, label_selector};
 use pintle_cache::Object;
-use pintle_kinds::resource::{Action, Subresource};
 use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{
     Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target, WriteOptions,
@@ -38,34 +36,27 @@ const RETRY_AFTER_SECONDS: u32 = 10;
 ///
 /// # Errors
 /// There is no such pod, its budget does not allow it, or the deletion is refused.
-pub async fn evict(
-    context: &Context,
-    target: &Target,
-    subresource: &Subresource,
-    wanted: Wanted,
-    request: Request,
-) -> Result<Answer> {
-    let (mut eviction, options, mut warnings) = body(context, subresource, request).await?;
-    let outcome = match asked_for(context, target, subresource, &mut eviction, &options, &mut warnings) {
-        Ok(options) => Evicting { registry: &context.api.registry, target, options }.run().await,
+pub(crate) async fn evict(call: Call<'_>, request: Request) -> Result<Answer> {
+    let (mut eviction, options, mut warnings) = body(call, request).await?;
+    let outcome = match asked_for(call, &mut eviction, &options, &mut warnings) {
+        Ok(options) => Evicting { registry: &call.context.api.registry, target: call.target, options }.run().await,
         Err(status) => Err(status),
     };
     let answer = outcome.map(|outcome| match outcome {
-        Outcome::Evicted => created(wanted),
-        Outcome::GuardedTwice => guarded_twice(wanted),
+        Outcome::Evicted => created(call.wanted),
+        Outcome::GuardedTwice => guarded_twice(call.wanted),
     });
     warned(answer, warnings)
 }
 
 /// The deletion that an eviction asks for, once it is admitted.
 fn asked_for(
-    context: &Context,
-    target: &Target,
-    subresource: &Subresource,
+    call: Call<'_>,
     eviction: &mut Value,
     options: &WriteOptions,
     warnings: &mut Vec<String>,
 ) -> Result<DeleteOptions> {
+    let Call { context, target, subresource, .. } = call;
     in_namespace(eviction, &target.namespace)?;
     context.api.registry.admit_action(target, subresource.name, eviction, options, warnings)?;
     if metadata::text(eviction, "name") != target.name {
@@ -197,10 +188,7 @@ impl Evicting<'_> {
         change: &pintle_registry::update::Change<'_>,
         owners: Owners,
     ) -> Result<Payload> {
-        let part = target.resource.subresource("status").and_then(|status| match status.action {
-            Action::Part(rules) => Some(SubresourcePart { name: status.name, rules }),
-            _ => None,
-        });
+        let part = SubresourcePart::of(target.resource, "status");
         let update = Update { change, part, create: false, from_stored: true, owners };
         let written = self.registry.update(target, &update, &WriteOptions::of_server("kube-apiserver")).await?;
         Ok(written.payload)

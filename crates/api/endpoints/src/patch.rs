@@ -77,20 +77,36 @@ pub enum PatchType {
     Apply(Format),
 }
 
+/// A media type without its parameters.
+fn bare(media_type: &str) -> &str {
+    media_type.split(';').next().unwrap_or("")
+}
+
+const PATCH_TYPES: [(&str, PatchType); 5] = [
+    ("application/json-patch+json", PatchType::Json),
+    ("application/merge-patch+json", PatchType::Merge),
+    ("application/strategic-merge-patch+json", PatchType::Strategic),
+    ("application/apply-patch+yaml", PatchType::Apply(Format::Yaml)),
+    ("application/apply-patch+cbor", PatchType::Apply(Format::Cbor)),
+];
+
 impl PatchType {
     /// The patch type of a Content-Type, where these forms of objects are read.
     ///
     /// # Errors
-    /// 415 for anything that is no patch.
+    /// 415 for anything that is no patch. Routes are lenient about spaces and lists, and what reads patches is not, so
+    /// there are two texts of it.
     pub fn of(content_type: &str, formats: &[Format]) -> Result<Self> {
-        match content_type.split(';').next().unwrap_or("").trim() {
-            "application/json-patch+json" => Ok(PatchType::Json),
-            "application/merge-patch+json" => Ok(PatchType::Merge),
-            "application/strategic-merge-patch+json" => Ok(PatchType::Strategic),
-            "application/apply-patch+yaml" => Ok(PatchType::Apply(Format::Yaml)),
-            "application/apply-patch+cbor" if formats.contains(&Format::Cbor) => Ok(PatchType::Apply(Format::Cbor)),
-            _ => Err(PatchType::unsupported()),
+        let is_read = |kind| kind != PatchType::Apply(Format::Cbor) || formats.contains(&Format::Cbor);
+        let known = || PATCH_TYPES.into_iter().filter(|(_, kind)| is_read(*kind));
+        let routed = |listed: &str| known().any(|(media_type, _)| media_type == bare(listed).trim_matches(' '));
+        if !content_type.split(',').any(routed) {
+            return Err(PatchType::unsupported());
         }
+        let media_type = bare(content_type);
+        let found = known().find(|(known, _)| *known == media_type);
+        let accepted = || known().map(|(media_type, _)| media_type).collect::<Vec<_>>();
+        found.map(|(_, kind)| kind).ok_or_else(|| Status::unsupported_media_type(&accepted()))
     }
 
     /// Whether it is a configuration to apply.
@@ -305,6 +321,24 @@ mod tests {
 
     fn patch(kind: PatchType, text: &str) -> Patch {
         Patch::read(kind, text.as_bytes(), FieldValidation::Warn).expect("a patch")
+    }
+
+    #[test]
+    fn media_types_of_patches_are_read_twice() {
+        let of = |text: &str| PatchType::of(text, crate::negotiation::GENERAL).map_err(|status| status.message);
+        for text in ["application/merge-patch+json", "application/merge-patch+json; charset=utf-8"] {
+            assert_eq!(of(text), Ok(PatchType::Merge), "{text}");
+        }
+        let unknown = ["", ";", "application/json", "Application/merge-patch+json", "application/apply-patch+cbor"];
+        for text in unknown {
+            assert_eq!(of(text), Err("415: Unsupported Media Type".to_owned()), "{text}");
+        }
+        let told = "the body of the request was in an unknown format - accepted media types include: \
+                    application/json-patch+json, application/merge-patch+json, \
+                    application/strategic-merge-patch+json, application/apply-patch+yaml";
+        for text in ["application/merge-patch+json ; charset=utf-8", "text/plain, application/merge-patch+json"] {
+            assert_eq!(of(text), Err(told.to_owned()), "{text}");
+        }
     }
 
     #[test]

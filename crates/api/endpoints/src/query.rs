@@ -354,7 +354,7 @@ pub fn well_escaped(text: &str) -> bool {
     text.split('%').skip(1).all(escape)
 }
 
-/// Undoes percent-encoding; what is not valid stays as it is.
+/// Undoes percent-encoding; what is no escape stays as it is, and bytes that are no UTF-8 become U+FFFD.
 pub fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return text.into();
@@ -375,7 +375,7 @@ pub fn decode(text: &str) -> Cow<'_, str> {
             }
         }
     }
-    String::from_utf8(decoded).map_or_else(|_| text.into(), Cow::Owned)
+    String::from_utf8_lossy(&decoded).into_owned().into()
 }
 
 #[cfg(test)]

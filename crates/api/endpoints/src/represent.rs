@@ -69,7 +69,7 @@ impl Presenter<'_> {
                     meta.push(Str::new_static("resourceVersion"), version.into());
                 }
                 let rows = vec![self.row(&object)?];
-                Ok(self.encode_table(meta, true, rows))
+                Ok(self.encode_table(meta, rows))
             }
             (Shape::Partial, _) => {
                 let object = self.partial(&self.storage_value(payload)?);
@@ -111,7 +111,7 @@ impl Presenter<'_> {
                 let rows =
                     page.items.iter().map(|object| self.row(&self.storage_value(&Payload::Stored(object.clone()))?));
                 let rows = rows.collect::<Result<Vec<_>>>()?;
-                Ok(Body::Full(self.encode_table(list_meta(&page), true, rows)))
+                Ok(Body::Full(self.encode_table(list_meta(&page), rows)))
             }
             Shape::PartialList => self.list_partial(page),
             Shape::Partial => Err(is_a_list(self.target.resource)),
@@ -311,8 +311,8 @@ impl Presenter<'_> {
         Ok(splice::items(page.items, Size::About(size as u64), head, put, b"]}\n"))
     }
 
-    fn encode_table(&self, meta: Map, with_columns: bool, rows: Vec<Value>) -> Bytes {
-        encode(&self.table(meta, with_columns, rows), Table::schema(), self.wanted)
+    fn encode_table(&self, meta: Map, rows: Vec<Value>) -> Bytes {
+        encode(&self.table(meta, true, rows), Table::schema(), self.wanted)
     }
 
     fn finish(&self, list: &Value) -> Bytes {

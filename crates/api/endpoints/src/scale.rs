@@ -12,10 +12,10 @@ use crate::query::{FieldValidation, patch_options, write_options};
 use crate::read::{include_object, refuse_export};
 use crate::represent::{self, IncludeObject, Presenter};
 use crate::request::{Request, Verb};
-use crate::subresource::label_selector;
+use crate::subresource::{Call, label_selector};
 use crate::write::{check_name, check_namespace, read_body, warned};
 use pintle_kinds::columns;
-use pintle_kinds::resource::{ScalePaths, Subresource};
+use pintle_kinds::resource::ScalePaths;
 use pintle_registry::scale::Scaling;
 use pintle_registry::update::{Owners, Update, precondition_failed};
 use pintle_registry::{Details, Payload, Result, Status, Target, metadata, status};
@@ -31,15 +31,8 @@ use std::sync::Mutex;
 ///
 /// # Errors
 /// What is sent is refused, or the object that it makes.
-pub async fn serve(
-    context: &Context,
-    target: &Target,
-    subresource: &Subresource,
-    paths: &ScalePaths,
-    wanted: Wanted,
-    request: Request,
-    verb: Verb,
-) -> Result<Answer> {
+pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, request: Request) -> Result<Answer> {
+    let Call { context, target, wanted, .. } = call;
     let registry = &context.api.registry;
     let presenter = |payload: &Payload| -> Result<Value> {
         let presenter = Presenter { registry, target, wanted: Wanted::JSON, include_object: IncludeObject::None };
@@ -57,7 +50,7 @@ pub async fn serve(
     };
     let bytes = read_body(request.body).await?;
     let mut found = Vec::new();
-    let sent = Sent::read(context, subresource, patch_type, &bytes, query.field_validation, &mut found)?;
+    let sent = Sent::read(call, patch_type, &bytes, query.field_validation, &mut found)?;
     let warnings = Mutex::new(found);
     let change = |stored: Option<&Value>| {
         let Some(stored) = stored else { return Err(target.not_found()) };
@@ -111,8 +104,7 @@ enum Sent {
 
 impl Sent {
     fn read(
-        context: &Context,
-        subresource: &Subresource,
+        call: Call<'_>,
         patch_type: Option<PatchType>,
         bytes: &[u8],
         validation: FieldValidation,
@@ -122,10 +114,10 @@ impl Sent {
             Some(PatchType::Apply(format)) => Sent::Configuration(Configuration::read(bytes, format)?),
             Some(patch_type) => Sent::Patch(Patch::read(patch_type, bytes, validation)?),
             None => {
-                let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();
+                let schema = call.subresource.schema.ok_or_else(Status::method_not_allowed)?();
                 let expected =
                     Expected { group: "autoscaling", version: "v1", kind: "Scale", schema, also: &[], malformed: None };
-                Sent::Scale(decode::body(&expected, context.body_format()?, bytes, validation, warnings)?)
+                Sent::Scale(decode::body(&expected, call.context.body_format()?, bytes, validation, warnings)?)
             }
         })
     }

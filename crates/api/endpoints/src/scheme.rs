@@ -98,7 +98,6 @@ fn group_of(api_version: &str) -> &str {
 /// Whether a scheme knows a kind in an `apiVersion`, as itself or as its list.
 fn knows(scheme_name: &str, api_version: &str, kind: &str) -> bool {
     let other = |kind: &str| OTHERS.iter().any(|(version, kinds)| *version == api_version && kinds.contains(&kind));
-    let is_version = |of: &str| of == "v1" || OTHERS.iter().any(|(version, _)| *version == of) || is_served(of);
     if UNVERSIONED.contains(&kind) || api_version == "v1" && OF_VERSIONS.contains(&kind) {
         return true;
     }
@@ -110,8 +109,16 @@ fn knows(scheme_name: &str, api_version: &str, kind: &str) -> bool {
                 .any(|kind| resource(api_version, kind).is_some() || other(kind)))
 }
 
-fn is_served(api_version: &str) -> bool {
-    pintle_kinds::all().any(|resource| resource.api_version() == api_version)
+/// Whether there is a version, or was one that is still known.
+pub fn is_version(api_version: &str) -> bool {
+    let is_other = OTHERS.iter().any(|(version, _)| *version == api_version);
+    is_other || pintle_kinds::all().any(|resource| resource.api_version() == api_version)
+}
+
+/// The same of a group.
+pub fn is_group(name: &str) -> bool {
+    let is_other = OTHERS.iter().any(|(version, _)| group_of(version) == name);
+    is_other || pintle_kinds::GROUPS.iter().any(|group| group.name == name)
 }
 
 /// The group that a kind belongs to wherever it is served.

@@ -305,17 +305,24 @@ fn outside_resources(
         "/openapi/v3" => Some("openapi/v3"),
         _ => health::ENDPOINTS.into_iter().find(|endpoint| *endpoint == path),
     };
-    if let Some(subresource) = counted {
+    let mut count = |subresource| {
         let labels = Labels { resource: None, subresource, verb: "GET", scope: "" };
         tally.0 = Some(api.metrics.requests.series(labels));
-    }
+    };
+    counted.into_iter().for_each(&mut count);
     if let Some(answer) = health::serve(&api.health, path, query) {
         return Ok(answer);
     }
     match path {
         "/metrics" => Ok(Answer::new(200, METRICS_TYPE, metrics::render(api))),
         "/metrics/slis" => Ok(Answer::new(200, METRICS_TYPE, api.health.metrics())),
-        _ => documents::serve(api, request, query),
+        _ => {
+            let answer = documents::serve(api, request, query)?;
+            // Discovery in the aggregated form counts, and it alone has a tag.
+            let aggregated = metrics::DISCOVERY.into_iter().find(|name| path.strip_prefix('/') == Some(*name));
+            aggregated.filter(|_| answer.headers.iter().any(|(name, _)| *name == "etag")).into_iter().for_each(count);
+            Ok(answer)
+        }
     }
 }
 

@@ -10,10 +10,19 @@ use crate::write::{self, read_body};
 use crate::{binding, connect, patch, represent, scale};
 use pintle_kinds::resource::{Action, Resource, Subresource};
 use pintle_registry::update::SubresourcePart;
-use pintle_registry::{Result, Status, WriteOptions, status};
+use pintle_registry::{Result, Status, Target, WriteOptions, status};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_schema::{ApiType, Str, Value};
 use pintle_types::meta::v1;
+
+/// A request for a subresource of an object.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'a> {
+    pub context: &'a Context,
+    pub target: &'a Target,
+    pub subresource: &'a Subresource,
+    pub wanted: Wanted,
+}
 
 /// Answers a request for a subresource.
 ///
@@ -39,6 +48,7 @@ pub async fn serve(
         Action::Binding | Action::Eviction | Action::Token => Offer::Actions,
         _ => Offer::Objects,
     })?;
+    let call = Call { context, target: &target, subresource, wanted };
     match subresource.action {
         Action::Part(rules) => {
             let part = Some(SubresourcePart { name: subresource.name, rules });
@@ -48,24 +58,21 @@ pub async fn serve(
                 _ => patch::patch(context, &target, wanted, request, part).await,
             }
         }
-        Action::Scale(paths) => scale::serve(context, &target, subresource, paths, wanted, request, verb).await,
+        Action::Scale(paths) => scale::serve(call, paths, verb, request).await,
         Action::Binding => {
-            let (object, options, warnings) = body(context, subresource, request).await?;
+            let (object, options, warnings) = body(call, request).await?;
             let bound = binding::bind(context, namespace, Some(&path.name), object, wanted, options.dry_run).await;
             warned(bound, warnings)
         }
-        Action::Eviction => crate::eviction::evict(context, &target, subresource, wanted, request).await,
-        Action::Token => crate::token::create(context, &target, subresource, wanted, request).await,
+        Action::Eviction => crate::eviction::evict(call, request).await,
+        Action::Token => crate::token::create(call, request).await,
         Action::Connect => Err(Status::method_not_allowed()),
     }
 }
 
 /// The body of an action, decoded under the subresource's schema.
-pub(crate) async fn body(
-    context: &Context,
-    subresource: &Subresource,
-    request: Request,
-) -> Result<(Value, WriteOptions, Vec<String>)> {
+pub(crate) async fn body(call: Call<'_>, request: Request) -> Result<(Value, WriteOptions, Vec<String>)> {
+    let Call { context, subresource, .. } = call;
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let bytes = read_body(request.body).await?;
     let (group, version) = subresource.group_version.unwrap_or(("", "v1"));

@@ -5,14 +5,12 @@
 
 use crate::answer::Answer;
 use crate::context::Context;
-use crate::negotiation::Wanted;
 use crate::represent;
 use crate::request::Request;
-use crate::subresource::body;
+use crate::subresource::{Call, body};
 use crate::write::check_namespace;
 use pintle_auth::authentication::service_account::{Claims, ObjectRef, ServiceAccountTokens};
 use pintle_kinds::defaults;
-use pintle_kinds::resource::Subresource;
 use pintle_registry::environment::new_uid;
 use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata, set_type, track_posted};
 use pintle_schema::{ApiType, ApiValue, Time, Value, View, canonicalize};
@@ -37,15 +35,10 @@ const EXTENDED_EXPIRATION_SECONDS: i64 = 365 * 24 * 3600;
 ///
 /// # Errors
 /// The body is refused, the account or what the token shall be bound to is not there, or is not what the request says.
-pub async fn create(
-    context: &Context,
-    target: &Target,
-    subresource: &Subresource,
-    wanted: Wanted,
-    request: Request,
-) -> Result<Answer> {
-    let (mut object, options, mut warnings) = body(context, subresource, request).await?;
-    if let Err(status) = complete(context, target, subresource, &mut object, &options, &mut warnings) {
+pub(crate) async fn create(call: Call<'_>, request: Request) -> Result<Answer> {
+    let wanted = call.wanted;
+    let (mut object, options, mut warnings) = body(call, request).await?;
+    if let Err(status) = complete(call, &mut object, &options, &mut warnings) {
         return Err(status.with_warnings(warnings));
     }
     set_type(&mut object, API_VERSION, KIND);
@@ -55,14 +48,8 @@ pub async fn create(
 }
 
 /// Makes the request its own answer.
-fn complete(
-    context: &Context,
-    target: &Target,
-    subresource: &Subresource,
-    object: &mut Value,
-    options: &WriteOptions,
-    warnings: &mut Vec<String>,
-) -> Result<()> {
+fn complete(call: Call<'_>, object: &mut Value, options: &WriteOptions, warnings: &mut Vec<String>) -> Result<()> {
+    let Call { context, target, subresource, .. } = call;
     let registry = &context.api.registry;
     let environment = registry.environment.as_ref();
     let tokens = context.api.authenticator.service_accounts.as_ref().ok_or_else(Status::no_such_path)?;

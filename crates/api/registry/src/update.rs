@@ -10,6 +10,7 @@ use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_cache::{Image, Object};
+use pintle_kinds::resource::{Action, Resource};
 use pintle_kinds::strategy::{Part, Strategy};
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction, Write};
@@ -32,6 +33,17 @@ pub type Change<'a> = dyn Fn(Option<&Value>) -> Result<Value> + Send + Sync + 'a
 pub struct SubresourcePart<'a> {
     pub name: &'static str,
     pub rules: &'a Part,
+}
+
+impl SubresourcePart<'static> {
+    /// What the subresource of a name writes; `None` where it stores nothing, and for "".
+    pub fn of(resource: &'static Resource, subresource: &str) -> Option<Self> {
+        let found = resource.subresource(subresource)?;
+        match found.action {
+            Action::Part(rules) => Some(SubresourcePart { name: found.name, rules }),
+            _ => None,
+        }
+    }
 }
 
 /// How an update is asked for.

@@ -7,7 +7,7 @@ use super::setting::InputFile;
 use super::table::Flag;
 use super::{FlagError, values};
 use pintle::admission_config;
-use pintle_admission::configuration::Configuration;
+use pintle_admission::configuration::{Configuration, TolerationSeconds};
 use pintle_admission::{Standing, standing};
 use std::collections::BTreeSet;
 
@@ -16,7 +16,9 @@ use std::collections::BTreeSet;
 pub struct Plugins {
     pub enabled: BTreeSet<String>,
     pub disabled: BTreeSet<String>,
-    /// The file with their settings.
+    /// What there are flags for among their settings.
+    pub toleration_seconds: TolerationSeconds,
+    /// The file with the others.
     pub config_file: Option<InputFile>,
 }
 
@@ -33,12 +35,14 @@ impl Plugins {
         Err(FlagError::Combination(sentence))
     }
 
-    /// What the file says.
+    /// What the flags and the file say.
     ///
     /// # Errors
     /// It cannot be read, or lacks what a plugin needs.
     pub fn configuration(&self) -> Result<Configuration, String> {
-        let configuration = self.config_file.as_deref().map(admission_config::read).transpose()?.unwrap_or_default();
+        let mut configuration =
+            self.config_file.as_deref().map(admission_config::read).transpose()?.unwrap_or_default();
+        configuration.toleration_seconds = self.toleration_seconds;
         const LIMITED: &str = "EventRateLimit";
         match self.enabled.contains(LIMITED) && configuration.event_limits.is_empty() {
             true => Err(format!("plugin {LIMITED:?} needs limits in --admission-control-config-file")),
@@ -52,6 +56,16 @@ pub static ADMISSION_FLAGS: &[Flag] = &[
         "admission-control-config-file",
         |c| &mut c.admission_plugins.config_file,
         "Settings of admission plugins: EventRateLimit, PodNodeSelector, PodSecurity, PodTolerationRestriction.",
+    ),
+    Flag::new(
+        "default-not-ready-toleration-seconds",
+        |c| &mut c.admission_plugins.toleration_seconds.not_ready,
+        "Seconds that pods which say nothing else stay on a node that is not ready.",
+    ),
+    Flag::new(
+        "default-unreachable-toleration-seconds",
+        |c| &mut c.admission_plugins.toleration_seconds.unreachable,
+        "Seconds that pods which say nothing else stay on a node that cannot be reached.",
     ),
     Flag::read("disable-admission-plugins", "NAME,...", "Admission plugins to turn off.", disable),
     Flag::read(

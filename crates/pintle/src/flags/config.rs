@@ -7,7 +7,7 @@ use super::etcd::Etcd;
 use super::front_proxy::FrontProxyFlags;
 use super::setting::{InputFile, Repeated};
 use super::values::ServiceRanges;
-use super::{FeatureGates, FlagError};
+use super::{FeatureGates, FlagError, runtime_config};
 use pintle::browsers::Browsers;
 use pintle::encryption::EncryptionSource;
 use pintle_auth::Mode;
@@ -176,6 +176,7 @@ impl Config {
             );
         }
         self.admission_plugins.check()?;
+        runtime_config::check(&self)?;
         self.front_proxy.check(&mut self.warnings)?;
         let mut warn = |sentence: &str| self.warnings.push(sentence.to_owned());
         if self.advertise_address.is_some_and(|address| !pintle::advertised::is_endpoint(address)) {

@@ -8,7 +8,7 @@ use super::front_proxy::FRONT_PROXY_FLAGS;
 use super::setting::Setting;
 use super::storage::STORAGE_FLAGS;
 use super::surface::SURFACE_FLAGS;
-use super::{FeatureGates, values};
+use super::{FeatureGates, runtime_config, values};
 use pintle_controllers::Controller;
 use std::fmt::Write;
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl Flag {
             Act::Goes(place) => place(config).set(value)?,
             Act::Does(_, read) => read(config, value)?,
             Act::Only(only) => {
-                let is_it = match values::boolean(only) {
+                let is_it = match only.parse::<bool>() {
                     Ok(on) => values::boolean(value)? == on,
                     Err(_) => value == only,
                 };
@@ -87,7 +87,7 @@ impl Flag {
                 (place.shape(), place.shown())
             }
             Act::Does(shape, _) => (shape.to_owned(), String::new()),
-            Act::Only(value) if values::boolean(value).is_ok() => (String::new(), value.to_owned()),
+            Act::Only(value) if value.parse::<bool>().is_ok() => (String::new(), value.to_owned()),
             Act::Only(value) => ("TEXT".to_owned(), value.to_owned()),
         }
     }
@@ -110,9 +110,13 @@ pub fn help() -> String {
             name => format!("    --{name}"),
         };
         let (shape, default) = flag.value();
-        let default = if default.is_empty() { default } else { format!(" ({default})") };
+        let help = match (flag.help.strip_suffix('.'), &flag.act) {
+            (Some(help), Act::Only(value)) => format!("{help} (always {value})."),
+            (Some(help), Act::Goes(_)) if !default.is_empty() => format!("{help} ({default})."),
+            _ => flag.help.to_owned(),
+        };
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "  {name} {shape}\n          {}{default}", flag.help);
+        let _ = writeln!(text, "{}\n          {help}", format!("  {name} {shape}").trim_end());
     }
     text.push_str("  -h, --help\n          Print this text.\n      --version\n          Print the version.\n");
     text
@@ -130,22 +134,6 @@ pub fn must(condition: bool, otherwise: &str) -> Result<(), String> {
 
 fn must_last(time: Duration) -> Result<(), String> {
     must(!time.is_zero(), "must be more than 0")
-}
-
-fn runtime_config(config: &mut Config, value: &str) -> Result<(), String> {
-    for item in values::list(value) {
-        let (name, value) = item.split_once('=').unwrap_or((item, "true"));
-        let value = match value {
-            "" => true,
-            value => values::boolean(value).map_err(|reason| format!("{name} {reason}"))?,
-        };
-        let parts: Vec<&str> = name.split('/').collect();
-        if parts.len() > 3 || parts.contains(&"") {
-            return Err(format!("{name} is no API group, version or resource"));
-        }
-        config.runtime_config.0.push((name.to_owned(), value));
-    }
-    Ok(())
 }
 
 fn feature_gates(config: &mut Config, value: &str) -> Result<(), String> {
@@ -305,7 +293,7 @@ static OWN_FLAGS: &[Flag] = &[
         "runtime-config",
         "API=true|false,...",
         "APIs to turn on or off: group/version, group/version/resource, api/all, api/ga, api/beta, api/alpha.",
-        runtime_config,
+        runtime_config::read,
     ),
     Flag::read("feature-gates", "GATE=true|false,...", "Feature gates to turn on or off.", feature_gates),
     Flag::new(
@@ -421,10 +409,14 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::new("kubelet-timeout", |c| &mut c.kubelet.timeout, "Time for connecting to a kubelet.")
         .checked(|c| must_last(c.kubelet.timeout)),
     Flag::only("endpoint-reconciler-type", "lease", "How servers keep the addresses of the kubernetes service."),
+    Flag::only("kubernetes-service-node-port", "0", "Port of the nodes at which the kubernetes service is; 0 is none."),
+    Flag::only("max-connection-bytes-per-sec", "0", "Bound of what a user's connections carry; 0 is none."),
+    Flag::only("enable-aggregator-routing", "false", "Whether extension servers are called at their pods' addresses."),
+    Flag::only("logging-format", "text", "How log lines are written."),
     Flag::only("enable-garbage-collector", "true", "Whether deletions may be left to the garbage collector."),
     Flag::only("enable-logs-handler", "false", "Whether /logs shows the node's log files."),
     Flag::only("permit-port-sharing", "false", "Whether several servers may listen at one port."),
     Flag::only("profiling", "false", "Whether /debug/pprof shows what the process is busy with."),
-    Flag::only("contention-profiling", "false", "Whether it shows what waits for locks, too."),
+    Flag::only("contention-profiling", "false", "Whether /debug/pprof shows what waits for locks, too."),
     Flag::new("v", |c| &mut c.verbosity, "How much is logged; nothing is logged yet, at any level."),
 ];

@@ -59,6 +59,32 @@ fn the_usual_command_line() {
     assert!(config.warnings.is_empty());
 }
 
+/// What installers of the reference write: such command lines are taken as they are.
+#[test]
+fn command_lines_of_installers() {
+    let kubeadm = "kube-apiserver --advertise-address=10.0.0.2 --allow-privileged=true --authorization-mode=Node,RBAC \
+         --client-ca-file=/dev/null --enable-admission-plugins=NodeRestriction --enable-bootstrap-token-auth=true \
+         --etcd-cafile=/dev/null --etcd-certfile=/dev/null --etcd-keyfile=/dev/null --etcd-servers=https://127.0.0.1:2379 \
+         --kubelet-client-certificate=/dev/null --kubelet-client-key=/dev/null \
+         --kubelet-preferred-address-types=InternalIP,ExternalIP,Hostname --proxy-client-cert-file=/dev/null \
+         --proxy-client-key-file=/dev/null --requestheader-allowed-names=front-proxy-client \
+         --requestheader-client-ca-file=/dev/null --requestheader-extra-headers-prefix=X-Remote-Extra- \
+         --requestheader-group-headers=X-Remote-Group --requestheader-username-headers=X-Remote-User \
+         --runtime-config= --secure-port=6443 --service-account-issuer=https://kubernetes.default.svc.cluster.local \
+         --service-account-key-file=/dev/null --service-account-signing-key-file=/dev/null \
+         --service-cluster-ip-range=10.96.0.0/12 --tls-cert-file=/dev/null --tls-private-key-file=/dev/null";
+    let hardened = "--anonymous-auth=False --profiling=False --request-timeout=1m0s --service-account-lookup=True \
+         --enable-aggregator-routing=False --event-ttl=1h0m0s --default-not-ready-toleration-seconds=60 \
+         --default-unreachable-toleration-seconds=30 --endpoint-reconciler-type=lease --storage-backend=etcd3 \
+         --service-node-port-range=30000-32767 --tls-min-version=VersionTLS12 --logging-format=text --v=2";
+    let config = run(&format!("{kubeadm} {hardened}")).expect("taken");
+    assert_eq!(config.storage(), Storage::Etcd);
+    assert_eq!(config.kubelet.address_types, ["InternalIP", "ExternalIP", "Hostname"]);
+    assert!([&config.tls, &config.etcd.identity, &config.kubelet.identity].iter().all(|pair| pair.files().is_some()));
+    let seconds = config.admission_plugins.configuration().expect("valid").toleration_seconds;
+    assert_eq!((seconds.not_ready, seconds.unreachable), (60, 30));
+}
+
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
@@ -70,7 +96,7 @@ fn forms_of_flags() {
         ("pintle --authorization-mode=RBAC --authorization-mode=AlwaysDeny", |c| {
             c.authorization_modes == [Mode::Rbac, Mode::AlwaysDeny]
         }),
-        ("pintle --runtime-config=api/all=true,apps/v1=false,v1", |c| {
+        ("pintle --runtime-config=api/all=true,apps/v1=false,/v1", |c| {
             let expected = [("api/all", true), ("apps/v1", false), ("v1", true)];
             c.runtime_config.0.iter().map(|(name, on)| (name.as_str(), *on)).eq(expected)
         }),
@@ -211,6 +237,18 @@ fn refusals_name_the_flag() {
             "pintle --runtime-config=a/b/c/d=true",
             "invalid argument \"a/b/c/d=true\" for \"--runtime-config\" flag: a/b/c/d is no API group, version or resource",
         ),
+        ("pintle --runtime-config=api/all=true,api/all=false", "invalid runtime-config with only api/all=false"),
+        ("pintle --runtime-config=v2=true", "runtime-config invalid key v2"),
+        (
+            "pintle --runtime-config=b.io/v1=true,v1=true,a.io/v1/things=false,apps/v1beta1=true",
+            "unknown api groups a.io/v1,b.io/v1",
+        ),
+        ("pintle --runtime-config=apps/v9=true", "group version apps/v9 that has not been registered"),
+        (
+            "pintle --runtime-config=apps/v1/Deployments",
+            "invalid key apps/v1/Deployments: group/version/resource and resource is always lowercase plural, not \
+             \"Deployments\"",
+        ),
         (
             "pintle --service-account-issuer=a:b",
             "invalid argument \"a:b\" for \"--service-account-issuer\" flag: must be a URL, or a name without a colon",
@@ -246,8 +284,8 @@ fn help_and_version() {
         let Ok(Command::Help(text)) = parse(line.split(' ').map(str::to_owned)) else {
             panic!("{line} gives no help");
         };
-        assert!(table::all().all(|flag| text.contains(&format!("--{} ", flag.name))));
-        assert!(text.contains("--secure-port PORT\n          Port to take connections on. (6443)\n"), "{text}");
+        assert!(table::all().all(|flag| text.contains(&format!("--{}", flag.name))));
+        assert!(text.contains("--secure-port PORT\n          Port to take connections on (6443).\n"), "{text}");
     }
     for line in ["pintle --version", "pintle serve --version=true", "pintle version"] {
         let command = parse(line.split(' ').map(str::to_owned));

@@ -28,10 +28,12 @@ Exit codes: 0 when nothing is wrong, 1 when something is, 2 when a store or the 
 
 /// Runs the command.
 pub fn run(arguments: &[&str]) -> Outcome {
+    if arguments.iter().any(|argument| ["--help", "-h"].contains(argument)) {
+        return Outcome::Fine(USAGE.to_owned());
+    }
     let parsed = match arguments {
         ["check", rest @ ..] => Options::parse(rest).map(|options| (true, options)),
         ["copy", rest @ ..] => Options::parse(rest).map(|options| (false, options)),
-        ["--help" | "-h"] => return Outcome::Fine(USAGE.to_owned()),
         _ => Err("a command is missing".to_owned()),
     };
     let asked = parsed.and_then(|(check, options)| match (check, options.places()?) {

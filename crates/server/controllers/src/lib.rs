@@ -28,8 +28,11 @@ use feed::Observer;
 use garbage::GarbageCollector;
 use namespaces::NamespaceController;
 use pintle_registry::Registry;
-use pintle_storage::{Ended, Ending};
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use world::World;
@@ -63,7 +66,7 @@ impl Default for Settings {
 
 /// Running controllers. They end when this is dropped.
 pub struct Controllers {
-    tasks: Tasks,
+    tasks: JoinSet<()>,
     observers: Vec<Arc<dyn Observer>>,
 }
 
@@ -80,7 +83,7 @@ impl Queues {
 impl Controllers {
     /// Starts the controllers, which begin with what is there. To be called within a runtime.
     pub fn start(registry: Arc<Registry>, settings: &Settings) -> Controllers {
-        let mut tasks = Tasks::default();
+        let mut tasks = JoinSet::new();
         let world = Arc::new(World::new(registry));
         let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
         let on = |controller| settings.enabled.contains(&controller);
@@ -90,7 +93,7 @@ impl Controllers {
             observers.push(controller.clone());
             for _ in 0..NAMESPACE_WORKERS {
                 let controller = controller.clone();
-                tasks.spawn("the namespace controller", async move { controller.work().await });
+                tasks.spawn(restarted(async move || controller.work().await));
             }
         }
         if on(Controller::GarbageCollector) {
@@ -98,21 +101,21 @@ impl Controllers {
             observers.push(controller.clone());
             for _ in 0..GARBAGE_WORKERS {
                 let controller = controller.clone();
-                tasks.spawn("the garbage collector", async move { controller.work().await });
+                tasks.spawn(restarted(async move || controller.work().await));
             }
         }
         if on(Controller::EventTtl) {
             let controller = Arc::new(Expiry::new(world.clone(), settings.event_ttl));
             observers.push(controller.clone());
-            tasks.spawn("the expiry of events", async move { controller.work().await });
+            tasks.spawn(restarted(async move || controller.work().await));
         }
         if settings.conditions {
             keep::<Dangling>(&world, &mut observers, &mut tasks);
             keep::<Available>(&world, &mut observers, &mut tasks);
         }
         if !observers.is_empty() {
-            let batch = settings.settle_time / BATCHES_PER_SETTLE_TIME;
-            tasks.spawn("what informs the controllers", feed::run(world, observers.clone(), batch));
+            let (batch, shown) = (settings.settle_time / BATCHES_PER_SETTLE_TIME, observers.clone());
+            tasks.spawn(restarted(async move || feed::run(world.clone(), shown.clone(), batch).await));
         }
         Controllers { tasks, observers }
     }
@@ -122,36 +125,31 @@ impl Controllers {
         Queues(self.observers.clone())
     }
 
-    /// Resolves, to why, when one of them has failed: what it was to do is not done any more.
-    pub fn ended(&self) -> Ended {
-        self.tasks.ending.ended()
-    }
-
     /// Ends them, and waits until the last has ended.
     pub async fn stop(mut self) {
-        self.tasks.set.shutdown().await;
+        self.tasks.shutdown().await;
     }
 }
 
-/// What the controllers run as, and where it is told when some of it fails.
-#[derive(Default)]
-struct Tasks {
-    set: JoinSet<()>,
-    ending: Ending,
-}
+/// How long after a panic work goes on.
+const RESTART_AFTER: Duration = Duration::from_secs(1);
 
-impl Tasks {
-    fn spawn(&mut self, what: &'static str, task: impl Future<Output = ()> + Send + 'static) {
-        let guard = self.ending.guard(what);
-        self.set.spawn(async move {
-            let _guard = guard;
-            task.await;
-        });
+/// Runs what never ends, and runs it anew when it panics. What it worked at then stays in work, so that it is left alone
+/// until the next start.
+async fn restarted(run: impl AsyncFn()) {
+    loop {
+        let mut running = pin!(run());
+        poll_fn(|context| {
+            let polled = catch_unwind(AssertUnwindSafe(|| running.as_mut().poll(context)));
+            polled.unwrap_or(Poll::Ready(()))
+        })
+        .await;
+        tokio::time::sleep(RESTART_AFTER).await;
     }
 }
 
-fn keep<R: Rule>(world: &Arc<World>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut Tasks) {
+fn keep<R: Rule>(world: &Arc<World>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut JoinSet<()>) {
     let Some(keeper) = Keeper::<R>::new(world.clone()).map(Arc::new) else { return };
     observers.push(keeper.clone());
-    tasks.spawn("what keeps conditions", async move { keeper.work().await });
+    tasks.spawn(restarted(async move || keeper.work().await));
 }

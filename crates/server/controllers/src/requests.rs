@@ -3,7 +3,6 @@
 
 use crate::queue::Outcome;
 use crate::world::World;
-use pintle_kinds::resource::{Action, Resource};
 use pintle_registry::options::Propagation;
 use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{DeleteOptions, Requester, Result, Status, Target, WriteOptions};
@@ -66,7 +65,7 @@ impl Requests<'_> {
         };
         let update = Update {
             change: &change,
-            part: part(target.resource, subresource),
+            part: SubresourcePart::of(target.resource, subresource),
             create: false,
             from_stored: true,
             owners: Owners::Tracked,
@@ -99,14 +98,6 @@ impl Requests<'_> {
     /// The delete is refused, or a precondition does not hold.
     pub async fn delete(&self, target: &Target, options: &DeleteOptions) -> Result<()> {
         gone_is_fine(self.world.registry.delete(target, options).await.map(drop))
-    }
-}
-
-fn part(resource: &'static Resource, subresource: &str) -> Option<SubresourcePart<'static>> {
-    let found = resource.subresource(subresource)?;
-    match found.action {
-        Action::Part(rules) => Some(SubresourcePart { name: found.name, rules }),
-        _ => None,
     }
 }
 

@@ -380,3 +380,20 @@ fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
     feeder.publish(&[Record { key, revision: Revision(2), value: Some(value) }], Revision(2));
     assert_eq!(world.observed(), Revision(2));
 }
+
+#[tokio::test(start_paused = true)]
+async fn work_goes_on_after_a_panic() {
+    let (done, mut seen) = tokio::sync::mpsc::unbounded_channel();
+    let rounds = AtomicU64::new(0);
+    let working = tokio::spawn(crate::restarted(async move || {
+        let round = rounds.fetch_add(1, Ordering::Relaxed);
+        done.send(round).expect("listens");
+        tokio::task::yield_now().await;
+        assert!(round > 2, "as it is meant to");
+        std::future::pending::<()>().await;
+    }));
+    for round in 0..=3 {
+        assert_eq!(seen.recv().await, Some(round));
+    }
+    working.abort();
+}

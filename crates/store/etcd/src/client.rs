@@ -6,6 +6,7 @@ use crate::deadlines::Deadlines;
 use crate::endpoint::Endpoint;
 use crate::figures::{Calls, Figures};
 use crate::limits;
+use crate::tls::Tls;
 use crate::wire::{RangeRequest, RangeResponse, StatusRequest, StatusResponse};
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
@@ -18,15 +19,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
-
-/// The certificates of a cluster's clients.
-#[derive(Clone, Debug, Default)]
-pub struct Tls {
-    /// The authorities of the members' certificates; those that the system trusts where none are named.
-    pub ca_pem: Option<Vec<u8>>,
-    /// A certificate and its key to be known by.
-    pub identity: Option<(Vec<u8>, Vec<u8>)>,
-}
 
 /// What is called, with the path of the call.
 pub mod method {
@@ -45,6 +37,8 @@ pub struct Client {
     endpoints: Vec<Arc<Endpoint>>,
     /// Counts failures; the endpoint in use is this modulo their number.
     current: AtomicUsize,
+    /// What is read where it does not matter what: it is under the prefix, as the server may have no right to more.
+    probe: Bytes,
 }
 
 fn encoded(message: &impl Message) -> Bytes {
@@ -64,14 +58,14 @@ impl Client {
     ///
     /// # Errors
     /// An endpoint is no URL, or a certificate cannot be used.
-    pub fn new(endpoints: &[String], tls: &Tls, together: &Together) -> Result<Client, String> {
+    pub fn new(endpoints: &[String], tls: &Tls, probe: Bytes, together: &Together) -> Result<Client, String> {
         let endpoints = endpoints.iter().map(|url| Endpoint::new(url, tls, together));
         let endpoints: Vec<_> = endpoints.collect::<Result<_, String>>()?;
         if endpoints.is_empty() {
             return Err("no etcd endpoint is named".to_owned());
         }
         let figures = Arc::new(Figures::new(endpoints.len()));
-        Ok(Client { figures, deadlines: Deadlines::default(), endpoints, current: AtomicUsize::new(0) })
+        Ok(Client { figures, deadlines: Deadlines::default(), endpoints, current: AtomicUsize::new(0), probe })
     }
 
     /// Without this no call ends for being late.
@@ -155,14 +149,18 @@ impl Client {
         }
     }
 
+    /// A read of next to nothing, as of a revision, or of now if that is 0.
+    pub fn probe(&self, revision: i64) -> RangeRequest {
+        RangeRequest { key: self.probe.clone(), count_only: true, revision, ..RangeRequest::default() }
+    }
+
     /// The newest revision that anybody was acknowledged before this call.
     ///
     /// # Errors
     /// The cluster cannot be reached.
     pub async fn revision(&self, time: Duration) -> Result<u64, Status> {
         // A read of nothing still asks the majority.
-        let request = RangeRequest { key: Bytes::from_static(b"health"), count_only: true, ..RangeRequest::default() };
-        let answer: RangeResponse = self.call_within(time, method::RANGE, &request).await?;
+        let answer: RangeResponse = self.call_within(time, method::RANGE, &self.probe(0)).await?;
         Ok(answer.header.map_or(0, |header| header.revision.unsigned_abs()))
     }
 

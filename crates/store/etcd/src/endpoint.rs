@@ -2,16 +2,14 @@
 //! Guarantees one attempt to connect at a time, which goes on when those who wait for it give up.
 //! Must never decide which endpoint is used.
 
-use crate::client::Tls;
 use crate::explained::Explained;
 use crate::limits;
+use crate::tls::{self, Tls};
 use http::Uri;
 use http::uri::Scheme;
 use pintle_grpc::{Connection, Settings, Status};
 use pintle_together::Together;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::ServerName;
 use std::fmt::Display;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -66,7 +64,7 @@ impl Endpoint {
             "http" => None,
             "https" => {
                 let name = ServerName::try_from(host.clone()).map_err(|error| wrong(&error))?;
-                let config = config(tls).map_err(|error| wrong(&error))?;
+                let config = tls::config(tls).map_err(|error| wrong(&error))?;
                 Some((TlsConnector::from(Arc::new(config)), name))
             }
             _ => return Err(wrong(&"neither http nor https")),
@@ -142,42 +140,6 @@ impl Endpoint {
         self.together.spawn(driver);
         Ok(connection)
     }
-}
-
-fn config(tls: &Tls) -> Result<ClientConfig, String> {
-    let text = |error: &dyn Display| error.to_string();
-    let mut authorities = RootCertStore::empty();
-    match &tls.ca_pem {
-        None => {
-            let trusted = rustls_native_certs::load_native_certs();
-            // Among those of a system there are some that not every program can read.
-            let (read, _) = authorities.add_parsable_certificates(trusted.certs);
-            if let Some(error) = trusted.errors.first().filter(|_| read == 0) {
-                return Err(format!("the authorities that the system trusts: {error}"));
-            }
-        }
-        Some(pem) => {
-            for certificate in CertificateDer::pem_slice_iter(pem) {
-                authorities.add(certificate.map_err(|error| text(&error))?).map_err(|error| text(&error))?;
-            }
-            if authorities.is_empty() {
-                return Err("there is no certificate in the file of authorities".to_owned());
-            }
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let builder = builder.map_err(|error| text(&error))?.with_root_certificates(authorities);
-    let mut config = match &tls.identity {
-        None => builder.with_no_client_auth(),
-        Some((certificates, key)) => {
-            let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(certificates).collect();
-            let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| text(&error))?;
-            builder.with_client_auth_cert(chain.map_err(|error| text(&error))?, key).map_err(|error| text(&error))?
-        }
-    };
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    Ok(config)
 }
 
 #[cfg(test)]

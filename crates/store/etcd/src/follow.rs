@@ -57,12 +57,7 @@ async fn oldest(shared: &Shared, current: u64) -> Result<u64, Status> {
     // Most clusters keep more than is wanted, so the oldest is asked for first.
     let mut probe = gone + 1;
     while gone + 1 < there {
-        let request = RangeRequest {
-            key: Bytes::from_static(b"health"),
-            count_only: true,
-            revision: i64::try_from(probe).unwrap_or(i64::MAX),
-            ..RangeRequest::default()
-        };
+        let request = shared.client.probe(i64::try_from(probe).unwrap_or(i64::MAX));
         match shared.client.call::<RangeResponse>(method::RANGE, &request).await {
             Ok(_) => there = probe,
             Err(status) if status.code == Code::OutOfRange => gone = probe,

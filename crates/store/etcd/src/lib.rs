@@ -30,7 +30,8 @@ mod lease;
 pub mod limits;
 mod progress;
 mod store;
+mod tls;
 mod wire;
 
-pub use client::Tls;
 pub use store::{EtcdOptions, EtcdStore};
+pub use tls::{Identity, Renewal, Tls};

@@ -2,11 +2,12 @@
 //! Guarantees what `Store` asks for, but for the order of transactions that are under way together.
 //! Must never block a caller that is asynchronous.
 
-use crate::client::{Client, Tls};
+use crate::client::Client;
 use crate::figures::Figures;
 use crate::fresh::Fresh;
 use crate::lease::Leases;
 use crate::progress::Progress;
+use crate::tls::Tls;
 use crate::wire::{CompactionRequest, CompactionResponse};
 use crate::{client::method, commit, compact, follow, limits};
 use bytes::Bytes;
@@ -169,10 +170,12 @@ impl EtcdStore {
         let (together, members) = Together::new(Waker::wake);
         // What they wait for must not pretend that it has not come; they bound themselves.
         let task = runtime.spawn(tokio::task::unconstrained(members));
-        let client = Client::new(&options.endpoints, &options.tls, &together).map_err(StoreError::Remote)?;
+        let keys = Keys::new(&options.prefix);
+        let probe = keys.outer("/health");
+        let client = Client::new(&options.endpoints, &options.tls, probe, &together).map_err(StoreError::Remote)?;
         let shared = Shared {
             client: Arc::new(client),
-            keys: Keys::new(&options.prefix),
+            keys,
             progress: Progress::default(),
             leases: Leases::new(options.lease_reuse_seconds),
             transactions: Semaphore::new(limits::TRANSACTIONS),

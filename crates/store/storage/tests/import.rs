@@ -38,6 +38,19 @@ fn a_filled_store_holds_everything_at_its_revision_and_goes_on() {
 }
 
 #[test]
+fn what_was_not_filled_to_the_end_is_no_store() {
+    let directory = TempDir::new();
+    // A store of which the second batch of a copy could not be written, or before which the copy was killed.
+    import(directory.path(), &[record(3, "/a", Bytes::new())], Revision(20)).unwrap();
+    std::fs::write(directory.path().join("unfinished"), "").unwrap();
+    let opened = EmbeddedStore::open(directory.path(), EmbeddedOptions::default()).map(drop);
+    for outcome in [opened, import(directory.path(), &[], Revision(20))] {
+        let told = outcome.unwrap_err().to_string();
+        assert!(told.contains("a copy to it was not finished"), "{told}");
+    }
+}
+
+#[test]
 fn an_empty_store_may_have_counted_and_disorder_is_refused() {
     let directory = TempDir::new();
     let records = [record(5, "/b", Bytes::new()), record(3, "/a", Bytes::new())];

@@ -53,6 +53,9 @@ const DEPRECATED: Family = Family::gauge(
 )
 .stable();
 
+/// Where discovery in the aggregated form is counted.
+pub const DISCOVERY: [&str; 2] = ["api", "apis"];
+
 /// Whom a request is counted under.
 #[derive(Clone, Copy)]
 pub struct Labels {
@@ -340,8 +343,8 @@ impl Requests {
 
 fn series_labels(series: &Series) -> [Label<'static>; 7] {
     let [group, version, resource, subresource, verb, scope] = series.labels.parts();
-    // The reference has no component for paths.
-    let component = if series.labels.resource.is_some() { "apiserver" } else { "" };
+    // The reference has no component for other paths.
+    let component = if series.labels.resource.is_some() || DISCOVERY.contains(&subresource) { "apiserver" } else { "" };
     [
         ("component", component),
         ("group", group),

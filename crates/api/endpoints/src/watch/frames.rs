@@ -207,9 +207,9 @@ impl Frames {
             (Shape::Partial | Shape::PartialList, Format::Json) if self.wanted.beta => {
                 self.partial_json(&presenter, kind, object, out)
             }
-            (Shape::Partial | Shape::PartialList, Format::Protobuf) => {
-                self.partial_protobuf(&presenter, kind, object, out)
-            }
+            (Shape::Partial | Shape::PartialList, Format::Protobuf) => presenter
+                .object(&Payload::Stored(object.clone()))
+                .map(|message| put_protobuf_event(kind.name(), &message, out)),
             (Shape::Partial | Shape::PartialList, _) => {
                 let mut json = Vec::new();
                 presenter.put_partial(object, &mut json);
@@ -226,18 +226,6 @@ impl Frames {
         row.put(object, presenter.now(), &mut json);
         json.extend_from_slice(TABLE_END);
         put_json_event(kind.name(), &json, out);
-        Ok(())
-    }
-
-    fn partial_protobuf(
-        &self,
-        presenter: &Presenter,
-        kind: Kind,
-        object: &Arc<Object>,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
-        let message = presenter.object(&Payload::Stored(object.clone()))?;
-        put_protobuf_event(kind.name(), &message, out);
         Ok(())
     }
 

@@ -91,7 +91,7 @@ impl Options {
         };
         Ok(EtcdOptions {
             endpoints: endpoints.to_vec(),
-            tls: Tls { ca_pem: read("etcd-cafile")?, identity },
+            tls: Tls { ca_pem: read("etcd-cafile")?, identity, renewal: None },
             prefix: self.prefix().to_owned(),
             compaction_interval: None,
             lifetimes: pintle::etcd::lifetimes(None),

@@ -301,11 +301,20 @@ fn has_journal(engine: &Path) -> bool {
     files.map(|file| file.path()).any(|path| path.extension().is_some_and(|extension| extension == "jnl"))
 }
 
-fn write_durably(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn write_durably(path: &Path, text: &str) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    // The name is durable when its directory is. Not every system lets a directory be opened; none of those needs it.
+    sync_directory(path)
+}
+
+pub(super) fn remove_durably(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(path)?;
+    sync_directory(path)
+}
+
+/// A name is durable when its directory is. Not every system lets a directory be opened; none of those needs it.
+fn sync_directory(path: &Path) -> io::Result<()> {
     match path.parent().map(File::open) {
         Some(Ok(directory)) => directory.sync_all(),
         _ => Ok(()),

@@ -4,8 +4,8 @@
 
 use std::path::Path;
 
-use super::engine::Engine;
-use super::{EmbeddedOptions, lock};
+use super::engine::{Engine, remove_durably, write_durably};
+use super::{EmbeddedOptions, format, lock};
 use crate::api::{Observer, Record, Revision, StoreError};
 use crate::committer::{Backend, Step};
 use crate::ledger::Removal;
@@ -32,10 +32,14 @@ pub fn import(directory: &Path, records: &[Record], current: Revision) -> Result
         return Err(corrupt("the values to be filled in are not in the order of their revisions"));
     }
     let _lock = lock(directory)?;
+    check_finished(directory)?;
     let mut engine = Engine::open(directory.to_owned(), EmbeddedOptions::default().memtable_bytes)?;
     if engine.replay(&mut Nobody)?.ledger.current() > Revision::EMPTY {
         return Err(corrupt("there is something in it already"));
     }
+    let unfinished = directory.join(format::UNFINISHED);
+    let io = |error| StoreError::Io { path: unfinished.clone(), error };
+    write_durably(&unfinished, "").map_err(io)?;
     let removal = Removal { entries: Vec::new(), compacted: current };
     let mut rest = records;
     let mut first = true;
@@ -47,6 +51,17 @@ pub fn import(directory: &Path, records: &[Record], current: Revision) -> Result
             error: std::io::Error::other(error.to_string()),
         })?;
         (rest, first) = (after, false);
+    }
+    // All of it is on the disk when the engine has gone.
+    drop(engine);
+    remove_durably(&unfinished).map_err(io)
+}
+
+/// Refuses a store that was not filled to the end: it is whole, but for what is missing.
+pub(super) fn check_finished(directory: &Path) -> Result<(), StoreError> {
+    if directory.join(format::UNFINISHED).exists() {
+        let detail = "a copy to it was not finished; it is to be removed, and the copy made anew".to_owned();
+        return Err(StoreError::Corrupt { path: directory.to_owned(), detail });
     }
     Ok(())
 }

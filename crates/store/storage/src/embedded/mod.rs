@@ -73,6 +73,7 @@ impl EmbeddedStore {
     /// Opens the store in `directory`, which is made if it does not exist, and takes the directory's lock.
     pub fn open(directory: &Path, options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
         let lock = lock(directory)?;
+        import::check_finished(directory)?;
         let engine = Engine::open(directory.to_owned(), options.memtable_bytes)?;
         let state = Mutex::new(State::Opened(Box::new(engine), lock));
         Ok(EmbeddedStore { queue: Arc::new(Queue::new()), options, state, ending: Ending::default() })

@@ -1,0 +1,76 @@
+//! The flag `--runtime-config`: which APIs are turned on and off.
+//! Guarantees that what it names exists, in the reference's words where it does not.
+//! Must never say what is served by default: the resources do.
+
+use super::config::Config;
+use super::{FlagError, values};
+use pintle_endpoints::scheme;
+use std::collections::BTreeSet;
+
+const ALL: &str = "api/all";
+/// What stands for many versions.
+const STAGES: [&str; 4] = [ALL, "api/ga", "api/beta", "api/alpha"];
+
+/// Takes items over: group-versions, resources, or what stands for many.
+///
+/// # Errors
+/// One is of another form.
+pub fn read(config: &mut Config, value: &str) -> Result<(), String> {
+    for item in values::list(value) {
+        let (name, value) = item.split_once('=').unwrap_or((item, "true"));
+        let value = match value {
+            "" => true,
+            value => values::boolean(value).map_err(|reason| format!("{name} {reason}"))?,
+        };
+        // The core group may be named by its empty name.
+        let name = name.strip_prefix('/').unwrap_or(name);
+        let parts: Vec<&str> = name.split('/').collect();
+        if parts.len() > 3 || parts.contains(&"") {
+            return Err(format!("{name} is no API group, version or resource"));
+        }
+        config.runtime_config.0.push((name.to_owned(), value));
+    }
+    Ok(())
+}
+
+/// # Errors
+/// A group or a version is none that the reference knows, or nothing is left to be served.
+pub fn check(config: &Config) -> Result<(), FlagError> {
+    let items = &config.runtime_config.0;
+    let refused = |sentence: String| Err(FlagError::Combination(sentence));
+    if items.iter().all(|(name, _)| name == ALL) && items.last().is_some_and(|(_, on)| !on) {
+        return refused(format!("invalid runtime-config with only {ALL}=false"));
+    }
+    let (mut of_unknown_groups, mut unknown) = (BTreeSet::new(), None);
+    for (name, _) in items.iter().filter(|(name, _)| !STAGES.contains(&name.as_str())) {
+        let (version, resource) = split(name);
+        match version.split_once('/') {
+            _ if scheme::is_version(version) => {}
+            None => return refused(format!("runtime-config invalid key {name}")),
+            Some((group, _)) if !scheme::is_group(group) => _ = of_unknown_groups.insert(version),
+            Some(_) => _ = unknown.get_or_insert(version),
+        }
+        if let Some(resource) = resource.filter(|resource| resource.chars().any(char::is_uppercase)) {
+            return refused(format!(
+                "invalid key {name}: group/version/resource and resource is always lowercase plural, not {resource:?}"
+            ));
+        }
+    }
+    if !of_unknown_groups.is_empty() {
+        let names: Vec<&str> = of_unknown_groups.into_iter().collect();
+        return refused(format!("unknown api groups {}", names.join(",")));
+    }
+    match unknown {
+        Some(version) => refused(format!("group version {version} that has not been registered")),
+        None => Ok(()),
+    }
+}
+
+/// The version that a name is of, and the resource where it is that of one: `v1`, `v1/pods`, `apps/v1`,
+/// `apps/v1/deployments`.
+fn split(name: &str) -> (&str, Option<&str>) {
+    match name.rsplit_once('/') {
+        Some((version, resource)) if version.contains('/') || scheme::is_version(version) => (version, Some(resource)),
+        _ => (name, None),
+    }
+}
