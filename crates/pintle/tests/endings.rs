@@ -1,12 +1,13 @@
-//! Servers whose store ends although nobody closed it: what is told, and that it is not kept.
+//! Servers whose store ends although nobody closed it, or cannot be written for a while: what is told, and what goes on.
 //! Guarantees that a failure in what a server cannot go on without is never silent, whatever the store.
-//! Must never depend on what really makes a store fail: the observer does, when a certain object comes.
+//! Must never need a disk that is full: a limit on the size of files is met in the same way.
 
 mod common;
 
 use common::etcd::{Etcd, program};
-use common::http::Endpoint;
-use common::{Scratch, wait_for};
+use common::http::{Client, Endpoint};
+use common::process::{Installation, start};
+use common::{Scratch, name, wait_for};
 use pintle::Builder;
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_registry::KubernetesForm;
@@ -14,8 +15,10 @@ use pintle_storage::{
     CommitFuture, CompactFuture, EmbeddedOptions, EmbeddedStore, FormedStore, MemoryStore, Observer, Record, Revision,
     Started, Store, StoreError, Transaction,
 };
+use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
 use std::net::Ipv4Addr;
+use std::process::Command;
 use std::sync::Arc;
 use tokio::net::TcpListener;
 
@@ -61,6 +64,56 @@ impl Observer for Fails {
         assert!(records.iter().all(|record| !record.key.ends_with("/bad")), "as it is meant to");
         self.0.publish(records, revision);
     }
+}
+
+/// The names of all that is there.
+fn names(client: &mut Client) -> Vec<String> {
+    let list = client.get(CONFIG_MAPS).expect("an answer").expect(200);
+    list["items"].as_array().expect("items").iter().map(|it| name(it).to_owned()).collect()
+}
+
+#[test]
+fn a_disk_that_takes_no_more_is_told_of_and_written_again_when_it_does() {
+    let installation = Installation::own();
+    let command = |port| {
+        let server = installation.command(port);
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""]);
+        command.arg(server.get_program()).args(server.get_args());
+        command
+    };
+    let mut process = start(command, &installation.path("certs"));
+    let server = Pid::from_raw(process.id().try_into().expect("a number"));
+    let limit = |bytes| prlimit(server, Resource::Fsize, Rlimit { current: bytes, maximum: None }).expect("a limit");
+    limit(Some(8 << 20));
+    let mut client = process.endpoint().client();
+    let (mut kept, bulk) = (names(&mut client), "0123456789abcdef".repeat(20_000));
+    let mut create = |name: &str, value: &str| {
+        let map = json!({"metadata": {"name": name}, "data": {"value": value}});
+        let answer = client.post(CONFIG_MAPS, &map).expect("an answer");
+        (answer.status != 201).then_some(answer)
+    };
+    let refused = (0..1_000).find_map(|number| {
+        let name = format!("n{number:03}");
+        let refused = create(&name, &bulk);
+        kept.extend(refused.is_none().then_some(name));
+        refused
+    });
+    let status = refused.expect("there is a limit").expect(500);
+    assert_eq!(status["message"], "File too large (os error 27)", "{status}");
+    assert_eq!(names(&mut process.endpoint().client()), kept, "what is there is shown");
+
+    limit(None);
+    wait_for("room", || create("small", "").is_none().then_some(()));
+    kept.push("small".to_owned());
+    kept.sort();
+    let told = process.errors();
+    let lines: Vec<_> = told.lines().filter(|line| line.contains("the store can")).collect();
+    let (first, last) = (lines.first().expect("a line"), lines.last().expect("a line"));
+    assert_eq!(*first, "warning: the store cannot be written: File too large (os error 27)", "{told}");
+    assert_eq!(*last, "warning: the store can be written again", "{told}");
+    process.kill();
+    assert_eq!(names(&mut installation.start().endpoint().client()), kept);
 }
 
 #[test]

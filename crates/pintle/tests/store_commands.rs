@@ -9,6 +9,7 @@ use common::http::Client;
 use common::process::{Installation, Process, pintle, start};
 use common::{Scratch, name, resource_version};
 use pintle_cache::image;
+use pintle_schema::base64;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, Expect, Key, Observer, Record, Revision, Store, Transaction};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -254,4 +255,8 @@ fn a_cluster_moves_to_etcd_and_back() {
     };
     assert_same(&seen(&start(command, &installation.path("certs"))), &changed);
     assert_same(&seen(&serve_on(&other)), &changed);
+    // What a copy leaves that is killed on its way.
+    other.call("/v3/kv/put", &json!({"key": base64::encode(b"pintle_store_copy_filler")}));
+    let (code, said) = run(&["check", &other.urls()]);
+    assert!(code == 2 && said.contains("a copy to it was not finished"), "{code}: {said}");
 }

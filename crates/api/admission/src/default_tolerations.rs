@@ -53,38 +53,36 @@ mod tests {
     use super::TolerationSeconds;
     use crate::configuration::Configuration;
     use crate::testing::Cluster;
-    use pintle_schema::value;
+    use pintle_schema::{Value, value};
 
     #[tokio::test]
     async fn what_is_not_tolerated_is_for_a_while() {
         let toleration_seconds = TolerationSeconds { unreachable: 5, ..TolerationSeconds::default() };
         let configuration = Configuration { toleration_seconds, ..Configuration::default() };
         let cluster = Cluster::configured(&[], configuration).with_account("default").await;
-        let not_ready = "node.kubernetes.io/not-ready";
-        let unreachable = "node.kubernetes.io/unreachable";
-        let rows: [(_, &[&str]); 5] = [
-            (value!([]), &[not_ready, unreachable]),
-            (value!([{"key": "a", "operator": "Exists"}]), &["a", not_ready, unreachable]),
-            (value!([{"operator": "Exists"}]), &[""]),
-            (value!([{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute"}]), &[unreachable, not_ready]),
+        let (not_ready, unreachable) = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable");
+        let (of_not_ready, of_unreachable) = ((not_ready, Some(300)), (unreachable, Some(5)));
+        type Toleration<'a> = (&'a str, Option<i64>);
+        let rows: [(_, &[Toleration<'_>]); 5] = [
+            (value!([]), &[of_not_ready, of_unreachable]),
+            (value!([{"key": "a", "operator": "Exists"}]), &[("a", None), of_not_ready, of_unreachable]),
+            (value!([{"operator": "Exists"}]), &[("", None)]),
+            (value!([{"key": unreachable, "effect": "NoExecute"}]), &[(unreachable, None), of_not_ready]),
             (
-                value!([{"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}]),
-                &[unreachable, not_ready, unreachable],
+                value!([{"key": unreachable, "effect": "NoSchedule"}]),
+                &[(unreachable, None), of_not_ready, of_unreachable],
             ),
         ];
-        for (before, keys) in rows {
+        for (before, expected) in rows {
             let pod = value!({
                 "metadata": {"name": "p"},
                 "spec": {"tolerations": before, "containers": [{"name": "c", "image": "i"}]}
             });
             let pod = cluster.create("", "pods", pod).await.expect("admitted");
             let tolerations = pod.at(&["spec", "tolerations"]).and_then(|list| list.as_list()).unwrap_or(&[]);
-            assert_eq!(tolerations.iter().map(|toleration| toleration.str_at(&["key"])).collect::<Vec<_>>(), keys);
-            for toleration in tolerations {
-                let seconds = toleration.get("tolerationSeconds").and_then(|seconds| seconds.as_i64());
-                let expected = if toleration.str_at(&["key"]) == not_ready { 300 } else { 5 };
-                assert!(seconds.is_none_or(|seconds| seconds == expected), "{toleration:?}");
-            }
+            let seconds = |of: &Value| of.get("tolerationSeconds").and_then(|seconds| seconds.as_i64());
+            let found: Vec<_> = tolerations.iter().map(|of| (of.str_at(&["key"]), seconds(of))).collect();
+            assert_eq!(found, expected);
         }
     }
 }

@@ -5,7 +5,7 @@
 use pintle_kinds::resource::Resource;
 
 /// What is no resource: kinds of subresources and options, and versions that are not served any more.
-const OTHERS: [(&str, &[&str]); 31] = [
+const OTHERS: [(&str, &[&str]); 35] = [
     ("admission.k8s.io/v1", &["AdmissionReview"]),
     ("admission.k8s.io/v1beta1", &["AdmissionReview"]),
     ("admissionregistration.k8s.io/v1alpha1", &["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]),
@@ -18,9 +18,13 @@ const OTHERS: [(&str, &[&str]); 31] = [
             "ValidatingWebhookConfiguration",
         ],
     ),
+    ("apiextensions.k8s.io/v1", &["ConversionReview"]),
+    ("apiextensions.k8s.io/v1beta1", &["ConversionReview", "CustomResourceDefinition"]),
+    ("apiregistration.k8s.io/v1beta1", &["APIService"]),
     ("apps/v1beta1", &["ControllerRevision", "Deployment", "DeploymentRollback", "Scale", "StatefulSet"]),
     ("apps/v1beta2", &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "Scale", "StatefulSet"]),
     ("authentication.k8s.io/v1", &["TokenRequest"]),
+    ("authentication.k8s.io/v1alpha1", &["SelfSubjectReview"]),
     ("authentication.k8s.io/v1beta1", &["SelfSubjectReview", "TokenReview"]),
     (
         "authorization.k8s.io/v1beta1",
@@ -177,6 +181,9 @@ mod tests {
             ("apps/v3", "Deployment", "apps", false),
             ("extensions/v1beta1", "Ingress", "apps", false),
             ("apps/v1beta2", "Scale", "autoscaling", true),
+            ("authentication.k8s.io/v1alpha1", "SelfSubjectReview", "authentication.k8s.io", true),
+            ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", "apiextensions.k8s.io", true),
+            ("apiregistration.k8s.io/v1beta1", "APIService", "apiregistration.k8s.io", true),
         ];
         for (version, kind, group, expected) in rows {
             assert_eq!(converts(version, kind, group, kind), expected, "{version} {kind}");

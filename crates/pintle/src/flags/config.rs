@@ -102,7 +102,8 @@ with_defaults! {
         pub shutdown_delay: Duration,
         /// Whether late requests are told to come again.
         pub shutdown_send_retry_after: bool,
-        pub controllers: pintle_controllers::Settings = pintle_controllers::Settings { settle_time: CONTROLLERS_SETTLE_TIME, ..Default::default() },
+        pub controllers: pintle_controllers::Settings =
+            pintle_controllers::Settings { settle_time: CONTROLLERS_SETTLE_TIME, ..Default::default() },
         /// All that was said of controllers.
         pub(super) controller_items: Vec<String>,
         pub kubelet: Kubelet,

@@ -48,14 +48,15 @@ impl<T: Word> Setting for T {
     }
 }
 
-/// An empty value is none.
+/// An empty value is none, but for switches and durations, as Go reads them: a script's unset variable turns nothing on.
 impl<T: Word> Setting for Option<T> {
     fn shape(&self) -> String {
         T::SHAPE.to_owned()
     }
 
     fn set(&mut self, text: &str) -> Result<(), String> {
-        *self = if text.is_empty() { None } else { Some(T::read(text)?) };
+        let may_be_none = !matches!(T::SHAPE, "" | "DURATION");
+        *self = if text.is_empty() && may_be_none { None } else { Some(T::read(text)?) };
         Ok(())
     }
 

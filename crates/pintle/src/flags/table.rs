@@ -1,6 +1,6 @@
 //! The flags that this program acts on: one row each, with the words of its help and the place that its value goes to.
 //! Guarantees that a flag in the table has an effect on the configuration, or that its help says why it has none.
-//! Must never hold defaults: those are the configuration's, and the help reads them there.
+//! Must never tell a default that the configuration shows: the help reads it there.
 
 use super::admission::ADMISSION_FLAGS;
 use super::config::{Config, Storage};
@@ -70,7 +70,7 @@ impl Flag {
             Act::Only(only) => {
                 let is_it = match only.parse::<bool>() {
                     Ok(on) => values::boolean(value)? == on,
-                    Err(_) => value == only,
+                    Err(_) => value.is_empty() || value == only,
                 };
                 must(is_it, &format!("can only be {only}"))?;
             }

@@ -88,8 +88,11 @@ fn command_lines_of_installers() {
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
-    let rows: [(&str, Check); 16] = [
+    let rows: [(&str, Check); 17] = [
         ("pintle --allow_privileged --profiling=0 --storage-backend etcd3 --v 3", |c| c.verbosity == 3),
+        ("pintle --storage-backend= --client-ca-file= --advertise-address=", |c| {
+            c.client_ca_file.is_none() && c.advertise_address.is_none()
+        }),
         ("pintle -v=4", |c| c.verbosity == 4),
         ("pintle -v 5 --secure-port=1", |c| c.verbosity == 5 && c.secure_port == 1),
         ("pintle --storage=memory --storage embedded", |c| c.storage() == Storage::Embedded),
@@ -216,6 +219,11 @@ fn refusals_name_the_flag() {
         ("pintle --secure-port 0", "invalid argument \"0\" for \"--secure-port\" flag: must be between 1 and 65535"),
         ("pintle --bind-address x", "invalid argument \"x\" for \"--bind-address\" flag: must be an IP address"),
         ("pintle --storage=disk", "invalid argument \"disk\" for \"--storage\" flag: must be embedded or memory"),
+        ("pintle --anonymous-auth=", "invalid argument \"\" for \"--anonymous-auth\" flag: must be true or false"),
+        (
+            "pintle --event-ttl=",
+            "invalid argument \"\" for \"--event-ttl\" flag: must be a duration such as 30s, 1m30s or 1h",
+        ),
         ("pintle --data-dir=", "invalid argument \"\" for \"--data-dir\" flag: must be a path"),
         (
             "pintle --authorization-mode=ABAC",

@@ -162,6 +162,11 @@ impl Process {
         self.child.wait().expect("gone");
     }
 
+    /// Its number in the system.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// How it ended, or `None` while it runs.
     pub fn exit_status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().expect("its state")

@@ -3,6 +3,7 @@
 //! Must never advance on what a member says of itself: only events, and progress from members that can be trusted with it.
 
 use crate::client::{Patience, method};
+use crate::import;
 use crate::limits;
 use crate::store::Shared;
 use crate::wire::{
@@ -30,11 +31,15 @@ enum End {
 /// Hands over what there is as of some time ago, so that `run` can tell what happened since.
 ///
 /// # Errors
-/// The cluster cannot be reached.
+/// The cluster cannot be reached, or was not filled to the end.
 pub(crate) async fn start(shared: &Shared, observer: &mut dyn Observer) -> Result<Started, Status> {
     let mut patience = Patience::new(limits::START);
     loop {
         let current = shared.client.revision(limits::START).await?;
+        if shared.is_unfinished().await {
+            let why = format!("a copy to it was not finished; {}", import::ELSEWHERE);
+            return Err(Status::new(Code::FailedPrecondition, why));
+        }
         let base = oldest(shared, current).await?;
         match read_all(shared, base).await {
             Ok(records) => {

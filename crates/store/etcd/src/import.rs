@@ -28,7 +28,7 @@ const FILLERS: usize = 256;
 const ROW: usize = 64;
 
 /// What to do about a cluster that cannot be filled.
-const ELSEWHERE: &str = "a new cluster is needed, also where an interrupted copy is to be done again";
+pub const ELSEWHERE: &str = "a new cluster is needed, also where an interrupted copy is to be done again";
 
 /// From so many missing revisions on they are counted without order.
 const GAP: u64 = 256;
@@ -247,6 +247,13 @@ impl Shared {
             }
         }
         if reached == to { Ok(to) } else { Err(disturbed(to, reached)) }
+    }
+
+    /// Whether a filling was begun that has not come to its end, as far as the filler tells; who may not look cannot know.
+    pub async fn is_unfinished(&self) -> bool {
+        let request = RangeRequest { key: FILLER, ..RangeRequest::default() };
+        let found = self.client.call::<RangeResponse>(method::RANGE, &request).await;
+        found.is_ok_and(|found| !found.kvs.is_empty())
     }
 
     /// Takes the filler away, and gives up the history of the filling.

@@ -1,6 +1,7 @@
 //! Client certificates: the common name is the user, the organizations are the groups.
 //! Guarantees that only chains that lead to the client CA, are valid now and may authenticate clients give an identity.
-//! Must never keep a verdict longer than `RECHECK`, so that an expired certificate stops working on open connections too.
+//! Must never keep a verdict longer than `RECHECK` or than the certificate lasts, so that one that has expired stops working
+//! on open connections too.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -72,7 +73,8 @@ impl Memory {
         let judged = last.as_ref()?;
         // A clock that went backwards makes the verdict worthless too.
         let age = now.duration_since(judged.at).ok()?;
-        (age < RECHECK).then(|| judged.clone())
+        let has_expired = judged.verdict.is_ok() && judged.expires.is_some_and(|expires| expires < now);
+        (age < RECHECK && !has_expired).then(|| judged.clone())
     }
 
     fn put(&self, judged: &Judged) {

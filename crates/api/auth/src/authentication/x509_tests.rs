@@ -191,6 +191,10 @@ fn a_connection_remembers_the_verdict_for_a_while() {
     assert!(ask(&changed, start + RECHECK / 2));
     assert!(!ask(&changed, start + RECHECK));
     assert!(ask(&authenticator(&ca, false), start - RECHECK), "clock went backwards");
+    let end = der::not_after(&chain[0]).expect("it ends");
+    let second = Duration::from_secs(1);
+    assert!(ask(&authenticator(&ca, false), end - second) && ask(&changed, end), "it is remembered to its end");
+    assert!(!ask(&authenticator(&ca, false), end + second), "and not longer");
 }
 
 #[test]

@@ -53,11 +53,11 @@ use crate::retention::Mark;
 /// The format that this module writes and reads.
 pub const VERSION: u32 = 1;
 
+/// The name of the file that is there while the store is filled from another.
+pub(crate) const UNFINISHED: &str = "unfinished";
+
 /// The name of the file that says what the directory is.
 pub(crate) const MARKER: &str = "format";
-
-/// A file that is there while a store is filled from another.
-pub(crate) const UNFINISHED: &str = "unfinished";
 
 /// What stands in that file.
 pub(crate) fn marker() -> String {
