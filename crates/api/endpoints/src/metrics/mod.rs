@@ -19,7 +19,9 @@ pub use access::Access;
 pub use admission::{AdmissionSteps, Measured};
 pub use bodies::Bodies;
 pub use exposition::{Exposition, Family};
-pub use request::{DISCOVERY, DryRun, FieldValidation, Labels, LongRunning, Outcome, Requests, Series, system_client, verb};
+pub use request::{
+    DISCOVERY, DryRun, FieldValidation, Labels, LongRunning, Outcome, Requests, Series, system_client, verb,
+};
 pub use storage::{MeasuredStore, Transactions};
 pub use streams::Streams;
 pub use watch::{WatchSeries, Watches};
