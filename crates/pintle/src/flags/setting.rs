@@ -1,4 +1,4 @@
-//! What flags set: places in the configuration, each of a type that says what a value is, how it is read and how it is written.
+//! What flags set: places in the configuration, each of a type that says what a value is, how it is read and written.
 //! Guarantees that what a place shows is read again as the same, so that the help can tell defaults.
 //! Must never know a flag; and of files only whether they can be opened.
 

@@ -1,4 +1,5 @@
-//! Reads the subject and the end of a certificate, the subject of a signing request, and the shell of keys: just enough DER for that, not for trust.
+//! Reads the subject and the end of a certificate, the subject of a signing request, and the shell of keys: just enough
+//! DER for that, not for trust.
 //! Guarantees bounded work and no panic on any bytes; what it does not understand is an error, not a guess.
 //! Must never be the reason to trust a certificate.
 

@@ -177,6 +177,7 @@ mod tests {
         assert!(!on_connection(&others, now + Duration::from_secs(10)));
         assert!(proxy.headers.contain("x-remote-extra-a") && !proxy.headers.contain("accept"));
     }
+
     #[test]
     fn keys_of_extra_values() {
         let rows = [

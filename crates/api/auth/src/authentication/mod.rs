@@ -1,4 +1,5 @@
-//! Finds out who a request comes from: front proxy, client certificate, static, bootstrap or service account token, or nobody.
+//! Finds out who a request comes from: front proxy, client certificate, static, bootstrap or service account token, or
+//! nobody.
 //! Guarantees that a credential that was shown and is wrong is refused, even where anonymous requests are allowed.
 //! Must never trust a certificate without verifying its chain, nor say in an answer why a credential was refused.
 
