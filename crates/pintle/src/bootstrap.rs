@@ -94,8 +94,8 @@ pub fn api_services(serves: impl Fn(&str, &str) -> bool) -> Vec<LocalApiService>
             found.push(LocalApiService {
                 group: group.name.to_owned(),
                 version: version.name.to_owned(),
-                group_priority: i32::try_from(priority).unwrap_or(i32::MAX),
-                version_priority: i32::try_from(version.priority).unwrap_or(i32::MAX),
+                group_priority: priority,
+                version_priority: version.priority,
             });
         }
     }

@@ -37,7 +37,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -96,10 +96,9 @@ pub struct Builder {
     pub service_node_ports: RangeInclusive<u16>,
     /// Where members of the cluster reach the server; the listener's address when it is not told.
     pub advertise_address: Option<IpAddr>,
-    /// The authorities of client certificates, as told to the cluster's members.
-    pub client_ca_pem: Option<String>,
-    /// What they are told of the front proxy.
-    pub front_proxy: BTreeMap<String, String>,
+    /// What the cluster's members are told of the authorities of clients and of the front proxy; it may change while the server
+    /// runs.
+    pub authorities: Arc<RwLock<BTreeMap<String, String>>>,
     pub tls: Option<Arc<TlsConfig>>,
     pub connections: ServerConfig,
     /// How kubelets, pods and services are reached; with no certificate of its own when it is not told.
@@ -167,8 +166,7 @@ impl Builder {
             service_ranges: ServiceRange::parse("10.0.0.0/24").into_iter().collect(),
             service_node_ports: 30_000..=32_767,
             advertise_address: None,
-            client_ca_pem: None,
-            front_proxy: BTreeMap::new(),
+            authorities: Arc::default(),
             bootstrap_tokens: false,
             tls: None,
             connections: ServerConfig::default(),
@@ -258,7 +256,8 @@ impl Builder {
         let registry = Arc::new(registry);
         node_objects.follow(&registry);
         let host = certs::host_name().unwrap_or_default();
-        let presence = Arc::new(Presence::new(registry.clone(), first_objects, advertised, host));
+        let authorities = self.authorities.clone();
+        let presence = Arc::new(Presence::new(registry.clone(), first_objects, authorities, advertised, host));
         presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
         metrics.add_source(presence.figures());
         let api = Arc::new(Api {
@@ -348,8 +347,7 @@ impl Builder {
             // Of several servers each has a lease, and all leases together tell the addresses.
             advertise_address: advertised.filter(|_| !self.store.is_shared()),
             secure_port: port,
-            client_ca: self.client_ca_pem.take(),
-            front_proxy: std::mem::take(&mut self.front_proxy),
+            authorities: self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone(),
             api_services: bootstrap::api_services(is_served),
             now,
         }

@@ -2,10 +2,6 @@
 //! Guarantees that keys are readable by their owner only, and that files which somebody else put there are never replaced.
 //! Must never make an authority anew while the old one is good: every kubeconfig out there trusts it.
 
-mod follow;
-
-pub use follow::follow;
-
 use std::fmt;
 use std::io::{self, Write};
 use std::net::IpAddr;

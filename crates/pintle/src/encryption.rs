@@ -4,6 +4,7 @@
 
 mod validate;
 
+use crate::follow::follow;
 use data_encoding::HEXLOWER;
 use pintle_codec::{Strictness, yaml};
 use pintle_encryption::{Encryption, GroupResource, Key, KmsConfig, Names, Pace, Provider, Rule};
@@ -12,16 +13,13 @@ use pintle_schema::{ApiType, ApiValue, base64};
 use pintle_types::config_apiserver::v1::{self as config, EncryptionConfiguration, KMSConfiguration};
 use ring::digest::{SHA256, digest};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 const API_VERSION: &str = "apiserver.config.k8s.io/v1";
 const KIND: &str = "EncryptionConfiguration";
 /// What documents of the reference called it once, by mistake.
 const LEGACY: (&str, &str) = ("v1", "EncryptionConfig");
-
-/// How often the file is looked at, where that is asked for. The reference looks once a minute.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Where the configuration stands and how it is followed.
 #[derive(Clone, Debug, Default)]
@@ -57,36 +55,26 @@ pub fn load(source: &EncryptionSource, names: Names) -> Result<Arc<Encryption>, 
     let encryption = Arc::new(encryption.map_err(|error| format!("error while building transformers: {error}"))?);
     encryption.figures.configured(text_digest(&text));
     if source.reload {
-        let (source, followed) = (source.clone(), Arc::downgrade(&encryption));
-        let follow = move || follow(&source, text, &followed);
-        let thread = std::thread::Builder::new().name("encryption-config".to_owned()).spawn(follow);
-        thread.map_err(|error| error.to_string())?;
+        let (source, mut last, mut counted) = (source.clone(), text, String::new());
+        let look = move |encryption: &Encryption| {
+            let outcome = read(&source.path).and_then(|text| {
+                if text != last {
+                    replace(&source, encryption, &text)?;
+                    encryption.figures.reloaded(Some(text_digest(&text)));
+                    last = text;
+                }
+                Ok(())
+            });
+            let fault = outcome.err().unwrap_or_default();
+            if fault != counted && !fault.is_empty() {
+                encryption.figures.reloaded(None);
+            }
+            counted.clone_from(&fault);
+            if fault.is_empty() { Ok(()) } else { Err(fault) }
+        };
+        follow("encryption configuration", &encryption, look).map_err(|error| error.to_string())?;
     }
     Ok(encryption)
-}
-
-/// Looks at the file until nobody follows it any more.
-fn follow(source: &EncryptionSource, mut followed_text: Vec<u8>, followed: &Weak<Encryption>) {
-    let mut told = String::new();
-    loop {
-        std::thread::sleep(LOOK_EVERY);
-        let Some(encryption) = followed.upgrade() else { return };
-        let outcome = read(&source.path).and_then(|text| {
-            if text != followed_text {
-                replace(source, &encryption, &text)?;
-                encryption.figures.reloaded(Some(text_digest(&text)));
-                followed_text = text;
-            }
-            Ok(())
-        });
-        // Each fault is told once, not once a second.
-        let fault = outcome.err().unwrap_or_default();
-        if fault != told && !fault.is_empty() {
-            encryption.figures.reloaded(None);
-            eprintln!("warning: the encryption configuration was not taken over: {fault}");
-        }
-        told = fault;
-    }
 }
 
 /// Takes a changed file over, if its key services are well: what they cannot seal would be refused.

@@ -107,11 +107,13 @@ pub fn parse(command_line: impl IntoIterator<Item = String>) -> Result<Command, 
             (Given::Version, value) if value != "false" => return Ok(Command::Version),
             (Given::Version, _) => {}
             (Given::Flag(flag), value) => {
-                flag.set(&mut config, &value).map_err(|reason| FlagError::Invalid {
-                    flag: flag.name,
-                    value,
-                    reason,
-                })?;
+                if let Err(reason) = flag.set(&mut config, &value) {
+                    // Who asks for help gets it, whatever the files are like that were named before.
+                    return match words.any(|word| matches!(word.as_str(), "--help" | "-h")) {
+                        true => Ok(Command::Help(table::help())),
+                        false => Err(FlagError::Invalid { flag: flag.name, value, reason }),
+                    };
+                }
             }
         }
     }

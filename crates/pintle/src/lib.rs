@@ -9,6 +9,7 @@ pub mod browsers;
 pub mod certs;
 pub mod encryption;
 pub mod etcd;
+pub mod follow;
 pub mod kubeconfig;
 
 mod backends;

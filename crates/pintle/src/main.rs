@@ -1,14 +1,17 @@
 //! The command: flags, files and signals around the library.
 
+mod authorities;
 mod flags;
 mod tools;
 
-use flags::{Command, Config, FrontProxyFlags, KeyPair, Storage};
+use authorities::Authorities;
+use flags::{Command, Config, KeyPair, Storage};
 use futures_util::future::{Either, select};
+use pintle::follow::{self, follow};
 use pintle::{Builder, Server, SocketConnector, certs, encryption, kubeconfig};
 use pintle_auth::Authenticator;
+use pintle_auth::authentication::TokenFile;
 use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, VerifyingKey};
-use pintle_auth::authentication::{ClientCa, ClientCaError, FrontProxy, TokenFile};
 use pintle_bootstrap::ServiceRange;
 use pintle_encryption::Encryption;
 use pintle_endpoints::metrics::Source;
@@ -17,7 +20,6 @@ use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
 use pintle_registry::KubernetesForm;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, Store};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::collections::BTreeMap;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -211,24 +213,11 @@ fn serving_certs(config: &Config) -> Result<certs::Certs, Box<dyn Error>> {
 
 /// By what the server is known, and clients are.
 fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> Result<(), Box<dyn Error>> {
-    let mut client_ca = certs.ca_pem.clone().into_bytes();
-    if let Some(path) = &config.client_ca_file {
-        client_ca.push(b'\n');
-        client_ca.extend(read(path)?);
-    }
     let mut authenticator = Authenticator::new(config.anonymous_auth.unwrap_or(true));
-    authenticator.client_ca = Some(ClientCa::from_pem(&client_ca)?);
+    let authorities = Authorities::load(config, &certs.ca_pem)?;
+    authorities.install(&mut authenticator, builder);
     if let Some(path) = &config.token_auth_file {
         authenticator.token_file = Some(TokenFile::parse(&String::from_utf8_lossy(&read(path)?))?);
-    }
-    let mut known_ca = client_ca.clone();
-    if let Some(path) = &config.front_proxy.client_ca_file {
-        let pem = read(path)?;
-        let proxy = front_proxy(config, &pem)?;
-        builder.front_proxy = told_of_front_proxy(&proxy, &pem);
-        authenticator.front_proxy = Some(proxy);
-        known_ca.push(b'\n');
-        known_ca.extend(pem);
     }
     builder.authenticator = authenticator;
     builder.bootstrap_tokens = config.bootstrap_tokens;
@@ -236,7 +225,7 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
     let material = TlsMaterial {
         cert_chain_pem: certs.serving_cert_pem.clone().into_bytes(),
         key_pem: certs.serving_key_pem.clone().into_bytes(),
-        client_ca_pem: Some(known_ca),
+        client_ca_pem: Some(authorities.pem()),
         old_client_key: Some(pintle_auth::authentication::version_1_key),
         disable_http2: config.disable_http2,
         min_version: config.tls_min_version,
@@ -244,10 +233,20 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
     };
     let tls = Arc::new(TlsConfig::new(&material)?);
     if let Some((certificate, key)) = config.tls.files() {
-        certs::follow(&tls, material, certificate.to_owned(), key.to_owned())?;
+        let (certificate, key) = (certificate.to_owned(), key.to_owned());
+        let mut last = (material.cert_chain_pem, material.key_pem);
+        follow("serving certificate", &tls, move |tls: &TlsConfig| {
+            let pair = (follow::read(&certificate)?, follow::read(&key)?);
+            if pair != last {
+                let change = |material: &mut TlsMaterial| (material.cert_chain_pem, material.key_pem) = pair.clone();
+                tls.change(change).map_err(|error| error.to_string())?;
+                last = pair;
+            }
+            Ok(())
+        })?;
     }
+    authorities.follow(&tls)?;
     builder.tls = Some(tls);
-    builder.client_ca_pem = Some(String::from_utf8_lossy(&client_ca).into_owned());
     Ok(())
 }
 
@@ -277,32 +276,6 @@ fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
         health_timeout: etcd.health_timeout.max(etcd.ready_timeout),
         size_interval: Some(etcd.size_interval),
     })
-}
-
-/// The front proxy that the flags tell of, known by these authorities.
-fn front_proxy(config: &Config, ca_pem: &[u8]) -> Result<FrontProxy, ClientCaError> {
-    let FrontProxyFlags { allowed_names, headers, .. } = config.front_proxy.clone();
-    Ok(FrontProxy { ca: ClientCa::from_pem(ca_pem)?, allowed_names, headers })
-}
-
-/// What extension servers need to know of it to believe it, too.
-fn told_of_front_proxy(proxy: &FrontProxy, ca_pem: &[u8]) -> BTreeMap<String, String> {
-    let list = |names: &[String]| {
-        let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-        format!("[{}]", names.join(","))
-    };
-    let headers = &proxy.headers;
-    let mut told = vec![
-        ("client-ca-file", String::from_utf8_lossy(ca_pem).into_owned()),
-        ("allowed-names", list(&proxy.allowed_names)),
-        ("username-headers", list(&headers.username)),
-        ("group-headers", list(&headers.group)),
-        ("extra-headers-prefix", list(&headers.extra_prefixes)),
-    ];
-    if !headers.uid.is_empty() {
-        told.push(("uid-headers", list(&headers.uid)));
-    }
-    told.into_iter().map(|(key, value)| (format!("requestheader-{key}"), value)).collect()
 }
 
 /// The keys and names of service account tokens. The signing key is made when none is given.

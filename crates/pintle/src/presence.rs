@@ -23,7 +23,7 @@ use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
 use ring::digest::{SHA256, digest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// How long the lease of an address lives.
@@ -57,6 +57,8 @@ const RENEWALS_BETWEEN_REPAIRS: u32 = 18;
 pub struct Presence {
     registry: Arc<Registry>,
     first_objects: Settings,
+    /// As they are now.
+    authorities: Arc<RwLock<BTreeMap<String, String>>>,
     address: Option<IpAddr>,
     port: u16,
     host: String,
@@ -68,10 +70,17 @@ pub struct Presence {
 
 impl Presence {
     /// The presence of the server that wrote these first objects and is reached at this address.
-    pub fn new(registry: Arc<Registry>, first_objects: Settings, address: Option<IpAddr>, host: String) -> Self {
+    pub fn new(
+        registry: Arc<Registry>,
+        first_objects: Settings,
+        authorities: Arc<RwLock<BTreeMap<String, String>>>,
+        address: Option<IpAddr>,
+        host: String,
+    ) -> Self {
         let (name, port) = (identity(&host), first_objects.secure_port);
         let holder = format!("{name}_{}", new_uid(registry.environment.as_ref()));
-        Presence { registry, first_objects, address, port, host, name, holder, repair_errors: Arc::default() }
+        let repair_errors = Arc::default();
+        Presence { registry, first_objects, authorities, address, port, host, name, holder, repair_errors }
     }
 
     /// Metrics of what is done here beside keeping the server known.
@@ -113,11 +122,13 @@ impl Presence {
             if is_shared || renewal % RENEWALS_BETWEEN_WRITES == 0 || !self.is_told() {
                 let _ = self.announce().await;
             }
+            let authorities = self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone();
+            let settings = Settings { authorities, ..self.first_objects.clone() };
             let kept = match renewal % RENEWALS_BETWEEN_KEPT == 1 {
-                true => kept_objects(&self.first_objects),
+                true => kept_objects(&settings),
                 false => Vec::new(),
             };
-            for object in kept.into_iter().chain(needed_objects(&self.first_objects)) {
+            for object in kept.into_iter().chain(needed_objects(&settings)) {
                 let _ = bootstrap::restore(&self.registry, object).await;
             }
             repairs.addresses().await;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::http::{Answer, Client, JSON};
-use common::process::{Installation, start};
+use common::process::Installation;
 use pintle_codec::cbor;
 use pintle_schema::{ApiType, Value, value};
 use pintle_types::core::v1::ConfigMap;
@@ -36,12 +36,7 @@ fn decoded(answer: &Answer, status: u16, content_type: &str) -> Value {
 #[test]
 fn objects_lists_and_watches_are_cbor_where_it_is_served() {
     let installation = Installation::new();
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.args(["--feature-gates", "CBORServingAndStorage=true"]);
-        command
-    };
-    let server = start(command, &installation.path("certs"));
+    let server = installation.start_with(&["--feature-gates", "CBORServingAndStorage=true"]);
     let mut client = server.endpoint().client();
     let created = decoded(&send(&mut client, "POST", CONFIG_MAPS, &body("a")), 201, CBOR);
     assert_eq!(created.at(&["binaryData", "b"]), Some(&Value::from("aGVsbG8=")));

@@ -1,14 +1,15 @@
-//! A serving certificate that is replaced while the server runs.
-//! Guarantees that new connections see the new one, that a broken pair is told and changes nothing, and that open
-//! connections stay.
+//! Certificates that are replaced while the server runs: its own, and those of who vouches for clients.
+//! Guarantees that new connections see the new ones, that broken ones are told and change nothing, and that open connections
+//! stay, but speak for nobody whose authority is gone.
 //! Must never be decided by time: what is waited for is what a client or an operator sees.
 
 mod common;
 
 use common::credentials::Credentials;
-use common::http::Endpoint;
-use common::process::{ADMIN_TOKEN, Installation, start};
+use common::http::{Client, Endpoint};
+use common::process::{ADMIN_TOKEN, Installation};
 use common::wait_for;
+use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};
 
 #[test]
@@ -19,13 +20,7 @@ fn a_serving_certificate_is_read_anew_when_its_files_change() {
         std::fs::copy(from.file(&format!("server.{what}")), installation.path(&format!("tls.{what}"))).expect("copied");
     };
     ["crt", "key"].iter().for_each(|what| put(&first, what));
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.arg("--tls-cert-file").arg(installation.path("tls.crt"));
-        command.arg("--tls-private-key-file").arg(installation.path("tls.key"));
-        command
-    };
-    let process = start(command, &installation.path("certs"));
+    let process = installation.start_with(&["--tls-cert-file", "tls.crt", "--tls-private-key-file", "tls.key"]);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, process.port));
     // Who believes one authority does not believe the other.
     let believing = |credentials: &Credentials| {
@@ -44,5 +39,42 @@ fn a_serving_certificate_is_read_anew_when_its_files_change() {
     wait_for("the new pair", || version(&second)).expect(200);
     assert!(version(&first).is_none());
     open.get("/version").expect("an open connection stays").expect(200);
+    assert_eq!(process.errors().lines().count(), 1, "told once: {}", process.errors());
+}
+
+#[test]
+fn authorities_of_clients_and_of_the_front_proxy_are_read_anew_when_their_files_change() {
+    let (first, second) = (Credentials::new(), Credentials::new());
+    let installation = Installation::own();
+    let put = |from: &Credentials, file: &str| {
+        std::fs::copy(from.file("ca.crt"), installation.path(file)).expect("copied");
+    };
+    ["clients.crt", "proxy.crt"].iter().for_each(|file| put(&first, file));
+    let flags = ["--client-ca-file=clients.crt", "--requestheader-client-ca-file=proxy.crt"];
+    let process = installation.start_with(&[&flags[..], &["--requestheader-username-headers=X-Remote-User"]].concat());
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, process.port));
+    let client = |credentials: &Credentials| {
+        let tls = Some(credentials.client_config_for(&installation.path("certs/ca.crt")));
+        Endpoint { address, tls, token: None }.client()
+    };
+    // The name by which a client is known, if it is known at all.
+    let name = |client: &mut Client| {
+        let answer = client.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", &json!({})).expect("an answer");
+        (answer.status == 201).then(|| answer.expect(201)["status"]["userInfo"]["username"].clone())
+    };
+    let proxy = |credentials: &Credentials| client(credentials).with_header("X-Remote-User", "bob");
+    let mut open = client(&first);
+    assert_eq!([name(&mut open), name(&mut proxy(&first))], [Some(json!("client")), Some(json!("bob"))]);
+    assert_eq!([name(&mut client(&second)), name(&mut proxy(&second))], [None, None]);
+
+    put(&second, "clients.crt");
+    wait_for("the new authority of clients", || name(&mut client(&second)).filter(|name| name == "client"));
+    assert_eq!(name(&mut open), None, "an open connection is no better than a new one");
+    assert_eq!([name(&mut proxy(&first)), name(&mut proxy(&second))], [Some(json!("bob")), Some(json!("client"))]);
+    installation.scratch.write("clients.crt", "nothing");
+    put(&second, "proxy.crt");
+    wait_for("the new authority of the proxy", || name(&mut proxy(&second)).filter(|name| name == "bob"));
+    wait_for("what is wrong to be told", || process.errors().contains("clients.crt: no certificate").then_some(()));
+    assert_eq!([name(&mut client(&second)), name(&mut proxy(&first))], [Some(json!("client")), None]);
     assert_eq!(process.errors().lines().count(), 1, "told once: {}", process.errors());
 }

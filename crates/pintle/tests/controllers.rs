@@ -7,7 +7,7 @@ mod common;
 use common::http::{Client, JSON};
 use common::in_process::InProcess;
 use common::kubectl::Kubectl;
-use common::process::{Installation, Process, start};
+use common::process::{Installation, Process};
 use common::{name, wait_for};
 use serde_json::{Value, json};
 
@@ -132,12 +132,7 @@ fn what_every_cluster_has_is_put_back() {
 }
 
 fn serve(installation: &Installation, controllers: &str) -> Process {
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.arg(format!("--controllers={controllers}"));
-        command
-    };
-    start(command, &installation.path("certs"))
+    installation.start_with(&[format!("--controllers={controllers}")])
 }
 
 #[test]

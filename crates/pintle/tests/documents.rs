@@ -126,12 +126,18 @@ fn groups_that_other_servers_would_serve_are_unavailable() {
     let server = InProcess::start();
     let mut client = server.client();
     let services = "/apis/apiregistration.k8s.io/v1/apiservices";
-    let rows = [("example.com", "v1", 10, true), ("example.com", "v2", 20, false), ("apps", "v9", 10, true)];
-    for (group, version, priority, elsewhere) in rows {
+    let rows = [
+        ("example.com", 100, "v1", 10, true),
+        ("example.com", 100, "v2", 20, false),
+        ("example.net", 100, "v1", 20, false),
+        ("apps", 100, "v9", 10, true),
+        ("first.example.com", 20_000, "v1", 10, true),
+    ];
+    for (group, group_priority, version, priority, elsewhere) in rows {
         let service = if elsewhere { r#","service":{"namespace":"default","name":"none"}"# } else { "" };
         let body = format!(
             r#"{{"metadata":{{"name":"{version}.{group}"}},"spec":{{"group":"{group}","version":"{version}",
-            "groupPriorityMinimum":100,"versionPriority":{priority},"insecureSkipTLSVerify":{elsewhere}{service}}}}}"#
+            "groupPriorityMinimum":{group_priority},"versionPriority":{priority},"insecureSkipTLSVerify":{elsewhere}{service}}}}}"#
         );
         client.send("POST", services, JSON, body.as_bytes()).expect("an answer").expect(201);
     }
@@ -156,6 +162,19 @@ fn groups_that_other_servers_would_serve_are_unavailable() {
     let version = |name: &str| json!({"groupVersion": format!("example.com/{name}"), "version": name});
     assert_eq!(group["versions"], json!([version("v2"), version("v1")]));
     assert_eq!(group["preferredVersion"], version("v2"));
+    let listed = client.get("/apis").expect("an answer").expect(200);
+    let names: Vec<_> = listed["groups"].as_array().expect("groups").iter().map(|group| &group["name"]).collect();
+    assert_eq!(names[..3], ["apiregistration.k8s.io", "first.example.com", "apps"]);
+    assert_eq!(names[names.len() - 2..], ["example.com", "example.net"]);
+    assert_eq!(listed["groups"][2]["versions"][1]["groupVersion"], "apps/v9");
+    // The aggregated form knows only of what is to be asked for, and says that nobody answered.
+    let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+    let groups = get(&mut client, "/apis", aggregated).expect(200);
+    let last = groups["items"].as_array().and_then(|groups| groups.last()).expect("groups");
+    let stale = json!([{"version": "v1", "freshness": "Stale"}]);
+    assert_eq!(last, &json!({"metadata": {"name": "example.com"}, "versions": stale}));
+    let root = client.get("/").expect("an answer").expect(200);
+    assert!(root["paths"].as_array().is_some_and(|paths| paths.contains(&json!("/apis/example.net/v1"))));
     client.send("DELETE", &format!("{services}/v1.example.com"), "", b"").expect("an answer").expect(200);
     assert_eq!(client.get("/apis/example.com/v1").expect("an answer").status, 404);
 }

@@ -9,7 +9,7 @@ mod plugin;
 
 use common::etcd::{self, Etcd};
 use common::http::Client;
-use common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, Process, start};
+use common::process::{ADMIN_TOKEN, Installation, NOBODY_TOKEN, Process};
 use common::{resource_version, wait_for};
 use pintle_schema::base64;
 use plugin::Plugin;
@@ -52,14 +52,8 @@ impl Vault {
     }
 
     fn start_with(&self, flags: &[&str]) -> Process {
-        let command = |port| {
-            let mut command = self.installation.command(port);
-            command.args(flags);
-            command.arg("--encryption-provider-config").arg(self.installation.path("encryption.yaml"));
-            command.args(&self.flags);
-            command
-        };
-        start(command, &self.installation.path("certs"))
+        let flags = [flags, &["--encryption-provider-config", "encryption.yaml"], &self.flags].concat();
+        self.installation.start_with(&flags)
     }
 
     fn kept(&self, needle: &str) -> bool {

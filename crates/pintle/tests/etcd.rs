@@ -28,12 +28,7 @@ fn on_each_version(test: fn(&mut Etcd)) {
 }
 
 fn serve(etcd: &Etcd, installation: &Installation, flags: &[&str]) -> Process {
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.args(["--etcd-servers", &etcd.urls()]).args(flags);
-        command
-    };
-    start(command, &installation.path("certs"))
+    installation.start_with(&[&["--etcd-servers", &etcd.urls()], flags].concat())
 }
 
 /// A server that is told the address at which it is advertised.

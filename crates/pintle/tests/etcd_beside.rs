@@ -7,7 +7,7 @@ mod common;
 
 use common::etcd::{Etcd, program};
 use common::http::MERGE_PATCH;
-use common::process::{Installation, Process, start};
+use common::process::{Installation, Process};
 use common::reference::{Reference, config_map, uid_and_entry};
 use common::{name, resource_version, wait_for};
 use pintle_schema::base64;
@@ -19,12 +19,7 @@ use std::time::Duration;
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn serve(etcd: &Etcd, installation: &Installation, flags: &[&str]) -> Process {
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.args(["--etcd-servers", &etcd.urls()]).args(flags);
-        command
-    };
-    start(command, &installation.path("certs"))
+    installation.start_with(&[&["--etcd-servers", &etcd.urls()], flags].concat())
 }
 
 #[test]

@@ -12,7 +12,7 @@ use common::clock::WallClock;
 use common::etcd::{Etcd, Wires, program};
 use common::history::{Event, Fact, History, Version, Watched, finds_what_is_wrong};
 use common::http::{Client, Endpoint};
-use common::process::{Installation, Process, start};
+use common::process::{Installation, Process};
 use common::reference::{Found, Reference, config_map, uid_and_entry};
 use common::{name, resource_version, wait_for};
 use serde_json::{Value, json};
@@ -64,13 +64,10 @@ impl Server {
 }
 
 fn serve(installation: &Installation, wires: &Wires, clock: &WallClock) -> Process {
-    let command = |port| {
-        let mut command = installation.command(port);
+    installation.start_changed(|command| {
         command.args(["--etcd-servers", &wires.urls(), "--controllers="]);
-        clock.rule(&mut command);
-        command
-    };
-    start(command, &installation.path("certs"))
+        clock.rule(command);
+    })
 }
 
 /// What its clients share.

@@ -7,7 +7,7 @@ mod common;
 use common::clock::WallClock;
 use common::etcd::{Etcd, program};
 use common::http::{Answer, Client, Endpoint};
-use common::process::{Installation, Process, start};
+use common::process::{Installation, Process};
 use common::reference::{self, Reference};
 use common::{name, resource_version, wait_for};
 use serde_json::{Value, json};
@@ -19,13 +19,10 @@ use std::time::{Duration, Instant};
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn serve(installation: &Installation, flags: &[&str], clock: Option<&WallClock>) -> Process {
-    let command = |port| {
-        let mut command = installation.command(port);
+    installation.start_changed(|command| {
         command.args(flags);
-        clock.inspect(|clock| clock.rule(&mut command));
-        command
-    };
-    start(command, &installation.path("certs"))
+        clock.inspect(|clock| clock.rule(command));
+    })
 }
 
 fn config_map(name: &str, value: &str) -> Value {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::http::{Answer, Client, Endpoint, MERGE_PATCH};
-use common::process::{ADMIN_TOKEN, Installation, Process, start};
+use common::process::{ADMIN_TOKEN, Installation, Process};
 use serde_json::{Value, json};
 
 const NODE_TOKEN: &str = "node-token";
@@ -17,12 +17,7 @@ fn installation() -> Installation {
 }
 
 fn serve(installation: &Installation, flags: &[&str]) -> Process {
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.args(flags).arg("--controllers=");
-        command
-    };
-    start(command, &installation.path("certs"))
+    installation.start_with(&[flags, &["--controllers="]].concat())
 }
 
 fn client(process: &Process, token: &str) -> Client {

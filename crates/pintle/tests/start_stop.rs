@@ -42,12 +42,7 @@ fn a_signal_ends_it_in_good_order_and_what_was_written_stays() {
 #[test]
 fn a_second_signal_ends_it_at_once() {
     let installation = Installation::own();
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.args(["--shutdown-delay-duration", "1h"]);
-        command
-    };
-    let mut process = start(command, &installation.path("certs"));
+    let mut process = installation.start_with(&["--shutdown-delay-duration", "1h"]);
     let mut client = process.endpoint().client();
     client.post(CONFIG_MAPS, &json!({"metadata": {"name": "a"}})).expect("an answer").expect(201);
     process.signal("TERM");
@@ -84,12 +79,7 @@ fn it_takes_as_many_clients_as_the_system_lets_it() {
 fn a_server_may_move_to_an_address_of_another_family() {
     let installation = Installation::own();
     for (address, family) in [("10.1.0.1", "IPv4"), ("fd00::1", "IPv6"), ("10.1.0.1", "IPv4")] {
-        let command = |port| {
-            let mut command = installation.command(port);
-            command.args(["--advertise-address", address]);
-            command
-        };
-        let process = start(command, &installation.path("certs"));
+        let process = installation.start_with(&["--advertise-address", address]);
         let path = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
         let slice = process.endpoint().client().get(path).expect("an answer").expect(200);
         assert_eq!((&slice["addressType"], &slice["endpoints"][0]["addresses"]), (&json!(family), &json!([address])));
@@ -99,12 +89,7 @@ fn a_server_may_move_to_an_address_of_another_family() {
 #[test]
 fn an_address_of_this_machine_alone_is_no_endpoint() {
     let installation = Installation::own();
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.args(["--advertise-address", "127.0.0.1"]);
-        command
-    };
-    let process = start(command, &installation.path("certs"));
+    let process = installation.start_with(&["--advertise-address", "127.0.0.1"]);
     let mut client = process.endpoint().client();
     client.get("/api/v1/namespaces/default/services/kubernetes").expect("an answer").expect(200);
     client.get("/api/v1/namespaces/default/endpoints/kubernetes").expect("an answer").expect(404);
@@ -145,12 +130,7 @@ fn node_ports_of_no_range_are_told_when_it_starts() {
         let client = &mut process.endpoint().client();
         client.post("/api/v1/namespaces/default/services", &service).expect("an answer").expect(201);
     }
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.args(["--service-node-port-range", "31000-31999"]);
-        command
-    };
-    let process = start(command, &installation.path("certs"));
+    let process = installation.start_with(&["--service-node-port-range", "31000-31999"]);
     let client = &mut process.endpoint().client();
     let events = "/api/v1/namespaces/default/events?fieldSelector=reason=PortOutOfRange";
     let told = wait_for("an event", || {
@@ -165,13 +145,11 @@ fn node_ports_of_no_range_are_told_when_it_starts() {
 #[test]
 fn browsers_and_clients_are_told_what_flags_say() {
     let installation = Installation::own();
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.args(["--cors-allowed-origins", "^https://a\\.example$", "--external-hostname", "b.example"]);
-        command.args(["--strict-transport-security-directives", "max-age=60,includeSubDomains"]);
-        command
-    };
-    let process = start(command, &installation.path("certs"));
+    let process = installation.start_with(&[
+        "--cors-allowed-origins=^https://a\\.example$",
+        "--external-hostname=b.example",
+        "--strict-transport-security-directives=max-age=60,includeSubDomains",
+    ]);
     let mut nobody = process.endpoint();
     nobody.token = Some("wrong".to_owned());
     let rows = [

@@ -6,7 +6,7 @@ mod common;
 
 use common::etcd::{self, Etcd};
 use common::http::Client;
-use common::process::{Installation, Process, pintle, start};
+use common::process::{Installation, Process, pintle};
 use common::{Scratch, name, resource_version};
 use pintle_cache::image;
 use pintle_schema::base64;
@@ -194,12 +194,7 @@ fn a_copy_serves_as_before_and_may_be_sealed() {
     assert!(code == 1 && said.contains("identity transformer tried to read encrypted data"), "{code}: {said}");
     let (code, said) = run(&["check", "--encryption-provider-config", text(&config), text(&to)]);
     assert_eq!(code, 0, "{said}");
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.arg("--encryption-provider-config").arg(&config).arg("--data-dir").arg(&to);
-        command
-    };
-    let process = start(command, &installation.path("certs"));
+    let process = installation.start_with(&["--encryption-provider-config", text(&config), "--data-dir", text(&to)]);
     assert_same(&seen(&process), &before);
     let newest = before.values().map(resource_version).max();
     let mut client = process.endpoint().client();
@@ -222,14 +217,7 @@ fn a_cluster_moves_to_etcd_and_back() {
     let (code, said) = run(&["copy", "--from", text(&from), "--to", &etcd.urls()]);
     assert!(code == 2 && said.contains("the cluster is not empty"), "{code}: {said}");
     assert!(said.contains("a new cluster is needed") && !said.contains("Usage:"), "{said}");
-    let serve_on = |etcd: &Etcd| {
-        let command = |port| {
-            let mut command = installation.command(port);
-            command.args(["--etcd-servers", &etcd.urls()]);
-            command
-        };
-        start(command, &installation.path("certs"))
-    };
+    let serve_on = |etcd: &Etcd| installation.start_with(&["--etcd-servers", &etcd.urls()]);
     let changed = {
         let process = serve_on(&etcd);
         assert_same(&seen(&process), &before);
@@ -248,12 +236,7 @@ fn a_cluster_moves_to_etcd_and_back() {
         let (code, said) = run(&["copy", "--from", &etcd.urls(), "--to", to]);
         assert!(code == 0 && said.contains("every one was read back and compared"), "{code}: {said}");
     }
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.arg("--data-dir").arg(&back);
-        command
-    };
-    assert_same(&seen(&start(command, &installation.path("certs"))), &changed);
+    assert_same(&seen(&installation.start_with(&["--data-dir", text(&back)])), &changed);
     assert_same(&seen(&serve_on(&other)), &changed);
     // What a copy leaves that is killed on its way.
     other.call("/v3/kv/put", &json!({"key": base64::encode(b"pintle_store_copy_filler")}));

@@ -5,7 +5,7 @@ mod common;
 
 use common::http::{Answer, Client};
 use common::in_process::InProcess;
-use common::process::{Installation, Process, start};
+use common::process::{Installation, Process};
 use serde_json::{Value, json};
 
 const DEFAULT: &str = "/api/v1/namespaces/default";
@@ -13,16 +13,7 @@ const RESOURCE: &str = "/apis/resource.k8s.io/v1";
 
 /// The binary, since fields behind gates are in question.
 fn serve(installation: &Installation) -> Process {
-    serve_with(installation, ["--feature-gates", "DRAPartitionableDevices=true"])
-}
-
-fn serve_with(installation: &Installation, flags: [&str; 2]) -> Process {
-    let command = |port| {
-        let mut command = installation.command(port);
-        command.args(flags);
-        command
-    };
-    start(command, &installation.path("certs"))
+    installation.start_with(&["--feature-gates", "DRAPartitionableDevices=true"])
 }
 
 fn post(client: &mut Client, path: &str, object: Value) -> Answer {
@@ -112,7 +103,7 @@ fn a_plugin_that_is_off_does_not_act() {
         (["--enable-admission-plugins", "ServiceAccount"], 403),
     ] {
         let installation = Installation::new();
-        let process = serve_with(&installation, flags);
+        let process = installation.start_with(&flags);
         post(&mut process.endpoint().client(), &format!("{DEFAULT}/pods"), pod.clone()).expect(expected);
     }
 }

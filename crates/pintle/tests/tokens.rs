@@ -5,7 +5,7 @@
 mod common;
 
 use common::http::{Client, Endpoint};
-use common::process::{Installation, Process, start};
+use common::process::{Installation, Process};
 use serde_json::{Value, json};
 use std::process::Command;
 
@@ -23,14 +23,7 @@ struct World {
 impl World {
     fn start(flags: &[&str]) -> World {
         let installation = Installation::new();
-        let process = start(
-            |port| {
-                let mut command = installation.command(port);
-                command.args(flags);
-                command
-            },
-            &installation.path("certs"),
-        );
+        let process = installation.start_with(flags);
         let endpoint = process.endpoint();
         let mut admin = endpoint.client();
         admin.post(ACCOUNTS, &json!({"metadata": {"name": "robot"}})).expect("an answer").expect(201);

@@ -4,11 +4,12 @@
 
 use crate::Settings;
 use crate::object::{BootstrapObject, Kind, metadata, type_meta};
-use crate::reconcile::{CLIENT_CA_FILE, Reconcile};
+use crate::reconcile::Reconcile;
 use pintle_types::core::v1::{
     ConfigMap, FinalizerName, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus, PreemptionPolicy,
 };
 use pintle_types::scheduling::v1::PriorityClass;
+use std::collections::BTreeMap;
 
 const NAMESPACE: Kind = Kind { group: "", version: "v1", plural: "namespaces", kind: "Namespace" };
 const CONFIG_MAP: Kind = Kind { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap" };
@@ -58,22 +59,22 @@ pub(crate) fn priority_classes(out: &mut Vec<BootstrapObject>) {
 }
 
 pub(crate) fn config_maps(settings: &Settings, out: &mut Vec<BootstrapObject>) {
-    if let Some(client_ca) = &settings.client_ca {
-        let mut object = config_map("extension-apiserver-authentication", CLIENT_CA_FILE, client_ca.clone());
-        object.data.extend(settings.front_proxy.clone());
+    if !settings.authorities.is_empty() {
+        let object = config_map("extension-apiserver-authentication", settings.authorities.clone());
         out.push(CONFIG_MAP.object("kube-system", Reconcile::TrustedCertificates, &object));
     }
     // The day since which uses of long-lived service account tokens are recorded.
     let since = settings.now.to_rfc3339().chars().take_while(|c| *c != 'T').collect();
-    let object = config_map("kube-apiserver-legacy-service-account-token-tracking", "since", since);
+    let object =
+        config_map("kube-apiserver-legacy-service-account-token-tracking", [("since".to_owned(), since)].into());
     out.push(CONFIG_MAP.object("kube-system", Reconcile::Keep, &object));
 }
 
-fn config_map(name: &str, key: &str, value: String) -> ConfigMap {
+fn config_map(name: &str, data: BTreeMap<String, String>) -> ConfigMap {
     ConfigMap {
         type_meta: type_meta(CONFIG_MAP),
         metadata: metadata(name, "kube-system", &[], &[]),
-        data: [(key.to_owned(), value)].into(),
+        data,
         ..Default::default()
     }
 }

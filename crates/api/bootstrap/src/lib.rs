@@ -35,10 +35,9 @@ pub struct Settings {
     pub advertise_address: Option<IpAddr>,
     /// The port behind that address.
     pub secure_port: u16,
-    /// The certificate authorities, as PEM, that client certificates are checked against.
-    pub client_ca: Option<String>,
-    /// What extension servers are told of the front proxy, by the keys of their config map; lists as JSON.
-    pub front_proxy: BTreeMap<String, String>,
+    /// What extension servers are told of the authorities of clients and of the front proxy, by the keys of their config map;
+    /// certificates as PEM, lists as JSON.
+    pub authorities: BTreeMap<String, String>,
     /// The group-versions that this server serves itself and has an APIService for.
     pub api_services: Vec<LocalApiService>,
     /// The time of the start, for conditions and dates inside objects.

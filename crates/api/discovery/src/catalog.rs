@@ -1,13 +1,13 @@
 //! `Catalog`: what a server serves, by group and version, in the order that discovery shows.
 //!
-//! Built-in and custom resources are alike in it. It is a snapshot: a change of what is served makes a new one.
+//! Built-in and custom resources are alike in it, and what other servers serve has a place. It is a snapshot: a change of what is served makes a new one.
 
 use crate::openapi::names;
 use pintle_kinds::GROUPS;
 use pintle_kinds::resource::{Action, Resource, Subresource};
 use pintle_schema::{Ref, Str, Struct};
 use ring::digest::{SHA256, digest};
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 /// Everything that is served.
 #[derive(Clone, Default)]
@@ -22,6 +22,8 @@ pub struct GroupEntry {
     pub name: Str,
     pub versions: Vec<VersionEntry>,
     built_in: bool,
+    /// The highest that any version gives its group.
+    priority: i32,
 }
 
 /// A version of a group with its resources in discovery's order.
@@ -29,6 +31,18 @@ pub struct GroupEntry {
 pub struct VersionEntry {
     pub name: Str,
     pub resources: Vec<DiscoveredResource>,
+    /// Another server has the resources, and they are not known here.
+    pub is_elsewhere: bool,
+    priority: i32,
+}
+
+/// A version of a group that another server serves, and how both rank.
+#[derive(Clone, Debug)]
+pub struct Elsewhere {
+    pub group: Str,
+    pub version: Str,
+    pub group_priority: i32,
+    pub version_priority: i32,
 }
 
 /// A resource as clients see it.
@@ -81,10 +95,19 @@ impl Catalog {
 
     /// Adds a resource, and its group and version when they are new.
     pub fn add(&mut self, resource: DiscoveredResource) {
-        let group = self.group_entry(&resource.group);
-        let version = group.version_entry(&resource.version);
+        let (group_priority, version_priority) = priorities(&resource.group, &resource.version);
+        let group = self.group_entry(&resource.group, group_priority);
+        let version = group.version_entry(&resource.version, version_priority);
         let at = version.resources.partition_point(|other| other.plural < resource.plural);
         version.resources.insert(at, resource);
+    }
+
+    /// Adds a version that another server serves, unless it is there.
+    pub fn add_elsewhere(&mut self, elsewhere: &Elsewhere) {
+        if self.version(&elsewhere.group, &elsewhere.version).is_none() {
+            let group = self.group_entry(&elsewhere.group, elsewhere.group_priority);
+            group.version_entry(&elsewhere.version, elsewhere.version_priority).is_elsewhere = true;
+        }
     }
 
     /// The groups in discovery's order, the core group first.
@@ -105,21 +128,35 @@ impl Catalog {
         self.groups.iter().flat_map(|group| &group.versions).flat_map(|version| &version.resources)
     }
 
-    /// Built-in groups have their fixed order; the others follow, by name.
-    fn group_entry(&mut self, name: &Str) -> &mut GroupEntry {
-        let rank = group_rank(name);
-        let built_in = rank < GROUPS.len();
-        let at = self.groups.partition_point(|group| (group_rank(&group.name), &group.name) < (rank, name));
-        if self.groups.get(at).is_none_or(|group| group.name != *name) {
-            self.groups.insert(at, GroupEntry { name: name.clone(), versions: Vec::new(), built_in });
-        }
+    /// The core group is the first, the others go by their priority.
+    fn group_entry(&mut self, name: &Str, priority: i32) -> &mut GroupEntry {
+        let known = self.groups.iter().position(|group| group.name == *name);
+        let mut entry = match known {
+            Some(at) => self.groups.remove(at),
+            None => {
+                let built_in = GROUPS.iter().any(|group| group.name == *name);
+                GroupEntry { name: name.clone(), versions: Vec::new(), built_in, priority }
+            }
+        };
+        entry.priority = entry.priority.max(priority);
+        let at = self.groups.partition_point(|group| group.rank() < entry.rank());
+        self.groups.insert(at, entry);
         &mut self.groups[at]
     }
 }
 
-fn group_rank(name: &str) -> usize {
-    GROUPS.iter().position(|group| group.name == name).unwrap_or(GROUPS.len())
+/// The priorities of a group and a version that are served here.
+fn priorities(group: &str, version: &str) -> (i32, i32) {
+    let Some(group) = GROUPS.iter().find(|entry| entry.name == group) else { return CUSTOM_PRIORITIES };
+    let version = group.versions.iter().find(|entry| entry.name == version);
+    (group.priority.unwrap_or(FIRST_PRIORITY), version.map_or(0, |version| version.priority))
 }
+
+/// Of the one group that no API service can be before.
+const FIRST_PRIORITY: i32 = 20_001;
+
+/// Of the groups and versions of custom resources.
+const CUSTOM_PRIORITIES: (i32, i32) = (1000, 100);
 
 impl GroupEntry {
     /// Whether it is a group of Kubernetes itself.
@@ -127,24 +164,22 @@ impl GroupEntry {
         self.built_in
     }
 
-    fn version_entry(&mut self, name: &Str) -> &mut VersionEntry {
-        let (group, built_in) = (self.name.clone(), self.built_in);
+    /// Before whom it stands.
+    fn rank(&self) -> (bool, Reverse<i32>, &str) {
+        (!self.name.is_empty(), Reverse(self.priority), &self.name)
+    }
+
+    fn version_entry(&mut self, name: &Str, priority: i32) -> &mut VersionEntry {
         let before = |other: &VersionEntry| {
-            let ranks = built_in.then(|| version_rank(&group, &other.name).cmp(&version_rank(&group, name)));
-            ranks.unwrap_or(Ordering::Equal).then_with(|| compare_versions(&other.name, name)).is_lt()
+            priority.cmp(&other.priority).then_with(|| compare_versions(&other.name, name)).is_lt()
         };
         let at = self.versions.partition_point(before);
         if self.versions.get(at).is_none_or(|version| version.name != *name) {
-            self.versions.insert(at, VersionEntry { name: name.clone(), resources: Vec::new() });
+            let entry = VersionEntry { name: name.clone(), resources: Vec::new(), is_elsewhere: false, priority };
+            self.versions.insert(at, entry);
         }
         &mut self.versions[at]
     }
-}
-
-/// Where a built-in version stands in its group's order of preference.
-fn version_rank(group: &str, version: &str) -> usize {
-    let versions = GROUPS.iter().find(|entry| entry.name == group).map_or(&[][..], |entry| entry.versions);
-    versions.iter().position(|entry| entry.name == version).unwrap_or(versions.len())
 }
 
 /// Kubernetes' order of version names, the preferred one less: stable before beta before alpha, newer before older,

@@ -3,7 +3,7 @@
 //! Legacy documents are one per group and version, the aggregated ones hold everything at once. Both are made of the
 //! same catalog, so they can never disagree.
 
-use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, api_version};
+use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, VersionEntry, api_version};
 use crate::document::Document;
 use pintle_schema::{Map, Str, Value, value};
 use pintle_types::{apidiscovery, meta};
@@ -22,8 +22,7 @@ pub fn api_versions(catalog: &Catalog, server_address: &str) -> Document {
 
 /// `/apis`.
 pub fn group_list(catalog: &Catalog) -> Document {
-    let body = |group: &GroupEntry| Value::Map(group_body(Map::new(), &group.name, names(group)));
-    let groups: Vec<Value> = named_groups(catalog).map(body).collect();
+    let groups: Vec<Value> = named_groups(catalog).map(|group| Value::Map(group_body(Map::new(), group))).collect();
     let document = value!({ "kind": "APIGroupList", "apiVersion": "v1", "groups": (Value::List(groups)) });
     Document::new::<meta::v1::APIGroupList>("v1", "APIGroupList", document)
 }
@@ -31,18 +30,13 @@ pub fn group_list(catalog: &Catalog) -> Document {
 /// `/apis/<group>`; `None` when nothing of the group is served.
 pub fn group(catalog: &Catalog, name: &str) -> Option<Document> {
     let group = named_groups(catalog).find(|group| group.name == name)?;
-    Some(group_of(&group.name, names(group)))
-}
-
-/// `/apis/<group>` of versions in their order of preference.
-pub fn group_of<'a>(name: &str, versions: impl Iterator<Item = &'a str>) -> Document {
-    let document = Value::Map(group_body(head("APIGroup"), name, versions));
-    Document::new::<meta::v1::APIGroup>("v1", "APIGroup", document)
+    let document = Value::Map(group_body(head("APIGroup"), group));
+    Some(Document::new::<meta::v1::APIGroup>("v1", "APIGroup", document))
 }
 
 /// `/api/<version>` (of the core group, "") or `/apis/<group>/<version>`; `None` when it is not served.
 pub fn resource_list(catalog: &Catalog, group: &str, version: &str) -> Option<Document> {
-    let entry = catalog.version(group, version)?;
+    let entry = catalog.version(group, version).filter(|version| !version.is_elsewhere)?;
     let mut resources = Vec::new();
     for resource in &entry.resources {
         resources.push(resource_entry(resource));
@@ -78,15 +72,11 @@ fn head(kind: &'static str) -> Map {
     Map::from_entries(vec![(Str::new_static("kind"), kind.into()), (Str::new_static("apiVersion"), "v1".into())])
 }
 
-fn names(group: &GroupEntry) -> impl Iterator<Item = &str> {
-    group.versions.iter().map(|version| &*version.name)
-}
-
-fn group_body<'a>(mut body: Map, name: &str, versions: impl Iterator<Item = &'a str>) -> Map {
-    let shown = |version| value!({ "groupVersion": (api_version(name, version)), "version": version });
-    let versions: Vec<Value> = versions.map(shown).collect();
+fn group_body(mut body: Map, GroupEntry { name, versions, .. }: &GroupEntry) -> Map {
+    let shown = |version: &VersionEntry| value!({ "groupVersion": (api_version(name, &version.name)), "version": (version.name.clone()) });
+    let versions: Vec<Value> = versions.iter().map(shown).collect();
     let preferred = versions.first().cloned();
-    body.push(Str::new_static("name"), name.into());
+    body.push(Str::new_static("name"), name.clone().into());
     body.push(Str::new_static("versions"), Value::List(versions));
     if let Some(preferred) = preferred {
         body.push(Str::new_static("preferredVersion"), preferred);
@@ -146,19 +136,16 @@ fn aggregated_group(group: &GroupEntry) -> Value {
     if !group.name.is_empty() {
         metadata.push(Str::new_static("name"), group.name.clone().into());
     }
-    let versions: Vec<Value> = group
-        .versions
-        .iter()
-        .map(|version| {
-            let resources: Vec<Value> = version.resources.iter().map(aggregated_resource).collect();
-            value!({
-                "version": (version.name.clone()),
-                "resources": (Value::List(resources)),
-                "freshness": "Current",
-            })
-        })
-        .collect();
+    let versions: Vec<Value> = group.versions.iter().map(aggregated_version).collect();
     value!({ "metadata": (Value::Map(metadata)), "versions": (Value::List(versions)) })
+}
+
+fn aggregated_version(version: &VersionEntry) -> Value {
+    if version.is_elsewhere {
+        return value!({ "version": (version.name.clone()), "freshness": "Stale" });
+    }
+    let resources: Vec<Value> = version.resources.iter().map(aggregated_resource).collect();
+    value!({ "version": (version.name.clone()), "resources": (Value::List(resources)), "freshness": "Current" })
 }
 
 /// A kind of the resource's own group and version is shown without them, as the reference does.

@@ -14,7 +14,9 @@ pub mod version;
 
 mod document;
 
-pub use catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, VersionEntry, storage_version_hash};
+pub use catalog::{
+    Catalog, DiscoveredResource, DiscoveredSubresource, Elsewhere, GroupEntry, VersionEntry, storage_version_hash,
+};
 pub use document::{Document, etag};
 
 #[cfg(test)]

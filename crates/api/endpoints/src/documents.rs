@@ -15,6 +15,7 @@ use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
 use pintle_auth::authentication::service_account::JWKS_PATH;
 use pintle_discovery::{Catalog, Document, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -50,16 +51,18 @@ impl Documents {
         }
     }
 
-    /// `/api` or `/apis` in the aggregated form, and its ETag.
-    fn aggregated(&self, is_core: bool, wanted: Wanted) -> (Bytes, String) {
+    /// `/api` or `/apis` in the aggregated form, and its ETag. What is served here alone is kept.
+    fn aggregated(&self, is_core: bool, catalog: &Catalog, wanted: Wanted) -> (Bytes, String) {
         let [core, named] = &self.aggregated;
         let kept = if is_core { core } else { named };
         let make = if is_core { discovery::aggregated_api } else { discovery::aggregated_apis };
-        let Aggregated { json, etag } = kept.get_or_init(|| {
-            let document = make(&self.catalog);
+        let now = || {
+            let document = make(catalog);
             Aggregated { json: encode(&document, Wanted::JSON), etag: etag(&document.to_json()) }
-        });
-        let bytes = if wanted == Wanted::JSON { json.clone() } else { encode(&make(&self.catalog), wanted) };
+        };
+        let Aggregated { json, etag } =
+            if std::ptr::eq(catalog, &self.catalog) { kept.get_or_init(now) } else { &now() };
+        let bytes = if wanted == Wanted::JSON { json.clone() } else { encode(&make(catalog), wanted) };
         (bytes, etag.clone())
     }
 
@@ -116,7 +119,9 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         .then(|| negotiate_aggregated(accept, request.header(USER_AGENT), query))
         .flatten();
     if let Some(wanted) = aggregated {
-        let (bytes, tag) = documents.aggregated(segments == ["api"], wanted);
+        let is_core = segments == ["api"];
+        let all = if is_core { Cow::Borrowed(catalog) } else { elsewhere::catalog(api, true) };
+        let (bytes, tag) = documents.aggregated(is_core, &all, wanted);
         return Ok(aggregated_answer(request, bytes, tag, wanted.format));
     }
     let document = match segments[..] {
@@ -135,10 +140,10 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         [".well-known", "openid-configuration"] => return issuer_document(api, request, "application/json"),
         ["openid", "v1", "jwks"] => return issuer_document(api, request, "application/jwk-set+json"),
         ["api"] => Some(discovery::api_versions(catalog, &api.settings.server_address)),
-        ["apis"] => Some(discovery::group_list(catalog)),
+        ["apis"] => Some(discovery::group_list(&elsewhere::catalog(api, false))),
         ["api", version] => discovery::resource_list(catalog, "", version),
         ["apis", "", ..] => None,
-        ["apis", group] => discovery::group(catalog, group).or_else(|| elsewhere::group(api, group)),
+        ["apis", group] => discovery::group(&elsewhere::catalog(api, false), group),
         ["apis", group, version] if catalog.group(group).is_some() => discovery::resource_list(catalog, group, version),
         _ => None,
     };
@@ -213,7 +218,7 @@ fn aggregated_answer(request: &Request, bytes: Bytes, tag: String, format: Forma
 /// The paths the server knows.
 fn root(api: &Api) -> Answer {
     let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
-    for group in api.documents.catalog.groups() {
+    for group in elsewhere::catalog(api, false).groups() {
         if group.name.is_empty() {
             paths.extend(group.versions.iter().map(|version| format!("/api/{}", version.name)));
             continue;

@@ -5,13 +5,12 @@
 
 use crate::Api;
 use crate::answer::Answer;
-use pintle_discovery::catalog::compare_versions;
-use pintle_discovery::{Document, discovery};
+use pintle_discovery::{Catalog, Elsewhere};
 use pintle_kinds::resource::Resource;
 use pintle_registry::{ListOptions, Selection};
 use pintle_schema::View;
 use pintle_types::apiregistration::v1::{APIService, APIServiceSpec};
-use std::cmp::Reverse;
+use std::borrow::Cow;
 
 fn api_services() -> Option<&'static Resource> {
     pintle_kinds::find("apiregistration.k8s.io", "v1", "apiservices")
@@ -27,20 +26,37 @@ pub fn unavailable(api: &Api, group: &str, version: &str) -> Option<Answer> {
     is_given.then(|| Answer::text(503, "service unavailable\n"))
 }
 
-/// `/apis/<group>` of a group that only API services speak of.
-pub fn group(api: &Api, name: &str) -> Option<Document> {
+/// What is served, here and elsewhere. Who serves nothing elsewhere is told by name only: the documents of old list API
+/// services that name no service, aggregated discovery does not.
+pub fn catalog(api: &Api, aggregated: bool) -> Cow<'_, Catalog> {
+    let mut catalog = Cow::Borrowed(&api.documents.catalog);
+    for elsewhere in others(api, aggregated).unwrap_or_default() {
+        catalog.to_mut().add_elsewhere(&elsewhere);
+    }
+    catalog
+}
+
+/// The versions that API services alone speak of.
+fn others(api: &Api, with_service: bool) -> Option<Vec<Elsewhere>> {
     let resource = api_services()?;
     let all = api.registry.target(resource, "", "")?;
     let everything = Selection::parse(resource, resource, "", "").ok()?;
-    let mut versions = Vec::new();
+    let mut found = Vec::new();
     for object in api.registry.list(&all, &everything, &ListOptions::default()).ok()?.items.iter() {
-        let Some(version) = object.name().strip_suffix(name).and_then(|rest| rest.strip_suffix('.')) else { continue };
+        let (version, group) = object.name().split_once('.').unwrap_or_default();
+        if group.is_empty() || api.documents.catalog.version(group, version).is_some() {
+            continue;
+        }
         let service = api.registry.decode(&all, object).ok()?;
         let spec = View::<APIService>::new(&service).field(APIService::SPEC);
-        if spec.field(APIServiceSpec::GROUP).as_str() == name {
-            versions.push((spec.field(APIServiceSpec::VERSION_PRIORITY).get(), version.to_owned()));
+        if !with_service || spec.field(APIServiceSpec::SERVICE).some().is_some() {
+            found.push(Elsewhere {
+                group: group.into(),
+                version: version.into(),
+                group_priority: spec.field(APIServiceSpec::GROUP_PRIORITY_MINIMUM).get(),
+                version_priority: spec.field(APIServiceSpec::VERSION_PRIORITY).get(),
+            });
         }
     }
-    versions.sort_by(|(a, one), (b, other)| Reverse(a).cmp(&Reverse(b)).then_with(|| compare_versions(one, other)));
-    (!versions.is_empty()).then(|| discovery::group_of(name, versions.iter().map(|(_, version)| version.as_str())))
+    Some(found)
 }

@@ -59,7 +59,7 @@ fn normalize_cron_job(object: &mut Value) {
 }
 
 /// Labels the template and selects by the job's uid. What the client set stays: validation speaks of conflicts.
-fn choose_pods(object: &mut Value, _: &mut Context) {
+fn choose_pods(object: &mut Value, context: &mut Context) {
     let mut job = ViewMut::<Job>::new(object);
     let metadata = job.view().field(Job::METADATA);
     let (name, uid) = (metadata.field(ObjectMeta::NAME).get(), metadata.field(ObjectMeta::UID).get());
@@ -69,8 +69,8 @@ fn choose_pods(object: &mut Value, _: &mut Context) {
         return;
     }
     let template = spec.by_ref().field(JobSpec::TEMPLATE).field(PodTemplateSpec::METADATA);
-    // A job without labels of its own shares its template's, and with them what is added to those.
-    let shared = own_labels == template.view().field(ObjectMeta::LABELS).get();
+    // A job that has its labels from its template by default shares them, and with them what is added to those.
+    let shared = !context.sent_labels && !own_labels.is_empty();
     let labels = template.field(ObjectMeta::LABELS).raw().make_map();
     let wanted = JOB_NAME_LABELS.iter().map(|label| (label, &name));
     for (label, value) in wanted.chain(CONTROLLER_UID_LABELS.iter().map(|label| (label, &uid))) {

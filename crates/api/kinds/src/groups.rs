@@ -9,7 +9,7 @@ pub struct Group {
     /// "" is the core group.
     pub name: &'static str,
     /// How the group ranks in discovery; `None` for apiregistration, which has no APIService of its own.
-    pub priority: Option<u32>,
+    pub priority: Option<i32>,
     /// The preferred one first.
     pub versions: &'static [GroupVersion],
     /// In discovery's order: by version, then by name.
@@ -20,10 +20,10 @@ pub struct Group {
 pub struct GroupVersion {
     pub name: &'static str,
     /// How the version ranks in its group.
-    pub priority: u32,
+    pub priority: i32,
 }
 
-const fn v(name: &'static str, priority: u32) -> GroupVersion {
+const fn v(name: &'static str, priority: i32) -> GroupVersion {
     GroupVersion { name, priority }
 }
 

@@ -125,6 +125,8 @@ pub struct Context<'a> {
     /// The user's other attributes.
     pub extra: &'a [(String, Vec<String>)],
     pub outside: &'a dyn Outside,
+    /// Whether a new object was sent with labels; if not, those it has are defaults.
+    pub sent_labels: bool,
     /// Texts for Warning headers.
     pub warnings: &'a mut Vec<String>,
 }

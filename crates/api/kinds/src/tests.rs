@@ -15,6 +15,7 @@ pub(crate) fn with_context<T>(run: impl FnOnce(&mut Context) -> T) -> T {
     let mut warnings = Vec::new();
     let (groups, extra) = (vec!["a".to_owned(), "b".to_owned()], vec![("k".to_owned(), vec!["v".to_owned()])]);
     run(&mut Context {
+        sent_labels: false,
         now_unix: NOW,
         user: "jane",
         user_uid: "42",

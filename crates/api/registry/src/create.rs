@@ -7,7 +7,7 @@ use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
 use crate::update::Owners;
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
-use pintle_kinds::strategy::NameRule;
+use pintle_kinds::strategy::{Context, NameRule};
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction};
 
@@ -45,7 +45,7 @@ impl Registry {
             metadata::set(&mut object, "name", prefix.as_str());
             generated = false;
         }
-        let creation = Creation { registry: self, target, options, owners, sent: empties(&object) };
+        let creation = Creation::new(self, target, &object, options, owners);
         self.complete(target, &mut object);
         match owners {
             Owners::Tracked => {
@@ -91,13 +91,12 @@ impl Registry {
         }
         let mut writes = Vec::with_capacity(objects.len());
         for (target, mut object, options) in objects {
+            // These bring the addresses they have, and the objects that stand for them.
+            let creation = Creation::new(self, &target, &object, &options, Owners::Tracked);
             self.complete(&target, &mut object);
             metadata::fill_new(&mut object, self.environment.as_ref());
             self.track_new(&target, &mut object, &options);
             let status = object.get("status").cloned();
-            // These bring the addresses they have, and the objects that stand for them.
-            let creation =
-                Creation { registry: self, target: &target, options: &options, owners: Owners::Tracked, sent: None };
             creation.prepare(&mut object, None, &mut Vec::new())?;
             if let Some(status) = status {
                 // Who makes them knows how they are, and nobody else would tell it.
@@ -161,9 +160,22 @@ struct Creation<'a> {
     owners: Owners,
     /// What was empty in what was sent, which had a canonical form before its metadata was completed.
     sent: Option<Value>,
+    sent_labels: bool,
 }
 
-impl Creation<'_> {
+impl<'a> Creation<'a> {
+    /// What is asked for with an object as it was sent.
+    fn new(
+        registry: &'a Registry,
+        target: &'a Target,
+        object: &Value,
+        options: &'a WriteOptions,
+        owners: Owners,
+    ) -> Creation<'a> {
+        let sent_labels = object.at(&["metadata", "labels"]).is_some_and(|labels| !labels.is_zero());
+        Creation { registry, target, options, owners, sent: empties(object), sent_labels }
+    }
+
     /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.
     fn prepare(&self, object: &mut Value, reserved: Option<&mut Reserved>, warnings: &mut Vec<String>) -> Result<()> {
         let Creation { registry, target, options, .. } = *self;
@@ -180,7 +192,8 @@ impl Creation<'_> {
         clear_on_create(strategy, object);
         registry.drop_switched_off(target, object, None);
         if let Some(prepare) = strategy.prepare_create {
-            prepare(object, &mut registry.context(options, warnings));
+            let context = registry.context(options, warnings);
+            prepare(object, &mut Context { sent_labels: self.sent_labels, ..context });
         }
         if let Some(reserved) = reserved {
             registry.allocate(target, object, None, options, reserved)?;
@@ -203,7 +216,7 @@ impl Creation<'_> {
             return Err(exists(&place, &object, existing.image.terminating));
         }
         if self.options.dry_run {
-            return Ok(Some(Payload::Value(Box::new(object))));
+            return Ok(Some(registry.as_read(target, object)));
         }
         let others = registry.allocation_writes(target, Some(&object), None)?;
         reserved.committing();

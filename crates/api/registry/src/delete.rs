@@ -31,6 +31,8 @@ pub struct Deleted {
 
 /// What a delete decides about an object.
 enum Decision {
+    /// It has time or content left, and what was said of it stays: nobody is asked once more.
+    Leave,
     /// It goes at once.
     Remove,
     /// It is marked as being deleted, for whoever watches, and goes.
@@ -86,10 +88,16 @@ impl Registry {
             let stored = target.get()?;
             options.check_preconditions(target, stored.image.uid(), &stored.revision.0.to_string())?;
             let old = self.decode(target, &stored)?;
-            self.admission.delete(self, target, &old, options)?;
             let uid = stored.image.uid().to_owned();
             let decision = self.decide(target, &old, options);
-            let is_written = matches!(&decision, Decision::Keep(object) if **object == old);
+            let is_written = match &decision {
+                Decision::Leave => true,
+                Decision::Keep(object) => **object == old,
+                Decision::Remove | Decision::MarkAndRemove(_) => false,
+            };
+            if !matches!(decision, Decision::Leave) {
+                self.admission.delete(self, target, &old, options)?;
+            }
             // Where nothing is written the store does not tell that the object has changed meanwhile.
             if (is_written || options.dry_run) && !self.is_current(target, &stored).await? {
                 continue;
@@ -109,6 +117,7 @@ impl Registry {
                     },
                     Err(error) => Err(error),
                 },
+                Decision::Leave => Ok((Payload::Stored(stored), false)),
                 Decision::Keep(_) if is_written => Ok((Payload::Stored(stored), false)),
                 Decision::Keep(object) if options.dry_run => Ok((Payload::Value(object), false)),
                 Decision::Keep(object) => {
@@ -169,7 +178,7 @@ impl Registry {
                 Some(period)
             }
             (Some(_), true) => match shortened(old, asked, now) {
-                Shortened::Not => return Decision::Keep(Box::new(object)),
+                Shortened::Not => return Decision::Leave,
                 Shortened::Over => None,
                 Shortened::To { end, period } => {
                     set_end(&mut object, end, period);
@@ -179,7 +188,7 @@ impl Registry {
         };
         let has_content = strategy.holds.is_some_and(|holds| holds(old));
         if has_content && metadata::is_terminating(old) {
-            return Decision::Keep(Box::new(object));
+            return Decision::Leave;
         }
         // Only then: while time runs, nobody says anew what becomes of dependents.
         let finalizers = finalizers_after(old, strategy.garbage_collection, options);

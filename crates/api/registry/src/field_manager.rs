@@ -93,12 +93,31 @@ impl Versions for KindVersions<'_> {
     }
 }
 
+/// What an update replaces.
+pub(crate) struct Replaced<'a> {
+    /// The object as the target's version shows it.
+    pub live: &'a Value,
+    /// The managers that came with the new object.
+    pub sent: Option<&'a Value>,
+}
+
+impl Replaced<'_> {
+    fn managed(&self, subresource: &str) -> Managed {
+        let stored = self.live.at(&["metadata", MANAGED_FIELDS]);
+        match subresource {
+            "" => sent_or_stored(self.sent, stored),
+            // Managers are the whole object's.
+            _ => decode(stored),
+        }
+    }
+}
+
 impl Registry {
     /// Writes the owners of a new object's fields into it. The object is complete and of the storage version.
     pub(crate) fn track_new(&self, target: &Target, object: &mut Value, options: &WriteOptions) {
         self.finish(target, object);
         let sent = object.remove_at(&["metadata", MANAGED_FIELDS]);
-        self.track(target, "", None, object, Managed::default(), options);
+        self.track(target, "", None, object, options);
         if let Some(Value::List(mut entries)) = sent {
             let versions = KindVersions::new(self, target, "");
             entries.retain(|entry| versions.find(entry.str_at(&["apiVersion"])).is_some());
@@ -106,33 +125,14 @@ impl Registry {
         }
     }
 
-    /// Writes the owners of an object's fields after an update into it. `live` is as the target's version shows it, the new
-    /// object complete, of the storage version and without the entries `sent` with it. What cannot be tracked loses its owners.
-    pub(crate) fn track_stored(
+    /// Writes the owners of an object's fields into it; after an update when it replaces something. The object is complete, of
+    /// the storage version and without managers. What cannot be tracked loses its owners.
+    pub(crate) fn track(
         &self,
         target: &Target,
         subresource: &str,
-        live: &Value,
+        replaced: Option<Replaced<'_>>,
         object: &mut Value,
-        sent: Option<&Value>,
-        options: &WriteOptions,
-    ) {
-        let stored = live.at(&["metadata", MANAGED_FIELDS]);
-        let managed = match subresource {
-            "" => sent_or_stored(sent, stored),
-            // Managers are the whole object's.
-            _ => decode(stored),
-        };
-        self.track(target, subresource, Some(live), object, managed, options);
-    }
-
-    fn track(
-        &self,
-        target: &Target,
-        subresource: &str,
-        live: Option<&Value>,
-        object: &mut Value,
-        managed: Managed,
         options: &WriteOptions,
     ) {
         let versions = KindVersions::new(self, target, subresource);
@@ -145,9 +145,12 @@ impl Registry {
             now: &metadata::now_text(self.environment.as_ref()),
         };
         let served = in_served_form(target, object);
-        let tracked = match live {
-            Some(live) => write.update(&canonical(target, live), &served, managed, false),
-            None => write.update(&empty(target), &served, managed, true),
+        let tracked = match replaced {
+            Some(replaced) => {
+                let live = canonical(target, replaced.live);
+                write.update(&live, &served, replaced.managed(subresource), false)
+            }
+            None => write.update(&empty(target), &served, Managed::default(), true),
         };
         if let Some(entries) = tracked.ok().and_then(Managed::encode) {
             metadata::set(object, MANAGED_FIELDS, entries);

@@ -39,8 +39,9 @@ pub use selection::Selection;
 pub use status::{Cause, Details, Result, Status};
 pub use stored::KubernetesForm;
 
-use pintle_cache::{Cache, Image, Object, ResourceCache};
+use pintle_cache::{Cache, Image, Object, ResourceCache, image};
 use pintle_codec::json;
+use pintle_kinds::defaults;
 use pintle_kinds::resource::{Resource, Storage};
 use pintle_schema::{Value, names};
 use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Write};
@@ -182,25 +183,35 @@ impl Registry {
         self.hubs.get(storage.prefix).copied()
     }
 
-    /// A canonical object of the storage version as it is written; its resourceVersion goes.
+    /// A canonical object of the storage version as it is written; its resourceVersion and its link go. The record is of what is
+    /// read then.
     pub(crate) fn encode(&self, target: &Target, object: &mut Value) -> Encoded {
-        metadata::clear(object, "resourceVersion");
+        ["resourceVersion", "selfLink"].iter().for_each(|field| metadata::clear(object, field));
         let form = self.store.form().and_then(|form| (form as &dyn Any).downcast_ref::<KubernetesForm>());
         let stored = form.map(|form| form.encode(target.storage, object));
-        Encoded { record: self.record(target, object), stored }
+        let record = match defaults::completed((target.storage.schema)(), object) {
+            None => self.record(target, object),
+            Some(completed) => self.record_as(image::encode_stale, target, &completed),
+        };
+        Encoded { record, stored }
     }
 
     /// The record of a canonical object under the storage version.
     pub(crate) fn record(&self, target: &Target, object: &Value) -> bytes::Bytes {
-        let fields = self.hub(target.storage).map(|hub| selection::field_values(hub, object)).unwrap_or_default();
-        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-        pintle_cache::image::encode(object, &fields)
+        self.record_as(image::encode, target, object)
     }
 
-    /// Whether a stored object is kept otherwise than the same object would be now: sealed with a key that is on its way
-    /// out, or written by another program or another version of this one.
+    fn record_as(&self, encode: fn(&Value, &[&str]) -> bytes::Bytes, target: &Target, object: &Value) -> bytes::Bytes {
+        let fields = self.hub(target.storage).map(|hub| selection::field_values(hub, object)).unwrap_or_default();
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        encode(object, &fields)
+    }
+
+    /// Whether a stored object is kept otherwise than the same object would be now: before its last defaults, sealed with a
+    /// key that is on its way out, or written by another program or another version of this one.
     pub(crate) fn is_stale(&self, target: &Target, stored: &Object, same: &Value) -> bool {
-        self.store.is_stale(&stored.key)
+        stored.image.is_stale
+            || self.store.is_stale(&stored.key)
             || self.may_be_older(stored) && {
                 let now = Image::from_record(&self.record(target, same), stored.revision);
                 now.is_ok_and(|now| now != stored.image)
@@ -210,6 +221,12 @@ impl Registry {
     /// Whether another program may have made the image: where the store keeps another form, each is made here.
     fn may_be_older(&self, stored: &Object) -> bool {
         stored.revision <= self.opened_at && self.store.form().is_none()
+    }
+
+    /// What a dry run answers: what would be read of a canonical object if it were stored.
+    pub(crate) fn as_read(&self, target: &Target, object: Value) -> Payload {
+        let completed = defaults::completed((target.storage.schema)(), &object);
+        Payload::Value(Box::new(completed.unwrap_or(object)))
     }
 
     /// Commits one object and returns it as stored.

@@ -33,6 +33,7 @@ impl Registry {
             groups: &options.requester.groups,
             extra: &options.requester.extra,
             outside: &self.environment,
+            sent_labels: true,
             warnings,
         }
     }

@@ -7,16 +7,13 @@ use crate::set_type;
 use bytes::Bytes;
 use pintle_cache::image;
 use pintle_codec::{Strictness, json, protobuf};
-use pintle_kinds::defaults;
+use pintle_kinds::defaults::{self, UNDATED};
 use pintle_kinds::internal::internal;
 use pintle_kinds::resource::{Resource, Storage};
 use pintle_schema::{Value, canonicalize};
-use pintle_storage::{FormError, StoredForm, Used};
+use pintle_storage::{FormError, StoredForm};
 use std::collections::HashMap;
 use std::fmt::Display;
-
-/// What is stored has been dated when it was written; a date that another program left out is not made up.
-const UNDATED: i64 = 0;
 
 /// The form that stores shared with the reference keep.
 pub struct KubernetesForm {
@@ -84,7 +81,7 @@ impl StoredForm for KubernetesForm {
         Ok(self.encode(storage, &object))
     }
 
-    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Used, FormError> {
+    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, FormError> {
         let versions = self.versions_of(key)?;
         let [(hub, home), ..] = versions else { return Err(wrong("no version is stored")) };
         let (api_version, mut object) = decode(versions, stored)?;
@@ -111,7 +108,8 @@ impl StoredForm for KubernetesForm {
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         // Another version is told without a look at the rest.
         let is_stale = api_version != home.api_version || self.encode(home, &object) != *stored;
-        Ok(Used { value: image::encode(&object, &fields), is_stale })
+        let encode = if is_stale { image::encode_stale } else { image::encode };
+        Ok(encode(&object, &fields))
     }
 }
 

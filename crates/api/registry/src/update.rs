@@ -5,7 +5,7 @@
 
 use crate::allocation::Reserved;
 use crate::around::Around;
-use crate::field_manager::{MANAGED_FIELDS, same_but_times};
+use crate::field_manager::{MANAGED_FIELDS, Replaced, same_but_times};
 use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
@@ -120,7 +120,7 @@ impl Registry {
                 let mut object = object;
                 metadata::set(&mut object, "resourceVersion", stored.revision.0.to_string());
                 self.finish(target, &mut object);
-                return Ok(Written { payload: Payload::Value(Box::new(object)), created: false, warnings });
+                return Ok(Written { payload: self.as_read(target, object), created: false, warnings });
             }
             let others =
                 self.allocation_writes(target, Some(&object).filter(|_| !is_finished(target, &object)), Some(&old))?;
@@ -212,14 +212,11 @@ impl Attempt<'_> {
         }
         let subresource = update.part.map_or("", |part| part.name);
         if update.owners == Owners::Tracked {
-            registry.track_stored(target, subresource, &served, &mut object, sent.as_ref(), options);
+            let replaced = Replaced { live: &served, sent: sent.as_ref() };
+            registry.track(target, subresource, Some(replaced), &mut object, options);
         }
         let same_link = object.at(LINK) == old.at(LINK);
         metadata::carry_over(&mut object, old);
-        if update.owners == Owners::Settled {
-            // Nobody owns a link, so none can be applied.
-            metadata::keep_path(&mut object, old, LINK);
-        }
         metadata::finish(&mut object);
         let around = Around::new(registry, target, &options.requester, &empties);
         let request = AdmissionRequest { registry, target, subresource, old: Some(old), options, around: &around };
@@ -246,7 +243,8 @@ impl Attempt<'_> {
         }
         warn(target, compared.new_object(), Some(old), subresource, warnings);
         registry.admission.validate(&request, compared.new_object(), warnings)?;
-        let is_stored = compared.is_equal_without(&["resourceVersion"]);
+        // A link is never stored, but a dry run shows it.
+        let is_stored = compared.is_equal_without(&["resourceVersion", "selfLink"]) && (same_link || !options.dry_run);
         metadata::clear(&mut object, "resourceVersion");
         Ok(Prepared { object, is_stored, named_version })
     }

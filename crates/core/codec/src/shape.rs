@@ -226,13 +226,13 @@ pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusal
             }
         }
         (Type::Time, Written::String(text)) => match Time::parse(text) {
-            Ok(time) if time.is_zero() => Value::Null,
+            Ok(time) if time.is_zero() => Value::NO_TIME,
             Ok(_) if text.len() == SECONDS_LENGTH && text.ends_with('Z') => Value::String(Str::new(text)),
             Ok(time) => Value::from(time.to_rfc3339()),
             Err(error) => ended(DecodeError::Format(error.to_string()), refusals),
         },
         (Type::MicroTime, Written::String(text)) => match MicroTime::parse(text) {
-            Ok(time) if time.is_zero() => Value::Null,
+            Ok(time) if time.is_zero() => Value::NO_TIME,
             Ok(_) if text.len() == MICROS_LENGTH && text.ends_with('Z') => Value::String(Str::new(text)),
             Ok(time) => Value::from(time.to_rfc3339()),
             Err(error) => ended(DecodeError::Format(error.to_string()), refusals),

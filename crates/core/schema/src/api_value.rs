@@ -259,8 +259,12 @@ scalar!(Quantity, Type::Quantity, "a quantity", v => match v {
     _ => None,
 }, x => Value::from(x.as_str()));
 scalar!(Duration, Type::Duration, "a duration", v => v.as_str().and_then(|text| Duration::parse(text).ok()), x => Value::from(x.to_string()));
-scalar!(Time, Type::Time, "a time", v => v.as_str().and_then(|text| Time::parse(text).ok()), x => time_value(x.is_zero(), x.to_rfc3339()));
-scalar!(MicroTime, Type::MicroTime, "a time", v => v.as_str().and_then(|text| MicroTime::parse(text).ok()), x => time_value(x.is_zero(), x.to_rfc3339()));
+scalar!(Time, Type::Time, "a time", v => read_time(v, |text| Time::parse(text).ok()), x => time_value(x.is_zero(), x.to_rfc3339()));
+scalar!(MicroTime, Type::MicroTime, "a time", v => read_time(v, |text| MicroTime::parse(text).ok()), x => time_value(x.is_zero(), x.to_rfc3339()));
+
+fn read_time<T: Default>(value: &Value, parse: fn(&str) -> Option<T>) -> Option<T> {
+    if *value == Value::NO_TIME { Some(T::default()) } else { value.as_str().and_then(parse) }
+}
 
 /// The zero time is shown as `null`.
 fn time_value(zero: bool, text: impl Into<Value>) -> Value {

@@ -161,6 +161,9 @@ fn is_unchanged(field: &Field, value: &Value, place: usize, beside: &mut Beside<
 
 /// Makes of a field's value what JSON shows; `false` when it shows nothing. `Null` stands for absence.
 fn settle(field: &Field, value: &mut Value) -> bool {
+    if matches!(field.ty, Type::Time | Type::MicroTime) && !field.points_to_time() && *value == Value::NO_TIME {
+        *value = Value::Null;
+    }
     match field.presence {
         Presence::Pointer | Presence::OmitZero if value.is_null() => return false,
         Presence::Pointer => {}

@@ -268,6 +268,11 @@ impl Field {
     pub fn is_required(&self) -> bool {
         matches!(self.presence, Presence::Always | Presence::PointerAlways) && !self.optional && !self.inline
     }
+
+    /// Whether JSON's null is not absence here: the field points to a time, which may be zero.
+    pub fn points_to_time(&self) -> bool {
+        self.presence == Presence::Pointer && matches!(self.ty, Type::Time | Type::MicroTime)
+    }
 }
 
 /// How apply and patches identify a list's items.

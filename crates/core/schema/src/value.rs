@@ -21,8 +21,8 @@ pub enum Value {
     String(Str),
     List(Vec<Value>),
     Map(Map),
-    /// JSON text that is not taken apart: what a raw extension holds, unless it is null, as it was written, blanks and all; and
-    /// a set of fields that is not empty, as it is stored.
+    /// JSON text that is not taken apart: what a raw extension holds, unless it is null, as it was written, blanks and all; a
+    /// set of fields that is not empty, as it is stored; and a null that is not absent, see `Value::NO_TIME`.
     Raw(Str),
 }
 
@@ -221,6 +221,9 @@ impl Value {
             _ => None,
         }
     }
+
+    /// The zero time behind a pointer: JSON shows null, and still the pointer is one.
+    pub const NO_TIME: Value = Value::Raw(Str::new_static("null"));
 
     #[inline]
     pub fn is_null(&self) -> bool {

@@ -71,7 +71,7 @@ fn the_administrator_is_recognized() {
     let certs = ensure(&dir.0, None, &names(&[]), day(0)).expect("made");
     let mut authenticator = pintle_auth::Authenticator::new(false);
     let ca = pintle_auth::authentication::ClientCa::from_pem(certs.ca_pem.as_bytes());
-    authenticator.client_ca = Some(ca.expect("an authority"));
+    authenticator.client_ca = Some(ca.expect("an authority").into());
     let user = |pem: &str| {
         let chain = [first_certificate(pem).expect("a certificate")];
         let credentials = pintle_auth::Credentials { client_certs: &chain, ..Default::default() };

@@ -17,8 +17,11 @@ const STAGES: [&str; 4] = [ALL, "api/ga", "api/beta", "api/alpha"];
 /// One is of another form.
 pub fn read(config: &mut Config, value: &str) -> Result<(), String> {
     for item in values::list(value) {
-        let (name, value) = item.split_once('=').unwrap_or((item, "true"));
+        let (name, value) = item.split_once('=').unwrap_or((item, ""));
         let value = match value {
+            "true" => true,
+            "false" => false,
+            value if STAGES.contains(&name) => return Err(format!("invalid value {name}={value}")),
             "" => true,
             value => values::boolean(value).map_err(|reason| format!("{name} {reason}"))?,
         };

@@ -166,7 +166,7 @@ words! {
     u16, "PORT", values::port, u16::to_string;
     u32, "N", |text| values::number(text, 0), u32::to_string;
     u64, "N", |text| values::number(text, 0).map(u64::from), u64::to_string;
-    i64, "N", |text| values::number(text, 0).map(i64::from), i64::to_string;
+    i64, "N", |text| text.parse().map_err(|_| "must be a whole number".to_owned()), i64::to_string;
     usize, "N", |text| values::number(text, 0).map(|number| number as usize), usize::to_string;
     f64, "SHARE", |text| text.parse().map_err(|_| "must be a number".to_owned()), f64::to_string;
     RangeInclusive<u16>, "FIRST-LAST", values::ports, |ports| format!("{}-{}", ports.start(), ports.end());

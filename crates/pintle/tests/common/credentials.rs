@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub struct Credentials {
@@ -45,14 +45,19 @@ impl Credentials {
 
     /// What the client presents, and whom it believes.
     pub fn client_config(&self) -> Arc<ClientConfig> {
-        let certificate = |name| CertificateDer::from_pem_file(self.file(name)).expect("a certificate");
+        self.client_config_for(&self.file("ca.crt"))
+    }
+
+    /// The same for a server that another authority vouches for.
+    pub fn client_config_for(&self, authority: &Path) -> Arc<ClientConfig> {
+        let certificate = |file: &Path| CertificateDer::from_pem_file(file).expect("a certificate");
         let mut roots = RootCertStore::empty();
-        roots.add(certificate("ca.crt")).expect("a certificate");
+        roots.add(certificate(authority)).expect("a certificate");
         let key = PrivateKeyDer::from_pem_file(self.file("client.key")).expect("a key");
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let config = config.expect("versions").with_root_certificates(roots);
-        Arc::new(config.with_client_auth_cert(vec![certificate("client.crt")], key).expect("a pair"))
+        Arc::new(config.with_client_auth_cert(vec![certificate(&self.file("client.crt"))], key).expect("a pair"))
     }
 }
 

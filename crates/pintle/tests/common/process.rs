@@ -8,6 +8,7 @@ use super::{DEADLINE, Scratch, stores};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -64,7 +65,22 @@ impl Installation {
     }
 
     pub fn start(&self) -> Process {
-        start(|port| self.command(port), &self.path("certs"))
+        self.start_changed(|_| {})
+    }
+
+    /// A start with more flags than usual.
+    pub fn start_with(&self, flags: &[impl AsRef<OsStr>]) -> Process {
+        self.start_changed(|command| _ = command.args(flags))
+    }
+
+    /// A start by a command line that is changed in other ways, too.
+    pub fn start_changed(&self, change: impl Fn(&mut Command)) -> Process {
+        let command = |port| {
+            let mut command = self.command(port);
+            change(&mut command);
+            command
+        };
+        start(command, &self.path("certs"))
     }
 }
 

@@ -138,16 +138,17 @@ where
     BodyDataStream::new(body.map_err(std::io::Error::other))
 }
 
-/// The body of a request. What nobody has read of it is read and thrown away within bounds, beside the answer: over HTTP/2
-/// a client would be told to stop sending, and some do not look at the answer then.
+/// The body of a request. What nobody has read of it is read and thrown away within bounds, beside the answer: otherwise a
+/// client would be told to stop sending, or find the connection closed, and some do not look at the answer then.
 pub struct RequestBody {
     body: Option<hyper::body::Incoming>,
-    is_http2: bool,
+    /// The client waits to be asked for it: reading any of it is asking.
+    waits: bool,
 }
 
 impl RequestBody {
-    pub(crate) fn new(body: hyper::body::Incoming, is_http2: bool) -> RequestBody {
-        RequestBody { body: Some(body), is_http2 }
+    pub(crate) fn new(body: hyper::body::Incoming, waits: bool) -> RequestBody {
+        RequestBody { body: Some(body), waits }
     }
 }
 
@@ -173,7 +174,7 @@ impl Body for RequestBody {
 
 impl Drop for RequestBody {
     fn drop(&mut self) {
-        let is_worth_reading = self.is_http2 && !self.is_end_stream();
+        let is_worth_reading = !self.waits && !self.is_end_stream();
         if let (Some(rest), true, Ok(runtime)) = (self.body.take(), is_worth_reading, Handle::try_current()) {
             runtime.spawn(timeout(DISCARD_TIME, discard(rest, 0)));
         }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http::header::{CONNECTION, UPGRADE};
+use http::header::{CONNECTION, EXPECT, UPGRADE};
 use http::{Request, Response, Version};
 use hyper::rt::Executor;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -323,7 +323,8 @@ impl<S: Service> Server<S> {
             let mut request = request;
             let upgrade = request.headers().contains_key(UPGRADE).then(|| hyper::upgrade::on(&mut request));
             let (parts, body) = request.into_parts();
-            let incoming = Incoming { parts, body: RequestBody::new(body, is_http2), connection };
+            let waits = !is_http2 && parts.headers.contains_key(EXPECT);
+            let incoming = Incoming { parts, body: RequestBody::new(body, waits), connection };
             // In a box at once: hyper moves what answers around.
             let working = Box::pin(async move { service.call(incoming).await });
             // The streams of HTTP/2 share the connection's task; what they wait for has all threads to run on.

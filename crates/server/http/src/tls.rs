@@ -3,7 +3,7 @@
 //! Must never take a client certificate's chain as verified, nor let an untrusted one break the handshake (kube-apiserver answers 401).
 
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{CryptoProvider, ring};
@@ -63,19 +63,25 @@ impl std::error::Error for TlsError {}
 
 /// The TLS configuration that new connections use; it can be replaced while the server runs.
 pub struct TlsConfig {
+    material: Mutex<TlsMaterial>,
     current: RwLock<Arc<ServerConfig>>,
 }
 
 impl TlsConfig {
     /// Builds the configuration, or says which part of the material is unusable.
     pub fn new(material: &TlsMaterial) -> Result<TlsConfig, TlsError> {
-        Ok(TlsConfig { current: RwLock::new(Arc::new(server_config(material)?)) })
+        let current = RwLock::new(Arc::new(server_config(material)?));
+        Ok(TlsConfig { material: Mutex::new(material.clone()), current })
     }
 
-    /// Replaces the configuration for connections from now on. On an error the old one stays.
-    pub fn reload(&self, material: &TlsMaterial) -> Result<(), TlsError> {
-        let config = Arc::new(server_config(material)?);
+    /// Changes the material for connections from now on. On an error all stays as it was.
+    pub fn change(&self, change: impl FnOnce(&mut TlsMaterial)) -> Result<(), TlsError> {
+        let mut material = self.material.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = material.clone();
+        change(&mut changed);
+        let config = Arc::new(server_config(&changed)?);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = config;
+        *material = changed;
         Ok(())
     }
 

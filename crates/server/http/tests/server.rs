@@ -196,10 +196,8 @@ async fn a_reload_changes_the_certificate_of_new_connections_only() {
     let config = ServerConfig::default();
     tokio::spawn(serve(listener, Some(Arc::clone(&tls)), Probe::default(), config, Shutdown::new()));
     let mut before = Client::tls(port, true, &old.client(true, None)).await;
-    let mut broken = new.material();
-    broken.key_pem.clear();
-    assert!(tls.reload(&broken).is_err());
-    tls.reload(&new.material()).expect("good material");
+    assert!(tls.change(|material| material.key_pem.clear()).is_err());
+    tls.change(|material| *material = new.material()).expect("good material");
     let mut after = Client::tls(port, true, &new.client(true, None)).await;
     assert_eq!(before.get("/info").await.0, 200);
     assert_eq!(after.get("/info").await.0, 200);
@@ -317,6 +315,35 @@ async fn who_is_answered_before_its_body_was_read_may_send_it_to_the_end() {
     for _ in 0..3 {
         rest.send(Bytes::from_static(b"late")).await.expect("the body is still taken");
     }
+}
+
+#[tokio::test]
+async fn over_http1_who_sends_all_first_gets_the_answer_to_what_nobody_read() {
+    let server = Running::plain().await;
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+    let body = vec![b'x'; 4 << 20];
+    for nth in 1..=2 {
+        let head = format!("POST /info HTTP/1.1\r\nhost: a\r\ncontent-length: {}\r\n\r\n", body.len());
+        stream.write_all(head.as_bytes()).await.expect("the head is taken");
+        stream.write_all(&body).await.expect("the body is taken");
+        assert!(until(&mut stream, "\r\n0\r\n\r\n").await.contains(&format!("nth={nth}\r\n")));
+    }
+    // A client that waits to be asked for its body is not asked for what nobody wants.
+    let head = "POST /info HTTP/1.1\r\nhost: a\r\nexpect: 100-continue\r\ncontent-length: 9\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.expect("the head is taken");
+    assert!(until(&mut stream, "\r\n0\r\n\r\n").await.starts_with("HTTP/1.1 200 OK\r\n"));
+}
+
+/// What comes until this has come, and no more may.
+async fn until(stream: &mut TcpStream, last: &str) -> String {
+    let mut text = String::new();
+    while !text.ends_with(last) {
+        let mut piece = [0; 1024];
+        let length = timeout(SOON, stream.read(&mut piece)).await.expect("soon").expect("no error");
+        assert!(length > 0, "ended after {text:?}");
+        text.push_str(&String::from_utf8_lossy(&piece[..length]));
+    }
+    text
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 //! Record, integers little endian:
 //!
 //! ```text
-//! u8  format (1, or 2 when the JSON has raw JSON in it that answers show otherwise)
+//! u8  format (1, or 2 when the JSON has raw JSON in it that answers show otherwise; 128 more when it is stale)
 //! u32 offset of the hole in the JSON          u32 x 2 metadata    u32 x 2 managedFields (0,0: none)
 //! u16 length of uid, uid
 //! u16 number of labels, each:                 u16 length, key, u16 length, value
@@ -26,6 +26,8 @@ use std::ops::Range;
 const FORMAT: u8 = 1;
 /// Raw JSON in the object stands as it was written, blanks and all.
 const FORMAT_AS_WRITTEN: u8 = 2;
+/// Added to the format.
+const STALE: u8 = 0x80;
 
 /// A record that is no image: damaged, or of a later format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +45,19 @@ impl std::error::Error for CorruptImage {}
 ///
 /// The object's resourceVersion, if any, is replaced by the hole.
 pub fn encode(object: &Value, fields: &[&str]) -> Bytes {
+    encode_as(0, object, fields).into()
+}
+
+/// The same for an object that is read with more in it than was written: a write that changes nothing writes that, too.
+pub fn encode_stale(object: &Value, fields: &[&str]) -> Bytes {
+    encode_as(STALE, object, fields).into()
+}
+
+fn encode_as(mark: u8, object: &Value, fields: &[&str]) -> Vec<u8> {
     let mut json = Vec::with_capacity(1024);
     let spans = encode_json(object, &mut json);
     let mut record = Vec::with_capacity(json.len() + 256);
-    record.push(if spans.is_as_written { FORMAT_AS_WRITTEN } else { FORMAT });
+    record.push(mark | if spans.is_as_written { FORMAT_AS_WRITTEN } else { FORMAT });
     for offset in [spans.hole, spans.metadata.0, spans.metadata.1, spans.managed.0, spans.managed.1] {
         record.extend_from_slice(&narrow(offset).to_le_bytes());
     }
@@ -65,7 +76,7 @@ pub fn encode(object: &Value, fields: &[&str]) -> Bytes {
     owners.iter().for_each(|owner| put(&mut record, owner.str_at(&["uid"])));
     record.push(u8::from(metadata.is_some_and(|metadata| !metadata.str_at(&["deletionTimestamp"]).is_empty())));
     record.extend_from_slice(&json);
-    Bytes::from(record)
+    record
 }
 
 /// The object of a record as JSON, with an empty resourceVersion and raw JSON as it was written.
@@ -187,6 +198,8 @@ pub struct Image {
     fields_at: u16,
     owners_at: u16,
     pub terminating: bool,
+    /// A write of the same object would not be the same: there is more in it now than was written.
+    pub is_stale: bool,
 }
 
 impl Image {
@@ -196,7 +209,7 @@ impl Image {
     /// The record's lengths do not add up.
     pub fn from_record(record: &Bytes, revision: Revision) -> Result<Self, CorruptImage> {
         let mut reader = Reader { bytes: record, at: 0 };
-        let format = reader.format()?;
+        let (format, is_stale) = reader.format()?;
         let mut offsets = [0u32; 5];
         for offset in &mut offsets {
             let four = reader.take(4)?;
@@ -238,6 +251,7 @@ impl Image {
             fields_at,
             owners_at,
             terminating,
+            is_stale,
         })
     }
 
@@ -342,9 +356,11 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    fn format(&mut self) -> Result<u8, CorruptImage> {
-        match self.take(1)? {
-            [format @ (FORMAT | FORMAT_AS_WRITTEN)] => Ok(*format),
+    /// The format, and whether the record is stale.
+    fn format(&mut self) -> Result<(u8, bool), CorruptImage> {
+        let byte = self.take(1)?.first().ok_or(CorruptImage)?;
+        match byte & !STALE {
+            format @ (FORMAT | FORMAT_AS_WRITTEN) => Ok((format, byte & STALE != 0)),
             _ => Err(CorruptImage),
         }
     }
@@ -405,7 +421,10 @@ mod tests {
         assert_eq!((image.label("tier"), image.label("none")), (Some("front"), None));
         assert_eq!((image.field(0), image.field(1), image.field(2)), (Some("n1"), Some("Running"), None));
         assert_eq!(image.owners().collect::<Vec<_>>(), ["o-1", "o-2"]);
-        assert!(!image.terminating);
+        assert!(!image.terminating && !image.is_stale);
+        let stale = Image::from_record(&encode_stale(&pod(), &[]), Revision(9)).expect("whole");
+        assert!(stale.is_stale && stale.at_revision(Revision(10)).is_stale);
+        assert_eq!(stale.json(), image.json());
     }
 
     #[test]

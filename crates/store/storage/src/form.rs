@@ -9,7 +9,7 @@ use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{Unreadable, UnreadableReason};
 use bytes::Bytes;
 use std::any::Any;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -39,16 +39,7 @@ pub trait StoredForm: Any + Send + Sync + 'static {
     ///
     /// # Errors
     /// It cannot be read.
-    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Used, FormError>;
-}
-
-/// What was read of a kept value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Used {
-    /// The value as it is used.
-    pub value: Bytes,
-    /// Whether it would be kept otherwise if it were written now.
-    pub is_stale: bool,
+    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, FormError>;
 }
 
 /// A [`Store`] over another, with a form between the two.
@@ -56,13 +47,12 @@ pub struct FormedStore {
     inner: Arc<dyn Store>,
     form: Arc<dyn StoredForm>,
     written: Arc<Written>,
-    stale: Arc<Stale>,
 }
 
 impl FormedStore {
     /// `inner` keeps the stored form of what is written here.
     pub fn new(inner: Arc<dyn Store>, form: Arc<dyn StoredForm>) -> FormedStore {
-        FormedStore { inner, form, written: Arc::default(), stale: Arc::default() }
+        FormedStore { inner, form, written: Arc::default() }
     }
 
     fn formed(&self, transaction: &mut Transaction) -> Result<Forget, CommitError> {
@@ -72,7 +62,7 @@ impl FormedStore {
             let stored = match write.stored.take() {
                 None => self.form.to_stored(&write.key, value),
                 Some(stored) => {
-                    debug_assert_eq!(self.form.to_stored(&write.key, value).as_ref(), Ok(&stored), "{}", write.key);
+                    debug_assert_eq!(self.form.to_used(&write.key, &stored).as_ref(), Ok(value), "{}", write.key);
                     Ok(stored)
                 }
             };
@@ -117,25 +107,6 @@ impl Written {
     }
 }
 
-/// The keys of values that others wrote, or this program in another version, in another way than it would now.
-#[derive(Default)]
-struct Stale(Mutex<HashSet<Key>>);
-
-impl Stale {
-    fn keys(&self) -> MutexGuard<'_, HashSet<Key>> {
-        // A key more or less costs a write, nothing else.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Takes note of a key's newest value.
-    fn note(&self, key: &Key, is_stale: bool) {
-        match is_stale {
-            true => self.keys().insert(key.clone()),
-            false => self.keys().remove(key),
-        };
-    }
-}
-
 /// Forgets writes when they are over, also when nobody waits for them any more.
 struct Forget(Arc<Written>, Vec<Key>);
 
@@ -148,7 +119,7 @@ impl Drop for Forget {
 impl Store for FormedStore {
     fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
         let reader = Reader { form: self.form.clone(), written: self.written.clone() };
-        let observer = Forming { observer, reader, stale: self.stale.clone(), replayed: Vec::new() };
+        let observer = Forming { observer, reader, replayed: Vec::new() };
         self.inner.start(Box::new(observer))
     }
 
@@ -167,10 +138,6 @@ impl Store for FormedStore {
 
     fn compact(&self, revision: Revision) -> CompactFuture {
         self.inner.compact(revision)
-    }
-
-    fn is_stale(&self, key: &str) -> bool {
-        self.stale.keys().contains(key) || self.inner.is_stale(key)
     }
 
     fn close(&self) {
@@ -201,22 +168,22 @@ struct Reader {
 /// Fewer records than this are not worth a thread.
 const SHARE: usize = 256;
 
-/// A record as it is used, and whether its value is kept otherwise than it would be now.
-type Read = Result<(Record, bool), Unreadable>;
+/// A record as it is used.
+type Read = Result<Record, Unreadable>;
 
 impl Reader {
     fn read(&self, mut record: Record) -> Read {
-        let Some(stored) = &record.value else { return Ok((record, false)) };
-        let used = match self.written.find(&record.key, stored) {
-            Some(value) => Used { value, is_stale: false },
+        let Some(stored) = &record.value else { return Ok(record) };
+        let value = match self.written.find(&record.key, stored) {
+            Some(value) => value,
             None => self.form.to_used(&record.key, stored).map_err(|error| Unreadable {
                 key: record.key.clone(),
                 revision: record.revision,
                 reason: UnreadableReason::Undecodable(error.0.into()),
             })?,
         };
-        record.value = Some(used.value);
-        Ok((record, used.is_stale))
+        record.value = Some(value);
+        Ok(record)
     }
 
     fn read_share(&self, records: &[Record]) -> Vec<Read> {
@@ -244,28 +211,21 @@ impl Reader {
 struct Forming {
     observer: Box<dyn Observer>,
     reader: Reader,
-    stale: Arc<Stale>,
     /// Of the replay: read together, as one after the other would take long.
     replayed: Vec<(Record, bool)>,
 }
 
 impl Forming {
-    /// What can be read, in its order; before it is shown it is known what of it is stale.
-    fn split(&self, read: impl IntoIterator<Item = Read>) -> (Vec<Record>, Vec<Unreadable>) {
+    /// What can be read, in its order, and what cannot.
+    fn split(read: impl IntoIterator<Item = Read>) -> (Vec<Record>, Vec<Unreadable>) {
         let (mut readable, mut unreadable) = (Vec::new(), Vec::new());
         for outcome in read {
-            match self.noted(outcome) {
+            match outcome {
                 Ok(record) => readable.push(record),
                 Err(what) => unreadable.push(what),
             }
         }
         (readable, unreadable)
-    }
-
-    fn noted(&self, outcome: Read) -> Result<Record, Unreadable> {
-        let (record, is_stale) = outcome?;
-        self.stale.note(&record.key, is_stale);
-        Ok(record)
     }
 }
 
@@ -277,7 +237,7 @@ impl Observer for Forming {
     fn replayed(&mut self, started: Started) {
         let (records, history): (Vec<_>, Vec<_>) = std::mem::take(&mut self.replayed).into_iter().unzip();
         for (outcome, history) in self.reader.read_all(&records).into_iter().zip(history) {
-            match self.noted(outcome) {
+            match outcome {
                 Ok(record) => self.observer.replay(record, history),
                 Err(unreadable) => self.observer.unreadable(unreadable),
             }
@@ -286,14 +246,13 @@ impl Observer for Forming {
     }
 
     fn publish(&mut self, records: &[Record], revision: Revision) {
-        let (readable, unreadable) = self.split(records.iter().cloned().map(|record| self.reader.read(record)));
+        let (readable, unreadable) = Self::split(records.iter().cloned().map(|record| self.reader.read(record)));
         unreadable.into_iter().for_each(|what| self.observer.unreadable(what));
         self.observer.publish(&readable, revision);
     }
 
     fn replace(&mut self, records: Vec<Record>, revision: Revision) {
-        self.stale.keys().clear();
-        let (readable, unreadable) = self.split(self.reader.read_all(&records));
+        let (readable, unreadable) = Self::split(self.reader.read_all(&records));
         self.observer.replace(readable, revision);
         unreadable.into_iter().for_each(|what| self.observer.unreadable(what));
     }
@@ -303,7 +262,7 @@ impl Observer for Forming {
     }
 
     fn restored(&mut self, records: Vec<Record>) {
-        let (readable, unreadable) = self.split(records.into_iter().map(|record| self.reader.read(record)));
+        let (readable, unreadable) = Self::split(records.into_iter().map(|record| self.reader.read(record)));
         unreadable.into_iter().for_each(|what| self.observer.unreadable(what));
         self.observer.restored(readable);
     }
@@ -329,10 +288,9 @@ mod tests {
             if value.is_empty() { Err(FormError("nothing".to_owned())) } else { Ok(turned(value)) }
         }
 
-        fn to_used(&self, _: &str, stored: &Bytes) -> Result<Used, FormError> {
+        fn to_used(&self, _: &str, stored: &Bytes) -> Result<Bytes, FormError> {
             self.0.fetch_add(1, Ordering::Relaxed);
-            let value = turned(stored);
-            Ok(Used { is_stale: value.ends_with(b" "), value: value.trim_ascii_end().to_vec().into() })
+            Ok(turned(stored))
         }
     }
 
@@ -380,11 +338,7 @@ mod tests {
             store.commit(Transaction { writes: vec![write] }).wait().unwrap();
             seen.0.lock().unwrap().pop().unwrap().value
         };
-        for (stored, is_stale) in [(&b"eno"[..], false), (b" eno", true), (b"eno", false), (b" eno", true)] {
-            assert_eq!(put(inner.as_ref(), stored).as_deref(), Some(&b"one"[..]));
-            assert_eq!(store.is_stale("/a"), is_stale);
-        }
-        put(&store, b"one");
-        assert!(!store.is_stale("/a"), "this process wrote it");
+        assert_eq!(put(inner.as_ref(), b"eno").as_deref(), Some(&b"one"[..]));
+        assert_eq!(put(&store, b"two").as_deref(), Some(&b"two"[..]));
     }
 }

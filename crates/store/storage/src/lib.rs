@@ -38,7 +38,7 @@ pub use api::{CommitError, Expect, Key, Observer, Record, Revision, Started, Sto
 pub use clock::{Clock, SystemClock};
 pub use embedded::{EmbeddedOptions, EmbeddedStore, format, import};
 pub use ending::{Ended, Ending, Guard};
-pub use form::{FormError, FormedStore, StoredForm, Used};
+pub use form::{FormError, FormedStore, StoredForm};
 pub use memory::MemoryStore;
 pub use queue::{CommitFuture, CompactFuture};
 pub use sealed::SealedStore;

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::{ClientCa, Credentials};
@@ -12,7 +13,7 @@ use crate::{Str, UserInfo};
 /// What is known of the proxy.
 pub struct FrontProxy {
     /// Its authorities.
-    pub ca: ClientCa,
+    pub ca: Arc<ClientCa>,
     /// The names that its certificate may have; any when there are none.
     pub allowed_names: Vec<String>,
     /// Where it says what; the first header with a value tells the name.
@@ -124,7 +125,7 @@ mod tests {
         };
         let list = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         let proxy = FrontProxy {
-            ca: ClientCa::from_pem(pem.as_bytes()).expect("an authority"),
+            ca: Arc::new(ClientCa::from_pem(pem.as_bytes()).expect("an authority")),
             allowed_names: list(&["front-proxy-client"]),
             headers: FrontProxyHeaders {
                 username: list(&["X-Remote-User"]),

@@ -59,7 +59,7 @@ impl std::error::Error for Unauthenticated {}
 #[derive(Default)]
 pub struct Authenticator {
     /// The authorities whose client certificates count.
-    pub client_ca: Option<ClientCa>,
+    pub client_ca: Option<Arc<ClientCa>>,
     /// The static tokens.
     pub token_file: Option<TokenFile>,
     /// The tokens of service accounts.

@@ -1,7 +1,7 @@
 //! Client certificates: the common name is the user, the organizations are the groups.
 //! Guarantees that only chains that lead to the client CA, are valid now and may authenticate clients give an identity.
-//! Must never keep a verdict longer than `RECHECK` or than the certificate lasts, so that one that has expired stops working
-//! on open connections too.
+//! Must never keep a verdict longer than `RECHECK`, than the certificate lasts, or than the authorities stay, so that one that
+//! is good no more stops working on open connections too.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -62,15 +62,16 @@ pub(super) struct Memory(RwLock<Option<Judged>>);
 /// What was found out about a certificate.
 #[derive(Clone)]
 struct Judged {
+    by: Anchors,
     at: SystemTime,
     verdict: Verdict,
     expires: Option<SystemTime>,
 }
 
 impl Memory {
-    fn get(&self, now: SystemTime) -> Option<Judged> {
+    fn get(&self, by: &Anchors, now: SystemTime) -> Option<Judged> {
         let last = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let judged = last.as_ref()?;
+        let judged = last.as_ref().filter(|judged| Arc::ptr_eq(&judged.by, by))?;
         // A clock that went backwards makes the verdict worthless too.
         let age = now.duration_since(judged.at).ok()?;
         let has_expired = judged.verdict.is_ok() && judged.expires.is_some_and(|expires| expires < now);
@@ -94,9 +95,11 @@ impl fmt::Display for ClientCaError {
 
 impl std::error::Error for ClientCaError {}
 
+type Anchors = Arc<Vec<TrustAnchor<'static>>>;
+
 /// The authorities whose client certificates are trusted.
 pub struct ClientCa {
-    anchors: Vec<TrustAnchor<'static>>,
+    anchors: RwLock<Anchors>,
     /// How long the certificates of requests live on.
     pub expirations: Histogram,
 }
@@ -104,16 +107,18 @@ pub struct ClientCa {
 impl ClientCa {
     /// Reads the authorities from PEM; there must be at least one.
     pub fn from_pem(pem: &[u8]) -> Result<ClientCa, ClientCaError> {
-        let mut anchors = Vec::new();
-        for cert in CertificateDer::pem_slice_iter(pem) {
-            let cert = cert.map_err(|error| ClientCaError(error.to_string()))?;
-            let anchor = webpki::anchor_from_trusted_cert(&cert).map_err(|error| ClientCaError(error.to_string()))?;
-            anchors.push(anchor.to_owned());
-        }
-        match anchors.is_empty() {
-            true => Err(ClientCaError("no certificate found".to_owned())),
-            false => Ok(ClientCa { anchors, expirations: Histogram::new(&LIVES) }),
-        }
+        Ok(ClientCa { anchors: RwLock::new(anchors(pem)?), expirations: Histogram::new(&LIVES) })
+    }
+
+    /// Trusts the authorities of this PEM from now on, and no others. On an error all stays as it was.
+    pub fn replace(&self, pem: &[u8]) -> Result<(), ClientCaError> {
+        let anchors = anchors(pem)?;
+        *self.anchors.write().unwrap_or_else(PoisonError::into_inner) = anchors;
+        Ok(())
+    }
+
+    fn anchors(&self) -> Anchors {
+        Arc::clone(&self.anchors.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Who the chain speaks for: nobody when it is empty, an error when it is not to be trusted.
@@ -126,16 +131,15 @@ impl ClientCa {
         let Some((leaf, intermediates)) = chain.split_first() else {
             return Ok(None);
         };
-        let known = memory.and_then(|memory| memory.get(now));
+        let anchors = self.anchors();
+        let known = memory.and_then(|memory| memory.get(&anchors, now));
         let judged = known.unwrap_or_else(|| {
-            let verdict = match self.verify(leaf, intermediates, now) {
+            let verdict = match verify(&anchors, leaf, intermediates, now) {
                 Ok(()) => user(leaf),
-                Err(webpki::Error::UnsupportedCertVersion) if version_1::is_trusted(leaf, &self.anchors, now) => {
-                    user(leaf)
-                }
+                Err(webpki::Error::UnsupportedCertVersion) if version_1::is_trusted(leaf, &anchors, now) => user(leaf),
                 Err(_) => Err(Unauthenticated),
             };
-            let judged = Judged { at: now, verdict, expires: der::not_after(leaf) };
+            let judged = Judged { by: anchors, at: now, verdict, expires: der::not_after(leaf) };
             memory.into_iter().for_each(|memory| memory.put(&judged));
             judged
         });
@@ -144,29 +148,43 @@ impl ClientCa {
         }
         judged.verdict
     }
+}
 
-    fn verify(
-        &self,
-        leaf: &CertificateDer<'_>,
-        intermediates: &[CertificateDer<'_>],
-        now: SystemTime,
-    ) -> Result<(), webpki::Error> {
-        let since_epoch = now.duration_since(SystemTime::UNIX_EPOCH);
-        let now = UnixTime::since_unix_epoch(since_epoch.map_err(|_| webpki::Error::CertNotValidYet {
-            time: UnixTime::since_unix_epoch(Duration::ZERO),
-            not_before: UnixTime::since_unix_epoch(Duration::ZERO),
-        })?);
-        EndEntityCert::try_from(leaf)?.verify_for_usage(
-            webpki::ALL_VERIFICATION_ALGS,
-            &self.anchors,
-            intermediates,
-            now,
-            KeyUsage::client_auth(),
-            None,
-            None,
-        )?;
-        Ok(())
+/// The authorities in PEM; there must be at least one.
+fn anchors(pem: &[u8]) -> Result<Anchors, ClientCaError> {
+    let mut anchors = Vec::new();
+    for cert in CertificateDer::pem_slice_iter(pem) {
+        let cert = cert.map_err(|error| ClientCaError(error.to_string()))?;
+        let anchor = webpki::anchor_from_trusted_cert(&cert).map_err(|error| ClientCaError(error.to_string()))?;
+        anchors.push(anchor.to_owned());
     }
+    match anchors.is_empty() {
+        true => Err(ClientCaError("no certificate found".to_owned())),
+        false => Ok(Arc::new(anchors)),
+    }
+}
+
+fn verify(
+    anchors: &[TrustAnchor<'static>],
+    leaf: &CertificateDer<'_>,
+    intermediates: &[CertificateDer<'_>],
+    now: SystemTime,
+) -> Result<(), webpki::Error> {
+    let since_epoch = now.duration_since(SystemTime::UNIX_EPOCH);
+    let now = UnixTime::since_unix_epoch(since_epoch.map_err(|_| webpki::Error::CertNotValidYet {
+        time: UnixTime::since_unix_epoch(Duration::ZERO),
+        not_before: UnixTime::since_unix_epoch(Duration::ZERO),
+    })?);
+    EndEntityCert::try_from(leaf)?.verify_for_usage(
+        webpki::ALL_VERIFICATION_ALGS,
+        anchors,
+        intermediates,
+        now,
+        KeyUsage::client_auth(),
+        None,
+        None,
+    )?;
+    Ok(())
 }
 
 /// The user that a verified certificate names.

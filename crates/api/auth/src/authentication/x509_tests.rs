@@ -42,7 +42,7 @@ fn in_year(year: u64) -> SystemTime {
 
 fn authenticator(ca: &Ca, anonymous: bool) -> Authenticator {
     let mut authenticator = Authenticator::new(anonymous);
-    authenticator.client_ca = Some(ClientCa::from_pem(ca.pem().as_bytes()).expect("CA"));
+    authenticator.client_ca = Some(Arc::new(ClientCa::from_pem(ca.pem().as_bytes()).expect("CA")));
     authenticator
 }
 
@@ -176,25 +176,31 @@ fn chains_go_through_intermediates() {
 }
 
 #[test]
-fn a_connection_remembers_the_verdict_for_a_while() {
+fn a_connection_remembers_the_verdict_for_a_while_and_no_longer_than_its_authority() {
     let (ca, other) = (ca("ca"), ca("other"));
-    let chain = [signed(alice(), &ca)];
-    let cache = CertCache::default();
-    let ask = |authenticator: &Authenticator, now| {
-        let credentials = Credentials { client_certs: &chain, cert_cache: Some(&cache), ..Credentials::default() };
+    // Which chain is shown is not looked at while the verdict is remembered.
+    let [good, bad] = [&ca, &other].map(|ca| [signed(alice(), ca)]);
+    let (authenticator, cache) = (authenticator(&ca, false), CertCache::default());
+    let ask = |chain: &[CertificateDer<'_>], now| {
+        let credentials = Credentials { client_certs: chain, cert_cache: Some(&cache), ..Credentials::default() };
         authenticator.authenticate(credentials, now).is_ok()
     };
     let start = in_year(2026);
-    assert!(ask(&authenticator(&ca, false), start));
-    // Another authority now: the verdict is remembered, then found to be out of date.
-    let changed = authenticator(&other, false);
-    assert!(ask(&changed, start + RECHECK / 2));
-    assert!(!ask(&changed, start + RECHECK));
-    assert!(ask(&authenticator(&ca, false), start - RECHECK), "clock went backwards");
-    let end = der::not_after(&chain[0]).expect("it ends");
+    assert!(ask(&good, start));
+    assert!(ask(&bad, start + RECHECK / 2));
+    assert!(!ask(&bad, start + RECHECK));
+    assert!(ask(&good, start - RECHECK), "clock went backwards");
+    let end = der::not_after(&good[0]).expect("it ends");
     let second = Duration::from_secs(1);
-    assert!(ask(&authenticator(&ca, false), end - second) && ask(&changed, end), "it is remembered to its end");
-    assert!(!ask(&authenticator(&ca, false), end + second), "and not longer");
+    assert!(ask(&good, end - second) && ask(&bad, end), "it is remembered to its end");
+    assert!(!ask(&bad, end + second), "it is not remembered beyond its end");
+    let believed = authenticator.client_ca.as_ref().expect("set");
+    assert!(ask(&good, start));
+    assert!(believed.replace(b"nothing").is_err() && ask(&good, start));
+    believed.replace(other.pem().as_bytes()).expect("an authority");
+    assert!(!ask(&good, start));
+    believed.replace([other.pem(), ca.pem()].concat().as_bytes()).expect("authorities");
+    assert!(ask(&good, start));
 }
 
 #[test]

@@ -13,8 +13,9 @@ fn settings() -> Settings {
         service_ranges: vec![ServiceRange::parse("10.0.0.0/24").unwrap()],
         advertise_address: Some("10.9.8.7".parse().unwrap()),
         secure_port: 6443,
-        client_ca: Some("-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n".to_owned()),
-        front_proxy: BTreeMap::new(),
+        authorities: [("client-ca-file", "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .into(),
         api_services: vec![LocalApiService {
             group: "apps".to_owned(),
             version: "v1".to_owned(),
@@ -174,7 +175,7 @@ fn flow_schemas_refer_to_levels() {
 
 #[test]
 fn without_a_range_or_an_authority_there_is_nothing_to_publish() {
-    let objects = objects(&Settings { service_ranges: Vec::new(), client_ca: None, ..settings() });
+    let objects = objects(&Settings { service_ranges: Vec::new(), authorities: BTreeMap::new(), ..settings() });
     assert!(objects.iter().all(|object| object.name() != "kubernetes"));
     assert!(objects.iter().all(|object| object.name() != "extension-apiserver-authentication"));
 }

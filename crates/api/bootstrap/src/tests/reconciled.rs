@@ -210,8 +210,9 @@ const ROWS: &[Row] = &[
 
 #[test]
 fn rows() {
-    let front_proxy = [("requestheader-group-headers".to_owned(), "[\"X-Remote-Group\"]".to_owned())].into();
-    let objects = objects(&Settings { front_proxy, ..settings() });
+    let mut settings = settings();
+    settings.authorities.insert("requestheader-group-headers".to_owned(), "[\"X-Remote-Group\"]".to_owned());
+    let objects = objects(&settings);
     for (plural, name, edits, path, expected) in ROWS {
         let object = find(&objects, plural, name);
         let existing = edited(&canonical(object), edits);

@@ -27,7 +27,7 @@ mod tests;
 
 pub(crate) use self::core::namespace_label;
 use crate::resource::Resource;
-use pintle_schema::{Struct, Value};
+use pintle_schema::{Struct, Value, canonicalize};
 
 /// A type and a function that fills in what is missing in a value of it.
 ///
@@ -82,6 +82,22 @@ pub fn complete(resource: &Resource, object: &mut Value, now_unix: i64) {
             apply((storage.schema)(), object, now_unix);
         }
     }
+}
+
+/// What has been stored was dated when it was written; a date that is missing there is not made up.
+pub const UNDATED: i64 = 0;
+
+/// What a canonical object is read as once it has been stored, if that is more than was written: what a strategy did to it
+/// may have left room for a default.
+pub fn completed(schema: &'static Struct, object: &Value) -> Option<Value> {
+    let plan = plan::of(schema)?;
+    let mut completed = object.clone();
+    plan.run(&mut completed, UNDATED);
+    if completed == *object {
+        return None;
+    }
+    canonicalize(schema, &mut completed);
+    (completed != *object).then_some(completed)
 }
 
 /// Applies the defaults to a decoded object of the schema's version, at a time in seconds since 1970.

@@ -35,7 +35,7 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
         let line = json::parse(line.as_bytes(), Strictness::Ignore).unwrap().value;
         let (key, collection) = (line.str_at(&["key"]), line.str_at(&["servedAs"]));
         let stored = Bytes::from(base64::decode(line.str_at(&["value"])).unwrap());
-        let Used { value: record, .. } = form.to_used(key, &stored).unwrap_or_else(|error| panic!("{key}: {error}"));
+        let record = form.to_used(key, &stored).unwrap_or_else(|error| panic!("{key}: {error}"));
         let revision = line.get("revision").and_then(Value::as_i64).unwrap();
         let image = Image::from_record(&record, Revision(revision.unsigned_abs())).unwrap();
         let resource = served(collection);
@@ -68,8 +68,8 @@ fn an_object_of_another_version_is_read_as_the_storage_version() {
     let object = value!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": {"name": "a", "namespace": "n"},
         "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 40, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}});
     let stored = Bytes::from(json::to_vec(&object));
-    let Used { value: record, is_stale } = form.to_used("/registry/horizontalpodautoscalers/n/a", &stored).unwrap();
-    assert!(is_stale);
+    let record = form.to_used("/registry/horizontalpodautoscalers/n/a", &stored).unwrap();
+    assert!(Image::from_record(&record, Revision(1)).unwrap().is_stale);
     let text = String::from_utf8(image::object(&record).unwrap().to_vec()).unwrap();
     assert!(text.contains(r#""apiVersion":"autoscaling/v2""#) && text.contains(r#""averageUtilization":40"#), "{text}");
 }
@@ -80,13 +80,38 @@ fn where_everything_is_kept_as_json_what_was_kept_otherwise_is_read_on() {
     form.json = true;
     let key = "/registry/configmaps/n/a";
     let object = value!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "n"}, "data": {"k": "v"}});
-    let record = default.to_used(key, &Bytes::from(json::to_vec(&object))).unwrap().value;
+    let record = default.to_used(key, &Bytes::from(json::to_vec(&object))).unwrap();
     let kept = form.to_stored(key, &record).unwrap();
     assert!(kept.starts_with(b"{\"kind\":\"ConfigMap\",\"apiVersion\":\"v1\"") && kept.ends_with(b"}\n"), "{kept:?}");
     let kept_otherwise = default.to_stored(key, &record).unwrap();
     assert!(kept_otherwise.starts_with(protobuf::MAGIC));
     for (kept, is_stale) in [(kept, false), (kept_otherwise, true)] {
-        assert_eq!(form.to_used(key, &kept), Ok(Used { value: record.clone(), is_stale }));
+        let image = Image::from_record(&form.to_used(key, &kept).unwrap(), Revision(1)).unwrap();
+        assert_eq!(
+            (image.is_stale, image.json()),
+            (is_stale, Image::from_record(&record, Revision(1)).unwrap().json())
+        );
+    }
+}
+
+#[test]
+fn a_zero_time_behind_a_pointer_is_null_and_not_absent() {
+    let form = KubernetesForm::default();
+    let key = "/registry/jobs/n/a";
+    let object = |time: Value| {
+        value!({"kind": "Job", "apiVersion": "batch/v1", "metadata": {"name": "a", "namespace": "n", "creationTimestamp": (time.clone())},
+            "status": {"startTime": (time)}})
+    };
+    for (time, shown) in
+        [(value!("0001-01-01T00:00:00Z"), r#""status":{"startTime":null}"#), (Value::Null, r#""status":{}"#)]
+    {
+        let read = form.to_used(key, &Bytes::from(json::to_vec(&object(time)))).unwrap();
+        // As the reference keeps it, there and back.
+        let again = form.to_used(key, &form.to_stored(key, &read).unwrap()).unwrap();
+        for record in [read, again] {
+            let text = String::from_utf8(image::object(&record).unwrap().to_vec()).unwrap();
+            assert!(text.contains(shown) && !text.contains("creationTimestamp"), "{text}");
+        }
     }
 }
 

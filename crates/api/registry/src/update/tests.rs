@@ -2,11 +2,15 @@
 
 use super::*;
 use crate::testing::wait;
-use crate::{Admission, AdmitAll, Applying, DeleteOptions, Environment, Requester};
+use crate::{Admission, AdmitAll, Applying, DeleteOptions, Environment, KubernetesForm, Requester};
 use pintle_cache::Cache;
+use pintle_codec::{Strictness, json};
 use pintle_schema::value;
-use pintle_storage::{CommitFuture, CompactFuture, MemoryStore, Observer, Revision, Started, Store, StoreError};
+use pintle_storage::{
+    CommitFuture, CompactFuture, FormedStore, MemoryStore, Observer, Revision, Started, Store, StoreError,
+};
 use pintle_validation::{Refusal, Right};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 struct Ticking(AtomicI64);
@@ -161,11 +165,53 @@ impl Admission for Frozen {
     }
 
     fn delete(&self, _: &Registry, _: &Target, _: &Value, _: &DeleteOptions) -> Result<()> {
-        Ok(())
+        Err(Status::bad_request("frozen"))
     }
 
     fn refusal(&self, _: &Target, _: &Requester, _: &Right<'_>) -> Option<Refusal> {
         None
+    }
+}
+
+#[test]
+fn while_its_time_runs_nobody_is_asked_whether_an_object_may_go() {
+    let mut registry = registry();
+    let target = registry.target(pintle_kinds::find("", "v1", "pods").unwrap(), "default", "a").unwrap();
+    let pod =
+        value!({"metadata": {"name": "a"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}});
+    wait(registry.create(&target, pod, &WriteOptions::default())).unwrap();
+    let delete = |registry: &Registry, grace_period_seconds| {
+        let options = DeleteOptions { grace_period_seconds, ..DeleteOptions::default() };
+        wait(registry.delete(&target, &options)).map(|deleted| deleted.gone).map_err(|status| status.message)
+    };
+    assert_eq!(delete(&registry, Some(1000)), Ok(false));
+    registry.admission = Box::new(Frozen);
+    assert_eq!([delete(&registry, None), delete(&registry, Some(2000))], [Ok(false), Ok(false)]);
+    assert_eq!(delete(&registry, Some(10)), Err("frozen".to_owned()));
+}
+
+#[test]
+fn a_link_is_never_stored() {
+    let registry = registry();
+    let target = registry.target(pintle_kinds::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
+    let object =
+        |link: &str| value!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "selfLink": link}});
+    let link = |written: Result<Written>| match written.unwrap().payload {
+        Payload::Stored(stored) => {
+            registry.decode(&target, &stored).unwrap().str_at(&["metadata", "selfLink"]).to_owned()
+        }
+        Payload::Value(_) => panic!("nothing is stored"),
+    };
+    let options = WriteOptions { field_manager: "team".to_owned(), ..WriteOptions::default() };
+    let apply = |live: Option<&Value>| {
+        registry.apply(&target, live, &Applying { config: &object("/a"), force: false, subresource: "" }, &options)
+    };
+    let put = |_: Option<&Value>| Ok(object("/b"));
+    for (change, owners) in
+        [(&apply as &Change<'_>, Owners::Settled), (&put, Owners::Tracked), (&apply, Owners::Settled)]
+    {
+        let update = Update { change, part: None, create: true, from_stored: owners == Owners::Settled, owners };
+        assert_eq!(link(wait(registry.update(&target, &update, &options))), "", "{owners:?}");
     }
 }
 
@@ -195,5 +241,79 @@ fn who_is_refused_after_the_object_was_found_right_is_warned_all_the_same() {
     ] {
         let refusal = refused.map(|_| ()).unwrap_err();
         assert_eq!((refusal.reason, refusal.warnings), (reason, created.warnings.clone()));
+    }
+}
+
+/// A store that remembers what it was last given.
+#[derive(Default)]
+struct Remembering(MemoryStore, Arc<Mutex<Value>>);
+
+impl Store for Remembering {
+    fn start(&self, observer: Box<dyn Observer>) -> std::result::Result<Started, StoreError> {
+        self.0.start(observer)
+    }
+
+    fn commit(&self, transaction: Transaction) -> CommitFuture {
+        if let Some(value) = transaction.writes.last().and_then(|write| write.value.as_ref()) {
+            *self.1.lock().unwrap() = json::parse(value, Strictness::Ignore).unwrap().value;
+        }
+        self.0.commit(transaction)
+    }
+
+    fn compact(&self, revision: Revision) -> CompactFuture {
+        self.0.compact(revision)
+    }
+
+    fn inner(&self) -> Option<&dyn Store> {
+        Some(&self.0)
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+}
+
+#[test]
+fn what_a_strategy_leaves_room_for_is_filled_in_when_it_is_read_and_written_with_the_next_update() {
+    let store = Remembering::default();
+    let kept = store.1.clone();
+    let mut form = KubernetesForm::default();
+    form.json = true;
+    let registry = registry_over(Arc::new(FormedStore::new(Arc::new(store), Arc::new(form))));
+    let jobs = pintle_kinds::find("batch", "v1", "jobs").unwrap();
+    let labels = |object: &Value| {
+        let labels = object.at(&["metadata", "labels"]).and_then(Value::as_map).cloned().unwrap_or_default();
+        labels.keys().map(|label| label.trim_start_matches("batch.kubernetes.io/").to_owned()).collect::<Vec<_>>()
+    };
+    const GIVEN: &[&str] = &["controller-uid", "job-name", "controller-uid", "job-name"];
+    const ALL: &[&str] = &["controller-uid", "job-name", "controller-uid", "job-name", "k"];
+    for (name, own, template, read, written) in [
+        ("a", value!({}), value!({}), GIVEN, &[][..]),
+        // Go's defaults share the map that the strategy adds to.
+        ("b", value!({}), value!({"k": "v"}), ALL, ALL),
+        ("c", value!({"k": "v"}), value!({"k": "v"}), &["k"], &["k"]),
+        ("d", value!({"k": "v"}), value!({}), &["k"], &["k"]),
+    ] {
+        let target = registry.target(jobs, "default", name).unwrap();
+        let sent = value!({"metadata": {"name": name, "labels": (own)}, "spec": {"template": {
+            "metadata": {"labels": (template)}, "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+        }}});
+        let create = |options| match wait(registry.create(&target, sent.clone(), &options)).unwrap().payload {
+            Payload::Stored(stored) => registry.decode(&target, &stored).unwrap(),
+            Payload::Value(object) => *object,
+        };
+        assert_eq!(labels(&create(WriteOptions { dry_run: true, ..WriteOptions::default() })), read, "{name}");
+        assert_eq!(labels(&create(WriteOptions::default())), read, "{name}");
+        assert_eq!(labels(&kept.lock().unwrap()), written, "{name}");
+        let writes = || {
+            let before = registry.revision();
+            let change = |live: Option<&Value>| Ok(live.unwrap().clone());
+            let update =
+                Update { change: &change, part: None, create: false, from_stored: true, owners: Owners::Tracked };
+            wait(registry.update(&target, &update, &WriteOptions::default())).unwrap();
+            registry.revision() != before
+        };
+        assert_eq!([writes(), writes()], [read != written, false], "{name}");
+        assert_eq!(labels(&kept.lock().unwrap()), read, "{name}");
     }
 }

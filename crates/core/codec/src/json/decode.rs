@@ -205,7 +205,10 @@ impl<'a> Decoder<'a> {
                     if known.is_some() {
                         self.problems.add(StrictProblem::DuplicateField(frame.path_to(name)));
                     }
-                    let value = self.value(&field.ty, &inner)?;
+                    let mut value = self.value(&field.ty, &inner)?;
+                    if self.trusted && value.is_null() && field.points_to_time() {
+                        value = Value::NO_TIME;
+                    }
                     nulls |= value.is_null();
                     match known.and_then(|at| entries.get_mut(at)) {
                         Some((_, slot)) => shape::merge_again(&field.ty, slot, value),

@@ -109,7 +109,10 @@ fn add(
             add_entry(field, known, key, value, entries);
         }
         ty => {
-            let value = single(ty, payload, depth)?.ok_or_else(|| wrong(schema, field))?;
+            let mut value = single(ty, payload, depth)?.ok_or_else(|| wrong(schema, field))?;
+            if value.is_null() && field.points_to_time() {
+                value = Value::NO_TIME;
+            }
             // What is zero and not a pointer is not shown unless always, and then by the canonical form.
             let shown = matches!(field.presence, Presence::Pointer | Presence::PointerAlways)
                 || matches!(ty, Type::Struct(_) | Type::IntOrString | Type::Bytes)
