@@ -22,6 +22,7 @@ use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, S
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::error::Error;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::path::Path;
 use std::pin::pin;
 use std::process::ExitCode;
@@ -52,7 +53,11 @@ fn main() -> ExitCode {
     config.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     without_effect(&config).for_each(|warning| eprintln!("warning: {warning}"));
     raise_open_files();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if let Some(workers) = workers() {
+        runtime.worker_threads(workers);
+    }
+    let runtime = runtime.enable_all().build();
     let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(*config)));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -64,6 +69,14 @@ fn main() -> ExitCode {
 fn without_effect(config: &Config) -> impl Iterator<Item = &'static str> {
     let log = (config.verbosity > 0).then_some("there is no log yet whose level could be set");
     log.into_iter()
+}
+
+/// How many threads serve requests: one for every two processors, unless the runtime's own variable says another number. What
+/// is done for an operation is so little that a second thread for it costs more than it brings; the store writes beside them.
+fn workers() -> Option<usize> {
+    let is_told = std::env::var_os("TOKIO_WORKER_THREADS").is_some();
+    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+    (!is_told).then(|| processors.div_ceil(2))
 }
 
 /// Takes as many files, and so connections, as the system lets it: what shells and service managers begin with, often 1024,
