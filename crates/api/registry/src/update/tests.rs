@@ -78,20 +78,18 @@ fn applying_what_is_undone_changes_nothing() {
     }
 }
 
-/// A store that takes small transactions, and tells of others as etcd does.
-struct Narrow(MemoryStore);
+/// A store that is asked about each transaction before it takes it.
+struct Judged<F>(MemoryStore, F);
 
-impl Store for Narrow {
+impl<F: Fn(&Transaction) -> std::result::Result<(), CommitError> + Send + Sync + 'static> Store for Judged<F> {
     fn start(&self, observer: Box<dyn Observer>) -> std::result::Result<Started, StoreError> {
         self.0.start(observer)
     }
 
     fn commit(&self, transaction: Transaction) -> CommitFuture {
-        let size: usize =
-            transaction.writes.iter().filter_map(|write| write.value.as_ref()).map(|value| value.len()).sum();
-        match size {
-            ..1_500 => self.0.commit(transaction),
-            _ => CommitFuture::ready(Err(CommitError::Storage(Arc::new(std::io::Error::other(crate::TOO_LARGE))))),
+        match (self.1)(&transaction) {
+            Ok(()) => self.0.commit(transaction),
+            Err(error) => CommitFuture::ready(Err(error)),
         }
     }
 
@@ -110,7 +108,15 @@ impl Store for Narrow {
 
 #[test]
 fn what_is_too_large_with_its_owners_is_stored_without() {
-    let registry = registry_over(Arc::new(Narrow(MemoryStore::new())));
+    // It takes small transactions, and tells of others as etcd does.
+    let narrow = |transaction: &Transaction| {
+        let values = transaction.writes.iter().filter_map(|write| write.value.as_ref());
+        match values.map(|value| value.len()).sum() {
+            ..1_500 => Ok(()),
+            1_500.. => Err(CommitError::Storage(Arc::new(std::io::Error::other(crate::TOO_LARGE)))),
+        }
+    };
+    let registry = registry_over(Arc::new(Judged(MemoryStore::new(), narrow)));
     let target = registry.target(pintle_kinds::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
     let options = WriteOptions { field_manager: "team".to_owned(), ..WriteOptions::default() };
     let object = |keys: usize| {
@@ -244,39 +250,17 @@ fn who_is_refused_after_the_object_was_found_right_is_warned_all_the_same() {
     }
 }
 
-/// A store that remembers what it was last given.
-#[derive(Default)]
-struct Remembering(MemoryStore, Arc<Mutex<Value>>);
-
-impl Store for Remembering {
-    fn start(&self, observer: Box<dyn Observer>) -> std::result::Result<Started, StoreError> {
-        self.0.start(observer)
-    }
-
-    fn commit(&self, transaction: Transaction) -> CommitFuture {
-        if let Some(value) = transaction.writes.last().and_then(|write| write.value.as_ref()) {
-            *self.1.lock().unwrap() = json::parse(value, Strictness::Ignore).unwrap().value;
-        }
-        self.0.commit(transaction)
-    }
-
-    fn compact(&self, revision: Revision) -> CompactFuture {
-        self.0.compact(revision)
-    }
-
-    fn inner(&self) -> Option<&dyn Store> {
-        Some(&self.0)
-    }
-
-    fn close(&self) {
-        self.0.close();
-    }
-}
-
 #[test]
 fn what_a_strategy_leaves_room_for_is_filled_in_when_it_is_read_and_written_with_the_next_update() {
-    let store = Remembering::default();
-    let kept = store.1.clone();
+    let kept = Arc::new(Mutex::new(Value::Null));
+    let last = kept.clone();
+    let remember = move |transaction: &Transaction| {
+        if let Some(value) = transaction.writes.last().and_then(|write| write.value.as_ref()) {
+            *last.lock().unwrap() = json::parse(value, Strictness::Ignore).unwrap().value;
+        }
+        Ok(())
+    };
+    let store = Judged(MemoryStore::new(), remember);
     let mut form = KubernetesForm::default();
     form.json = true;
     let registry = registry_over(Arc::new(FormedStore::new(Arc::new(store), Arc::new(form))));
