@@ -18,6 +18,7 @@
 //! ```
 
 use bytes::Bytes;
+use memchr::memmem;
 use pintle_codec::json;
 use pintle_schema::{Map, Value};
 use pintle_storage::Revision;
@@ -28,6 +29,11 @@ const FORMAT: u8 = 1;
 const FORMAT_AS_WRITTEN: u8 = 2;
 /// Added to the format.
 const STALE: u8 = 0x80;
+
+/// How lists begin that tie an object. Nothing within a string looks like this: there a quote is escaped.
+const OWNER_REFERENCES: &[u8] = b"\"ownerReferences\":[";
+const FINALIZERS: &[u8] = b"\"finalizers\":[";
+const TIES: [&[u8]; 2] = [OWNER_REFERENCES, FINALIZERS];
 
 /// A record that is no image: damaged, or of a later format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -318,6 +324,23 @@ impl Image {
         (0..count).map_while(move |_| reader.text().ok())
     }
 
+    /// `metadata.ownerReferences` and `metadata.finalizers` as they stand in the JSON: what can end the object, and what
+    /// can keep it, up to the sign that follows. Empty without either.
+    pub fn ties(&self) -> &[u8] {
+        let managed = self.managed_fields();
+        let metadata = self.metadata();
+        // In the order of the schema only `managedFields` comes after them.
+        let ties_end = managed.start.checked_sub(self.metadata.start as usize).filter(|_| !managed.is_empty());
+        let unmanaged = ties_end.and_then(|end| metadata.get(..end)).unwrap_or(metadata);
+        let start = TIES.iter().find_map(|list| memmem::find(unmanaged, list));
+        start.and_then(|start| unmanaged.get(start..)).unwrap_or_default()
+    }
+
+    /// Whether the object is on its way out and something keeps it: a finalizer, be it the metadata's or a namespace's own.
+    pub fn is_held(&self) -> bool {
+        self.terminating && memmem::find(&self.json, FINALIZERS).is_some()
+    }
+
     /// Bytes of memory the image holds.
     pub fn size(&self) -> usize {
         self.json.len() + self.as_written.as_ref().map_or(0, Bytes::len) + self.header.len() + size_of::<Self>()
@@ -390,6 +413,32 @@ mod tests {
             "name": "web", "namespace": "shop", "uid": "u-1", "resourceVersion": "7", "labels": {"app": "web", "tier": "front"},
             "ownerReferences": [{"uid": "o-1"}, {"uid": "o-2"}], "managedFields": [{"manager": "me"}]
         }, "spec": {"nodeName": "n1"}})
+    }
+
+    #[test]
+    fn ties_are_owners_and_finalizers_and_nothing_that_looks_like_them() {
+        let image = |metadata: Value, spec: Value| {
+            let object = value!({"kind": "Thing", "apiVersion": "v1", "metadata": metadata, "spec": spec});
+            Image::from_record(&encode(&object, &[]), Revision(12345)).expect("an image")
+        };
+        let ties = |metadata: Value| String::from_utf8(image(metadata, value!({})).ties().to_vec()).expect("JSON");
+        let lookalikes = value!({"finalizers": "x", "a": "\"finalizers\":[\"x\"]", "ownerReferences": "[]"});
+        assert_eq!(ties(value!({"name": "a", "annotations": (lookalikes.clone())})), "");
+        let owners = value!([{"uid": "o-1", "name": "]}\"finalizers\":["}]);
+        let both = value!({"name": "a", "annotations": (lookalikes.clone()), "ownerReferences": (owners.clone()), "finalizers": ["f"]});
+        let text = r#""ownerReferences":[{"uid":"o-1","name":"]}\"finalizers\":["}],"finalizers":["f"]"#;
+        assert_eq!(ties(both.clone()), format!("{text}}}"));
+        let mut managed = both;
+        managed.set_at(&["managedFields"], value!([{"manager": "me", "fieldsV1": {"f:finalizers": {}}}]));
+        assert_eq!(ties(managed), format!("{text},"));
+        assert_eq!(ties(value!({"name": "a", "finalizers": ["f"]})), r#""finalizers":["f"]}"#);
+
+        let time = "2026-01-01T00:00:00Z";
+        let held = |metadata: Value, spec: Value| image(metadata, spec).is_held();
+        assert!(held(value!({"deletionTimestamp": time, "finalizers": ["f"]}), value!({})));
+        assert!(held(value!({"deletionTimestamp": time}), value!({"finalizers": ["kubernetes"]})));
+        assert!(!held(value!({"deletionTimestamp": time, "annotations": (lookalikes)}), value!({})));
+        assert!(!held(value!({"finalizers": ["f"]}), value!({})));
     }
 
     #[test]

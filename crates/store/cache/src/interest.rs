@@ -19,8 +19,8 @@ use std::task::{Context, Poll};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Interest {
     Everything,
-    /// What creates objects and ends them: creation, removal, what happens on the way to it, and whatever happens to
-    /// objects that have owners, which may end with these.
+    /// What creates objects and ends them: creation, removal, the begin of a deletion and whatever happens then to what is
+    /// held, and changes of owners and finalizers.
     Lifecycle,
     Namespace(Box<str>),
     /// One object, by its storage key.
@@ -57,9 +57,9 @@ impl Interest {
 }
 
 fn is_of_lifecycle(event: &Event) -> bool {
-    let has_owners = |object: &Arc<Object>| object.image.owners().next().is_some();
     let Some(previous) = &event.previous else { return true };
-    event.removed || event.object.image.terminating || has_owners(&event.object) || has_owners(previous)
+    let (now, before) = (&event.object.image, &previous.image);
+    event.removed || now.terminating != before.terminating || now.is_held() || now.ties() != before.ties()
 }
 
 const EVERYTHING: u64 = 0;

@@ -6,6 +6,7 @@
 use crate::resource::Writer;
 use crate::{Writers, prefix_of, take_in};
 use pintle_storage::{Record, Unreadable};
+use std::hint::black_box;
 use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
@@ -14,6 +15,9 @@ use std::thread::JoinHandle;
 /// and little beside what is read.
 const BATCH: usize = 128;
 const BATCHES: usize = 8;
+
+/// Bytes of memory that are asked for at once: more than the images of a batch nearly always need.
+const ROOM: usize = 1 << 20;
 
 /// What a store kept under a key.
 pub(crate) enum Kept {
@@ -59,6 +63,7 @@ impl Replay {
 
 fn run(mut writers: Writers, batches: &Receiver<Vec<Kept>>) -> Writers {
     for batch in batches {
+        make_room();
         for kept in batch {
             let unreadable = match kept {
                 Kept::Record(record, history) => take_in(&mut writers, &record, history).err(),
@@ -73,6 +78,12 @@ fn run(mut writers: Writers, batches: &Receiver<Vec<Kept>>) -> Writers {
         writers.values_mut().for_each(Writer::trim);
     }
     writers
+}
+
+/// Has the allocator get memory for some batches at once. Left to itself, the C library's grows what a thread other than
+/// the first has by a page at a time, and each is a system call: a third of what making images costs.
+fn make_room() {
+    drop(black_box(Vec::<u8>::with_capacity(ROOM)));
 }
 
 #[cfg(test)]

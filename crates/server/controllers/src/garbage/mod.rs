@@ -253,7 +253,7 @@ impl Observer for GarbageCollector {
                 if object.image.owners().next().is_some() {
                     graph.insert(&place(), object.image.owners());
                 }
-                if object.image.terminating {
+                if object.image.is_held() {
                     self.soon(place());
                 }
             }
@@ -301,7 +301,7 @@ impl Observer for GarbageCollector {
         if event.removed {
             graph.set_gone(uid);
             graph.dependents(uid).into_iter().for_each(|dependent| self.soon(dependent));
-        } else if event.object.image.terminating {
+        } else if event.object.image.is_held() {
             self.soon(place());
         }
     }

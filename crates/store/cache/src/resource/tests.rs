@@ -288,6 +288,35 @@ fn only_those_concerned_are_woken() {
     assert_eq!(woken(&mut subject, "ns2/n4", "node3"), [true, false, false, false, true, false]);
 }
 
+#[test]
+fn of_an_objects_life_are_its_owners_its_end_and_what_holds_it_then() {
+    let mut subject = Subject::new(Bounds::default());
+    let mut cursor = subject.cache.cursor_of(Revision(1), Interest::Lifecycle);
+    assert!(cursor.take(9).expect("retained").is_empty());
+    let mut seen = |metadata: &pintle_schema::Value, phase: &str| {
+        subject.revision += 1;
+        let object = value!({"kind": "Thing", "metadata": (metadata.clone()), "status": {"phase": phase}});
+        let image =
+            Image::from_record(&image::encode(&object, &[""]), Revision(subject.revision)).expect("just encoded");
+        subject.writer.apply(&format!("{PREFIX}ns/a").as_str().into(), Revision(subject.revision), Some(image), true);
+        subject.writer.publish();
+        !cursor.take(9).expect("retained").is_empty()
+    };
+    let owned = |block: bool| value!({"name": "a", "ownerReferences": [{"uid": "o", "blockOwnerDeletion": block}]});
+    assert!(seen(&owned(true), "Pending"), "it is new");
+    assert!(!seen(&owned(true), "Running"));
+    assert!(seen(&owned(false), "Running"), "its owner waits for it no longer");
+    let mut metadata = value!({"name": "a", "finalizers": ["f"]});
+    assert!(seen(&metadata, "Running"), "it has no owner any more");
+    assert!(!seen(&metadata, "Failed"));
+    metadata.set_at(&["deletionTimestamp"], "2026-01-01T00:00:00Z");
+    assert!(seen(&metadata, "Failed"), "it begins to end");
+    assert!(seen(&metadata, "Succeeded"), "it is held");
+    let metadata = value!({"name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z"});
+    assert!(seen(&metadata, "Succeeded"), "it is let go");
+    assert!(!seen(&metadata, "Failed"), "nothing but time holds it");
+}
+
 /// Watchers come at any moment of a commit: none may lose an event between what it was shown and what it waits for.
 #[test]
 fn nothing_is_lost_between_joining_and_waiting() {
