@@ -9,10 +9,12 @@ use crate::figures::Reading;
 use crate::world::{KindId, World};
 use pintle_cache::{Cursor, Event, Expired, Interest, State};
 use pintle_storage::Revision;
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
+use tokio::task::{JoinError, spawn_blocking};
 
 /// How many events are taken at a time.
 const EVENTS_AT_A_TIME: usize = 1024;
@@ -38,8 +40,7 @@ pub trait Observer: Send + Sync {
 pub async fn run(world: Arc<World>, observers: Vec<Arc<dyn Observer>>, batch: Duration) {
     loop {
         let revision = world.registry.cache.current();
-        let states: Vec<_> = world.kinds.iter().map(|kind| kind.target.cache.state()).collect();
-        observers.iter().for_each(|observer| observer.list(&states));
+        let states = list(&world, &observers).await;
         let mut cursors = Vec::with_capacity(states.len());
         for ((id, kind), state) in (0..).zip(&world.kinds).zip(states) {
             let interest = interest(&observers, id);
@@ -59,6 +60,22 @@ pub async fn run(world: Arc<World>, observers: Vec<Arc<dyn Observer>>, batch: Du
                 tokio::time::sleep(batch).await;
             }
         }
+    }
+}
+
+/// Shows everything that there is, on a thread where nobody waits for an answer: that takes long where there is much.
+async fn list(world: &World, observers: &[Arc<dyn Observer>]) -> Vec<Arc<State>> {
+    let states: Vec<_> = world.kinds.iter().map(|kind| kind.target.cache.state()).collect();
+    let observers = observers.to_vec();
+    let shown = spawn_blocking(move || {
+        observers.iter().for_each(|observer| observer.list(&states));
+        states
+    });
+    match shown.await.map_err(JoinError::try_into_panic) {
+        Ok(states) => states,
+        Err(Ok(panic)) => resume_unwind(panic),
+        // The runtime ends, and everything with it.
+        Err(Err(_)) => pending().await,
     }
 }
 

@@ -371,9 +371,16 @@ fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
     let store = Arc::new(MemoryStore::new());
     let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::all());
     let world = Arc::new(World::new(Arc::new(registry)));
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let _entered = runtime.enter();
     let run = feed::run(world.clone(), vec![Arc::new(Everything)], Duration::ZERO);
-    Waker::from(Arc::new(AtOnce(Mutex::new(Box::pin(run))))).wake();
-    assert_eq!(world.observed(), Revision(1));
+    let feed = Arc::new(AtOnce(Mutex::new(Box::pin(run))));
+    Waker::from(feed.clone()).wake();
+    // What there is, is shown on another thread, which polls the feed then.
+    while world.observed() != Revision(1) {
+        std::thread::yield_now();
+    }
+    drop(feed.0.lock());
     // The feed is woken by the change, and runs before the cache says that it has the whole commit.
     let value = image::encode(&value!({"metadata": {"name": "a", "namespace": "default"}}), &[]);
     let key = "/registry/configmaps/default/a".into();
