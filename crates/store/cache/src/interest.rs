@@ -19,8 +19,8 @@ use std::task::{Context, Poll};
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Interest {
     Everything,
-    /// What creates objects and ends them: creation, removal, the begin of a deletion and whatever happens then to what is
-    /// held, and changes of owners and finalizers.
+    /// What creates objects and ends them: creation, removal, the beginning of a deletion and whatever happens then to what
+    /// is held, and changes of owners and finalizers.
     Lifecycle,
     Namespace(Box<str>),
     /// One object, by its storage key.
