@@ -178,6 +178,27 @@ async fn foreground_deletion_waits_for_dependents() {
 }
 
 #[tokio::test]
+async fn foreground_deletion_does_not_wait_for_dependents_that_let_it_go() {
+    let fixture = Fixture::new().await;
+    let a = fixture.owned("a", &[], &[]).await;
+    fixture.owned("held", &[("a", &a)], &["example.com/hold"]).await;
+    let _controllers = fixture.start();
+    fixture.delete("a", Propagation::Foreground).await;
+    fixture.until("the dependent's turn", || fixture.map("held").is_some_and(|object| object.image.terminating)).await;
+    fixture.quiet().await;
+    assert!(fixture.map("a").is_some(), "it waits");
+    let target = fixture.target("", "configmaps", "default", "held");
+    let requests = Requests { world: &World::new(fixture.registry.clone()), who: Who::Account("test") };
+    let let_go = |object: &mut Value| {
+        let owner = value!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": (a.as_str()), "blockOwnerDeletion": false});
+        object.set_at(&["metadata", "ownerReferences"], Value::List(vec![owner]));
+    };
+    requests.change(&target, "", let_go).await.expect("changed");
+    fixture.gone(&["a"]).await;
+    assert!(fixture.map("held").is_some());
+}
+
+#[tokio::test]
 async fn circles_are_broken() {
     let fixture = Fixture::new().await;
     let a = fixture.owned("a", &[("b", "to be set")], &[]).await;
