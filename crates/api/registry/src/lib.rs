@@ -273,10 +273,13 @@ impl Registry {
     ) -> std::result::Result<Arc<Object>, CommitError> {
         let key: Key = key.into();
         let record = object.record.clone();
+        let unreadable = |error| CommitError::Storage(Arc::new(error));
+        // Refused here, where nothing has been written: once committed it would be in the way of every list.
+        image::check(&record).map_err(unreadable)?;
         let mut writes = vec![object.put(key.clone(), expect)];
         writes.extend(others);
         let revision = self.store.commit(Transaction { writes }).await?;
-        let image = Image::from_record(&record, revision).map_err(|error| CommitError::Storage(Arc::new(error)))?;
+        let image = Image::from_record(&record, revision).map_err(unreadable)?;
         Ok(Arc::new(Object::new(key, prefix.len(), revision, image)))
     }
 

@@ -1,34 +1,49 @@
-//! The image: an object as bytes, ready to be served, with a header for what reads must know without decoding.
+//! An object as it is stored and cached: a header with what reads need without decoding, then its canonical JSON.
 //!
-//! A record in the store is a header, then the object's canonical JSON whose `metadata.resourceVersion` is an empty
-//! string: the hole that the commit's revision fills, so committing encodes nothing again. Building an image never
-//! looks at a clock; reading one never trusts lengths it has not checked.
-//!
-//! Record, integers little endian:
+//! A record in the store is the header followed by JSON whose `metadata.resourceVersion` is an empty string, the placeholder that the
+//! commit's revision fills, so committing encodes nothing again. Every length is checked before it is used, and every object that fits
+//! into memory can be encoded: no length in the header has a bound of its own. Building an image never looks at a clock.
 //!
 //! ```text
-//! u8  format (1, or 2 when the JSON has raw JSON in it that answers show otherwise; 128 more when it is stale)
-//! u32 offset of the hole in the JSON          u32 x 2 metadata    u32 x 2 managedFields (0,0: none)
-//! u16 length of uid, uid
-//! u16 number of labels, each:                 u16 length, key, u16 length, value
-//! u16 number of selectable field values, each: u16 length, value   (in the order the resource declares them)
-//! u16 number of owners, each:                 u16 length, uid
-//! u8  1 when metadata.deletionTimestamp is set
-//! ... JSON until the end
+//! u8      format: 3, or 4 when raw JSON in the object is answered otherwise than it was written; 128 is added when the image is stale
+//! u32     offset of the placeholder in the JSON, little endian, as are the next four
+//! u32 x 2 start and end of metadata
+//! u32 x 2 start and end of the member managedFields (0, 0: there is none)
+//! text    uid
+//! count   labels, each:                  text key, text value
+//! count   selectable field values, each: text value   (in the order in which the resource declares them)
+//! count   owner references, each:        text uid
+//! u8      1 when metadata.deletionTimestamp is set
+//! ...     JSON until the end
+//!
+//! text    its length as a count, then UTF-8
+//! count   LEB128: seven bits a byte, the lowest first, 128 is added to all but the last
 //! ```
+//!
+//! Formats 1 and 2 are 3 and 4 with counts of two bytes, little endian. They are read, and no longer written.
 
 use bytes::Bytes;
 use memchr::memmem;
 use pintle_codec::json;
 use pintle_schema::{Map, Value};
 use pintle_storage::Revision;
+use std::borrow::Cow;
 use std::ops::Range;
 
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 3;
 /// Raw JSON in the object stands as it was written, blanks and all.
-const FORMAT_AS_WRITTEN: u8 = 2;
+const FORMAT_AS_WRITTEN: u8 = 4;
+/// The same two with counts of 16 bits, as they were written once.
+const NARROW_FORMAT: u8 = 1;
+const NARROW_FORMAT_AS_WRITTEN: u8 = 2;
 /// Added to the format.
 const STALE: u8 = 0x80;
+
+/// Bits of a count that a byte holds, and the bit that says that more bytes follow.
+const COUNT_BITS: u32 = 7;
+const CONTINUES: u8 = 1 << COUNT_BITS;
+/// Bytes of the longest count: more than any object needs, few enough for 32 bits of offset.
+const COUNT_BYTES_MAX: u32 = 4;
 
 /// How lists begin that tie an object. Nothing within a string looks like this: there a quote is escaped.
 const OWNER_REFERENCES: &[u8] = b"\"ownerReferences\":[";
@@ -90,16 +105,15 @@ fn encode_as(mark: u8, object: &Value, fields: &[&str]) -> Vec<u8> {
 /// # Errors
 /// It is no record.
 pub fn object(record: &Bytes) -> Result<Bytes, CorruptImage> {
-    let mut reader = Reader { bytes: record, at: 0 };
-    reader.format()?;
-    reader.take(5 * size_of::<u32>())?;
-    reader.text()?;
-    for texts in [2, 1, 1] {
-        let count = reader.count()?;
-        (0..count * texts).try_for_each(|_| reader.text().map(drop))?;
-    }
-    reader.take(1)?;
-    Ok(record.slice(reader.at..))
+    Head::parse(record).map(|head| record.slice(head.json_at..))
+}
+
+/// Whether a record can be read: what is true of it before it is committed is true for as long as it is kept.
+///
+/// # Errors
+/// [`Image::from_record`] would not read it.
+pub fn check(record: &[u8]) -> Result<(), CorruptImage> {
+    Head::parse(record).map(drop)
 }
 
 struct Spans {
@@ -176,15 +190,19 @@ fn put_key(key: &pintle_schema::Str, out: &mut Vec<u8>) {
 }
 
 fn put(record: &mut Vec<u8>, text: &str) {
-    let length = u16::try_from(text.len()).unwrap_or(u16::MAX);
-    record.extend_from_slice(&length.to_le_bytes());
-    record.extend_from_slice(&text.as_bytes()[..usize::from(length)]);
+    put_count(record, text.len());
+    record.extend_from_slice(text.as_bytes());
 }
 
-fn put_count(record: &mut Vec<u8>, count: usize) {
-    record.extend_from_slice(&u16::try_from(count).unwrap_or(u16::MAX).to_le_bytes());
+fn put_count(record: &mut Vec<u8>, mut count: usize) {
+    while count >= usize::from(CONTINUES) {
+        record.push(count as u8 | CONTINUES);
+        count >>= COUNT_BITS;
+    }
+    record.push(count as u8);
 }
 
+/// A store takes no value that is nearly as long: see its limits.
 fn narrow(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
 }
@@ -200,9 +218,9 @@ pub struct Image {
     revision_span: Range<u32>,
     metadata: Range<u32>,
     managed_fields: Range<u32>,
-    labels_at: u16,
-    fields_at: u16,
-    owners_at: u16,
+    labels_at: u32,
+    fields_at: u32,
+    owners_at: u32,
     pub terminating: bool,
     /// A write of the same object would not be the same: there is more in it now than was written.
     pub is_stale: bool,
@@ -214,50 +232,28 @@ impl Image {
     /// # Errors
     /// The record's lengths do not add up.
     pub fn from_record(record: &Bytes, revision: Revision) -> Result<Self, CorruptImage> {
-        let mut reader = Reader { bytes: record, at: 0 };
-        let (format, is_stale) = reader.format()?;
-        let mut offsets = [0u32; 5];
-        for offset in &mut offsets {
-            let four = reader.take(4)?;
-            *offset = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-        }
-        let start = reader.at;
-        reader.text()?;
-        let labels_at = reader.place(start)?;
-        let labels = reader.count()?;
-        (0..labels * 2).try_for_each(|_| reader.text().map(drop))?;
-        let fields_at = reader.place(start)?;
-        let fields = reader.count()?;
-        (0..fields).try_for_each(|_| reader.text().map(drop))?;
-        let owners_at = reader.place(start)?;
-        let owners = reader.count()?;
-        (0..owners).try_for_each(|_| reader.text().map(drop))?;
-        let header = record[start..reader.at].into();
-        let terminating = reader.take(1)? == [1];
-        let json = &record[reader.at..];
-        let [hole, metadata_start, metadata_end, managed_start, managed_end] = offsets;
-        if json.get(hole as usize) != Some(&b'"') {
-            return Err(CorruptImage);
-        }
+        let head = Head::parse(record)?;
+        let json = &record[head.json_at..];
+        let [hole, metadata_start, metadata_end, managed_start, managed_end] = head.offsets;
         let (filled, width) = fill(json, hole..hole, revision);
         // Nothing raw stands in or before the metadata, so the spans are the same in both.
-        let (json, as_written) = match format {
-            FORMAT_AS_WRITTEN => (compact(&filled), Some(filled)),
-            _ => (filled, None),
+        let (json, as_written) = match head.is_as_written {
+            true => (compact(&filled), Some(filled)),
+            false => (filled, None),
         };
         let shift = |at: u32| if at > hole { at + width } else { at };
         Ok(Image {
-            header,
+            header: head.facts.into(),
             json,
             as_written,
             revision_span: hole..hole + width,
             metadata: shift(metadata_start)..shift(metadata_end),
             managed_fields: shift(managed_start)..shift(managed_end),
-            labels_at,
-            fields_at,
-            owners_at,
-            terminating,
-            is_stale,
+            labels_at: head.labels_at,
+            fields_at: head.fields_at,
+            owners_at: head.owners_at,
+            terminating: head.terminating,
+            is_stale: head.is_stale,
         })
     }
 
@@ -346,8 +342,8 @@ impl Image {
         self.json.len() + self.as_written.as_ref().map_or(0, Bytes::len) + self.header.len() + size_of::<Self>()
     }
 
-    fn reader(&self, at: u16) -> Reader<'_> {
-        Reader { bytes: &self.header, at: at.into() }
+    fn reader(&self, at: u32) -> Reader<'_> {
+        Reader { bytes: &self.header, at: at as usize, narrow: false }
     }
 }
 
@@ -367,39 +363,129 @@ fn compact(json: &[u8]) -> Bytes {
     Bytes::from(out)
 }
 
+/// A record's header, checked: all of it is there, and so is the placeholder.
+struct Head<'a> {
+    is_as_written: bool,
+    is_stale: bool,
+    /// Of the placeholder, of metadata's start and end, of managedFields' start and end.
+    offsets: [u32; 5],
+    /// Uid, labels, fields and owners, in the present format.
+    facts: Cow<'a, [u8]>,
+    labels_at: u32,
+    fields_at: u32,
+    owners_at: u32,
+    terminating: bool,
+    json_at: usize,
+}
+
+impl<'a> Head<'a> {
+    fn parse(record: &'a [u8]) -> Result<Self, CorruptImage> {
+        let mut reader = Reader { bytes: record, at: 0, narrow: false };
+        let format = *reader.take(1)?.first().ok_or(CorruptImage)?;
+        reader.narrow = matches!(format & !STALE, NARROW_FORMAT | NARROW_FORMAT_AS_WRITTEN);
+        let is_as_written = match format & !STALE {
+            FORMAT | NARROW_FORMAT => false,
+            FORMAT_AS_WRITTEN | NARROW_FORMAT_AS_WRITTEN => true,
+            _ => return Err(CorruptImage),
+        };
+        let mut offsets = [0u32; 5];
+        for offset in &mut offsets {
+            let four = reader.take(4)?;
+            *offset = u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+        }
+        let mut facts = Facts { read: reader.at, widened: reader.narrow.then(Vec::new) };
+        facts.text(&mut reader)?;
+        let labels_at = facts.place(&reader)?;
+        let labels = facts.count(&mut reader)?;
+        (0..labels).try_for_each(|_| facts.text(&mut reader).and_then(|()| facts.text(&mut reader)))?;
+        let fields_at = facts.place(&reader)?;
+        let fields = facts.count(&mut reader)?;
+        (0..fields).try_for_each(|_| facts.text(&mut reader))?;
+        let owners_at = facts.place(&reader)?;
+        let owners = facts.count(&mut reader)?;
+        (0..owners).try_for_each(|_| facts.text(&mut reader))?;
+        let facts = match facts.widened {
+            Some(widened) => Cow::Owned(widened),
+            None => Cow::Borrowed(&record[facts.read..reader.at]),
+        };
+        let terminating = reader.take(1)? == [1];
+        let json_at = reader.at;
+        if record[json_at..].get(offsets[0] as usize) != Some(&b'"') {
+            return Err(CorruptImage);
+        }
+        Ok(Head {
+            is_as_written,
+            is_stale: format & STALE != 0,
+            offsets,
+            facts,
+            labels_at,
+            fields_at,
+            owners_at,
+            terminating,
+            json_at,
+        })
+    }
+}
+
+/// The part of a header that stays in memory: where it began, and what it becomes when its counts are of the older form.
+struct Facts {
+    read: usize,
+    widened: Option<Vec<u8>>,
+}
+
+impl Facts {
+    fn text(&mut self, reader: &mut Reader<'_>) -> Result<(), CorruptImage> {
+        let text = reader.text()?;
+        self.widened.iter_mut().for_each(|widened| put(widened, text));
+        Ok(())
+    }
+
+    fn count(&mut self, reader: &mut Reader<'_>) -> Result<usize, CorruptImage> {
+        let count = reader.count()?;
+        self.widened.iter_mut().for_each(|widened| put_count(widened, count));
+        Ok(count)
+    }
+
+    fn place(&self, reader: &Reader<'_>) -> Result<u32, CorruptImage> {
+        let place = self.widened.as_ref().map_or(reader.at - self.read, Vec::len);
+        u32::try_from(place).map_err(|_| CorruptImage)
+    }
+}
+
 struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Whether counts are of 16 bits.
+    narrow: bool,
 }
 
 impl<'a> Reader<'a> {
     fn take(&mut self, length: usize) -> Result<&'a [u8], CorruptImage> {
-        let taken = self.bytes.get(self.at..self.at + length).ok_or(CorruptImage)?;
+        let taken = self.bytes.get(self.at..).and_then(|rest| rest.get(..length)).ok_or(CorruptImage)?;
         self.at += length;
         Ok(taken)
     }
 
-    /// The format, and whether the record is stale.
-    fn format(&mut self) -> Result<(u8, bool), CorruptImage> {
-        let byte = self.take(1)?.first().ok_or(CorruptImage)?;
-        match byte & !STALE {
-            format @ (FORMAT | FORMAT_AS_WRITTEN) => Ok((format, byte & STALE != 0)),
-            _ => Err(CorruptImage),
-        }
-    }
-
     fn count(&mut self) -> Result<usize, CorruptImage> {
-        let two = self.take(2)?;
-        Ok(u16::from_le_bytes([two[0], two[1]]).into())
+        if self.narrow {
+            let two = self.take(2)?;
+            return Ok(u16::from_le_bytes([two[0], two[1]]).into());
+        }
+        let mut count = 0;
+        for place in 0..COUNT_BYTES_MAX {
+            let byte = *self.bytes.get(self.at).ok_or(CorruptImage)?;
+            self.at += 1;
+            count |= usize::from(byte & !CONTINUES) << (place * COUNT_BITS);
+            if byte & CONTINUES == 0 {
+                return Ok(count);
+            }
+        }
+        Err(CorruptImage)
     }
 
     fn text(&mut self) -> Result<&'a str, CorruptImage> {
         let length = self.count()?;
         std::str::from_utf8(self.take(length)?).map_err(|_| CorruptImage)
-    }
-
-    fn place(&self, start: usize) -> Result<u16, CorruptImage> {
-        u16::try_from(self.at - start).map_err(|_| CorruptImage)
     }
 }
 
@@ -508,6 +594,76 @@ mod tests {
             if let Ok(image) = Image::from_record(&cut, Revision(1)) {
                 panic!("a record cut to {length} bytes was read as {image:?}");
             }
+        }
+    }
+
+    /// What an object may have much of, each beyond what 16 bits count.
+    #[test]
+    fn no_part_of_the_header_has_a_bound_of_its_own() {
+        let long = "x".repeat(70_000);
+        let many = 0..70_000;
+        let mut labels = Map::new();
+        let mut owners = Vec::new();
+        for at in many {
+            labels.push(format!("label-{at:05}").into(), Value::from("v"));
+            owners.push(value!({"uid": (format!("u-{at}"))}));
+        }
+        labels.push("long".into(), Value::from(long.as_str()));
+        let mut object = pod();
+        object.set_at(&["metadata", "uid"], long.as_str());
+        object.set_at(&["metadata", "labels"], Value::Map(labels));
+        object.set_at(&["metadata", "ownerReferences"], Value::List(owners));
+        let record = encode(&object, &[&long, "Running", &long]);
+        assert_eq!(check(&record), Ok(()));
+        let image = Image::from_record(&record, Revision(9)).expect("whole");
+        assert_eq!(image.uid(), long);
+        assert_eq!((image.labels().count(), image.label("long")), (70_001, Some(long.as_str())));
+        assert_eq!((image.field(0), image.field(1), image.field(2)), (Some(&*long), Some("Running"), Some(&*long)));
+        assert_eq!((image.owners().count(), image.owners().last()), (70_000, Some("u-69999")));
+        let mut written = Vec::new();
+        object.set_at(&["metadata", "resourceVersion"], "9");
+        json::encode(&object, &mut written);
+        assert!(image.json() == &written, "the JSON differs");
+    }
+
+    /// A record as it was written with counts of 16 bits.
+    fn narrow_record(format: u8) -> Vec<u8> {
+        let json =
+            br#"{"metadata":{"name":"web","uid":"u-1","resourceVersion":"","labels":{"app":"web"}},"data":{ "a": 1 }}"#;
+        let mut record = vec![format];
+        let hole = memmem::find(json, b"\"\"").expect("the placeholder") + 1;
+        let metadata =
+            memmem::find(json, b"{\"name").expect("metadata begins")..memmem::find(json, b",\"data").expect("and ends");
+        for offset in [hole, metadata.start, metadata.end, 0, 0] {
+            record.extend_from_slice(&narrow(offset).to_le_bytes());
+        }
+        let put = |record: &mut Vec<u8>, text: &str| {
+            record.extend_from_slice(&(text.len() as u16).to_le_bytes());
+            record.extend_from_slice(text.as_bytes());
+        };
+        put(&mut record, "u-1");
+        for list in [&["app", "web"][..], &["n1", "Running"], &["o-1", "o-2"]] {
+            let count: u16 = if list[0] == "app" { 1 } else { 2 };
+            record.extend_from_slice(&count.to_le_bytes());
+            list.iter().for_each(|text| put(&mut record, text));
+        }
+        record.push(1);
+        record.extend_from_slice(json);
+        record
+    }
+
+    #[test]
+    fn records_of_the_first_formats_are_read() {
+        for format in [NARROW_FORMAT, NARROW_FORMAT_AS_WRITTEN, NARROW_FORMAT_AS_WRITTEN | STALE] {
+            let record = Bytes::from(narrow_record(format));
+            let image = Image::from_record(&record, Revision(9)).expect("whole");
+            assert_eq!((image.uid(), image.label("app"), image.field(1)), ("u-1", Some("web"), Some("Running")));
+            assert_eq!(image.owners().collect::<Vec<_>>(), ["o-1", "o-2"]);
+            assert_eq!((image.terminating, image.is_stale), (true, format & STALE != 0));
+            let data: &[u8] = if format == NARROW_FORMAT { b"{ \"a\": 1 }" } else { b"{\"a\":1}" };
+            assert!(image.json().ends_with(&[b"\"data\":", data, b"}"].concat()), "{:?}", image.json());
+            assert!(image.metadata().starts_with(b"{\"name\"") && image.metadata().ends_with(b"{\"app\":\"web\"}}"));
+            assert!(object(&record).expect("whole").ends_with(b"\"data\":{ \"a\": 1 }}"));
         }
     }
 }
