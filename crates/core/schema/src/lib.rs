@@ -13,6 +13,7 @@ pub mod field_selector;
 pub mod gates;
 pub mod int_or_string;
 pub mod label_selector;
+pub mod map;
 pub mod names;
 pub mod quantity;
 pub mod rules;

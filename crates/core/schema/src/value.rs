@@ -5,6 +5,8 @@
 
 use smol_str::SmolStr;
 
+pub use crate::map::Map;
+
 /// A key or string: static (interned from a schema), inline (up to 23 bytes) or shared.
 pub type Str = SmolStr;
 
@@ -24,142 +26,6 @@ pub enum Value {
     /// JSON text that is not taken apart: what a raw extension holds, unless it is null, as it was written, blanks and all; a
     /// set of fields that is not empty, as it is stored; and a null that is not absent, see `Value::NO_TIME`.
     Raw(Str),
-}
-
-/// An ordered list of entries with distinct keys. Look-ups scan: objects of the API have few keys per level.
-#[derive(Clone, Debug, Default)]
-pub struct Map(Vec<(Str, Value)>);
-
-impl PartialEq for Map {
-    /// Entries in the same order. Keys of one schema mostly are one text.
-    fn eq(&self, other: &Map) -> bool {
-        let is_same = |a: &str, b: &str| a.len() == b.len() && (a.as_ptr() == b.as_ptr() || a == b);
-        let mut pairs = self.0.iter().zip(&other.0);
-        self.0.len() == other.0.len() && pairs.all(|((key, value), (other, old))| is_same(key, other) && value == old)
-    }
-}
-
-impl Map {
-    pub fn new() -> Self {
-        Map(Vec::new())
-    }
-
-    pub fn with_capacity(entries: usize) -> Self {
-        Map(Vec::with_capacity(entries))
-    }
-
-    /// Makes a map of entries that the caller knows to have distinct keys.
-    pub fn from_entries(entries: Vec<(Str, Value)>) -> Self {
-        Map(entries)
-    }
-
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    #[inline]
-    pub fn get(&self, key: &str) -> Option<&Value> {
-        // Most keys differ in length already; those of a schema are mostly the very text that is asked for.
-        let is = |other: &str| other.len() == key.len() && (other.as_ptr() == key.as_ptr() || other == key);
-        self.0.iter().find(|(other, _)| is(other)).map(|(_, value)| value)
-    }
-
-    pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        self.0.iter_mut().find(|(k, _)| k == key).map(|(_, v)| v)
-    }
-
-    pub fn contains_key(&self, key: &str) -> bool {
-        self.get(key).is_some()
-    }
-
-    /// Sets a key in place, or appends it; returns what was there.
-    pub fn set(&mut self, key: impl Into<Str>, value: impl Into<Value>) -> Option<Value> {
-        let (key, value) = (key.into(), value.into());
-        match self.0.iter_mut().find(|(k, _)| *k == key) {
-            Some((_, slot)) => Some(std::mem::replace(slot, value)),
-            None => {
-                self.0.push((key, value));
-                None
-            }
-        }
-    }
-
-    /// Appends an entry whose key the caller knows to be absent.
-    pub fn push(&mut self, key: Str, value: Value) {
-        self.0.push((key, value));
-    }
-
-    pub fn remove(&mut self, key: &str) -> Option<Value> {
-        let at = self.0.iter().position(|(k, _)| k == key)?;
-        Some(self.0.remove(at).1)
-    }
-
-    /// The value of a key, made `Null` first when it is absent.
-    pub fn entry(&mut self, key: &str) -> &mut Value {
-        let at = match self.0.iter().position(|(k, _)| k == key) {
-            Some(at) => at,
-            None => {
-                self.0.push((Str::new(key), Value::Null));
-                self.0.len() - 1
-            }
-        };
-        &mut self.0[at].1
-    }
-
-    #[inline]
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (&Str, &Value)> + ExactSizeIterator {
-        self.0.iter().map(|(k, v)| (k, v))
-    }
-
-    pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (&Str, &mut Value)> {
-        self.0.iter_mut().map(|(k, v)| (&*k, v))
-    }
-
-    pub fn keys(&self) -> impl Iterator<Item = &Str> {
-        self.0.iter().map(|(k, _)| k)
-    }
-
-    pub fn values(&self) -> impl Iterator<Item = &Value> {
-        self.0.iter().map(|(_, v)| v)
-    }
-
-    pub fn retain(&mut self, mut keep: impl FnMut(&Str, &mut Value) -> bool) {
-        self.0.retain_mut(|(k, v)| keep(k, v));
-    }
-
-    /// The entries, for code that reorders or rebuilds them.
-    pub fn entries_mut(&mut self) -> &mut Vec<(Str, Value)> {
-        &mut self.0
-    }
-
-    #[inline]
-    pub fn entries(&self) -> &[(Str, Value)] {
-        &self.0
-    }
-}
-
-impl IntoIterator for Map {
-    type Item = (Str, Value);
-    type IntoIter = std::vec::IntoIter<(Str, Value)>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_iter()
-    }
-}
-
-impl FromIterator<(Str, Value)> for Map {
-    /// Later entries of a key replace earlier ones.
-    fn from_iter<I: IntoIterator<Item = (Str, Value)>>(entries: I) -> Self {
-        let mut map = Map::new();
-        for (key, value) in entries {
-            map.set(key, value);
-        }
-        map
-    }
 }
 
 impl Value {
