@@ -1,12 +1,14 @@
 //! JSON patch, RFC 6902, with the liberties the reference takes.
 //!
-//! Operations are done in order, all or none. Work is bounded: the number of operations, and how much `copy` may add.
+//! Operations are done in order, all or none. Work is bounded: the number of operations, how much `copy` may add, and how
+//! deep the result is.
 
 use crate::PatchError;
 use pintle_codec::json::{self, open_spelled};
 use pintle_codec::{StrictProblem, Strictness};
 use pintle_schema::{ApiType, Map, Str, Value};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// How many operations one patch may have: the reference's bound, against patches that take minutes.
 pub const MAX_OPERATIONS: usize = 10_000;
@@ -143,6 +145,7 @@ fn one(document: &mut Value, members: &Map, copied_bytes: &mut usize) -> Result<
 }
 
 fn add(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
+    check_depth(path, &value)?;
     match target(document, path)? {
         Target::Member(map, key) => drop(map.set(Str::new(&key), value)),
         Target::Item(items, key) if key == "-" => items.push(value),
@@ -152,6 +155,25 @@ fn add(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Trees are walked by recursion: what is moved and copied into itself again and again must not grow deeper than what can be read.
+fn check_depth(path: &str, value: &Value) -> Result<(), String> {
+    let above = path.matches('/').count();
+    match above + depth(value) > pintle_codec::limits::TREE_DEPTH {
+        true => Err("exceeded max depth".to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// How many lists and maps stand within each other, at most. Raw JSON has its own bound.
+fn depth(value: &Value) -> usize {
+    let below = match value {
+        Value::List(items) => items.iter().map(depth).max(),
+        Value::Map(map) => map.values().map(depth).max(),
+        _ => return 0,
+    };
+    1 + below.unwrap_or(0)
 }
 
 fn remove(document: &mut Value, path: &str) -> Result<Value, String> {
@@ -172,6 +194,7 @@ fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String>
         *document = value;
         return Ok(());
     }
+    check_depth(path, &value)?;
     match target(document, path)? {
         // Not the RFC, but the reference: a missing key is set.
         Target::Member(map, key) => drop(map.set(Str::new(&key), value)),
@@ -243,12 +266,16 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, '
 /// Sorts the keys of the objects that the reference opens to do a patch: it shows them so when it shows the result.
 pub fn sort_touched(patched: &mut Value, patch: &Value) {
     sort_keys(patched);
+    // Ten thousand operations may open one large object: it is sorted once.
+    let mut opened = HashSet::new();
     for operation in patch.as_list().unwrap_or(&[]) {
         for path in ["from", "path"].map(|name| operation.str_at(&[name])) {
-            let mut parts: Vec<&str> = path.split('/').skip(1).collect();
-            parts.pop();
+            let parents = path.rsplit_once('/').map_or("", |(parents, _)| parents);
+            if !opened.insert(parents) {
+                continue;
+            }
             let mut parent = &mut *patched;
-            for part in parts {
+            for part in parents.split('/').skip(1) {
                 let part = unescape(part);
                 let below = match parent {
                     Value::Map(map) => map.get_mut(&part),

@@ -37,9 +37,10 @@ pub fn apply(document: &mut Value, patch: Value) -> Result<(), PatchError> {
 }
 
 fn merge(document: &mut Map, patch: Map) {
+    let mut removed = Vec::new();
     for (key, value) in patch {
         if value.is_null() {
-            document.remove(&key);
+            removed.push(key);
             continue;
         }
         let mut slot = document.get_mut(&key);
@@ -60,6 +61,7 @@ fn merge(document: &mut Map, patch: Map) {
             }
         }
     }
+    document.remove_all(&removed);
 }
 
 /// Sorts the keys of the objects that the reference opens to merge a patch: it shows them so when it shows the result.

@@ -62,49 +62,49 @@ fn merge_map(mut live: Map, mut patch: Map, level: Level<'_>) -> Result<Map, Pat
     }
     retain_keys(&mut live, &mut patch)?;
     lists::merge_ordered(&mut live, &mut patch, level)?;
+    let mut removed = Vec::new();
     for (key, new) in patch {
         let (key, deletes) = match key.starts_with(DELETE_FROM_LIST) {
             false => (key, false),
             // Without a name after the slash the directive stands for itself, as a key that no object has.
             true => (Some(named_list(&key, DELETE_FROM_LIST)?).filter(|name| !name.is_empty()).unwrap_or(key), true),
         };
-        if new.is_null() {
-            live.remove(&key);
-            continue;
+        if new.is_null() || !merge_member(&mut live, &key, new, deletes, level)? {
+            removed.push(key);
         }
-        merge_member(&mut live, key, new, deletes, level)?;
     }
+    live.remove_all(&removed);
     Ok(live)
 }
 
-/// Merges one value that is not null. `deletes` marks a list of items to take out.
-fn merge_member(live: &mut Map, key: Str, new: Value, deletes: bool, level: Level<'_>) -> Result<(), PatchError> {
-    let Some(slot) = live.get_mut(&key) else {
+/// Merges one value that is not null; false when the member is to be removed. `deletes` marks a list of items to take out.
+fn merge_member(live: &mut Map, key: &Str, new: Value, deletes: bool, level: Level<'_>) -> Result<bool, PatchError> {
+    let Some(slot) = live.get_mut(key) else {
         if !deletes && let Some(new) = as_new(new) {
-            live.push(key, new);
+            live.push(key.clone(), new);
         }
-        return Ok(());
+        return Ok(true);
     };
     open(slot);
     match (&mut *slot, new) {
         (Value::Map(old), Value::Map(new)) => {
-            let (below, strategy) = level.map_member(&key)?;
+            let (below, strategy) = level.map_member(key)?;
             *old = match strategy {
                 "replace" => new,
                 _ => merge_map(std::mem::take(old), new, below)?,
             };
         }
         (Value::List(old), Value::List(new)) => {
-            let list = level.list_member(&key)?;
+            let list = level.list_member(key)?;
             *old = lists::merge(std::mem::take(old), new, &list, deletes)?;
         }
         (old, new) if !deletes || std::mem::discriminant(old) == std::mem::discriminant(&new) => match as_new(new) {
             Some(new) => *slot = new,
-            None => drop(live.remove(&key)),
+            None => return Ok(false),
         },
         _ => {}
     }
-    Ok(())
+    Ok(true)
 }
 
 /// `$retainKeys`: drops the keys it does not name; the patch may set no others.

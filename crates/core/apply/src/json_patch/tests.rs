@@ -279,6 +279,30 @@ fn operations_and_copies_are_bounded() {
     is_unprocessable(apply(document, &patch), &value!("3067 copies"));
 }
 
+/// Copies of a tree into itself double its depth each time; so do moves of copies, more slowly.
+#[test]
+fn no_patch_makes_a_tree_deeper_than_what_can_be_read() {
+    let mut path = "/a".to_owned();
+    let mut operations = Vec::new();
+    for round in 0..16 {
+        operations.push(value!({"op": "copy", "from": "/a", "path": (format!("{path}/a"))}));
+        path.push_str(&"/a".repeat(1 << round));
+        let patched = apply(value!({"a": {}}), &Value::List(operations.clone()));
+        let depth = 1 + (2 << round);
+        match depth <= pintle_codec::limits::TREE_DEPTH {
+            true => assert_eq!(patched.map(|patched| super::depth(&patched)), Ok(depth)),
+            false => is_unprocessable(patched, &value!("exceeded max depth")),
+        }
+    }
+    for operation in ["add", "replace"] {
+        for (below, fits) in [(498, true), (499, false)] {
+            let deep = (0..below).fold(value!({}), |below, _| value!({"a": (below)}));
+            let operation = value!({"op": (operation), "path": "/a", "value": (deep)});
+            assert_eq!(apply(value!({}), &value!([(operation)])).is_ok(), fits, "{below} levels below");
+        }
+    }
+}
+
 #[test]
 fn length_as_json() {
     let rows = [
