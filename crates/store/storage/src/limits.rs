@@ -6,9 +6,9 @@
 /// with prefix and slashes that stays below 1 KiB. The rest is for custom path segments.
 pub const KEY_BYTES_MAX: usize = 4 * 1024;
 
-/// Largest value in bytes. kube-apiserver accepts request bodies up to 3 MiB and etcd requests up to 1.5 MiB; an
-/// image with its header stays below this.
-pub const VALUE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Largest value in bytes. An object may be as large as etcd's default request, 1.5 MiB of protobuf; the same object in JSON can take six
+/// times as much (control characters are written as `\u0001`), and lists of nearly empty items somewhat more.
+pub const VALUE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Most writes in one transaction. etcd allows 128; the objects that a new store begins with go in at once.
 pub const TRANSACTION_WRITES_MAX: usize = 16 * 1024;
