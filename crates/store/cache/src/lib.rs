@@ -196,6 +196,10 @@ impl Observer for Feeder {
         }
         self.publish_all(self.cache.current());
     }
+
+    fn compacted(&mut self, revision: Revision) {
+        self.writers.values_mut().for_each(|writer| writer.compact(revision));
+    }
 }
 
 /// The writer responsible for a key: prefixes are `/registry/<one or two segments>/`.
@@ -247,6 +251,44 @@ mod tests {
                 cache.resource("/registry/things/").and_then(|resource| resource.get(&key)).expect("published");
             assert_eq!(stored.revision, revision);
         }
+    }
+
+    #[test]
+    fn what_the_store_was_compacted_of_cannot_be_read() {
+        let cache = Cache::new(["/registry/things/", "/registry/others/"]);
+        let [things, others] =
+            ["/registry/things/", "/registry/others/"].map(|prefix| cache.resource(prefix).expect("declared").clone());
+        let mut feeder = cache.feeder();
+        feeder.replayed(Started { compacted: Revision(1), current: Revision(1) });
+        let record = |revision: u64| Record {
+            revision: Revision(revision),
+            key: "/registry/things/a".into(),
+            value: Some(image::encode(&value!({"kind": "Thing", "metadata": {"name": "a"}}), &[])),
+        };
+        let (mut quiet, mut slow) = (others.cursor(Revision(1)), things.cursor(Revision(1)));
+        for revision in 2..=2_000 {
+            feeder.publish(&[record(revision)], Revision(revision));
+        }
+        let readable = |cache: &ResourceCache, revision: u64| cache.state().at(Revision(revision)).is_ok();
+        assert!(readable(&things, 1) && readable(&others, 1));
+        feeder.compacted(Revision(1_500));
+        for (revision, is_readable) in [(1, false), (1_499, false), (1_500, true), (1_501, true), (2_000, true)] {
+            assert_eq!(readable(&things, revision), is_readable, "{revision}");
+            assert_eq!(readable(&others, revision), is_readable, "{revision} of what never changed");
+        }
+        let at = |revision: u64| things.state().at(Revision(revision)).expect("readable");
+        let seen = |revision: u64| at(revision).get("/registry/things/a").map(|object| object.revision.0);
+        assert_eq!([1_500, 1_777, 1_999].map(seen), [Some(1_500), Some(1_777), Some(1_999)]);
+        // Watches go on from where nothing has been given up since.
+        assert_eq!(slow.take(10).map(|_| ()).map_err(|expired| expired.oldest), Err(Revision(1_500)));
+        assert_eq!(things.cursor(Revision(1_500)).take(1_000).map(|events| events.len()), Ok(500));
+        assert!(quiet.take(10).is_ok() && others.cursor(Revision(3)).take(10).is_ok());
+        feeder.compacted(Revision(2_000));
+        assert!(!readable(&things, 1_999) && readable(&things, 2_000));
+        assert!(things.cursor(Revision(2_000)).take(10).is_ok());
+        // An earlier one takes nothing back.
+        feeder.compacted(Revision(1_700));
+        assert!(!readable(&things, 1_999) && readable(&things, 2_000));
     }
 
     #[test]

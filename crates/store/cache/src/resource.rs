@@ -97,6 +97,9 @@ pub struct State {
     pub last: Revision,
     /// Events after this revision are retained.
     pub compacted: Revision,
+    /// States before this revision cannot be read any more, also where no event since has been given up: the store was
+    /// compacted up to it.
+    oldest: Revision,
     pub objects: Objects,
     /// What is kept under keys of this resource and cannot be read.
     pub unreadable: OrdMap<Key, Arc<Unreadable>>,
@@ -122,6 +125,7 @@ impl State {
             bounds,
             last: Revision(0),
             compacted: Revision(0),
+            oldest: Revision(0),
             objects: Objects::default(),
             unreadable: OrdMap::new(),
             index: Index::default(),
@@ -139,6 +143,9 @@ impl State {
     /// # Errors
     /// The revision is older than the history.
     pub fn at(&self, revision: Revision) -> Result<Objects, Expired> {
+        if revision < self.oldest {
+            return Err(Expired { requested: revision, oldest: self.oldest });
+        }
         if revision >= self.last {
             return Ok(self.objects.clone());
         }
@@ -237,6 +244,16 @@ impl State {
         }
     }
 
+    /// Gives up what the store was compacted of. Who watches a resource that has not changed since may go on from before.
+    fn compact(&mut self, revision: Revision) {
+        self.oldest = self.oldest.max(revision);
+        let last = self.after(revision).checked_sub(1).and_then(|last| self.events.get(last));
+        if let Some(last) = last.map(|last| last.revision) {
+            self.forget(last);
+        }
+        self.drop_checkpoints();
+    }
+
     /// Forgets what is beyond the bounds, up to a revision.
     fn trim(&mut self, last: Revision) {
         while self.events.len() > self.bounds.events || self.history_bytes > self.bounds.bytes {
@@ -253,7 +270,13 @@ impl State {
             self.checkpoints.push_back((self.last, self.objects.clone()));
         }
         self.trim(self.last);
-        while self.checkpoints.front().is_some_and(|(at, _)| *at <= self.compacted) {
+        self.drop_checkpoints();
+    }
+
+    /// Lets go of the checkpoints that no retained state is rebuilt from.
+    fn drop_checkpoints(&mut self) {
+        let unread = self.compacted.max(self.oldest);
+        while self.checkpoints.front().is_some_and(|(at, _)| *at <= unread) {
             self.checkpoints.pop_front();
         }
     }
@@ -383,6 +406,12 @@ impl Writer {
         self.state.compacted = self.state.compacted.max(compacted);
         self.published = self.state.last;
         (self.dirty, self.gap) = (true, false);
+    }
+
+    /// Gives history up to a revision up, once what was taken in has been published.
+    pub fn compact(&mut self, revision: Revision) {
+        self.state.compact(revision);
+        self.cache.waiters.announce(&[], || self.cache.state.store(Arc::new(self.state.clone())));
     }
 
     /// Takes note of a value that cannot be read.

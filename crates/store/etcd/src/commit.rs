@@ -12,6 +12,7 @@ use crate::wire::{
 };
 use pintle_grpc::{Code, Status};
 use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
+use prost::Message;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
@@ -36,6 +37,12 @@ impl fmt::Display for Failure {
 
 impl Error for Failure {}
 
+/// What clients in Go say of a message that they do not send: servers take no longer ones, and say nothing of why.
+fn too_long(length: usize) -> Status {
+    let message = format!("trying to send message larger than max ({length} vs. {})", limits::MESSAGE_BYTES);
+    Status::new(Code::ResourceExhausted, message)
+}
+
 fn undecided() -> Status {
     Status::new(Code::Unknown, "what became of an attempt at the transaction cannot be told")
 }
@@ -48,6 +55,10 @@ impl Shared {
         let mut patience = Patience::new(limits::CALL);
         let mut in_doubt = false;
         let mut request = self.request(&transaction.writes).await?;
+        let length = request.encoded_len();
+        if length > limits::MESSAGE_BYTES {
+            return Err(failed(too_long(length)));
+        }
         let answer = loop {
             let turn = self.client.turn();
             let time = patience.attempt();

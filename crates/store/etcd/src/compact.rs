@@ -1,5 +1,6 @@
 //! Compaction: history older than one interval is given up, by one of all the servers of a cluster.
-//! Guarantees that servers take turns by counting on one key, as the reference does, so that both can run together.
+//! Guarantees that servers take turns by counting on one key, as the reference does, so that both can run together; and that
+//! each learns how far the others compacted.
 //! Must never give up what happened in the last interval.
 
 use crate::client::{Client, method};
@@ -10,18 +11,41 @@ use crate::wire::{
 };
 use bytes::Bytes;
 use pintle_grpc::Status;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::sync::Notify;
 
 /// Holds the revision of the last compaction; its version counts them. Outside of every prefix.
 const KEY: &[u8] = b"compact_rev_key";
 
+/// How far the cluster was compacted, as far as this server knows.
+#[derive(Default)]
+pub struct Compacted {
+    revision: AtomicU64,
+    /// Rings when that is further than before.
+    pub news: Notify,
+}
+
+impl Compacted {
+    pub fn revision(&self) -> u64 {
+        self.revision.load(Ordering::Acquire)
+    }
+
+    fn reached(&self, revision: i64) {
+        let revision = u64::try_from(revision).unwrap_or(0);
+        if self.revision.fetch_max(revision, Ordering::AcqRel) < revision {
+            self.news.notify_one();
+        }
+    }
+}
+
 /// Compacts once in an interval, until it is dropped.
-pub async fn run(client: &Client, interval: Duration) {
+pub async fn run(client: &Client, interval: Duration, compacted: &Compacted) {
     let (mut count, mut revision) = (0, 0);
     loop {
         tokio::time::sleep(interval).await;
         // What fails now is tried again after the next interval.
-        if let Ok(next) = step(client, count, revision).await {
+        if let Ok(next) = step(client, count, revision, compacted).await {
             (count, revision) = next;
         }
     }
@@ -29,7 +53,7 @@ pub async fn run(client: &Client, interval: Duration) {
 
 /// Compacts up to `revision`, unless somebody else did so since there were `count` compactions. Answers how many there
 /// have been, and the revision to compact up to the next time.
-async fn step(client: &Client, count: i64, revision: i64) -> Result<(i64, i64), Status> {
+async fn step(client: &Client, count: i64, revision: i64, compacted: &Compacted) -> Result<(i64, i64), Status> {
     let key = Bytes::from_static(KEY);
     let compare =
         Compare { target: CompareTarget::Version.into(), key: key.clone(), to: Some(Compared::Version(count)) };
@@ -44,11 +68,15 @@ async fn step(client: &Client, count: i64, revision: i64) -> Result<(i64, i64), 
     let current = answer.header.map_or(0, |header| header.revision);
     if !answer.succeeded {
         let found = answer.responses.first().and_then(|response| response.range.as_ref()?.kvs.first());
+        // Who counted last was about to compact up to what it wrote.
+        let theirs = found.and_then(|kv| std::str::from_utf8(&kv.value).ok()?.parse().ok());
+        compacted.reached(theirs.unwrap_or(0));
         return Ok((found.map_or(0, |kv| kv.version), current));
     }
     if revision > 0 {
         let _: CompactionResponse =
             client.attempt(client.turn(), ATTEMPT_MAX, method::COMPACT, &CompactionRequest { revision }).await?;
+        compacted.reached(revision);
     }
     Ok((count + 1, current))
 }

@@ -176,6 +176,11 @@ async fn watch(shared: &Shared, observer: &mut dyn Observer) -> End {
                 }
             }
             () = shared.progress.behind.notified() => return End::Behind,
+            () = shared.compacted.news.notified() => {
+                // A server that has fallen behind keeps the state that it shows.
+                let revision = shared.compacted.revision().min(shared.progress.published());
+                observer.compacted(Revision(revision));
+            }
             () = shared.progress.overdue.notified(), if !is_overdue => {
                 let now = Instant::now();
                 if look.is_none() {

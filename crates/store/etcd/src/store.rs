@@ -3,6 +3,7 @@
 //! Must never block a caller that is asynchronous.
 
 use crate::client::Client;
+use crate::compact::Compacted;
 use crate::figures::Figures;
 use crate::fresh::Fresh;
 use crate::lease::Leases;
@@ -100,6 +101,7 @@ pub(crate) struct Shared {
     pub progress: Progress,
     pub leases: Leases,
     pub transactions: Semaphore,
+    pub compacted: Compacted,
     fresh: Fresh,
     ending: Ending,
     lifetimes: Vec<(String, u32)>,
@@ -179,6 +181,7 @@ impl EtcdStore {
             progress: Progress::default(),
             leases: Leases::new(options.lease_reuse_seconds),
             transactions: Semaphore::new(limits::TRANSACTIONS),
+            compacted: Compacted::default(),
             fresh: Fresh::default(),
             ending: Ending::default(),
             lifetimes: options.lifetimes.into_iter().filter(|(_, seconds)| *seconds > 0).collect(),
@@ -246,7 +249,7 @@ impl Store for EtcdStore {
         self.keep("what asks etcd how far it is", |shared| async move { shared.fresh.run(&shared).await });
         if let Some(interval) = self.compaction_interval {
             self.keep("the compaction of etcd", move |shared| async move {
-                compact::run(&shared.client, interval).await;
+                compact::run(&shared.client, interval, &shared.compacted).await;
             });
         }
         if let Some(interval) = self.size_interval {

@@ -146,6 +146,10 @@ pub trait Observer: Send + 'static {
 
     /// What was unreadable can be read now. Called between two publications, out of the order of revisions.
     fn restored(&mut self, _records: Vec<Record>) {}
+
+    /// The store was compacted up to this revision: no earlier state can be told any more. Called after `replayed` and
+    /// between two publications. Who shows history gives it up to here too, so that all servers over one store agree.
+    fn compacted(&mut self, _revision: Revision) {}
 }
 
 /// A durable, ordered, transactional map with a short history.

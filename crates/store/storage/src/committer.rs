@@ -70,7 +70,8 @@ const RETRY: Duration = Duration::from_secs(1);
 const SLEEP_SECONDS_MAX: u64 = 60;
 
 impl<B: Backend> Committer<B> {
-    /// Goes on from what was replayed. `retention_seconds` of `None` leaves compaction to those who ask for it.
+    /// Goes on from what was replayed. It compacts every `retention_seconds`, up to where the store was that long ago; `None`
+    /// leaves compaction to those who ask for it.
     pub fn new(
         backend: B,
         mut observer: Box<dyn Observer>,
@@ -79,6 +80,7 @@ impl<B: Backend> Committer<B> {
         replayed: Replayed,
     ) -> Committer<B> {
         observer.replayed(Started { compacted: replayed.ledger.compacted(), current: replayed.ledger.current() });
+        observer.compacted(replayed.ledger.compacted());
         let target = replayed.ledger.compacted();
         let retention = retention_seconds.map(|seconds| Retention::new(seconds, replayed.marks));
         Committer { ledger: replayed.ledger, retention, backend, observer, clock, target, failed: false }
@@ -110,6 +112,7 @@ impl<B: Backend> Committer<B> {
                 self.ledger.keep();
                 if let Some(removal) = &removal {
                     self.ledger.removed(removal);
+                    self.observer.compacted(removal.compacted);
                 }
                 self.observer.publish(&records, self.ledger.current());
             }
@@ -148,6 +151,7 @@ impl<B: Backend> Committer<B> {
         self.failed = result.is_err();
         if result.is_ok() {
             self.ledger.removed(&removal);
+            self.observer.compacted(removal.compacted);
         }
         result
     }
@@ -162,12 +166,14 @@ impl<B: Backend> Committer<B> {
         }
     }
 
-    /// After how long `tick` is to be called if nothing else happens. `None`: never, nothing waits for its time.
+    /// After how long `tick` is to be called if nothing else happens. `None`: never, since no revision before the current one
+    /// can be read any more, so that nothing waits for its time.
     pub fn sleep(&self) -> Option<Duration> {
         if self.failed {
             return Some(RETRY);
         }
-        let retention = self.retention.as_ref().filter(|_| self.ledger.has_dead())?;
+        let has_history = self.ledger.current() > self.ledger.compacted();
+        let retention = self.retention.as_ref().filter(|_| has_history)?;
         let seconds = retention.next_seconds(self.clock.unix_seconds(), self.ledger.current());
         Some(Duration::from_secs(seconds.clamp(1, SLEEP_SECONDS_MAX)))
     }

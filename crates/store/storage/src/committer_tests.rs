@@ -61,14 +61,21 @@ impl Clock for Seconds {
 }
 
 #[derive(Clone, Default)]
-struct Published(Arc<Mutex<Vec<Record>>>);
+struct Published {
+    records: Arc<Mutex<Vec<Record>>>,
+    compacted: Arc<Mutex<Vec<Revision>>>,
+}
 
 impl Observer for Published {
     fn replay(&mut self, _: Record, _: bool) {}
 
     fn publish(&mut self, records: &[Record], revision: Revision) {
         assert_eq!(records.last().map(|record| record.revision), Some(revision));
-        self.0.lock().unwrap().extend_from_slice(records);
+        self.records.lock().unwrap().extend_from_slice(records);
+    }
+
+    fn compacted(&mut self, revision: Revision) {
+        self.compacted.lock().unwrap().push(revision);
     }
 }
 
@@ -136,7 +143,7 @@ fn a_failed_write_is_answered_and_leaves_no_trace() {
     assert!(matches!(answers[0], Err(CommitError::Storage(_))), "{answers:?}");
     assert!(matches!(answers[1], Err(CommitError::Conflict { .. })), "{answers:?}");
     assert!(matches!(answers[3], Err(CommitError::Storage(_))), "{answers:?}");
-    assert_eq!(bench.published.0.lock().unwrap().len(), 1, "nothing was published");
+    assert_eq!(bench.published.records.lock().unwrap().len(), 1, "nothing was published");
 
     bench.set_failing(false);
     let answers = bench.run(vec![absent("/b"), absent("/a")]);
@@ -174,7 +181,7 @@ fn compaction_steps_are_bounded_and_leave_what_each_later_state_needs() {
             bench.run(vec![Transaction::one(format!("/{object}").into(), Expect::Any, value)]);
         }
     }
-    history.extend(bench.published.0.lock().unwrap().iter().cloned());
+    history.extend(bench.published.records.lock().unwrap().iter().cloned());
     let state_at = |records: &mut dyn Iterator<Item = Record>, revision: Revision| {
         let mut state = BTreeMap::new();
         for record in records.filter(|record| record.revision <= revision) {
@@ -229,23 +236,22 @@ fn history_expires_by_time_also_when_idle_and_over_a_restart() {
     let mut bench = Bench::new(Some(300));
     bench.set_time(1000);
     for _ in 0..3 {
-        bench.put("/a").unwrap(); // 2, 3, 4
+        bench.put("/a").unwrap(); // 2, 3, 4; the mark is from before the first
     }
     bench.set_time(1100);
     bench.put("/a").unwrap(); // 5
-    // Idle: the writer wakes to mark what the last mark does not cover, then sleeps towards the expiry.
     let slept = bench.committer.sleep().unwrap().as_secs();
     assert!(slept <= 60, "{slept}");
-    bench.set_time(1106);
-    bench.committer.tick();
+    bench.set_time(1300);
+    bench.committer.tick(); // Marks revision 5.
 
     let (disk, clock) = (bench.disk.clone(), bench.clock.clone());
     let mut bench = Bench::on(disk, clock, Some(300));
-    bench.set_time(1399);
+    bench.set_time(1599);
     bench.committer.tick();
     bench.compact_all();
-    assert!(bench.committer.compacted() < Revision(4), "the change at 1100 keeps what it superseded");
-    bench.set_time(1406);
+    assert!(bench.committer.compacted() < Revision(4), "nothing that was current at 1300 has gone");
+    bench.set_time(1600);
     bench.committer.tick();
     bench.compact_all();
     assert_eq!(bench.committer.compacted(), Revision(5));
@@ -254,9 +260,37 @@ fn history_expires_by_time_also_when_idle_and_over_a_restart() {
 }
 
 #[test]
-fn an_idle_store_without_history_never_wakes() {
+fn earlier_revisions_expire_also_where_nothing_was_superseded() {
     let mut bench = Bench::new(Some(300));
-    assert_eq!(bench.committer.sleep(), None);
+    assert_eq!(bench.committer.sleep(), None, "an empty store has no history");
+    bench.put("/a").unwrap(); // 2
+    bench.put("/b").unwrap(); // 3
+    let mut woken = 0;
+    while let Some(sleep) = bench.committer.sleep() {
+        bench.set_time(bench.committer.clock.unix_seconds() + sleep.as_secs());
+        bench.committer.tick();
+        bench.compact_all();
+        woken += 1;
+    }
+    assert_eq!(bench.committer.compacted(), Revision(3));
+    assert!(woken <= 600 / 60 + 4, "{woken}");
+    let told = bench.published.compacted.lock().unwrap().clone();
+    assert_eq!((told.first(), told.last()), (Some(&Revision(1)), Some(&Revision(3))));
+}
+
+#[test]
+fn who_shows_history_is_told_how_far_it_was_compacted() {
+    let mut bench = Bench::new(None);
+    for _ in 0..10 {
+        bench.put("/a").unwrap();
+    }
+    bench.committer.request_compaction(Revision(6));
+    bench.compact_all();
+    bench.committer.request_compaction(Revision(9));
     bench.put("/a").unwrap();
-    assert_eq!(bench.committer.sleep(), None, "a live value is not history");
+    let told = bench.published.compacted.lock().unwrap().clone();
+    assert_eq!(told, [1, 6, 9].map(Revision));
+    let (disk, clock) = (bench.disk.clone(), bench.clock.clone());
+    let again = Bench::on(disk, clock, None);
+    assert_eq!(*again.published.compacted.lock().unwrap(), [Revision(9)]);
 }

@@ -266,6 +266,10 @@ impl Observer for Forming {
         unreadable.into_iter().for_each(|what| self.observer.unreadable(what));
         self.observer.restored(readable);
     }
+
+    fn compacted(&mut self, revision: Revision) {
+        self.observer.compacted(revision);
+    }
 }
 
 #[cfg(test)]

@@ -66,11 +66,6 @@ impl Ledger {
         self.compacted
     }
 
-    /// Whether there is anything that compaction could remove, now or later.
-    pub fn has_dead(&self) -> bool {
-        !self.dead.is_empty()
-    }
-
     /// Takes in a log entry at start, in the order of positions. Answers the key to hand on (the ledger's own).
     /// An entry that no correct history contains is refused with what is wrong about it.
     pub fn replay(&mut self, position: Position, key: Key, tombstone: bool) -> Result<Key, &'static str> {

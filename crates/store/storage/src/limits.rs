@@ -36,13 +36,7 @@ pub const QUEUE_UNITS_PER_TRANSACTION: usize = 4;
 /// adds well under a millisecond to the batch that carries it.
 pub const COMPACTION_STEP_ENTRIES: usize = 512;
 
-/// Seconds between two time marks: how exactly retention by time is kept.
-pub const MARK_INTERVAL_SECONDS: u64 = 5;
-
-/// Most time marks. With a long retention the interval grows instead.
-pub const MARKS_MAX: u64 = 256;
-
-/// Seconds of history that are kept if nothing else is said: as long as kube-apiserver lets etcd keep it.
+/// Seconds between two compactions if nothing else is said: kube-apiserver's default.
 pub const RETENTION_SECONDS: u64 = 5 * 60;
 
 /// Bytes of the engine's in-memory table before it is written out. Bounds memory: see the next.

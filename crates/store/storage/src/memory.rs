@@ -3,7 +3,9 @@
 //! Must never keep a value: the observer has them all.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use crate::api::{CommitError, Observer, Revision, Started, Store, StoreError, Transaction};
 use crate::clock::SystemClock;
@@ -12,11 +14,14 @@ use crate::ending::{Ended, Ending};
 use crate::ledger::{self, Ledger};
 use crate::queue::{CommitFuture, CompactFuture};
 
-/// A [`Store`] that forgets everything when it is dropped. Starts empty, without a thread and without a file.
+/// A [`Store`] that forgets everything when it is dropped. Starts empty and without a file; without a thread too, unless it
+/// compacts itself.
 #[derive(Default)]
 pub struct MemoryStore {
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
     ending: Ending,
+    /// Dropped with the store, which ends the thread that compacts it.
+    _compaction: Option<Sender<()>>,
 }
 
 #[derive(Default)]
@@ -34,13 +39,47 @@ impl MemoryStore {
         MemoryStore::default()
     }
 
-    /// A panic while the lock was held came from the observer: its view is incomplete, so the store ends.
+    /// An empty store that is compacted every `interval`, up to the revision that it was at one interval before: what was
+    /// superseded can be read for one to two intervals.
+    ///
+    /// # Errors
+    /// The system has no thread to spare.
+    pub fn compacting(interval: Duration) -> std::io::Result<MemoryStore> {
+        let (ends, ended) = channel();
+        let store = MemoryStore { _compaction: Some(ends), ..MemoryStore::default() };
+        let state = Arc::downgrade(&store.state);
+        let compact = move || compact_every(interval, &ended, &state);
+        std::thread::Builder::new().name("store-compaction".to_owned()).spawn(compact)?;
+        Ok(store)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
-            let mut state = poisoned.into_inner();
-            *state = State::Closed;
-            state
-        })
+        lock(&self.state)
+    }
+}
+
+/// A panic while the lock was held came from the observer: its view is incomplete, so the store ends.
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
+        let mut state = poisoned.into_inner();
+        *state = State::Closed;
+        state
+    })
+}
+
+/// Compacts up to where the store was at the time before, until it is dropped.
+fn compact_every(interval: Duration, ended: &Receiver<()>, state: &Weak<Mutex<State>>) {
+    let mut before = None;
+    while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
+        let Some(state) = state.upgrade() else { return };
+        if let State::Running(committer) = &mut *lock(&state) {
+            if let Some(revision) = before {
+                committer.request_compaction(revision);
+                // Without a log nothing can fail, and one step reaches the target.
+                let _ = committer.compact_step();
+            }
+            before = Some(committer.started().current);
+        }
     }
 }
 
@@ -90,5 +129,40 @@ impl Store for MemoryStore {
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("MemoryStore")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::{Expect, Record};
+    use bytes::Bytes;
+
+    /// Hands on what it is told of compactions.
+    struct Compactions(Sender<Revision>);
+
+    impl Observer for Compactions {
+        fn replay(&mut self, _: Record, _: bool) {}
+
+        fn publish(&mut self, _: &[Record], _: Revision) {}
+
+        fn compacted(&mut self, revision: Revision) {
+            // The test may have heard enough.
+            let _ = self.0.send(revision);
+        }
+    }
+
+    #[test]
+    fn it_compacts_itself_while_nothing_is_written() {
+        let store = MemoryStore::compacting(Duration::from_millis(20)).unwrap();
+        let (tell, told) = channel();
+        store.start(Box::new(Compactions(tell))).unwrap();
+        let put = |key: &str| store.commit(Transaction::one(key.into(), Expect::Any, Some(Bytes::new()))).wait();
+        put("/a").unwrap();
+        let last = put("/b").unwrap();
+        let guard = Duration::from_secs(30);
+        while told.recv_timeout(guard).expect("compacted") < last {}
+        drop(store);
+        assert!(told.recv_timeout(guard).is_err(), "nobody compacts a store that is gone");
     }
 }

@@ -1,11 +1,12 @@
-//! How long history is kept: marks that say at which second the store was at which revision.
-//! Guarantees that nothing younger than the retention is given up, over restarts and jumps of the clock too.
+//! When history is compacted: marks that say at which second the store was at which revision.
+//! Guarantees that what was superseded is kept for at least one interval and, where the writer looks in time, for no more
+//! than two, as kube-apiserver keeps it: each compaction removes what was already superseded at the one before. That holds
+//! over restarts, and the lower bound over jumps of the clock too.
 //! Must never grow without bound or order anything by time.
 
 use std::collections::VecDeque;
 
 use crate::api::Revision;
-use crate::limits;
 
 /// At this second the store was at this revision: whatever came after the revision came after the second.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
@@ -18,15 +19,14 @@ pub(crate) struct Mark {
 #[derive(Debug)]
 pub(crate) struct Retention {
     marks: VecDeque<Mark>,
-    retention_seconds: u64,
+    /// Between two marks, and from a mark to the compaction up to its revision.
     interval_seconds: u64,
 }
 
 impl Retention {
     /// Goes on with `marks`, as they were made durable.
-    pub fn new(retention_seconds: u64, marks: Vec<Mark>) -> Retention {
-        let interval_seconds = limits::MARK_INTERVAL_SECONDS.max(retention_seconds / limits::MARKS_MAX);
-        Retention { marks: marks.into(), retention_seconds, interval_seconds }
+    pub fn new(interval_seconds: u64, marks: Vec<Mark>) -> Retention {
+        Retention { marks: marks.into(), interval_seconds: interval_seconds.max(1) }
     }
 
     /// The marks to make durable, oldest first.
@@ -38,7 +38,7 @@ impl Retention {
     pub fn observe(&mut self, now: u64, current: Revision) -> bool {
         let mut changed = false;
         // The clock was set back. Marks of the future would hold history for as long as they lie ahead; taking them
-        // as of now keeps it for the whole retention from here, which is never too short.
+        // as of now keeps it for a whole interval from here, which is never too short.
         while let Some(last) = self.marks.back().copied().filter(|last| last.unix_seconds > now) {
             self.marks.pop_back();
             if self.marks.back().is_none_or(|before| before.unix_seconds <= now) {
@@ -55,7 +55,7 @@ impl Retention {
         changed || due
     }
 
-    /// The newest revision whose history is older than the retention, with the older marks forgotten.
+    /// The newest marked revision whose mark is an interval old, with that mark and the older ones forgotten.
     pub fn expire(&mut self, now: u64) -> Option<Revision> {
         let mut expired = None;
         while let Some(mark) = self.marks.front().filter(|mark| self.expires_at(mark) <= now) {
@@ -77,7 +77,7 @@ impl Retention {
     }
 
     fn expires_at(&self, mark: &Mark) -> u64 {
-        mark.unix_seconds.saturating_add(self.retention_seconds)
+        mark.unix_seconds.saturating_add(self.interval_seconds)
     }
 }
 
@@ -89,14 +89,15 @@ mod tests {
     type Moment = (u64, u64, Option<u64>);
 
     #[test]
-    fn history_expires_after_the_retention_and_not_before() {
+    fn each_compaction_goes_up_to_where_the_one_before_found_the_store() {
         let rows: &[(&str, &[Moment])] = &[
-            ("in order", &[(100, 5, None), (399, 9, None), (400, 9, Some(5)), (698, 9, None), (699, 9, Some(9))]),
-            ("marks are at least an interval apart", &[(100, 5, None), (102, 6, None), (400, 7, Some(5))]),
+            ("in order", &[(100, 5, None), (399, 9, None), (400, 9, Some(5)), (699, 12, None), (700, 12, Some(9))]),
+            ("marks are an interval apart", &[(100, 5, None), (102, 6, None), (400, 7, Some(5)), (700, 7, Some(7))]),
             (
-                "idle: the last revision is marked late",
-                &[(100, 5, None), (102, 6, None), (105, 6, None), (405, 6, Some(6))],
+                "idle: the last revision is marked an interval after the mark before it",
+                &[(100, 5, None), (102, 6, None), (400, 6, Some(5)), (699, 6, None), (700, 6, Some(6))],
             ),
+            ("after idleness", &[(100, 5, None), (5000, 5, Some(5)), (5001, 6, None), (5301, 6, Some(6))]),
             ("clock set back", &[(1000, 5, None), (100, 6, None), (399, 6, None), (400, 6, Some(6))]),
             ("clock set ahead", &[(100, 5, None), (9000, 6, Some(5)), (9299, 6, None), (9300, 6, Some(6))]),
         ];
@@ -110,13 +111,22 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_bounded_whatever_the_retention() {
-        let mut retention = Retention::new(24 * 60 * 60, Vec::new());
-        for second in 0..24 * 60 * 60 {
-            retention.observe(second, Revision(second + 2));
-            retention.expire(second);
+    fn history_is_kept_for_one_to_two_intervals() {
+        // A revision a second, but for a pause every now and then.
+        let mut current = 1;
+        let mut at = vec![0];
+        let mut retention = Retention::new(300, Vec::new());
+        let mut compacted = 0;
+        for now in 1..20_000_usize {
+            current += u64::from(now % 2_000 < 1_100);
+            at.push(current);
+            retention.observe(now as u64, Revision(current));
+            compacted = retention.expire(now as u64).map_or(compacted, |revision| revision.0.max(compacted));
+            let one_ago = now.checked_sub(300).map_or(0, |then| at[then]);
+            let two_ago = now.checked_sub(601).map_or(0, |then| at[then]);
+            assert!((two_ago..=one_ago).contains(&compacted), "{two_ago} {compacted} {one_ago} at {now}");
+            assert!(retention.marks().len() <= 2, "{:?}", retention.marks());
         }
-        assert!(retention.marks().len() as u64 <= limits::MARKS_MAX + 1, "{}", retention.marks().len());
     }
 
     #[test]
@@ -125,6 +135,6 @@ mod tests {
         assert_eq!(retention.next_seconds(100, Revision(2)), 0);
         retention.observe(100, Revision(2));
         assert_eq!(retention.next_seconds(100, Revision(2)), 300);
-        assert_eq!(retention.next_seconds(103, Revision(3)), 2);
+        assert_eq!(retention.next_seconds(103, Revision(3)), 297);
     }
 }

@@ -214,6 +214,12 @@ impl Observer for Opener {
             unreadable.into_iter().for_each(|what| observer.unreadable(what));
         }
     }
+
+    fn compacted(&mut self, revision: Revision) {
+        if let Some(observer) = lock(&self.0.observer).as_mut() {
+            observer.compacted(revision);
+        }
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
