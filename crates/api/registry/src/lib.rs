@@ -18,6 +18,7 @@ pub mod metadata;
 pub mod options;
 pub mod page;
 pub mod prepare;
+mod request_size;
 pub mod scale;
 pub mod selection;
 pub mod status;
@@ -48,6 +49,7 @@ use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Wri
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// All resources: their caches, the store behind them, and what the outside world gives.
 pub struct Registry {
@@ -57,6 +59,8 @@ pub struct Registry {
     pub admission: Box<dyn Admission>,
     /// What services are given.
     pub allocators: Allocators,
+    /// How often the store is compacted: continue tokens last for one to two intervals.
+    pub compaction_interval: Option<Duration>,
     gates: gates::Gates,
     known_sets: known_sets::KnownSets,
     /// What was written later was written by this program.
@@ -117,6 +121,8 @@ pub enum Payload {
 pub(crate) struct Encoded {
     record: bytes::Bytes,
     stored: Option<bytes::Bytes>,
+    /// Bytes of the reference's form, where these can be too many for etcd.
+    bytes: Option<usize>,
 }
 
 impl Encoded {
@@ -158,6 +164,7 @@ impl Registry {
             environment,
             admission,
             allocators: Allocators::default(),
+            compaction_interval: None,
             gates: gates::Gates::default(),
             known_sets: known_sets::KnownSets::default(),
             hubs,
@@ -193,7 +200,11 @@ impl Registry {
             None => self.record(target, object),
             Some(completed) => self.record_as(image::encode_stale, target, &completed),
         };
-        Encoded { record, stored }
+        let bytes = match &stored {
+            Some(stored) => Some(stored.len()),
+            None => request_size::measured(target.storage, object, record.len()),
+        };
+        Encoded { record, stored, bytes }
     }
 
     /// The record of a canonical object under the storage version.
@@ -240,8 +251,8 @@ impl Registry {
         self.commit_with(key, expect, object, prefix, Vec::new()).await
     }
 
-    /// Encodes and commits one object together with other writes. What is too large for the store is tried again without its
-    /// managed fields, unless it was applied: who applies cannot do without.
+    /// Encodes and commits one object together with other writes. What is too large for etcd, or for the store, is tried again
+    /// without its managed fields, unless it was applied: who applies cannot do without.
     pub(crate) async fn commit_object(
         &self,
         target: &Target,
@@ -250,16 +261,28 @@ impl Registry {
         owners: update::Owners,
         others: Vec<Write>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
-        let prefix = target.storage.prefix;
-        let record = self.encode(target, object);
-        match self.commit_with(target.key(), expect, record, prefix, others.clone()).await {
-            Err(CommitError::Storage(error)) if owners == update::Owners::Tracked && error.to_string() == TOO_LARGE => {
+        match self.commit_bounded(target, expect, object, others.clone()).await {
+            Err(error) if owners == update::Owners::Tracked && request_size::is_too_large(&error) => {
                 metadata::clear(object, field_manager::MANAGED_FIELDS);
-                let record = self.encode(target, object);
-                self.commit_with(target.key(), expect, record, prefix, others).await
+                self.commit_bounded(target, expect, object, others).await
             }
             outcome => outcome,
         }
+    }
+
+    /// Encodes and commits an object that etcd would take, together with other writes.
+    async fn commit_bounded(
+        &self,
+        target: &Target,
+        expect: Expect,
+        object: &mut Value,
+        others: Vec<Write>,
+    ) -> std::result::Result<Arc<Object>, CommitError> {
+        let (key, encoded) = (target.key(), self.encode(target, object));
+        if let Some(bytes) = encoded.bytes {
+            request_size::check(&key, expect, bytes, target.resource.ttl_seconds > 0, self.is_shared())?;
+        }
+        self.commit_with(key, expect, encoded, target.storage.prefix, others).await
     }
 
     /// Commits one object together with other writes. The object's is the first of the transaction.
@@ -376,9 +399,6 @@ pub fn set_type(object: &mut Value, api_version: &str, kind: &str) {
     map.set("kind", kind);
     map.set("apiVersion", api_version);
 }
-
-/// What etcd says of a request beyond its bound.
-const TOO_LARGE: &str = "etcdserver: request is too large";
 
 /// What a failed commit is to a client, when it is not a conflict to be retried.
 pub(crate) fn commit_failed(error: &CommitError) -> Status {

@@ -53,15 +53,20 @@ impl KubernetesForm {
 
     /// The stored form of a canonical object in the storage version that has no resourceVersion.
     pub(crate) fn encode(&self, storage: &Storage, object: &Value) -> Bytes {
-        let mut stored = Vec::with_capacity(1024);
-        if self.json || storage.json {
-            json::encode(object, &mut stored);
-            stored.push(b'\n');
-        } else {
-            protobuf::encode_object(storage.api_version, storage.kind, (storage.schema)(), object, &mut stored);
-        }
-        Bytes::from(stored)
+        encode(storage, object, self.json)
     }
+}
+
+/// The reference's form of a canonical object in the storage version, in protobuf where it has one and no JSON is asked for.
+pub(crate) fn encode(storage: &Storage, object: &Value, as_json: bool) -> Bytes {
+    let mut stored = Vec::with_capacity(1024);
+    if as_json || storage.json {
+        json::encode(object, &mut stored);
+        stored.push(b'\n');
+    } else {
+        protobuf::encode_object(storage.api_version, storage.kind, (storage.schema)(), object, &mut stored);
+    }
+    Bytes::from(stored)
 }
 
 fn unknown(api_version: &str) -> FormError {

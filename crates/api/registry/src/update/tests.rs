@@ -106,6 +106,62 @@ impl<F: Fn(&Transaction) -> std::result::Result<(), CommitError> + Send + Sync +
     }
 }
 
+const TOO_LARGE: &str = "etcdserver: request is too large";
+
+#[test]
+fn every_store_takes_what_etcd_would() {
+    // Names of keys count twice: in the data, and in what is said of who owns them.
+    let object = |keys: usize, values: usize| {
+        let key = |at: usize| format!("{at:0240}").into();
+        let data = (0..keys).map(|at| (key(at), Value::from("v".repeat(values / keys)))).collect();
+        value!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": (Value::Map(data))})
+    };
+    let registry = registry();
+    let target = registry.target(pintle_kinds::find("", "v1", "configmaps").unwrap(), "default", "a").unwrap();
+    let options = WriteOptions { field_manager: "team".to_owned(), ..WriteOptions::default() };
+    let is_owned = |written: Result<Written>| {
+        let written = written.map_err(|status| (status.code, status.reason.to_string(), status.message))?;
+        let Payload::Stored(stored) = written.payload else { panic!("nothing is stored") };
+        Ok::<_, (u16, String, String)>(
+            registry.decode(&target, &stored).unwrap().at(&["metadata", "managedFields"]).is_some(),
+        )
+    };
+    let put = |keys, values| {
+        let change = |_: Option<&Value>| Ok(object(keys, values));
+        let update = Update { change: &change, part: None, create: false, from_stored: false, owners: Owners::Tracked };
+        is_owned(wait(registry.update(&target, &update, &options)))
+    };
+    let apply = |keys, values| {
+        let change = |live: Option<&Value>| {
+            let config = object(keys, values);
+            registry.apply(&target, live, &Applying { config: &config, force: true, subresource: "" }, &options)
+        };
+        let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Settled };
+        is_owned(wait(registry.update(&target, &update, &options)))
+    };
+    let too_large = || Err((500, String::new(), TOO_LARGE.to_owned()));
+    let create = |keys, values| is_owned(wait(registry.create(&target, object(keys, values), &options)));
+    assert_eq!(create(3_000, 1_000_000), too_large(), "also without its owners");
+    assert_eq!(apply(3_000, 500_000), too_large(), "who applies cannot do without");
+    assert_eq!(create(3_000, 500_000), Ok(false));
+    assert_eq!(put(1_000, 500_000), Ok(false), "what nobody is said to own stays so");
+    assert!(wait(registry.delete(&target, &DeleteOptions::default())).is_ok());
+    assert_eq!(create(1_000, 500_000), Ok(true));
+    assert_eq!(put(2_500, 800_000), Ok(false));
+    assert_eq!(apply(3_000, 500_000), too_large());
+    assert_eq!(put(4_000, 900_000), too_large());
+    let (code, reason, message) = put(5_500, 1_000_000).unwrap_err();
+    assert_eq!((code, reason), (500, String::new()));
+    let sent = "rpc error: code = ResourceExhausted desc = trying to send message larger than max (";
+    assert!(message.starts_with(sent) && message.ends_with(" vs. 2097152)"), "{message}");
+    // A dry run asks no store.
+    let dry = WriteOptions { dry_run: true, ..options.clone() };
+    let change = |_: Option<&Value>| Ok(object(4_000, 900_000));
+    let update = Update { change: &change, part: None, create: false, from_stored: false, owners: Owners::Tracked };
+    assert!(wait(registry.update(&target, &update, &dry)).is_ok());
+    assert!(wait(registry.delete(&target, &DeleteOptions::default())).is_ok());
+}
+
 #[test]
 fn what_is_too_large_with_its_owners_is_stored_without() {
     // It takes small transactions, and tells of others as etcd does.
@@ -113,7 +169,7 @@ fn what_is_too_large_with_its_owners_is_stored_without() {
         let values = transaction.writes.iter().filter_map(|write| write.value.as_ref());
         match values.map(|value| value.len()).sum() {
             ..1_500 => Ok(()),
-            1_500.. => Err(CommitError::Storage(Arc::new(std::io::Error::other(crate::TOO_LARGE)))),
+            1_500.. => Err(CommitError::Storage(Arc::new(std::io::Error::other(TOO_LARGE)))),
         }
     };
     let registry = registry_over(Arc::new(Judged(MemoryStore::new(), narrow)));
@@ -147,7 +203,7 @@ fn what_is_too_large_with_its_owners_is_stored_without() {
     let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Settled };
     let refused =
         wait(registry.update(&target, &update, &options)).map(|_| ()).map_err(|status| (status.code, status.message));
-    assert_eq!(refused, Err((500, crate::TOO_LARGE.into())));
+    assert_eq!(refused, Err((500, TOO_LARGE.into())));
     assert_eq!(put(60).map(|_| ()).map_err(|status| status.code), Err(500));
     let other = Target { name: "b".to_owned(), ..target.clone() };
     let mut large = object(30);

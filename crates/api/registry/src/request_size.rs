@@ -1,0 +1,191 @@
+//! How large an object may be: what etcd takes with its default settings, whatever store there is.
+//! Guarantees that an object which any store here takes fits a request to etcd, as kube-apiserver makes it, so that every cluster
+//! can be moved there; and that the refusal has the reference's words.
+//! Must never encode an object that is small enough whatever its form.
+
+use pintle_kinds::resource::Storage;
+use pintle_schema::Value;
+use pintle_storage::{CommitError, Expect};
+use std::fmt;
+use std::sync::Arc;
+
+/// What etcd takes of a request, as it hands it to its members, unless its `--max-request-bytes` says otherwise.
+const REQUEST_BYTES_MAX: usize = 1_572_864;
+
+/// What clients of etcd send in a message, whatever the server takes.
+const MESSAGE_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// What etcd puts around a transaction for its members: a header with a request's number of ten bytes, and the lengths.
+const REQUEST_OVERHEAD: usize = 18;
+
+/// Records below this are not measured: no object is four times as large in protobuf as it is in JSON.
+const UNMEASURED: usize = REQUEST_BYTES_MAX / 4;
+
+/// Bytes of a lease's number.
+const LEASE: usize = 10;
+
+/// An object that etcd would not take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TooLarge {
+    /// Its request is beyond the server's bound.
+    Request,
+    /// Its message, of so many bytes, is beyond the client's.
+    Message(usize),
+}
+
+const REQUEST: &str = "etcdserver: request is too large";
+const MESSAGE: &str = "trying to send message larger than max";
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TooLarge::Request => f.write_str(REQUEST),
+            TooLarge::Message(bytes) => {
+                write!(f, "rpc error: code = ResourceExhausted desc = {MESSAGE} ({bytes} vs. {MESSAGE_BYTES_MAX})")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+impl From<TooLarge> for CommitError {
+    fn from(error: TooLarge) -> Self {
+        CommitError::Storage(Arc::new(error))
+    }
+}
+
+/// Whether a store, this or another server, refused a commit for its size.
+pub(crate) fn is_too_large(error: &CommitError) -> bool {
+    let CommitError::Storage(error) = error else { return false };
+    let text = error.to_string();
+    text == REQUEST || text.contains(MESSAGE)
+}
+
+/// The bytes of an object's stored form, unless that is far below the bounds; `record_bytes` are those of its record here.
+pub(crate) fn measured(storage: &Storage, object: &Value, record_bytes: usize) -> Option<usize> {
+    (record_bytes >= UNMEASURED).then(|| crate::stored::encode(storage, object, false).len())
+}
+
+/// Whether a request to etcd that writes a value of so many bytes would be taken.
+///
+/// # Errors
+/// It would not; where the server decides itself (`is_etcd`), only what would not be sent at all.
+pub(crate) fn check(key: &str, expect: Expect, bytes: usize, expires: bool, is_etcd: bool) -> Result<(), TooLarge> {
+    let message = transaction(key.len(), expect, bytes, expires);
+    match message {
+        MESSAGE_BYTES_MAX.. if message > MESSAGE_BYTES_MAX => Err(TooLarge::Message(message)),
+        _ if !is_etcd && message + REQUEST_OVERHEAD > REQUEST_BYTES_MAX => Err(TooLarge::Request),
+        _ => Ok(()),
+    }
+}
+
+/// The size of the transaction by which the reference writes a value: a comparison, a put and, but for new keys, a read for the
+/// case that the comparison fails.
+fn transaction(key: usize, expect: Expect, value: usize, expires: bool) -> usize {
+    let (revision, is_new) = match expect {
+        Expect::At(revision) => (revision.0, false),
+        Expect::Absent | Expect::Any => (0, true),
+    };
+    let compare = 2 + field(key) + 1 + varint(revision);
+    let put = field(key) + if value > 0 { field(value) } else { 0 } + if expires { LEASE } else { 0 };
+    let get = if is_new { 0 } else { field(field(field(key))) };
+    field(compare) + field(field(put)) + get
+}
+
+/// The size of a field of so many bytes: a tag, the length, the bytes.
+fn field(bytes: usize) -> usize {
+    1 + varint(bytes as u64) + bytes
+}
+
+/// The size of a number of seven bits a byte.
+fn varint(number: u64) -> usize {
+    (64 - (number | 1).leading_zeros() as usize).div_ceil(7)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pintle_storage::Revision;
+
+    /// A field with its tag, as protobuf has it.
+    fn put(number: u8, bytes: &[u8], out: &mut Vec<u8>) {
+        out.push(number << 3 | 2);
+        put_varint(bytes.len() as u64, out);
+        out.extend_from_slice(bytes);
+    }
+
+    fn put_varint(mut number: u64, out: &mut Vec<u8>) {
+        while number >= 128 {
+            out.push(number as u8 | 128);
+            number >>= 7;
+        }
+        out.push(number as u8);
+    }
+
+    fn nested(number: u8, inner: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
+        let mut bytes = Vec::new();
+        inner(&mut bytes);
+        put(number, &bytes, out);
+    }
+
+    #[test]
+    fn a_transaction_has_the_size_of_its_encoding() {
+        let key = "/registry/configmaps/default/a-name-of-some-length";
+        for revision in [None, Some(5), Some(300), Some(u64::from(u32::MAX))] {
+            for bytes in [1, 100, 127, 128, 16_383, 16_384, 1_500_000, 3_000_000] {
+                let mut message = Vec::new();
+                nested(
+                    1,
+                    |compare| {
+                        compare.extend_from_slice(&[2 << 3, 2]);
+                        put(3, key.as_bytes(), compare);
+                        compare.push(6 << 3);
+                        put_varint(revision.unwrap_or(0), compare);
+                    },
+                    &mut message,
+                );
+                let value = vec![b'x'; bytes];
+                let put_request = |request: &mut Vec<u8>| {
+                    put(1, key.as_bytes(), request);
+                    put(2, &value, request);
+                };
+                nested(2, |success| nested(2, put_request, success), &mut message);
+                if revision.is_some() {
+                    let range = |request: &mut Vec<u8>| put(1, key.as_bytes(), request);
+                    nested(3, |failure| nested(1, range, failure), &mut message);
+                }
+                let expect = revision.map_or(Expect::Absent, |revision| Expect::At(Revision(revision)));
+                assert_eq!(transaction(key.len(), expect, bytes, false), message.len(), "{revision:?} {bytes}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_bounds_are_etcds() {
+        let key = "/registry/configmaps/default/a";
+        let check = |bytes, is_etcd| check(key, Expect::Absent, bytes, false, is_etcd);
+        let around = transaction(key.len(), Expect::Absent, 1_000_000, false) - 1_000_000;
+        let largest = REQUEST_BYTES_MAX - REQUEST_OVERHEAD - around;
+        assert_eq!([check(0, false), check(largest, false)], [Ok(()); 2]);
+        assert_eq!([check(largest + 1, false), check(largest + 1, true)], [Err(TooLarge::Request), Ok(())]);
+        let sent = MESSAGE_BYTES_MAX - around - 2;
+        assert_eq!(check(sent, true), Ok(()));
+        let refused = [false, true].map(|is_etcd| check(3_000_000, is_etcd));
+        assert_eq!(refused[0], refused[1]);
+        let text = refused[0].map_err(|error| error.to_string());
+        let bytes = 3_000_000 + transaction(key.len(), Expect::Absent, 3_000_000, false) - 3_000_000;
+        let expected = format!(
+            "rpc error: code = ResourceExhausted desc = trying to send message larger than max ({bytes} vs. 2097152)"
+        );
+        assert_eq!(text, Err(expected));
+        for (error, is) in [
+            (CommitError::from(TooLarge::Request), true),
+            (CommitError::from(TooLarge::Message(1)), true),
+            (CommitError::Closed, false),
+            (CommitError::Storage(Arc::new(std::io::Error::other("no space left"))), false),
+        ] {
+            assert_eq!(is_too_large(&error), is, "{error}");
+        }
+    }
+}
