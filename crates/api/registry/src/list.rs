@@ -34,7 +34,7 @@ impl ListOptions {
     pub fn revision(&self) -> Option<Revision> {
         match self.continue_token.as_str() {
             "" => self.resource_version.parse().ok().map(Revision),
-            token => decode_token(token).ok()?.0,
+            token => decode_token(token).ok()?.revision,
         }
     }
 }
@@ -48,6 +48,19 @@ struct Start {
     newest: bool,
     /// What the page before said follows, and in which collection.
     following: Option<Following>,
+    /// When the first page was read, in seconds, if a token says so.
+    began: Option<i64>,
+}
+
+/// What a continue token says.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Continue {
+    /// `None`: the newest.
+    revision: Option<Revision>,
+    /// The path to go on from.
+    after: String,
+    following: Option<Following>,
+    began: Option<i64>,
 }
 
 /// How many objects of a collection follow a token, so that no page counts what comes after it.
@@ -124,8 +137,11 @@ impl Registry {
         if options.resource_version == "0" {
             limit = 0;
         }
+        let now = self.environment.now_unix();
         let objects = if start.newest {
             state.objects.clone()
+        } else if self.has_expired(&start, now) {
+            return Err(expired(options, &start));
         } else {
             state.at(start.revision).map_err(|_| expired(options, &start))?
         };
@@ -168,9 +184,19 @@ impl Registry {
             let last = last.and_then(|object| object.key.strip_prefix(from.as_str()));
             page.remaining = everything.then_some(rest);
             let following = page.remaining.map(|count| Following { collection: from.clone(), count });
-            page.continue_token = encode_token(page.revision, last.unwrap_or(""), following.as_ref());
+            let began = start.began.unwrap_or(now);
+            page.continue_token = encode_token(page.revision, last.unwrap_or(""), following.as_ref(), began);
         }
         Ok(page)
+    }
+
+    /// Whether a list has gone on for longer than its revision would last in etcd, where each compaction makes a revision: so a
+    /// token expires there also while nobody writes anything. Nothing is written for that here, where the token tells its age.
+    fn has_expired(&self, start: &Start, now: i64) -> bool {
+        let interval = self.compaction_interval.map(|interval| i64::try_from(interval.as_secs()).unwrap_or(i64::MAX));
+        let age = start.began.map(|began| now.saturating_sub(began));
+        // In etcd it is one to two intervals, by when the first page was read.
+        age.zip(interval).is_some_and(|(age, interval)| age > interval.saturating_add(interval / 2))
     }
 
     /// Waits for nothing: says whether a read may answer from the newest state.
@@ -192,9 +218,9 @@ fn collection_path(namespace: &str) -> String {
 }
 
 fn start(options: &ListOptions, current: Revision, single: bool) -> Result<Start> {
-    let newest = Start { revision: current, after: None, newest: true, following: None };
+    let newest = Start { revision: current, after: None, newest: true, following: None, began: None };
     if !options.continue_token.is_empty() {
-        let (revision, after, following) = decode_token(&options.continue_token)?;
+        let Continue { revision, after, following, began } = decode_token(&options.continue_token)?;
         if !matches!(options.resource_version.as_str(), "" | "0") {
             return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
         }
@@ -202,7 +228,7 @@ fn start(options: &ListOptions, current: Revision, single: bool) -> Result<Start
             Some(revision) if revision > current => {
                 return Err(Status::too_large_resource_version(revision.0, current.0));
             }
-            Some(revision) => Start { revision, after: Some(after), newest: false, following },
+            Some(revision) => Start { revision, after: Some(after), newest: false, following, began },
             None => Start { after: Some(after), ..newest },
         });
     }
@@ -250,28 +276,31 @@ fn expired(options: &ListOptions, start: &Start) -> Status {
          Continuing with the provided token results in an inconsistent list - objects that were created, modified, or \
          deleted between the time the first chunk was returned and now may show up in the list.",
     );
-    status.continue_token = Some(token(-1, start.after.as_deref().unwrap_or(""), None));
+    status.continue_token = Some(token(-1, start.after.as_deref().unwrap_or(""), None, None));
     status
 }
 
-fn encode_token(revision: Revision, last: &str, following: Option<&Following>) -> String {
-    token(i64::try_from(revision.0).unwrap_or(i64::MAX), &format!("{last}\0"), following)
+fn encode_token(revision: Revision, last: &str, following: Option<&Following>, began: i64) -> String {
+    token(i64::try_from(revision.0).unwrap_or(i64::MAX), &format!("{last}\0"), following, Some(began))
 }
 
-/// The reference's form of a token, and what it does not have and ignores: how many follow.
-fn token(revision: i64, start: &str, following: Option<&Following>) -> String {
+/// The reference's form of a token, and what it does not have and ignores: how many follow, and when the list began.
+fn token(revision: i64, start: &str, following: Option<&Following>, began: Option<i64>) -> String {
     let mut token = value!({"v": "meta.k8s.io/v1", "rv": revision, "start": start});
     if let Some(following) = following {
         token.make_map().set("in", following.collection.as_str());
         token.make_map().set("following", following.count);
+    }
+    if let Some(began) = began {
+        token.make_map().set("began", began);
     }
     let mut text = Vec::new();
     json::encode(&token, &mut text);
     base64::encode(&text).trim_end_matches('=').replace('+', "-").replace('/', "_")
 }
 
-/// The revision (`None`: the newest), the path to go on from, and how many follow.
-fn decode_token(token: &str) -> Result<(Option<Revision>, String, Option<Following>)> {
+/// What a token says.
+fn decode_token(token: &str) -> Result<Continue> {
     let fail = |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
     if let Some(at) = corrupt(token) {
         return Err(fail(&base64::CorruptInput(at).to_string()));
@@ -298,9 +327,13 @@ fn decode_token(token: &str) -> Result<(Option<Revision>, String, Option<Followi
         .get("following")
         .and_then(Value::as_i64)
         .map(|count| Following { collection: parsed.str_at(&["in"]).to_owned(), count });
+    let after = path.to_owned();
     Ok(match revision {
-        ..0 => (None, path.to_owned(), None),
-        _ => (Some(Revision(revision.unsigned_abs())), path.to_owned(), following),
+        ..0 => Continue { after, ..Continue::default() },
+        _ => {
+            let began = parsed.get("began").and_then(Value::as_i64);
+            Continue { revision: Some(Revision(revision.unsigned_abs())), after, following, began }
+        }
     })
 }
 
@@ -317,20 +350,29 @@ mod tests {
 
     #[test]
     fn tokens_come_back_as_they_were_made() {
-        let token = encode_token(Revision(17), "ns/a", None);
-        assert_eq!(decode_token(&token), Ok((Some(Revision(17)), "ns/a\0".to_owned(), None)));
+        let after = || "ns/a\0".to_owned();
+        let told = |following| Continue {
+            revision: Some(Revision(17)),
+            after: after(),
+            following,
+            began: Some(1_700_000_000),
+        };
+        let token = encode_token(Revision(17), "ns/a", None, 1_700_000_000);
+        assert_eq!(decode_token(&token), Ok(told(None)));
         let following = || Following { collection: "/registry/pods/".to_owned(), count: 3 };
-        let token = encode_token(Revision(17), "ns/a", Some(&following()));
-        assert_eq!(decode_token(&token), Ok((Some(Revision(17)), "ns/a\0".to_owned(), Some(following()))));
-        assert_eq!(decode_token(&super::token(-1, "ns/a\0", None)), Ok((None, "ns/a\0".to_owned(), None)));
+        let token = encode_token(Revision(17), "ns/a", Some(&following()), 1_700_000_000);
+        assert_eq!(decode_token(&token), Ok(told(Some(following()))));
+        let newest = Continue { after: after(), ..Continue::default() };
+        assert_eq!(decode_token(&super::token(-1, "ns/a\0", None, None)), Ok(newest));
         for (token, at) in [("%%%", 0), ("x", 0), ("abcde", 4), ("ab=", 2), ("ab+/", 2)] {
             assert_eq!(corrupt(token), Some(at), "{token}");
         }
-        assert!(decode_token(&super::token(0, "a", None)).is_err());
+        assert!(decode_token(&super::token(0, "a", None, None)).is_err());
         for start in ["../x", "a/../x", "a//x", "//x", "a/./x", "a/", "."] {
-            assert!(decode_token(&super::token(5, start, None)).is_err(), "{start}");
+            assert!(decode_token(&super::token(5, start, None, None)).is_err(), "{start}");
         }
-        assert_eq!(decode_token(&super::token(5, "/", None)), Ok((Some(Revision(5)), String::new(), None)));
+        let first = Continue { revision: Some(Revision(5)), ..Continue::default() };
+        assert_eq!(decode_token(&super::token(5, "/", None, None)), Ok(first));
     }
 
     #[test]
