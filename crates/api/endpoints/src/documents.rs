@@ -5,7 +5,7 @@
 
 use crate::Api;
 use crate::answer::Answer;
-use crate::negotiation::{Format, GENERAL, Offer, Wanted, negotiate, negotiate_aggregated, preferred};
+use crate::negotiation::{Format, GENERAL, Offer, Wanted, find_path, negotiate, negotiate_aggregated, preferred};
 use crate::query::Query;
 use crate::request::Request;
 use crate::{elsewhere, represent};
@@ -183,6 +183,7 @@ fn issuer_document(api: &Api, request: &Request, content_type: &str) -> Result<A
     });
     let Some(document) = document else { return Ok(Answer::text(404, "404 page not found\n")) };
     only_get(request)?;
+    find_path(request.header(ACCEPT), &[content_type])?;
     let mut answer = Answer::new(200, content_type, pintle_codec::json::to_vec(&document));
     answer.headers.push(("cache-control", "public, max-age=3600".into()));
     Ok(answer)

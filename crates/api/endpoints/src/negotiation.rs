@@ -149,11 +149,8 @@ pub fn negotiate(
         return Ok(Wanted { pretty, ..Wanted::JSON });
     }
     // The path is found by media types alone; only then is it asked for shapes.
-    let available = offer.available(served);
-    let media = |clause: &str| clause.split(';').next().unwrap_or("").trim().to_owned();
-    let is_found = || accept.split(',').map(media).any(|media| media == "*/*" || available.contains(&media.as_str()));
-    if offer != Offer::Groups && !is_found() {
-        return Err(no_representation(&available));
+    if offer != Offer::Groups {
+        find_path(accept, &offer.available(served))?;
     }
     if offer == Offer::JsonDocuments {
         return Ok(Wanted { pretty, ..Wanted::JSON });
@@ -180,6 +177,18 @@ pub fn negotiate(
         }
     }
     Err(Status::not_acceptable(&media_types(formats)))
+}
+
+/// Finds a path by what it can answer with: parameters and wishes like `application/*` say nothing here.
+///
+/// # Errors
+/// 406 when the client accepts none of the available media types.
+pub fn find_path(accept: &str, available: &[&str]) -> Result<()> {
+    let mut media = accept.split(',').map(|clause| clause.split(';').next().unwrap_or("").trim());
+    match accept.is_empty() || media.any(|media| media == "*/*" || available.contains(&media)) {
+        true => Ok(()),
+        false => Err(no_representation(available)),
+    }
 }
 
 fn no_representation(available: &[&str]) -> Status {
@@ -393,6 +402,26 @@ mod tests {
             let found = negotiate(accept, "", &Query::default(), offer, GENERAL).map_err(|status| status.message);
             assert_eq!(found, Err(message.to_owned()), "{accept}");
         }
+    }
+
+    #[test]
+    fn a_path_is_found_by_media_types_alone() {
+        let keys = ["application/jwk-set+json"];
+        for (accept, is_found) in [
+            ("", true),
+            ("*/*", true),
+            ("application/jwk-set+json", true),
+            ("text/html, application/jwk-set+json;q=0.1", true),
+            ("text/html,*/*;q=0.8", true),
+            ("application/json", false),
+            ("application/*", false),
+            ("text/html", false),
+        ] {
+            assert_eq!(find_path(accept, &keys).is_ok(), is_found, "{accept}");
+        }
+        let text = "406: Not Acceptable\n\nAvailable representations: application/jwk-set+json";
+        let refused = find_path("text/html", &keys).map_err(|status| (status.code, status.message));
+        assert_eq!(refused, Err((406, text.to_owned())));
     }
 
     #[test]

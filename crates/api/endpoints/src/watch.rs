@@ -207,6 +207,11 @@ impl Stream for Watch {
                 watch.periodic_bookmark(now, &mut out);
             }
         }
+        if out.is_refused {
+            watch.apart.ended = true;
+            watch.unsettled = true;
+            return Poll::Ready(None);
+        }
         Poll::Ready(Some(out.finish()))
     }
 }
@@ -276,6 +281,7 @@ impl Watch {
     fn put_initial(&mut self, out: &mut Chunk) {
         let Watch { frames, apart, .. } = self;
         while out.len() < CHUNK
+            && !out.is_refused
             && let Some(object) = apart.initial.pop_front()
         {
             if let Err(status) = frames.initial(&object, out) {

@@ -65,6 +65,8 @@ fn variant(target: &Target, wanted: Wanted, kind: Kind) -> Variant {
 pub(super) struct Chunk {
     alone: Bytes,
     gathered: Vec<u8>,
+    /// There is something to show that has not the form asked for, which ends the stream.
+    pub is_refused: bool,
 }
 
 impl Chunk {
@@ -72,8 +74,9 @@ impl Chunk {
         self.alone.len() + self.gathered.len()
     }
 
+    /// Whether there is nothing to be done yet.
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        self.len() == 0 && !self.is_refused
     }
 
     fn push(&mut self, frame: Bytes) {
@@ -122,6 +125,13 @@ impl Frames {
         Frames { api, subject, shows_everything, wanted, include_object, variants, columns_sent: false, counters }
     }
 
+    /// An event has one object, and never the form of a list: who asks for that is told nothing but errors. As in the reference
+    /// that is found out only when there is something to show.
+    fn refuses(&self, out: &mut Chunk) -> bool {
+        out.is_refused |= self.wanted.shape == Shape::PartialList;
+        out.is_refused
+    }
+
     fn presenter(&self) -> Presenter<'_> {
         Presenter {
             registry: &self.api.registry,
@@ -136,6 +146,9 @@ impl Frames {
     /// # Errors
     /// The stored object cannot be decoded.
     pub fn initial(&mut self, object: &Arc<Object>, out: &mut Chunk) -> Result<()> {
+        if self.refuses(out) {
+            return Ok(());
+        }
         let before = out.len();
         self.own_frame(Kind::Added, object, out)?;
         self.count(Kind::Added.name(), out.len() - before);
@@ -155,6 +168,9 @@ impl Frames {
             (true, false) => Kind::Deleted,
             (false, false) => return Ok(()),
         };
+        if self.refuses(out) {
+            return Ok(());
+        }
         let before = out.len();
         match (kind, event.removed, &event.previous) {
             // It left the selection: the watcher sees what it last saw, as of now.
@@ -193,7 +209,7 @@ impl Frames {
     fn put_frame(&self, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
         let presenter = self.presenter();
         match (self.wanted.shape, self.wanted.format) {
-            (Shape::Object | Shape::Partial | Shape::PartialList, Format::Cbor) => presenter
+            (Shape::Object | Shape::Partial, Format::Cbor) => presenter
                 .object(&Payload::Stored(object.clone()))
                 .map(|item| pintle_codec::cbor::encode_event(kind.name(), &item, out)),
             (Shape::Object, Format::Protobuf) => presenter.stored_protobuf(object).map(|raw| {
@@ -204,18 +220,18 @@ impl Frames {
             }),
             (Shape::Object, _) => presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out)),
             (Shape::Table, _) => self.table_frame(&presenter, kind, object, out),
-            (Shape::Partial | Shape::PartialList, Format::Json) if self.wanted.beta => {
-                self.partial_json(&presenter, kind, object, out)
-            }
-            (Shape::Partial | Shape::PartialList, Format::Protobuf) => presenter
+            (Shape::Partial, Format::Json) if self.wanted.beta => self.partial_json(&presenter, kind, object, out),
+            (Shape::Partial, Format::Protobuf) => presenter
                 .object(&Payload::Stored(object.clone()))
                 .map(|message| put_protobuf_event(kind.name(), &message, out)),
-            (Shape::Partial | Shape::PartialList, _) => {
+            (Shape::Partial, _) => {
                 let mut json = Vec::new();
                 presenter.put_partial(object, &mut json);
                 put_json_event(kind.name(), &json, out);
                 Ok(())
             }
+            // It is refused before.
+            (Shape::PartialList, _) => Ok(()),
         }
     }
 
@@ -239,6 +255,9 @@ impl Frames {
 
     /// Appends a bookmark: everything up to the revision has been shown.
     pub fn bookmark(&mut self, revision: Revision, initial_end: bool, out: &mut Chunk) {
+        if self.refuses(out) {
+            return;
+        }
         let resource = self.subject.target.resource;
         let (kind, api_version) = match self.wanted.shape {
             Shape::Object | Shape::Table => (resource.kind.to_owned(), resource.api_version()),
