@@ -27,6 +27,10 @@ use std::sync::Arc;
 pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
     let options = options(context, request).await?;
     let registry = &context.api.registry;
+    let (undeletable, why) = target.resource.strategy.undeletable;
+    if undeletable.contains(&target.name.as_str()) {
+        return Err(Status::forbidden(target.resource, &target.name, why));
+    }
     if options.ignore_read_error {
         authorize_unsafe(context, target)?;
         registry.delete_unreadable(target).await?;

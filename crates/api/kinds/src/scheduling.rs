@@ -8,7 +8,12 @@ use pintle_types::scheduling::{v1, v1alpha2};
 
 pub(crate) static RESOURCES: &[&Resource] = &[&PRIORITY_CLASSES, &POD_GROUPS, &WORKLOADS];
 
-static PRIORITY_CLASS: Strategy = Strategy { generation: Some(&[]), ..GENERAL };
+static PRIORITY_CLASS: Strategy =
+    Strategy { generation: Some(&[]), undeletable: (&SYSTEM_CLASSES, NOT_DELETED), ..GENERAL };
+
+/// Classes that the server makes.
+const SYSTEM_CLASSES: [&str; 2] = ["system-node-critical", "system-cluster-critical"];
+const NOT_DELETED: &str = "this is a system priority class and cannot be deleted";
 
 static POD_GROUP: Strategy = Strategy { create_clears: STATUS_PATHS, update_keeps: STATUS_PATHS, ..GENERAL };
 

@@ -22,6 +22,8 @@ pub struct Strategy {
     pub orphan_warning: &'static str,
     /// A delete that removes the object answers the object, not a Status.
     pub delete_answers_object: bool,
+    /// Objects that are not deleted by their names, and why; a delete of the collection takes them too.
+    pub undeletable: (&'static [&'static str], &'static str),
     /// Whether the object counts generations: 1 on create, one more when one of the paths changes.
     pub generation: Option<&'static [Path]>,
     /// A change counts although it is of a field that is then dropped, as its gate is off.
@@ -70,6 +72,7 @@ pub const GENERAL: Strategy = Strategy {
     garbage_collection: GarbageCollection::Background,
     orphan_warning: "",
     delete_answers_object: false,
+    undeletable: (&[], ""),
     generation: None,
     counts_dropped: false,
     create_clears: &[],
