@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 use pintle_endpoints::backend::{ByteStream, Connector, Destination, Exchange, Trust, Unreachable, is_global_unicast};
 use pintle_endpoints::upgrade::Upgraded;
 use pintle_http::{ClientConfig, ClientTlsMaterial, TlsError, UpgradedConnection, Upstream, client_config};
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,16 +44,15 @@ impl SocketConnector {
         let tls = match to.trust {
             Trust::Kubelet => &self.kubelet,
             Trust::UnverifiedKubelet => &self.unverified_kubelet,
-            Trust::Unverified => &self.unverified,
+            Trust::Unverified | Trust::Local => &self.unverified,
         };
-        let of_users = to.trust == Trust::Unverified;
-        let upstream = Upstream {
-            host: &to.host,
-            port: to.port,
-            tls: to.tls.then(|| tls.clone()),
-            connect_timeout: if of_users { CONNECT_TIMEOUT } else { self.kubelet_timeout },
-            allowed: if of_users { is_global_unicast } else { |_| true },
+        let (connect_timeout, allowed): (_, fn(IpAddr) -> bool) = match to.trust {
+            Trust::Kubelet | Trust::UnverifiedKubelet => (self.kubelet_timeout, |_| true),
+            Trust::Unverified => (CONNECT_TIMEOUT, is_global_unicast),
+            Trust::Local => (CONNECT_TIMEOUT, |address| address.is_loopback()),
         };
+        let upstream =
+            Upstream { host: &to.host, port: to.port, tls: to.tls.then(|| tls.clone()), connect_timeout, allowed };
         let mut response =
             pintle_http::send(upstream, request).await.map_err(|error| Unreachable(error.to_string()))?;
         let upgrade = pintle_http::on_upgrade(&mut response);

@@ -23,6 +23,8 @@ pub enum Trust {
     UnverifiedKubelet,
     /// Any certificate, and none is shown: pods and services are anybody's.
     Unverified,
+    /// The same on this machine alone: the components of the control plane that run beside this server.
+    Local,
 }
 
 /// Where a request goes.

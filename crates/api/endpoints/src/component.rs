@@ -1,50 +1,146 @@
-//! Component statuses: what the server says of the parts around it. Deprecated, and made up anew for each request.
-//!
-//! The only component that a server knows on its own is its store.
+//! Component statuses: how the server's store is, and the components of a control plane on the same machine. Deprecated, and found
+//! out anew for each request.
+//! Guarantees the reference's components, in a fixed order, and an answer within the time that it gives a probe.
+//! Must never connect to another machine.
 
 use crate::answer::Answer;
+use crate::backend::{Destination, Trust};
 use crate::context::Context;
 use crate::negotiation::{Offer, Shape, Wanted};
 use crate::query::list_options;
 use crate::read::{include_object, refuse_export};
 use crate::represent;
 use crate::request::ResourcePath;
+use bytes::Bytes;
+use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
+use http::header::{ACCEPT, CONNECTION, HOST, USER_AGENT};
 use pintle_kinds::columns;
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Details, Result, Selection, Status};
 use pintle_schema::{ApiType, Value, canonicalize, value};
 use pintle_types::core::v1::ComponentStatus;
 use pintle_types::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
+use std::time::Duration;
 
-const STORE: &str = "etcd-0";
+/// How long a probe may take, as in the reference.
+const PROBE_TIME: Duration = Duration::from_secs(20);
+/// Bytes of a probe's answer that are read, as in the reference.
+const PROBE_BYTES: usize = 10 << 10;
+
+/// Where a component's health is found.
+enum Source {
+    /// It serves `/healthz` on this port of this machine.
+    Port(u16),
+    /// It is the store, whose health the server follows.
+    Store,
+}
+
+/// The components, by name.
+const COMPONENTS: [(&str, Source); 3] =
+    [("controller-manager", Source::Port(10257)), ("scheduler", Source::Port(10259)), ("etcd-0", Source::Store)];
+
+/// What a look at a component found: the status of its condition, and what there is to say.
+#[derive(Debug, PartialEq, Eq)]
+struct Found {
+    status: &'static str,
+    message: String,
+    error: &'static str,
+}
 
 /// Answers a get or a list.
 ///
 /// # Errors
 /// There is no such component, or the options are wrong.
-pub fn serve(context: &Context, resource: &'static Resource, path: &ResourcePath) -> Result<Answer> {
-    if path.name.is_empty() { list(context, resource, path) } else { get(context, resource, &path.name) }
+pub async fn serve(context: &Context, resource: &'static Resource, path: &ResourcePath) -> Result<Answer> {
+    if path.name.is_empty() { list(context, resource, path).await } else { get(context, resource, &path.name).await }
 }
 
-fn store(resource: &Resource) -> Value {
+/// A component as it is now.
+async fn component(context: &Context, resource: &Resource, name: &str, source: &Source) -> Value {
+    let found = match source {
+        Source::Port(port) => probe(context, *port).await,
+        Source::Store if context.api.health.has_store() => healthy("ok".to_owned()),
+        Source::Store => Found {
+            status: "False",
+            message: String::new(),
+            error: "error getting data from etcd: context deadline exceeded",
+        },
+    };
     let mut object = value!({
-        "kind": (resource.kind), "apiVersion": (resource.api_version()), "metadata": {"name": STORE},
-        "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]
+        "kind": (resource.kind), "apiVersion": (resource.api_version()), "metadata": {"name": name},
+        "conditions": [
+            {"type": "Healthy", "status": (found.status), "message": (found.message), "error": (found.error)}
+        ]
     });
     canonicalize(ComponentStatus::schema(), &mut object);
     object
 }
 
-fn get(context: &Context, resource: &Resource, name: &str) -> Result<Answer> {
+fn healthy(message: String) -> Found {
+    Found { status: "True", message, error: "" }
+}
+
+fn unhealthy(message: String) -> Found {
+    Found { status: "False", message, error: "" }
+}
+
+/// Asks a component on this machine how it is.
+async fn probe(context: &Context, port: u16) -> Found {
+    let to = Destination { tls: true, host: "127.0.0.1".to_owned(), port, trust: Trust::Local };
+    let url = format!("https://{}/healthz", to.authority());
+    let request = http::Request::get("/healthz")
+        .header(HOST, to.authority())
+        .header(USER_AGENT, "kube-probe/1.36")
+        .header(ACCEPT, "*/*")
+        .header(CONNECTION, "close")
+        .body(stream::empty().boxed());
+    let Ok(request) = request else { return unhealthy(format!("Get {url:?}: no request can be made")) };
+    let answer = async {
+        let exchange = context.api.backends.connector.send(to, request).await.map_err(|error| error.to_string())?;
+        let mut body = Vec::new();
+        let mut pieces = exchange.body;
+        while let Some(piece) = pieces.next().await {
+            let piece: Bytes = piece.map_err(|error| error.to_string())?;
+            body.extend_from_slice(&piece[..piece.len().min(PROBE_BYTES - body.len())]);
+            if body.len() == PROBE_BYTES {
+                break;
+            }
+        }
+        Ok::<_, String>((exchange.response.status.as_u16(), String::from_utf8_lossy(&body).into_owned()))
+    };
+    match tokio::time::timeout(PROBE_TIME, answer).await {
+        Ok(Ok((code, body))) => judged(code, body),
+        Ok(Err(error)) => unhealthy(format!("Get {url:?}: {error}")),
+        Err(_) => {
+            let why = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)";
+            unhealthy(format!("Get {url:?}: {why}"))
+        }
+    }
+}
+
+/// What an answer to a probe means.
+fn judged(code: u16, body: String) -> Found {
+    match code {
+        200..300 => healthy(body),
+        300..400 => {
+            let message = format!("Probe terminated redirects, Response body: {body}");
+            Found { status: "Unknown", message, error: "" }
+        }
+        _ => unhealthy(format!("HTTP probe failed with statuscode: {code}")),
+    }
+}
+
+async fn get(context: &Context, resource: &Resource, name: &str) -> Result<Answer> {
     let wanted = context.negotiate(Offer::Objects)?;
     refuse_export(&context.query)?;
-    if name != STORE {
+    let Some((_, source)) = COMPONENTS.iter().find(|(component, _)| *component == name) else {
         // The reference says the singular here.
         let message = format!("{} {name:?} not found", resource.singular);
         let details = Details { name: name.into(), kind: resource.singular.into(), ..Details::default() };
         return Err(Status::new(404, "NotFound", message).with_details(details));
-    }
-    let object = store(resource);
+    };
+    let object = component(context, resource, name, source).await;
     let (shown, schema) = match wanted.shape {
         Shape::Object => (object, ComponentStatus::schema()),
         Shape::Partial => (represent::partial(&object, wanted), PartialObjectMetadata::schema()),
@@ -54,25 +150,32 @@ fn get(context: &Context, resource: &Resource, name: &str) -> Result<Answer> {
     Ok(Answer::new(200, wanted.format.content_type(), represent::encode(&shown, schema, wanted)))
 }
 
-fn list(context: &Context, resource: &'static Resource, path: &ResourcePath) -> Result<Answer> {
+async fn list(context: &Context, resource: &'static Resource, path: &ResourcePath) -> Result<Answer> {
     let wanted = context.negotiate(Offer::Collection)?;
     let query = list_options(&context.query, path.legacy_watch)?;
-    Selection::parse(resource, resource, &query.label_selector, &query.field_selector)?;
-    let mut object = store(resource);
+    let selection = Selection::parse(resource, resource, &query.label_selector, &query.field_selector)?;
+    // All are asked at a time, and whether or not they are selected: the time that it takes tells nobody.
+    let asked = COMPONENTS.iter().map(|(name, source)| component(context, resource, name, source));
+    let mut objects: Vec<Value> = join_all(asked).await;
+    objects.retain(|object| selection.matches_name(object.str_at(&["metadata", "name"])));
     let (shown, schema) = match wanted.shape {
-        Shape::Table => (table(context, resource, &[object], wanted)?, Table::schema()),
+        Shape::Table => (table(context, resource, &objects, wanted)?, Table::schema()),
         Shape::PartialList => {
-            let items = vec![represent::partial(&object, wanted)];
+            let items: Vec<_> = objects.iter().map(|object| represent::partial(object, wanted)).collect();
+            // Unlike other lists, this one is gathered item by item in the reference: no item is no list.
+            let items = if items.is_empty() { Value::Null } else { Value::List(items) };
             let list = value!({
-                "kind": "PartialObjectMetadataList", "apiVersion": (wanted.meta_version()), "metadata": {}, "items": (Value::List(items))
+                "kind": "PartialObjectMetadataList", "apiVersion": (wanted.meta_version()), "metadata": {}, "items": items
             });
             (list, PartialObjectMetadataList::schema())
         }
         Shape::Object => {
-            let map = object.make_map();
-            map.remove("kind");
-            map.remove("apiVersion");
-            let list = value!({"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": (Value::List(vec![object]))});
+            for object in &mut objects {
+                let map = object.make_map();
+                map.remove("kind");
+                map.remove("apiVersion");
+            }
+            let list = value!({"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": (Value::List(objects))});
             (list, pintle_types::core::v1::ComponentStatusList::schema())
         }
         Shape::Partial => return Err(represent::is_a_list(resource)),
@@ -86,4 +189,22 @@ fn table(context: &Context, resource: &Resource, objects: &[Value], wanted: Want
     let now = context.api.registry.environment.now_unix();
     let rows = represent::made_rows(printer, objects, include, now, wanted);
     Ok(represent::table(printer, Value::map(), true, rows, wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_judged_by_its_code() {
+        for (code, body, status, message) in [
+            (200, "ok", "True", "ok"),
+            (302, "there", "Unknown", "Probe terminated redirects, Response body: there"),
+            (500, "ill", "False", "HTTP probe failed with statuscode: 500"),
+            (401, "", "False", "HTTP probe failed with statuscode: 401"),
+        ] {
+            let found = judged(code, body.to_owned());
+            assert_eq!((found.status, found.message.as_str(), found.error), (status, message, ""), "{code}");
+        }
+    }
 }

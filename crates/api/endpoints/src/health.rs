@@ -67,6 +67,11 @@ impl Check {
         }
     }
 
+    /// Whether it was added by `watch_liveness`.
+    fn is_liveness(&self) -> bool {
+        self.asked == Asked::NotReadyz && self.probe.is_some()
+    }
+
     fn run(&self, endpoint: usize) -> bool {
         let passes = self.fault().is_ok();
         if let Some(outcomes) = self.outcomes.get(endpoint) {
@@ -93,6 +98,10 @@ impl Default for Health {
 /// The checks of a server that answers at all.
 const ALWAYS: [&str; 2] = ["ping", "log"];
 
+/// The checks of the store, as the reference names them whatever the store is.
+const STORE: &str = "etcd";
+const STORE_READINESS: &str = "etcd-readiness";
+
 /// The check that fails from the moment on that the server is told to stop.
 const SHUTDOWN: &str = "shutdown";
 
@@ -109,20 +118,36 @@ impl Health {
         }
     }
 
+    /// Adds a check that a probe decides, of whether this process has to be started anew.
+    pub fn watch_liveness(&self, name: &'static str, probe: Probe) {
+        let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
+        checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Asked::NotReadyz, true) });
+    }
+
+    /// Whether the store is alive, as far as it was told.
+    pub fn has_store(&self) -> bool {
+        let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
+        checks.iter().find(|check| check.name == STORE).is_none_or(|check| check.passes.load(Ordering::Relaxed))
+    }
+
     /// Adds a check that a probe decides. It is about what others do: whether this process lives it does not tell.
     pub fn watch(&self, name: &'static str, probe: Probe) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Asked::NotLivez, true) });
     }
 
-    /// Sets whether the store is alive and ready, where it is elsewhere.
+    /// Sets whether the store is alive and ready.
     pub fn set_store(&self, alive: bool, ready: bool) {
         let mut checks = self.checks.write().unwrap_or_else(PoisonError::into_inner);
         // Before the others, as what they need.
-        for (name, asked, reached) in [("etcd-readiness", Asked::Readyz, ready), ("etcd", Asked::NotReadyz, alive)] {
+        for (name, asked, reached) in [(STORE_READINESS, Asked::Readyz, ready), (STORE, Asked::NotReadyz, alive)] {
             match checks.iter().find(|check| check.name == name) {
                 Some(check) => check.passes.store(reached, Ordering::Relaxed),
-                None => checks.insert(ALWAYS.len(), Check::new(name, asked, reached)),
+                None => {
+                    let before = checks.iter().take_while(|check| ALWAYS.contains(&check.name) || check.is_liveness());
+                    let at = before.count();
+                    checks.insert(at, Check::new(name, asked, reached));
+                }
             }
         }
     }
@@ -284,6 +309,31 @@ mod tests {
         let (code, text) = ask(&health, "/healthz", "");
         assert_eq!(code, 500);
         assert!(text.contains("[-]kms-providers failed: reason withheld\n"), "{text}");
+    }
+
+    #[test]
+    fn what_only_a_new_start_mends_is_no_question_of_readiness() {
+        let health = Health::default();
+        assert!(health.has_store(), "nobody said otherwise");
+        let good = std::sync::Arc::new(AtomicBool::new(true));
+        let asked = good.clone();
+        let probe = move || if asked.load(Ordering::Relaxed) { Ok(()) } else { Err("it is over".to_owned()) };
+        health.watch("kms-providers", Box::new(|| Ok(())));
+        health.watch_liveness("certificate", Box::new(probe));
+        health.set_store(true, true);
+        let (_, text) = ask(&health, "/healthz", "verbose");
+        let first = "[+]ping ok\n[+]log ok\n[+]certificate ok\n[+]etcd ok\n[+]kms-providers ok\n";
+        assert!(text.starts_with(first), "{text}");
+        good.store(false, Ordering::Relaxed);
+        assert_eq!(ask(&health, "/livez/certificate", ""), (500, "internal server error: it is over\n".to_owned()));
+        assert_eq!(
+            (ask(&health, "/livez", "").0, ask(&health, "/healthz", "").0, ask(&health, "/readyz", "").0),
+            (500, 500, 200)
+        );
+        assert_eq!(ask(&health, "/livez", "exclude=certificate"), (200, "ok".to_owned()));
+        health.set_store(false, false);
+        assert!(!health.has_store());
+        assert_eq!(ask(&health, "/readyz", "").0, 500);
     }
 
     #[test]

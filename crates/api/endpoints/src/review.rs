@@ -34,7 +34,7 @@ pub async fn serve(
     request: Request,
 ) -> Result<Answer> {
     if resource.kind == "ComponentStatus" {
-        return component::serve(context, resource, path);
+        return component::serve(context, resource, path).await;
     }
     let wanted = context.negotiate(Offer::Actions)?;
     let query = write_options(&context.query, "CreateOptions", context.requester())?;

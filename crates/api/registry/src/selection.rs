@@ -74,6 +74,14 @@ impl Selection {
         }) && (self.labels.is_everything() || self.labels.matches(|key| object.image.label(key)))
     }
 
+    /// The same for an object that is stored nowhere and has nothing but a name.
+    pub fn matches_name(&self, name: &str) -> bool {
+        self.fields.iter().all(|term| {
+            let value = if term.source == Source::Name { name } else { "" };
+            (value == term.value) == term.equal
+        }) && self.labels.matches(|_| None)
+    }
+
     /// The one name the selection can match, if it says so.
     pub fn single_name(&self) -> Option<&str> {
         self.single(Source::Name)
