@@ -113,8 +113,13 @@ pub struct Builder {
     pub store_timeouts: (Duration, Duration),
     /// Checks of the server's health beside its own.
     pub checks: Vec<(&'static str, Probe)>,
-    /// Checks that have passed once the server answers: what they are about was begun before.
+    /// Health checks of what was begun before the server answers, and not every server does: [`ENCRYPTION_RELOAD`] and
+    /// [`PROXY_CERTIFICATE_RELOAD`].
     pub begun: Vec<&'static str>,
+    /// When the serving certificate ends that the server made for itself, if it has one.
+    pub own_certificate_ends: Option<SystemTime>,
+    /// How often the store is compacted, which decides how long continue tokens last; `None`: they last as long as history does.
+    pub compaction_interval: Option<Duration>,
     /// Metrics beside those of requests and objects.
     pub metrics: Vec<Source>,
     /// The controllers that run beside the API: all, acting at once, when nothing else is said.
@@ -177,6 +182,8 @@ impl Builder {
             store_timeouts: (Duration::MAX, Duration::MAX),
             checks: Vec::new(),
             begun: Vec::new(),
+            own_certificate_ends: None,
+            compaction_interval: None,
             metrics: Vec::new(),
             controllers: pintle_controllers::Settings::default(),
         }
@@ -243,6 +250,7 @@ impl Builder {
         let node_objects = Arc::new(node_objects::Objects::default());
         let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
         let nodes = NodeMode::new(node_rules, node_objects.clone());
+        self.begun.extend(self.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
         let authorizer = Authorizer::new(std::mem::take(&mut self.modes), roles.clone()).with_nodes(nodes);
         let metrics = self.metrics();
         let registry = self.registry(&authorizer, &metrics).await?;
@@ -273,9 +281,16 @@ impl Builder {
             settings: std::mem::take(&mut self.settings),
             backends: Backends { connector, kubelet_address_types: std::mem::take(&mut self.kubelet_address_types) },
         });
-        // They are done, or there would be no server: `ensure` has written all first objects.
-        FIRST_OBJECTS.iter().chain(&self.begun).for_each(|check| api.health.set(check, true));
+        let optional = [ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, BOOTSTRAP_ROLES];
+        let is_told = |check: &&&str| !optional.contains(*check) || self.begun.contains(*check);
+        POST_START.iter().filter(is_told).for_each(|check| api.health.set(check, true));
         self.checks.drain(..).for_each(|(name, probe)| api.health.watch(name, probe));
+        let certificate_ends = self.own_certificate_ends;
+        let is_good = move || match certificate_ends {
+            Some(end) if SystemTime::now() > end => Err("loopback serving certificate is expired".to_owned()),
+            _ => Ok(()),
+        };
+        api.health.watch_liveness(OWN_CERTIFICATE, Box::new(is_good));
         Ok((api, presence))
     }
 
@@ -316,6 +331,7 @@ impl Builder {
         let admission = Box::new(self.admission(authorizer, metrics));
         let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::all());
         let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
+        registry.compaction_interval = self.compaction_interval;
         registry.allocators = Allocators::new(ranges, self.service_node_ports.clone());
         Ok(registry)
     }
@@ -369,6 +385,8 @@ fn spawn<T: Send + 'static>(
 
 /// Lets the store's health be the server's.
 fn follow_health(store: &dyn Store, (alive, ready): (Duration, Duration), api: &Arc<Api>) {
+    // It was read a moment ago, or there would be no server.
+    api.health.set_store(true, true);
     let (health, was_well) = (api.clone(), AtomicBool::new(true));
     store.on_health(Box::new(move |answer| {
         let within = |timeout: Duration| answer.as_ref().is_ok_and(|took| *took <= timeout);
@@ -381,10 +399,16 @@ fn follow_health(store: &dyn Store, (alive, ready): (Duration, Duration), api: &
     }));
 }
 
+/// Which of the parts is the store.
+const STORE_PART: usize = 0;
+
 /// Lets the end of one of its parts be the server's, which is not well from then on.
 async fn end_with(parts: Vec<Ended>, api: Weak<Api>, ending: Ending) {
-    let (why, ..) = select_all(parts).await;
+    let (why, part, _) = select_all(parts).await;
     if let Some(api) = api.upgrade() {
+        if part == STORE_PART {
+            api.health.set_store(false, false);
+        }
         api.health.set("vital-parts", false);
     }
     ending.tell(why);
@@ -393,16 +417,52 @@ async fn end_with(parts: Vec<Ended>, api: Weak<Api>, ending: Ending) {
 /// How long taking back what the server told the others may take.
 const WITHDRAWAL: Duration = Duration::from_secs(3);
 
-/// Checks of the objects that a start writes, as the reference names them.
-const FIRST_OBJECTS: [&str; 7] = [
+/// Health checks of what the reference begins with, in its order: each has passed when the first request is answered, as what it is
+/// about was done before (all first objects are written, all kept objects are read), or has no part here that could fail.
+const POST_START: [&str; 32] = [
+    "poststarthook/start-apiserver-admission-initializer",
+    ENCRYPTION_RELOAD,
+    "poststarthook/generic-apiserver-start-informers",
+    "poststarthook/priority-and-fairness-config-consumer",
+    "poststarthook/priority-and-fairness-filter",
+    "poststarthook/storage-object-count-tracker-hook",
+    "poststarthook/start-apiextensions-informers",
+    "poststarthook/start-apiextensions-controllers",
+    "poststarthook/crd-informer-synced",
     "poststarthook/start-system-namespaces-controller",
-    "poststarthook/bootstrap-controller",
-    "poststarthook/rbac/bootstrap-roles",
+    "poststarthook/peer-endpoint-reconciler-controller",
+    "poststarthook/start-cluster-authentication-info-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-controller",
+    "poststarthook/start-kube-apiserver-identity-lease-garbage-collector",
+    "poststarthook/storage-readiness",
+    "poststarthook/start-legacy-token-tracking-controller",
+    "poststarthook/start-service-ip-repair-controllers",
+    BOOTSTRAP_ROLES,
     "poststarthook/scheduling/bootstrap-system-priority-classes",
     "poststarthook/priority-and-fairness-config-producer",
-    "poststarthook/start-cluster-authentication-info-controller",
+    "poststarthook/bootstrap-controller",
+    "poststarthook/start-kubernetes-service-cidr-controller",
+    PROXY_CERTIFICATE_RELOAD,
+    "poststarthook/start-kube-aggregator-informers",
+    "poststarthook/apiservice-status-local-available-controller",
+    "poststarthook/apiservice-status-remote-available-controller",
     "poststarthook/apiservice-registration-controller",
+    "poststarthook/apiservice-discovery-controller",
+    "poststarthook/kube-apiserver-autoregistration",
+    "autoregister-completion",
+    "poststarthook/apiservice-openapi-controller",
+    "poststarthook/apiservice-openapiv3-controller",
 ];
+
+/// Told where the file of encryption may change.
+pub const ENCRYPTION_RELOAD: &str = "poststarthook/start-encryption-provider-config-automatic-reload";
+/// Told where a certificate for extension servers is given.
+pub const PROXY_CERTIFICATE_RELOAD: &str = "poststarthook/aggregator-reload-proxy-client-cert";
+/// Told where roles decide.
+const BOOTSTRAP_ROLES: &str = "poststarthook/rbac/bootstrap-roles";
+
+/// The health check of the certificate that the server shows to who connects from the same machine.
+const OWN_CERTIFICATE: &str = "loopback-serving-certificate";
 
 /// A running server.
 pub struct Server {

@@ -25,7 +25,7 @@ mod sources;
 mod test_server;
 
 pub use backends::{KUBELET_TIMEOUT, SocketConnector};
-pub use builder::{Builder, Server, StartError};
+pub use builder::{Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, StartError};
 pub use service_accounts::DEFAULT_ISSUER;
 pub use sources::{encryption as encryption_figures, etcd as etcd_figures, storage_size};
 pub use test_server::TestServer;
