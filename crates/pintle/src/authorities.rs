@@ -1,5 +1,6 @@
-//! Who vouches for clients and for the front proxy: what the files say that flags name, now and when they change.
-//! Guarantees that a file which is no good changes nothing, whatever the other one says.
+//! The certificate authorities of clients and of the front proxy: what the files say that flags name, now and when they change.
+//! Guarantees that the file of clients' authorities, where there is one, decides alone, and that a file which is no good changes
+//! nothing, whatever the other one says.
 //! Must never trust the front proxy's authorities for clients, nor the other way round.
 
 use crate::flags::{Config, FrontProxyFlags};
@@ -10,13 +11,11 @@ use pintle_auth::authentication::{ClientCa, FrontProxy, FrontProxyHeaders};
 use pintle_http::TlsConfig;
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// The authorities of clients or of the front proxy.
 struct Source {
-    /// Those that count whatever the file says, as PEM.
-    own: Vec<u8>,
     file: Option<PathBuf>,
     /// What they all were when they were last good.
     pem: Vec<u8>,
@@ -24,15 +23,21 @@ struct Source {
 }
 
 impl Source {
-    fn new(own: Vec<u8>, file: Option<PathBuf>) -> Result<Source, Box<dyn Error>> {
-        let pem = all(&own, &file)?;
-        let ca = Arc::new(ClientCa::from_pem(&pem)?);
-        Ok(Source { own, file, pem, ca })
+    /// What a file says.
+    fn of_file(file: PathBuf) -> Result<Source, Box<dyn Error>> {
+        let pem = read_authorities(&file)?;
+        Ok(Source { ca: Arc::new(ClientCa::from_pem(&pem)?), file: Some(file), pem })
+    }
+
+    /// What no file changes.
+    fn fixed(pem: &str) -> Result<Source, Box<dyn Error>> {
+        Ok(Source { file: None, pem: pem.into(), ca: Arc::new(ClientCa::from_pem(pem.as_bytes())?) })
     }
 
     /// Takes over what the file says now, and tells whether that is something new.
     fn look(&mut self) -> Result<bool, String> {
-        let pem = all(&self.own, &self.file)?;
+        let Some(file) = &self.file else { return Ok(false) };
+        let pem = read_authorities(file)?;
         if pem == self.pem {
             return Ok(false);
         }
@@ -42,12 +47,11 @@ impl Source {
     }
 }
 
-fn all(own: &[u8], file: &Option<PathBuf>) -> Result<Vec<u8>, String> {
-    let Some(file) = file else { return Ok(own.to_vec()) };
-    let told = read(file)?;
-    // A file without a certificate is a mistake, whoever is believed besides.
-    ClientCa::from_pem(&told).map_err(|error| format!("{}: {error}", file.display()))?;
-    Ok([own, b"\n", &told].concat())
+/// The certificates of a file; one without any is a mistake.
+fn read_authorities(file: &Path) -> Result<Vec<u8>, String> {
+    let pem = read(file)?;
+    ClientCa::from_pem(&pem).map_err(|error| format!("{}: {error}", file.display()))?;
+    Ok(pem)
 }
 
 /// All authorities that are believed.
@@ -59,15 +63,17 @@ pub struct Authorities {
 }
 
 impl Authorities {
-    /// Those that the flags name, and `own`, by whom clients are known anyway.
+    /// Those that the flags name; for clients, `own` where they name none.
     ///
     /// # Errors
     /// A file cannot be read, or has no certificate.
     pub fn load(config: &Config, own: &str) -> Result<Authorities, Box<dyn Error>> {
         let file = |file: &Option<_>| file.as_deref().map(PathBuf::from);
-        let clients = Source::new(own.as_bytes().to_vec(), file(&config.client_ca_file))?;
-        let proxy = file(&config.front_proxy.client_ca_file);
-        let proxy = proxy.map(|file| Source::new(Vec::new(), Some(file))).transpose()?;
+        let clients = match file(&config.client_ca_file) {
+            Some(file) => Source::of_file(file)?,
+            None => Source::fixed(own)?,
+        };
+        let proxy = file(&config.front_proxy.client_ca_file).map(Source::of_file).transpose()?;
         let authorities = Authorities { clients, proxy, proxy_flags: config.front_proxy.clone(), told: Arc::default() };
         authorities.tell();
         Ok(authorities)

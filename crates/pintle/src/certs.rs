@@ -1,9 +1,11 @@
 //! The certificates that a server makes for itself: an authority, its serving certificate, the administrator's.
-//! Guarantees that keys are readable by their owner only, and that files which somebody else put there are never replaced.
+//! Guarantees that all files are readable by their owner only, that a start which was interrupted leaves what the next one can go on
+//! with, and that files which somebody else put there are never replaced.
 //! Must never make an authority anew while the old one is good: every kubeconfig out there trusts it.
 
+use crate::private_files;
 use std::fmt;
-use std::io::{self, Write};
+use std::io;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -11,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use pintle_auth::authentication::not_after;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, SanType, date_time_ymd,
+    KeyUsagePurpose, PublicKeyData, SanType, date_time_ymd,
 };
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
@@ -37,6 +39,8 @@ pub enum CertsError {
     Pair(PathBuf, PathBuf, &'static str),
     /// A certificate could not be made.
     Make(rcgen::Error),
+    /// The system has no random numbers.
+    Random(String),
 }
 
 impl fmt::Display for CertsError {
@@ -45,6 +49,7 @@ impl fmt::Display for CertsError {
             CertsError::File(path, error) => write!(f, "{}: {error}", path.display()),
             CertsError::Pair(cert, key, problem) => write!(f, "{} and {}: {problem}", cert.display(), key.display()),
             CertsError::Make(error) => write!(f, "making a certificate: {error}"),
+            CertsError::Random(error) => write!(f, "making a token: {error}"),
         }
     }
 }
@@ -112,10 +117,45 @@ pub struct Certs {
     pub serving_cert_pem: String,
     /// Its key.
     pub serving_key_pem: String,
-    /// The administrator's certificate: `pintle-admin` of `system:masters`.
-    pub admin_cert_pem: String,
-    /// Its key.
-    pub admin_key_pem: String,
+    /// What the administrator shows.
+    pub admin: Administrator,
+}
+
+/// What proves that somebody is the administrator, `pintle-admin` of `system:masters`.
+pub enum Administrator {
+    /// A client certificate of the own authority, and its key, in PEM.
+    Certificate {
+        /// The certificate.
+        cert_pem: String,
+        /// Its key.
+        key_pem: String,
+    },
+    /// A token that is good for as long as the process lives.
+    Token(String),
+}
+
+/// The administrator's name.
+pub const ADMINISTRATOR: &str = "pintle-admin";
+/// The administrator's group, which may do everything.
+pub const ADMINISTRATORS: &str = "system:masters";
+
+/// Bytes of the administrator's token: more than anybody can guess.
+const TOKEN_BYTES: usize = 32;
+
+/// By what the administrator is to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdministratorBy {
+    /// By a certificate of the own authority, which clients' certificates are verified by.
+    Certificate,
+    /// By a token: clients' certificates are verified by other authorities alone.
+    Token,
+}
+
+impl Certs {
+    /// When the serving certificate ends.
+    pub fn serving_ends(&self) -> Option<SystemTime> {
+        first_certificate(&self.serving_cert_pem).and_then(|cert| not_after(&cert))
+    }
 }
 
 impl fmt::Debug for Certs {
@@ -128,29 +168,46 @@ impl fmt::Debug for Certs {
 /// Makes the certificates in `dir` ready: keeps what is good, makes what is missing, renews what soon ends.
 ///
 /// The files are `ca`, `apiserver` and `admin`, each with `.crt` and `.key`; `apiserver.crt` ends with the authority. A serving
-/// certificate given as `serving` (certificate and key) is used instead of `apiserver`.
+/// certificate given as `serving` (certificate and key) is used instead of `apiserver`. Where the administrator is known by a token
+/// there is no `admin`, and the token is in no file of this directory.
+///
+/// # Errors
+/// A file cannot be read or written, or does not fit the others.
 pub fn ensure(
     dir: &Path,
     serving: Option<(&Path, &Path)>,
+    administrator: AdministratorBy,
     names: &ServingNames,
     now: SystemTime,
 ) -> Result<Certs, CertsError> {
-    std::fs::create_dir_all(dir).map_err(|error| CertsError::File(dir.to_owned(), error))?;
+    private_files::create_directory(dir).map_err(|error| CertsError::File(dir.to_owned(), error))?;
     let ca = Authority::ensure(&Pair::of(dir, "ca"), now)?;
     let (serving_cert_pem, serving_key_pem) = match serving {
         Some((cert, key)) => (read(cert)?, read(key)?),
         None => ca.serving(&Pair::of(dir, "apiserver"), names, now)?,
     };
-    let (admin_cert_pem, admin_key_pem) = ca.admin(&Pair::of(dir, "admin"), now)?;
+    let admin = match administrator {
+        AdministratorBy::Certificate => {
+            let (cert_pem, key_pem) = ca.admin(&Pair::of(dir, "admin"), now)?;
+            Administrator::Certificate { cert_pem, key_pem }
+        }
+        AdministratorBy::Token => Administrator::Token(token()?),
+    };
     let ours = first_certificate(&serving_cert_pem).is_some_and(|cert| ca.made(&cert, KeyUsage::server_auth()));
     Ok(Certs {
         server_ca_pem: if ours { ca.cert_pem.clone() } else { serving_cert_pem.clone() },
         ca_pem: ca.cert_pem,
         serving_cert_pem,
         serving_key_pem,
-        admin_cert_pem,
-        admin_key_pem,
+        admin,
     })
+}
+
+/// A token that nobody has had before.
+fn token() -> Result<String, CertsError> {
+    let mut bytes = [0; TOKEN_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| CertsError::Random(error.to_string()))?;
+    Ok(data_encoding::BASE64URL_NOPAD.encode(&bytes))
 }
 
 /// The key that service account tokens are signed with: `service-account.key` in `dir`, made when it is missing.
@@ -178,19 +235,24 @@ impl Pair {
         Pair { cert: dir.join(format!("{name}.crt")), key: dir.join(format!("{name}.key")) }
     }
 
-    /// The certificate and the key, if they are there.
+    /// The certificate and the key, if both are there. A key alone is what an interrupted start leaves.
     fn load(&self) -> Result<Option<(String, String)>, CertsError> {
         match (exists(&self.cert)?, exists(&self.key)?) {
             (true, true) => Ok(Some((read(&self.cert)?, read(&self.key)?))),
-            (false, false) => Ok(None),
-            _ => Err(self.problem("one is there without the other")),
+            (false, _) => Ok(None),
+            (true, false) => Err(self.problem("one is there without the other")),
         }
     }
 
-    /// Writes the key first: a certificate without its key is worth nothing.
-    fn store(&self, cert_pem: &str, key_pem: &str) -> Result<(), CertsError> {
-        write_private(&self.key, key_pem)?;
-        write_private(&self.cert, cert_pem)
+    /// The key that certificates are made for: the one that is there, or a new one, on disk before there is a certificate of it.
+    /// Since the key stays when a certificate is renewed, one file is all that ever changes, and the two always fit.
+    fn ensure_key(&self) -> Result<KeyPair, CertsError> {
+        if exists(&self.key)? {
+            return KeyPair::from_pem(&read(&self.key)?).map_err(|_| self.problem("the key cannot be used"));
+        }
+        let key = KeyPair::generate()?;
+        write_private(&self.key, &key.serialize_pem())?;
+        Ok(key)
     }
 
     fn problem(&self, problem: &'static str) -> CertsError {
@@ -213,7 +275,7 @@ impl Authority {
             let issuer = Issuer::new(ca_params(now), key);
             let authority = Authority { cert_pem, cert, issuer };
             // Signing and verifying shows that the files belong together and are of our making.
-            let (trial, _) = authority.sign(&admin_params(now))?;
+            let trial = authority.sign(&admin_params(now), &KeyPair::generate()?)?;
             let trial = first_certificate(&trial).filter(|trial| authority.made(trial, KeyUsage::client_auth()));
             if trial.is_none() {
                 return Err(files.problem("not an authority made by pintle, or not of one another"));
@@ -222,10 +284,10 @@ impl Authority {
                 return Ok(authority);
             }
         }
-        let key = KeyPair::generate()?;
+        let key = files.ensure_key()?;
         let params = ca_params(now);
         let cert = params.self_signed(&key)?;
-        files.store(&cert.pem(), &key.serialize_pem())?;
+        write_private(&files.cert, &cert.pem())?;
         Ok(Authority { cert_pem: cert.pem(), cert: cert.der().clone(), issuer: Issuer::new(params, key) })
     }
 
@@ -234,34 +296,34 @@ impl Authority {
         let usage = KeyUsage::server_auth;
         if let Some((cert_pem, key_pem)) = files.load()? {
             let cert = first_certificate(&cert_pem).ok_or_else(|| files.problem("no certificate found"))?;
-            let keep = !self.looks_made(&cert) || (self.is_good(&cert, usage(), now) && has_names(&cert, names));
-            if keep {
+            let is_good = || self.is_good(&cert, usage(), now) && has_names(&cert, names) && is_of(&cert, &key_pem);
+            if !self.looks_made(&cert) || is_good() {
                 return Ok((cert_pem, key_pem));
             }
         }
-        let (cert_pem, key_pem) = self.sign(&serving_params(names, now)?)?;
-        let chain = cert_pem + &self.cert_pem;
-        files.store(&chain, &key_pem)?;
-        Ok((chain, key_pem))
+        let key = files.ensure_key()?;
+        let chain = self.sign(&serving_params(names, now)?, &key)? + &self.cert_pem;
+        write_private(&files.cert, &chain)?;
+        Ok((chain, key.serialize_pem()))
     }
 
     fn admin(&self, files: &Pair, now: SystemTime) -> Result<(String, String), CertsError> {
         if let Some((cert_pem, key_pem)) = files.load()? {
             let cert = first_certificate(&cert_pem);
-            if cert.is_some_and(|cert| self.is_good(&cert, KeyUsage::client_auth(), now)) {
+            let is_good = |cert| self.is_good(&cert, KeyUsage::client_auth(), now) && is_of(&cert, &key_pem);
+            if cert.is_some_and(is_good) {
                 return Ok((cert_pem, key_pem));
             }
         }
-        let (cert_pem, key_pem) = self.sign(&admin_params(now))?;
-        files.store(&cert_pem, &key_pem)?;
-        Ok((cert_pem, key_pem))
+        let key = files.ensure_key()?;
+        let cert_pem = self.sign(&admin_params(now), &key)?;
+        write_private(&files.cert, &cert_pem)?;
+        Ok((cert_pem, key.serialize_pem()))
     }
 
-    /// A certificate from this authority and its key.
-    fn sign(&self, params: &CertificateParams) -> Result<(String, String), CertsError> {
-        let key = KeyPair::generate()?;
-        let cert = params.signed_by(&key, &self.issuer)?;
-        Ok((cert.pem(), key.serialize_pem()))
+    /// A certificate from this authority.
+    fn sign(&self, params: &CertificateParams, key: &KeyPair) -> Result<String, CertsError> {
+        Ok(params.signed_by(key, &self.issuer)?.pem())
     }
 
     /// Whether a certificate is from this authority, however old.
@@ -296,6 +358,13 @@ impl Authority {
     }
 }
 
+/// Whether a certificate is of this key.
+fn is_of(cert: &CertificateDer<'_>, key_pem: &str) -> bool {
+    let certified = EndEntityCert::try_from(cert).map(|cert| cert.subject_public_key_info());
+    let key = KeyPair::from_pem(key_pem).map(|key| key.subject_public_key_info());
+    certified.is_ok_and(|certified| key.is_ok_and(|key| key == certified.as_ref()))
+}
+
 fn has_names(cert: &CertificateDer<'_>, names: &ServingNames) -> bool {
     let Ok(cert) = EndEntityCert::try_from(cert) else {
         return false;
@@ -322,8 +391,8 @@ fn serving_params(names: &ServingNames, now: SystemTime) -> Result<CertificatePa
 }
 
 fn admin_params(now: SystemTime) -> CertificateParams {
-    let mut params = leaf_params("pintle-admin", now, ExtendedKeyUsagePurpose::ClientAuth);
-    params.distinguished_name.push(DnType::OrganizationName, "system:masters");
+    let mut params = leaf_params(ADMINISTRATOR, now, ExtendedKeyUsagePurpose::ClientAuth);
+    params.distinguished_name.push(DnType::OrganizationName, ADMINISTRATORS);
     params
 }
 
@@ -360,25 +429,11 @@ fn read(path: &Path) -> Result<String, CertsError> {
 }
 
 /// Writes a file that only its owner can read, whole or not at all.
+///
+/// # Errors
+/// It cannot be written.
 pub fn write_private(path: &Path, contents: &str) -> Result<(), CertsError> {
-    let failed = |error| CertsError::File(path.to_owned(), error);
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(name);
-    let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(&temporary).and_then(|mut file| {
-        file.write_all(contents.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, path)
-    });
-    if written.is_err() {
-        // Best effort: the error that matters is the first one.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written.map_err(failed)
+    private_files::write(path, contents.as_bytes()).map_err(|error| CertsError::File(path.to_owned(), error))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The administrator's kubeconfig: one cluster, one user, one context, all named `pintle`, with certificates embedded.
+//! The administrator's kubeconfig: one cluster, one user, one context, all named `pintle`, with what the user shows embedded.
 //! Guarantees a file that works from any directory and that only its owner can read.
 //! Must never touch a kubeconfig that it did not write: the caller gives a path of its own.
 
@@ -7,7 +7,8 @@ use std::path::Path;
 
 use pintle_schema::base64;
 
-use crate::certs::{Certs, CertsError, write_private};
+use crate::certs::{Administrator, Certs, CertsError, write_private};
+use crate::private_files;
 
 /// The URL at which a server bound to an address is reached from its own machine.
 pub fn server_url(bind_address: IpAddr, port: u16) -> String {
@@ -22,16 +23,22 @@ pub fn server_url(bind_address: IpAddr, port: u16) -> String {
 /// Writes the administrator's kubeconfig, with the directories it needs.
 pub fn write(path: &Path, server_url: &str, certs: &Certs) -> Result<(), CertsError> {
     if let Some(dir) = path.parent() {
-        std::fs::create_dir_all(dir).map_err(|error| CertsError::File(dir.to_owned(), error))?;
+        private_files::create_directory(dir).map_err(|error| CertsError::File(dir.to_owned(), error))?;
     }
     write_private(path, &render(server_url, certs))
 }
 
-/// The text of the kubeconfig. Nothing in it needs quoting: a URL of an address, and base64.
+/// The text of the kubeconfig. Nothing in it needs quoting: a URL of an address, base64, and a token of its letters.
 pub fn render(server_url: &str, certs: &Certs) -> String {
     let ca = base64::encode(certs.server_ca_pem.as_bytes());
-    let cert = base64::encode(certs.admin_cert_pem.as_bytes());
-    let key = base64::encode(certs.admin_key_pem.as_bytes());
+    let user = match &certs.admin {
+        Administrator::Certificate { cert_pem, key_pem } => format!(
+            "client-certificate-data: {}\n    client-key-data: {}",
+            base64::encode(cert_pem.as_bytes()),
+            base64::encode(key_pem.as_bytes())
+        ),
+        Administrator::Token(token) => format!("token: {token}"),
+    };
     format!(
         "apiVersion: v1
 kind: Config
@@ -50,8 +57,7 @@ preferences: {{}}
 users:
 - name: pintle
   user:
-    client-certificate-data: {cert}
-    client-key-data: {key}
+    {user}
 "
     )
 }
@@ -80,8 +86,7 @@ mod tests {
             server_ca_pem: "CA".to_owned(),
             serving_cert_pem: "unused".to_owned(),
             serving_key_pem: "unused".to_owned(),
-            admin_cert_pem: "CERT".to_owned(),
-            admin_key_pem: "KEY".to_owned(),
+            admin: Administrator::Certificate { cert_pem: "CERT".to_owned(), key_pem: "KEY".to_owned() },
         };
         let dir = std::env::temp_dir().join(format!("pintle-kubeconfig-{}", std::process::id()));
         let path = dir.join("deep/kubeconfig");
@@ -102,6 +107,14 @@ mod tests {
             let mode = std::fs::metadata(&path).expect("there").permissions();
             assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o600);
         }
+        #[cfg(unix)]
+        for directory in [&dir, &dir.join("deep")] {
+            let mode = std::fs::metadata(directory).expect("there").permissions();
+            assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode) & 0o777, 0o700);
+        }
+        let by_token = Certs { admin: Administrator::Token("abc".to_owned()), ..certs };
+        let text = render("https://127.0.0.1:1", &by_token);
+        assert!(text.ends_with("  user:\n    token: abc\n") && !text.contains("client-"), "{text}");
         std::fs::remove_dir_all(&dir).expect("removed");
     }
 }

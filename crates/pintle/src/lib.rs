@@ -11,6 +11,7 @@ pub mod encryption;
 pub mod etcd;
 pub mod follow;
 pub mod kubeconfig;
+pub mod private_files;
 
 mod backends;
 mod bootstrap;

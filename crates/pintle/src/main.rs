@@ -7,11 +7,15 @@ mod tools;
 use authorities::Authorities;
 use flags::{Command, Config, KeyPair, Storage};
 use futures_util::future::{Either, select};
+use pintle::certs::{ADMINISTRATOR, ADMINISTRATORS, Administrator};
 use pintle::follow::{self, follow};
-use pintle::{Builder, Server, SocketConnector, certs, encryption, kubeconfig};
-use pintle_auth::Authenticator;
+use pintle::{
+    Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, SocketConnector, certs, encryption, kubeconfig,
+    private_files,
+};
 use pintle_auth::authentication::TokenFile;
 use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, VerifyingKey};
+use pintle_auth::{Authenticator, UserInfo};
 use pintle_bootstrap::ServiceRange;
 use pintle_encryption::Encryption;
 use pintle_endpoints::metrics::Source;
@@ -20,6 +24,7 @@ use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
 use pintle_registry::KubernetesForm;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, Store};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::num::NonZero;
@@ -27,7 +32,7 @@ use std::path::Path;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -51,7 +56,8 @@ fn main() -> ExitCode {
         Err(error) => return fail(&error),
     };
     config.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-    without_effect(&config).for_each(|warning| eprintln!("warning: {warning}"));
+    warnings(&config).for_each(|warning| eprintln!("warning: {warning}"));
+    loose_files(&config).iter().for_each(|warning| eprintln!("warning: {warning}"));
     raise_open_files();
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(workers) = workers() {
@@ -65,10 +71,24 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is asked for and not done yet: said, never passed over in silence.
-fn without_effect(config: &Config) -> impl Iterator<Item = &'static str> {
+/// What is asked for and not done yet, and what is done and opens more than one may think: said, never passed over in silence.
+fn warnings(config: &Config) -> impl Iterator<Item = &'static str> {
     let log = (config.verbosity > 0).then_some("there is no log yet whose level could be set");
-    log.into_iter()
+    log.into_iter().chain(config.admission_plugins.opened(&config.authorization_modes))
+}
+
+/// Files and directories that others than their owner may use, as they are before anything is made.
+fn loose_files(config: &Config) -> Vec<String> {
+    let (certs, kubeconfig) = (config.cert_dir(), config.kubeconfig());
+    // The store tells of its own.
+    let mut told = private_files::warnings_within(&config.data_dir, Some(&config.data_dir.join(STORE)));
+    told.extend(private_files::warnings_within(&certs, None));
+    let given = config.secret_files().chain([kubeconfig.as_path()]);
+    told.extend(given.filter_map(private_files::warning));
+    // A directory may be in another, and a file in one of them.
+    let mut seen = BTreeSet::new();
+    told.retain(|warning| seen.insert(warning.clone()));
+    told
 }
 
 /// How many threads serve requests: one for every two processors, unless the runtime's own variable says another number. What
@@ -142,6 +162,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let mut builder = over_store(config)?;
     let certs = serving_certs(config)?;
     identities(config, &certs, &mut builder)?;
+    builder.own_certificate_ends = config.tls.files().is_none().then(|| certs.serving_ends()).flatten();
     builder.modes.clone_from(&config.authorization_modes);
     builder.runtime_config.clone_from(&config.runtime_config);
     let gates = config.feature_gates.clone();
@@ -185,12 +206,19 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     let encryption = encryption(config)?;
     let mut metrics: Vec<Source> = Vec::new();
     let store: Arc<dyn Store> = match config.storage() {
-        Storage::Memory => Arc::new(SealedStore::new(Arc::new(MemoryStore::new()), encryption.clone())),
+        Storage::Memory => {
+            let store = match compaction_interval(config) {
+                Some(interval) => MemoryStore::compacting(interval)?,
+                None => MemoryStore::new(),
+            };
+            Arc::new(SealedStore::new(Arc::new(store), encryption.clone()))
+        }
         Storage::Embedded => {
             let data = &config.data_dir;
-            std::fs::create_dir_all(data).map_err(|error| format!("{}: {error}", data.display()))?;
+            private_files::create_directory(data).map_err(|error| format!("{}: {error}", data.display()))?;
             let directory = config.data_dir.join(STORE);
-            let store = EmbeddedStore::open(&directory, EmbeddedOptions::default())?;
+            let options = EmbeddedOptions { retention: compaction_interval(config), ..EmbeddedOptions::default() };
+            let store = EmbeddedStore::open(&directory, options)?;
             metrics.push(Box::new(move |out| pintle::storage_size(&directory, out)));
             Arc::new(SealedStore::new(Arc::new(store), encryption.clone()))
         }
@@ -206,14 +234,21 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
     metrics.push(Box::new(move |out| pintle::encryption_figures(&figures, out)));
     let mut builder = Builder::new(store);
     builder.metrics = metrics;
+    builder.compaction_interval = compaction_interval(config);
+    builder.begun.extend(config.front_proxy.identity.files().map(|_| PROXY_CERTIFICATE_RELOAD));
     builder.store_timeouts = (config.etcd.health_timeout, config.etcd.ready_timeout);
     // Where the file may change, key services may come.
     let reloads = config.encryption_reload;
-    builder.begun.extend(reloads.then_some("poststarthook/start-encryption-provider-config-automatic-reload"));
+    builder.begun.extend(reloads.then_some(ENCRYPTION_RELOAD));
     if encryption.uses_kms() || reloads {
         builder.checks.push(("kms-providers", Box::new(move || encryption.health())));
     }
     Ok(builder)
+}
+
+/// How often the store is compacted, if at all.
+fn compaction_interval(config: &Config) -> Option<Duration> {
+    Some(config.etcd.compaction_interval).filter(|interval| !interval.is_zero())
 }
 
 /// The certificates of the server, made where there are none.
@@ -221,7 +256,7 @@ fn serving_certs(config: &Config) -> Result<certs::Certs, Box<dyn Error>> {
     let range = config.service_cluster_ip_ranges.first();
     let addresses = [Some(config.bind_address), config.advertise_address, range.map(|range| range.first_address())];
     let names = certs::ServingNames::new(certs::host_name().as_deref(), addresses.into_iter().flatten());
-    Ok(certs::ensure(&config.cert_dir(), config.tls.files(), &names, SystemTime::now())?)
+    Ok(certs::ensure(&config.cert_dir(), config.tls.files(), config.administrator(), &names, SystemTime::now())?)
 }
 
 /// By what the server is known, and clients are.
@@ -231,6 +266,11 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
     authorities.install(&mut authenticator, builder);
     if let Some(path) = &config.token_auth_file {
         authenticator.token_file = Some(TokenFile::parse(&String::from_utf8_lossy(&read(path)?))?);
+    }
+    if let Administrator::Token(token) = &certs.admin {
+        let groups = vec![ADMINISTRATORS.into()];
+        let user = UserInfo { name: ADMINISTRATOR.into(), groups, ..UserInfo::default() };
+        authenticator.token_file.get_or_insert_default().insert(token, user);
     }
     builder.authenticator = authenticator;
     builder.bootstrap_tokens = config.bootstrap_tokens;
@@ -283,7 +323,7 @@ fn etcd_options(config: &Config) -> Result<EtcdOptions, Box<dyn Error>> {
         endpoints: etcd.servers.clone(),
         tls: Tls { ca_pem, identity: identity(&etcd.identity)?, renewal: renewal(&etcd.identity) },
         prefix: etcd.prefix.clone(),
-        compaction_interval: Some(etcd.compaction_interval),
+        compaction_interval: compaction_interval(config),
         lifetimes: pintle::etcd::lifetimes(config.controllers.event_ttl),
         lease_reuse_seconds: etcd.lease_reuse_seconds,
         health_timeout: etcd.health_timeout.max(etcd.ready_timeout),

@@ -39,7 +39,7 @@ fn a_serving_certificate_is_read_anew_when_its_files_change() {
     wait_for("the new pair", || version(&second)).expect(200);
     assert!(version(&first).is_none());
     open.get("/version").expect("an open connection stays").expect(200);
-    assert_eq!(process.errors().lines().count(), 1, "told once: {}", process.errors());
+    assert_eq!(process.news().lines().count(), 1, "told once: {}", process.news());
 }
 
 #[test]
@@ -76,5 +76,5 @@ fn authorities_of_clients_and_of_the_front_proxy_are_read_anew_when_their_files_
     wait_for("the new authority of the proxy", || name(&mut proxy(&second)).filter(|name| name == "bob"));
     wait_for("what is wrong to be told", || process.errors().contains("clients.crt: no certificate").then_some(()));
     assert_eq!([name(&mut client(&second)), name(&mut proxy(&first))], [Some(json!("client")), None]);
-    assert_eq!(process.errors().lines().count(), 1, "told once: {}", process.errors());
+    assert_eq!(process.news().lines().count(), 1, "told once: {}", process.news());
 }

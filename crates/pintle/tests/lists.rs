@@ -6,7 +6,8 @@ mod common;
 
 use common::http::Client;
 use common::in_process::InProcess;
-use common::{name, resource_version};
+use common::process::Installation;
+use common::{name, resource_version, wait_for};
 use serde_json::{Value, json};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -139,4 +140,97 @@ fn an_update_creates_where_the_kind_allows_it() {
     client.put("/apis/node.k8s.io/v1/runtimeclasses/x", &class).expect("an answer").expect(201);
     let absent = format!("{CONFIG_MAPS}/x");
     client.put(&absent, &json!({"metadata": {"name": "x"}})).expect("an answer").expect(404);
+}
+
+/// Lists one object, and says how to go on.
+fn first_page(client: &mut Client) -> (u64, String) {
+    let page = client.get(&format!("{CONFIG_MAPS}?limit=1")).expect("an answer").expect(200);
+    (resource_version(&page), page["metadata"]["continue"].as_str().expect("a token").to_owned())
+}
+
+#[test]
+fn what_is_continued_too_late_is_refused_and_can_be_gone_on_with() {
+    const TOO_OLD: &str = "The provided continue parameter is too old to display a consistent list result. You can start a \
+                           new list without the continue parameter, or use the continue token in this response to retrieve \
+                           the remainder of the results. Continuing with the provided token results in an inconsistent list - \
+                           objects that were created, modified, or deleted between the time the first chunk was returned and \
+                           now may show up in the list.";
+    let installation = Installation::own();
+    for storage in ["--storage=memory", "--storage=embedded"] {
+        // Whether somebody writes meanwhile.
+        for is_busy in [false, true] {
+            let process = installation.start_with(&[storage, "--etcd-compaction-interval=1s"]);
+            let mut client = process.endpoint().client();
+            for name in ["a", "b", "c"] {
+                let path = format!("{CONFIG_MAPS}/{name}");
+                if client.get(&path).expect("an answer").status == 404 {
+                    create(&mut client, name);
+                }
+            }
+            let (version, token) = first_page(&mut client);
+            let mut number = 0;
+            let refused = wait_for("the token to expire", || {
+                if is_busy {
+                    number += 1;
+                    let label = json!({"metadata": {"name": "c", "labels": {"number": number.to_string()}}});
+                    client.put(&format!("{CONFIG_MAPS}/c"), &label).expect("an answer").expect(200);
+                }
+                let answer = client.get(&format!("{CONFIG_MAPS}?limit=1&continue={token}")).expect("an answer");
+                (answer.status != 200).then_some(answer)
+            });
+            let refused = refused.expect(410);
+            assert_eq!((&refused["message"], &refused["reason"]), (&json!(TOO_OLD), &json!("Expired")), "{storage}");
+            let next = refused["metadata"]["continue"].as_str().expect("a token to go on with");
+            let rest = client.get(&format!("{CONFIG_MAPS}?continue={next}")).expect("an answer").expect(200);
+            assert_eq!(names(&rest), ["b", "c"], "{storage}");
+            let exact = format!("{CONFIG_MAPS}?resourceVersion={version}&resourceVersionMatch=Exact");
+            if is_busy {
+                let refused = wait_for("the version to go", || {
+                    let answer = client.get(&exact).expect("an answer");
+                    (answer.status != 200).then_some(answer)
+                });
+                let message = "The resourceVersion for the provided list is too old.";
+                assert_eq!(refused.expect(410)["message"], message, "{storage}");
+                // What was current then can still be asked for as what it is not older than, and be watched from where
+                // nothing has happened since.
+                client.get(&format!("{CONFIG_MAPS}?resourceVersion={version}")).expect("an answer").expect(200);
+                let path = format!("/api/v1/namespaces/default/secrets?watch=true&resourceVersion={version}");
+                let mut quiet = client.watch(&path).expect("a watch");
+                let secret = json!({"metadata": {"name": format!("made-{number}")}});
+                process
+                    .endpoint()
+                    .client()
+                    .post("/api/v1/namespaces/default/secrets", &secret)
+                    .expect("an answer")
+                    .expect(201);
+                assert_eq!(quiet.event().0, "ADDED", "{storage}");
+            } else {
+                // Nothing has changed: it is what there is now.
+                client.get(&exact).expect("an answer").expect(200);
+            }
+        }
+    }
+}
+
+#[test]
+fn without_compaction_a_list_can_be_continued_as_long_as_one_likes() {
+    let installations = [Installation::own(), Installation::own()];
+    let [short, never] = ["1s", "0"];
+    let processes = [(&installations[0], short), (&installations[1], never)].map(|(installation, interval)| {
+        installation.start_with(&["--storage=memory".to_owned(), format!("--etcd-compaction-interval={interval}")])
+    });
+    let mut clients = processes.each_ref().map(|process| process.endpoint().client());
+    let tokens = clients.each_mut().map(|client| {
+        ["a", "b"].iter().for_each(|name| create(client, name));
+        let token = first_page(client).1;
+        create(client, "c");
+        token
+    });
+    let mut go_on = |at: usize| {
+        let path = format!("{CONFIG_MAPS}?continue={}", tokens[at]);
+        clients[at].get(&path).expect("an answer").status
+    };
+    // Its clock is the other's.
+    wait_for("the token to expire", || (go_on(0) == 410).then_some(()));
+    assert_eq!(go_on(1), 200);
 }

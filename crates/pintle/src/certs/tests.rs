@@ -33,6 +33,14 @@ fn names(addresses: &[&str]) -> ServingNames {
     ServingNames::new(Some("Node-1"), addresses.iter().map(|ip| ip.parse().expect("an address")))
 }
 
+/// The administrator's certificate.
+fn certificate(certs: &Certs) -> &str {
+    match &certs.admin {
+        Administrator::Certificate { cert_pem, .. } => cert_pem,
+        Administrator::Token(_) => panic!("a token"),
+    }
+}
+
 const FILES: [&str; 6] = ["ca.crt", "ca.key", "apiserver.crt", "apiserver.key", "admin.crt", "admin.key"];
 
 #[test]
@@ -49,17 +57,22 @@ fn names_of_a_server() {
 #[test]
 fn the_first_start_makes_everything_and_later_ones_keep_it() {
     let dir = Dir::new("first");
-    let certs = ensure(&dir.0, None, &names(&["10.0.0.1"]), day(0)).expect("made");
+    let certs = ensure(&dir.0, None, AdministratorBy::Certificate, &names(&["10.0.0.1"]), day(0)).expect("made");
     assert_eq!(certs.server_ca_pem, dir.read("ca.crt"));
     assert!(certs.serving_cert_pem.ends_with(&certs.ca_pem), "the chain ends with the authority");
     let before = FILES.map(|name| dir.read(name));
-    let again = ensure(&dir.0, None, &names(&["10.0.0.1"]), day(300)).expect("kept");
+    let again = ensure(&dir.0, None, AdministratorBy::Certificate, &names(&["10.0.0.1"]), day(300)).expect("kept");
     assert_eq!(FILES.map(|name| dir.read(name)), before);
-    assert_eq!(again.admin_cert_pem, certs.admin_cert_pem);
+    assert_eq!(certificate(&again), certificate(&certs));
     #[cfg(unix)]
     for name in FILES {
         let metadata = std::fs::metadata(dir.0.join(name)).expect(name);
         assert_eq!(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777, 0o600);
+    }
+    #[cfg(unix)]
+    {
+        let metadata = std::fs::metadata(&dir.0).expect("the directory");
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o777, 0o700);
     }
     let left: Vec<_> = std::fs::read_dir(&dir.0).expect("listed").collect();
     assert_eq!(left.len(), FILES.len(), "nothing else is left behind");
@@ -68,7 +81,7 @@ fn the_first_start_makes_everything_and_later_ones_keep_it() {
 #[test]
 fn the_administrator_is_recognized() {
     let dir = Dir::new("admin");
-    let certs = ensure(&dir.0, None, &names(&[]), day(0)).expect("made");
+    let certs = ensure(&dir.0, None, AdministratorBy::Certificate, &names(&[]), day(0)).expect("made");
     let mut authenticator = pintle_auth::Authenticator::new(false);
     let ca = pintle_auth::authentication::ClientCa::from_pem(certs.ca_pem.as_bytes());
     authenticator.client_ca = Some(ca.expect("an authority").into());
@@ -77,7 +90,7 @@ fn the_administrator_is_recognized() {
         let credentials = pintle_auth::Credentials { client_certs: &chain, ..Default::default() };
         authenticator.authenticate(credentials, day(1))
     };
-    let admin = user(&certs.admin_cert_pem).expect("authenticated");
+    let admin = user(certificate(&certs)).expect("authenticated");
     assert_eq!(admin.name, "pintle-admin");
     assert_eq!(admin.groups, ["system:masters", "system:authenticated"]);
     assert!(user(&certs.serving_cert_pem).is_err(), "a serving certificate is nobody");
@@ -87,15 +100,15 @@ fn the_administrator_is_recognized() {
 fn what_soon_ends_or_lacks_a_name_is_renewed() {
     // (what, addresses and day of the second start, whether each file changes)
     let rows: [(&str, &[&str], u64, [bool; 6]); 3] = [
-        ("new-name", &["10.9.0.1"], 1, [false, false, true, true, false, false]),
-        ("leaf", &[], 340, [false, false, true, true, true, true]),
-        ("authority", &[], 3640, [true; 6]),
+        ("new-name", &["10.9.0.1"], 1, [false, false, true, false, false, false]),
+        ("leaf", &[], 340, [false, false, true, false, true, false]),
+        ("authority", &[], 3640, [true, false, true, false, true, false]),
     ];
     for (what, addresses, when, changes) in rows {
         let dir = Dir::new(what);
-        ensure(&dir.0, None, &names(&[]), day(0)).expect("made");
+        ensure(&dir.0, None, AdministratorBy::Certificate, &names(&[]), day(0)).expect("made");
         let before = FILES.map(|name| dir.read(name));
-        let certs = ensure(&dir.0, None, &names(addresses), day(when)).expect("renewed");
+        let certs = ensure(&dir.0, None, AdministratorBy::Certificate, &names(addresses), day(when)).expect("renewed");
         for ((name, before), changed) in FILES.iter().zip(before).zip(changes) {
             assert_eq!(dir.read(name) != before, changed, "{what}: {name}");
         }
@@ -118,12 +131,12 @@ fn serving_certificates_from_elsewhere_are_used_as_they_are() {
         write_private(&path.join("apiserver.key"), &key.serialize_pem()).expect("written");
     }
     // In the certificate directory, also when it is about to end; and by flags.
-    let certs = ensure(&dir.0, None, &names(&[]), day(3645)).expect("used");
+    let certs = ensure(&dir.0, None, AdministratorBy::Certificate, &names(&[]), day(3645)).expect("used");
     assert_eq!((&certs.serving_cert_pem, &certs.server_ca_pem), (&cert, &cert));
     assert_eq!(dir.read("apiserver.crt"), cert);
     let other = Dir::new("flags");
     let (crt, key) = (elsewhere.0.join("apiserver.crt"), elsewhere.0.join("apiserver.key"));
-    let certs = ensure(&other.0, Some((&crt, &key)), &names(&[]), day(0)).expect("used");
+    let certs = ensure(&other.0, Some((&crt, &key)), AdministratorBy::Certificate, &names(&[]), day(0)).expect("used");
     assert_eq!(certs.serving_cert_pem, cert);
     assert!(!other.0.join("apiserver.crt").exists());
     assert_ne!(certs.ca_pem, cert, "the administrator still has an authority");
@@ -147,12 +160,58 @@ fn files_that_do_not_fit_are_refused_and_left_alone() {
     ];
     for (what, spoil, expected) in rows {
         let dir = Dir::new(what);
-        ensure(&dir.0, None, &names(&[]), day(0)).expect("made");
+        ensure(&dir.0, None, AdministratorBy::Certificate, &names(&[]), day(0)).expect("made");
         let before = dir.read("ca.crt");
         spoil(&dir.0);
         let spoilt = dir.read("ca.crt") != before;
-        let error = ensure(&dir.0, None, &names(&[]), day(0)).expect_err(what).to_string();
+        let error =
+            ensure(&dir.0, None, AdministratorBy::Certificate, &names(&[]), day(0)).expect_err(what).to_string();
         assert!(error.contains(expected), "{what}: {error}");
         assert_eq!(dir.read("ca.crt") != before, spoilt, "{what}: nothing was replaced");
     }
+}
+
+#[test]
+fn a_start_that_was_interrupted_is_gone_on_with() {
+    // What is there after each step of the first start, and of one that renews everything.
+    let files = ["ca.key", "ca.crt", "apiserver.key", "apiserver.crt", "admin.key", "admin.crt"];
+    for steps in 0..=files.len() {
+        for (interrupted, next) in [(0, 0), (3640, 3641)] {
+            let (whole, dir) = (Dir::new(&format!("whole-{steps}-{next}")), Dir::new(&format!("part-{steps}-{next}")));
+            let make = |dir: &Dir, when| ensure(&dir.0, None, AdministratorBy::Certificate, &names(&[]), day(when));
+            make(&whole, 0).expect("made");
+            if interrupted > 0 {
+                make(&dir, 0).expect("made");
+                // The steps of a renewal are taken over the files of the first start.
+                for name in files {
+                    std::fs::copy(dir.0.join(name), whole.0.join(name)).expect("copied");
+                }
+                make(&whole, interrupted).expect("renewed");
+            } else {
+                std::fs::create_dir_all(&dir.0).expect("made");
+            }
+            for name in &files[..steps] {
+                std::fs::copy(whole.0.join(name), dir.0.join(name)).expect("copied");
+            }
+            let certs = make(&dir, next).unwrap_or_else(|error| panic!("after {steps} steps: {error}"));
+            let serving = first_certificate(&certs.serving_cert_pem).expect("a certificate");
+            assert!(is_of(&serving, &certs.serving_key_pem), "after {steps} steps");
+            assert_eq!(certs.server_ca_pem, certs.ca_pem, "after {steps} steps");
+            let Administrator::Certificate { cert_pem, key_pem } = &certs.admin else { panic!("a token") };
+            assert!(is_of(&first_certificate(cert_pem).expect("a certificate"), key_pem), "after {steps} steps");
+        }
+    }
+}
+
+#[test]
+fn where_other_authorities_decide_the_administrator_has_a_token() {
+    let dir = Dir::new("token");
+    let make = || match ensure(&dir.0, None, AdministratorBy::Token, &names(&[]), day(0)).expect("made").admin {
+        Administrator::Token(token) => token,
+        Administrator::Certificate { .. } => panic!("a certificate"),
+    };
+    let (first, second) = (make(), make());
+    assert_ne!(first, second, "it is good for one process");
+    assert_eq!(first.len(), 43);
+    assert!(!dir.0.join("admin.crt").exists() && !dir.0.join("admin.key").exists());
 }

@@ -9,6 +9,7 @@ use super::{FlagError, values};
 use pintle::admission_config;
 use pintle_admission::configuration::{Configuration, TolerationSeconds};
 use pintle_admission::{Standing, standing};
+use pintle_auth::Mode;
 use std::collections::BTreeSet;
 
 /// Plugins by name, as the command line has them.
@@ -33,6 +34,17 @@ impl Plugins {
         let sentence =
             format!("[{}] in enable-admission-plugins and disable-admission-plugins overlapped", both.join(" "));
         Err(FlagError::Combination(sentence))
+    }
+
+    /// What the authorization mode Node opens without the plugin that belongs to it.
+    pub fn opened(&self, modes: &[Mode]) -> Option<&'static str> {
+        const RESTRICTION: &str = "NodeRestriction";
+        let is_on = self.enabled.contains(RESTRICTION) && !self.disabled.contains(RESTRICTION);
+        (modes.contains(&Mode::Node) && !is_on).then_some(
+            "the authorization mode Node without the admission plugin NodeRestriction lets every kubelet change every node (its \
+             labels, taints and status), and create, delete and change the status of pods of every node; \
+             --enable-admission-plugins=NodeRestriction keeps each to its own",
+        )
     }
 
     /// What the flags and the file say.

@@ -9,6 +9,7 @@ use super::setting::{InputFile, Repeated};
 use super::values::ServiceRanges;
 use super::{FeatureGates, FlagError, runtime_config};
 use pintle::browsers::Browsers;
+use pintle::certs::AdministratorBy;
 use pintle::encryption::EncryptionSource;
 use pintle_auth::Mode;
 use pintle_endpoints::Settings;
@@ -200,6 +201,23 @@ impl Config {
     pub fn encryption(&self) -> Option<EncryptionSource> {
         let path = self.encryption_config.as_deref()?.to_owned();
         Some(EncryptionSource { path, reload: self.encryption_reload, ..EncryptionSource::default() })
+    }
+
+    /// By what the administrator of the generated kubeconfig is known. The own authority's certificates are worth nothing where
+    /// a file says whose are.
+    pub fn administrator(&self) -> AdministratorBy {
+        match self.client_ca_file {
+            Some(_) => AdministratorBy::Token,
+            None => AdministratorBy::Certificate,
+        }
+    }
+
+    /// Files given by flags that hold what nobody else may know.
+    pub fn secret_files(&self) -> impl Iterator<Item = &Path> {
+        let pairs = [&self.tls, &self.kubelet.identity, &self.etcd.identity, &self.front_proxy.identity];
+        let keys = pairs.into_iter().filter_map(|pair| pair.key.as_deref());
+        let others = [&self.token_auth_file, &self.encryption_config, &self.service_accounts.signing_key_file];
+        keys.chain(others.into_iter().filter_map(|file| file.as_deref()))
     }
 
     pub fn cert_dir(&self) -> PathBuf {

@@ -13,7 +13,7 @@ with_defaults! {
         pub prefix: String = "/registry".to_owned(),
         pub ca_file: Option<InputFile>,
         pub identity: KeyPair,
-        /// 0 is never.
+        /// Of every store; 0 is never.
         pub compaction_interval: Duration = Duration::from_secs(5 * 60),
         pub health_timeout: Duration = Duration::from_secs(2),
         pub ready_timeout: Duration = Duration::from_secs(2),

@@ -63,7 +63,8 @@ pub static STORAGE_FLAGS: &[Flag] = &[
     Flag::new(
         "etcd-compaction-interval",
         |c| &mut c.etcd.compaction_interval,
-        "How often etcd is compacted, by one of all servers; 0 is never.",
+        "How often the store is compacted, etcd by one of all servers: what had been superseded at the compaction before is given \
+         up, so that continue tokens and old resource versions last for one to two of these; 0 is never.",
     ),
     Flag::new(
         "etcd-healthcheck-timeout",

@@ -50,15 +50,20 @@ impl Credentials {
 
     /// The same for a server that another authority vouches for.
     pub fn client_config_for(&self, authority: &Path) -> Arc<ClientConfig> {
-        let certificate = |file: &Path| CertificateDer::from_pem_file(file).expect("a certificate");
-        let mut roots = RootCertStore::empty();
-        roots.add(certificate(authority)).expect("a certificate");
-        let key = PrivateKeyDer::from_pem_file(self.file("client.key")).expect("a key");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let config = config.expect("versions").with_root_certificates(roots);
-        Arc::new(config.with_client_auth_cert(vec![certificate(&self.file("client.crt"))], key).expect("a pair"))
+        client_config(&self.file("client.crt"), &self.file("client.key"), authority)
     }
+}
+
+/// What a client presents, and whom it believes.
+pub fn client_config(certificate: &Path, key: &Path, authority: &Path) -> Arc<ClientConfig> {
+    let read = |file: &Path| CertificateDer::from_pem_file(file).expect("a certificate");
+    let mut roots = RootCertStore::empty();
+    roots.add(read(authority)).expect("a certificate");
+    let key = PrivateKeyDer::from_pem_file(key).expect("a key");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.expect("versions").with_root_certificates(roots);
+    Arc::new(config.with_client_auth_cert(vec![read(certificate)], key).expect("a pair"))
 }
 
 fn named(name: &str) -> CertificateParams {

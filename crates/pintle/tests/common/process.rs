@@ -38,7 +38,7 @@ impl Installation {
     pub fn own() -> Installation {
         let scratch = Scratch::new();
         let tokens = format!("{ADMIN_TOKEN},admin,1,\"system:masters\"\n{NOBODY_TOKEN},nobody,2\n");
-        scratch.write("tokens.csv", &tokens);
+        private(&scratch.write("tokens.csv", &tokens));
         Installation { scratch, etcd: None }
     }
 
@@ -84,6 +84,12 @@ impl Installation {
     }
 }
 
+/// Makes a file its owner's alone: others are told of when the server starts.
+fn private(path: &Path) {
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).expect("its permissions set");
+}
+
 /// The binary, to be started in a folder, without output.
 pub fn pintle(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pintle"));
@@ -123,12 +129,13 @@ fn try_start(mut command: Command, port: u16, certs: &Path) -> Result<Process, S
             }
         }
     });
-    let mut process = Process { child, output: Vec::new(), port, certs: certs.to_owned(), folder };
+    let mut process = Process { child, output: Vec::new(), port, certs: certs.to_owned(), folder, said_at_start: 0 };
     let start = Instant::now();
     while let Ok(line) = lines.recv_timeout(DEADLINE.saturating_sub(start.elapsed())) {
         let last = line.starts_with("export KUBECONFIG=");
         process.output.push(line);
         if last {
+            process.said_at_start = process.errors().len();
             return Ok(process);
         }
     }
@@ -143,6 +150,8 @@ pub struct Process {
     pub port: u16,
     certs: PathBuf,
     folder: Scratch,
+    /// Bytes of what it had said when it began to serve.
+    said_at_start: usize,
 }
 
 impl Process {
@@ -164,6 +173,11 @@ impl Process {
     /// What it has said on stderr.
     pub fn errors(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("stderr")).unwrap_or_default()
+    }
+
+    /// What it has said on stderr since it serves.
+    pub fn news(&self) -> String {
+        self.errors().split_off(self.said_at_start)
     }
 
     /// Sends a signal by name.
