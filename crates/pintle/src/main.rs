@@ -56,8 +56,7 @@ fn main() -> ExitCode {
         Err(error) => return fail(&error),
     };
     config.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
-    warnings(&config).for_each(|warning| eprintln!("warning: {warning}"));
-    loose_files(&config).iter().for_each(|warning| eprintln!("warning: {warning}"));
+    without_effect(&config).for_each(|warning| eprintln!("warning: {warning}"));
     raise_open_files();
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     if let Some(workers) = workers() {
@@ -71,14 +70,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is asked for and not done yet, and what is done and opens more than one may think: said, never passed over in silence.
-fn warnings(config: &Config) -> impl Iterator<Item = &'static str> {
+/// What is asked for and not done yet: said, never passed over in silence.
+fn without_effect(config: &Config) -> impl Iterator<Item = &'static str> {
     let log = (config.verbosity > 0).then_some("there is no log yet whose level could be set");
-    log.into_iter().chain(config.admission_plugins.opened(&config.authorization_modes))
+    log.into_iter()
 }
 
-/// Files and directories that others than their owner may use, as they are before anything is made.
-fn loose_files(config: &Config) -> Vec<String> {
+/// What is open to more than one may think: by the flags, and by files and directories that others than their owner may use, as
+/// they are before anything is made. Told by a server that serves: one that does not start says in one line why.
+fn exposed(config: &Config) -> Vec<String> {
     let (certs, kubeconfig) = (config.cert_dir(), config.kubeconfig());
     // The store tells of its own.
     let mut told = private_files::warnings_within(&config.data_dir, Some(&config.data_dir.join(STORE)));
@@ -88,6 +88,7 @@ fn loose_files(config: &Config) -> Vec<String> {
     // A directory may be in another, and a file in one of them.
     let mut seen = BTreeSet::new();
     told.retain(|warning| seen.insert(warning.clone()));
+    told.extend(config.admission_plugins.opened(&config.authorization_modes).map(str::to_owned));
     told
 }
 
@@ -115,6 +116,7 @@ fn fail(error: &dyn Error) -> ExitCode {
 async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
+    let exposed = exposed(&config);
     let (builder, certs) = prepare(&config)?;
     let address = SocketAddr::new(config.bind_address, config.secure_port);
     let listener = TcpListener::bind(address).await.map_err(|error| format!("{address}: {error}"))?;
@@ -129,6 +131,7 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
     };
     let url = kubeconfig::server_url(config.bind_address, port);
     kubeconfig::write(&config.kubeconfig(), &url, &certs)?;
+    exposed.iter().for_each(|warning| eprintln!("warning: {warning}"));
     announce(&config, &url);
     warn_of_unreadable(&server);
     let ended = match select(pin!(told()), server.ended()).await {
