@@ -167,12 +167,13 @@ fn retention_goes_on_after_a_restart() {
     };
     // Each line a run of the store: when it writes, and from where history is there when it starts.
     let rows: &[(&[u64], u64)] = &[
-        (&[1000, 1010, 1020], 1), // makes revisions 2, 3, 4; marks 1 at 1000, 2 at 1010, 3 at 1020
-        (&[1250], 1),             // makes revision 5, marks 4
-        (&[1311], 1),             // what was before the mark of 1010 expires: compacted to 2
-        (&[1400], 2),             // to 3
-        (&[2000], 3),             // to 6
-        (&[], 6),
+        (&[1000, 1010, 1020], 1), // makes revisions 2, 3, 4; marks 1 at 1000
+        (&[1250], 1),             // makes revision 5, too soon for a mark
+        (&[1311], 1),             // marks 5; the mark of 1000 expires, and nothing was superseded by then
+        (&[1400], 1),             // makes revision 7
+        (&[1700], 1),             // marks 7; the mark of 1311 expires: compacted to 5
+        (&[2600], 5),             // the mark of 1700 expires: to 7
+        (&[], 7),
     ];
     for (writes, compacted) in rows {
         let (store, _, started) = open(directory.path(), options()).unwrap();
