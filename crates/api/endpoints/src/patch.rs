@@ -123,6 +123,8 @@ impl PatchType {
 pub struct Patch {
     kind: PatchType,
     value: Value,
+    /// Whether objects in the value are raw JSON, which may have keys that stand twice.
+    written: bool,
     problems: Vec<String>,
 }
 
@@ -150,7 +152,11 @@ impl Patch {
                 PatchType::Strategic | PatchType::Apply(_) => {}
             }
         }
-        Ok(Patch { kind, value: decoded.value, problems })
+        let has_duplicates = !decoded.problems.is_empty() && kind == PatchType::Json;
+        match has_duplicates.then(|| json_patch::written(bytes)).flatten() {
+            Some(value) => Ok(Patch { kind, value, written: true, problems }),
+            None => Ok(Patch { kind, value: decoded.value, written: false, problems }),
+        }
     }
 
     /// The object that the patch makes of a stored one, decoded and checked.
@@ -251,6 +257,7 @@ impl Patch {
     ) -> std::result::Result<Decoded, DecodeError> {
         match self.kind {
             PatchType::Strategic => json::restore(schema, patched, strictness),
+            _ if self.written => json::decode(schema, &json::to_vec(&patched), strictness),
             _ => json::conform_json(schema, patched, strictness),
         }
     }
@@ -279,14 +286,7 @@ impl Patch {
     fn invalid(&self, patched: &Value, why: &str) -> Status {
         let shown = match self.kind {
             PatchType::Strategic => go_text::plain(&self.value),
-            kind => {
-                let mut patched = patched.clone();
-                match kind {
-                    PatchType::Json => json_patch::sort_touched(&mut patched, &self.value),
-                    _ => merge_patch::sort_touched(&mut patched, &self.value),
-                }
-                json::to_string(&patched)
-            }
+            _ => json::to_string(patched),
         };
         let mut errors = pintle_validation::ErrorList::default();
         errors.invalid("patch", shown, why);
@@ -367,8 +367,7 @@ mod tests {
 
     #[test]
     fn what_a_patch_leaves_alone_stays_but_for_the_spelling_of_raw_json() {
-        let query =
-            WriteQuery { options: WriteOptions::default(), field_validation: FieldValidation::Strict, force: None };
+        let query = query(FieldValidation::Strict);
         let apply = |kind, schema, stored: &Value, text| {
             let mut object = patch(kind, text).apply(schema, stored, &query, &mut Vec::new()).expect("a good patch");
             canonicalize(schema, &mut object);
@@ -388,6 +387,152 @@ mod tests {
             assert_eq!(patched.str_at(&["metadata", "labels", "a"]), "b");
             let patched = apply(kind, ControllerRevision::schema(), &revision, label);
             assert_eq!(patched.get("data"), Some(&Value::Raw(spelled.into())), "{kind:?}");
+        }
+    }
+
+    fn query(field_validation: FieldValidation) -> WriteQuery {
+        WriteQuery { options: WriteOptions::default(), field_validation, force: None }
+    }
+
+    /// What a patch of a pod is warned of, and the end of its refusal where that is asked for.
+    fn reported(kind: PatchType, text: &str) -> (Vec<String>, String) {
+        let mut pod = pintle_schema::value!({"kind": "Pod", "metadata": {"name": "p"},
+            "spec": {"containers": [{"name": "c", "image": "i"}]}});
+        canonicalize(Pod::schema(), &mut pod);
+        let patch = patch(kind, text);
+        let mut warnings = Vec::new();
+        let warned = patch.apply(Pod::schema(), &pod, &query(FieldValidation::Warn), &mut warnings);
+        assert!(warned.is_ok(), "{text}: {warned:?}");
+        let refused = patch.apply(Pod::schema(), &pod, &query(FieldValidation::Strict), &mut Vec::new());
+        let message = refused.err().map(|status| status.message).unwrap_or_default();
+        (warnings, message.rsplit_once("strict decoding error: ").map_or(String::new(), |(_, end)| end.to_owned()))
+    }
+
+    #[test]
+    fn unknown_and_repeated_fields_are_reported_as_the_result_is_written() {
+        let nested =
+            r#"{"z": 1, "metadata": {"z": 1, "b": 1}, "a": 1, "spec": {"y": 1, "affinity": {"z": 1, "a": 1}}}"#;
+        let rows: &[(PatchType, &str, &[&str])] = &[
+            // What a merge opens is sorted, at every level.
+            (
+                PatchType::Merge,
+                nested,
+                &["a", "metadata.b", "metadata.z", "spec.affinity.a", "spec.affinity.z", "spec.y", "z"],
+            ),
+            (
+                PatchType::Strategic,
+                nested,
+                &["a", "metadata.b", "metadata.z", "spec.affinity.a", "spec.affinity.z", "spec.y", "z"],
+            ),
+            // By their texts, not by their places.
+            (
+                PatchType::Strategic,
+                r#"{"spec": {"containers": [{"name": "c", "b": 1}, {"name": "d", "a": 1}], "a": 1}}"#,
+                &["spec.a", "spec.containers[0].b", "spec.containers[1].a"],
+            ),
+            (
+                PatchType::Merge,
+                r#"{"spec": {"containers": [{"name": "c", "b": 1}, {"a": 1, "name": "d"}], "a": 1}}"#,
+                &["spec.a", "spec.containers[0].b", "spec.containers[1].a"],
+            ),
+            // What an operation brings stays in its order until another looks inside.
+            (
+                PatchType::Json,
+                r#"[{"op": "add", "path": "/spec/affinity", "value": {"z": 1, "a": 1}}, {"op": "add", "path": "/b", "value": 1}]"#,
+                &["b", "spec.affinity.z", "spec.affinity.a"],
+            ),
+            (
+                PatchType::Json,
+                r#"[{"op": "add", "path": "/spec/affinity", "value": {"z": 1, "a": 1}},
+                    {"op": "test", "path": "/spec/affinity", "value": {"z": 1, "a": 1}}]"#,
+                &["spec.affinity.a", "spec.affinity.z"],
+            ),
+            (
+                PatchType::Json,
+                r#"[{"op": "add", "path": "/spec/affinity", "value": {"z": 1, "a": 1}},
+                    {"op": "add", "path": "/spec/affinity/b", "value": 1}]"#,
+                &["spec.affinity.a", "spec.affinity.b", "spec.affinity.z"],
+            ),
+        ];
+        for (kind, text, fields) in rows {
+            let texts: Vec<String> = fields.iter().map(|field| format!("unknown field \"{field}\"")).collect();
+            assert_eq!(reported(*kind, text), (texts.clone(), texts.join(", ")), "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_that_stand_twice_in_a_patch_are_reported_where_they_stand() {
+        let rows: &[(PatchType, &str, &[&str])] = &[
+            (
+                PatchType::Merge,
+                r#"{"metadata": {"labels": {"b": "1", "b": "2"}}, "q": 1}"#,
+                &[r#"duplicate field "metadata.labels.b""#, r#"unknown field "q""#],
+            ),
+            (
+                PatchType::Strategic,
+                r#"{"q": 1, "metadata": {"labels": {"b": "1", "b": "2"}}}"#,
+                &[r#"duplicate field "metadata.labels.b""#, r#"unknown field "q""#],
+            ),
+            // Nobody has looked inside, so they are in the result too.
+            (
+                PatchType::Json,
+                r#"[{"op": "add", "path": "/metadata/labels", "value": {"b": "1", "b": "2"}, "x": 1}]"#,
+                &[
+                    r#"json patch duplicate field "[0].value.b""#,
+                    r#"json patch unknown field "[0].x""#,
+                    r#"duplicate field "metadata.labels.b""#,
+                ],
+            ),
+            (
+                PatchType::Json,
+                r#"[{"op": "add", "path": "/metadata/labels", "value": {"b": "1", "b": "2"}},
+                    {"op": "add", "path": "/metadata/labels/c", "value": "3"}]"#,
+                &[r#"json patch duplicate field "[0].value.b""#],
+            ),
+            (
+                PatchType::Json,
+                r#"[{"op": "add", "op": "add", "path": "/metadata/labels", "value": {"b": "1"}}]"#,
+                &[r#"json patch duplicate field "[0].op""#],
+            ),
+        ];
+        for (kind, text, texts) in rows {
+            let (warnings, refusal) = reported(*kind, text);
+            assert_eq!(
+                (warnings, refusal),
+                (texts.iter().map(ToString::to_string).collect(), texts.join(", ")),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_of_fields_are_quoted_but_where_a_strategic_patch_has_no_such_field() {
+        let name = r#""a\"b\\c\u0007\u00ad\n""#;
+        let quoted = r#""metadata.a\"b\\c\a\u00ad\n""#;
+        let plain = "unknown field \"metadata.a\"b\\c\u{7}\u{ad}\n\"".to_owned();
+        let unknown = format!("{{\"metadata\": {{{name}: 1}}}}");
+        let twice = format!("{{\"metadata\": {{\"labels\": {{{name}: \"1\", {name}: \"2\"}}}}}}");
+        let operations = format!("[{{\"op\": \"add\", \"path\": \"/metadata\", \"value\": {{{name}: 1}}, {name}: 1}}]");
+        let rows = [
+            (PatchType::Merge, &unknown, vec![format!("unknown field {quoted}")]),
+            (PatchType::Strategic, &unknown, vec![plain]),
+            (PatchType::Merge, &twice, vec![format!("duplicate field {}", quoted.replace("data.", "data.labels."))]),
+            (
+                PatchType::Strategic,
+                &twice,
+                vec![format!("duplicate field {}", quoted.replace("data.", "data.labels."))],
+            ),
+            (
+                PatchType::Json,
+                &operations,
+                vec![
+                    format!("json patch unknown field {}", quoted.replace("metadata", "[0]")),
+                    format!("unknown field {quoted}"),
+                ],
+            ),
+        ];
+        for (kind, text, texts) in rows {
+            assert_eq!(reported(kind, text), (texts.clone(), texts.join(", ")), "{text}");
         }
     }
 }

@@ -6,9 +6,8 @@
 use crate::PatchError;
 use pintle_codec::json::{self, open_spelled};
 use pintle_codec::{StrictProblem, Strictness};
-use pintle_schema::{ApiType, Map, Str, Value};
+use pintle_schema::{ApiType, Map, RawExtension, Str, Value};
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 /// How many operations one patch may have: the reference's bound, against patches that take minutes.
 pub const MAX_OPERATIONS: usize = 10_000;
@@ -34,6 +33,45 @@ struct Operation {
     from: String,
     #[k8s(proto = 4)]
     value: Value,
+}
+
+/// The same with values as they are written.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct WrittenOperations {
+    #[k8s(proto = 1)]
+    patch: Vec<WrittenOperation>,
+}
+
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+struct WrittenOperation {
+    #[k8s(proto = 1)]
+    op: String,
+    #[k8s(proto = 2)]
+    path: String,
+    #[k8s(proto = 3)]
+    from: String,
+    #[k8s(proto = 4)]
+    value: RawExtension,
+}
+
+/// A patch whose operations bring their objects and lists as raw JSON, for the sake of the keys that stand there twice: the
+/// reference finds those again in the result, where no operation has looked inside. `None` if it is no list of operations.
+pub fn written(text: &[u8]) -> Option<Value> {
+    let mut decoded = json::decode(WrittenOperations::schema(), &in_object(text), Strictness::Ignore).ok()?.value;
+    let Some(Value::List(mut operations)) = decoded.remove_at(&["patch"]) else { return None };
+    for operation in &mut operations {
+        match operation.get_mut("value") {
+            Some(Value::Raw(text)) if text.trim_start().starts_with(['{', '[']) => {}
+            Some(scalar) => open_spelled(scalar),
+            None => {}
+        }
+    }
+    Some(Value::List(operations))
+}
+
+/// A list has no schema, so it is read as the only field of an object.
+fn in_object(text: &[u8]) -> Vec<u8> {
+    [b"{\"patch\":", text, b"}"].concat()
 }
 
 /// Checks what the reference's field validation (other than `Ignore`) asks of the shape of a patch.
@@ -68,10 +106,10 @@ pub fn check(patch: &Value, text: &[u8]) -> Result<Vec<String>, PatchError> {
     Ok(strict_problems(text))
 }
 
-/// A list has no schema, so it is read as the only field of an object, whose name is not told.
+/// The name of the field that the list is read as is not told.
 fn strict_problems(text: &[u8]) -> Vec<String> {
-    let object = [b"{\"patch\":", text, b"}"].concat();
-    let problems = json::decode(Operations::schema(), &object, Strictness::Collect).map(|decoded| decoded.problems);
+    let problems =
+        json::decode(Operations::schema(), &in_object(text), Strictness::Collect).map(|decoded| decoded.problems);
     let told = |problem: StrictProblem| {
         let in_list = |path: String| path.strip_prefix("patch").map(str::to_owned).unwrap_or(path);
         let problem = match problem {
@@ -93,6 +131,7 @@ pub fn apply(mut document: Value, patch: &Value) -> Result<Value, PatchError> {
         let text = format!("json: cannot unmarshal {} into Go value of type jsonpatch.{expected}", found.json_kind());
         Err(PatchError::BadRequest(text))
     };
+    open(&mut document);
     let operations = match patch {
         Value::Null => return Ok(document),
         Value::List(operations) => operations,
@@ -147,7 +186,7 @@ fn one(document: &mut Value, members: &Map, copied_bytes: &mut usize) -> Result<
 fn add(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
     check_depth(path, &value)?;
     match target(document, path)? {
-        Target::Member(map, key) => drop(map.set(Str::new(&key), value)),
+        Target::Member(map, key) => set_sorted(map, &key, value),
         Target::Item(items, key) if key == "-" => items.push(value),
         Target::Item(items, key) => {
             let at = index(&key, items.len() + 1)?;
@@ -192,12 +231,13 @@ fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String>
             return Err(format!("the document cannot become a {}", value.json_kind()));
         }
         *document = value;
+        open(document);
         return Ok(());
     }
     check_depth(path, &value)?;
     match target(document, path)? {
         // Not the RFC, but the reference: a missing key is set.
-        Target::Member(map, key) => drop(map.set(Str::new(&key), value)),
+        Target::Member(map, key) => set_sorted(map, &key, value),
         Target::Item(items, key) => {
             let at = index(&key, items.len())?;
             if let Some(slot) = items.get_mut(at) {
@@ -211,21 +251,24 @@ fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String>
 fn test(document: &mut Value, path: &str, expected: Option<&Value>) -> Result<(), String> {
     // A missing key, null and an expectation that is missing are all the same.
     let expected = expected.unwrap_or(&Value::Null);
-    let equal = if path.is_empty() {
-        same(document, expected)
-    } else {
-        same(read(document, path)?.unwrap_or(&Value::Null), expected)
+    let found = if path.is_empty() { Some(document) } else { read(document, path)? };
+    let Some(found) = found else {
+        return if expected.is_null() { Ok(()) } else { Err(format!("test of {path:?} failed")) };
     };
-    if equal { Ok(()) } else { Err(format!("test of {path:?} failed")) }
+    if !same(found, expected) {
+        return Err(format!("test of {path:?} failed"));
+    }
+    open_tested(found);
+    Ok(())
 }
 
 /// The value at a path; `None` for a key that is missing from an object that is there.
-fn read<'a>(document: &'a mut Value, path: &str) -> Result<Option<&'a Value>, String> {
+fn read<'a>(document: &'a mut Value, path: &str) -> Result<Option<&'a mut Value>, String> {
     Ok(match target(document, path)? {
-        Target::Member(map, key) => map.get(&key),
+        Target::Member(map, key) => map.get_mut(&key),
         Target::Item(items, key) => {
             let at = index(&key, items.len())?;
-            items.get(at)
+            items.get_mut(at)
         }
     })
 }
@@ -245,7 +288,7 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, '
     let mut parent = document;
     for part in parts {
         let part = unescape(part);
-        open_spelled(parent);
+        open(parent);
         parent = match parent {
             Value::Map(map) => map.get_mut(&part).ok_or_else(missing)?,
             Value::List(items) => {
@@ -255,7 +298,7 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, '
             _ => return Err(missing()),
         };
     }
-    open_spelled(parent);
+    open(parent);
     match parent {
         Value::Map(map) => Ok(Target::Member(map, unescape(last))),
         Value::List(items) => Ok(Target::Item(items, unescape(last))),
@@ -263,36 +306,37 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, '
     }
 }
 
-/// Sorts the keys of the objects that the reference opens to do a patch: it shows them so when it shows the result.
-pub fn sort_touched(patched: &mut Value, patch: &Value) {
-    sort_keys(patched);
-    // Ten thousand operations may open one large object: it is sorted once.
-    let mut opened = HashSet::new();
-    for operation in patch.as_list().unwrap_or(&[]) {
-        for path in ["from", "path"].map(|name| operation.str_at(&[name])) {
-            let parents = path.rsplit_once('/').map_or("", |(parents, _)| parents);
-            if !opened.insert(parents) {
-                continue;
-            }
-            let mut parent = &mut *patched;
-            for part in parents.split('/').skip(1) {
-                let part = unescape(part);
-                let below = match parent {
-                    Value::Map(map) => map.get_mut(&part),
-                    Value::List(items) => index(&part, items.len()).ok().and_then(|at| items.get_mut(at)),
-                    _ => None,
-                };
-                let Some(below) = below else { break };
-                sort_keys(below);
-                parent = below;
-            }
-        }
+/// Opens what an operation looks into. The reference's objects lose the order of their keys there, and are written sorted: so
+/// the result is shown, and what is wrong with it is found in that order.
+fn open(value: &mut Value) {
+    open_spelled(value);
+    if let Value::Map(map) = value {
+        sort_keys(map);
     }
 }
 
-pub(crate) fn sort_keys(value: &mut Value) {
-    if let Value::Map(map) = value {
+/// A test looks into everything that it compares.
+fn open_tested(value: &mut Value) {
+    open(value);
+    match value {
+        Value::Map(map) => map.iter_mut().for_each(|(_, item)| open_tested(item)),
+        Value::List(items) => items.iter_mut().for_each(open_tested),
+        _ => {}
+    }
+}
+
+pub(crate) fn sort_keys(map: &mut Map) {
+    if !map.entries().is_sorted_by(|(a, _), (b, _)| a <= b) {
         map.entries_mut().sort_by(|(a, _), (b, _)| a.cmp(b));
+    }
+}
+
+/// Sets a member of an object that was opened.
+fn set_sorted(map: &mut Map, key: &str, value: Value) {
+    let entries = map.entries_mut();
+    match entries.binary_search_by(|(known, _)| known.as_str().cmp(key)) {
+        Ok(at) => drop(entries.get_mut(at).map(|(_, slot)| *slot = value)),
+        Err(at) => entries.insert(at, (Str::new(key), value)),
     }
 }
 

@@ -3,6 +3,7 @@
 //! Null removes, objects merge, everything else replaces. It knows no schema: lists are always replaced whole.
 
 use crate::PatchError;
+use crate::json_patch::sort_keys;
 use pintle_codec::json::open_spelled;
 use pintle_schema::{Map, Value};
 
@@ -36,6 +37,8 @@ pub fn apply(document: &mut Value, patch: Value) -> Result<(), PatchError> {
     Ok(())
 }
 
+/// The reference's objects lose the order of their keys when they are opened to be merged, and are written sorted: so the
+/// result is shown, and what is wrong with it is found in that order.
 fn merge(document: &mut Map, patch: Map) {
     let mut removed = Vec::new();
     for (key, value) in patch {
@@ -62,33 +65,19 @@ fn merge(document: &mut Map, patch: Map) {
         }
     }
     document.remove_all(&removed);
+    sort_keys(document);
 }
 
-/// Sorts the keys of the objects that the reference opens to merge a patch: it shows them so when it shows the result.
-pub fn sort_touched(merged: &mut Value, patch: &Value) {
-    crate::json_patch::sort_keys(merged);
-    match (merged, patch) {
-        (Value::Map(merged), Value::Map(patch)) => {
-            for (key, below) in patch.iter() {
-                if let Some(merged) = merged.get_mut(key) {
-                    sort_touched(merged, below);
-                }
-            }
-        }
-        (Value::List(merged), Value::List(patch)) => {
-            merged.iter_mut().zip(patch).for_each(|(merged, patch)| sort_touched(merged, patch));
-        }
-        _ => {}
-    }
-}
-
-/// Removes null members of objects, also of those in lists; null items of lists stay.
+/// Removes null members of objects, also of those in lists; null items of lists stay. All objects are opened for it.
 pub(crate) fn drop_nulls(value: &mut Value) {
     match value {
-        Value::Map(map) => map.retain(|_, item| {
-            drop_nulls(item);
-            !item.is_null()
-        }),
+        Value::Map(map) => {
+            map.retain(|_, item| {
+                drop_nulls(item);
+                !item.is_null()
+            });
+            sort_keys(map);
+        }
         Value::List(items) => items.iter_mut().for_each(drop_nulls),
         _ => {}
     }
@@ -115,7 +104,7 @@ mod tests {
             (value!({"a": "c"}), value!({"a": ["b"]}), value!({"a": ["b"]})),
             (value!({"a": {"b": "c"}}), value!({"a": {"b": "d", "c": null}}), value!({"a": {"b": "d"}})),
             (value!({"a": [{"b": "c"}]}), value!({"a": [1]}), value!({"a": [1]})),
-            (value!({"e": null}), value!({"a": 1}), value!({"e": null, "a": 1})),
+            (value!({"e": null}), value!({"a": 1}), value!({"a": 1, "e": null})),
             (value!({"e": null}), value!({"e": {"a": 1, "b": null}}), value!({"e": {"a": 1}})),
             (value!({}), value!({"a": {"bb": {"ccc": null}}}), value!({"a": {"bb": {}}})),
             (value!({"a": "x"}), value!({"a": {"b": null, "c": 1}}), value!({"a": {"c": 1}})),
@@ -123,7 +112,7 @@ mod tests {
             (value!({}), value!({"a": [{"b": null}, null]}), value!({"a": [{}, null]})),
             (value!({"a": [1]}), value!({"a": [{"b": null}]}), value!({"a": [{}]})),
             (value!({"a": {"x": 1}}), value!({"a": [{"b": null}]}), value!({"a": [{"b": null}]})),
-            (value!({"a": 1}), value!({"$patch": "delete"}), value!({"a": 1, "$patch": "delete"})),
+            (value!({"a": 1}), value!({"$patch": "delete"}), value!({"$patch": "delete", "a": 1})),
             (value!({"a": 1}), value!([{"b": null}]), value!([{}])),
             (value!([1]), value!({"b": null, "c": 1}), value!({"c": 1})),
         ];
@@ -178,10 +167,10 @@ mod tests {
     #[test]
     fn what_a_patch_opens_is_shown_sorted() {
         let document = value!({"m": {"y": {"b": 1, "a": 2}, "x": {"d": 1}}, "d": {}});
-        let patch = value!({"m": {"x": {"c": 2}, "w": [{"f": 1, "e": 2}]}});
-        let Ok(mut result) = merged(&document, &patch) else { panic!("{patch:?} is an object") };
-        sort_touched(&mut result, &patch);
-        let wanted = value!({"d": {}, "m": {"w": [{"e": 2, "f": 1}], "x": {"c": 2, "d": 1}, "y": {"b": 1, "a": 2}}});
+        let patch = value!({"m": {"x": {"c": 2}, "w": [{"f": 1, "e": 2}]}, "d": [{"f": 1, "e": 2}]});
+        let Ok(result) = merged(&document, &patch) else { panic!("{patch:?} is an object") };
+        // A list that takes an object's place is not looked into.
+        let wanted = value!({"d": [{"f": 1, "e": 2}], "m": {"w": [{"e": 2, "f": 1}], "x": {"c": 2, "d": 1}, "y": {"b": 1, "a": 2}}});
         assert_eq!(format!("{result:?}"), format!("{wanted:?}"));
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Their texts are the reference's, because clients see them.
 
+use pintle_schema::names::quoted;
 use std::fmt;
 
 /// Why an input was refused.
@@ -38,15 +39,16 @@ pub enum StrictProblem {
     UnknownField(String),
     /// The path of a field that stands more than once.
     DuplicateField(String),
-    /// What has no path: keys that stand more than once in YAML, told by line as one text; an unknown field in CBOR.
+    /// What has no path, or a path that is not quoted: keys that stand more than once in YAML, told by line as one text; an
+    /// unknown field in CBOR; an unknown field of a strategic patch's result.
     Told(String),
 }
 
 impl fmt::Display for StrictProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            StrictProblem::UnknownField(path) => write!(f, "unknown field \"{path}\""),
-            StrictProblem::DuplicateField(path) => write!(f, "duplicate field \"{path}\""),
+            StrictProblem::UnknownField(path) => write!(f, "unknown field {}", quoted(path)),
+            StrictProblem::DuplicateField(path) => write!(f, "duplicate field {}", quoted(path)),
             StrictProblem::Told(text) => f.write_str(text),
         }
     }

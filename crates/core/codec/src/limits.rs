@@ -21,6 +21,10 @@ pub(crate) const WRITABLE_SECONDS: std::ops::Range<i64> = -62_135_596_800..253_4
 /// How many unknown and duplicate fields are listed, as in the reference.
 pub const STRICT_PROBLEMS: usize = 100;
 
+/// How many bytes of messages about unknown fields the result of one strategic patch may collect. The reference lists all of
+/// them; this many are what a body of the usual size can bring, and paths through long keys would be without bound.
+pub const UNKNOWN_BYTES: usize = 8 << 20;
+
 /// How deep broken YAML may be for its error to be worded with care: each token costs a step for each bracket around it.
 pub(crate) const YAML_ASKED_DEPTH: usize = 50;
 

@@ -6,6 +6,7 @@ use super::raw;
 use crate::cbor::misfit as cbor;
 use crate::error::{DecodeError, StrictProblem};
 use crate::gotypes;
+use crate::limits;
 use crate::shape::{self, Frame, Problems, Refusals, Written};
 use crate::{Decoded, Strictness};
 use pintle_schema::{Form, Map, Str, Struct, Type, Value, base64};
@@ -47,8 +48,10 @@ pub fn restore(schema: &Struct, value: Value, strictness: Strictness) -> Result<
 
 fn run(schema: &Struct, value: Value, strictness: Strictness, manner: Manner) -> Result<Decoded, DecodeError> {
     let problems = Problems { wanted: strictness == Strictness::Collect, list: Vec::new() };
-    let mut walk = Walk { manner, problems, refusals: Refusals::default() };
+    let mut walk = Walk { manner, problems, unknown: Vec::new(), unknown_bytes: 0, refusals: Refusals::default() };
     let value = walk.structure(schema, value, &Frame::Root);
+    walk.unknown.sort_unstable();
+    walk.problems.list.extend(walk.unknown.into_iter().map(StrictProblem::Told));
     match walk.refusals.take() {
         Some(error) => Err(error),
         None => Ok(Decoded { value, problems: walk.problems.list }),
@@ -70,6 +73,9 @@ enum Manner {
 struct Walk {
     manner: Manner,
     problems: Problems,
+    /// What is told of unknown fields where that is sorted in the end and neither quoted nor counted.
+    unknown: Vec<String>,
+    unknown_bytes: usize,
     refusals: Refusals,
 }
 
@@ -221,6 +227,16 @@ impl Walk {
         }
     }
 
+    /// Restoring lists all unknown fields, their paths as they are.
+    fn unknown_restored(&mut self, key: &str, frame: &Frame<'_>) {
+        if !self.problems.wanted || self.unknown_bytes >= limits::UNKNOWN_BYTES {
+            return;
+        }
+        let text = format!("unknown field \"{}\"", frame.path_to(key));
+        self.unknown_bytes += text.len();
+        self.unknown.push(text);
+    }
+
     fn object(&mut self, schema: &Struct, map: Map, frame: &Frame<'_>) -> Value {
         let mut entries: Vec<(Str, Value)> = Vec::with_capacity(map.len());
         let mut cursor = FieldCursor::new();
@@ -239,6 +255,9 @@ impl Walk {
                     if self.problems.list.is_empty() {
                         self.problems.add(cbor::unknown(at));
                     }
+                }
+                None if self.manner == Manner::Restored => {
+                    self.unknown_restored(&key, frame);
                 }
                 None => self.problems.add(StrictProblem::UnknownField(frame.path_to(&key))),
             }

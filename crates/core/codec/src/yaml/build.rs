@@ -8,6 +8,7 @@ use crate::error::DecodeError;
 use crate::json::any;
 use crate::json::encode::write_float;
 use crate::limits;
+use pintle_schema::names::quoted;
 use pintle_schema::{Map, Str, Value, base64};
 use std::collections::HashMap;
 
@@ -70,7 +71,7 @@ impl Scalar {
             Scalar::Int(int) => int.to_string(),
             Scalar::Unsigned(int) => format!("{int:#x}"),
             Scalar::Float(float) => super::emit::float_text(*float),
-            Scalar::String(text) => format!("{text:?}"),
+            Scalar::String(text) => quoted(text),
         }
     }
 }
