@@ -1,6 +1,7 @@
 //! `remove_items` and `extract_items`: an object without some of its fields, and with only these.
 //!
-//! Where nothing is left of a list or map, null is left: whoever stores the object decodes it anew.
+//! What items were removed from stays, though it be empty. Of an extracted list or map of which nothing is left, null is left:
+//! whoever stores the object decodes it anew.
 
 use super::element;
 use super::fields::fields_of;
@@ -10,9 +11,13 @@ use crate::path_element::PathElement;
 use pintle_schema::{Map, Value};
 
 /// The object without the fields of a set, nor what is below them. What an atomic list or map holds stays or goes as
-/// one.
+/// one. An object of which every field is removed is null.
 pub fn remove_items<'s>(schema: impl Into<Node<'s>>, value: Value, items: &FieldSet) -> Value {
-    remove(schema.into(), value, items)
+    match remove(schema.into(), value, items) {
+        Value::Map(kept) if kept.is_empty() => Value::Null,
+        Value::List(kept) if kept.is_empty() => Value::Null,
+        kept => kept,
+    }
 }
 
 /// Only the fields of a set: leaves, and list items with what is below them when nothing below is in the set. Keys of list
@@ -37,6 +42,7 @@ pub fn extract_items<'s>(schema: impl Into<Node<'s>>, value: &Value, items: &Fie
     extract(schema, value, &with_keys)
 }
 
+/// Lists and maps stay what they are, though nothing be left in them.
 fn remove(node: Node<'_>, value: Value, items: &FieldSet) -> Value {
     match (node.atom().choose(&value), value) {
         (Chosen::Map(map), Value::Map(entries)) if !map.atomic => {
@@ -49,7 +55,7 @@ fn remove(node: Node<'_>, value: Value, items: &FieldSet) -> Value {
                 };
                 kept.push(key, value);
             }
-            if kept.is_empty() { Value::Null } else { Value::Map(kept) }
+            Value::Map(kept)
         }
         (Chosen::List(list), Value::List(values)) if !matches!(list.kind, ListMode::Atomic) => {
             let keep =
@@ -58,10 +64,11 @@ fn remove(node: Node<'_>, value: Value, items: &FieldSet) -> Value {
                     Some(entry) if entry.is_member => None,
                     Some(entry) => Some(remove(list.elem, value, &entry.children)),
                 };
-            let kept: Vec<Value> = values.into_iter().filter_map(keep).collect();
-            if kept.is_empty() { Value::Null } else { Value::List(kept) }
+            Value::List(values.into_iter().filter_map(keep).collect())
         }
         (Chosen::Scalar(_), value) => value,
+        (_, Value::Map(_)) => Value::map(),
+        (_, Value::List(_)) => Value::List(Vec::new()),
         _ => Value::Null,
     }
 }

@@ -244,7 +244,7 @@ fn removing_and_extracting() {
         value!({"labels": {"a": "1"}, "items": [{"name": "y"}], "finalizers": ["p"], "selector": {"s": "1"}});
     assert_eq!(extract_items(Thing::schema(), &object, &part), expected);
     let labels = of(value!({"labels": {"a": "1", "b": "2"}}));
-    assert_eq!(remove_items(Thing::schema(), object, &labels).get("labels"), Some(&Value::Null));
+    assert_eq!(remove_items(Thing::schema(), object, &labels).get("labels"), Some(&Value::map()));
 }
 
 #[test]
