@@ -73,7 +73,7 @@ static DAEMON_SET: Strategy = Strategy {
     generation: Some(SPEC_PATHS),
     prepare_create: Some(create_daemon_set),
     prepare_update: Some(update_daemon_set),
-    normalize: Some(|object| pod_spec::normalize_template(daemon_set_spec(object).field(DaemonSetSpec::TEMPLATE))),
+    normalize: Some(normalize_daemon_set),
     malformed: Some(malformed_daemon_set),
     ..WITH_STATUS
 };
@@ -130,6 +130,14 @@ fn template_generation(object: View<'_, DaemonSet>) -> i64 {
 
 fn set_template_generation(object: ViewMut<'_, DaemonSet>, generation: i64) {
     set_annotation(object.field(DaemonSet::METADATA), TEMPLATE_GENERATION, generation.to_string());
+}
+
+/// Writes the generation as a number, as the reference's conversion does before it looks who owns what: who leaves it out sets
+/// it to 0.
+fn normalize_daemon_set(object: &mut Value) {
+    pod_spec::normalize_template(daemon_set_spec(object).field(DaemonSetSpec::TEMPLATE));
+    let generation = template_generation(View::new(object));
+    set_template_generation(ViewMut::new(object), generation);
 }
 
 fn create_daemon_set(object: &mut Value, _: &mut Context) {

@@ -51,7 +51,7 @@ impl Registry {
             Owners::Tracked => {
                 metadata::dedup_owners(&mut object, false, &mut warnings);
                 metadata::fill_new(&mut object, self.environment.as_ref());
-                self.track_new(target, &mut object, options);
+                self.track_new(target, &mut object, creation.sent.as_ref(), options);
             }
             Owners::Settled => {
                 metadata::identify(&mut object, self.environment.as_ref());
@@ -95,7 +95,7 @@ impl Registry {
             let creation = Creation::new(self, &target, &object, &options, Owners::Tracked);
             self.complete(&target, &mut object);
             metadata::fill_new(&mut object, self.environment.as_ref());
-            self.track_new(&target, &mut object, &options);
+            self.track_new(&target, &mut object, creation.sent.as_ref(), &options);
             let status = object.get("status").cloned();
             creation.prepare(&mut object, None, &mut Vec::new())?;
             if let Some(status) = status {

@@ -9,8 +9,7 @@ use pintle_apply::managed_fields::{Ignored, InvalidEntry, Managed, Versions, Wri
 use pintle_apply::{FieldSet, PathElement};
 use pintle_kinds::resource::{Action, Resource};
 use pintle_kinds::strategy::Path;
-use pintle_schema::{Struct, Value, canonicalize};
-use pintle_validation::metadata::names_are_right;
+use pintle_schema::{Struct, Value, canonicalize, with_shown_empties};
 use std::borrow::Cow;
 
 /// The versions of a resource that are served, as the upkeep of managed fields sees them.
@@ -33,7 +32,11 @@ impl<'a> KindVersions<'a> {
             resource,
             ignored: ignored(resource, subresource),
         };
-        let versions = registry.versions(target).iter().map(version).collect();
+        // The reference knows the types of the legacy group apart from those of all others, so that an event's managers do not
+        // survive a write in the other group.
+        let is_legacy = |resource: &Resource| resource.group.is_empty();
+        let kept = |resource: &&&'static Resource| is_legacy(resource) == is_legacy(target.resource);
+        let versions = registry.versions(target).iter().filter(kept).map(version).collect();
         KindVersions { versions, known_sets: &registry.known_sets }
     }
 
@@ -93,19 +96,21 @@ impl Versions for KindVersions<'_> {
     }
 }
 
-/// What an update replaces.
-pub(crate) struct Replaced<'a> {
-    /// The object as the target's version shows it.
-    pub live: &'a Value,
-    /// The managers that came with the new object.
-    pub sent: Option<&'a Value>,
+/// What came with a new object and is no part of its canonical form.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Sent<'a> {
+    /// The managers that it brings.
+    pub managed: Option<&'a Value>,
+    /// What was empty in it: who sends a list without items where others have none at all sets it.
+    pub empties: Option<&'a Value>,
 }
 
-impl Replaced<'_> {
-    fn managed(&self, subresource: &str) -> Managed {
-        let stored = self.live.at(&["metadata", MANAGED_FIELDS]);
+impl Sent<'_> {
+    /// The managers before a write that replaces an object, if there is one.
+    fn managers(&self, subresource: &str, live: Option<&Value>) -> Managed {
+        let stored = live.and_then(|live| live.at(&["metadata", MANAGED_FIELDS]));
         match subresource {
-            "" => sent_or_stored(self.sent, stored),
+            "" => sent_or_stored(self.managed, stored),
             // Managers are the whole object's.
             _ => decode(stored),
         }
@@ -113,25 +118,28 @@ impl Replaced<'_> {
 }
 
 impl Registry {
-    /// Writes the owners of a new object's fields into it. The object is complete and of the storage version.
-    pub(crate) fn track_new(&self, target: &Target, object: &mut Value, options: &WriteOptions) {
+    /// Writes the owners of a new object's fields into it. The object is complete and of the storage version. Managers that it
+    /// brings keep only what they own of fields that it does not have.
+    pub(crate) fn track_new(
+        &self,
+        target: &Target,
+        object: &mut Value,
+        empties: Option<&Value>,
+        options: &WriteOptions,
+    ) {
         self.finish(target, object);
-        let sent = object.remove_at(&["metadata", MANAGED_FIELDS]);
-        self.track(target, "", None, object, options);
-        if let Some(Value::List(mut entries)) = sent {
-            let versions = KindVersions::new(self, target, "");
-            entries.retain(|entry| versions.find(entry.str_at(&["apiVersion"])).is_some());
-            keep_misnamed(&mut entries, object);
-        }
+        let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);
+        self.track(target, "", None, Sent { managed: managed.as_ref(), empties }, object, options);
     }
 
-    /// Writes the owners of an object's fields into it; after an update when it replaces something. The object is complete, of
-    /// the storage version and without managers. What cannot be tracked loses its owners.
+    /// Writes the owners of an object's fields into it; after an update when it replaces a live one, as the target's version
+    /// shows it. The object is complete, of the storage version and without managers. What cannot be tracked loses its owners.
     pub(crate) fn track(
         &self,
         target: &Target,
         subresource: &str,
-        replaced: Option<Replaced<'_>>,
+        live: Option<&Value>,
+        sent: Sent<'_>,
         object: &mut Value,
         options: &WriteOptions,
     ) {
@@ -144,13 +152,15 @@ impl Registry {
             manager: &options.field_manager,
             now: &metadata::now_text(self.environment.as_ref()),
         };
-        let served = in_served_form(target, object);
-        let tracked = match replaced {
-            Some(replaced) => {
-                let live = canonical(target, replaced.live);
-                write.update(&live, &served, replaced.managed(subresource), false)
-            }
-            None => write.update(&empty(target), &served, Managed::default(), true),
+        let mut served = in_served_form(target, object);
+        if let Some(shown) = sent.empties.and_then(|sent| with_shown_empties((target.resource.schema)(), &served, sent))
+        {
+            served = Cow::Owned(shown);
+        }
+        let managed = sent.managers(subresource, live);
+        let tracked = match live {
+            Some(live) => write.update(&canonical(target, live), &served, managed, false),
+            None => write.update(&empty(target), &served, managed, true),
         };
         if let Some(entries) = tracked.ok().and_then(Managed::encode) {
             metadata::set(object, MANAGED_FIELDS, entries);
@@ -220,18 +230,6 @@ pub fn track_posted(
     if let Some(entries) = tracked.ok().and_then(Managed::encode) {
         metadata::set(object, MANAGED_FIELDS, entries);
     }
-}
-
-/// What is sent with a new object is ignored, but for names that validation has to refuse.
-fn keep_misnamed(sent: &mut Vec<Value>, object: &mut Value) {
-    sent.retain(|entry| !names_are_right(entry));
-    if sent.is_empty() || Managed::decode_untrusted(sent).is_err() {
-        return;
-    }
-    if let Some(tracked) = object.at(&["metadata", MANAGED_FIELDS]).and_then(Value::as_list) {
-        sent.extend_from_slice(tracked);
-    }
-    metadata::set(object, MANAGED_FIELDS, Value::List(std::mem::take(sent)));
 }
 
 pub(crate) const MANAGED_FIELDS: &str = "managedFields";

@@ -16,6 +16,8 @@ mod known_sets;
 pub mod list;
 pub mod metadata;
 pub mod options;
+#[cfg(test)]
+mod owners_tests;
 pub mod page;
 pub mod prepare;
 mod request_size;

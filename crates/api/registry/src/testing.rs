@@ -1,9 +1,14 @@
-//! What the tests of this crate share: how a future is waited for.
+//! What the tests of this crate share: a registry, and how a future is waited for.
 //!
 //! There is no runtime: the test's own thread runs the future to its end, so nothing waits for a clock.
 
+use crate::{AdmitAll, Environment, Registry, WriteOptions};
+use pintle_cache::Cache;
+use pintle_schema::value;
+use pintle_storage::{MemoryStore, Store};
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
 
@@ -25,4 +30,38 @@ pub(crate) fn wait<T>(future: impl Future<Output = T>) -> T {
             Poll::Pending => std::thread::park(),
         }
     }
+}
+
+/// A clock that goes on by a second with each look.
+pub(crate) struct Ticking(pub(crate) AtomicI64);
+
+impl Environment for Ticking {
+    fn now_unix(&self) -> i64 {
+        self.0.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn random(&self, buffer: &mut [u8]) {
+        buffer.fill(7);
+    }
+
+    fn feature_enabled(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// A registry of all kinds over a store in memory, with one namespace, `default`.
+pub(crate) fn registry() -> Registry {
+    registry_over(Arc::new(MemoryStore::new()))
+}
+
+/// The same over another store.
+pub(crate) fn registry_over(store: Arc<dyn Store>) -> Registry {
+    let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
+    store.start(Box::new(cache.feeder())).unwrap();
+    let environment = Box::new(Ticking(AtomicI64::new(1_700_000_000)));
+    let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::all());
+    let namespaces = pintle_kinds::find("", "v1", "namespaces").unwrap();
+    let namespace = registry.target(namespaces, "", "default").unwrap();
+    wait(registry.create(&namespace, value!({"metadata": {"name": "default"}}), &WriteOptions::default())).unwrap();
+    registry
 }

@@ -5,7 +5,7 @@
 
 use crate::allocation::Reserved;
 use crate::around::Around;
-use crate::field_manager::{MANAGED_FIELDS, Replaced, same_but_times};
+use crate::field_manager::{MANAGED_FIELDS, Sent, same_but_times};
 use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
@@ -199,9 +199,9 @@ impl Attempt<'_> {
         }
         let mut object = (update.change)(Some(&served))?;
         let named_version = check_meant(target, update.from_stored, &object, old, options.dry_run)?;
-        let sent = match update.owners {
-            Owners::Tracked => object.remove_at(&["metadata", MANAGED_FIELDS]),
-            Owners::Settled => None,
+        let (managed, sent_empties) = match update.owners {
+            Owners::Tracked => (object.remove_at(&["metadata", MANAGED_FIELDS]), empties(&object)),
+            Owners::Settled => (None, None),
         };
         // Who is refused is shown what was sent, as it was before the canonical form, in which an empty list is none.
         let empties = || (update.change)(Some(&served)).ok().as_ref().and_then(empties);
@@ -212,8 +212,8 @@ impl Attempt<'_> {
         }
         let subresource = update.part.map_or("", |part| part.name);
         if update.owners == Owners::Tracked {
-            let replaced = Replaced { live: &served, sent: sent.as_ref() };
-            registry.track(target, subresource, Some(replaced), &mut object, options);
+            let sent = Sent { managed: managed.as_ref(), empties: sent_empties.as_ref() };
+            registry.track(target, subresource, Some(&served), sent, &mut object, options);
         }
         let same_link = object.at(LINK) == old.at(LINK);
         metadata::carry_over(&mut object, old);

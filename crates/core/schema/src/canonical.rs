@@ -271,6 +271,70 @@ pub fn with_empties(schema: &Struct, value: &mut Value, sent: &Value, shows: &dy
     *map = Map::from_entries(entries);
 }
 
+/// The canonical form of an object with the lists and maps that were [empty](empties) in it where that form shows null: who owns
+/// what depends on it. `None` where nothing was.
+pub fn with_shown_empties(schema: &Struct, value: &Value, sent: &Value) -> Option<Value> {
+    if !struct_lacks_empties(schema, value, sent) {
+        return None;
+    }
+    let mut shown = value.clone();
+    show_in_struct(schema, &mut shown, sent);
+    Some(shown)
+}
+
+fn struct_lacks_empties(schema: &Struct, value: &Value, sent: &Value) -> bool {
+    let (Value::Map(map), Value::Map(sent), Form::Plain) = (value, sent, schema.form) else { return false };
+    sent.iter().any(|(key, sent)| match (schema.field(key), map.get(key)) {
+        (Some(field), Some(value)) => lacks_empties(&field.ty, value, sent),
+        _ => false,
+    })
+}
+
+fn lacks_empties(ty: &Type, value: &Value, sent: &Value) -> bool {
+    match (ty, value, sent) {
+        (Type::Struct(schema), value, sent) => struct_lacks_empties(schema, value, sent),
+        (Type::List(list), Value::List(items), Value::List(sent)) => {
+            items.iter().zip(sent).any(|(item, sent)| lacks_empties(&list.elem, item, sent))
+        }
+        (Type::Map(map), Value::Map(entries), Value::Map(sent)) => {
+            let lacks =
+                |(key, sent): (&Str, &Value)| entries.get(key).is_some_and(|item| lacks_empties(&map.elem, item, sent));
+            sent.iter().any(lacks)
+        }
+        (Type::List(_), Value::Null, Value::List(sent)) => sent.is_empty(),
+        (Type::Map(_), Value::Null, Value::Map(sent)) => sent.is_empty(),
+        _ => false,
+    }
+}
+
+fn show_in_struct(schema: &Struct, value: &mut Value, sent: &Value) {
+    let (Value::Map(map), Value::Map(sent), Form::Plain) = (value, sent, schema.form) else { return };
+    for (key, sent) in sent.iter() {
+        if let (Some(field), Some(value)) = (schema.field(key), map.get_mut(key)) {
+            show_empties(&field.ty, value, sent);
+        }
+    }
+}
+
+fn show_empties(ty: &Type, value: &mut Value, sent: &Value) {
+    match (ty, value, sent) {
+        (Type::Struct(schema), value, sent) => show_in_struct(schema, value, sent),
+        (Type::List(list), Value::List(items), Value::List(sent)) => {
+            items.iter_mut().zip(sent).for_each(|(item, sent)| show_empties(&list.elem, item, sent));
+        }
+        (Type::Map(map), Value::Map(entries), Value::Map(sent)) => {
+            for (key, sent) in sent.iter() {
+                if let Some(item) = entries.get_mut(key) {
+                    show_empties(&map.elem, item, sent);
+                }
+            }
+        }
+        (Type::List(_), value @ Value::Null, Value::List(sent)) if sent.is_empty() => *value = Value::List(Vec::new()),
+        (Type::Map(_), value @ Value::Null, Value::Map(sent)) if sent.is_empty() => *value = Value::map(),
+        _ => {}
+    }
+}
+
 fn fill_empties(ty: &Type, value: &mut Value, sent: &Value, shows: &dyn Fn(&Struct) -> bool) {
     match (ty, value, sent) {
         (Type::Struct(schema), value, sent) => with_empties(schema, value, sent, shows),
@@ -401,6 +465,10 @@ mod tests {
         with_empties(&schema, &mut value, &sent, &|_| true);
         assert_eq!(value, value!({"a": [], "b": [{"l": []}, {"l": ["x"]}], "d": []}));
         assert_eq!(empties(&canonical), Some(value!({"b": [{}]})));
+        // What the canonical form does not show at all nobody can own.
+        let shown = value!({"b": [{}, {"l": ["x"]}], "d": []});
+        assert_eq!(with_shown_empties(&schema, &canonical, &sent), Some(shown));
+        assert_eq!(with_shown_empties(&schema, &canonical, &value!({"b": [{"l": []}], "a": []})), None);
     }
 
     #[test]

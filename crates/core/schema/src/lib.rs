@@ -23,7 +23,7 @@ pub mod time;
 pub mod value;
 
 pub use api_value::{ApiType, ApiValue, FieldName, ShapeError, View, ViewMut, derived};
-pub use canonical::{Unchanged, canonicalize, canonicalize_changed, empties, with_empties, zero};
+pub use canonical::{Unchanged, canonicalize, canonicalize_changed, empties, with_empties, with_shown_empties, zero};
 pub use duration::Duration;
 pub use pintle_derive::ApiType;
 pub use quantity::Quantity;

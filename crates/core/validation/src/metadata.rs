@@ -381,7 +381,7 @@ pub fn validate_field_manager(manager: &str, field: &str, errors: &mut ErrorList
 }
 
 /// Whether validation has nothing to say of the names in an entry of `managedFields`.
-pub fn names_are_right(entry: &Value) -> bool {
+fn names_are_right(entry: &Value) -> bool {
     let manager = entry.str_at(&["manager"]);
     manager.len() <= FIELD_MANAGER_BYTES
         && manager.chars().all(names::is_printable)

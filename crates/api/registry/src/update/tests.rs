@@ -1,9 +1,8 @@
-//! Updates that come to nothing, and what is too large for the store. The clock goes on by a second with each look.
+//! Updates that come to nothing, and what is too large for the store.
 
 use super::*;
-use crate::testing::wait;
-use crate::{Admission, AdmitAll, Applying, DeleteOptions, Environment, KubernetesForm, Requester};
-use pintle_cache::Cache;
+use crate::testing::{registry, registry_over, wait};
+use crate::{Admission, Applying, DeleteOptions, KubernetesForm, Requester};
 use pintle_codec::{Strictness, json};
 use pintle_schema::value;
 use pintle_storage::{
@@ -11,38 +10,6 @@ use pintle_storage::{
 };
 use pintle_validation::{Refusal, Right};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, Ordering};
-
-struct Ticking(AtomicI64);
-
-impl Environment for Ticking {
-    fn now_unix(&self) -> i64 {
-        self.0.fetch_add(1, Ordering::Relaxed)
-    }
-
-    fn random(&self, buffer: &mut [u8]) {
-        buffer.fill(7);
-    }
-
-    fn feature_enabled(&self, _: &str) -> bool {
-        false
-    }
-}
-
-fn registry() -> Registry {
-    registry_over(Arc::new(MemoryStore::new()))
-}
-
-fn registry_over(store: Arc<dyn Store>) -> Registry {
-    let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
-    store.start(Box::new(cache.feeder())).unwrap();
-    let environment = Box::new(Ticking(AtomicI64::new(1_700_000_000)));
-    let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::all());
-    let namespaces = pintle_kinds::find("", "v1", "namespaces").unwrap();
-    let namespace = registry.target(namespaces, "", "default").unwrap();
-    wait(registry.create(&namespace, value!({"metadata": {"name": "default"}}), &WriteOptions::default())).unwrap();
-    registry
-}
 
 #[test]
 fn applying_what_is_undone_changes_nothing() {
