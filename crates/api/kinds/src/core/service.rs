@@ -89,7 +89,7 @@ fn decorate(object: &mut Value) {
 }
 
 fn family_of(ip: &str) -> Option<IPFamily> {
-    match ip.parse::<std::net::IpAddr>().ok()? {
+    match ip.parse::<std::net::IpAddr>().ok()?.to_canonical() {
         std::net::IpAddr::V4(_) => Some(IPFamily::IPV4),
         std::net::IpAddr::V6(_) => Some(IPFamily::IPV6),
     }

@@ -146,9 +146,9 @@ fn is(spec: Old<'_>, kind: ServiceType) -> bool {
     spec.field(ServiceSpec::TYPE).get() == kind
 }
 
-/// Every type but ExternalName.
+/// Every type but ExternalName, those among them that do not exist and are refused later.
 pub(super) fn needs_cluster_ip(spec: Old<'_>) -> bool {
-    is(spec, ServiceType::CLUSTER_IP) || is(spec, ServiceType::NODE_PORT) || is(spec, ServiceType::LOAD_BALANCER)
+    !is(spec, ServiceType::EXTERNAL_NAME)
 }
 
 fn needs_node_port(spec: Old<'_>) -> bool {
@@ -204,6 +204,11 @@ mod tests {
                     "externalTrafficPolicy": "Cluster",
                     "ports": [{"name": "a", "nodePort": 30001}, {"name": "b", "nodePort": 30002}]}),
                 value!({"type": "ExternalName", "externalName": "x", "ports": [{"name": "a"}, {"name": "b"}]}),
+            ),
+            (
+                "a type that does not exist keeps its addresses until it is refused",
+                value!({"type": "Strange", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "ports": [{"name": "a"}]}),
+                value!({"type": "Strange", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "ports": [{"name": "a"}]}),
             ),
             (
                 "but not of changed ones",

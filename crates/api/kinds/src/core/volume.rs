@@ -9,9 +9,8 @@ use crate::views::{clear, take_old};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1;
 use v1::{
-    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimPhase, PersistentVolumeClaimSpec,
-    PersistentVolumeClaimStatus, PersistentVolumePhase, PersistentVolumeStatus, TypedLocalObjectReference,
-    TypedObjectReference,
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec, PersistentVolumePhase, PersistentVolumeStatus,
+    TypedLocalObjectReference, TypedObjectReference,
 };
 
 pub(super) static PERSISTENT_VOLUME_CLAIMS: Resource = Resource {
@@ -48,7 +47,8 @@ pub(super) static PERSISTENT_VOLUMES: Resource = Resource {
 
 static CLAIM: Strategy = Strategy {
     delete_answers_object: true,
-    prepare_create: Some(create_claim),
+    // The phase is left to its default, as the reference leaves it: a claim is stored without one.
+    prepare_create: Some(|object, context| prepare_claim(object, None, context)),
     prepare_update: Some(|object, old, context| prepare_claim(object, Some(old), context)),
     decorate: Some(|object| mirror_sources(claim_spec(object))),
     ..WITH_STATUS
@@ -60,12 +60,6 @@ static VOLUME_STATUS: Part = Part { prepare: Some(prepare_volume_status), ..STAT
 
 fn claim_spec(object: &mut Value) -> ViewMut<'_, PersistentVolumeClaimSpec> {
     ViewMut::<PersistentVolumeClaim>::new(object).field(PersistentVolumeClaim::SPEC)
-}
-
-fn create_claim(object: &mut Value, context: &mut Context) {
-    prepare_claim(object, None, context);
-    let status = ViewMut::<PersistentVolumeClaim>::new(object).field(PersistentVolumeClaim::STATUS);
-    status.field(PersistentVolumeClaimStatus::PHASE).set(PersistentVolumeClaimPhase::PENDING);
 }
 
 /// Drops a source that only the newer field could name, and one in another namespace while that is switched off, unless
