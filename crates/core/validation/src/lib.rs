@@ -22,6 +22,7 @@ pub mod rulebook;
 mod run;
 mod same;
 mod spot;
+mod turn;
 
 pub use comparison::Comparison;
 pub use error::{ErrorKind, ErrorList, ErrorWords, FieldError};

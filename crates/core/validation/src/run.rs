@@ -12,6 +12,7 @@ use crate::relation::{Condition, Owner, Sibling, Together, Words};
 use crate::request::Cx;
 use crate::same::same;
 use crate::spot::Spot;
+use crate::turn;
 use pintle_schema::{Map, Str, Text, Type, Value};
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -128,10 +129,12 @@ impl Run<'_, '_, '_> {
 
     #[inline(always)]
     fn node(&mut self, node: &Node, owner_unchanged: bool, spot: &Spot<'_>) {
+        let found_before = self.cx.errors.0.len();
         let stopped = match spot.unchanged {
             false => self.checks(&node.checks, spot),
             true => node.checks.related && !owner_unchanged && self.related(&node.checks, spot),
         };
+        let found_here = self.cx.errors.0.len();
         if spot.unchanged && !node.always && (owner_unchanged || !node.last.related) {
             return;
         }
@@ -143,6 +146,9 @@ impl Run<'_, '_, '_> {
                 // What is behind a pointer that was not there has nothing to be compared with.
                 Some(Value::Null) if pointer => self.inner(&node.inner, &Spot { old: None, ..*spot }),
                 _ => self.inner(&node.inner, spot),
+            }
+            if found_here > found_before && matches!(node.inner, Inner::List(..)) {
+                turn::take_turns(&mut self.cx.errors.0, found_before..found_here, spot.path);
             }
         }
         match spot.unchanged {

@@ -1,8 +1,9 @@
 //! Services, nodes, namespaces and events, as the tables judge them.
 
-use crate::tests::judge;
+use crate::tests::{judge, judge_as};
 use pintle_schema::{ApiType, Value, value};
 use pintle_types::core::v1::{Endpoints, Event, Namespace, Node, Service};
+use pintle_validation::{Operation, Request};
 
 fn service() -> Value {
     value!({
@@ -91,6 +92,27 @@ fn endpoints_have_addresses() {
         endpoints(value!({"ports": []})),
         ["subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`"]
     );
+}
+
+#[test]
+fn a_mapped_block_of_a_node_counts_as_the_ipv4_one() {
+    let mapped = |at: usize| {
+        format!("spec.podCIDRs[{at}]: Invalid value: \"::ffff:1.2.3.0/120\": must not have an IPv4-mapped IPv6 address")
+    };
+    let rows = [
+        (["10.0.0.0/24", "::ffff:1.2.3.0/120"], mapped(1), true),
+        (["::ffff:1.2.3.0/120", "10.0.0.0/24"], mapped(0), true),
+        (["::ffff:1.2.3.0/120", "fd00::/64"], mapped(0), false),
+    ];
+    for (blocks, expected, same_family) in rows {
+        let node = value!({"metadata": {"name": "a"}, "spec": {"podCIDRs": (blocks.to_vec())}});
+        let enabled = &|gate: &str| gate == "StrictIPCIDRValidation";
+        let found = judge_as(Node::schema(), &node, None, Request { enabled, ..Request::new(Operation::Create) });
+        assert_eq!(found.first(), Some(&expected), "{blocks:?}");
+        let last =
+            found.last().is_some_and(|line| line.ends_with("may specify no more than one CIDR for each IP family"));
+        assert_eq!((last, found.len()), (same_family, 1 + usize::from(same_family)), "{blocks:?}: {found:?}");
+    }
 }
 
 #[test]

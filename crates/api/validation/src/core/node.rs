@@ -131,7 +131,8 @@ fn pod_cidrs(spec: At<'_, NodeSpec>, cx: &mut Cx<'_>) {
         );
         cx.errors.push(ErrorKind::Internal, path, None, detail);
     }
-    let is_v4 = |cidr: &Value| ip::parse_cidr_sloppy(text_of(cidr)).map(|cidr| cidr.address.is_ipv4());
+    // A mapped address counts as the IPv4 one that it stands for.
+    let is_v4 = |cidr: &Value| ip::parse_cidr_sloppy(text_of(cidr)).map(|cidr| cidr.address.to_canonical().is_ipv4());
     let has = |v4| cidrs.iter().any(|cidr| is_v4(cidr) == Some(v4));
     if wrong.is_some() || cidrs.len() > 2 || !(has(true) && has(false)) {
         let all = spec.new.field(NodeSpec::POD_CIDRS).value().clone();

@@ -50,8 +50,9 @@ pub fn topology_mode(service: At<'_, Service>, cx: &mut Cx<'_>) {
     }
 }
 
+/// A mapped address counts as the IPv4 one that it stands for.
 fn family_of(address: &str) -> Option<&'static str> {
-    ip::parse_ip_sloppy(address).map(|address| if address.is_ipv4() { "IPv4" } else { "IPv6" })
+    ip::parse_ip_sloppy(address).map(|address| if address.to_canonical().is_ipv4() { "IPv4" } else { "IPv6" })
 }
 
 /// Addresses, their families and the policy for families fit each other.

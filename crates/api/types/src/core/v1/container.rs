@@ -32,10 +32,11 @@ pub struct ContainerPort {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     last(
-        told_at("..")(
-            subfields("subPath", "subPathExpr")(format = "relative-path"),
-            subfield(mount_propagation)(enum)
-        )
+        told_at("..")(subfield(sub_path)(format = "relative-path")),
+        subfield(sub_path_expr)(
+            when_set(sub_path)(worded(invalid = "subPathExpr and subPath are mutually exclusive")(forbidden))
+        ),
+        told_at("..")(subfield(sub_path_expr)(format = "relative-path"), subfield(mount_propagation)(enum))
     )
 )]
 pub struct VolumeMount {
@@ -60,11 +61,7 @@ pub struct VolumeMount {
     pub mount_propagation: Option<MountPropagationMode>,
     /// Like subPath, but with $(NAME) references replaced by the container's environment variables;
     /// excludes subPath.
-    #[k8s(
-        proto = 6,
-        optional,
-        when_set(sub_path)(worded(invalid = "subPathExpr and subPath are mutually exclusive")(forbidden))
-    )]
+    #[k8s(proto = 6, optional)]
     pub sub_path_expr: String,
 }
 

@@ -78,6 +78,45 @@ fn mounts_name_volumes() {
 }
 
 #[test]
+fn errors_of_mounts_and_ports_come_in_the_order_of_the_items() {
+    let (mounts, ports) = ("spec.containers[0].volumeMounts", "spec.containers[0].ports");
+    let both = |path: &str, expression: &str| value!([{"name": "v", "mountPath": "/v", "subPath": path, "subPathExpr": expression}]);
+    let exclude = |expression: &str| {
+        format!(
+            "{mounts}[0].subPathExpr: Invalid value: {expression:?}: subPathExpr and subPath are mutually exclusive"
+        )
+    };
+    let relative =
+        |field: &str, path: &str| format!("{mounts}.{field}: Invalid value: {path:?}: must be a relative path");
+    let rows = [
+        (both("a", "b"), vec![exclude("b")]),
+        (both("/a", "b"), vec![relative("subPath", "/a"), exclude("b")]),
+        (both("/a", "/b"), vec![relative("subPath", "/a"), exclude("/b"), relative("subPathExpr", "/b")]),
+        (both("", "/b"), vec![relative("subPathExpr", "/b")]),
+    ];
+    for (given, expected) in rows {
+        assert_eq!(judge(&with("volumeMounts", given.clone()), None, ""), expected, "{given:?}");
+    }
+    let port =
+        |name: &str, number: i32, protocol: &str| value!({"name": name, "containerPort": number, "protocol": protocol});
+    let repeated = |at: usize, name: &str| format!("{ports}[{at}].name: Duplicate value: {name:?}");
+    let unsupported = |at: usize| {
+        format!("{ports}[{at}].protocol: Unsupported value: \"X\": supported values: \"SCTP\", \"TCP\", \"UDP\"")
+    };
+    let rows = [
+        (value!([(port("a", 1, "TCP")), (port("a", 2, "X"))]), vec![repeated(1, "a"), unsupported(1)]),
+        (value!([(port("a", 1, "X")), (port("a", 2, "TCP"))]), vec![unsupported(0), repeated(1, "a")]),
+        (
+            value!([(port("a", 1, "X")), (port("a", 2, "X")), (port("a", 3, "TCP"))]),
+            vec![unsupported(0), repeated(1, "a"), unsupported(1), repeated(2, "a")],
+        ),
+    ];
+    for (given, expected) in rows {
+        assert_eq!(judge(&with("ports", given.clone()), None, ""), expected, "{given:?}");
+    }
+}
+
+#[test]
 fn a_probe_has_one_handler() {
     let probe = |handlers: Value| {
         let mut probe = value!({"timeoutSeconds": 1, "periodSeconds": 1, "successThreshold": 1, "failureThreshold": 1});

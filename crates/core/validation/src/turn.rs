@@ -1,0 +1,77 @@
+//! The order of errors about a list whose items are looked at one by one, for repeated values too.
+//!
+//! Repetitions are found in one go before the items are judged; the reference finds each when it comes to its item. Must never
+//! change, add or drop an error.
+
+use crate::error::{ErrorKind, FieldError};
+use crate::path::FieldPath;
+use std::ops::Range;
+
+/// Puts repetitions in a field of the items of a list before what else is wrong with their item and those behind it. `own` are
+/// the errors of the list's rules; those of its items follow.
+pub(crate) fn take_turns(errors: &mut Vec<FieldError>, own: Range<usize>, list: &FieldPath<'_>) {
+    if errors.len() <= own.end
+        || !errors.iter().take(own.end).skip(own.start).any(|error| error.kind == ErrorKind::Duplicate)
+    {
+        return;
+    }
+    let prefix = format!("{list}[");
+    let of_items = errors.split_off(own.end);
+    let of_list = errors.split_off(own.start);
+    let repeated_item = |error: &FieldError| match error.kind {
+        ErrorKind::Duplicate => item(&prefix, &error.field).filter(|(_, rest)| rest.starts_with('.')).map(|(at, _)| at),
+        _ => None,
+    };
+    let (repeated, others): (Vec<_>, Vec<_>) = of_list.into_iter().partition(|error| repeated_item(error).is_some());
+    errors.extend(others);
+    let mut repeated = repeated.into_iter().peekable();
+    for error in of_items {
+        if let Some((at, _)) = item(&prefix, &error.field) {
+            while let Some(earlier) = repeated.next_if(|earlier| repeated_item(earlier).is_some_and(|own| own <= at)) {
+                errors.push(earlier);
+            }
+        }
+        errors.push(error);
+    }
+    errors.extend(repeated);
+}
+
+/// The item that a field is in, and the way from there.
+fn item<'a>(prefix: &str, field: &'a str) -> Option<(usize, &'a str)> {
+    let (index, rest) = field.strip_prefix(prefix)?.split_once(']')?;
+    Some((index.parse().ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorList;
+
+    #[test]
+    fn repetitions_stand_with_their_items() {
+        let rows: &[(&[&str], &[&str], &str)] = &[
+            (&["1.name"], &["0.protocol"], "0.protocol 1.name"),
+            (&["1.name", "3.name"], &["1.port", "2.port"], "1.name 1.port 2.port 3.name"),
+            (&["1.name", "2.name"], &["2.name", "2.port", "3.port"], "1.name 2.name 2.name 2.port 3.port"),
+            (&["1", "2.name"], &["0.port"], "1 0.port 2.name"),
+            (&["1.name"], &[], "1.name"),
+            (&["2.name"], &["", "10.port"], " 2.name 10.port"),
+        ];
+        for (own, items, expected) in rows {
+            let root = FieldPath::new("q");
+            let place = |text: &str| match text.split_once('.') {
+                Some((at, rest)) => format!("q[{at}].{rest}"),
+                None if text.is_empty() => "q".to_owned(),
+                None => format!("q[{text}]"),
+            };
+            let mut errors = ErrorList::default();
+            errors.required("before", "");
+            own.iter().for_each(|text| errors.duplicate(place(text), 1));
+            items.iter().for_each(|text| errors.required(place(text), ""));
+            take_turns(&mut errors.0, 1..own.len() + 1, &root);
+            let found: Vec<String> =
+                errors.0.iter().skip(1).map(|error| error.field.replace(['q', '[', ']'], "")).collect();
+            assert_eq!(found.join(" "), *expected);
+        }
+    }
+}
