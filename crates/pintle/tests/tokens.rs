@@ -202,3 +202,19 @@ fn flags_name_keys_issuers_audiences_and_bounds() {
     let again = process.endpoint().client().get("/openid/v1/jwks").expect("an answer").expect(200);
     assert_eq!(again["keys"][0]["kid"], jwks["keys"][0]["kid"]);
 }
+
+#[test]
+fn repeated_owners_of_a_request_for_a_token_count_once() {
+    let mut world = World::start(&[]);
+    let owner = |name: &str, uid: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": uid});
+    let rows = [
+        (json!([owner("a", "1"), owner("a", "1")]), json!([owner("a", "1")])),
+        (json!([owner("a", "1"), owner("b", "2"), owner("a", "1")]), json!([owner("a", "1"), owner("b", "2")])),
+        (json!([owner("a", "1"), owner("b", "1")]), json!([owner("a", "1"), owner("b", "1")])),
+    ];
+    for (sent, kept) in rows {
+        let body = json!({"metadata": {"ownerReferences": sent}, "spec": {}});
+        let answer = world.admin.post(&format!("{ACCOUNTS}/robot/token"), &body).expect("an answer").expect(201);
+        assert_eq!(answer["metadata"]["ownerReferences"], kept, "{sent}");
+    }
+}

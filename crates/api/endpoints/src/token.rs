@@ -55,9 +55,11 @@ fn complete(call: Call<'_>, object: &mut Value, options: &WriteOptions, warnings
     let tokens = context.api.authenticator.service_accounts.as_ref().ok_or_else(Status::no_such_path)?;
     check_namespace(target, object)?;
     defaults::apply(TokenRequest::schema(), object, environment.now_unix());
+    metadata::dedup_owners(object, false, warnings);
     track_posted(TokenRequest::schema(), API_VERSION, "token", object, options, environment);
     registry.check_namespace(target, &target.name)?;
     registry.admit_action(target, subresource.name, object, options, warnings)?;
+    metadata::dedup_owners(object, true, warnings);
     let name = metadata::text(object, "name");
     if !name.is_empty() && name != target.name {
         let mut errors = ErrorList::default();
