@@ -107,7 +107,12 @@ fn a_mapped_block_of_a_node_counts_as_the_ipv4_one() {
     for (blocks, expected, same_family) in rows {
         let node = value!({"metadata": {"name": "a"}, "spec": {"podCIDRs": (blocks.to_vec())}});
         let enabled = &|gate: &str| gate == "StrictIPCIDRValidation";
-        let found = judge_as(Node::schema(), &node, None, Request { enabled, ..Request::new(Operation::Create) });
+        let found = judge_as(
+            Node::schema(),
+            &node,
+            None,
+            Request { enabled, namespaced: false, ..Request::new(Operation::Create) },
+        );
         assert_eq!(found.first(), Some(&expected), "{blocks:?}");
         let last =
             found.last().is_some_and(|line| line.ends_with("may specify no more than one CIDR for each IP family"));
