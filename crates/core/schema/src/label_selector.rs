@@ -8,6 +8,7 @@ mod parser;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::names;
@@ -292,14 +293,10 @@ fn quoted(values: &[Str]) -> Vec<String> {
 
 /// One error as it is; several as a list without repetitions.
 fn aggregate(errors: Vec<String>) -> String {
-    let mut distinct: Vec<String> = Vec::with_capacity(errors.len());
-    for error in errors {
-        if !distinct.contains(&error) {
-            distinct.push(error);
-        }
-    }
+    let mut told = HashSet::with_capacity(errors.len());
+    let distinct: Vec<&str> = errors.iter().map(String::as_str).filter(|error| told.insert(*error)).collect();
     match distinct.as_slice() {
-        [error] => error.clone(),
+        [error] => (*error).to_owned(),
         errors => format!("[{}]", errors.join(", ")),
     }
 }

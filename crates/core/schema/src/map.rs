@@ -1,19 +1,16 @@
 //! `Map`: the entries of an object or of a map in a value, in order.
 //!
 //! Look-ups scan a small map and hash in a large one, so that walking one large map beside another takes time in proportion to their
-//! sizes. Two entries must never have the same key. `remove` moves what follows: many keys go with `remove_all`.
+//! sizes. Two entries must never have the same key. `remove` moves what follows: many keys go with a
+//! `MapEditor`.
 
 use crate::value::{Str, Value};
 use hashbrown::{DefaultHashBuilder, HashTable};
-use std::collections::HashSet;
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
 
 /// Entries up to which a scan is faster than hashing: types have fewer fields than this, and most maps fewer keys.
 const SCANNED_ENTRIES: usize = 64;
-
-/// Keys up to which they are removed one by one.
-const FEW_KEYS: usize = 8;
 
 /// An ordered list of entries with distinct keys.
 #[derive(Clone, Debug, Default)]
@@ -155,16 +152,6 @@ impl Map {
         match &mut self.0 {
             Entries::Scanned(list) => Some(list.remove(at).1),
             Entries::Indexed(indexed) => Some(indexed.remove(at)),
-        }
-    }
-
-    /// Removes many keys; those that are absent are passed over.
-    pub fn remove_all(&mut self, keys: &[Str]) {
-        if keys.len() <= FEW_KEYS {
-            keys.iter().for_each(|key| drop(self.remove(key)));
-        } else {
-            let keys: HashSet<&str> = keys.iter().map(Str::as_str).collect();
-            self.retain(|key, _| !keys.contains(key.as_str()));
         }
     }
 
@@ -330,11 +317,6 @@ mod tests {
             let keeps = |key: &str| !key.ends_with('7');
             map.retain(|key, _| keeps(key));
             list.retain(|(key, _)| keeps(key));
-            same(&map, &list);
-            let gone: Vec<Str> =
-                list.iter().step_by(3).map(|(key, _)| key.clone()).chain([Str::new("absent")]).collect();
-            map.remove_all(&gone);
-            list.retain(|(key, _)| !gone.contains(key));
             same(&map, &list);
             map.iter_mut().for_each(|(_, value)| *value = Value::Null);
             assert!(map.values().all(|value| *value == Value::Null));
