@@ -44,6 +44,15 @@ pub enum StrictProblem {
     Told(String),
 }
 
+impl StrictProblem {
+    /// The path, or what is told without one.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            StrictProblem::UnknownField(text) | StrictProblem::DuplicateField(text) | StrictProblem::Told(text) => text,
+        }
+    }
+}
+
 impl fmt::Display for StrictProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -25,10 +25,53 @@ pub enum Strictness {
     Collect,
 }
 
+/// Refuses a tree that is made of more objects than [one may be](limits::OBJECTS).
+///
+/// # Errors
+/// It is.
+pub fn check_objects(value: &Value) -> Result<(), TooManyObjects> {
+    fn count(value: &Value, left: &mut usize) -> Result<(), TooManyObjects> {
+        match value {
+            Value::Map(map) => {
+                *left = left.checked_sub(1).ok_or(TooManyObjects)?;
+                map.values().try_for_each(|value| count(value, left))
+            }
+            Value::List(items) => items.iter().try_for_each(|value| count(value, left)),
+            _ => Ok(()),
+        }
+    }
+    count(value, &mut { limits::OBJECTS })
+}
+
+/// An object is made of too many others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooManyObjects;
+
+impl std::fmt::Display for TooManyObjects {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Request entity too large: the allowed maximum of objects in an object is {}", limits::OBJECTS)
+    }
+}
+
+impl std::error::Error for TooManyObjects {}
+
 /// A decoded object and what strict decoding has to say about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
     pub value: Value,
     /// In the order of the reference; empty unless asked for.
     pub problems: Vec<StrictProblem>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_are_counted_at_any_depth() {
+        let of = |items| Value::List(vec![Value::map(); items]);
+        let object = |items| pintle_schema::value!({"a": [(of(items)), 1, "x"]});
+        assert_eq!(check_objects(&object(limits::OBJECTS - 1)), Ok(()));
+        assert_eq!(check_objects(&object(limits::OBJECTS)), Err(TooManyObjects));
+    }
 }

@@ -25,6 +25,14 @@ pub const STRICT_PROBLEMS: usize = 100;
 /// them; this many are what a body of the usual size can bring, and paths through long keys would be without bound.
 pub const UNKNOWN_BYTES: usize = 8 << 20;
 
+/// How many bytes the texts of these fields may have together before no more are listed: a path is as long as its keys, and
+/// may be told a hundred times. The reference has no such bound.
+pub const STRICT_PROBLEM_BYTES: usize = 256 * 1024;
+
+/// How many bytes of text the aliases of a YAML document may stand for together: as many as a body may have. The reference
+/// counts nodes alone, and writes out a text as often as it is named.
+pub const YAML_ALIASED_BYTES: usize = 3 * 1024 * 1024;
+
 /// How deep broken YAML may be for its error to be worded with care: each token costs a step for each bracket around it.
 pub(crate) const YAML_ASKED_DEPTH: usize = 50;
 
@@ -36,3 +44,7 @@ pub fn yaml_alias_ratio(decoded: u64) -> f64 {
     let decoded = (decoded as f64).clamp(LOW, HIGH);
     0.99 - 0.89 * ((decoded - LOW) / (HIGH - LOW))
 }
+
+/// How many objects an object may be made of. Each gets the fields that are always there, and defaults, whatever was sent of
+/// it; one takes eight bytes at the least where it is stored, so no more fit into what can be. The reference has no such bound.
+pub const OBJECTS: usize = 200_000;

@@ -3,9 +3,10 @@
 //! Frames live on the decoder's stack and cost nothing until something is wrong.
 
 use crate::error::{DecodeError, StrictProblem};
-use crate::gotypes;
+use crate::json::keys::KeyIndex;
 use crate::json::scan::Start;
-use pintle_schema::{Duration, Form, MicroTime, Quantity, Str, Struct, Time, Type, Value, base64};
+use crate::{Strictness, gotypes, limits};
+use pintle_schema::{Duration, Form, Map, MicroTime, Quantity, Str, Struct, Time, Type, Value, base64};
 use std::borrow::Cow;
 
 /// One step down into an object.
@@ -130,8 +131,9 @@ pub(crate) struct Refusals {
 }
 
 impl Refusals {
-    pub(crate) fn note(&mut self, error: DecodeError) {
-        self.first.get_or_insert(error);
+    /// Keeps an error if it is the first: only then it is put into words.
+    pub(crate) fn note(&mut self, error: impl FnOnce() -> DecodeError) {
+        self.first.get_or_insert_with(error);
     }
 
     pub(crate) fn end_with(&mut self, error: DecodeError) {
@@ -160,12 +162,25 @@ impl Refusals {
 pub(crate) struct Problems {
     pub(crate) wanted: bool,
     pub(crate) list: Vec<StrictProblem>,
+    /// The bytes of all texts made so far, those that were listed already among them.
+    written: usize,
 }
 
 impl Problems {
+    pub(crate) fn new(strictness: Strictness) -> Self {
+        Problems { wanted: strictness == Strictness::Collect, ..Problems::default() }
+    }
+
+    /// Lists a problem, which is put into words only if there is room for it: each text may be as long as the input.
     #[cold]
-    pub(crate) fn add(&mut self, problem: StrictProblem) {
-        if self.wanted && self.list.len() < crate::limits::STRICT_PROBLEMS && !self.list.contains(&problem) {
+    pub(crate) fn add(&mut self, problem: impl FnOnce() -> StrictProblem) {
+        let has_room = self.list.len() < limits::STRICT_PROBLEMS && self.written < limits::STRICT_PROBLEM_BYTES;
+        if !self.wanted || !has_room {
+            return;
+        }
+        let problem = problem();
+        self.written += problem.text().len();
+        if !self.list.contains(&problem) {
             self.list.push(problem);
         }
     }
@@ -179,8 +194,7 @@ const MICROS_LENGTH: usize = 27;
 /// The value of a scalar under its type, `Null` when it is refused.
 pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusals: &mut Refusals) -> Value {
     let wrong_type = |refusals: &mut Refusals| {
-        let error = unmarshal_error(written.start().word(), &gotypes::name(ty, frame.field()), frame);
-        refusals.note(error);
+        refusals.note(|| unmarshal_error(written.start().word(), &gotypes::name(ty, frame.field()), frame));
         Value::Null
     };
     match (ty, &written) {
@@ -188,27 +202,27 @@ pub(crate) fn scalar(ty: &Type, written: Written<'_>, frame: &Frame<'_>, refusal
         (Type::Bool, Written::Bool(value)) => Value::Bool(*value),
         (Type::Int32, Written::Number(literal)) => match literal.parse::<i32>() {
             Ok(int) => Value::Int(int.into()),
-            Err(_) => wrong_number(literal, "int32", frame, |error| refusals.note(error)),
+            Err(_) => wrong_number(refusals, literal, "int32", frame),
         },
         (Type::Int64, Written::Number(literal)) => match literal.parse::<i64>() {
             Ok(int) => Value::Int(int),
-            Err(_) => wrong_number(literal, "int64", frame, |error| refusals.note(error)),
+            Err(_) => wrong_number(refusals, literal, "int64", frame),
         },
         (Type::Float64, Written::Number(literal)) => match literal.parse::<f64>() {
             Ok(float) if float.is_finite() => Value::Float(float),
-            _ => wrong_number(literal, "float64", frame, |error| refusals.note(error)),
+            _ => wrong_number(refusals, literal, "float64", frame),
         },
         (Type::Bytes, Written::String(text)) => match base64::decode(text) {
             Ok(bytes) => Value::from(base64::encode(&bytes)),
             Err(error) => {
-                refusals.note(DecodeError::Format(error.to_string()));
+                refusals.note(|| DecodeError::Format(error.to_string()));
                 Value::Null
             }
         },
         (Type::IntOrString, Written::String(text)) => Value::String(Str::new(text)),
         (Type::IntOrString, Written::Number(literal)) => match literal.parse::<i32>() {
             Ok(int) => Value::Int(int.into()),
-            Err(_) => wrong_number(literal, "int32", frame, |error| refusals.end_with(error)),
+            Err(_) => ended(unmarshal_error(&format!("number {literal}"), "int32", frame), refusals),
         },
         (Type::IntOrString, _) => ended(unmarshal_error(written.start().word(), "int32", frame), refusals),
         (Type::Quantity, written) => {
@@ -267,7 +281,7 @@ pub(crate) fn bytes_of(items: &[Value], frame: &Frame<'_>, refusals: &mut Refusa
             Value::Float(float) => format!("number {float}"),
             other => other.json_kind().to_owned(),
         };
-        refusals.note(unmarshal_error(&refused, "uint8", frame));
+        refusals.note(|| unmarshal_error(&refused, "uint8", frame));
     }
     Value::from(base64::encode(&bytes))
 }
@@ -279,8 +293,8 @@ fn ended(error: DecodeError, refusals: &mut Refusals) -> Value {
 }
 
 #[cold]
-fn wrong_number(literal: &str, go_type: &str, frame: &Frame<'_>, tell: impl FnOnce(DecodeError)) -> Value {
-    tell(unmarshal_error(&format!("number {literal}"), go_type, frame));
+fn wrong_number(refusals: &mut Refusals, literal: &str, go_type: &str, frame: &Frame<'_>) -> Value {
+    refusals.note(|| unmarshal_error(&format!("number {literal}"), go_type, frame));
     Value::Null
 }
 
@@ -309,7 +323,8 @@ pub(crate) fn null_item(ty: &Type) -> Value {
     }
 }
 
-/// What a field shown twice holds: Go decodes the second into what the first left.
+/// What a field shown twice holds: Go decodes the second into what the first left. Maps hold both at first, see
+/// [`settle_again`].
 pub(crate) fn merge_again(ty: &Type, first: &mut Value, second: Value) {
     match (ty, first, second) {
         (Type::Struct(schema), Value::Map(first), Value::Map(second)) if schema.form == Form::Plain => {
@@ -322,13 +337,38 @@ pub(crate) fn merge_again(ty: &Type, first: &mut Value, second: Value) {
                 }
             }
         }
-        (Type::Map(_), Value::Map(first), Value::Map(second)) => {
-            for (key, value) in second {
-                first.set(key, value);
-            }
-        }
+        (Type::Map(_), Value::Map(first), Value::Map(second)) => first.entries_mut().extend(second),
         // Scalars do not mind null; what Go can set to nil does.
         (Type::Bool | Type::Int32 | Type::Int64 | Type::Float64 | Type::String | Type::Enum(_), _, Value::Null) => {}
         (_, first, second) => *first = second,
     }
+}
+
+/// Ends what [`merge_again`] began: keys that maps have got twice keep their first place and their last value. Done once
+/// for all that a field was shown, so that an input costs no more than it is long.
+pub(crate) fn settle_again(ty: &Type, value: &mut Value) {
+    match (ty, value) {
+        (Type::Struct(schema), Value::Map(fields)) if schema.form == Form::Plain => {
+            for (key, value) in fields.iter_mut() {
+                if let Some(field) = schema.field(key) {
+                    settle_again(&field.ty, value);
+                }
+            }
+        }
+        (Type::Map(_), Value::Map(map)) => keep_last(map),
+        _ => {}
+    }
+}
+
+/// Leaves each key of a map once: at its first place, with its last value.
+pub(crate) fn keep_last(map: &mut Map) {
+    let mut index = KeyIndex::default();
+    let mut kept: Vec<(Str, Value)> = Vec::with_capacity(map.len());
+    for (key, value) in std::mem::take(map.entries_mut()) {
+        match index.find(&kept, &key).and_then(|at| kept.get_mut(at)) {
+            Some((_, slot)) => *slot = value,
+            None => kept.push((key, value)),
+        }
+    }
+    *map.entries_mut() = kept;
 }

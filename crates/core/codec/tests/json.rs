@@ -286,3 +286,28 @@ fn numbers_of_patches_keep_their_spelling() {
     assert_eq!(json::to_string(&raw), r#"{"a":[1.0,2],"b":1E2}"#);
     assert_eq!(raw.at(&["b"]), Some(&Value::Raw("1E2".into())));
 }
+
+#[test]
+fn problems_are_listed_while_there_is_room_for_their_paths() {
+    let inside: String = (0..50).map(|at| format!("\"k{at}\":1,\"k{at}\":1,")).collect();
+    let problems = |key: &str| {
+        let text = format!("{{\"{key}\":{{{inside}\"end\":1}}}}");
+        json::parse(text.as_bytes(), Strictness::Collect).expect("JSON").problems.len()
+    };
+    assert_eq!(problems("short"), 50);
+    // A quarter of a megabyte has room for two of them.
+    assert_eq!(problems(&"x".repeat(200_000)), 2);
+}
+
+#[test]
+fn a_map_shown_often_is_merged_as_if_shown_twice() {
+    let mut text = String::from("{\"spec\":{\"limits\":{\"a\":1,\"b\":2}");
+    for at in 0..1000 {
+        text.push_str(&format!(",\"limits\":{{\"b\":{at},\"k{at}\":{at}}}"));
+    }
+    text.push_str("}}");
+    let decoded = decode(&text).expect("valid").value;
+    let limits = decoded.at(&["spec", "limits"]).and_then(Value::as_map).expect("a map");
+    assert_eq!(limits.len(), 1002);
+    assert_eq!((limits.get("a"), limits.get("b")), (Some(&value!("1")), Some(&value!("999"))));
+}

@@ -134,3 +134,12 @@ fn sets_that_are_no_json_are_kept_for_who_reads_them() {
         assert_eq!(decoded.at(&["spec", "fields"]), Some(&wanted), "{json}");
     }
 }
+
+#[test]
+fn entries_of_a_map_may_come_in_any_order_and_the_last_of_a_key_counts() {
+    use pintle_types::core::v1::ConfigMap;
+    let entry = |key: u8, value: u8| [0x12, 6, 0x0a, 1, key, 0x12, 1, value];
+    let bytes = [entry(b'b', b'1'), entry(b'a', b'2'), entry(b'b', b'3')].concat();
+    let decoded = protobuf::decode(ConfigMap::schema(), &bytes).expect("valid");
+    assert_eq!(decoded.get("data"), Some(&value!({"b": "3", "a": "2"})));
+}

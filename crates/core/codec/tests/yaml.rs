@@ -132,3 +132,36 @@ fn problems_of_yaml_come_before_those_of_the_schema() {
     let wanted = "json: cannot unmarshal bool into Go struct field ThingSpec.spec.replicas of type int32";
     assert_eq!(refused.map_err(|error| error.to_string()), Err(wanted.to_owned()));
 }
+
+#[test]
+fn texts_behind_aliases_are_shared_and_bounded() {
+    let document = |aliases: usize| {
+        let aliases: String = (0..aliases).map(|at| format!("k{at}: *a\n")).collect();
+        format!("a: &a {}\n{aliases}", "x".repeat(10_000))
+    };
+    let decoded = yaml::parse(document(100).as_bytes(), Strictness::Ignore).expect("valid").value;
+    let texts = decoded.as_map().expect("a map").values().map(|value| value.as_str().expect("a text").as_ptr());
+    assert_eq!(texts.collect::<std::collections::HashSet<_>>().len(), 1, "one text for all");
+    // 3 MiB hold it 314 times.
+    assert!(parse(&document(314)).is_ok());
+    assert_eq!(parse(&document(315)), Err("yaml: document contains excessive aliasing".to_owned()));
+    let keys = format!("a: &a {}\n{}", "x".repeat(10_000), "? *a\n: 1\n".repeat(315));
+    assert_eq!(parse(&keys), Err("yaml: document contains excessive aliasing".to_owned()));
+}
+
+#[test]
+fn keys_that_stand_twice_are_listed_while_there_is_room() {
+    let decoded = yaml::parse("k: x\n".repeat(20_000).as_bytes(), Strictness::Collect).expect("valid");
+    let told = decoded.problems.iter().map(|problem| problem.to_string().len()).sum::<usize>();
+    assert!((100_000..400_000).contains(&told), "{told} bytes");
+}
+
+#[test]
+fn a_tab_in_a_long_line_of_many_nodes() {
+    let wanted = format!("{{\"a\":[{}1]}}", "1,".repeat(5000));
+    assert_eq!(parse(&format!("# \t\n{{a: [{}1]}}", "1, ".repeat(5000))).as_deref(), Ok(wanted.as_str()));
+    assert_eq!(
+        parse(&format!("- [{}1]\n \t- x\n", "1, ".repeat(50))),
+        Err("yaml: line 2: found character that cannot start any token".to_owned())
+    );
+}

@@ -47,7 +47,7 @@ pub fn restore(schema: &Struct, value: Value, strictness: Strictness) -> Result<
 }
 
 fn run(schema: &Struct, value: Value, strictness: Strictness, manner: Manner) -> Result<Decoded, DecodeError> {
-    let problems = Problems { wanted: strictness == Strictness::Collect, list: Vec::new() };
+    let problems = Problems::new(strictness);
     let mut walk = Walk { manner, problems, unknown: Vec::new(), unknown_bytes: 0, refusals: Refusals::default() };
     let value = walk.structure(schema, value, &Frame::Root);
     walk.unknown.sort_unstable();
@@ -137,7 +137,7 @@ impl Walk {
             Manner::Restored => misfit(ty, value, frame).map(DecodeError::WrongType),
         };
         if let Some(misfit) = misfit {
-            self.refusals.note(misfit);
+            self.refusals.note(|| misfit);
             return Value::Null;
         }
         if self.manner == Manner::Restored
@@ -182,16 +182,16 @@ impl Walk {
             (_, Value::Null) => Value::Null,
             (Form::Plain, Value::Map(map)) => self.object(schema, map, frame),
             (Form::Plain, other) if self.manner == Manner::Restored => {
-                let misfit = format!("cannot restore struct from: {}", go_kind(&other));
-                self.refusals.note(DecodeError::WrongType(misfit));
+                let misfit = || format!("cannot restore struct from: {}", go_kind(&other));
+                self.refusals.note(|| DecodeError::WrongType(misfit()));
                 Value::Null
             }
             (Form::Plain, other) if self.manner == Manner::Cbor => {
-                self.refusals.note(cbor::of_struct(schema, &other, frame));
+                self.refusals.note(|| cbor::of_struct(schema, &other, frame));
                 Value::Null
             }
             (Form::Plain, other) => {
-                self.refusals.note(shape::unmarshal_error(other.json_kind(), &gotypes::of_struct(schema), frame));
+                self.refusals.note(|| shape::unmarshal_error(other.json_kind(), &gotypes::of_struct(schema), frame));
                 Value::Null
             }
             (Form::Wrapper, value) => match schema.fields.first() {
@@ -253,13 +253,13 @@ impl Walk {
                 // Its decoder ends with the first.
                 None if self.manner == Manner::Cbor => {
                     if self.problems.list.is_empty() {
-                        self.problems.add(cbor::unknown(at));
+                        self.problems.add(|| cbor::unknown(at));
                     }
                 }
                 None if self.manner == Manner::Restored => {
                     self.unknown_restored(&key, frame);
                 }
-                None => self.problems.add(StrictProblem::UnknownField(frame.path_to(&key))),
+                None => self.problems.add(|| StrictProblem::UnknownField(frame.path_to(&key))),
             }
         }
         Value::Map(Map::from_entries(entries))

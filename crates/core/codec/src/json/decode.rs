@@ -189,12 +189,15 @@ impl<'a> Decoder<'a> {
             other => return self.wrong_struct(schema, other, frame),
         }
         self.scanner.open(limits::TREE_DEPTH)?;
-        // Most objects set a third of their fields.
-        let mut entries: Vec<(Str, Value)> = Vec::with_capacity((schema.fields.len() / 3).clamp(4, 16));
+        let mut entries: Vec<(Str, Value)> = Vec::new();
         let mut cursor = FieldCursor::new();
         let mut index = KeyIndex::default();
-        let mut nulls = false;
+        let (mut nulls, mut repeated) = (false, false);
         let mut next = self.scanner.first_key()?;
+        if next.is_some() {
+            // Most objects that are not empty set a third of their fields.
+            entries.reserve_exact((schema.fields.len() / 3).clamp(4, 16));
+        }
         while let Some(key) = next {
             match cursor.find(schema, &key) {
                 Some((field, _)) if self.omits(schema, field) => self.scanner.skip()?,
@@ -203,7 +206,7 @@ impl<'a> Decoder<'a> {
                     let inner = Frame::Field { parent: frame, owner: schema, name };
                     let known = if is_new { None } else { entries.iter().position(|(known, _)| known == name) };
                     if known.is_some() {
-                        self.problems.add(StrictProblem::DuplicateField(frame.path_to(name)));
+                        self.problems.add(|| StrictProblem::DuplicateField(frame.path_to(name)));
                     }
                     let mut value = self.value(&field.ty, &inner)?;
                     if self.trusted && value.is_null() && field.points_to_time() {
@@ -211,17 +214,25 @@ impl<'a> Decoder<'a> {
                     }
                     nulls |= value.is_null();
                     match known.and_then(|at| entries.get_mut(at)) {
-                        Some((_, slot)) => shape::merge_again(&field.ty, slot, value),
+                        Some((_, slot)) => {
+                            shape::merge_again(&field.ty, slot, value);
+                            repeated = true;
+                        }
                         None => entries.push((field.name.to_key(), value)),
                     }
                 }
                 None if schema.preserve_unknown => self.unknown_kept(key, &mut entries, &mut index, frame)?,
                 None => {
-                    self.problems.add(StrictProblem::UnknownField(frame.path_to(&key)));
+                    self.problems.add(|| StrictProblem::UnknownField(frame.path_to(&key)));
                     self.scanner.skip()?;
                 }
             }
             next = self.scanner.next_key()?;
+        }
+        if repeated {
+            for (key, value) in &mut entries {
+                schema.field(key).into_iter().for_each(|field| shape::settle_again(&field.ty, value));
+            }
         }
         if nulls && !self.trusted {
             // They only stood there to be seen twice.
@@ -233,7 +244,7 @@ impl<'a> Decoder<'a> {
     #[cold]
     fn wrong_struct(&mut self, schema: &Struct, start: Start, frame: &Frame<'_>) -> Read<Value> {
         self.scanner.skip()?;
-        self.refusals.note(shape::unmarshal_error(start.word(), &gotypes::of_struct(schema), frame));
+        self.refusals.note(|| shape::unmarshal_error(start.word(), &gotypes::of_struct(schema), frame));
         Ok(Value::Null)
     }
 
@@ -247,7 +258,7 @@ impl<'a> Decoder<'a> {
         let key = Str::from(key);
         let known = index.find(entries, &key);
         if known.is_some() {
-            self.problems.add(StrictProblem::DuplicateField(frame.path_to(&key)));
+            self.problems.add(|| StrictProblem::DuplicateField(frame.path_to(&key)));
         }
         let value = self.any(&Frame::Key { parent: frame, key: &key })?;
         match known.and_then(|at| entries.get_mut(at)) {
@@ -284,7 +295,7 @@ impl<'a> Decoder<'a> {
             let key = Str::from(key);
             let known = index.find(&entries, &key);
             if known.is_some() {
-                self.problems.add(StrictProblem::DuplicateField(frame.path_to(&key)));
+                self.problems.add(|| StrictProblem::DuplicateField(frame.path_to(&key)));
             }
             let value = self.value(elem, &Frame::Key { parent: frame, key: &key })?;
             let value = if value.is_null() { shape::null_item(elem) } else { value };
@@ -336,8 +347,8 @@ impl Duplicates for Heard<'_> {
     }
 
     fn duplicate(&mut self, key: &str) {
-        let path = if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
-        self.problems.add(StrictProblem::DuplicateField(path));
+        let path = || if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) };
+        self.problems.add(|| StrictProblem::DuplicateField(path()));
     }
 }
 

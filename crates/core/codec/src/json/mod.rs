@@ -17,7 +17,7 @@ pub(crate) use conform::conform_cbor;
 pub use conform::{conform, conform_json, restore};
 pub use members::{Key, Members};
 pub(crate) use raw::sorted;
-pub use raw::{open, open_spelled, opened};
+pub use raw::{depth, open, open_spelled, opened};
 pub use type_meta::{TypeMeta, type_meta};
 
 use crate::error::DecodeError;
@@ -78,7 +78,7 @@ pub fn parse_spelled(bytes: &[u8], strictness: Strictness) -> Result<Decoded, De
 fn tree(bytes: &[u8], strictness: Strictness, spelled: bool) -> Result<Decoded, DecodeError> {
     let text = scan::as_text(bytes);
     let mut scanner = scan::Scanner::new(&text);
-    let mut problems = problems(strictness);
+    let mut problems = Problems::new(strictness);
     let value = if problems.wanted {
         let mut heard = decode::Heard { problems: &mut problems, path: String::new(), lengths: Vec::new() };
         match spelled {
@@ -101,7 +101,7 @@ fn tree(bytes: &[u8], strictness: Strictness, spelled: bool) -> Result<Decoded, 
 /// The input is not JSON, or a value has not the type or format of its field.
 pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<Decoded, DecodeError> {
     let text = scan::as_text(bytes);
-    run(schema, &text, problems(strictness), false, &[])
+    run(schema, &text, Problems::new(strictness), false, &[])
 }
 
 /// Reads an object that this program wrote: scalars are taken as they stand, nothing is reported.
@@ -110,7 +110,7 @@ pub fn decode(schema: &Struct, bytes: &[u8], strictness: Strictness) -> Result<D
 /// The input is not JSON or not of the schema's shape.
 pub fn decode_trusted(schema: &Struct, bytes: &[u8]) -> Result<Value, DecodeError> {
     let text = scan::as_text(bytes);
-    run(schema, &text, problems(Strictness::Ignore), true, &[]).map(|decoded| decoded.value)
+    run(schema, &text, Problems::new(Strictness::Ignore), true, &[]).map(|decoded| decoded.value)
 }
 
 /// A field that a reader has no use for: the struct that declares it, and its name.
@@ -122,11 +122,7 @@ pub type Omitted = (&'static Struct, &'static str);
 /// The input is not JSON or not of the schema's shape.
 pub fn decode_trusted_without(schema: &Struct, bytes: &[u8], omitted: &[Omitted]) -> Result<Value, DecodeError> {
     let text = scan::as_text(bytes);
-    run(schema, &text, problems(Strictness::Ignore), true, omitted).map(|decoded| decoded.value)
-}
-
-fn problems(strictness: Strictness) -> Problems {
-    Problems { wanted: strictness == Strictness::Collect, list: Vec::new() }
+    run(schema, &text, Problems::new(Strictness::Ignore), true, omitted).map(|decoded| decoded.value)
 }
 
 fn run(

@@ -5,7 +5,7 @@
 
 use super::any::{self, Spelled, Unheard};
 use super::encode::{Escape, write};
-use super::scan::{Scanner, Start};
+use super::scan::{Scanner, Start, behind_string};
 use crate::error::DecodeError;
 use pintle_schema::{Str, Value};
 use std::borrow::Cow;
@@ -55,6 +55,25 @@ pub fn open_spelled(value: &mut Value) {
     if let Value::Raw(text) = value {
         *value = any::value(&mut Scanner::new(text), &mut Spelled(Unheard)).unwrap_or_default();
     }
+}
+
+/// How deep raw JSON nests.
+pub fn depth(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let (mut at, mut open, mut deepest) = (0, 0_usize, 0);
+    while let Some(byte) = bytes.get(at) {
+        at += 1;
+        match byte {
+            b'"' => at = behind_string(bytes, at).unwrap_or(bytes.len()),
+            b'{' | b'[' => {
+                open += 1;
+                deepest = deepest.max(open);
+            }
+            b'}' | b']' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 /// Opens all that is raw in a tree.
@@ -175,6 +194,14 @@ mod tests {
             let mut again = Vec::new();
             compact(&out, &mut again);
             assert_eq!(again, out, "twice");
+        }
+    }
+
+    #[test]
+    fn raw_text_is_as_deep_as_its_brackets() {
+        for (text, expected) in [("1", 0), ("[]", 1), (r#"{"a[{":[{},"]\"[[["]}"#, 3), (r#"[[],[[]],"["#, 3), ("]]", 0)]
+        {
+            assert_eq!(depth(text), expected, "{text}");
         }
     }
 

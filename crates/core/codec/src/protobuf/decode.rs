@@ -7,6 +7,7 @@ use crate::error::DecodeError;
 use crate::json::scan::{Scanner, as_text};
 use crate::json::{any, raw};
 use crate::limits;
+use crate::shape::keep_last;
 use pintle_schema::{
     Duration, Field, Form, Map, MicroTime, Presence, Quantity, Str, Struct, Time, Type, Value, base64,
 };
@@ -21,7 +22,8 @@ fn structure(schema: &Struct, bytes: &[u8], depth: usize) -> Read<Value> {
     let Some(depth) = depth.checked_sub(1) else { return Err(broken("exceeded max depth")) };
     match schema.form {
         Form::Plain => {
-            let mut entries = Vec::with_capacity(schema.fields.len().min(16));
+            // A field takes two bytes at the least: an empty message takes no room.
+            let mut entries = Vec::with_capacity(schema.fields.len().min(16).min(bytes.len() / 2));
             fields(schema, bytes, depth, &mut entries)?;
             Ok(Value::Map(Map::from_entries(entries)))
         }
@@ -55,6 +57,8 @@ fn fields(schema: &Struct, bytes: &[u8], depth: usize, entries: &mut Vec<(Str, V
     let mut expected = 0;
     // Fields come in the order of their numbers: one that lies behind all others is new.
     let mut fresh = 0;
+    // Maps are written sorted: one that is not may show a key twice.
+    let mut unsorted = false;
     while let Some((number, payload)) = reader.next()? {
         let Some(at) = find(schema, number, expected) else { continue };
         let field = &schema.fields[at];
@@ -69,7 +73,12 @@ fn fields(schema: &Struct, bytes: &[u8], depth: usize, entries: &mut Vec<(Str, V
             }
             continue;
         }
-        add(schema, field, payload, depth, is_new, entries)?;
+        unsorted |= add(schema, field, payload, depth, is_new, entries)?;
+    }
+    if unsorted {
+        let is_map = |key: &str| schema.field(key).is_some_and(|field| matches!(field.ty, Type::Map(_)));
+        let maps = entries.iter_mut().filter(|(key, _)| is_map(key));
+        maps.filter_map(|(_, value)| value.as_map_mut()).for_each(keep_last);
     }
     Ok(())
 }
@@ -80,6 +89,7 @@ fn find(schema: &Struct, number: u32, expected: usize) -> Option<usize> {
     ahead.iter().position(is).map(|at| at + expected).or_else(|| before.iter().position(is))
 }
 
+/// Adds what a field holds; whether it is an entry that comes before another of its map.
 fn add(
     schema: &Struct,
     field: &Field,
@@ -87,7 +97,7 @@ fn add(
     depth: usize,
     is_new: bool,
     entries: &mut Vec<(Str, Value)>,
-) -> Read<()> {
+) -> Read<bool> {
     // Repeated fields mostly come one after the other.
     let known = match entries.last() {
         _ if is_new => None,
@@ -106,7 +116,7 @@ fn add(
         Type::Map(map) => {
             let Payload::Bytes(bytes) = payload else { return Err(wrong(schema, field)) };
             let (key, value) = entry(&map.elem, bytes, depth)?.ok_or_else(|| wrong(schema, field))?;
-            add_entry(field, known, key, value, entries);
+            return Ok(add_entry(field, known, key, value, entries));
         }
         ty => {
             let mut value = single(ty, payload, depth)?.ok_or_else(|| wrong(schema, field))?;
@@ -122,7 +132,7 @@ fn add(
             }
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 #[cold]
@@ -146,16 +156,18 @@ fn items_of<'e>(field: &Field, known: Option<usize>, entries: &'e mut Vec<(Str, 
     }
 }
 
-fn add_entry(field: &Field, known: Option<usize>, key: Str, value: Value, entries: &mut Vec<(Str, Value)>) {
+/// Appends an entry, whether its key is there or not, and tells whether it does not come last in their order.
+fn add_entry(field: &Field, known: Option<usize>, key: Str, value: Value, entries: &mut Vec<(Str, Value)>) -> bool {
     match known.and_then(|at| entries.get_mut(at)) {
-        // Maps are written sorted: only what is not is searched for.
-        Some((_, Value::Map(map))) => match map.entries().last() {
-            Some((last, _)) if *last < key => map.push(key, value),
-            _ => {
-                map.set(key, value);
-            }
-        },
-        _ => put(field, known, Value::Map(Map::from_entries(vec![(key, value)])), entries),
+        Some((_, Value::Map(map))) => {
+            let unsorted = map.entries().last().is_none_or(|(last, _)| *last >= key);
+            map.push(key, value);
+            unsorted
+        }
+        _ => {
+            put(field, known, Value::Map(Map::from_entries(vec![(key, value)])), entries);
+            false
+        }
     }
 }
 

@@ -16,8 +16,16 @@ type Build<T> = Result<T, DecodeError>;
 
 /// The value of a document, and the keys that stand twice in a map.
 pub(super) fn value(document: &Document<'_>) -> Build<(Value, Vec<String>)> {
-    let mut builder =
-        Builder { document, decoded: 0, aliased: 0, inside: Vec::new(), depth: 0, duplicates: Vec::new() };
+    let mut builder = Builder {
+        document,
+        decoded: 0,
+        aliased: 0,
+        aliased_bytes: 0,
+        inside: Vec::new(),
+        depth: 0,
+        duplicates: Vec::new(),
+        duplicate_bytes: 0,
+    };
     let tree = builder.tree(document.root)?;
     Ok((json(tree)?, builder.duplicates))
 }
@@ -37,7 +45,8 @@ enum Scalar {
     Int(i64),
     Unsigned(u64),
     Float(f64),
-    String(String),
+    /// Shared with the node that it comes from, and with all aliases of that.
+    String(Str),
 }
 
 /// A key as Go compares keys: by type and value.
@@ -48,7 +57,7 @@ enum KeyId {
     Int(i64),
     Unsigned(u64),
     Float(u64),
-    String(String),
+    String(Str),
 }
 
 impl Scalar {
@@ -71,7 +80,7 @@ impl Scalar {
             Scalar::Int(int) => int.to_string(),
             Scalar::Unsigned(int) => format!("{int:#x}"),
             Scalar::Float(float) => super::emit::float_text(*float),
-            Scalar::String(text) => quoted(text),
+            Scalar::String(text) => quoted(text.as_str()),
         }
     }
 }
@@ -103,10 +112,14 @@ struct Builder<'d> {
     /// Nodes decoded so far, and how many of them inside aliases: their ratio is bounded.
     decoded: u64,
     aliased: u64,
+    /// How much text the nodes inside aliases have. It is shared while there are nodes, and is not any more in what they
+    /// become, so it is bounded as well.
+    aliased_bytes: usize,
     /// The aliases that are being expanded.
     inside: Vec<NodeId>,
     depth: usize,
     duplicates: Vec<String>,
+    duplicate_bytes: usize,
 }
 
 impl<'d> Builder<'d> {
@@ -123,7 +136,24 @@ impl<'d> Builder<'d> {
         let excessive = self.aliased > 100
             && self.decoded > 1000
             && self.aliased as f64 / self.decoded as f64 > limits::yaml_alias_ratio(self.decoded);
-        if excessive { Err(error("document contains excessive aliasing")) } else { Ok(()) }
+        if excessive { Err(excessive_aliasing()) } else { Ok(()) }
+    }
+
+    /// Counts the text of a scalar.
+    fn count_text(&mut self, text: &str) -> Build<()> {
+        if !self.inside.is_empty() {
+            self.aliased_bytes += text.len();
+        }
+        if self.aliased_bytes > limits::YAML_ALIASED_BYTES { Err(excessive_aliasing()) } else { Ok(()) }
+    }
+
+    /// Lists a key that stands twice, while there is room.
+    fn duplicate(&mut self, line: usize, key: &Scalar) {
+        if self.duplicate_bytes < limits::STRICT_PROBLEM_BYTES {
+            let text = format!("line {line}: key {} already set in map", key.go());
+            self.duplicate_bytes += text.len();
+            self.duplicates.push(text);
+        }
     }
 
     fn tree(&mut self, id: NodeId) -> Build<Tree> {
@@ -133,7 +163,10 @@ impl<'d> Builder<'d> {
         }
         self.depth += 1;
         let tree = match &self.node(id)?.kind {
-            Kind::Scalar { text, tag, plain } => scalar(text, tag.as_deref(), *plain).map(Tree::Scalar),
+            Kind::Scalar { text, tag, plain } => {
+                self.count_text(text)?;
+                scalar(text, tag.as_deref(), *plain).map(Tree::Scalar)
+            }
             Kind::Sequence(items) => {
                 items.iter().map(|item| self.tree(*item)).collect::<Build<Vec<_>>>().map(Tree::List)
             }
@@ -176,7 +209,7 @@ impl<'d> Builder<'d> {
             let id = key.id();
             match entries.places.get(&id).and_then(|at| entries.list.get_mut(*at)) {
                 Some((_, slot)) => {
-                    self.duplicates.push(format!("line {line}: key {} already set in map", key.go()));
+                    self.duplicate(line, &key);
                     *slot = value;
                 }
                 None => {
@@ -235,8 +268,12 @@ impl<'d> Builder<'d> {
     }
 }
 
-fn scalar(text: &str, tag: Option<&str>, plain: bool) -> Build<Scalar> {
-    let string = || Scalar::String(text.to_owned());
+fn excessive_aliasing() -> DecodeError {
+    error("document contains excessive aliasing")
+}
+
+fn scalar(text: &Str, tag: Option<&str>, plain: bool) -> Build<Scalar> {
+    let string = || Scalar::String(text.clone());
     let Some(tag) = tag else {
         return Ok(if plain { resolved(resolve(text), text) } else { string() });
     };
@@ -253,7 +290,7 @@ fn scalar(text: &str, tag: Option<&str>, plain: bool) -> Build<Scalar> {
     match (short, found) {
         ("binary", _) => {
             let bytes = base64::decode(text).map_err(|_| error("!!binary value contains invalid base64 data"))?;
-            Ok(Scalar::String(crate::json::scan::as_text(&bytes).into_owned()))
+            Ok(Scalar::String(Str::new(crate::json::scan::as_text(&bytes))))
         }
         ("float", Resolved::Int(int)) => Ok(Scalar::Float(int as f64)),
         ("bool" | "int" | "float" | "null" | "timestamp", found) if name == short => Ok(resolved(found, text)),
@@ -264,14 +301,14 @@ fn scalar(text: &str, tag: Option<&str>, plain: bool) -> Build<Scalar> {
     }
 }
 
-fn resolved(found: Resolved, text: &str) -> Scalar {
+fn resolved(found: Resolved, text: &Str) -> Scalar {
     match found {
         Resolved::Null => Scalar::Null,
         Resolved::Bool(value) => Scalar::Bool(value),
         Resolved::Int(int) => Scalar::Int(int),
         Resolved::Unsigned(int) => Scalar::Unsigned(int),
         Resolved::Float(float) => Scalar::Float(float),
-        Resolved::Timestamp | Resolved::String => Scalar::String(text.to_owned()),
+        Resolved::Timestamp | Resolved::String => Scalar::String(text.clone()),
     }
 }
 
@@ -318,13 +355,13 @@ fn scalar_json(scalar: Scalar) -> Build<Value> {
             write_float(float, &mut text);
             any::number(std::str::from_utf8(&text).unwrap_or("0"))
         }
-        Scalar::String(text) => Value::from(text),
+        Scalar::String(text) => Value::String(text),
     })
 }
 
 fn key_text(key: Scalar, value: &Tree) -> Build<Str> {
     Ok(match key {
-        Scalar::String(text) => Str::from(text),
+        Scalar::String(text) => text,
         Scalar::Int(int) => Str::from(int.to_string()),
         Scalar::Bool(value) => Str::new_static(if value { "true" } else { "false" }),
         Scalar::Float(float) => Str::from(super::emit::float_text(f64::from(float as f32))),

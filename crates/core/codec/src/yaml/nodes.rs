@@ -5,6 +5,7 @@
 use crate::error::DecodeError;
 use crate::limits;
 use libyaml_safer::{ErrorKind, EventData, Mark};
+use pintle_schema::Str;
 use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Tag};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ pub(super) struct Node {
 
 pub(super) enum Kind {
     Scalar {
-        text: String,
+        text: Str,
         tag: Option<String>,
         /// Written without quotes or tag.
         plain: bool,
@@ -76,7 +77,7 @@ pub(super) fn read(text: &str) -> Result<Option<Document<'_>>, DecodeError> {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain && tag.is_none();
                 let tag = tag.map(|tag: Cow<'_, Tag>| format!("{}{}", tag.handle, tag.suffix));
-                (Kind::Scalar { text: text.into_owned(), tag, plain }, anchor)
+                (Kind::Scalar { text: Str::from(text), tag, plain }, anchor)
             }
             Event::SequenceStart(anchor, _) => (Kind::Sequence(Vec::new()), anchor),
             Event::MappingStart(anchor, _) => (Kind::Mapping(Vec::new()), anchor),
@@ -179,29 +180,26 @@ fn at_line(line: usize, problem: &str) -> DecodeError {
 /// Finds tabs in the indentation of what begins a line, which the reference allows between brackets alone.
 struct Tabs<'t> {
     /// None, where the text has no tab at all.
-    lines: Vec<&'t str>,
+    lines: Vec<Line<'t>>,
     /// How many collections are open from the first bracket on.
     brackets: usize,
 }
 
 impl<'t> Tabs<'t> {
     fn of(text: &'t str) -> Self {
-        let lines = if text.contains('\t') { text.split('\n').collect() } else { Vec::new() };
+        let lines = if text.contains('\t') { text.split('\n').map(Line::of).collect() } else { Vec::new() };
         Tabs { lines, brackets: 0 }
     }
 
     /// A node that begins at a place, counted from zero.
     fn check(&mut self, line: usize, column: usize, opens: bool) -> Result<(), DecodeError> {
-        let Some(text) = self.lines.get(line) else { return Ok(()) };
-        let indent = text.chars().take(column);
-        if self.brackets == 0
-            && indent.clone().all(|char| matches!(char, ' ' | '\t'))
-            && indent.clone().any(|char| char == '\t')
-        {
+        let Some(found) = self.lines.get(line) else { return Ok(()) };
+        if self.brackets == 0 && column <= found.indent && found.first_tab.is_some_and(|tab| tab < column) {
             return Err(at_line(line, "found character that cannot start any token"));
         }
-        let is_bracket = text.chars().nth(column).is_some_and(|first| matches!(first, '[' | '{'));
-        if opens && (self.brackets > 0 || is_bracket) {
+        // The line is walked through for the outermost brackets only: a line may be long, and hold a node every other byte.
+        let is_bracket = || found.text.chars().nth(column).is_some_and(|first| matches!(first, '[' | '{'));
+        if opens && (self.brackets > 0 || is_bracket()) {
             self.brackets += 1;
         }
         Ok(())
@@ -209,6 +207,23 @@ impl<'t> Tabs<'t> {
 
     fn leave(&mut self) {
         self.brackets = self.brackets.saturating_sub(1);
+    }
+}
+
+/// A line and what it begins with, in characters.
+struct Line<'t> {
+    text: &'t str,
+    /// How many blanks and tabs there are.
+    indent: usize,
+    /// Where the first tab among them is.
+    first_tab: Option<usize>,
+}
+
+impl<'t> Line<'t> {
+    fn of(text: &'t str) -> Self {
+        let indent = text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let first_tab = text.bytes().take(indent).position(|byte| byte == b'\t');
+        Line { text, indent, first_tab }
     }
 }
 
