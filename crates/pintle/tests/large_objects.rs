@@ -108,7 +108,7 @@ fn a_patch_that_nests_without_end_is_refused_and_in_nobodys_way() {
     let path = format!("{collection}/foos.example.com");
     for count in [16, 32] {
         let patch = serde_json::to_vec(&operations[..count]).expect("JSON");
-        client.send("PATCH", &path, JSON_PATCH, &patch).expect("an answer").expect(422);
+        client.send("PATCH", &path, JSON_PATCH, &patch).expect("an answer").expect(413);
         client.get(collection).expect("an answer").expect(200);
     }
     client.delete(&path).expect("an answer").expect(200);

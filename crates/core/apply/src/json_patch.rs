@@ -5,9 +5,11 @@
 
 use crate::PatchError;
 use pintle_codec::json::{self, open_spelled};
+use pintle_codec::limits::TREE_DEPTH;
 use pintle_codec::{StrictProblem, Strictness};
 use pintle_schema::{ApiType, Map, RawExtension, Str, Value};
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// How many operations one patch may have: the reference's bound, against patches that take minutes.
 pub const MAX_OPERATIONS: usize = 10_000;
@@ -15,6 +17,10 @@ pub const MAX_OPERATIONS: usize = 10_000;
 /// How many bytes of JSON the `copy` operations of one patch may add together; without it a patch could double an
 /// object with each operation. The reference's default.
 pub const MAX_COPY_BYTES: usize = 3 * 1024 * 1024;
+
+/// How many entries of lists and maps, and bytes of raw JSON, the operations of one patch may pass over or move together:
+/// some ten thousand operations on an object of twenty thousand entries. The reference has no such bound.
+pub const MAX_STEPS: usize = 200_000_000;
 
 /// What field validation reads a patch as.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
@@ -147,95 +153,151 @@ pub fn apply(mut document: Value, patch: &Value) -> Result<Value, PatchError> {
         )));
     }
     let none = Map::new();
-    let mut copied_bytes = 0;
+    let mut work = Work::default();
     for operation in operations {
         let members = operation.as_map().unwrap_or(&none);
-        one(&mut document, members, &mut copied_bytes).map_err(PatchError::Unprocessable)?;
+        one(&mut document, members, &mut work).map_err(|failure| match failure {
+            Failure::Unfit(why) => PatchError::Unprocessable(why),
+            Failure::TooMuch(why) => PatchError::TooLarge(why),
+        })?;
     }
     Ok(document)
 }
 
-fn one(document: &mut Value, members: &Map, copied_bytes: &mut usize) -> Result<(), String> {
+/// Why an operation is not done.
+enum Failure {
+    /// It does not fit the document.
+    Unfit(String),
+    /// It asks for too much.
+    TooMuch(String),
+}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Failure::Unfit(why)
+    }
+}
+
+type Done<T> = Result<T, Failure>;
+
+/// What the operations have cost so far.
+#[derive(Default)]
+struct Work {
+    copied_bytes: usize,
+    steps: usize,
+}
+
+impl Work {
+    fn step(&mut self, steps: usize) -> Done<()> {
+        self.steps = self.steps.saturating_add(steps);
+        if self.steps <= MAX_STEPS {
+            return Ok(());
+        }
+        Err(Failure::TooMuch(format!("The operations of a JSON patch may pass over {MAX_STEPS} entries")))
+    }
+
+    /// Opens what an operation looks into, and counts what it costs: raw JSON is read, the members of an object are passed over.
+    fn open(&mut self, value: &mut Value) -> Done<()> {
+        self.step(match value {
+            Value::Raw(text) => text.len(),
+            Value::Map(map) => map.len(),
+            _ => 0,
+        })?;
+        open(value);
+        Ok(())
+    }
+
+    /// Refuses a value that would make the document deeper than a tree may be. With every operation it could be put into
+    /// the depth of what the one before has put there.
+    fn check_depth(&mut self, path: &str, value: &Value) -> Done<()> {
+        let (depth, passed) = depth(value);
+        self.step(passed)?;
+        if path.matches('/').count() + depth <= TREE_DEPTH {
+            return Ok(());
+        }
+        Err(Failure::TooMuch(format!("The allowed maximum depth of a patched object is {TREE_DEPTH}")))
+    }
+}
+
+/// How deep a value is, and how many values it is made of. No value is deeper than a document.
+fn depth(value: &Value) -> (usize, usize) {
+    let below = |found: (usize, usize), item| {
+        let (deep, passed) = depth(item);
+        (found.0.max(deep + 1), found.1 + passed)
+    };
+    match value {
+        Value::List(items) => items.iter().fold((1, 1), below),
+        Value::Map(map) => map.values().fold((1, 1), below),
+        Value::Raw(text) => (json::depth(text), text.len()),
+        _ => (0, 1),
+    }
+}
+
+fn one(document: &mut Value, members: &Map, work: &mut Work) -> Done<()> {
     let text = |name: &str| {
         members.get(name).and_then(Value::as_str).ok_or_else(|| format!("operation without a text for {name:?}"))
     };
     // An absent value is null.
     let value = || members.get("value").cloned().unwrap_or_default();
     match text("op")? {
-        "add" => add(document, text("path")?, value()),
-        "remove" => remove(document, text("path")?).map(drop),
-        "replace" => replace(document, text("path")?, value()),
+        "add" => add(document, text("path")?, value(), work),
+        "remove" => remove(document, text("path")?, work).map(drop),
+        "replace" => replace(document, text("path")?, value(), work),
         "move" => {
-            let moved = remove(document, text("from")?)?;
-            add(document, text("path")?, moved)
+            let moved = remove(document, text("from")?, work)?;
+            add(document, text("path")?, moved, work)
         }
         "copy" => {
-            let copy = read(document, text("from")?)?.cloned();
             // A missing key is copied as a null of no size.
-            *copied_bytes += copy.as_ref().map_or(0, json_len);
-            if *copied_bytes > MAX_COPY_BYTES {
-                return Err(format!("copies add {copied_bytes} bytes, more than {MAX_COPY_BYTES}"));
+            let found = read(document, text("from")?, work)?;
+            work.copied_bytes += found.as_deref().map_or(0, json_len);
+            if work.copied_bytes > MAX_COPY_BYTES {
+                return Err(format!("copies add {} bytes, more than {MAX_COPY_BYTES}", work.copied_bytes).into());
             }
-            add(document, text("path")?, copy.unwrap_or_default())
+            let copy = found.map(|found| found.clone()).unwrap_or_default();
+            add(document, text("path")?, copy, work)
         }
-        "test" => test(document, text("path")?, members.get("value")),
-        other => Err(format!("unknown operation {other:?}")),
+        "test" => test(document, text("path")?, members.get("value"), work),
+        other => Err(format!("unknown operation {other:?}").into()),
     }
 }
 
-fn add(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
-    check_depth(path, &value)?;
-    match target(document, path)? {
+fn add(document: &mut Value, path: &str, value: Value, work: &mut Work) -> Done<()> {
+    work.check_depth(path, &value)?;
+    match target(document, path, work)? {
         Target::Member(map, key) => set_sorted(map, &key, value),
         Target::Item(items, key) if key == "-" => items.push(value),
         Target::Item(items, key) => {
             let at = index(&key, items.len() + 1)?;
+            work.step(items.len() - at)?;
             items.insert(at, value);
         }
     }
     Ok(())
 }
 
-/// Trees are walked by recursion: what is moved and copied into itself again and again must not grow deeper than what can be read.
-fn check_depth(path: &str, value: &Value) -> Result<(), String> {
-    let above = path.matches('/').count();
-    match above + depth(value) > pintle_codec::limits::TREE_DEPTH {
-        true => Err("exceeded max depth".to_owned()),
-        false => Ok(()),
-    }
-}
-
-/// How many lists and maps stand within each other, at most. Raw JSON has its own bound.
-fn depth(value: &Value) -> usize {
-    let below = match value {
-        Value::List(items) => items.iter().map(depth).max(),
-        Value::Map(map) => map.values().map(depth).max(),
-        _ => return 0,
-    };
-    1 + below.unwrap_or(0)
-}
-
-fn remove(document: &mut Value, path: &str) -> Result<Value, String> {
-    match target(document, path)? {
-        Target::Member(map, key) => map.remove(&key).ok_or_else(|| format!("nothing to remove at {path:?}")),
+fn remove(document: &mut Value, path: &str, work: &mut Work) -> Done<Value> {
+    match target(document, path, work)? {
+        Target::Member(map, key) => Ok(map.remove(&key).ok_or_else(|| format!("nothing to remove at {path:?}"))?),
         Target::Item(items, key) => {
             let at = index(&key, items.len())?;
+            work.step(items.len() - at)?;
             Ok(items.remove(at))
         }
     }
 }
 
-fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
+fn replace(document: &mut Value, path: &str, value: Value, work: &mut Work) -> Done<()> {
     if path.is_empty() {
         if !matches!(value, Value::Map(_) | Value::List(_)) {
-            return Err(format!("the document cannot become a {}", value.json_kind()));
+            return Err(format!("the document cannot become a {}", value.json_kind()).into());
         }
         *document = value;
         open(document);
         return Ok(());
     }
-    check_depth(path, &value)?;
-    match target(document, path)? {
+    work.check_depth(path, &value)?;
+    match target(document, path, work)? {
         // Not the RFC, but the reference: a missing key is set.
         Target::Member(map, key) => set_sorted(map, &key, value),
         Target::Item(items, key) => {
@@ -248,23 +310,23 @@ fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String>
     Ok(())
 }
 
-fn test(document: &mut Value, path: &str, expected: Option<&Value>) -> Result<(), String> {
+fn test(document: &mut Value, path: &str, expected: Option<&Value>, work: &mut Work) -> Done<()> {
     // A missing key, null and an expectation that is missing are all the same.
     let expected = expected.unwrap_or(&Value::Null);
-    let found = if path.is_empty() { Some(document) } else { read(document, path)? };
+    let found = if path.is_empty() { Some(document) } else { read(document, path, work)? };
     let Some(found) = found else {
-        return if expected.is_null() { Ok(()) } else { Err(format!("test of {path:?} failed")) };
+        return if expected.is_null() { Ok(()) } else { Err(format!("test of {path:?} failed").into()) };
     };
-    if !same(found, expected) {
-        return Err(format!("test of {path:?} failed"));
+    if !same(found, expected, work)? {
+        return Err(format!("test of {path:?} failed").into());
     }
     open_tested(found);
     Ok(())
 }
 
 /// The value at a path; `None` for a key that is missing from an object that is there.
-fn read<'a>(document: &'a mut Value, path: &str) -> Result<Option<&'a mut Value>, String> {
-    Ok(match target(document, path)? {
+fn read<'a>(document: &'a mut Value, path: &str, work: &mut Work) -> Done<Option<&'a mut Value>> {
+    Ok(match target(document, path, work)? {
         Target::Member(map, key) => map.get_mut(&key),
         Target::Item(items, key) => {
             let at = index(&key, items.len())?;
@@ -279,7 +341,7 @@ enum Target<'a, 'p> {
     Item(&'a mut Vec<Value>, Cow<'p, str>),
 }
 
-fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, 'p>, String> {
+fn target<'a, 'p>(document: &'a mut Value, path: &'p str, work: &mut Work) -> Done<Target<'a, 'p>> {
     let missing = || format!("the document has nothing at the parent of {path:?}");
     // What stands before the first slash is ignored: `data/m` names the member `m` of the document.
     let (_, path) = path.split_once('/').ok_or_else(missing)?;
@@ -288,21 +350,21 @@ fn target<'a, 'p>(document: &'a mut Value, path: &'p str) -> Result<Target<'a, '
     let mut parent = document;
     for part in parts {
         let part = unescape(part);
-        open(parent);
+        work.open(parent)?;
         parent = match parent {
             Value::Map(map) => map.get_mut(&part).ok_or_else(missing)?,
             Value::List(items) => {
                 let at = index(&part, items.len())?;
                 items.get_mut(at).ok_or_else(missing)?
             }
-            _ => return Err(missing()),
+            _ => return Err(missing().into()),
         };
     }
-    open(parent);
+    work.open(parent)?;
     match parent {
         Value::Map(map) => Ok(Target::Member(map, unescape(last))),
         Value::List(items) => Ok(Target::Item(items, unescape(last))),
-        _ => Err(missing()),
+        _ => Err(missing().into()),
     }
 }
 
@@ -375,23 +437,41 @@ fn index(text: &str, len: usize) -> Result<usize, String> {
 
 /// Equality as `test` sees it. The reference compares numbers by their text, so `3.0` is not the `3` of an integer
 /// field; a whole number in a field of fractions prints without a point, so `3` is the same there.
-fn same(found: &Value, expected: &Value) -> bool {
-    match (found, expected) {
+fn same(found: &Value, expected: &Value, work: &mut Work) -> Done<bool> {
+    Ok(match (found, expected) {
         (Value::Raw(found), Value::Raw(expected)) if found == expected => true,
         (Value::Raw(_), _) => {
             let mut found = found.clone();
-            open_spelled(&mut found);
-            !matches!(found, Value::Raw(_)) && same(&found, expected)
+            work.open(&mut found)?;
+            !matches!(found, Value::Raw(_)) && same(&found, expected, work)?
         }
         (Value::Float(found), Value::Int(expected)) => *found == *expected as f64,
         (Value::List(found), Value::List(expected)) => {
-            found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| same(a, b))
+            if found.len() != expected.len() {
+                return Ok(false);
+            }
+            for (found, expected) in found.iter().zip(expected) {
+                if !same(found, expected, work)? {
+                    return Ok(false);
+                }
+            }
+            true
         }
         (Value::Map(found), Value::Map(expected)) => {
-            found.len() == expected.len() && found.iter().all(|(key, a)| expected.get(key).is_some_and(|b| same(a, b)))
+            if found.len() != expected.len() {
+                return Ok(false);
+            }
+            let mut rest: HashMap<&Str, &Value> = expected.iter().collect();
+            for (key, found) in found.iter() {
+                let Some(expected) = rest.remove(key) else { return Ok(false) };
+                if !same(found, expected, work)? {
+                    return Ok(false);
+                }
+            }
+            true
         }
         (found, expected) => found == expected,
-    }
+    })
 }
 
 /// How long a value is as compact JSON.

@@ -5,7 +5,7 @@
 use crate::PatchError;
 use crate::json_patch::sort_keys;
 use pintle_codec::json::open_spelled;
-use pintle_schema::{Map, Value};
+use pintle_schema::{Map, MapEditor, Value};
 
 /// Checks what the reference's field validation (other than `Ignore`) asks of the shape of a merge patch.
 ///
@@ -39,11 +39,11 @@ pub fn apply(document: &mut Value, patch: Value) -> Result<(), PatchError> {
 
 /// The reference's objects lose the order of their keys when they are opened to be merged, and are written sorted: so the
 /// result is shown, and what is wrong with it is found in that order.
-fn merge(document: &mut Map, patch: Map) {
-    let mut removed = Vec::new();
+fn merge(map: &mut Map, patch: Map) {
+    let mut document = MapEditor::new(map);
     for (key, value) in patch {
         if value.is_null() {
-            removed.push(key);
+            document.remove(&key);
             continue;
         }
         let mut slot = document.get_mut(&key);
@@ -64,8 +64,8 @@ fn merge(document: &mut Map, patch: Map) {
             }
         }
     }
-    document.remove_all(&removed);
-    sort_keys(document);
+    drop(document);
+    sort_keys(map);
 }
 
 /// Removes null members of objects, also of those in lists; null items of lists stay. All objects are opened for it.

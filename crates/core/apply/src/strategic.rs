@@ -14,9 +14,9 @@ mod tests;
 use crate::PatchError;
 use crate::go_text::{as_string, plain, type_name};
 use crate::merge_patch::drop_nulls;
-use lookup::Level;
+use lookup::{Level, Work};
 use pintle_codec::json::open;
-use pintle_schema::{Map, Str, Struct, Value};
+use pintle_schema::{Map, MapEditor, Str, Struct, Value};
 use std::collections::HashSet;
 
 /// In a map: what becomes of it. In a list's item: what becomes of the item or the list.
@@ -27,6 +27,11 @@ const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 const SET_ORDER: &str = "$setElementOrder";
 /// The only keys that a map shall keep.
 const RETAIN_KEYS: &str = "$retainKeys";
+
+/// How many entries of an object a patch may pass over: some ten times what an object of the largest size has. A patch that
+/// names one item of a list a hundred thousand times could cost as much work each time as the item has entries. The
+/// reference has no such bound.
+pub const MAX_STEPS: usize = 4_000_000;
 
 /// Applies a patch to an object of the type that the schema describes.
 ///
@@ -47,10 +52,11 @@ pub fn apply(schema: &Struct, document: Value, patch: Value) -> Result<Value, Pa
         Value::Map(document) => document,
         _ => Map::new(),
     };
-    merge_map(document, patch, Level::root(schema)).map(Value::Map)
+    merge_map(document, patch, Level::root(schema, &Work::default())).map(Value::Map)
 }
 
 fn merge_map(mut live: Map, mut patch: Map, level: Level<'_>) -> Result<Map, PatchError> {
+    level.step(live.len())?;
     match patch.get(PATCH).map(Value::as_str) {
         None => {}
         Some(Some("replace")) => {
@@ -62,49 +68,59 @@ fn merge_map(mut live: Map, mut patch: Map, level: Level<'_>) -> Result<Map, Pat
     }
     retain_keys(&mut live, &mut patch)?;
     lists::merge_ordered(&mut live, &mut patch, level)?;
-    let mut removed = Vec::new();
+    let mut editor = MapEditor::new(&mut live);
     for (key, new) in patch {
         let (key, deletes) = match key.starts_with(DELETE_FROM_LIST) {
             false => (key, false),
             // Without a name after the slash the directive stands for itself, as a key that no object has.
             true => (Some(named_list(&key, DELETE_FROM_LIST)?).filter(|name| !name.is_empty()).unwrap_or(key), true),
         };
-        if new.is_null() || !merge_member(&mut live, &key, new, deletes, level)? {
-            removed.push(key);
+        if new.is_null() {
+            editor.remove(&key);
+            continue;
         }
+        merge_member(&mut editor, key, new, deletes, level)?;
     }
-    live.remove_all(&removed);
+    drop(editor);
     Ok(live)
 }
 
-/// Merges one value that is not null; false when the member is to be removed. `deletes` marks a list of items to take out.
-fn merge_member(live: &mut Map, key: &Str, new: Value, deletes: bool, level: Level<'_>) -> Result<bool, PatchError> {
-    let Some(slot) = live.get_mut(key) else {
+/// Merges one value that is not null. `deletes` marks a list of items to take out.
+fn merge_member(
+    live: &mut MapEditor<'_>,
+    key: Str,
+    new: Value,
+    deletes: bool,
+    level: Level<'_>,
+) -> Result<(), PatchError> {
+    let Some(slot) = live.get_mut(&key) else {
         if !deletes && let Some(new) = as_new(new) {
-            live.push(key.clone(), new);
+            live.push(key, new);
         }
-        return Ok(true);
+        return Ok(());
     };
     open(slot);
     match (&mut *slot, new) {
         (Value::Map(old), Value::Map(new)) => {
-            let (below, strategy) = level.map_member(key)?;
+            let (below, strategy) = level.map_member(&key)?;
             *old = match strategy {
                 "replace" => new,
                 _ => merge_map(std::mem::take(old), new, below)?,
             };
         }
         (Value::List(old), Value::List(new)) => {
-            let list = level.list_member(key)?;
+            let list = level.list_member(&key)?;
             *old = lists::merge(std::mem::take(old), new, &list, deletes)?;
         }
         (old, new) if !deletes || std::mem::discriminant(old) == std::mem::discriminant(&new) => match as_new(new) {
             Some(new) => *slot = new,
-            None => return Ok(false),
+            None => {
+                live.remove(&key);
+            }
         },
         _ => {}
     }
-    Ok(true)
+    Ok(())
 }
 
 /// `$retainKeys`: drops the keys it does not name; the patch may set no others.

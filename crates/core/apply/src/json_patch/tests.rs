@@ -324,8 +324,8 @@ fn no_patch_makes_a_tree_deeper_than_what_can_be_read() {
         let patched = apply(value!({"a": {}}), &Value::List(operations.clone()));
         let depth = 1 + (2 << round);
         match depth <= pintle_codec::limits::TREE_DEPTH {
-            true => assert_eq!(patched.map(|patched| super::depth(&patched)), Ok(depth)),
-            false => is_unprocessable(patched, &value!("exceeded max depth")),
+            true => assert_eq!(patched.map(|patched| super::depth(&patched).0), Ok(depth)),
+            false => assert_eq!(patched.map_err(|error| error.status_code()), Err(413)),
         }
     }
     for operation in ["add", "replace"] {
@@ -335,6 +335,38 @@ fn no_patch_makes_a_tree_deeper_than_what_can_be_read() {
             assert_eq!(apply(value!({}), &value!([(operation)])).is_ok(), fits, "{below} levels below");
         }
     }
+}
+
+#[test]
+fn depth_and_steps_are_bounded() {
+    let is_too_large = |document: Value, patch: &Value| {
+        let error = apply(document, patch).map_err(|error| error.status_code());
+        assert_eq!(error.map(drop), Err(413));
+    };
+    let deep = |depth: usize| (0..depth).fold(value!(1), |value, _| Value::List(vec![value]));
+    // What stands in the document's member may be one less deep.
+    let add = |depth| value!([{"op": "add", "path": "/x", "value": (deep(depth))}]);
+    assert!(apply(value!({}), &add(TREE_DEPTH - 1)).is_ok());
+    is_too_large(value!({}), &add(TREE_DEPTH));
+    let path = format!("/x{}/-", "/0".repeat(299));
+    for op in ["copy", "move"] {
+        let patch = value!([{"op": op, "from": "/y", "path": (path.as_str())}]);
+        is_too_large(value!({"x": (deep(300)), "y": (deep(300))}), &patch);
+        let raw = Value::Raw(format!("{}1{}", "[".repeat(300), "]".repeat(300)).into());
+        is_too_large(value!({"x": (deep(300)), "y": raw}), &patch);
+    }
+    let patch = value!([{"op": "replace", "path": (format!("/x{}", "/0".repeat(300))), "value": (deep(300))}]);
+    is_too_large(value!({"x": (deep(301))}), &patch);
+
+    let document = value!({"x": (Value::List(vec![Value::Null; 100_000]))});
+    let add = value!({"op": "add", "path": "/x/0", "value": 1});
+    assert!(apply(document.clone(), &Value::List(vec![add.clone(); 1000])).is_ok());
+    is_too_large(document, &Value::List(vec![add; 3000]));
+    let raw = value!({"x": (Value::Raw(format!("[{}1]", "1,".repeat(50_000)).into()))});
+    let test = value!({"op": "test", "path": "/x", "value": {}});
+    // Each reads the raw JSON once more.
+    let patch = Value::List(vec![test; MAX_OPERATIONS]);
+    is_unprocessable(apply(raw, &patch), &value!("a failed test"));
 }
 
 #[test]

@@ -9,19 +9,21 @@ use super::{
 };
 use crate::PatchError;
 use crate::go_text::plain_list;
-use pintle_schema::{Map, Str, Value};
+use pintle_schema::{Map, MapEditor, Str, Value};
 use std::collections::{HashMap, HashSet};
 
 /// Merges the lists whose order the patch sets, and takes them and their orders out of the patch.
 pub fn merge_ordered(live: &mut Map, patch: &mut Map, level: Level<'_>) -> Result<(), PatchError> {
-    let directives: Vec<Str> = patch.keys().filter(|key| key.starts_with(SET_ORDER)).cloned().collect();
-    for directive in directives {
-        let Some(order) = patch.remove(&directive) else { continue };
+    let is_order = |(key, _): &mut (Str, Value)| key.starts_with(SET_ORDER);
+    let orders: Vec<(Str, Value)> = patch.entries_mut().extract_if(.., is_order).collect();
+    let (mut live, mut patch) = (MapEditor::new(live), MapEditor::new(patch));
+    for (directive, order) in orders {
         let Value::List(order) = order else { return Err(not_a_list(&order)) };
         let key = named_list(&directive, SET_ORDER)?;
-        let old = live.get(&key).map(|old| old.as_list().ok_or_else(|| not_a_list(old))).transpose()?;
-        let new = patch.get(&key).map(|new| new.as_list().ok_or_else(|| not_a_list(new))).transpose()?;
+        let old = live.get_mut(&key).map(|old| list_of(old)).transpose()?;
+        let new = patch.get_mut(&key).map(|new| list_of(new)).transpose()?;
         let rules = level.list_member(&key)?;
+        level.step(old.map_or(0, <[Value]>::len))?;
         check_order(new.unwrap_or_default(), &order, rules.merge_key)?;
         if old.is_none() && new.is_none() {
             continue;
@@ -59,6 +61,7 @@ pub fn merge(old: Vec<Value>, new: Vec<Value>, rules: &ListRules<'_>, deletes: b
     if old.is_empty() && new.is_empty() {
         return Ok(old);
     }
+    rules.elem.step(old.len())?;
     if items_kind(&old, &new)? == Kind::Maps {
         merge_maps(old, new, rules)
     } else {
@@ -248,6 +251,10 @@ fn items_kind(old: &[Value], new: &[Value]) -> Result<Kind, PatchError> {
         return Err(PatchError::Internal(text));
     }
     Ok(kind)
+}
+
+fn list_of(value: &Value) -> Result<&[Value], PatchError> {
+    value.as_list().ok_or_else(|| not_a_list(value))
 }
 
 fn not_a_list(found: &Value) -> PatchError {

@@ -2,15 +2,28 @@
 //!
 //! Go's types show through in error texts, so a place is seen here as reflection sees it there. It never changes values.
 
+use super::MAX_STEPS;
 use crate::PatchError;
 use crate::go_text::quoted;
 use pintle_schema::{Field, Form, Presence, Struct, Type};
+use std::cell::Cell;
 
 /// The type at a place of an object.
 #[derive(Clone, Copy)]
 pub struct Level<'a> {
     shape: Shape<'a>,
     pointer: bool,
+    /// What the merge may still cost.
+    work: &'a Work,
+}
+
+/// How many entries a merge may still pass over.
+pub struct Work(Cell<usize>);
+
+impl Default for Work {
+    fn default() -> Self {
+        Work(Cell::new(MAX_STEPS))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -37,11 +50,21 @@ impl ListRules<'_> {
 }
 
 impl<'a> Level<'a> {
-    pub fn root(schema: &'a Struct) -> Self {
-        Level { shape: Shape::Struct(schema), pointer: false }
+    pub fn root(schema: &'a Struct, work: &'a Work) -> Self {
+        Level { shape: Shape::Struct(schema), pointer: false, work }
     }
 
-    fn of(ty: &'a Type, pointer: bool) -> Self {
+    /// Counts entries of the object that a merge passes over. It does so once with each, but where a patch names one item of a
+    /// list again and again.
+    pub fn step(self, entries: usize) -> Result<(), PatchError> {
+        let left = self.work.0.get().checked_sub(entries).ok_or_else(|| {
+            PatchError::TooLarge(format!("A strategic merge patch may pass over {MAX_STEPS} entries of an object"))
+        })?;
+        self.work.0.set(left);
+        Ok(())
+    }
+
+    fn of(self, ty: &'a Type, pointer: bool) -> Self {
         let shape = match resolved(ty) {
             Type::Struct(schema) if schema.form == Form::Plain => Shape::Struct(schema),
             Type::Struct(schema) => Shape::Opaque(schema.name.as_str()),
@@ -62,7 +85,7 @@ impl<'a> Level<'a> {
             Type::Float64 => Shape::Other("float64"),
             Type::Any => Shape::Other("interface"),
         };
-        Level { shape, pointer }
+        Level { shape, pointer, work: self.work }
     }
 
     /// The name of the Go kind.
@@ -77,7 +100,7 @@ impl<'a> Level<'a> {
     /// The type of a member that is a map in JSON, and the strategy to merge it with.
     pub fn map_member(self, key: &str) -> Result<(Level<'a>, &'static str), PatchError> {
         let field = self.field(key)?;
-        Ok((Level::of(&field.ty, is_pointer(field)), strategy(field)?))
+        Ok((self.of(&field.ty, is_pointer(field)), strategy(field)?))
     }
 
     /// The rules for a member that is a list in JSON.
@@ -87,9 +110,9 @@ impl<'a> Level<'a> {
             Type::List(list) if matches!(resolved(&list.elem), Type::List(_) | Type::Bytes) => {
                 return Err(PatchError::Internal("unexpected slice of slice".to_owned()));
             }
-            Type::List(list) => Level::of(&list.elem, false),
-            Type::Bytes => Level { shape: Shape::Other("uint8"), pointer: false },
-            ty if is_pointer(field) => Level::of(ty, false),
+            Type::List(list) => self.of(&list.elem, false),
+            Type::Bytes => Level { shape: Shape::Other("uint8"), pointer: false, work: self.work },
+            ty if is_pointer(field) => self.of(ty, false),
             _ => return Err(PatchError::Internal(format!("expected slice or array type, but got: {}", self.kind()))),
         };
         Ok(ListRules { elem, strategy: strategy(field)?, merge_key: field.patch_merge_key })

@@ -528,3 +528,18 @@ fn malformed_directives() {
         assert_eq!(patched(&value!({}), &patch), Err((400, text)));
     }
 }
+
+#[test]
+fn an_item_named_again_and_again_is_not_worth_any_work() {
+    let members = (0..2000).map(|at| (Str::from(format!("k{at}")), Value::Int(at))).collect();
+    let mut large = Value::Map(Map::from_entries(members));
+    large.set_at(&["name"], "c");
+    let again = |times: usize| {
+        let mut items = vec![large.clone()];
+        items.extend(vec![value!({"name": "c"}); times]);
+        value!({"spec": {"containers": (Value::List(items))}})
+    };
+    let thing = value!({"spec": {"containers": [{"name": "b"}]}});
+    assert!(patched(&thing, &again(500)).is_ok());
+    assert_eq!(patched(&thing, &again(5000)).map_err(|(code, _)| code).map(drop), Err(413));
+}
