@@ -4,8 +4,9 @@
 
 use crate::environment::{Environment, new_uid};
 use pintle_kinds::strategy::Path;
-use pintle_schema::{ApiType, Value, View, canonicalize, time};
+use pintle_schema::{ApiType, Str, Value, View, canonicalize, time};
 use pintle_types::meta::v1::ObjectMeta;
+use std::collections::HashMap;
 
 /// Typed view of an object's metadata.
 pub fn view(object: &Value) -> View<'_, ObjectMeta> {
@@ -76,10 +77,17 @@ pub fn dedup_owners(object: &mut Value, after_admission: bool, warnings: &mut Ve
     let Some(owners) = object.at_mut(&["metadata", "ownerReferences"]).and_then(Value::as_list_mut) else { return };
     let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
     let mut dropped: Vec<String> = Vec::new();
+    // Only those of one uid are compared: there may be a hundred thousand owners.
+    let mut places: HashMap<Str, Vec<usize>> = HashMap::new();
     for owner in std::mem::take(owners) {
-        match kept.contains(&owner) {
+        let uid = owner.get("uid").and_then(Value::as_str).map(Str::new).unwrap_or_default();
+        let same = places.entry(uid).or_default();
+        match same.iter().any(|at| kept.get(*at) == Some(&owner)) {
             true => dropped.push(owner.str_at(&["uid"]).to_owned()),
-            false => kept.push(owner),
+            false => {
+                same.push(kept.len());
+                kept.push(owner);
+            }
         }
     }
     *owners = kept;

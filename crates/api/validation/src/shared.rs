@@ -2,17 +2,21 @@
 //!
 //! Each function judges one value at one path; none knows the kind it is used for.
 
-use pintle_schema::{ApiValue, FieldName, Value, View, names};
+use pintle_schema::{ApiValue, FieldName, Map, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
 use pintle_validation::{At, Cx, FieldPath, formats};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
 /// Whether labels have all that a plain selector asks for; an empty one asks for nothing.
 pub fn selects(selector: View<'_, BTreeMap<String, String>>, metadata: View<'_, ObjectMeta>) -> bool {
     let labels = metadata.field(ObjectMeta::LABELS).value();
     let mut wanted = selector.value().as_map().into_iter().flat_map(|map| map.iter());
-    wanted.all(|(key, value)| labels.get(key) == Some(value))
+    if selector.value().as_map().map_or(0, Map::len) <= FEW {
+        return wanted.all(|(key, value)| labels.get(key) == Some(value));
+    }
+    let labels: HashMap<_, _> = labels.as_map().into_iter().flat_map(|map| map.iter()).collect();
+    wanted.all(|(key, value)| labels.get(key) == Some(&value))
 }
 
 /// Keys and values of labels at any place.
@@ -68,6 +72,12 @@ pub fn tell_again(place: &FieldPath<'_>, cx: &mut Cx<'_>) {
     }
 }
 
+/// The index of the item of a list that a field is in, and the rest of the field's path.
+pub fn item_at<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
+    let (index, rest) = field.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
+    Some((index.parse().ok()?, rest))
+}
+
 /// Beyond this many items, remembering is cheaper than comparing each with each.
 const FEW: usize = 16;
 
@@ -88,6 +98,28 @@ impl<K: Eq + Hash, F: Fn(usize) -> K> Repeats<K, F> {
         match &mut self.seen {
             Some(seen) => !seen.insert(key),
             None => (0..at).any(|earlier| (self.key)(earlier) == key),
+        }
+    }
+}
+
+/// Texts that are looked up again and again; of few it remembers nothing.
+pub struct Texts<'a, F> {
+    count: usize,
+    text: F,
+    index: Option<HashSet<&'a str>>,
+}
+
+impl<'a, F: Fn(usize) -> &'a str> Texts<'a, F> {
+    /// So many texts, each by its number.
+    pub fn new(count: usize, text: F) -> Self {
+        let index = (count > FEW).then(|| (0..count).map(&text).collect());
+        Texts { count, text, index }
+    }
+
+    pub fn contains(&self, wanted: &str) -> bool {
+        match &self.index {
+            Some(index) => index.contains(wanted),
+            None => (0..self.count).any(|at| (self.text)(at) == wanted),
         }
     }
 }

@@ -6,6 +6,7 @@ use pintle_codec::json;
 use pintle_schema::Value;
 use pintle_schema::names::quoted;
 pub use pintle_schema::rules::ErrorKind;
+use std::collections::HashSet;
 use std::fmt::Write;
 
 /// The words of a kind of error.
@@ -126,8 +127,54 @@ fn show(value: &Value, out: &mut String) {
 }
 
 /// Errors in the order they were found, which is the order clients see.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ErrorList(pub Vec<FieldError>);
+#[derive(Clone, Debug, Default)]
+pub struct ErrorList(pub Vec<FieldError>, Room);
+
+impl PartialEq for ErrorList {
+    fn eq(&self, other: &ErrorList) -> bool {
+        self.0 == other.0
+    }
+}
+
+/// How many errors an answer tells. The reference tells all: an object of 3 MB with a million empty items gets an answer of
+/// gigabytes there.
+const MAX_TOLD: usize = 1000;
+
+/// How many bytes these errors may have together before no more are told: each may quote what is as long as the object.
+const MAX_TOLD_BYTES: usize = 1 << 20;
+
+/// What errors have taken of the room that an answer has for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Room {
+    errors: usize,
+    bytes: usize,
+}
+
+impl Room {
+    fn is_left(self) -> bool {
+        self.errors < MAX_TOLD && self.bytes < MAX_TOLD_BYTES
+    }
+
+    /// Counts an error. What it quotes is measured only while there is room.
+    fn take(&mut self, error: &FieldError) {
+        let is_left = self.is_left();
+        self.errors += 1;
+        if is_left {
+            let quoted = error.value.as_ref().map_or(0, value_bytes);
+            self.bytes = self.bytes.saturating_add(error.field.len() + error.detail.len() + quoted);
+        }
+    }
+}
+
+/// About how long a value is when it is quoted.
+fn value_bytes(value: &Value) -> usize {
+    match value {
+        Value::String(text) | Value::Raw(text) => text.len() + 2,
+        Value::List(items) => items.iter().map(|item| value_bytes(item) + 1).sum::<usize>() + 2,
+        Value::Map(map) => map.iter().map(|(key, item)| key.len() + value_bytes(item) + 2).sum::<usize>() + 2,
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) => 8,
+    }
+}
 
 impl ErrorList {
     pub fn is_empty(&self) -> bool {
@@ -135,14 +182,24 @@ impl ErrorList {
     }
 
     pub fn push(&mut self, kind: ErrorKind, field: impl ToString, value: Option<Value>, detail: impl Into<String>) {
-        self.0.push(FieldError {
+        // Of those that are not told it only matters that they are there, and where.
+        if self.1.errors != self.0.len() {
+            // Some were taken back, as those of alternatives are.
+            self.1 = Room::default();
+            self.0.iter().take(MAX_TOLD).for_each(|error| self.1.take(error));
+            self.1.errors = self.0.len();
+        }
+        let is_told = self.1.is_left();
+        let error = FieldError {
             kind,
             field: field.to_string(),
-            value,
-            detail: detail.into(),
+            value: value.filter(|_| is_told),
+            detail: if is_told { detail.into() } else { String::new() },
             origin: "",
             twin: Twin::None,
-        });
+        };
+        self.1.take(&error);
+        self.0.push(error);
     }
 
     /// Names the origin of the last error.
@@ -218,15 +275,21 @@ impl ErrorList {
         self.0.iter().map(about).eq(other.0.iter().map(about))
     }
 
+    /// The errors that an answer tells, which are the first ones.
+    pub fn told(&self) -> impl Iterator<Item = &FieldError> {
+        let mut room = Room::default();
+        self.0.iter().take_while(move |error| {
+            let is_left = room.is_left();
+            room.take(error);
+            is_left
+        })
+    }
+
     /// All lines as one message: a single line bare, several in brackets; equal lines once.
     pub fn summary(&self) -> String {
-        let mut lines: Vec<String> = Vec::new();
-        for error in &self.0 {
-            let line = error.line();
-            if !lines.contains(&line) {
-                lines.push(line);
-            }
-        }
+        let mut known = HashSet::new();
+        let mut lines: Vec<String> = self.told().map(FieldError::line).collect();
+        lines.retain(|line| known.insert(line.clone()));
         if lines.len() == 1 { lines.swap_remove(0) } else { format!("[{}]", lines.join(", ")) }
     }
 }
@@ -260,6 +323,26 @@ mod tests {
                 .summary()
                 .starts_with("[metadata.name: Required value: name or generateName is required, spec.replicas: ")
         );
+    }
+
+    #[test]
+    fn no_more_errors_are_told_than_an_answer_has_room_for() {
+        let mut errors = ErrorList::default();
+        for at in 0..3 * MAX_TOLD {
+            errors.invalid(format!("spec.list[{at}]"), "x", "is wrong");
+        }
+        assert_eq!((errors.0.len(), errors.told().count()), (3 * MAX_TOLD, MAX_TOLD));
+        let last = format!("spec.list[{}]: Invalid value: \"x\": is wrong]", MAX_TOLD - 1);
+        assert!(errors.summary().ends_with(&last));
+        let mut long = ErrorList::default();
+        (0..10).for_each(|_| long.invalid("spec", "x".repeat(MAX_TOLD_BYTES / 2), "is wrong"));
+        assert_eq!(long.told().count(), 2);
+        // What was taken back leaves its room to others.
+        long.0.truncate(1);
+        (0..10).for_each(|_| long.invalid("spec", "x", "is wrong"));
+        assert_eq!((long.told().count(), long.0.iter().all(|error| !error.detail.is_empty())), (11, true));
+        let untold = errors.0.last().expect("errors");
+        assert_eq!((untold.detail.len(), &untold.value), (0, &None));
     }
 
     #[test]

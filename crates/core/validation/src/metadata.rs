@@ -5,9 +5,10 @@
 use crate::check::at;
 use crate::comparison::Comparison;
 use crate::error::{ErrorKind, ErrorList};
-use crate::same::{each_difference, same};
+use crate::same::{Places, each_difference, same};
 use pintle_schema::{Map, Value, names};
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Judges a name, or with `true` the prefix that a name is generated from; returns one message for each fault.
 pub type NameCheck<'a> = &'a dyn Fn(&str, bool) -> Vec<String>;
@@ -259,6 +260,7 @@ pub fn validate_labels(labels: Option<&Value>, field: &str, errors: &mut ErrorLi
 
 /// Labels that were not there, or had another value.
 fn validate_changed_labels(labels: Option<&Value>, old: &Value, field: &str, errors: &mut ErrorList) {
+    let mut old = Places::of_value(Some(old));
     for (key, value) in labels.and_then(Value::as_map).into_iter().flat_map(Map::iter) {
         if old.get(key).is_some_and(|old| same(old, value)) {
             continue;
@@ -354,6 +356,7 @@ pub fn validate_kube_finalizers(metadata: &Value, errors: &mut ErrorList) {
 
 fn no_new_finalizers(metadata: &Value, old: &Value, errors: &mut ErrorList) {
     let old = strings(old, "finalizers");
+    let old: HashSet<&str> = old.into_iter().collect();
     let mut new: Vec<&str> = strings(metadata, "finalizers").into_iter().filter(|name| !old.contains(name)).collect();
     if new.is_empty() {
         return;

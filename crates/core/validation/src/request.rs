@@ -10,6 +10,7 @@ use crate::path::FieldPath;
 use pintle_schema::{FieldName, Value, View};
 use std::any::Any;
 use std::cell::Cell;
+use std::collections::HashMap;
 
 /// What is done to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,8 +287,12 @@ impl<'a> Cx<'a> {
         }
         let beta = self.beta();
         let is_staged = |error: &FieldError| matches!(error.twin, Twin::Staged(_));
+        // Twins are of one field, and there may be errors of a hundred thousand fields.
+        let mut by_field: HashMap<&str, Vec<&FieldError>> = HashMap::new();
+        self.errors.0.iter().for_each(|error| by_field.entry(&error.field).or_default().push(error));
+        let beside = |error: &FieldError| by_field.get(&*error.field).into_iter().flatten().copied();
         let twins = |error: &FieldError, staged: bool| {
-            let others = self.errors.0.iter().filter(|other| other.twin != Twin::None && is_staged(other) == staged);
+            let others = beside(error).filter(|other| other.twin != Twin::None && is_staged(other) == staged);
             others.filter(|other| other.is_twin_of(error)).count()
         };
         let disagrees = |error: &&FieldError| error.twin != Twin::None && twins(error, true) != twins(error, false);
@@ -296,7 +301,7 @@ impl<'a> Cx<'a> {
             Twin::None => true,
             Twin::Staged(stage) => stage == Stage::Beta && beta,
             Twin::Handwritten => {
-                let mut others = self.errors.0.iter();
+                let mut others = beside(error);
                 !(beta && others.any(|other| other.twin == Twin::Staged(Stage::Beta) && other.is_twin_of(error)))
             }
         };

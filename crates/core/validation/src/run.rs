@@ -10,7 +10,7 @@ use crate::path::FieldPath;
 use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
 use crate::relation::{Condition, Owner, Sibling, Together, Words};
 use crate::request::Cx;
-use crate::same::same;
+use crate::same::{Places, same};
 use crate::spot::Spot;
 use crate::turn;
 use pintle_schema::{Map, Str, Text, Type, Value};
@@ -376,8 +376,9 @@ impl Run<'_, '_, '_> {
         if checks.list.is_empty() {
             return;
         }
+        let mut old = Places::of_value(spot.old);
         for (key, _) in spot.value.as_map().into_iter().flat_map(Map::iter) {
-            if spot.old.is_some_and(|old| old.get(key).is_some()) {
+            if old.get(key).is_some() {
                 continue;
             }
             // A static or short key is copied without allocating.
@@ -387,8 +388,9 @@ impl Run<'_, '_, '_> {
     }
 
     fn entry_keys(&mut self, checks: &Checks, spot: &Spot<'_>) {
+        let mut old = Places::of_value(spot.old);
         for (key, _) in spot.value.as_map().into_iter().flat_map(Map::iter) {
-            if spot.old.is_none_or(|old| old.get(key).is_none()) {
+            if old.get(key).is_none() {
                 let (value, path) = (Value::String(key.clone()), spot.path.key(key));
                 self.checks(checks, &Spot { value: &value, old: None, path: &path, unchanged: false, ..*spot });
             }
@@ -396,9 +398,10 @@ impl Run<'_, '_, '_> {
     }
 
     fn values(&mut self, spot: &Spot<'_>, mut visit: impl FnMut(&mut Self, &mut Spot<'_>)) {
+        let mut old = Places::of_value(spot.old);
         for (key, value) in spot.value.as_map().into_iter().flat_map(Map::iter) {
             let path = spot.path.key(key);
-            let old = spot.old.and_then(|old| old.get(key));
+            let old = old.get(key);
             visit(self, &mut Spot { value, old, path: &path, ..*spot });
         }
     }

@@ -1,6 +1,7 @@
 //! Whether two values mean the same to an update: what is the same is not judged again.
 
 use pintle_schema::{Map, Str, Value};
+use std::collections::HashMap;
 
 /// Whether two canonical values mean the same: an empty list is an absent one. Empty maps that mean nothing are left out
 /// of canonical values, so one that is there is a struct that was given without fields.
@@ -62,11 +63,12 @@ pub fn same_at(a: &Value, b: &Value, field: &str) -> bool {
 pub(crate) fn each_difference(a: &Value, b: &Value, mut visit: impl FnMut(&str)) {
     let [a, b] = [a, b].map(|map| map.as_map().map_or(&[][..], Map::entries));
     let (mut next, mut common) = (0, 0);
+    let mut places = Places::of(b);
     for (key, value) in a {
         // Both mostly have the same keys in the same order.
         let place = match b.get(next) {
             Some((other, _)) if is_same_key(key, other) => Some(next),
-            _ => b.iter().position(|(other, _)| is_same_key(key, other)),
+            _ => places.find(key),
         };
         if let Some((at, (_, other))) = place.and_then(|at| Some((at, b.get(at)?))) {
             (next, common) = (at + 1, common + 1);
@@ -78,19 +80,55 @@ pub(crate) fn each_difference(a: &Value, b: &Value, mut visit: impl FnMut(&str))
         }
     }
     if common < b.len() {
-        let gone = |key: &str| a.iter().all(|(other, _)| !is_same_key(key, other));
-        b.iter().filter(|(key, value)| gone(key) && !same(value, &Value::Null)).for_each(|(key, _)| visit(key));
+        let mut places = Places::of(a);
+        let gone = |entry: &&Entry| places.find(&entry.0).is_none() && !same(&entry.1, &Value::Null);
+        b.iter().filter(gone).for_each(|(key, _)| visit(key));
     }
 }
 
 type Entry = (Str, Value);
 
 fn same_entries(a: &[Entry], b: &[Entry]) -> bool {
-    let find = |entries: &[Entry], key: &str| entries.iter().position(|(k, _)| k == key);
-    a.iter().all(|(key, value)| match find(b, key) {
-        Some(at) => same(value, &b[at].1),
+    let (mut in_a, mut in_b) = (Places::of(a), Places::of(b));
+    a.iter().all(|(key, value)| match in_b.find(key).and_then(|at| b.get(at)) {
+        Some((_, other)) => same(value, other),
         None => same(value, &Value::Null),
-    }) && b.iter().all(|(key, value)| find(a, key).is_some() || same(value, &Value::Null))
+    }) && b.iter().all(|(key, value)| in_a.find(key).is_some() || same(value, &Value::Null))
+}
+
+/// Entries up to which a look-up passes over them all.
+const FEW: usize = 24;
+
+/// Where the keys of a map stand. The index of a large one is made when it is first asked: two maps of a hundred thousand
+/// keys may have none in common.
+pub(crate) struct Places<'a> {
+    entries: &'a [Entry],
+    index: Option<HashMap<&'a str, usize>>,
+}
+
+impl<'a> Places<'a> {
+    fn of(entries: &'a [Entry]) -> Self {
+        Places { entries, index: None }
+    }
+
+    /// Those of a value; what is no map has no keys.
+    pub(crate) fn of_value(value: Option<&'a Value>) -> Self {
+        Places::of(value.and_then(Value::as_map).map_or(&[][..], Map::entries))
+    }
+
+    pub(crate) fn get(&mut self, key: &str) -> Option<&'a Value> {
+        let at = self.find(key)?;
+        self.entries.get(at).map(|(_, value)| value)
+    }
+
+    fn find(&mut self, key: &str) -> Option<usize> {
+        if self.entries.len() <= FEW {
+            return self.entries.iter().position(|(other, _)| is_same_key(key, other));
+        }
+        let entries = self.entries;
+        let index = || entries.iter().enumerate().map(|(at, (key, _))| (key.as_str(), at)).collect();
+        self.index.get_or_insert_with(index).get(key).copied()
+    }
 }
 
 #[cfg(test)]

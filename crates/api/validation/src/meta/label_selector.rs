@@ -4,6 +4,7 @@
 
 use pintle_schema::{Map, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement};
+use std::collections::HashMap;
 
 /// Whether a selector can be used at all.
 pub fn is_valid(selector: View<'_, LabelSelector>) -> bool {
@@ -26,8 +27,15 @@ pub fn is_valid(selector: View<'_, LabelSelector>) -> bool {
 
 /// Whether a selector that is valid selects what has these labels.
 pub fn selects(selector: View<'_, LabelSelector>, has: &Value) -> bool {
+    // A look-up passes over all labels, so that many are found by an index.
+    const FEW: usize = 24;
+    let index: HashMap<&str, &Value> = match has.as_map() {
+        Some(labels) if labels.len() > FEW => labels.iter().map(|(key, value)| (&**key, value)).collect(),
+        _ => HashMap::new(),
+    };
+    let label = |key: &str| if index.is_empty() { has.get(key) } else { index.get(key).copied() };
     let expression = |requirement: &Value| {
-        let label = has.get(text(requirement, LabelSelectorRequirement::KEY.name()));
+        let label = label(text(requirement, LabelSelectorRequirement::KEY.name()));
         let listed = label.is_some_and(|label| values_of(requirement).contains(label));
         match text(requirement, LabelSelectorRequirement::OPERATOR.name()) {
             "In" => listed,
@@ -36,7 +44,7 @@ pub fn selects(selector: View<'_, LabelSelector>, has: &Value) -> bool {
             _ => label.is_none(),
         }
     };
-    labels(selector).all(|(key, value)| has.get(key) == Some(value)) && expressions(selector).iter().all(expression)
+    labels(selector).all(|(key, value)| label(key) == Some(value)) && expressions(selector).iter().all(expression)
 }
 
 fn labels<'a>(selector: View<'a, LabelSelector>) -> impl Iterator<Item = (&'a str, &'a Value)> {

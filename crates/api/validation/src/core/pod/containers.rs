@@ -1,9 +1,11 @@
 //! Rules of containers: names, ports, restarts, and what each of the three lists allows.
 
 use super::{env, handlers, text};
+use crate::shared::{Texts, item_at, items, text_in};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, Lifecycle, PodSpec};
 use pintle_validation::{At, Cx, FieldPath};
+use std::collections::HashSet;
 
 type Containers<'a> = View<'a, Vec<Container>>;
 
@@ -43,25 +45,20 @@ pub fn is_sidecar(container: View<'_, Container>) -> bool {
 
 /// Host ports of regular containers stand once.
 pub fn regular(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
-    let mut seen = Vec::new();
+    let mut seen = HashSet::new();
     for (index, container) in containers.new.iter().enumerate() {
         host_ports(container, &containers.path.index(index), &mut seen, cx);
     }
 }
 
-fn repeated_name<'a>(
-    mut others: impl Iterator<Item = &'a str>,
-    container: View<'_, Container>,
-    path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
-) {
+fn repeated_name(others: impl Fn(&str) -> bool, container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let name = text(container.field(Container::NAME));
-    if others.any(|other| other == name) {
+    if others(name) {
         cx.errors.duplicate(path.to(Container::NAME), name);
     }
 }
 
-fn host_ports(container: View<'_, Container>, path: &FieldPath<'_>, seen: &mut Vec<String>, cx: &mut Cx<'_>) {
+fn host_ports(container: View<'_, Container>, path: &FieldPath<'_>, seen: &mut HashSet<String>, cx: &mut Cx<'_>) {
     let path = path.to(Container::PORTS);
     for (index, port) in container.field(Container::PORTS).iter().enumerate() {
         let number = port.field(ContainerPort::HOST_PORT).get();
@@ -70,29 +67,22 @@ fn host_ports(container: View<'_, Container>, path: &FieldPath<'_>, seen: &mut V
         }
         let protocol = text(port.field(ContainerPort::PROTOCOL));
         let place = format!("{protocol}/{}/{number}", port.field(ContainerPort::HOST_IP).as_str());
-        if seen.contains(&place) {
+        if !seen.insert(place.clone()) {
             cx.errors.duplicate(path.index(index).to(ContainerPort::HOST_PORT), place);
-        } else {
-            seen.push(place);
         }
     }
 }
 
 /// What init containers may have depends on whether they are sidecars.
 pub fn init(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
+    let old = containers.old.is_some_and(|old| old.iter().any(|old| !is_sidecar(old) && restarts_on_resize(old)));
     for (index, container) in containers.new.iter().enumerate() {
         let path = containers.path.index(index);
         // The reference judges each init container as a list of its own, at the place of the first.
-        host_ports(container, &containers.path.index(0), &mut Vec::new(), cx);
-        if !container.field(Container::RESTART_POLICY).is_set() {
-            // The rules of one that has no policy to depart from are not judged.
-            let rules = path.to(Container::RESTART_POLICY_RULES).to_string();
-            cx.errors.0.retain(|error| !error.field.starts_with(&rules));
-        }
+        host_ports(container, &containers.path.index(0), &mut HashSet::new(), cx);
         if is_sidecar(container) {
             continue;
         }
-        let old = containers.old.is_some_and(|old| old.iter().any(|old| !is_sidecar(old) && restarts_on_resize(old)));
         for (index, policy) in container.field(Container::RESIZE_POLICY).iter().enumerate() {
             let restart = text(policy.field(ContainerResizePolicy::RESTART_POLICY));
             if restart == "RestartContainer" && !old {
@@ -102,6 +92,14 @@ pub fn init(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
                 cx.errors.invalid(path.to(ContainerResizePolicy::RESTART_POLICY), restart, detail);
             }
         }
+    }
+    if !cx.errors.is_empty() {
+        // The rules of one that has no policy to depart from are not judged.
+        let is_judged = |container: View<'_, Container>| container.field(Container::RESTART_POLICY).is_set();
+        let judged: Vec<bool> = containers.new.iter().map(is_judged).collect();
+        let (list, rules) = (containers.path.to_string(), format!(".{}", Container::RESTART_POLICY_RULES.name()));
+        let stays = |(index, rest): (usize, &str)| judged.get(index) != Some(&false) || !rest.starts_with(&rules);
+        cx.errors.0.retain(|error| item_at(&error.field, &list).is_none_or(stays));
     }
 }
 
@@ -115,12 +113,14 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     let init = spec.new.field(PodSpec::INIT_CONTAINERS);
     let regular = spec.new.field(PodSpec::CONTAINERS);
     let ephemeral = list(spec.new, PodSpec::EPHEMERAL_CONTAINERS.name());
+    let regular_items = items(regular);
+    let regular_names = Texts::new(regular_items.len(), |at| text_in(regular_items, at, Container::NAME));
     for (field, containers) in [(PodSpec::CONTAINERS.name(), regular), (PodSpec::INIT_CONTAINERS.name(), init)] {
         let path = spec.path.child(field);
         for (index, container) in containers.iter().enumerate() {
             let path = path.index(index);
             if field == PodSpec::INIT_CONTAINERS.name() {
-                repeated_name(names(regular), container, &path, cx);
+                repeated_name(|name| regular_names.contains(name), container, &path, cx);
                 if !is_sidecar(container) {
                     continue;
                 }
@@ -128,14 +128,20 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
             hooks(spec.new, container, &path, cx);
         }
     }
+    if items(ephemeral).is_empty() {
+        return;
+    }
     let path = spec.path.to(PodSpec::EPHEMERAL_CONTAINERS);
+    let lasting_names: HashSet<&str> = names(regular).chain(names(init)).collect();
+    let mut taken = lasting_names.clone();
     for (index, container) in ephemeral.iter().enumerate() {
         let path = path.index(index);
-        repeated_name(names(regular).chain(names(init)).chain(names(ephemeral).take(index)), container, &path, cx);
+        repeated_name(|name| taken.contains(name), container, &path, cx);
+        taken.insert(text(container.field(Container::NAME)));
         let target =
             View::<EphemeralContainer>::new(container.value()).field(EphemeralContainer::TARGET_CONTAINER_NAME);
         let target = target.as_str();
-        if !target.is_empty() && !names(regular).chain(names(init)).any(|name| name == target) {
+        if !target.is_empty() && !lasting_names.contains(target) {
             cx.errors.not_found(path.to(EphemeralContainer::TARGET_CONTAINER_NAME), target);
         }
     }

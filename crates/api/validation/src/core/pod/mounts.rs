@@ -1,9 +1,11 @@
 //! Rules of volume mounts and devices: they name volumes of the pod, and each place once.
 
 use super::{is_true, text};
+use crate::shared::{Repeats, Texts, item_at, items, text_in};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, PodSpec, SecurityContext, Volume, VolumeDevice, VolumeMount, VolumeSource};
 use pintle_validation::{At, Cx, FieldPath};
+use std::collections::{HashMap, HashSet};
 
 /// Mounts and devices of all containers.
 pub fn fit_volumes(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
@@ -28,30 +30,33 @@ fn usable<'a>(spec: At<'a, PodSpec>, cx: &Cx<'_>) -> Vec<View<'a, Volume>> {
         return volumes.collect();
     }
     let path = spec.path.to(PodSpec::VOLUMES).to_string();
-    let is_right = |index: &usize| {
-        let path = format!("{path}[{index}]");
-        !cx.errors.0.iter().any(|error| error.field.starts_with(&path))
-    };
-    volumes.enumerate().filter(|(index, _)| is_right(index)).map(|(_, volume)| volume).collect()
+    let places = cx.errors.0.iter().filter_map(|error| item_at(&error.field, &path));
+    let wrong: HashSet<usize> = places.map(|(index, _)| index).collect();
+    volumes.enumerate().filter(|(index, _)| !wrong.contains(index)).map(|(_, volume)| volume).collect()
 }
 
 fn mounts(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let list = path.to(Container::VOLUME_MOUNTS);
     let mounts = container.field(Container::VOLUME_MOUNTS);
     let devices = container.field(Container::VOLUME_DEVICES);
+    let (mount_items, device_items) = (items(mounts), items(devices));
+    let volume_names =
+        Texts::new(volumes.len(), |at| volumes.get(at).map_or("", |volume| volume.field(Volume::NAME).as_str()));
+    let device_names = Texts::new(device_items.len(), |at| text_in(device_items, at, VolumeDevice::NAME));
+    let device_places = Texts::new(device_items.len(), |at| text_in(device_items, at, VolumeDevice::DEVICE_PATH));
+    let mut repeats = Repeats::new(mount_items.len(), |at| text_in(mount_items, at, VolumeMount::MOUNT_PATH));
     for (index, mount) in mounts.iter().enumerate() {
         let path = list.index(index);
         let name = mount.field(VolumeMount::NAME).as_str();
         let place = mount.field(VolumeMount::MOUNT_PATH).as_str();
-        if !volumes.iter().any(|volume| volume.field(Volume::NAME).as_str() == name) {
+        if !volume_names.contains(name) {
             cx.errors.not_found(path.to(VolumeMount::NAME), name);
         }
-        let earlier = mounts.iter().take(index).map(|other| other.field(VolumeMount::MOUNT_PATH).as_str());
-        unique_place(place, earlier, &path.to(VolumeMount::MOUNT_PATH), cx);
-        if devices.iter().any(|device| device.field(VolumeDevice::NAME).as_str() == name) {
+        unique_place(place, repeats.is_repeated(index), &path.to(VolumeMount::MOUNT_PATH), cx);
+        if device_names.contains(name) {
             cx.errors.invalid(path.to(VolumeMount::NAME), name, "must not already exist in volumeDevices");
         }
-        if devices.iter().any(|device| device.field(VolumeDevice::DEVICE_PATH).as_str() == place) {
+        if device_places.contains(place) {
             let detail = "must not already exist as a path in volumeDevices";
             cx.errors.invalid(path.to(VolumeMount::MOUNT_PATH), place, detail);
         }
@@ -60,12 +65,12 @@ fn mounts(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &F
     }
 }
 
-/// A place in a container, which nothing else there has.
-fn unique_place<'a>(place: &str, mut earlier: impl Iterator<Item = &'a str>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+/// A place in a container, which nothing earlier there has.
+fn unique_place(place: &str, is_repeated: bool, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     if place.is_empty() {
         cx.errors.required(path, "");
     }
-    if earlier.any(|other| other == place) {
+    if is_repeated {
         cx.errors.invalid(path, place, "must be unique");
     }
 }
@@ -101,13 +106,24 @@ fn devices(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &
     let list = path.to(Container::VOLUME_DEVICES);
     let mounts = container.field(Container::VOLUME_MOUNTS);
     let devices = container.field(Container::VOLUME_DEVICES);
+    if items(devices).is_empty() {
+        return;
+    }
+    let (mount_items, device_items) = (items(mounts), items(devices));
+    let mut first_volumes = HashMap::new();
+    for volume in volumes {
+        first_volumes.entry(volume.field(Volume::NAME).as_str()).or_insert(*volume);
+    }
+    let mount_names = Texts::new(mount_items.len(), |at| text_in(mount_items, at, VolumeMount::NAME));
+    let mount_places = Texts::new(mount_items.len(), |at| text_in(mount_items, at, VolumeMount::MOUNT_PATH));
+    let mut repeats = Repeats::new(device_items.len(), |at| text_in(device_items, at, VolumeDevice::DEVICE_PATH));
     for (index, device) in devices.iter().enumerate() {
         let path = list.index(index);
         let name = device.field(VolumeDevice::NAME).as_str();
         let place = device.field(VolumeDevice::DEVICE_PATH).as_str();
         let name_path = path.to(VolumeDevice::NAME);
         let place_path = path.to(VolumeDevice::DEVICE_PATH);
-        match volumes.iter().find(|volume| volume.field(Volume::NAME).as_str() == name) {
+        match first_volumes.get(name) {
             Some(volume) if is_claim(*volume) => {}
             Some(_) => {
                 let detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
@@ -115,12 +131,11 @@ fn devices(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &
             }
             None => cx.errors.not_found(name_path, name),
         }
-        let earlier = devices.iter().take(index).map(|other| other.field(VolumeDevice::DEVICE_PATH).as_str());
-        unique_place(place, earlier, &place_path, cx);
-        if mounts.iter().any(|mount| mount.field(VolumeMount::NAME).as_str() == name) {
+        unique_place(place, repeats.is_repeated(index), &place_path, cx);
+        if mount_names.contains(name) {
             cx.errors.invalid(name_path, name, "must not already exist in volumeMounts");
         }
-        if mounts.iter().any(|mount| mount.field(VolumeMount::MOUNT_PATH).as_str() == place) {
+        if mount_places.contains(place) {
             cx.errors.invalid(place_path, place, "must not already exist as a path in volumeMounts");
         }
     }

@@ -8,7 +8,7 @@ use pintle_types::core::v1::{
     Container, PodOS, PodResourceClaim, PodSpec, ResourceClaim, ResourceList, ResourceRequirements,
 };
 use pintle_validation::{At, Cx, ErrorKind, FieldPath};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 const HUGE_PAGES: &str = "hugepages-";
 
@@ -151,7 +151,11 @@ fn claims(spec: View<'_, PodSpec>, resources: View<'_, ResourceRequirements>, pa
         .map(|claim| text(claim.field(PodResourceClaim::NAME)))
         .filter(|name| !name.is_empty())
         .collect();
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
+    // How many requests of a claim were named.
+    let mut requests: HashMap<String, usize> = HashMap::new();
+    // What is told of a name that is none: it lists all that are.
+    let mut unknown: Option<String> = None;
     let path = path.to(ResourceRequirements::CLAIMS);
     for (index, claim) in claims.iter().enumerate() {
         let path = path.index(index);
@@ -161,26 +165,27 @@ fn claims(spec: View<'_, PodSpec>, resources: View<'_, ResourceRequirements>, pa
             cx.errors.required(path, "");
             continue;
         }
-        if seen.iter().any(|other| other == name) {
+        if seen.contains(name) {
             cx.errors.duplicate(path, name);
         } else {
             let key = if request.is_empty() { name.to_owned() } else { format!("{name}/{request}") };
             if seen.contains(&key) {
                 cx.errors.duplicate(path, key.as_str());
             } else if request.is_empty() {
-                let overlaps = seen.iter().filter(|other| other.split('/').next() == Some(name)).count();
+                let overlaps = requests.get(name).copied().unwrap_or_default();
                 (0..overlaps).for_each(|_| cx.errors.duplicate(path, name));
             }
-            seen.push(key);
+            let claim = key.split('/').next().unwrap_or_default();
+            *requests.entry(claim.to_owned()).or_default() += 1;
+            seen.insert(key);
         }
         if !known.contains(name) {
-            let known: Vec<&str> = known.iter().copied().collect();
-            let mut detail = "must be one of the names in pod.spec.resourceClaims".to_owned();
-            match known.is_empty() {
-                true => detail.push_str(" which is empty"),
-                false => detail.push_str(&format!(": {}", known.join(", "))),
-            }
-            cx.errors.push(ErrorKind::NotFound, path, Some(name.into()), detail);
+            let detail = unknown.get_or_insert_with(|| {
+                let known: Vec<&str> = known.iter().copied().collect();
+                let which = if known.is_empty() { " which is empty" } else { ": " };
+                format!("must be one of the names in pod.spec.resourceClaims{which}{}", known.join(", "))
+            });
+            cx.errors.push(ErrorKind::NotFound, path, Some(name.into()), detail.as_str());
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Rules of where pods run: affinity and spreading.
 
 use super::text;
+use crate::shared::item_at;
 use pintle_schema::View;
 use pintle_types::core::v1::{PodAffinityTerm, TopologySpreadConstraint};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use pintle_validation::{At, Cx, FieldPath};
+use std::collections::HashMap;
 
 const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
 
@@ -91,16 +93,18 @@ pub fn distinct_constraints(constraints: At<'_, Vec<TopologySpreadConstraint>>, 
         let action = constraint.value().str_at(&[TopologySpreadConstraint::WHEN_UNSATISFIABLE.name()]);
         (key.to_owned(), action.to_owned())
     };
+    let list = constraints.path.to_string();
+    let mut left: HashMap<_, usize> = HashMap::new();
+    constraints.new.iter().for_each(|constraint| *left.entry(place(constraint)).or_default() += 1);
     for (index, constraint) in constraints.new.iter().enumerate() {
         let (key, action) = place(constraint);
-        if constraints.new.iter().skip(index + 1).any(|other| place(other) == (key.clone(), action.clone())) {
+        let later = left.entry((key.clone(), action.clone())).or_default();
+        *later = later.saturating_sub(1);
+        if *later > 0 {
             let path = constraints.path.index(index);
             cx.errors.duplicate(path.child("{topologyKey, whenUnsatisfiable}"), format!("{{{key}, {action}}}"));
             // It is told with the first of the two, before what is wrong with later ones.
-            let is_later = |field: &str| {
-                (index + 1..constraints.new.iter().len())
-                    .any(|later| field.starts_with(&constraints.path.index(later).to_string()))
-            };
+            let is_later = |field: &str| item_at(field, &list).is_some_and(|(later, _)| later > index);
             if let Some(at) = cx.errors.0.iter().position(|error| is_later(&error.field)) {
                 cx.errors.0[at..].rotate_right(1);
             }

@@ -7,6 +7,7 @@ use pintle_types::core::v1::{
     Capabilities, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl, WindowsSecurityContextOptions,
 };
 use pintle_validation::{At, Cx, ErrorKind, FieldPath};
+use std::collections::HashSet;
 
 const MAX_USER_DOMAIN: usize = 256;
 const MAX_USER: usize = 104;
@@ -118,7 +119,7 @@ fn normal_sysctl(name: &str) -> String {
 }
 
 fn sysctls(spec: View<'_, PodSpec>, context: View<'_, PodSecurityContext>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen = HashSet::new();
     for (index, sysctl) in context.field(PodSecurityContext::SYSCTLS).iter().enumerate() {
         let name = sysctl.field(Sysctl::NAME).as_str();
         let path = path.index(index);
@@ -130,7 +131,7 @@ fn sysctls(spec: View<'_, PodSpec>, context: View<'_, PodSecurityContext>, path:
         if seen.contains(&normal) {
             cx.errors.push(ErrorKind::Duplicate, path, Some(name.into()), "");
         } else if names::is_sysctl_name(name) {
-            seen.push(normal.clone());
+            seen.insert(normal.clone());
         }
         let is_ipc = normal == "kernel.sem"
             || ["kernel.shm", "kernel.msg", "fs.mqueue."].iter().any(|prefix| normal.starts_with(prefix));

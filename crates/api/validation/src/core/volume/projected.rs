@@ -10,6 +10,7 @@ use pintle_types::core::v1::{
     ResourceFieldSelector, SecretProjection, VolumeProjection,
 };
 use pintle_validation::{At, Cx, FieldPath};
+use std::collections::HashSet;
 
 /// Fields of the pod that a file can show.
 const POD_FIELDS: &[&str] =
@@ -43,7 +44,7 @@ fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: 
 }
 
 /// The paths of the files that were there before.
-struct Paths<'a>(Vec<&'a str>);
+struct Paths<'a>(HashSet<&'a str>);
 
 impl<'a> Paths<'a> {
     /// Notes a path; one that is there already is told with the name of whoever brings it again.
@@ -51,10 +52,8 @@ impl<'a> Paths<'a> {
         if file.is_empty() {
             return;
         }
-        if self.0.contains(&file) {
+        if !self.0.insert(file) {
             cx.errors.invalid(path, told, "conflicting duplicate paths");
-        } else {
-            self.0.push(file);
         }
     }
 
@@ -66,7 +65,7 @@ impl<'a> Paths<'a> {
 /// What the parts ask for is right, and no two files have one path.
 pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut Cx<'_>) {
     type Part = VolumeProjection;
-    let mut paths = Paths(Vec::new());
+    let mut paths = Paths(HashSet::new());
     let list = volume.path.to(ProjectedVolumeSource::SOURCES);
     for (index, part) in volume.new.field(ProjectedVolumeSource::SOURCES).iter().enumerate() {
         let place = list.index(index);
