@@ -4,7 +4,7 @@
 
 use crate::answer::Answer;
 use crate::context::Context;
-use crate::decode::warnings_of;
+use crate::decode::{check_objects, warnings_of};
 use crate::negotiation::{Format, Wanted};
 use crate::query::{FieldValidation, WriteQuery};
 use crate::write::{answer, check_name, check_namespace};
@@ -79,7 +79,10 @@ impl Configuration {
         if format == Format::Cbor {
             // Keys that stand twice are refused by the reading itself.
             return match cbor::parse(bytes).map_err(|error| refuse(error.to_string()))? {
-                value @ Value::Map(_) => Ok(Configuration { value, problems: Vec::new() }),
+                value @ Value::Map(_) => {
+                    check_objects(&value)?;
+                    Ok(Configuration { value, problems: Vec::new() })
+                }
                 _ => Err(refuse("the configuration is no map".to_owned())),
             };
         }
@@ -94,6 +97,7 @@ impl Configuration {
                 return Err(refuse(format!("error unmarshaling JSON: while decoding JSON: {why}")));
             }
         };
+        check_objects(&value)?;
         let problems = decoded.problems.iter().map(|problem| format!("error converting YAML to JSON: {problem}"));
         Ok(Configuration { value, problems: problems.collect() })
     }

@@ -6,7 +6,7 @@
 use crate::negotiation::Format;
 use crate::query::FieldValidation;
 use crate::scheme;
-use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, cbor, json, protobuf, yaml};
+use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, TooManyObjects, cbor, json, protobuf, yaml};
 use pintle_registry::{Result, Status};
 use pintle_schema::{Struct, Value};
 
@@ -61,6 +61,7 @@ pub fn body(
     };
     check_kind(expected, &head, bytes)?;
     let decoded = decoded.map_err(|error| cannot_be_handled(expected, &head, &error.to_string()))?;
+    check_objects(&decoded.value)?;
     if let Some(why) = expected.malformed.and_then(|malformed| malformed(&decoded.value)) {
         return Err(cannot_be_handled(expected, &head, &why));
     }
@@ -68,6 +69,15 @@ pub fn body(
     let mut value = decoded.value;
     pintle_registry::set_type(&mut value, &expected.api_version(), expected.kind);
     Ok(value)
+}
+
+/// Refuses what takes too much memory to be worked at.
+///
+/// # Errors
+/// It is made of too many objects.
+pub fn check_objects(value: &Value) -> Result<()> {
+    let too_large = |error: TooManyObjects| Status::new(413, "RequestEntityTooLarge", error.to_string());
+    pintle_codec::check_objects(value).map_err(too_large)
 }
 
 /// Kind and apiVersion as the body says them.

@@ -8,6 +8,7 @@ pub mod answer;
 mod apply;
 pub mod backend;
 mod binding;
+mod blocking;
 pub mod body;
 pub mod component;
 pub mod connect;

@@ -32,3 +32,15 @@ pub const WARNINGS_CHARACTERS: usize = 4096;
 
 /// What is left of a warning where there are too many: kube-apiserver's 256 characters.
 pub const CUT_WARNING_CHARACTERS: usize = 256;
+
+/// Bodies, and stored objects to be patched, beyond this are worked at beside the worker threads: 128 KiB take a few
+/// milliseconds, which is what others may wait.
+pub const LARGE_BODY_BYTES: usize = 128 * 1024;
+
+/// How many bytes those that are worked at together may have. An object under work takes up to two hundred times its body;
+/// together with that this bounds what all take.
+pub const LARGE_REQUESTS_BYTES: usize = 6 * 1024 * 1024;
+
+/// What each of them counts for at the least, so that there are four at most: more would not be done sooner, and would take
+/// processors from all others.
+pub const LARGE_REQUEST_BYTES: usize = LARGE_REQUESTS_BYTES / 4;

@@ -4,6 +4,7 @@
 
 use crate::answer::Answer;
 use crate::apply::{self, Configuration};
+use crate::blocking;
 use crate::context::Context;
 use crate::decode;
 use crate::negotiation::{Format, Wanted};
@@ -33,6 +34,10 @@ pub async fn patch(
     let kind = context.patch_type()?;
     let bytes = read_body(request.body).await?;
     let query = patch_options(&context.query, kind.applies(), context.requester())?;
+    if let Ok(stored) = target.get() {
+        // A small patch may ask for much work where the object is large.
+        blocking::expect(stored.image.size()).await;
+    }
     if let PatchType::Apply(format) = kind {
         let config = Configuration::read(&bytes, format)?;
         return apply::apply(context, target, wanted, config, &query, part).await;
@@ -179,6 +184,7 @@ impl Patch {
             return Err(self.invalid(&patched, &why));
         }
         self.check_type(&patched, api_version, kind)?;
+        decode::check_objects(&patched)?;
         let strictness = match query.field_validation {
             FieldValidation::Ignore => Strictness::Ignore,
             _ => Strictness::Collect,

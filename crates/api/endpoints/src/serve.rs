@@ -1,6 +1,7 @@
 //! `serve()`: the steps of a request in their order. A reader learns the server from this page.
 
 use crate::answer::{Answer, accepts_gzip, refusal, respond};
+use crate::blocking;
 use crate::body::Body;
 use crate::context::Context;
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
@@ -129,6 +130,7 @@ async fn steps(
     }
     let context = Context { method: request.method.clone(), headers: request.headers.clone(), api, user, query };
     let acting = pin!(act(&context, resource, path, verb, request));
+    let acting = pin!(blocking::work(acting));
     let outcome = match long_running {
         true => acting.await,
         false => tokio::time::timeout(time_limit(&context), acting).await.unwrap_or_else(|_| {

@@ -1,6 +1,7 @@
 //! Create and update: from a body to the registry and back, and what all writes do on that way.
 
 use crate::answer::Answer;
+use crate::blocking;
 use crate::context::Context;
 use crate::decode::{self, Expected};
 use crate::negotiation::Wanted;
@@ -19,10 +20,12 @@ use pintle_schema::Value;
 /// # Errors
 /// 413 when it is too large, 400 when it breaks off.
 pub async fn read_body(body: LazyBody) -> Result<Bytes> {
-    body.whole().await.map_err(|failure| match failure {
+    let bytes = body.whole().await.map_err(|failure| match failure {
         BodyFailure::TooLarge => Status::body_too_large(),
         BodyFailure::Broken => Status::bad_request("unable to read the request body"),
-    })
+    })?;
+    blocking::expect(bytes.len()).await;
+    Ok(bytes)
 }
 
 /// POST to a collection.

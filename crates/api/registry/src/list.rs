@@ -337,6 +337,14 @@ fn decode_token(token: &str) -> Result<Continue> {
     })
 }
 
+/// Whether a `continue` token can be read.
+///
+/// # Errors
+/// It cannot, in the reference's words.
+pub fn check_token(token: &str) -> Result<()> {
+    decode_token(token).map(drop)
+}
+
 /// Where a token stops being base64 of the URL alphabet without padding.
 fn corrupt(token: &str) -> Option<usize> {
     let foreign = |byte: u8| !byte.is_ascii_alphanumeric() && !matches!(byte, b'-' | b'_');

@@ -6,7 +6,7 @@ mod locate;
 mod log;
 mod proxy;
 mod rewrite;
-mod spdy;
+pub mod spdy;
 mod translate;
 mod tunnel;
 

@@ -242,7 +242,11 @@ async fn up(from_client: &mut SplitStream<WebSocketStream<Upgraded>>, streams: &
                     _ => None,
                 };
                 let Some(stream) = stream else { continue };
-                bytes.chunks(PIECE_BYTES).for_each(|piece| spdy::data(stream, piece, false, &mut out));
+                // A message may be large, and is not held twice: its pieces go as they are taken.
+                for piece in bytes.chunks(PIECE_BYTES) {
+                    spdy::data(stream, piece, false, &mut out);
+                    let _ = frames.send(out.split().freeze()).await;
+                }
             }
             None => {}
         }
