@@ -21,6 +21,7 @@ use pintle_controllers::{Controller, Controllers};
 use pintle_discovery::Catalog;
 use pintle_endpoints::backend::{Backends, Connector};
 use pintle_endpoints::documents::Documents;
+use pintle_endpoints::flow::Flow;
 use pintle_endpoints::health::{Health, Probe};
 use pintle_endpoints::metrics::{Measured, MeasuredStore, Metrics, Source};
 use pintle_endpoints::router::{Router, RuntimeConfig};
@@ -196,6 +197,7 @@ impl Builder {
     pub async fn start(mut self, listener: TcpListener) -> Result<Server, StartError> {
         let address = listener.local_addr()?;
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
+        self.connections.answer_timeout = self.settings.request_timeout;
         let (api, presence) = self.assemble(address, &roles).await?;
         let ending = Ending::default();
         let kept = presence.clone();
@@ -278,6 +280,7 @@ impl Builder {
             documents: Documents::new(Catalog::built_in(served)),
             health: Health::default(),
             metrics,
+            flow: Flow::new(&self.settings),
             settings: std::mem::take(&mut self.settings),
             backends: Backends { connector, kubelet_address_types: std::mem::take(&mut self.kubelet_address_types) },
         });
@@ -510,7 +513,7 @@ impl Server {
         if self.shutdown_send_retry_after {
             self.api.health.turn_away();
             // What still is in work after this long has been given up by its own time limit.
-            let done = self.api.metrics.none_in_flight();
+            let done = self.api.flow.none_in_work();
             drop(tokio::time::timeout(self.api.settings.request_timeout, done).await);
         }
         self.shutdown.trigger();

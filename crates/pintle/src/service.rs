@@ -7,9 +7,12 @@ use futures_util::future::BoxFuture;
 use http::header::{HOST, HeaderValue};
 use pintle_auth::CertCache;
 use pintle_endpoints::backend::ByteStream;
-use pintle_endpoints::{Body, BodyFailure, Request, SharedApi, UnreadBody};
-use pintle_http::{BodyError, Incoming, LongRunning, RequestBody, Service, Takeover, limits, pieces, read_body};
+use pintle_endpoints::{Body, BodyFailure, Request, Room, SharedApi, UnreadBody};
+use pintle_http::{
+    BodyError, BodyLimits, Incoming, LongRunning, RequestBody, Service, Takeover, limits, pieces, read_body,
+};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The API as what answers connections.
 #[derive(Clone)]
@@ -18,25 +21,56 @@ pub struct ApiService {
     pub browsers: Arc<Browsers>,
 }
 
-/// What is remembered with a connection: who its certificate speaks for.
+/// What is remembered with a connection.
 #[derive(Default)]
-pub struct ConnectionState(Arc<CertCache>);
+pub struct ConnectionState {
+    /// Who its certificate speaks for.
+    certs: Arc<CertCache>,
+    /// Bytes of the bodies that are being received on it.
+    received: Arc<AtomicU64>,
+}
 
 /// A body that is still on its connection.
-struct Unread(RequestBody);
+struct Unread {
+    body: RequestBody,
+    received: Arc<AtomicU64>,
+}
 
 impl UnreadBody for Unread {
-    fn whole(self: Box<Self>) -> BoxFuture<'static, Result<Bytes, BodyFailure>> {
+    fn whole(self: Box<Self>, mut room: Room) -> BoxFuture<'static, Result<Bytes, BodyFailure>> {
         Box::pin(async move {
-            read_body(self.0, limits::MAX_REQUEST_BODY_BYTES).await.map_err(|error| match error {
+            let mut of_connection = Received { all: self.received, own: 0 };
+            let room = |bytes| of_connection.grow(bytes as u64) && room(bytes);
+            read_body(self.body, BodyLimits::default(), room).await.map_err(|error| match error {
                 BodyError::TooLarge { .. } => BodyFailure::TooLarge,
-                _ => BodyFailure::Broken,
+                BodyError::TooSlow => BodyFailure::TooSlow,
+                BodyError::NoRoom => BodyFailure::NoRoom,
+                BodyError::Aborted(_) => BodyFailure::Broken,
             })
         })
     }
 
     fn pieces(self: Box<Self>) -> ByteStream {
-        Box::pin(pieces(self.0))
+        Box::pin(pieces(self.body))
+    }
+}
+
+/// The bytes of a body, counted with its connection until it has come.
+struct Received {
+    all: Arc<AtomicU64>,
+    own: u64,
+}
+
+impl Received {
+    fn grow(&mut self, bytes: u64) -> bool {
+        self.own += bytes;
+        self.all.fetch_add(bytes, Ordering::Relaxed) < limits::RECEIVED_BYTES_PER_CONNECTION
+    }
+}
+
+impl Drop for Received {
+    fn drop(&mut self) {
+        self.all.fetch_sub(self.own, Ordering::Relaxed);
     }
 }
 
@@ -47,6 +81,7 @@ impl Service for ApiService {
     async fn call(&self, request: Incoming<ConnectionState>) -> http::Response<Body> {
         let Incoming { parts, body, connection } = request;
         let mut parts = parts;
+        let over_http2 = parts.version == http::Version::HTTP_2;
         if let (Some(authority), false) = (parts.uri.authority(), parts.headers.contains_key(HOST))
             && let Ok(host) = HeaderValue::try_from(authority.as_str())
         {
@@ -63,10 +98,12 @@ impl Service for ApiService {
             query: parts.uri.query().unwrap_or("").to_owned(),
             method: parts.method,
             headers: parts.headers,
-            body: Box::new(Unread(body)),
+            body: Box::new(Unread { body, received: connection.state.received.clone() }),
             client_certs: connection.client_certs.clone(),
-            cert_cache: Some(connection.state.0.clone()),
+            cert_cache: Some(connection.state.certs.clone()),
             peer: Some(connection.peer.ip()),
+            over_http2,
+            is_unauthenticated: false,
         };
         let mut response = pintle_endpoints::serve::serve(self.api.clone(), request).await;
         response.headers_mut().extend(told);

@@ -5,6 +5,7 @@
 mod common;
 
 use common::http::{Client, Endpoint, JSON, Watch};
+use common::raw::Http2;
 use common::wait_for;
 use pintle::{Builder, Server};
 use pintle_storage::MemoryStore;
@@ -42,8 +43,16 @@ impl Limited {
         self.endpoint.client()
     }
 
-    /// A create whose body does not come: it is being worked on for as long as this lives.
-    fn hold(&self) -> TcpStream {
+    /// A create whose answer is not taken: it is being worked on for as long as this lives.
+    fn hold(&self) -> Http2 {
+        let mut client = Http2::connect(&self.endpoint, "", 0);
+        let id = client.request("POST", CONFIG_MAPS, true);
+        client.data(id, json!({"metadata": {"name": "held"}}).to_string().as_bytes(), true);
+        client
+    }
+
+    /// A create whose body does not come.
+    fn begin(&self) -> TcpStream {
         let mut stream = TcpStream::connect(self.endpoint.address).expect("a connection");
         let head =
             format!("POST {CONFIG_MAPS} HTTP/1.1\r\nHost: a\r\nContent-Type: {JSON}\r\nContent-Length: 100\r\n\r\n{{");
@@ -104,7 +113,7 @@ fn too_many_requests_are_turned_away_and_may_come_again() {
 #[test]
 fn a_request_that_takes_too_long_is_given_up() {
     let server = Limited::start(|builder| builder.settings.request_timeout = Duration::from_millis(50));
-    let mut held = server.hold();
+    let mut held = server.begin();
     let mut answer = [0; 512];
     let read = held.read(&mut answer).expect("an answer");
     let answer = String::from_utf8_lossy(&answer[..read]);

@@ -9,7 +9,7 @@ use crate::{Api, impersonation};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use pintle_auth::authentication::is_of_front_proxies;
 use pintle_auth::authorization::{Forbidden, forbidden};
-use pintle_auth::{Attributes, Credentials, UserInfo};
+use pintle_auth::{Attributes, Credentials, UserInfo, groups};
 use pintle_registry::{Details, Status};
 use pintle_schema::field_selector::FieldSelector;
 use std::borrow::Cow;
@@ -62,6 +62,7 @@ fn authenticate(api: &Api, request: &mut Request) -> Result<Arc<UserInfo>, Statu
     };
     api.metrics.access.authenticated(user.as_ref().ok().map(|user| &*user.name), started.elapsed());
     drop_front_proxys(api, &mut request.headers);
+    request.is_unauthenticated = user.as_ref().map_or(true, |user| user.in_group(groups::UNAUTHENTICATED));
     user.map_err(|_| Status::unauthorized())
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Everything that is sent passes through `respond`; it never changes what an answer says.
 
-use crate::body::Body;
+use crate::body::{Body, Size};
+use crate::compress::compressed;
 use crate::limits;
 use crate::negotiation::{Shape, Wanted};
 use crate::represent;
@@ -10,6 +11,8 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue, WARNING};
 use http::{HeaderMap, Response, StatusCode};
 use pintle_registry::Status;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// What something comes to, with what is to be warned of whether it is refused or not.
 pub(crate) fn warned(outcome: Result<Answer, Status>, warnings: Vec<String>) -> Result<Answer, Status> {
@@ -76,8 +79,18 @@ pub fn accepts_gzip(accept_encoding: &str) -> bool {
 /// Answers at least this large are compressed when the client takes it; smaller ones cost more than they save.
 const GZIP_FROM: u64 = 128 << 10;
 
+/// How an answer is to be sent.
+#[derive(Clone, Copy)]
+pub struct Sending<'a> {
+    pub accepts_gzip: bool,
+    /// The head alone.
+    pub is_head: bool,
+    /// Who may compress at a time.
+    pub compressors: &'a Arc<Semaphore>,
+}
+
 /// Puts an answer on the wire.
-pub async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Response<Body> {
+pub fn respond(answer: Answer, sending: Sending<'_>) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
@@ -102,16 +115,16 @@ pub async fn respond(answer: Answer, accepts_gzip: bool, is_head: bool) -> Respo
     let size = answer.body.size();
     let body = match answer.body {
         body if !body.is_long_running()
-            && accepts_gzip
+            && sending.accepts_gzip
             && size > GZIP_FROM
             && !headers.contains_key("content-encoding") =>
         {
             headers.insert("content-encoding", HeaderValue::from_static("gzip"));
-            Body::Full(gzip(&body.collect().await))
+            Body::Chunks(compressed(body, sending.compressors.clone()), Size::About(size))
         }
         body => body,
     };
-    if !is_head {
+    if !sending.is_head {
         *response.body_mut() = body;
     }
     response

@@ -22,7 +22,8 @@ task_local! {
 
 /// Room for the large requests that may be worked at together, in units of [`UNIT_BYTES`]. They share the processors and
 /// the memory of one process.
-static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(limits::LARGE_REQUESTS_BYTES / UNIT_BYTES)));
+static PLACES: LazyLock<Arc<Semaphore>> =
+    LazyLock::new(|| Arc::new(Semaphore::new(limits::LARGE_REQUESTS_BYTES / UNIT_BYTES)));
 
 const UNIT_BYTES: usize = 1024;
 

@@ -1,15 +1,20 @@
 //! `Body`: what an answer is made of, from one buffer to a stream without end.
 //!
-//! Lists are spliced while they are sent: at any time one chunk is in memory, whatever the list's size.
+//! Lists are spliced while they are sent: at any time one chunk is in memory, whatever the list's size. No piece is larger
+//! than a client is waited for to take.
 
 use crate::backend::ByteStream;
+use crate::flow::Slot;
+use crate::limits::PIECE_BYTES;
+use crate::metrics::Series;
 use crate::upgrade::Takeover;
 use bytes::Bytes;
 use futures_util::stream::{BoxStream, Stream, StreamExt};
 use http_body::{Frame, SizeHint};
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
 /// An answer's body.
 pub enum Body {
@@ -20,21 +25,39 @@ pub enum Body {
     Watch(BoxStream<'static, Bytes>, Option<Box<dyn Send>>),
     /// What a backend answers, as it comes; breaks off where the backend does.
     Passed(ByteStream),
+    /// One that ends, with what is known and held of its request until it is sent.
+    Sent(Box<Sent>),
     /// No body but the connection itself, which is handed over once the head is sent.
     Upgrade(Takeover),
+}
+
+/// An answer that is being sent.
+pub struct Sent {
+    body: Body,
+    bytes: u64,
+    series: Option<Arc<Series>>,
+    _slot: Option<Slot>,
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        self.series.iter().for_each(|series| series.sent(self.bytes));
+    }
 }
 
 /// How long a body is that is not there yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     Exactly(u64),
+    /// Exactly so many, all of which are in memory already.
+    Made(u64),
     About(u64),
 }
 
 impl Size {
     pub fn bytes(self) -> u64 {
         match self {
-            Size::Exactly(bytes) | Size::About(bytes) => bytes,
+            Size::Exactly(bytes) | Size::Made(bytes) | Size::About(bytes) => bytes,
         }
     }
 }
@@ -65,29 +88,42 @@ impl Body {
         }
     }
 
+    /// The same body, which ends: it holds a slot until it is sent, and is counted then.
+    pub fn sent(self, slot: Option<Slot>, series: Option<Arc<Series>>) -> Self {
+        Body::Sent(Box::new(Sent { body: self, bytes: 0, series, _slot: slot }))
+    }
+
     /// About how many bytes a body has that ends.
     pub fn size(&self) -> u64 {
         match self {
             Body::Full(bytes) => bytes.len() as u64,
             Body::Chunks(_, size) => size.bytes(),
+            Body::Sent(sent) => sent.body.size(),
             Body::Watch(..) | Body::Passed(_) | Body::Upgrade(_) => 0,
         }
     }
 
-    /// All bytes of a body that ends.
-    pub async fn collect(self) -> Bytes {
+    /// How many bytes are held in memory for it, if they are worth counting.
+    pub(crate) fn held_bytes(&self) -> Option<u64> {
         match self {
-            Body::Full(bytes) => bytes,
-            Body::Chunks(mut chunks, size) => {
-                let mut all = Vec::with_capacity(usize::try_from(size.bytes()).unwrap_or(0));
-                while let Some(chunk) = chunks.next().await {
-                    all.extend_from_slice(&chunk);
-                }
-                all.into()
-            }
-            Body::Watch(..) | Body::Passed(_) | Body::Upgrade(_) => Bytes::new(),
+            Body::Full(bytes) if bytes.len() > PIECE_BYTES => Some(bytes.len() as u64),
+            Body::Chunks(_, Size::Made(bytes)) => Some(*bytes),
+            _ => None,
         }
     }
+
+    /// The next piece of a body that ends.
+    pub(crate) async fn piece(&mut self) -> Option<Bytes> {
+        match self {
+            Body::Full(bytes) => next_piece(bytes),
+            Body::Chunks(chunks, _) => chunks.next().await,
+            _ => None,
+        }
+    }
+}
+
+fn next_piece(bytes: &mut Bytes) -> Option<Bytes> {
+    (!bytes.is_empty()).then(|| bytes.split_to(bytes.len().min(PIECE_BYTES)))
 }
 
 /// A stream and what lives as long as it.
@@ -113,8 +149,13 @@ impl http_body::Body for Body {
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         match &mut *self {
-            Body::Full(bytes) if bytes.is_empty() => Poll::Ready(None),
-            Body::Full(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
+            Body::Full(bytes) => Poll::Ready(next_piece(bytes).map(|piece| Ok(Frame::data(piece)))),
+            Body::Sent(sent) => {
+                let frame = ready!(Pin::new(&mut sent.body).poll_frame(context));
+                let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()).and_then(Frame::data_ref);
+                sent.bytes += data.map_or(0, |data| data.len() as u64);
+                Poll::Ready(frame)
+            }
             Body::Chunks(stream, _) | Body::Watch(stream, _) => {
                 stream.poll_next_unpin(context).map(|chunk| chunk.map(|bytes| Ok(Frame::data(bytes))))
             }
@@ -127,6 +168,7 @@ impl http_body::Body for Body {
         match self {
             Body::Full(bytes) => bytes.is_empty(),
             Body::Upgrade(_) => true,
+            Body::Sent(sent) => sent.body.is_end_stream(),
             _ => false,
         }
     }
@@ -134,7 +176,8 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match self {
             Body::Full(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Body::Chunks(_, Size::Exactly(size)) => SizeHint::with_exact(*size),
+            Body::Chunks(_, Size::Exactly(size) | Size::Made(size)) => SizeHint::with_exact(*size),
+            Body::Sent(sent) => sent.body.size_hint(),
             _ => SizeHint::default(),
         }
     }

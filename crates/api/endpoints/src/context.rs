@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides: it only finds what the request says.
 
+use crate::flow::Admission;
 use crate::negotiation::{Format, Offer, Wanted, body_format, negotiate};
 use crate::patch::PatchType;
 use crate::query::Query;
@@ -20,6 +21,8 @@ pub struct Context {
     pub query: Query,
     pub method: Method,
     pub headers: http::HeaderMap,
+    /// What the request holds of the server's limits.
+    pub admission: Admission,
 }
 
 impl Context {

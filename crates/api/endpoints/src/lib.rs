@@ -11,12 +11,14 @@ mod binding;
 mod blocking;
 pub mod body;
 pub mod component;
+mod compress;
 pub mod connect;
 pub mod context;
 pub mod decode;
 pub mod documents;
 mod elsewhere;
 mod eviction;
+pub mod flow;
 pub mod health;
 mod impersonation;
 pub mod limits;
@@ -43,9 +45,10 @@ pub mod websocket;
 pub mod write;
 
 pub use body::Body;
-pub use request::{BodyFailure, LazyBody, Request, UnreadBody};
+pub use request::{BodyFailure, LazyBody, Request, Room, UnreadBody};
 
 use documents::Documents;
+use flow::Flow;
 use health::Health;
 use metrics::Metrics;
 use negotiation::Format;
@@ -103,6 +106,7 @@ pub struct Api {
     pub documents: Documents,
     pub health: Health,
     pub metrics: Metrics,
+    pub flow: Arc<Flow>,
     pub settings: Settings,
     pub backends: backend::Backends,
 }

@@ -10,6 +10,34 @@ pub const MUTATING_REQUESTS_IN_FLIGHT: i64 = 200;
 /// Reading requests in work at a time: kube-apiserver's 400.
 pub const READ_ONLY_REQUESTS_IN_FLIGHT: i64 = 400;
 
+/// How many users with all that they may hold fill the server: each may hold a quarter of the slots (100 reading and 50
+/// mutating requests by default), waits and bytes. A client's one HTTP/2 connection has 100 streams, and the busiest levels
+/// of kube-apiserver's priority and fairness have 98 of these 600 slots, so that no client that works alone meets the
+/// share; and no single user, nor three, can have others turned away.
+pub const USERS_TO_FILL: u64 = 4;
+
+/// Slots for leases and heartbeats of nodes, beside all others: kube-apiserver's priority and fairness gives them 122 of
+/// its 600 (node-high and leader-election). 5,000 nodes that renew a lease every ten seconds, at 5 ms each, need three.
+pub const HEARTBEAT_SLOTS: u64 = 100;
+
+/// Reads that wait at a time until a revision of the future has come, each for three seconds at most: they hold a request's
+/// head and a timer, so there may be more of them than slots.
+pub const FRESHNESS_WAITS: u64 = 2000;
+
+/// Bytes of bodies that are being received: 85 of the largest at a time, or tens of thousands of usual size. Bodies of
+/// requests that have a slot count no more: there are as many as slots.
+pub const RECEIVED_BYTES: u64 = 256 << 20;
+
+/// What a body counts for before a byte of it has come: about what its stream and its task hold in memory.
+pub const BODY_COST: u64 = 16 << 10;
+
+/// Bytes of answers that are held in memory while they are sent. Most lists are put together piece by piece as they are sent, and
+/// small answers are let be: what counts is what is encoded as a whole, as lists in protobuf and in YAML are.
+pub const ANSWER_BYTES: u64 = 512 << 20;
+
+/// How large an answer is that counts as held in memory; it is sent in one piece below.
+pub const PIECE_BYTES: usize = 64 << 10;
+
 /// After how many seconds a client that was turned away may come again: kube-apiserver's 1.
 pub const RETRY_AFTER_SECONDS: u32 = 1;
 

@@ -32,7 +32,7 @@ pub async fn patch(
     part: Option<SubresourcePart<'_>>,
 ) -> Result<Answer> {
     let kind = context.patch_type()?;
-    let bytes = read_body(request.body).await?;
+    let bytes = read_body(context, request.body).await?;
     let query = patch_options(&context.query, kind.applies(), context.requester())?;
     if let Ok(stored) = target.get() {
         // A small patch may ask for much work where the object is large.

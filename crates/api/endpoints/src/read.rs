@@ -25,6 +25,21 @@ pub async fn reached(api: &Api, revision: Revision) -> bool {
     tokio::time::timeout(FRESHNESS_WAIT, progress.wait_for(|current| *current >= revision)).await.is_ok()
 }
 
+/// Waits for a revision of the future, without a slot: nobody is kept from work by those who wait.
+///
+/// # Errors
+/// Too many of the user's requests wait, or there is no slot afterwards.
+async fn await_revision(context: &Context, revision: Revision) -> Result<()> {
+    if context.api.registry.revision() >= revision {
+        return Ok(());
+    }
+    match context.admission.wait(reached(&context.api, revision)).await? {
+        true => context.admission.enter(),
+        // It is told where the version is checked, which takes no work.
+        false => Ok(()),
+    }
+}
+
 /// One object. Budget: a map look-up and one copy of the stored bytes.
 ///
 /// # Errors
@@ -34,7 +49,7 @@ pub async fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<A
     let version = context.query.get("resourceVersion");
     if !version.is_empty() {
         if let Ok(version) = version.parse() {
-            reached(&context.api, Revision(version)).await;
+            await_revision(context, Revision(version)).await?;
         }
         context.api.registry.check_get_version(&target.cache.state(), version)?;
     }
@@ -88,7 +103,7 @@ pub async fn list_or_watch(context: &Context, target: Target, path: &ResourcePat
         return Ok(answer);
     }
     if let Some(revision) = query.list.revision() {
-        reached(&context.api, revision).await;
+        await_revision(context, revision).await?;
     }
     let page = registry.list(&target, &selection, &query.list)?;
     let presenter = Presenter { registry, target: &target, wanted, include_object };

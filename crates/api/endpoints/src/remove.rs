@@ -139,7 +139,7 @@ async fn delete_selected(
 
 /// The options of a delete: a body hides the whole query.
 async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
-    let bytes = read_body(request.body).await?;
+    let bytes = read_body(context, request.body).await?;
     let unsafe_allowed = context.api.registry.environment.feature_enabled(UNSAFE_DELETION_GATE);
     if bytes.is_empty() {
         return delete_options(&context.query, unsafe_allowed, context.requester());

@@ -16,14 +16,21 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyFailure {
     TooLarge,
+    /// It came more slowly than is waited for.
+    TooSlow,
+    /// Too much of the bodies of its user, its connection, or everybody is being received.
+    NoRoom,
     /// The connection broke or the body was malformed.
     Broken,
 }
 
+/// Is told of every piece of a body how large it is, and says whether there is room for it.
+pub type Room = Box<dyn FnMut(usize) -> bool + Send>;
+
 /// A body that nobody has read yet.
 pub trait UnreadBody: Send {
-    /// Reads it to its end, up to the limit of bodies.
-    fn whole(self: Box<Self>) -> BoxFuture<'static, Result<Bytes, BodyFailure>>;
+    /// Reads it to its end, up to the limit of bodies, at no less than their least rate, and as long as there is room.
+    fn whole(self: Box<Self>, room: Room) -> BoxFuture<'static, Result<Bytes, BodyFailure>>;
 
     /// Its pieces as they come, without a limit, for who passes them on.
     fn pieces(self: Box<Self>) -> ByteStream;
@@ -44,6 +51,9 @@ pub struct Request {
     pub client_certs: Vec<CertificateDer<'static>>,
     pub cert_cache: Option<Arc<CertCache>>,
     pub peer: Option<std::net::IpAddr>,
+    pub over_http2: bool,
+    /// Nobody vouches for the client, as is known once it was looked for.
+    pub is_unauthenticated: bool,
 }
 
 impl Request {

@@ -38,7 +38,7 @@ pub async fn serve(
     }
     let wanted = context.negotiate(Offer::Actions)?;
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
-    let bytes = read_body(request.body).await?;
+    let bytes = read_body(context, request.body).await?;
     let mut warnings = Vec::new();
     let mut object = decode_object(context, resource, &bytes, query.field_validation, &mut warnings)?;
     if resource.kind == "Binding" {

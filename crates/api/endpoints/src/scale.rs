@@ -48,7 +48,7 @@ pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, reques
         None => write_options(&context.query, "UpdateOptions", context.requester())?,
         Some(kind) => patch_options(&context.query, kind.applies(), context.requester())?,
     };
-    let bytes = read_body(request.body).await?;
+    let bytes = read_body(context, request.body).await?;
     let mut found = Vec::new();
     let sent = Sent::read(call, patch_type, &bytes, query.field_validation, &mut found)?;
     let warnings = Mutex::new(found);

@@ -1,9 +1,10 @@
 //! `serve()`: the steps of a request in their order. A reader learns the server from this page.
 
-use crate::answer::{Answer, accepts_gzip, refusal, respond};
+use crate::answer::{Answer, Sending, accepts_gzip, refusal, respond};
 use crate::blocking;
 use crate::body::Body;
 use crate::context::Context;
+use crate::flow::{Admission, Slot};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
 use crate::negotiation::{Offer, Wanted, negotiate};
 use crate::query::{Query, decode, well_escaped};
@@ -25,11 +26,18 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Has those whom nobody vouches for connect anew for each request over HTTP/2, of which they could have many at a time.
+const STRANGERS_LEAVE_GATE: &str = "UnauthenticatedHTTP2DOSMitigation";
+
 /// Answers a request.
 pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let started = Instant::now();
+    let accepts_gzip = accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
+    let shared = api.clone();
+    let sending =
+        Sending { accepts_gzip, is_head: request.method == Method::HEAD, compressors: &shared.flow.compressors };
     if !well_escaped(&request.path) {
-        return respond(unreadable_address(), false, request.method == Method::HEAD).await;
+        return respond(unreadable_address(), sending);
     }
     if let Cow::Owned(path) = decode(&request.path) {
         request.path = path;
@@ -37,55 +45,74 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let query = Query::parse(&request.query);
     let path = parse_path(&request.path);
     let agent = request.header(USER_AGENT);
-    let accepts_gzip = accepts_gzip(request.header(http::header::ACCEPT_ENCODING));
-    let is_head = request.method == Method::HEAD;
     let pretty = crate::negotiation::pretty(&query, agent);
     let wanted = negotiate(request.header(ACCEPT), agent, &query, Offer::Objects, api.formats())
         .unwrap_or(Wanted { pretty, ..Wanted::JSON });
     let dry_run = DryRun::of(query.all("dryRun"));
     let system_client = metrics::system_client(agent);
     let validated = matches!(request.method, Method::POST | Method::PUT | Method::PATCH)
-        .then(|| (api.clone(), FieldValidation::of(query.get("fieldValidation"))));
+        .then(|| FieldValidation::of(query.get("fieldValidation")));
     if api.health.turns_away(&request.path, agent) {
-        return respond(stopping(), accepts_gzip, is_head).await;
+        return respond(stopping(), sending);
     }
     let mut tally = Tally::default();
     let outcome = steps(api, request, query, path.as_ref(), &mut tally).await;
-    let answer = outcome.unwrap_or_else(|status| refusal(&status, wanted));
+    let mut answer = outcome.unwrap_or_else(|status| refusal(&status, wanted));
+    if tally.is_suspect && shared.registry.environment.feature_enabled(STRANGERS_LEAVE_GATE) {
+        answer.headers.push(("connection", "close".to_owned()));
+    }
     let code = answer.code;
-    let response = respond(answer, accepts_gzip, is_head).await;
-    let Some(series) = tally.answered() else { return response };
-    let size = (!response.body().is_long_running()).then(|| response.body().size());
-    let outcome = Outcome { code, dry_run, system_client, took: started.elapsed(), size };
+    let response = respond(answer, sending);
+    let (series, slot) = tally.answered();
+    let outcome = Outcome { code, dry_run, system_client, took: started.elapsed() };
     if response.body().is_long_running() {
+        let Some(series) = series else { return response };
         return response.map(|body| body.holding(series.long_running(started, outcome)));
     }
-    series.answered(&outcome);
-    if let Some((api, validation)) = validated {
-        api.metrics.requests.validated(validation, outcome.took);
+    if let Some(series) = &series {
+        series.answered(&outcome);
+        if let Some(validation) = validated {
+            shared.metrics.requests.validated(validation, outcome.took);
+        }
     }
-    response
+    response.map(|body| body.sent(slot, series))
 }
 
-/// Under what a request is counted; one that is dropped before it is answered was aborted.
+/// Under what a request is counted, and what it holds until its answer is sent; one that is dropped before it is answered was
+/// aborted.
 #[derive(Default)]
-struct Tally(Option<Arc<Series>>);
+struct Tally {
+    series: Option<Arc<Series>>,
+    slot: Option<Slot>,
+    /// HTTP/2 is dear, and nobody vouches for the client.
+    is_suspect: bool,
+}
 
 impl Tally {
-    fn answered(&mut self) -> Option<Arc<Series>> {
-        self.0.take()
+    fn answered(&mut self) -> (Option<Arc<Series>>, Option<Slot>) {
+        (self.series.take(), self.slot.take())
+    }
+
+    /// What a request is answered that has been worked on. Its slot goes on with the answer, unless there was none after all, or
+    /// no room for the answer.
+    fn admitted(&mut self, admission: &Admission, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
+        let held = outcome.as_ref().ok().and_then(|answer| answer.body.held_bytes());
+        let has_room = held.is_none_or(|bytes| admission.hold(bytes).is_ok());
+        self.slot = admission.leave().filter(|_| has_room);
+        if has_room && admission.given_up() != Some(429) { outcome } else { Ok(turn_away()) }
     }
 }
 
 impl Drop for Tally {
     fn drop(&mut self) {
-        if let Some(series) = &self.0 {
+        if let Some(series) = &self.series {
             series.aborted();
         }
     }
 }
 
-/// authenticate → impersonate → flow control → authorize → route → act.
+/// authenticate → impersonate → flow control → authorize → route → act. Reads take a slot at once, writes when their bodies have
+/// come.
 async fn steps(
     api: SharedApi,
     mut request: Request,
@@ -101,15 +128,14 @@ async fn steps(
     if !long_running {
         check_timeout(&query)?;
     }
-    let user = access::user(&api, &mut request, path, verb, &query)?;
+    let user = access::user(&api, &mut request, path, verb, &query);
+    tally.is_suspect = request.over_http2 && request.is_unauthenticated;
+    let user = user?;
     let Some(path) = path else { return outside_resources(&api, &user, &query, &request, tally) };
-    let counting = api.clone();
-    let mutating = !verb.reads();
-    let in_flight =
-        (!long_running).then(|| counting.metrics.in_flight(mutating, api.settings.in_flight_limit(mutating)));
-    // The administrator is never turned away.
-    if matches!(in_flight, Some(None)) && !user.in_group(pintle_auth::groups::MASTERS) {
-        return Ok(turn_away(&api, path, verb, &query, &request));
+    let admission = Admission::new(&api.flow, &user, Some(path), verb, long_running);
+    if !admission.may_enter() || verb.reads() && admission.enter().is_err() {
+        count_turned_away(&api, path, verb, &query, &request);
+        return Ok(turn_away());
     }
     access::authorize(&api, &user, verb, path, &query)?;
     if path.malformed {
@@ -124,21 +150,32 @@ async fn steps(
         },
     };
     routes::check(resource, path, &request.method)?;
-    tally.0 = Some(api.metrics.requests.series(labels_of(resource, path, verb, &query, &request)));
-    if mutating && !long_running {
+    tally.series = Some(api.metrics.requests.series(labels_of(resource, path, verb, &query, &request)));
+    if !verb.reads() && !long_running {
         request.body = api.metrics.bodies.counted(request.body, resource, verb);
     }
-    let context = Context { method: request.method.clone(), headers: request.headers.clone(), api, user, query };
+    let context =
+        Context { method: request.method.clone(), headers: request.headers.clone(), api, user, query, admission };
     let acting = pin!(act(&context, resource, path, verb, request));
     let acting = pin!(blocking::work(acting));
     let outcome = match long_running {
         true => acting.await,
         false => tokio::time::timeout(time_limit(&context), acting).await.unwrap_or_else(|_| {
-            tally.0.iter().for_each(|series| series.terminated(504));
+            tally.series.iter().for_each(|series| series.terminated(504));
             Err(Status::timed_out())
         }),
     };
-    with_deprecation(resource, outcome)
+    let outcome = tally.admitted(&context.admission, with_deprecation(resource, outcome));
+    match context.admission.given_up() {
+        Some(429) => {
+            let client = metrics::system_client(context.header(USER_AGENT));
+            let dry_run = DryRun::of(context.query.all("dryRun"));
+            tally.series.take().into_iter().for_each(|series| series.dropped(429, dry_run, client));
+        }
+        Some(code) => tally.series.iter().for_each(|series| series.terminated(code)),
+        None => {}
+    }
+    outcome
 }
 
 /// Whether a request has no end of its own: limits of time and of requests in flight are not for it.
@@ -253,13 +290,17 @@ fn check_timeout(query: &Query) -> Result<(), Status> {
         .map_err(|error| Status::bad_request(format!("invalid timeout specified in the request URL - {error}")))
 }
 
-/// What a request beyond the limits is answered.
-fn turn_away(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) -> Answer {
+/// Counts a request beyond the limits that nothing more is known of.
+fn count_turned_away(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) {
     if let Found::Resource(resource) = api.router.find(&path.group, &path.version, &path.resource) {
         let series = api.metrics.requests.series(labels_of(resource, path, verb, query, request));
         let client = metrics::system_client(request.header(USER_AGENT));
         series.dropped(429, DryRun::of(query.all("dryRun")), client);
     }
+}
+
+/// What a request beyond the limits is answered.
+fn turn_away() -> Answer {
     let mut answer = Answer::text(429, "Too many requests, please try again later.\n");
     answer.headers.push(("retry-after", limits::RETRY_AFTER_SECONDS.to_string()));
     answer
@@ -309,23 +350,29 @@ fn outside_resources(
     };
     let mut count = |subresource| {
         let labels = Labels { resource: None, subresource, verb: "GET", scope: "" };
-        tally.0 = Some(api.metrics.requests.series(labels));
+        tally.series = Some(api.metrics.requests.series(labels));
     };
     counted.into_iter().for_each(&mut count);
     if let Some(answer) = health::serve(&api.health, path, query) {
         return Ok(answer);
     }
-    match path {
+    let admission = Admission::new(&api.flow, user, None, Verb::Get, false);
+    if admission.enter().is_err() {
+        return Ok(turn_away());
+    }
+    let outcome = match path {
         "/metrics" => Ok(Answer::new(200, METRICS_TYPE, metrics::render(api))),
         "/metrics/slis" => Ok(Answer::new(200, METRICS_TYPE, api.health.metrics())),
         _ => {
-            let answer = documents::serve(api, request, query)?;
+            let answer = documents::serve(api, request, query);
             // Discovery in the aggregated form counts, and it alone has a tag.
             let aggregated = metrics::DISCOVERY.into_iter().find(|name| path.strip_prefix('/') == Some(*name));
-            aggregated.filter(|_| answer.headers.iter().any(|(name, _)| *name == "etag")).into_iter().for_each(count);
-            Ok(answer)
+            let is_tagged = |answer: &Answer| answer.headers.iter().any(|(name, _)| *name == "etag");
+            aggregated.filter(|_| answer.as_ref().is_ok_and(is_tagged)).into_iter().for_each(count);
+            answer
         }
-    }
+    };
+    tally.admitted(&admission, outcome)
 }
 
 /// The content type of metrics.

@@ -74,7 +74,7 @@ pub async fn serve(
 pub(crate) async fn body(call: Call<'_>, request: Request) -> Result<(Value, WriteOptions, Vec<String>)> {
     let Call { context, subresource, .. } = call;
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
-    let bytes = read_body(request.body).await?;
+    let bytes = read_body(context, request.body).await?;
     let (group, version) = subresource.group_version.unwrap_or(("", "v1"));
     let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();
     // Evictions are taken in the version that older clients write, too.

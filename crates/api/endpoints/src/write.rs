@@ -8,22 +8,24 @@ use crate::negotiation::Wanted;
 use crate::query::{FieldValidation, write_options};
 use crate::read::include_object;
 use crate::represent::Presenter;
-use crate::request::{BodyFailure, LazyBody, Request};
+use crate::request::{LazyBody, Request};
 use bytes::Bytes;
 use pintle_kinds::resource::Resource;
 use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{Result, Status, Target, Written, metadata};
 use pintle_schema::Value;
 
-/// Reads a body.
+/// Reads a body. Only then does a request hold a slot: whoever sends slowly waits for nobody but themselves.
 ///
 /// # Errors
-/// 413 when it is too large, 400 when it breaks off.
-pub async fn read_body(body: LazyBody) -> Result<Bytes> {
-    let bytes = body.whole().await.map_err(|failure| match failure {
-        BodyFailure::TooLarge => Status::body_too_large(),
-        BodyFailure::Broken => Status::bad_request("unable to read the request body"),
-    })?;
+/// 413 when it is too large, 504 when it comes too slowly, 400 when it breaks off, 429 when there is no room or no slot.
+pub async fn read_body(context: &Context, body: LazyBody) -> Result<Bytes> {
+    let admission = &context.admission;
+    let body = match admission.room() {
+        Ok(room) => body.whole(Box::new(room)).await,
+        Err(failure) => Err(failure),
+    };
+    let bytes = admission.with_body(body)?;
     blocking::expect(bytes.len()).await;
     Ok(bytes)
 }
@@ -35,7 +37,7 @@ pub async fn read_body(body: LazyBody) -> Result<Bytes> {
 pub async fn create(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
     // The body's form is judged before it is read.
     context.body_format()?;
-    let bytes = read_body(request.body).await?;
+    let bytes = read_body(context, request.body).await?;
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let mut warnings = Vec::new();
     let object = decode_object(context, target.resource, &bytes, query.field_validation, &mut warnings)?;
@@ -55,7 +57,7 @@ pub async fn update(
     request: Request,
     part: Option<SubresourcePart<'_>>,
 ) -> Result<Answer> {
-    let bytes = read_body(request.body).await?;
+    let bytes = read_body(context, request.body).await?;
     let query = write_options(&context.query, "UpdateOptions", context.requester())?;
     let mut warnings = Vec::new();
     let object = decode_object(context, target.resource, &bytes, query.field_validation, &mut warnings)?;

@@ -14,6 +14,7 @@ pub mod in_process;
 pub mod kubectl;
 pub mod kubelet;
 pub mod process;
+pub mod raw;
 pub mod reference;
 pub mod stores;
 pub mod streams;

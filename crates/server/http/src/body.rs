@@ -5,6 +5,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -14,10 +15,13 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyDataStream, BodyExt};
 use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
 
 use crate::connection::Counted;
-use crate::limits::{DISCARD_TIME, MAX_DISCARDED_BODY_BYTES};
+use crate::limits::{
+    BELIEVED_BODY_BYTES, BODY_GRACE, BODY_LEAST_RATE, DISCARD_TIME, MAX_DISCARDED_BODY_BYTES, MAX_REQUEST_BODY_BYTES,
+};
+use crate::sending::Sending;
 use crate::shutdown::Shutdown;
 
 /// Why a request body could not be read.
@@ -28,6 +32,10 @@ pub enum BodyError {
         /// The limit that it exceeds, in bytes.
         limit: usize,
     },
+    /// It comes more slowly than is waited for.
+    TooSlow,
+    /// Nobody has room for more of it now.
+    NoRoom,
     /// The client went away or broke the protocol.
     Aborted(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -36,6 +44,8 @@ impl fmt::Display for BodyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             BodyError::TooLarge { limit } => write!(f, "request body is larger than {limit} bytes"),
+            BodyError::TooSlow => f.write_str("request body comes too slowly"),
+            BodyError::NoRoom => f.write_str("too much of other request bodies is being received"),
             BodyError::Aborted(error) => write!(f, "request body ended early: {error}"),
         }
     }
@@ -44,48 +54,104 @@ impl fmt::Display for BodyError {
 impl std::error::Error for BodyError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            BodyError::TooLarge { .. } => None,
+            BodyError::TooLarge { .. } | BodyError::TooSlow | BodyError::NoRoom => None,
             BodyError::Aborted(error) => Some(error.as_ref()),
         }
     }
 }
 
-/// Reads a whole body of at most `limit` bytes. A body that came in one frame is not copied.
+/// What a body is read within.
+#[derive(Clone, Copy, Debug)]
+pub struct BodyLimits {
+    /// The largest body, in bytes.
+    pub bytes: usize,
+    /// Time that it has before its rate counts.
+    pub grace: Duration,
+    /// Bytes per second, on the average from the beginning of the reading.
+    pub least_rate: u64,
+}
+
+impl Default for BodyLimits {
+    fn default() -> BodyLimits {
+        BodyLimits { bytes: MAX_REQUEST_BODY_BYTES, grace: BODY_GRACE, least_rate: BODY_LEAST_RATE }
+    }
+}
+
+/// Reads a whole body within the limits. A body that came in one frame is not copied.
 ///
-/// Of a body that is too large some more is read and thrown away (bounded), so that the client gets to read the refusal.
-pub async fn read_body<B>(body: B, limit: usize) -> Result<Bytes, BodyError>
+/// Each piece is announced to `room`, which says whether there is room for so many bytes more. Of a body that is too large
+/// some more is read and thrown away (bounded), so that the client gets to read the refusal.
+pub async fn read_body<B>(body: B, limits: BodyLimits, room: impl FnMut(usize) -> bool) -> Result<Bytes, BodyError>
 where
     B: Body<Data = Bytes> + Unpin,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let mut body = body;
+    let limit = limits.bytes;
     let declared = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     if declared > limit {
         discard(body, declared).await;
         return Err(BodyError::TooLarge { limit });
     }
-    let Some(first) = next_data(&mut body).await? else {
+    let mut incoming = Receiving { body, limits, room, received: 0, began: Instant::now() };
+    let Some(first) = incoming.next().await? else {
         return Ok(Bytes::new());
     };
     if first.len() > limit {
-        return too_large(body, limit).await;
+        return too_large(incoming.body, limit).await;
     }
-    let Some(second) = next_data(&mut body).await? else {
+    let Some(second) = incoming.next().await? else {
         return Ok(first);
     };
-    // What a client declares is believed only up to the limit, and only for the first allocation.
-    let capacity = declared.max(first.len() + second.len()).min(limit);
+    let capacity = declared.min(BELIEVED_BODY_BYTES).max(first.len() + second.len());
     let mut whole = BytesMut::with_capacity(capacity);
     whole.extend_from_slice(&first);
     let mut next = Some(second);
     while let Some(data) = next {
         if whole.len() + data.len() > limit {
-            return too_large(body, limit).await;
+            return too_large(incoming.body, limit).await;
         }
         whole.extend_from_slice(&data);
-        next = next_data(&mut body).await?;
+        next = incoming.next().await?;
     }
     Ok(whole.freeze())
+}
+
+/// A body that is being read.
+struct Receiving<B, R> {
+    body: B,
+    limits: BodyLimits,
+    room: R,
+    received: u64,
+    began: Instant,
+}
+
+impl<B, R> Receiving<B, R>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    R: FnMut(usize) -> bool,
+{
+    /// The next non-empty piece of data; trailers are skipped, no request of the API has any.
+    async fn next(&mut self) -> Result<Option<Bytes>, BodyError> {
+        // What has come so far buys time for what follows.
+        let bought = Duration::from_secs(self.received / self.limits.least_rate.max(1));
+        let due = self.began + self.limits.grace + bought;
+        loop {
+            let Some(frame) = timeout_at(due, self.body.frame()).await.map_err(|_| BodyError::TooSlow)? else {
+                return Ok(None);
+            };
+            let frame = frame.map_err(|error| BodyError::Aborted(error.into()))?;
+            if let Ok(data) = frame.into_data()
+                && !data.is_empty()
+            {
+                if !(self.room)(data.len()) {
+                    return Err(BodyError::NoRoom);
+                }
+                self.received = self.received.saturating_add(data.len() as u64);
+                return Ok(Some(data));
+            }
+        }
+    }
 }
 
 async fn too_large<B>(body: B, limit: usize) -> Result<Bytes, BodyError>
@@ -111,23 +177,6 @@ where
             return;
         }
     }
-}
-
-/// The next non-empty piece of data; trailers are skipped, no request of the API has any.
-async fn next_data<B>(body: &mut B) -> Result<Option<Bytes>, BodyError>
-where
-    B: Body<Data = Bytes> + Unpin,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| BodyError::Aborted(error.into()))?;
-        if let Ok(data) = frame.into_data()
-            && !data.is_empty()
-        {
-            return Ok(Some(data));
-        }
-    }
-    Ok(None)
 }
 
 /// The data of a body as it comes; trailers are left out.
@@ -194,7 +243,17 @@ pin_project! {
         inner: B,
         ending: Option<Ending>,
         ended: bool,
+        sending: Option<Handover>,
         counted: Counted,
+    }
+}
+
+/// Says of an answer that has an end of its own how it gets on, and when all of it has been handed on.
+pub(crate) struct Handover(pub(crate) Arc<Sending>);
+
+impl Drop for Handover {
+    fn drop(&mut self) {
+        self.0.hand_on();
     }
 }
 
@@ -218,7 +277,12 @@ impl<B> Tracked<B> {
     /// begun, if it has no end of its own.
     pub(crate) fn new(inner: B, counted: Counted, ends_with: Option<(Shutdown, Duration)>) -> Tracked<B> {
         let ending = ends_with.map(|(shutdown, delay)| Ending { shutdown, delay, wait: None });
-        Tracked { inner, ending, ended: false, counted }
+        Tracked { inner, ending, ended: false, sending: None, counted }
+    }
+
+    /// The same body, whose client must take it.
+    pub(crate) fn paced(self, sending: Option<Arc<Sending>>) -> Tracked<B> {
+        Tracked { sending: sending.map(Handover), ..self }
     }
 }
 
@@ -229,7 +293,13 @@ impl<B: Body> Body for Tracked<B> {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let this = self.project();
         let Some(ending) = this.ending.as_mut().filter(|ending| ending.shutdown.is_triggered()) else {
-            return this.inner.poll_frame(cx);
+            let frame = this.inner.poll_frame(cx);
+            match this.sending {
+                Some(Handover(sending)) if frame.is_ready() => sending.progress(),
+                Some(Handover(sending)) => sending.make_more(),
+                None => {}
+            }
+            return frame;
         };
         if !*this.ended && !ending.delay.is_zero() {
             if let Poll::Ready(frame) = this.inner.poll_frame(cx) {
@@ -302,7 +372,8 @@ mod tests {
             (&[1, 2, 3], Some(6), 1 << 40, Some(6)),
         ];
         for (sizes, declared, limit, expected) in rows {
-            let result = read_body(pieces(sizes, *declared), *limit).await;
+            let limits = BodyLimits { bytes: *limit, ..BodyLimits::default() };
+            let result = read_body(pieces(sizes, *declared), limits, |_| true).await;
             match (result, expected) {
                 (Ok(bytes), Some(n)) => assert_eq!(bytes.len(), *n, "{sizes:?}"),
                 (Err(BodyError::TooLarge { limit: l }), None) => assert_eq!(l, *limit),
@@ -315,8 +386,59 @@ mod tests {
     async fn a_body_in_one_piece_is_not_copied() {
         let data = Bytes::from(vec![1u8; 64]);
         let body = Pieces(VecDeque::from([data.clone()]), SizeHint::with_exact(64));
-        let read = read_body(body, 64).await.expect("within the limit");
+        let read = read_body(body, BodyLimits::default(), |_| true).await.expect("within the limit");
         assert_eq!(read.as_ptr(), data.as_ptr());
+    }
+
+    /// A byte, or as many as are told, every so often.
+    struct Drip(usize, Duration, Pin<Box<Sleep>>);
+
+    impl Drip {
+        fn new(bytes: usize, pause: Duration) -> Drip {
+            Drip(bytes, pause, Box::pin(sleep(pause)))
+        }
+    }
+
+    impl Body for Drip {
+        type Data = Bytes;
+        type Error = Infallible;
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            ready!(self.2.as_mut().poll(cx));
+            let again = Instant::now() + self.1;
+            self.2.as_mut().reset(again);
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from(vec![b'x'; self.0])))))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_comes_too_slowly_is_given_up() {
+        let second = Duration::from_secs(1);
+        let limits = BodyLimits { bytes: 10_000, grace: 10 * second, least_rate: 1000 };
+        let began = Instant::now();
+        let read = read_body(Endless, limits, |_| true).await;
+        assert!(matches!(read, Err(BodyError::TooSlow)) && began.elapsed() == limits.grace, "{read:?}");
+        let began = Instant::now();
+        let read = read_body(Drip::new(1, second), limits, |_| true).await;
+        assert!(matches!(read, Err(BodyError::TooSlow)) && began.elapsed() == limits.grace, "{read:?}");
+        // Whoever keeps the rate is read to the end, here to the limit.
+        let began = Instant::now();
+        let read = read_body(Drip::new(2000, 2 * second), limits, |_| true).await;
+        assert!(matches!(read, Err(BodyError::TooLarge { .. })) && began.elapsed() > limits.grace, "{read:?}");
+    }
+
+    #[tokio::test]
+    async fn a_body_is_read_as_long_as_there_is_room() {
+        let mut announced = Vec::new();
+        let room = |bytes| {
+            announced.push(bytes);
+            announced.len() < 3
+        };
+        let read = read_body(pieces(&[3, 0, 4, 5, 6], None), BodyLimits::default(), room).await;
+        assert!(matches!(read, Err(BodyError::NoRoom)), "{read:?}");
+        assert_eq!(announced, [3, 4, 5]);
     }
 
     #[tokio::test(start_paused = true)]

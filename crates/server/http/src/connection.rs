@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::body::RequestBody;
+use crate::sending::Sending;
 use crate::upgrade::Takeover;
 
 /// What answers requests. Cloned once per request, so it should be an `Arc` or hold one.
@@ -66,6 +67,8 @@ pub(crate) struct Activity {
     handed_over: Mutex<Option<(Takeover, OnUpgrade)>>,
     /// Told when the client is to be asked to connect anew.
     pub(crate) leave: Notify,
+    /// The answers of HTTP/1, one after the other.
+    pub(crate) sending: Arc<Sending>,
 }
 
 impl Default for Activity {
@@ -78,6 +81,7 @@ impl Default for Activity {
             last_end_ms: AtomicU64::new(0),
             handed_over: Mutex::default(),
             leave: Notify::new(),
+            sending: Arc::default(),
         }
     }
 }

@@ -1,4 +1,5 @@
-//! `HeadTimeout`: an HTTP/1 connection whose client must send the head of a request in time.
+//! `HeadTimeout`: an HTTP/1 connection whose client must send the head of a request in time. It also tells how the answers get
+//! on, since HTTP/1 takes the pieces of an answer before it can write them.
 //! Guarantees that a head that came in one piece costs no timer, and that waiting between requests is not counted.
 //! Must never be put around HTTP/2, whose frames need not belong to a request.
 
@@ -27,7 +28,16 @@ impl<I> HeadTimeout<I> {
     /// The first head begins with the connection, as nobody connects to say nothing.
     pub(crate) fn new(stream: I, activity: Arc<Activity>, timeout: Duration) -> Self {
         let head = Some((Instant::now(), activity.requests_so_far()));
+        activity.sending.tell_written();
         HeadTimeout { stream, activity, timeout, head, alarm: Box::pin(sleep(timeout)) }
+    }
+}
+
+impl<I> HeadTimeout<I> {
+    fn tell_progress(&self, written: &Poll<io::Result<usize>>) {
+        if matches!(written, Poll::Ready(Ok(bytes)) if *bytes > 0) {
+            self.activity.sending.progress();
+        }
     }
 }
 
@@ -65,11 +75,17 @@ impl<I: AsyncRead + Unpin> AsyncRead for HeadTimeout<I> {
 
 impl<I: AsyncWrite + Unpin> AsyncWrite for HeadTimeout<I> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.tell_progress(&written);
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let flushed = Pin::new(&mut self.stream).poll_flush(context);
+        if flushed.is_ready() {
+            self.activity.sending.written();
+        }
+        flushed
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -81,7 +97,9 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for HeadTimeout<I> {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.tell_progress(&written);
+        written
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -14,12 +14,13 @@ mod gather;
 mod head;
 pub mod limits;
 mod seldom;
+mod sending;
 mod server;
 mod shutdown;
 mod tls;
 mod upgrade;
 
-pub use body::{BodyError, LongRunning, RequestBody, pieces, read_body};
+pub use body::{BodyError, BodyLimits, LongRunning, RequestBody, pieces, read_body};
 pub use client::{ClientError, Upstream, send};
 pub use client_tls::{ClientTlsMaterial, client_config};
 pub use connection::{Connection, Incoming, Service};

@@ -7,6 +7,21 @@ use std::time::Duration;
 /// Largest request body of a write: 3 MiB, as in kube-apiserver (twice etcd's request limit).
 pub const MAX_REQUEST_BODY_BYTES: usize = 3 * 1024 * 1024;
 
+/// Bytes of bodies that are being received on one connection: ten of the largest at a time. Who is turned away beyond
+/// that may send again.
+pub const RECEIVED_BYTES_PER_CONNECTION: u64 = 32 * 1024 * 1024;
+
+/// Time that a body has before its rate counts: a client may look something up, or wait for `100 Continue`, after the head.
+pub const BODY_GRACE: Duration = Duration::from_secs(10);
+
+/// The least rate of a body in bytes per second, on the average since its head: a tenth of what a bad mobile link carries.
+/// kube-apiserver has none, but gives the whole request its minute (`--request-timeout`), in which 3 MiB need 52 KiB per
+/// second; that deadline holds here too, and a body that cannot keep it is given up sooner.
+pub const BODY_LEAST_RATE: u64 = 1024;
+
+/// What is believed of the length that a client declares: so much is allocated at once, and more when it has come.
+pub const BELIEVED_BODY_BYTES: usize = 256 * 1024;
+
 /// How much of a body beyond its limit is read and thrown away, so that a client that sends first and
 /// reads later still sees the answer and not a reset connection.
 pub const MAX_DISCARDED_BODY_BYTES: usize = 8 * 1024 * 1024;
@@ -34,8 +49,20 @@ pub const CONNECTION_WINDOW_BYTES: u32 = 4 * 1024 * 1024;
 /// Largest HTTP/2 frame taken from a client, as in kube-apiserver.
 pub const MAX_FRAME_BYTES: u32 = 256 * 1024;
 
-/// Bytes of an answer buffered per HTTP/2 stream while the client's window is closed.
-pub const MAX_SEND_BUFFER_BYTES: usize = 1024 * 1024;
+/// Bytes of an answer buffered per HTTP/2 stream while the network does not take them: two pieces of an answer, so that
+/// one is at hand while the other is written, and a client that does not read holds little with each stream.
+pub const MAX_SEND_BUFFER_BYTES: usize = 128 * 1024;
+
+/// The longest time from a request's arrival until the last of its answer is handed on, unless it is long-running:
+/// kube-apiserver's minute, after which it, too, resets the stream or closes the connection.
+pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Time that an answer has at least that is made at the last moment, such as the one that says that the time is over.
+pub const ANSWER_GRACE: Duration = Duration::from_secs(1);
+
+/// Time in which a client must take something of an answer. Answers are sent in pieces of 64 KiB, so that this is a least
+/// rate of 4.3 KiB per second: a client as slow as that would get 256 KiB within the minute that an answer has.
+pub const ANSWER_STALL: Duration = Duration::from_secs(15);
 
 /// Streams of one connection that a client may have cancelled before the server looked at them: a handful happens when
 /// a client gives up many requests at once, more is an attack that costs the server and not the client.
@@ -60,7 +87,8 @@ pub const CORKED_BYTES_KEPT: usize = 4 * CORKED_BYTES;
 /// Time for a client to complete the TLS handshake: seconds even on bad links, so ten are generous.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time without any request after which a connection is closed, as in kube-apiserver.
+/// Time without any request after which a connection is closed, as in kube-apiserver. After the same time once more it is
+/// dropped with what its client has not taken.
 pub const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Time for the head of an HTTP/1 request, from its first byte on, as in kube-apiserver: longer than any link needs, and a

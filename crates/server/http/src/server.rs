@@ -35,6 +35,7 @@ use crate::gather::{Answers, Gathering, Work};
 use crate::head::HeadTimeout;
 use crate::limits;
 use crate::seldom::Seldom;
+use crate::sending::{Paced, Sending};
 use crate::shutdown::{Phase, Shutdown};
 use crate::tls::TlsConfig;
 use crate::upgrade::Takeover;
@@ -48,6 +49,8 @@ pub struct ServerConfig {
     pub handshake_timeout: Duration,
     /// Time for the head of an HTTP/1 request.
     pub head_timeout: Duration,
+    /// The longest time from a request's arrival until all of its answer is handed on, unless it is long-running.
+    pub answer_timeout: Duration,
     /// Time without requests after which a connection is closed.
     pub idle_timeout: Duration,
     /// Time that requests in work have to finish after shutdown began.
@@ -66,6 +69,7 @@ impl Default for ServerConfig {
             max_concurrent_streams: limits::MAX_CONCURRENT_STREAMS,
             handshake_timeout: limits::HANDSHAKE_TIMEOUT,
             head_timeout: limits::HEAD_TIMEOUT,
+            answer_timeout: limits::ANSWER_TIMEOUT,
             idle_timeout: limits::IDLE_TIMEOUT,
             shutdown_grace: limits::SHUTDOWN_GRACE,
             long_running_grace: Duration::ZERO,
@@ -128,7 +132,8 @@ struct Streams(Together);
 
 impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
     fn execute(&self, stream: F) {
-        self.0.spawn(stream);
+        let stream = Paced::new(stream, Arc::<Sending>::default());
+        self.0.spawn(async move { stream.await.unwrap_or_default() });
     }
 }
 
@@ -234,7 +239,8 @@ impl<S: Service> Server<S> {
         let answer = hyper::service::service_fn(|request| {
             self.answer(request, Arc::clone(&connection), Counted::new(&activity), &answers)
         });
-        let mut http = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), answer));
+        let http = builder.serve_connection_with_upgrades(TokioIo::new(stream), answer);
+        let mut http = pin!(Paced::new(http, Arc::clone(&activity.sending)));
         let leave = AtomicBool::new(false);
         let mut abort = Seldom::new(self.attend(&activity, &leave));
         let mut aborted = false;
@@ -245,7 +251,7 @@ impl<S: Service> Server<S> {
             }
             ready!(gathering.poll(cx));
             if leave.swap(false, Ordering::Relaxed) {
-                http.as_mut().graceful_shutdown();
+                http.as_mut().inner().graceful_shutdown();
                 streams.call_all();
             }
             streams.poll(cx, |cx| match (http.as_mut().poll(cx), &cork) {
@@ -273,6 +279,7 @@ impl<S: Service> Server<S> {
         let mut phase = self.shutdown.subscribe();
         phase.mark_changed(); // it may have moved before this connection looked
         let mut idle = pin!(sleep(self.config.idle_timeout));
+        let mut idled = false;
         loop {
             let leaves = tokio::select! {
                 biased;
@@ -288,6 +295,10 @@ impl<S: Service> Server<S> {
                     let expired = at.is_some_and(|at| at <= Instant::now());
                     let next = at.filter(|_| !expired).unwrap_or_else(|| Instant::now() + self.config.idle_timeout);
                     idle.set(sleep_until(next));
+                    if expired && std::mem::replace(&mut idled, expired) {
+                        // It was asked to leave, and does not take what is left of its answers.
+                        return;
+                    }
                     expired
                 }
             };
@@ -316,6 +327,7 @@ impl<S: Service> Server<S> {
         let (doorbell, answers) = (Arc::clone(&self.doorbell), Arc::clone(answers));
         let end_delay = self.dice.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE));
         let is_http2 = request.version() == Version::HTTP_2;
+        let deadline = Instant::now() + self.config.answer_timeout;
         if is_http2 && self.dice.falls_within(self.config.goaway_chance) {
             counted.leave_after();
         }
@@ -342,7 +354,8 @@ impl<S: Service> Server<S> {
             }
             let long_running = parts.extensions.get::<LongRunning>().is_some();
             let ends_with = long_running.then_some((shutdown, end_delay));
-            let body = Tracked::new(body, counted, ends_with);
+            let sending = if long_running { None } else { Sending::begin(deadline) };
+            let body = Tracked::new(body, counted, ends_with).paced(sending);
             Ok(Response::from_parts(parts, body))
         }
     }

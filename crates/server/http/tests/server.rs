@@ -17,8 +17,8 @@ use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use pintle_http::{
-    BodyError, Incoming, LongRunning, ServerConfig, Service, Shutdown, TlsConfig, TlsMaterial, TlsVersion, read_body,
-    serve,
+    BodyError, BodyLimits, Incoming, LongRunning, ServerConfig, Service, Shutdown, TlsConfig, TlsMaterial, TlsVersion,
+    read_body, serve,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -46,7 +46,11 @@ struct Requests(AtomicUsize);
 
 enum Answer {
     Full(Full<Bytes>),
-    Endless { first: bool },
+    Endless {
+        first: bool,
+    },
+    /// More than anybody reads.
+    Flood,
 }
 
 impl Body for Answer {
@@ -55,6 +59,7 @@ impl Body for Answer {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         match self.get_mut() {
             Answer::Full(full) => Pin::new(full).poll_frame(cx),
+            Answer::Flood => Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'.'; 64 * 1024]))))),
             Answer::Endless { first } => match std::mem::take(first) {
                 true => Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(b"event\n"))))),
                 false => Poll::Pending,
@@ -77,15 +82,17 @@ impl Service for Probe {
                 connection.tls,
                 connection.client_certs.len()
             )),
-            "/echo" => match read_body(request.body, LIMIT).await {
-                Ok(bytes) => Response::new(Answer::Full(Full::new(bytes))),
-                Err(BodyError::TooLarge { limit }) => {
-                    let mut response = text(format!("limit {limit}"));
-                    *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
-                    response
+            "/echo" => {
+                match read_body(request.body, BodyLimits { bytes: LIMIT, ..BodyLimits::default() }, |_| true).await {
+                    Ok(bytes) => Response::new(Answer::Full(Full::new(bytes))),
+                    Err(BodyError::TooLarge { limit }) => {
+                        let mut response = text(format!("limit {limit}"));
+                        *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
+                        response
+                    }
+                    Err(error) => text(error.to_string()),
                 }
-                Err(BodyError::Aborted(error)) => text(error.to_string()),
-            },
+            }
             "/busy" => {
                 self.slow_started.notify_one();
                 let until = Instant::now() + SOON;
@@ -104,6 +111,7 @@ impl Service for Probe {
                 text("done".to_owned())
             }
             "/large" => Response::new(Answer::Full(Full::from(vec![b'.'; LARGE]))),
+            "/flood" => Response::new(Answer::Flood),
             _ => {
                 let mut response = Response::new(Answer::Endless { first: true });
                 if request.parts.uri.path() == "/watch" {
@@ -370,6 +378,45 @@ async fn idle_connections_are_closed_and_busy_ones_are_not() {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
     let read = timeout(SOON, stream.read(&mut [0; 1])).await.expect("closed");
     assert_eq!(read.expect("no reset"), 0);
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_takes_ends() {
+    let pki = Pki::new();
+    for tls in [false, true] {
+        for http2 in [false, true] {
+            let config = ServerConfig { answer_timeout: Duration::from_millis(300), ..ServerConfig::default() };
+            let material = tls.then(|| TlsConfig::new(&pki.material()).expect("TLS"));
+            let server = Running::start(material, config).await;
+            let mut client = match tls {
+                true => Client::tls(server.port, http2, &pki.client(http2, None)).await,
+                false => Client::plain(server.port, http2).await,
+            };
+            let flood = client.send("/flood").await;
+            let mut watch = if http2 { Some(client.same_connection().send("/watch").await) } else { None };
+            let rest = timeout(SOON, flood.into_body().collect()).await.expect("it ends");
+            assert!(rest.is_err(), "it was broken off: {tls} {http2}");
+            if http2 {
+                // The others of its connection do not end.
+                assert_eq!(client.get("/info").await.0, 200, "{tls}");
+                let event = timeout(SOON, watch.as_mut().expect("a watch").body_mut().frame()).await;
+                assert!(event.expect("an event").is_some(), "{tls}");
+            } else {
+                timeout(SOON, client.closed()).await.expect("closed");
+            }
+        }
+    }
+    // Also when it reads nothing at all: what it writes finds nobody at last.
+    let config = ServerConfig { answer_timeout: Duration::from_millis(50), ..ServerConfig::default() };
+    let server = Running::start(None, config).await;
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port)).await.expect("connect");
+    stream.write_all(b"GET /flood HTTP/1.1\r\nhost: a\r\n\r\n").await.expect("sent");
+    let closed = async {
+        while stream.write_all(b"GET / HTTP/1.1\r\n").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(SOON, closed).await.expect("closed");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 //! Must never read a body that nobody asks for.
 
 use super::exposition::{Exposition, Family};
-use crate::request::{BodyFailure, LazyBody, UnreadBody, Verb};
+use crate::request::{BodyFailure, LazyBody, Room, UnreadBody, Verb};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -56,9 +56,9 @@ struct Counted {
 }
 
 impl UnreadBody for Counted {
-    fn whole(self: Box<Self>) -> BoxFuture<'static, Result<Bytes, BodyFailure>> {
+    fn whole(self: Box<Self>, room: Room) -> BoxFuture<'static, Result<Bytes, BodyFailure>> {
         let Counted { body, sizes } = *self;
-        body.whole().inspect(move |read| read.iter().for_each(|bytes| sizes.observe(bytes.len() as f64))).boxed()
+        body.whole(room).inspect(move |read| read.iter().for_each(|bytes| sizes.observe(bytes.len() as f64))).boxed()
     }
 
     fn pieces(self: Box<Self>) -> crate::backend::ByteStream {

@@ -26,13 +26,12 @@ pub use storage::{MeasuredStore, Transactions};
 pub use streams::Streams;
 pub use watch::{WatchSeries, Watches};
 
-use crate::{Api, limits};
-use std::sync::atomic::{AtomicI64, Ordering};
+use crate::Api;
 use std::sync::{Arc, PoisonError, RwLock};
 
 const IN_FLIGHT: Family = Family::gauge(
     "apiserver_current_inflight_requests",
-    "Requests being worked on that count against a limit, by kind.",
+    "Requests that hold a slot, from when their bodies have come until their answers are sent, by kind.",
 )
 .stable();
 
@@ -49,37 +48,10 @@ pub struct Metrics {
     pub bodies: Bodies,
     pub streams: Streams,
     pub transactions: Arc<Transactions>,
-    /// Reading and mutating requests.
-    in_flight: [AtomicI64; 2],
     sources: RwLock<Vec<Source>>,
 }
 
-/// Counts one request in flight for as long as it lives.
-pub struct InFlight<'a>(&'a AtomicI64);
-
-impl Drop for InFlight<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 impl Metrics {
-    /// Counts a request that is being worked on; `None` when as many as allowed are already. No limit is 0.
-    pub fn in_flight(&self, mutating: bool, limit: i64) -> Option<InFlight<'_>> {
-        let counter = &self.in_flight[usize::from(mutating)];
-        let now = counter.fetch_add(1, Ordering::Relaxed) + 1;
-        // Dropped where it is refused, so that it does not count.
-        let counted = InFlight(counter);
-        (limit <= 0 || now <= limit).then_some(counted)
-    }
-
-    /// Waits until no request is in flight: looks now and then, as it is done once, at the end.
-    pub async fn none_in_flight(&self) {
-        while self.in_flight.iter().any(|counter| counter.load(Ordering::Relaxed) > 0) {
-            tokio::time::sleep(limits::IN_FLIGHT_POLL).await;
-        }
-    }
-
     /// Adds figures that others keep.
     pub fn add_source(&self, source: impl Fn(&mut Exposition) + Send + Sync + 'static) {
         self.sources.write().unwrap_or_else(PoisonError::into_inner).push(Box::new(source));
@@ -100,8 +72,8 @@ pub fn render(api: &Api) -> String {
     metrics.admission.render(&mut out);
     metrics.transactions.render(&mut out);
     out.family(&IN_FLIGHT);
-    for (kind, counter) in ["readOnly", "mutating"].iter().zip(&metrics.in_flight) {
-        out.sample(IN_FLIGHT.name, &[("request_kind", kind)], counter.load(Ordering::Relaxed));
+    for (kind, mutating) in [("readOnly", false), ("mutating", true)] {
+        out.sample(IN_FLIGHT.name, &[("request_kind", kind)], api.flow.in_flight(mutating));
     }
     objects::render(api, &mut out);
     allocation::render(&api.registry, &mut out);
@@ -110,23 +82,4 @@ pub fn render(api: &Api) -> String {
     }
     out.of_metrics();
     out.into_text()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_beyond_the_limit_does_not_count() {
-        let metrics = Metrics::default();
-        let held: Vec<_> = (0..2).map(|_| metrics.in_flight(true, 2)).collect();
-        assert!(held.iter().all(Option::is_some));
-        for _ in 0..3 {
-            assert!(metrics.in_flight(true, 2).is_none());
-        }
-        assert!(metrics.in_flight(false, 2).is_some(), "reads have a limit of their own");
-        assert!(metrics.in_flight(true, 0).is_some(), "0 is no limit");
-        drop(held);
-        assert!(metrics.in_flight(true, 1).is_some());
-    }
 }

@@ -179,8 +179,6 @@ pub struct Outcome {
     pub dry_run: DryRun,
     pub system_client: &'static str,
     pub took: Duration,
-    /// Bytes of the answer, where they are known.
-    pub size: Option<u64>,
 }
 
 /// The counters of requests with the same labels.
@@ -227,8 +225,12 @@ impl Series {
         if outcome.dry_run == DryRun::No {
             self.sli.observe_duration(outcome.took);
         }
-        if let (Some(size), "GET" | "LIST") = (outcome.size, self.labels.verb) {
-            self.sizes.get_or_init(|| Histogram::new(&SIZES)).observe(size as f64);
+    }
+
+    /// Counts the bytes of an answer, once they are sent.
+    pub fn sent(&self, bytes: u64) {
+        if let "GET" | "LIST" = self.labels.verb {
+            self.sizes.get_or_init(|| Histogram::new(&SIZES)).observe(bytes as f64);
         }
     }
 
@@ -439,11 +441,12 @@ mod tests {
     fn requests_are_counted_by_their_labels() {
         let requests = Requests::default();
         let series = requests.series(pods("LIST"));
-        let outcome =
-            Outcome { code: 200, took: Duration::from_millis(7), size: Some(2_000_000), ..Outcome::default() };
+        let outcome = Outcome { code: 200, took: Duration::from_millis(7), ..Outcome::default() };
+        series.sent(2_000_000);
         series.answered(&outcome);
-        series.answered(&Outcome { code: 404, system_client: "kube-scheduler", size: None, ..outcome });
+        series.answered(&Outcome { code: 404, system_client: "kube-scheduler", ..outcome });
         series.answered(&Outcome { code: 200, dry_run: DryRun::All, ..outcome });
+        series.sent(2_000_000);
         requests.validated(FieldValidation::of("Strict"), Duration::from_millis(60));
         requests.validated(FieldValidation::of("strict"), Duration::ZERO);
         let text = rendered(&requests);

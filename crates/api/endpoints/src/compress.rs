@@ -1,0 +1,122 @@
+//! Compression of answers, piece by piece while they are sent.
+//! Guarantees that an answer is never in memory as a whole because it is compressed, and that no thread that answers requests
+//! compresses: threads for blocking work do, as many at a time as there are processors.
+//! Must never run ahead of the client by more than one piece.
+
+use crate::body::Body;
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_util::stream::{self, BoxStream, StreamExt};
+use std::io::Write;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+/// Bytes that are compressed at a time: about 2 ms, beside which handing them over and back costs nothing, and others have
+/// their turn soon.
+const PIECE: usize = 256 << 10;
+
+struct Compressing {
+    body: Body,
+    /// Gone once all is compressed.
+    encoder: Option<GzEncoder<Vec<u8>>>,
+    compressors: Arc<Semaphore>,
+}
+
+/// The compressed bytes of a body that ends.
+pub(crate) fn compressed(body: Body, compressors: Arc<Semaphore>) -> BoxStream<'static, Bytes> {
+    let encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
+    stream::unfold(Compressing { body, encoder, compressors }, |mut all| async move {
+        let bytes = all.next().await?;
+        Some((bytes, all))
+    })
+    .boxed()
+}
+
+impl Compressing {
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            let mut encoder = self.encoder.take()?;
+            let (pieces, is_last) = self.plain().await;
+            // Nobody closes the semaphore, and the work ends early only with the runtime.
+            let turn = Arc::clone(&self.compressors).acquire_owned().await.ok()?;
+            let work = move || {
+                // Writing to memory cannot fail.
+                pieces.iter().for_each(|piece| drop(encoder.write_all(piece)));
+                drop(turn);
+                match is_last {
+                    true => (encoder.finish().unwrap_or_default(), None),
+                    false => (std::mem::take(encoder.get_mut()), Some(encoder)),
+                }
+            };
+            let (bytes, encoder) = spawn_blocking(work).await.ok()?;
+            self.encoder = encoder;
+            if !bytes.is_empty() {
+                return Some(bytes.into());
+            }
+        }
+    }
+
+    /// What is compressed next, and whether it is the last.
+    async fn plain(&mut self) -> (Vec<Bytes>, bool) {
+        let (mut pieces, mut size) = (Vec::new(), 0);
+        while size < PIECE {
+            let Some(piece) = self.body.piece().await else { return (pieces, true) };
+            size += piece.len();
+            pieces.push(piece);
+        }
+        (pieces, false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::body::Size;
+    use flate2::read::GzDecoder;
+    use std::io::Read;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn plain(length: usize) -> Vec<u8> {
+        (0..length).map(|n| b"some text, "[n % 11] ^ (n / 4096) as u8).collect()
+    }
+
+    #[tokio::test]
+    async fn what_is_sent_is_what_was_there() {
+        for length in [0, 1, PIECE - 1, PIECE, 3 * PIECE + 17] {
+            let expected = plain(length);
+            let pieces: Vec<_> = expected.chunks(60_000).map(Bytes::copy_from_slice).collect();
+            let chunks = Body::Chunks(stream::iter(pieces).boxed(), Size::About(0));
+            for body in [Body::Full(expected.clone().into()), chunks] {
+                let sent: Vec<_> = compressed(body, Arc::new(Semaphore::new(1))).collect().await;
+                let mut read = Vec::new();
+                GzDecoder::new(&*sent.concat()).read_to_end(&mut read).expect("it is gzip");
+                assert!(read == expected, "{length}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_made_that_nobody_takes() {
+        let made = Arc::new(AtomicUsize::new(0));
+        let counted = made.clone();
+        // Nothing that compresses well: every piece has bytes to send.
+        let mut noise = 1_u64;
+        let endless = std::iter::repeat_with(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let bytes = std::iter::repeat_with(|| {
+                noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (noise >> 56) as u8
+            });
+            bytes.take(PIECE).collect::<Bytes>()
+        });
+        let body = Body::Chunks(stream::iter(endless).boxed(), Size::About(0));
+        let mut sent = compressed(body, Arc::new(Semaphore::new(1)));
+        assert_eq!(made.load(Ordering::Relaxed), 0);
+        for taken in 1..5 {
+            assert!(sent.next().await.is_some());
+            assert_eq!(made.load(Ordering::Relaxed), taken);
+        }
+    }
+}

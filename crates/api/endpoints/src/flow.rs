@@ -1,0 +1,333 @@
+//! Flow: how much of the server one user may hold at a time: slots for requests in work, waits, and bytes on their way.
+//! Guarantees that no user holds more than a share of anything but `system:masters`, who are exempt, that leases and
+//! heartbeats of nodes have slots of their own, and that what is held is given back when its holder is dropped.
+//! Must never wait: who finds no room is turned away, and no lock is held but for the counting.
+
+use crate::limits::{
+    ANSWER_BYTES, BODY_COST, FRESHNESS_WAITS, HEARTBEAT_SLOTS, IN_FLIGHT_POLL, RECEIVED_BYTES, USERS_TO_FILL,
+};
+use crate::request::{ResourcePath, Verb};
+use crate::{BodyFailure, Settings};
+use bytes::Bytes;
+use pintle_auth::{UserInfo, groups};
+use pintle_registry::Status;
+use pintle_schema::Str;
+use std::collections::HashMap;
+use std::num::NonZero;
+use std::sync::atomic::{AtomicI64, AtomicU16, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Semaphore;
+
+/// Something of which there is a limited amount, with a share of it for each user.
+///
+/// Whoever holds less than a share, of what is not yet used up, may take more, however much: so nothing is too large for
+/// everybody, and limits are exceeded by one holder's last part at most.
+struct Shares {
+    limit: u64,
+    share: u64,
+    held: Mutex<Holdings>,
+}
+
+#[derive(Default)]
+struct Holdings {
+    total: u64,
+    by_user: HashMap<Str, u64>,
+}
+
+impl Shares {
+    fn new(limit: u64) -> Arc<Shares> {
+        Arc::new(Shares { limit, share: limit.div_ceil(USERS_TO_FILL), held: Mutex::default() })
+    }
+
+    fn has_room(&self, held: &Holdings, user: &str) -> bool {
+        held.total < self.limit && held.by_user.get(user).is_none_or(|own| *own < self.share)
+    }
+
+    fn take(self: &Arc<Self>, user: &Str, amount: u64) -> Option<Held> {
+        let mut holdings = self.holdings();
+        if !self.has_room(&holdings, user) {
+            return None;
+        }
+        holdings.total += amount;
+        *holdings.by_user.entry(user.clone()).or_default() += amount;
+        Some(Held { shares: Arc::clone(self), user: user.clone(), amount })
+    }
+
+    fn holdings(&self) -> MutexGuard<'_, Holdings> {
+        // Nothing that holds the lock can fail half way.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A part that a user holds.
+struct Held {
+    shares: Arc<Shares>,
+    user: Str,
+    amount: u64,
+}
+
+impl Held {
+    /// Takes more, if there is room.
+    fn grow(&mut self, amount: u64) -> bool {
+        let mut holdings = self.shares.holdings();
+        let has_room = self.shares.has_room(&holdings, &self.user);
+        if has_room {
+            holdings.total += amount;
+            *holdings.by_user.entry(self.user.clone()).or_default() += amount;
+            self.amount += amount;
+        }
+        has_room
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut holdings = self.shares.holdings();
+        holdings.total -= self.amount;
+        if let Some(own) = holdings.by_user.get_mut(&self.user) {
+            *own -= self.amount;
+            if *own == 0 {
+                holdings.by_user.remove(&self.user);
+            }
+        }
+    }
+}
+
+/// What all requests share.
+pub struct Flow {
+    /// For reading requests, mutating ones, and heartbeats.
+    slots: [Arc<Shares>; 3],
+    /// For reads that wait until a revision of the future has come.
+    waits: Arc<Shares>,
+    /// Bytes of bodies that are being received.
+    bodies: Arc<Shares>,
+    /// Bytes of answers that are held in memory while they are sent.
+    answers: Arc<Shares>,
+    /// Reading and mutating requests that hold a slot, those of the exempt included.
+    in_flight: [AtomicI64; 2],
+    /// Requests that are not answered yet, whatever they wait for.
+    in_work: AtomicI64,
+    /// Who may compress at a time.
+    pub(crate) compressors: Arc<Semaphore>,
+}
+
+const HEARTBEATS: usize = 2;
+
+impl Flow {
+    pub fn new(settings: &Settings) -> Arc<Flow> {
+        // No limit is 0.
+        let limit = |mutating| u64::try_from(settings.in_flight_limit(mutating)).ok().filter(|limit| *limit > 0);
+        let slots = [limit(false), limit(true)];
+        let heartbeats = slots.iter().any(Option::is_some).then_some(HEARTBEAT_SLOTS);
+        let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Arc::new(Flow {
+            slots: [slots[0], slots[1], heartbeats].map(|limit| Shares::new(limit.unwrap_or(u64::MAX))),
+            waits: Shares::new(FRESHNESS_WAITS),
+            bodies: Shares::new(RECEIVED_BYTES),
+            answers: Shares::new(ANSWER_BYTES),
+            in_flight: Default::default(),
+            in_work: AtomicI64::new(0),
+            compressors: Arc::new(Semaphore::new(processors)),
+        })
+    }
+
+    /// How many requests hold a slot.
+    pub fn in_flight(&self, mutating: bool) -> i64 {
+        self.in_flight[usize::from(mutating)].load(Ordering::Relaxed)
+    }
+
+    /// Waits until no request is in work: looks now and then, as it is done once, at the end.
+    pub async fn none_in_work(&self) {
+        let in_work = || self.in_work.load(Ordering::Relaxed) + self.in_flight(false) + self.in_flight(true);
+        while in_work() > 0 {
+            tokio::time::sleep(IN_FLIGHT_POLL).await;
+        }
+    }
+}
+
+/// What a request is held to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    /// It has no end of its own: slots are not for it.
+    LongRunning,
+    /// Its user gets everything.
+    Exempt,
+    /// It needs one of these slots.
+    Limited(usize),
+}
+
+fn class(user: &UserInfo, path: Option<&ResourcePath>, verb: Verb) -> Class {
+    if user.in_group(groups::MASTERS) {
+        return Class::Exempt;
+    }
+    let is_of_one = matches!(verb, Verb::Get | Verb::Create | Verb::Update | Verb::Patch);
+    match path {
+        Some(path) if is_of_one && is_heartbeat(user, path) => Class::Limited(HEARTBEATS),
+        _ => Class::Limited(usize::from(path.is_some() && !verb.reads())),
+    }
+}
+
+/// What tells others that somebody lives: leases, by which leaders are elected, too, and what nodes say of themselves.
+fn is_heartbeat(user: &UserInfo, path: &ResourcePath) -> bool {
+    match (path.group.as_str(), path.resource.as_str(), path.subresource.as_str()) {
+        ("coordination.k8s.io", "leases", "") => true,
+        ("", "nodes", "" | "status") => user.in_group(groups::NODES),
+        _ => false,
+    }
+}
+
+/// A request's way through the limits, from where its user is known to its answer. What it holds of them goes on with the
+/// answer as a [`Slot`].
+pub struct Admission {
+    flow: Arc<Flow>,
+    class: Class,
+    mutating: bool,
+    user: Str,
+    slot: Mutex<Option<Slot>>,
+    /// The code with which the request was given up; 0 while it was not.
+    given_up: AtomicU16,
+}
+
+/// A place among the requests in work, held until the answer is sent.
+pub struct Slot {
+    flow: Arc<Flow>,
+    mutating: bool,
+    _held: Option<Held>,
+    /// The bytes of the answer.
+    answer: Option<Held>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.flow.in_flight[usize::from(self.mutating)].fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Admission {
+    /// The way of a request for a resource, or for a path that names none.
+    pub fn new(flow: &Arc<Flow>, user: &UserInfo, path: Option<&ResourcePath>, verb: Verb, long_running: bool) -> Self {
+        if !long_running {
+            flow.in_work.fetch_add(1, Ordering::Relaxed);
+        }
+        Admission {
+            flow: Arc::clone(flow),
+            class: if long_running { Class::LongRunning } else { class(user, path, verb) },
+            mutating: path.is_some() && !verb.reads(),
+            user: user.name.clone(),
+            slot: Mutex::default(),
+            given_up: AtomicU16::new(0),
+        }
+    }
+
+    /// Whether there is room for the request now: asked before work is done that needs no slot.
+    pub fn may_enter(&self) -> bool {
+        let Class::Limited(slots) = self.class else { return true };
+        let slots = &self.flow.slots[slots];
+        slots.has_room(&slots.holdings(), &self.user)
+    }
+
+    /// Takes a slot, unless the request has one.
+    ///
+    /// # Errors
+    /// There is none for its user.
+    pub fn enter(&self) -> Result<(), Status> {
+        let mut slot = self.slot();
+        if self.class == Class::LongRunning || slot.is_some() {
+            return Ok(());
+        }
+        let held = match self.class {
+            Class::Limited(slots) => Some(self.flow.slots[slots].take(&self.user, 1).ok_or_else(|| self.refusal())?),
+            _ => None,
+        };
+        self.flow.in_flight[usize::from(self.mutating)].fetch_add(1, Ordering::Relaxed);
+        *slot = Some(Slot { flow: Arc::clone(&self.flow), mutating: self.mutating, _held: held, answer: None });
+        Ok(())
+    }
+
+    /// Waits for something without a slot: whoever goes on to work afterwards must enter again.
+    ///
+    /// # Errors
+    /// Too many requests of the user wait.
+    pub async fn wait<T>(&self, event: impl Future<Output = T>) -> Result<T, Status> {
+        let _waiting = match self.class {
+            Class::Limited(_) => Some(self.flow.waits.take(&self.user, 1).ok_or_else(|| self.refusal())?),
+            _ => None,
+        };
+        drop(self.leave());
+        Ok(event.await)
+    }
+
+    /// Room for a body that is about to be received: says of each piece whether it still has some.
+    ///
+    /// # Errors
+    /// There is none for another body.
+    pub(crate) fn room(&self) -> Result<impl FnMut(usize) -> bool + Send + use<>, BodyFailure> {
+        let mut held = match self.class {
+            Class::Limited(_) => Some(self.flow.bodies.take(&self.user, BODY_COST).ok_or(BodyFailure::NoRoom)?),
+            _ => None,
+        };
+        Ok(move |bytes: usize| held.as_mut().is_none_or(|held| held.grow(bytes as u64)))
+    }
+
+    /// Enters a request with its body, now that it has come or has not.
+    ///
+    /// # Errors
+    /// The body did not come, or there is no slot.
+    pub(crate) fn with_body(&self, body: Result<Bytes, BodyFailure>) -> Result<Bytes, Status> {
+        let body = body.map_err(|failure| match failure {
+            BodyFailure::TooLarge => Status::body_too_large(),
+            BodyFailure::TooSlow => {
+                self.given_up.store(504, Ordering::Relaxed);
+                Status::timed_out()
+            }
+            BodyFailure::NoRoom => self.refusal(),
+            BodyFailure::Broken => Status::bad_request("unable to read the request body"),
+        })?;
+        self.enter()?;
+        Ok(body)
+    }
+
+    /// Counts the bytes of an answer that is held in memory until it is sent. Those of writes are not counted: what is done
+    /// must be told, and is no larger than the object.
+    ///
+    /// # Errors
+    /// The user's answers hold too much of it.
+    pub(crate) fn hold(&self, bytes: u64) -> Result<(), Status> {
+        if let (Class::Limited(_), false, Some(slot)) = (self.class, self.mutating, &mut *self.slot()) {
+            slot.answer = Some(self.flow.answers.take(&self.user, bytes).ok_or_else(|| self.refusal())?);
+        }
+        Ok(())
+    }
+
+    /// Gives up the slot, to whoever sends the answer.
+    pub(crate) fn leave(&self) -> Option<Slot> {
+        self.slot().take()
+    }
+
+    /// The code with which the request was given up to protect the server: 429 if it may come again, 504 if its body was too
+    /// slow.
+    pub(crate) fn given_up(&self) -> Option<u16> {
+        Some(self.given_up.load(Ordering::Relaxed)).filter(|code| *code > 0)
+    }
+
+    /// For whoever asked: `serve` knows what to answer.
+    fn refusal(&self) -> Status {
+        self.given_up.store(429, Ordering::Relaxed);
+        Status::new(429, "TooManyRequests", "Too many requests, please try again later.")
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Slot>> {
+        self.slot.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Admission {
+    fn drop(&mut self) {
+        if self.class != Class::LongRunning {
+            self.flow.in_work.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
