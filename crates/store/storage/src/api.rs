@@ -163,8 +163,8 @@ pub trait Store: Send + Sync + 'static {
     fn commit(&self, transaction: Transaction) -> CommitFuture;
 
     /// Forgets history up to and with `revision` (at most the current one): values that were superseded and keys
-    /// that were deleted by then. Resolves, when the space has been given back, to the revision after which history
-    /// now begins; that is later than asked for if it already was. The embedded store also does this by itself.
+    /// that were deleted by then. Resolves, when it is no more part of the history, to the revision after which history
+    /// now begins (a disk's space is given back some time later); that is later than asked for if it already was. The embedded store also does this by itself.
     fn compact(&self, revision: Revision) -> CompactFuture;
 
     /// Whether the value under this key is kept otherwise than a write would keep it now, so that writing the same
@@ -290,6 +290,15 @@ pub enum StoreError {
         /// What does not fit.
         detail: String,
     },
+    /// A file is not what was written to it: what was acknowledged may be missing or changed there.
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// Where in the file.
+        offset: u64,
+        /// What does not fit.
+        detail: String,
+    },
     /// The operating system refused.
     Io {
         /// The file or directory.
@@ -317,9 +326,30 @@ impl fmt::Display for StoreError {
             StoreError::Corrupt { path, detail } => {
                 write!(f, "data directory {} is damaged: {detail}", path.display())
             }
+            StoreError::Damaged { file, offset, detail } => write!(
+                f,
+                "store file {} is damaged at offset {offset}: {detail}; nothing was changed, and writes that were \
+                 acknowledged may be lost there: put the data directory back from a copy, or make a copy of it and ask for help",
+                file.display()
+            ),
             StoreError::Io { path, error } => write!(f, "{}: {error}", path.display()),
             StoreError::AlreadyStarted => f.write_str("the store was already started"),
             StoreError::Remote(why) => f.write_str(why),
+        }
+    }
+}
+
+impl StoreError {
+    /// The same error of a directory of which `copy` is a copy.
+    pub(crate) fn of(self, copy: &std::path::Path, original: &std::path::Path) -> StoreError {
+        let place = |path: PathBuf| path.strip_prefix(copy).map_or(path.clone(), |rest| original.join(rest));
+        match self {
+            StoreError::Locked(path) => StoreError::Locked(place(path)),
+            StoreError::Format { path, found, expected } => StoreError::Format { path: place(path), found, expected },
+            StoreError::Corrupt { path, detail } => StoreError::Corrupt { path: place(path), detail },
+            StoreError::Damaged { file, offset, detail } => StoreError::Damaged { file: place(file), offset, detail },
+            StoreError::Io { path, error } => StoreError::Io { path: place(path), error },
+            other => other,
         }
     }
 }

@@ -32,6 +32,12 @@ pub(crate) trait Backend: Send + 'static {
     /// Writes a step, and syncs it if it has records (a removal that is lost is only done again). After an error
     /// the step may be there or not, but never in part.
     fn persist(&mut self, step: &Step<'_>) -> Result<(), BackendError>;
+
+    /// Does what is due besides the steps, such as giving space back. Answers after how long it wants to be called again
+    /// if nothing is written until then.
+    fn tend(&mut self) -> Option<Duration> {
+        None
+    }
 }
 
 /// The keeper of no log: what is published is all there is.
@@ -61,6 +67,8 @@ pub(crate) struct Committer<B> {
     target: Revision,
     /// The last step failed: leave the disk in peace for a moment.
     failed: bool,
+    /// When the backend wants to be tended again.
+    tended: Option<Duration>,
 }
 
 /// How long after a failure compaction tries again.
@@ -83,7 +91,7 @@ impl<B: Backend> Committer<B> {
         observer.compacted(replayed.ledger.compacted());
         let target = replayed.ledger.compacted();
         let retention = retention_seconds.map(|seconds| Retention::new(seconds, replayed.marks));
-        Committer { ledger: replayed.ledger, retention, backend, observer, clock, target, failed: false }
+        Committer { ledger: replayed.ledger, retention, backend, observer, clock, target, failed: false, tended: None }
     }
 
     pub fn started(&self) -> Started {
@@ -156,6 +164,11 @@ impl<B: Backend> Committer<B> {
         result
     }
 
+    /// Lets the backend do what is due. Called when everybody has been answered.
+    pub fn tend(&mut self) {
+        self.tended = self.backend.tend();
+    }
+
     /// Looks at the clock while nothing is written: history expires in an idle store too.
     pub fn tick(&mut self) {
         self.failed = false;
@@ -173,9 +186,11 @@ impl<B: Backend> Committer<B> {
             return Some(RETRY);
         }
         let has_history = self.ledger.current() > self.ledger.compacted();
-        let retention = self.retention.as_ref().filter(|_| has_history)?;
-        let seconds = retention.next_seconds(self.clock.unix_seconds(), self.ledger.current());
-        Some(Duration::from_secs(seconds.clamp(1, SLEEP_SECONDS_MAX)))
+        let retention = self.retention.as_ref().filter(|_| has_history).map(|retention| {
+            let seconds = retention.next_seconds(self.clock.unix_seconds(), self.ledger.current());
+            Duration::from_secs(seconds.clamp(1, SLEEP_SECONDS_MAX))
+        });
+        retention.into_iter().chain(self.tended).min()
     }
 
     /// Marks the time if it is due and moves the compaction target. Answers whether the marks changed.
@@ -200,7 +215,7 @@ pub(crate) fn positions(records: &[Record]) -> impl Iterator<Item = (Position, &
     records.iter().map(move |record| {
         ordinal = if record.revision == last { ordinal + 1 } else { 0 };
         last = record.revision;
-        (Position { revision: record.revision, ordinal }, record)
+        (Position::new(record.revision, ordinal, &record.key, record.value.as_ref()), record)
     })
 }
 

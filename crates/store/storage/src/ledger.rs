@@ -2,17 +2,32 @@
 //! Guarantees that a batch is applied whole or rolled back to exactly what was before.
 //! Must never do I/O or read a clock: time comes in as a number, durability is the committer's.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
+
+use bytes::Bytes;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::api::{CommitError, Expect, Key, Record, Revision, Transaction};
 use crate::limits;
 
-/// Where a record stands in the log: its revision, and which of its transaction's records it is.
+/// Bytes of an entry in the log besides its key and its value.
+pub(crate) const ENTRY_HEADER_BYTES: usize = 16;
+
+/// Where a record stands in the log: its revision, which of its transaction's records it is, and how large it is there.
 #[derive(Debug, Copy, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub revision: Revision,
     pub ordinal: u32,
+    pub bytes: u32,
+}
+
+impl Position {
+    /// The position of an entry with this key and value.
+    pub fn new(revision: Revision, ordinal: u32, key: &str, value: Option<&Bytes>) -> Position {
+        // Keys and values are bounded far below 4 GiB.
+        let bytes = (ENTRY_HEADER_BYTES + key.len() + value.map_or(0, Bytes::len)) as u32;
+        Position { revision, ordinal, bytes }
+    }
 }
 
 /// A log entry that nothing needs once the compaction revision has reached `died`.
@@ -21,12 +36,33 @@ pub(crate) struct Dead {
     /// The revision that superseded the entry, or made it if it is a tombstone.
     pub died: Revision,
     pub position: Position,
+    pub key: KeyHash,
+}
+
+/// What tells dead entries of different keys apart, mostly, and whether it is a tombstone's.
+#[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct KeyHash(u32);
+
+impl KeyHash {
+    pub fn new(key: &str, tombstone: bool) -> KeyHash {
+        let hash = xxh3_64(key.as_bytes()) as u32;
+        KeyHash(if tombstone { hash | 1 } else { hash & !1 })
+    }
+
+    pub fn is_tombstone(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// The hash that a value under the same key has.
+    pub fn of_value(self) -> KeyHash {
+        KeyHash(self.0 & !1)
+    }
 }
 
 /// Log entries to remove, and the compaction revision once they are gone.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Removal {
-    pub entries: Vec<Position>,
+    pub entries: Vec<Dead>,
     pub compacted: Revision,
 }
 
@@ -39,6 +75,8 @@ pub(crate) struct Ledger {
     keeps_log: bool,
     current: Revision,
     compacted: Revision,
+    /// The last revision at which the replay has found a tombstone of a key without a value.
+    unfounded: Revision,
     undo: Vec<(Key, Option<Position>)>,
     /// `current` and the length of `dead` when the batch began.
     before: (Revision, usize),
@@ -53,6 +91,7 @@ impl Ledger {
             keeps_log,
             current: compacted,
             compacted,
+            unfounded: Revision(0),
             undo: Vec::new(),
             before: (compacted, 0),
         }
@@ -66,27 +105,36 @@ impl Ledger {
         self.compacted
     }
 
-    /// Takes in a log entry at start, in the order of positions. Answers the key to hand on (the ledger's own).
-    /// An entry that no correct history contains is refused with what is wrong about it.
-    pub fn replay(&mut self, position: Position, key: Key, tombstone: bool) -> Result<Key, &'static str> {
-        let history = position.revision > self.compacted;
-        let entry = self.live.entry(key);
-        let known = matches!(entry, Entry::Occupied(_));
-        if !history && (tombstone || known) {
-            return Err("a superseded entry is older than the compaction revision");
-        }
-        let (key, previous) = match (entry, tombstone) {
-            (Entry::Vacant(_), true) => return Err("a tombstone deletes a key that does not exist"),
-            (Entry::Vacant(place), false) => (place.insert_entry(position).key().clone(), None),
-            (Entry::Occupied(known), true) => {
-                let (key, previous) = known.remove_entry();
-                (key, Some(previous))
-            }
-            (Entry::Occupied(mut known), false) => (known.key().clone(), Some(known.insert(position))),
-        };
+    /// Takes in a log entry at start, in the order of positions; the compaction revision is not known yet.
+    pub fn replay(&mut self, position: Position, key: &str, tombstone: bool) {
         self.current = self.current.max(position.revision);
-        self.bury(position, previous, tombstone);
-        Ok(key)
+        let previous = match (self.live.get_mut(key), tombstone) {
+            (Some(known), false) => Some(std::mem::replace(known, position)),
+            (Some(_), true) => self.live.remove(key),
+            (None, false) => self.live.insert(key.into(), position),
+            (None, true) => {
+                self.unfounded = self.unfounded.max(position.revision);
+                None
+            }
+        };
+        self.bury(position, previous, key, tombstone);
+    }
+
+    /// Ends the replay: history begins after `compacted`. Answers what is dead and may still be in the log.
+    /// A log that no correct history makes is refused with what is wrong about it.
+    pub fn settle(&mut self, compacted: Revision) -> Result<Vec<Dead>, String> {
+        if self.unfounded > compacted {
+            return Err(format!("revision {} deletes a key that does not exist", self.unfounded));
+        }
+        self.compacted = compacted;
+        self.current = self.current.max(compacted);
+        let dead = self.dead.partition_point(|dead| dead.died <= compacted);
+        Ok(self.dead.drain(..dead).collect())
+    }
+
+    /// The key as it is kept here, or a new one.
+    pub fn key(&self, key: &str) -> Key {
+        self.live.get_key_value(key).map_or_else(|| key.into(), |(known, _)| known.clone())
     }
 
     /// Begins a batch: from here on `rollback` returns to this state.
@@ -134,7 +182,7 @@ impl Ledger {
             if tombstone && known.is_none() {
                 continue; // Deleting what is not there is no change.
             }
-            let position = Position { revision, ordinal };
+            let position = Position::new(revision, ordinal, &write.key, write.value.as_ref());
             let (key, previous) = match known {
                 Some((key, at)) => (key, Some(at)),
                 None => (write.key, None),
@@ -145,7 +193,7 @@ impl Ledger {
             } else {
                 self.live.insert(key.clone(), position);
             }
-            self.bury(position, previous, tombstone);
+            self.bury(position, previous, &key, tombstone);
             records.push(Record { revision, key, value: write.value });
             ordinal += 1;
         }
@@ -156,14 +204,14 @@ impl Ledger {
     }
 
     /// Notes what the entry at `position` makes superfluous: the one before it, and itself if it is a tombstone.
-    fn bury(&mut self, position: Position, previous: Option<Position>, tombstone: bool) {
+    fn bury(&mut self, position: Position, previous: Option<Position>, key: &str, tombstone: bool) {
         if !self.keeps_log {
             return;
         }
         let died = position.revision;
-        self.dead.extend(previous.map(|position| Dead { died, position }));
+        self.dead.extend(previous.map(|position| Dead { died, position, key: KeyHash::new(key, false) }));
         if tombstone {
-            self.dead.push_back(Dead { died, position });
+            self.dead.push_back(Dead { died, position, key: KeyHash::new(key, true) });
         }
     }
 
@@ -175,13 +223,13 @@ impl Ledger {
         if target <= self.compacted {
             return None;
         }
-        let mut entries: Vec<Position> = Vec::new();
+        let mut entries: Vec<Dead> = Vec::new();
         let mut last = self.compacted;
         for dead in self.dead.iter().take_while(|dead| dead.died <= target) {
             if entries.len() >= limits::COMPACTION_STEP_ENTRIES && dead.died > last {
                 return Some(Removal { entries, compacted: last });
             }
-            entries.push(dead.position);
+            entries.push(*dead);
             last = dead.died;
         }
         Some(Removal { entries, compacted: target })
@@ -234,24 +282,38 @@ fn too_large(what: &str, actual: usize, limit: usize) -> CommitError {
 mod tests {
     use super::*;
 
-    fn replay(ledger: &mut Ledger, key: &str, revision: u64, tombstone: bool) -> bool {
-        ledger.replay(Position { revision: Revision(revision), ordinal: 0 }, key.into(), tombstone).is_ok()
+    fn at(revision: u64) -> Position {
+        Position { revision: Revision(revision), ordinal: 0, bytes: 20 }
+    }
+
+    fn dead(key: &str, position: u64, died: u64) -> Dead {
+        let key = KeyHash::new(key, position == died);
+        Dead { died: Revision(died), position: at(position), key }
     }
 
     #[test]
-    fn before_the_compaction_revision_a_key_stands_once_and_is_not_deleted() {
-        let mut ledger = Ledger::new(true, Revision(5));
-        assert!(replay(&mut ledger, "/a", 3, false) && replay(&mut ledger, "/b", 5, false));
-        assert!(!replay(&mut ledger, "/a", 4, false) && !replay(&mut ledger, "/b", 5, true));
-        assert!(replay(&mut ledger, "/a", 6, false) && replay(&mut ledger, "/a", 7, true));
-        assert!(!replay(&mut ledger, "/a", 8, true), "it does not exist");
+    fn after_the_compaction_revision_no_key_is_deleted_that_does_not_exist() {
+        let mut ledger = Ledger::new(true, Revision(0));
+        // What revision 3 deletes was removed from the log already.
+        ledger.replay(at(3), "/gone", true);
+        ledger.replay(at(4), "/a", false);
+        ledger.replay(at(5), "/a", false);
+        ledger.replay(at(7), "/a", true);
+        let known = vec![dead("/gone", 3, 3), dead("/a", 4, 5)];
+        assert_eq!(ledger.settle(Revision(5)), Ok(known));
+        let rest = vec![dead("/a", 5, 7), dead("/a", 7, 7)];
+        assert_eq!(ledger.plan_removal(Revision(7)), Some(Removal { entries: rest, compacted: Revision(7) }));
+        ledger.replay(at(8), "/a", true);
+        assert_eq!(ledger.settle(Revision(7)), Err("revision 8 deletes a key that does not exist".to_owned()));
     }
 
     #[test]
     fn nothing_is_compacted_that_is_still_to_come() {
         let mut ledger = Ledger::new(true, Revision(1));
-        assert!(replay(&mut ledger, "/a", 2, false) && replay(&mut ledger, "/a", 3, false));
-        let entries = vec![Position { revision: Revision(2), ordinal: 0 }];
+        ledger.replay(at(2), "/a", false);
+        ledger.replay(at(3), "/a", false);
+        assert_eq!(ledger.settle(Revision(1)), Ok(Vec::new()));
+        let entries = vec![dead("/a", 2, 3)];
         assert_eq!(ledger.plan_removal(Revision(9)), Some(Removal { entries, compacted: Revision(3) }));
     }
 }

@@ -25,6 +25,7 @@ mod clock;
 mod committer;
 mod embedded;
 mod ending;
+mod files;
 mod form;
 mod ledger;
 pub mod limits;
@@ -38,6 +39,7 @@ pub use api::{CommitError, Expect, Key, Observer, Record, Revision, Started, Sto
 pub use clock::{Clock, SystemClock};
 pub use embedded::{EmbeddedOptions, EmbeddedStore, format, import};
 pub use ending::{Ended, Ending, Guard};
+pub use files::{OsStorage, Storage, StorageFile};
 pub use form::{FormError, FormedStore, StoredForm};
 pub use memory::MemoryStore;
 pub use queue::{CommitFuture, CompactFuture};

@@ -2,6 +2,8 @@
 //! Guarantees that no caller can make the store hold unbounded memory or hold up others without end.
 //! Must never be read from input: these are constants.
 
+use std::time::Duration;
+
 /// Longest key in bytes. Kubernetes names end at 253 bytes, namespaces at 63, groups and resources at 253 each;
 /// with prefix and slashes that stays below 1 KiB. The rest is for custom path segments.
 pub const KEY_BYTES_MAX: usize = 4 * 1024;
@@ -39,31 +41,36 @@ pub const COMPACTION_STEP_ENTRIES: usize = 512;
 /// Seconds between two compactions if nothing else is said: kube-apiserver's default.
 pub const RETENTION_SECONDS: u64 = 5 * 60;
 
-/// Bytes of the engine's in-memory table before it is written out. Bounds memory: see the next.
-pub const ENGINE_MEMTABLE_BYTES: u64 = 4 * 1024 * 1024;
+/// Bytes after which the log begins a new segment. Space is given back by segments, and the last one is read again and
+/// maybe written again after a power loss; small ones make many files.
+pub const SEGMENT_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Full in-memory tables that may wait to be written out; the writer waits for the disk when there are more. The
-/// engine's own bound is one above.
-pub const ENGINE_SEALED_MEMTABLES_MAX: usize = 3;
+/// The part of a segment that is written ahead with zeros, so that most syncs leave the length of the file as it is: 512 KiB.
+pub const FILL_PART: u64 = 64;
 
-/// Bytes of the engine's block cache. All reads come from the layer above; the store is read once, at start.
+/// Bytes of a manifest that are read: that of a store of some 100,000 segments.
+pub const MANIFEST_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Bytes of a frame buffer that is kept for the next frame.
+pub const BUFFER_BYTES: usize = 1024 * 1024;
+
+/// Bytes of a frame of a rewritten segment, and the last source frame.
+pub const REWRITE_FRAME_BYTES: usize = 128 * 1024;
+
+/// Bytes of a rewritten segment that are synced together, so that the writer's syncs never wait for more.
+pub const REWRITE_SYNC_BYTES: u64 = 1024 * 1024;
+
+/// Small segments in a row that are made one.
+pub const SMALL_SEGMENTS: usize = 4;
+
+/// How long an idle writer waits until it looks for the end of a rewrite.
+pub const REWRITE_POLL: Duration = Duration::from_millis(20);
+
+/// How long after a failure the disk is left in peace.
+pub const RETRY_AFTER: Duration = Duration::from_secs(1);
+
+/// Bytes of the block cache with which a store of format 1 is read.
 pub const ENGINE_CACHE_BYTES: u64 = 1024 * 1024;
 
-/// Files that the engine keeps open.
-pub const ENGINE_OPEN_FILES: usize = 64;
-
-/// Bytes of journal that the engine may keep; the engine allows no less.
-pub const ENGINE_JOURNAL_BYTES: u64 = 64 * 1024 * 1024;
-
-/// Threads of the engine that write out and merge tables. They sleep unless there is something to do. Of two, the one that
-/// is kept for writing out spins while the other merges.
-pub const ENGINE_WORKERS: usize = 1;
-
-/// Bytes by which it is found out whether a disk has room: more than what is left in the last block of a file.
-pub const PROBE_BYTES: usize = 64 * 1024;
-
-/// Log entries that are handed on together at start: enough that handing over costs nothing.
-pub const REPLAY_BATCH: usize = 128;
-
-/// Batches that may be read ahead of those who take stock of them.
-pub const REPLAY_BATCHES: usize = 4;
+/// Bytes of values after which a batch is written when a store is filled from another one.
+pub const FILL_BYTES: usize = 4 * 1024 * 1024;

@@ -56,7 +56,7 @@ fn pair(thread: u64, number: u64) -> Transaction {
 
 fn open(directory: &Path) -> (EmbeddedStore, Watcher, Revision) {
     // Small tables and an eager compaction: everything that the engine does happens under the kills.
-    let options = EmbeddedOptions { retention: None, memtable_bytes: 128 * 1024, ..EmbeddedOptions::default() };
+    let options = EmbeddedOptions { retention: None, segment_bytes: 128 * 1024, ..EmbeddedOptions::default() };
     let store = EmbeddedStore::open(directory, options).expect("a killed store opens");
     let watcher = Watcher::default();
     let started = store.start(Box::new(watcher.clone())).expect("a killed store starts");

@@ -124,7 +124,7 @@ fn bounds_are_kept() {
         (value(limits::VALUE_BYTES_MAX), "2"),
         (
             value(limits::VALUE_BYTES_MAX + 1),
-            "invalid transaction: 8388609 bytes of a value, at most 8388608 are allowed",
+            "invalid transaction: 16777217 bytes of a value, at most 16777216 are allowed",
         ),
         (key(limits::KEY_BYTES_MAX), "3"),
         (key(limits::KEY_BYTES_MAX + 1), "invalid transaction: 4097 bytes of a key, at most 4096 are allowed"),

@@ -6,9 +6,7 @@ use pintle_encryption::Encryption;
 use pintle_etcd::{EtcdOptions, EtcdStore, Tls};
 use pintle_kinds::resource::Resource;
 use pintle_registry::KubernetesForm;
-use pintle_storage::{
-    EmbeddedOptions, EmbeddedStore, Key, Observer, Record, Revision, SealedStore, Started, Store, Unreadable,
-};
+use pintle_storage::{EmbeddedStore, Key, Observer, Record, Revision, SealedStore, Started, Store, Unreadable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -134,9 +132,7 @@ impl Location {
                 if !path.join("format").exists() {
                     return Err(format!("there is no store in {}", path.display()));
                 }
-                // Without retention nothing is compacted while it is read.
-                let open = EmbeddedOptions { retention: None, ..EmbeddedOptions::default() };
-                let store = EmbeddedStore::open(path, open).map_err(|error| error.to_string())?;
+                let store = EmbeddedStore::open_read_only(path).map_err(|error| error.to_string())?;
                 Content::of(&SealedStore::new(Arc::new(store), sealing))
             }
             Location::Etcd(endpoints) => within_runtime(|| {

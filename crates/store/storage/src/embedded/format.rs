@@ -1,245 +1,558 @@
-//! The format on disk, byte by byte: how a step of the store becomes entries of the engine, and back.
+//! The format on disk, byte by byte: segments, frames, entries, the manifest and the head, encoded and decoded.
 //! Guarantees that what was encoded decodes to the same, and that anything else is refused, never guessed.
-//! Must never change without a new `VERSION`.
+//! Must never change without a new `VERSION`, and never allocate more than a few times what it is given.
 //!
 //! # The data directory
 //!
 //! ```text
-//! DIR/lock      an empty file; whoever serves the directory holds its exclusive lock
-//! DIR/format    the text "pintle store, format 1"; there once the log has its version, so that a log without one is
-//!               known to be damaged and not new
-//! DIR/engine/   the engine's files (fjall, format 3): journal, tables, value files
+//! DIR/lock            an empty file; whoever serves the directory holds its exclusive lock
+//! DIR/format          the text "pintle store, format 2"; written last into a new store, so that a store whose manifest
+//!                     is missing is known to be damaged and not new
+//! DIR/log/manifest    which segments there are, in order, and where each but the last ends
+//! DIR/log/head        how far the last segment was known to be synced
+//! DIR/log/N.log       the segments; N is the number of the segment, 16 hexadecimal digits
 //! ```
 //!
-//! The engine is an ordered map from bytes to bytes with atomic, synced batches. The store uses one keyspace of it,
-//! `log`, with two kinds of entries, told apart by the first byte of their key. Integers are big-endian, so that
-//! the order of bytes is the order of numbers.
+//! Also there for a while: `NAME.new`, what is about to replace NAME; `DIR/log.new`, a log that is being made from another
+//! store; `DIR/unfinished`, as long as a store is filled from another one; `DIR/engine`, the files of a store of format 1.
+//!
+//! All integers are little-endian. `H(bytes, seed)` is XXH3 with 64 bits.
+//!
+//! # A segment
+//!
+//! A header and then frames, one after the other without gaps. A frame is what one step of the store writes: it is
+//! written by one write, and a frame with entries is synced before anybody is told of it. Behind the last frame may stand
+//! zeros that were written ahead.
 //!
 //! ```text
-//! key                                            value
-//! 00 'v'                                         version: u32                        format version, 1
-//! 00 'c'                                         revision: u64                       compaction revision
-//! 00 'm'                                         (second: u64, revision: u64)*       time marks, oldest first
-//! 01 revision: u64 ordinal: u32                  entry                               one record of the log
-//!
-//! entry:   kind: u8   01 value, 02 tombstone
-//!          key_length: u16
-//!          key: key_length bytes of UTF-8
-//!          checksum: u32
-//!          value: the rest; empty for a tombstone
+//! segment header, 64 bytes                       frame
+//!   0  magic "PINTLSEG"                            0  magic "PFRM"
+//!   8  format version: u32                         4  payload length: u32
+//!  12  zero: u32                                   8  number of entries: u32
+//!  16  store id: 16 bytes                         12  zero: u32
+//!  32  segment number: u64                        16  previous revision: u64
+//!  40  base revision: u64, of the log before it   24  last revision: u64
+//!  48  zero: u64                                  32  synced: u64, how much of this file was known to be synced when
+//!  56  H(bytes 0 to 56, 0): u64                       the frame was written
+//!                                                 40  H(bytes 0 to 40, h + offset of the frame): u64,
+//! payload                                             h = H(store id and segment number, 0)
+//!   0  compaction revision: u64, 0 if not told    48  payload
+//!   8  number of time marks: u32,                  n  H(bytes 0 to n, c): u64, where c is this field of the frame
+//!      ffffffff if not told                           before, or the last field of the segment header
+//!  12  per mark: second: u64, revision: u64
+//!      then the entries                          entry
+//!                                                  0  kind: u8: 1 value, 2 tombstone
+//!                                                  1  zero: u8
+//!                                                  2  length of the key: u16
+//!                                                  4  length of the value: u32
+//!                                                  8  revision: u32, less the frame's previous revision
+//!                                                 12  ordinal: u32
+//!                                                 16  key, UTF-8, then the value
 //! ```
 //!
-//! The checksum is the lower half of `XXH3_64(value, s)`, with `s = XXH3_64(key, t)`, `t = XXH3_64(the 13 bytes of the
-//! engine's key, kind)`; the second argument is the seed.
+//! # The manifest and the head
+//!
+//! ```text
+//! manifest                                       head: two slots, at 0 and at 512, in different sectors
+//!   0  magic "PINTLMAN"                            0  magic "PINTLHED"
+//!   8  format version: u32                         8  store id: 16 bytes
+//!  12  number of segments: u32                    24  sequence: u64, the higher one is the newer
+//!  16  store id: 16 bytes                         32  segment number: u64
+//!  32  next segment number: u64                   40  offset: u64
+//!  40  compaction revision: u64                   48  revision: u64
+//!  48  number of time marks: u32                  56  H(bytes 0 to 56, 0): u64
+//!  52  zero: u32
+//!  56  per mark: second: u64, revision: u64
+//!      per segment, 40 bytes: number: u64, base revision: u64, last revision: u64, length: u64,
+//!        the last checksum in it: u64; the last three are 0 for the last segment
+//!      H(all before, 0): u64
+//! ```
 //!
 //! # What is always true
 //!
-//! - Each step (a batch of transactions with the removals of a compaction step) is one atomic batch of the engine.
-//! - The ordinals of a revision are 0, 1, 2, ... as its records were published. Later removals leave gaps.
-//! - An entry whose revision is not above the compaction revision `c` is the live value of its key at `c`.
-//!   Tombstones and superseded entries exist only above it.
-//! - The current revision is that of the last log entry, or `c` if that is greater.
-//! - A mark `(second, revision)` says that every later revision was made at or after that second.
+//! - Revisions have no gap from frame to frame: a frame's previous revision is the last one of the frame before, over the
+//!   borders of segments too. Within frames they have no gap above the compaction revision.
+//! - The compaction revision is the highest that the manifest or any frame of the last segment tells.
+//! - An entry is dead if its revision and one that supersedes it are not above the compaction revision, or if it is a tombstone
+//!   that is not above it. Dead entries may be there or not. But a tombstone is there as long as any older entry of its
+//!   key is.
+//! - Of a segment that is not the last one, only what the manifest says belongs to it. What lies behind was never
+//!   acknowledged.
+//! - The head never says more than what was synced. It may say less: it is not synced itself.
 //!
-//! What is live is not written down: it follows from the log, which is read once, at start.
+//! What is live is not written down: it follows from the log, which is read at start.
 
-use bytes::Bytes;
+use std::path::{Path, PathBuf};
+
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::api::{Key, Revision};
-use crate::ledger::Position;
+use crate::api::Revision;
+use crate::ledger::{ENTRY_HEADER_BYTES, Position};
 use crate::retention::Mark;
 
 /// The format that this module writes and reads.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The name of the file that is there while the store is filled from another.
 pub(crate) const UNFINISHED: &str = "unfinished";
-
 /// The name of the file that says what the directory is.
 pub(crate) const MARKER: &str = "format";
+/// The name of the directory that holds the log.
+pub(crate) const LOG: &str = "log";
+/// The name of a log that is not finished.
+pub(crate) const NEW_LOG: &str = "log.new";
+pub(crate) const MANIFEST: &str = "manifest";
+pub(crate) const HEAD: &str = "head";
 
-/// What stands in that file.
-pub(crate) fn marker() -> String {
-    format!("pintle store, format {VERSION}\n")
+/// What stands in the marker.
+pub(crate) fn marker(version: u32) -> String {
+    format!("pintle store, format {version}\n")
 }
 
-/// Where the format version stands.
-pub(crate) const VERSION_KEY: &[u8] = &[0, b'v'];
-/// Where the compaction revision stands.
-pub(crate) const COMPACTED_KEY: &[u8] = &[0, b'c'];
-/// Where the time marks stand.
-pub(crate) const MARKS_KEY: &[u8] = &[0, b'm'];
-
-const LOG: u8 = 1;
+pub(crate) const SEGMENT_HEADER: usize = 64;
+pub(crate) const FRAME_HEADER: usize = 48;
+/// The checksum behind a frame's payload.
+pub(crate) const FRAME_TRAILER: usize = 8;
+pub(crate) const FRAME_MAGIC: [u8; 4] = *b"PFRM";
+const SEGMENT_MAGIC: [u8; 8] = *b"PINTLSEG";
+const MANIFEST_MAGIC: [u8; 8] = *b"PINTLMAN";
+const HEAD_MAGIC: [u8; 8] = *b"PINTLHED";
+const PAYLOAD_HEADER: usize = 12;
+const NO_MARKS: u32 = u32::MAX;
+const MARK: usize = 16;
+const MANIFEST_HEADER: usize = 56;
+const MANIFEST_SEGMENT: usize = 40;
+const HEAD_SLOT: usize = 64;
+/// Where the slots of the head stand: in different sectors, so that a torn write harms one of them.
+pub(crate) const HEAD_SLOTS: [u64; 2] = [0, 512];
+pub(crate) const HEAD_BYTES: usize = 1024;
 const VALUE: u8 = 1;
 const TOMBSTONE: u8 = 2;
-const POSITION_BYTES: usize = 13;
-const HEADER_BYTES: usize = 7;
-/// Behind the kind and the key's length.
-const KEY_AT: usize = 3;
 
-/// The key of a log entry.
-pub(crate) fn position_key(position: Position) -> [u8; POSITION_BYTES] {
-    let mut key = [LOG; POSITION_BYTES];
-    key[1..9].copy_from_slice(&position.revision.0.to_be_bytes());
-    key[9..].copy_from_slice(&position.ordinal.to_be_bytes());
-    key
+/// What a store is known by, so that files of another are not taken for its own.
+pub(crate) type StoreId = [u8; 16];
+
+/// A segment's place in its store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SegmentId {
+    pub store: StoreId,
+    pub number: u64,
 }
 
-/// The first key of a log entry with this revision or a later one.
-pub(crate) fn revision_key(revision: Revision) -> [u8; POSITION_BYTES] {
-    position_key(Position { revision, ordinal: 0 })
+impl SegmentId {
+    /// The name of the segment's file.
+    pub fn path(&self, log: &Path) -> PathBuf {
+        log.join(format!("{:016x}.log", self.number))
+    }
+
+    fn seed(&self) -> u64 {
+        let mut bytes = [0; 24];
+        bytes[..16].copy_from_slice(&self.store);
+        bytes[16..].copy_from_slice(&self.number.to_le_bytes());
+        xxh3_64_with_seed(&bytes, 0)
+    }
 }
 
-/// The position that a log entry's key stands for.
-pub(crate) fn decode_position(key: &[u8]) -> Option<Position> {
-    let (tag, rest) = key.split_first()?;
-    let (revision, ordinal) = rest.split_first_chunk()?;
-    let ordinal = ordinal.try_into().ok()?;
-    let position = Position { revision: Revision(u64::from_be_bytes(*revision)), ordinal: u32::from_be_bytes(ordinal) };
-    (*tag == LOG).then_some(position)
+/// The number of the segment that a file of this name holds.
+pub(crate) fn segment_number(name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(".log").filter(|digits| digits.len() == 16)?;
+    u64::from_str_radix(digits, 16).ok()
 }
 
-/// A decoded log entry. Borrows from the engine's buffer.
-#[derive(Debug, PartialEq, Eq)]
+/// The bytes of a segment's header, and the checksum that its frames begin with.
+pub(crate) fn encode_segment_header(id: SegmentId, base: Revision) -> ([u8; SEGMENT_HEADER], u64) {
+    let mut bytes = [0; SEGMENT_HEADER];
+    bytes[..8].copy_from_slice(&SEGMENT_MAGIC);
+    bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+    bytes[16..32].copy_from_slice(&id.store);
+    bytes[32..40].copy_from_slice(&id.number.to_le_bytes());
+    bytes[40..48].copy_from_slice(&base.0.to_le_bytes());
+    let checksum = xxh3_64_with_seed(&bytes[..56], 0);
+    bytes[56..].copy_from_slice(&checksum.to_le_bytes());
+    (bytes, checksum)
+}
+
+/// Checks that a file begins as this segment does. Answers the checksum that its frames begin with.
+pub(crate) fn check_segment_header(bytes: &[u8], id: SegmentId, base: Revision) -> Result<u64, &'static str> {
+    let (expected, checksum) = encode_segment_header(id, base);
+    if bytes == expected {
+        return Ok(checksum);
+    }
+    let whole = bytes.len() == SEGMENT_HEADER && u64_at(bytes, 56) == Some(xxh3_64_with_seed(&bytes[..56], 0));
+    Err(match whole {
+        false => "the segment has no valid header",
+        true if bytes[16..32] != id.store => "the segment belongs to another store",
+        true if u64_at(bytes, 32) != Some(id.number) => "the segment stands in the place of another one",
+        true => "the segment does not begin where the one before ends",
+    })
+}
+
+/// The header of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FrameHeader {
+    pub payload: u32,
+    pub entries: u32,
+    pub previous: Revision,
+    pub last: Revision,
+    pub synced: u64,
+}
+
+impl FrameHeader {
+    fn encode(&self, segment: SegmentId, offset: u64) -> [u8; FRAME_HEADER] {
+        let mut bytes = [0; FRAME_HEADER];
+        bytes[..4].copy_from_slice(&FRAME_MAGIC);
+        bytes[4..8].copy_from_slice(&self.payload.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.entries.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.previous.0.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.last.0.to_le_bytes());
+        bytes[32..40].copy_from_slice(&self.synced.to_le_bytes());
+        let checksum = xxh3_64_with_seed(&bytes[..40], segment.seed().wrapping_add(offset));
+        bytes[40..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// Decodes the header of a frame that stands at `offset` of this segment. `None` if it is none.
+    pub fn decode(bytes: &[u8], segment: SegmentId, offset: u64) -> Option<FrameHeader> {
+        let bytes = bytes.get(..FRAME_HEADER)?;
+        let header = FrameHeader {
+            payload: u32_at(bytes, 4)?,
+            entries: u32_at(bytes, 8)?,
+            previous: Revision(u64_at(bytes, 16)?),
+            last: Revision(u64_at(bytes, 24)?),
+            synced: u64_at(bytes, 32)?,
+        };
+        (bytes == header.encode(segment, offset)).then_some(header)
+    }
+
+    /// Bytes of the whole frame.
+    pub fn frame_bytes(&self) -> u64 {
+        FRAME_HEADER as u64 + u64::from(self.payload) + FRAME_TRAILER as u64
+    }
+}
+
+/// Makes a frame in a buffer, piece by piece.
+pub(crate) struct FrameWriter<'a> {
+    buffer: &'a mut Vec<u8>,
+    previous: Revision,
+    entries: u32,
+}
+
+impl<'a> FrameWriter<'a> {
+    /// Begins a frame in `buffer`, which is cleared.
+    pub fn new(
+        buffer: &'a mut Vec<u8>,
+        previous: Revision,
+        compacted: Option<Revision>,
+        marks: Option<&[Mark]>,
+    ) -> FrameWriter<'a> {
+        buffer.clear();
+        buffer.extend_from_slice(&[0; FRAME_HEADER]);
+        buffer.extend_from_slice(&compacted.map_or(0, |revision| revision.0).to_le_bytes());
+        buffer.extend_from_slice(&marks.map_or(NO_MARKS, |marks| marks.len() as u32).to_le_bytes());
+        encode_marks(buffer, marks.unwrap_or_default());
+        FrameWriter { buffer, previous, entries: 0 }
+    }
+
+    /// Adds an entry. Its revision is less than 2^32 above the frame's previous one, its key at most
+    /// `limits::KEY_BYTES_MAX` long, its value at most `limits::VALUE_BYTES_MAX`.
+    pub fn entry(&mut self, position: Position, key: &str, value: Option<&[u8]>) {
+        let revision = position.revision.0.wrapping_sub(self.previous.0) as u32;
+        self.buffer.extend_from_slice(&[if value.is_some() { VALUE } else { TOMBSTONE }, 0]);
+        self.buffer.extend_from_slice(&(key.len() as u16).to_le_bytes());
+        self.buffer.extend_from_slice(&(value.map_or(0, <[u8]>::len) as u32).to_le_bytes());
+        self.buffer.extend_from_slice(&revision.to_le_bytes());
+        self.buffer.extend_from_slice(&position.ordinal.to_le_bytes());
+        self.buffer.extend_from_slice(key.as_bytes());
+        self.buffer.extend_from_slice(value.unwrap_or_default());
+        self.entries += 1;
+    }
+
+    /// Bytes so far.
+    pub fn len(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Whether there is no entry yet.
+    pub fn is_empty(&self) -> bool {
+        self.entries == 0
+    }
+
+    /// Ends the frame for its place in a segment. Answers its bytes, and its checksum, with which the next frame begins.
+    pub fn finish(self, segment: SegmentId, offset: u64, last: Revision, synced: u64, chain: u64) -> (&'a [u8], u64) {
+        let payload = (self.buffer.len() - FRAME_HEADER) as u32;
+        let header = FrameHeader { payload, entries: self.entries, previous: self.previous, last, synced };
+        let checksum = seal_frame(self.buffer, header, segment, offset, chain);
+        (self.buffer, checksum)
+    }
+}
+
+/// Makes a whole frame of a payload that has room for the header before it.
+pub(crate) fn seal_frame(
+    buffer: &mut Vec<u8>,
+    header: FrameHeader,
+    segment: SegmentId,
+    offset: u64,
+    chain: u64,
+) -> u64 {
+    buffer[..FRAME_HEADER].copy_from_slice(&header.encode(segment, offset));
+    let checksum = xxh3_64_with_seed(buffer, chain);
+    buffer.extend_from_slice(&checksum.to_le_bytes());
+    checksum
+}
+
+/// Checks the bytes of a whole frame against the checksum before it. Answers its own.
+pub(crate) fn check_frame(frame: &[u8], chain: u64) -> Option<u64> {
+    let (body, checksum) = frame.split_at_checked(frame.len().checked_sub(FRAME_TRAILER)?)?;
+    let expected = xxh3_64_with_seed(body, chain);
+    (u64_at(checksum, 0)? == expected).then_some(expected)
+}
+
+/// A decoded entry. Borrows from the frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry<'a> {
+    pub position: Position,
     pub key: &'a str,
     pub value: Option<&'a [u8]>,
+    /// Where the value begins in the payload.
+    pub value_at: usize,
 }
 
-/// Encodes a log entry. Budget: one allocation, one copy. `key` is at most `limits::KEY_BYTES_MAX` long.
-pub(crate) fn encode_entry(position: Position, key: &str, value: Option<&Bytes>) -> Vec<u8> {
-    let kind = if value.is_some() { VALUE } else { TOMBSTONE };
-    let value = value.map_or(&[][..], |value| value);
-    let mut entry = Vec::with_capacity(HEADER_BYTES + key.len() + value.len());
-    entry.push(kind);
-    entry.extend_from_slice(&(key.len() as u16).to_be_bytes());
-    entry.extend_from_slice(key.as_bytes());
-    entry.extend_from_slice(&checksum(position, kind, key.as_bytes(), value).to_be_bytes());
-    entry.extend_from_slice(value);
-    entry
+/// What stands in a frame besides its entries, and where they begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Payload {
+    pub compacted: Option<Revision>,
+    pub marks: Option<Vec<Mark>>,
+    entries_at: usize,
 }
 
-/// Decodes a log entry; what is wrong with it if it is not one.
-pub(crate) fn decode_entry(position: Position, entry: &[u8]) -> Result<Entry<'_>, &'static str> {
-    let (kind, rest) = entry.split_first().ok_or("an empty entry")?;
-    let (length, rest) = rest.split_first_chunk().ok_or("an entry without a key")?;
-    let (key, rest) = rest.split_at_checked(usize::from(u16::from_be_bytes(*length))).ok_or("a key is cut short")?;
-    let (expected, value) = rest.split_first_chunk().ok_or("an entry without a checksum")?;
-    if checksum(position, *kind, key, value) != u32::from_be_bytes(*expected) {
-        return Err("a checksum does not match");
-    }
-    let key = std::str::from_utf8(key).map_err(|_| "a key is not UTF-8")?;
-    match *kind {
-        VALUE => Ok(Entry { key, value: Some(value) }),
-        TOMBSTONE if value.is_empty() => Ok(Entry { key, value: None }),
-        _ => Err("an entry of an unknown kind"),
-    }
-}
-
-/// A log entry that has been found right, with its parts to be taken out of the engine's buffer.
-#[derive(Debug)]
-pub(crate) struct Checked {
-    entry: Bytes,
-    key_end: usize,
-    tombstone: bool,
-}
-
-impl Checked {
-    /// Decodes an entry, to be looked at elsewhere.
-    pub fn new(position: Position, entry: Bytes) -> Result<Checked, &'static str> {
-        let decoded = decode_entry(position, &entry)?;
-        let (key_end, tombstone) = (KEY_AT + decoded.key.len(), decoded.value.is_none());
-        Ok(Checked { entry, key_end, tombstone })
+impl Payload {
+    /// Decodes what stands before the entries.
+    pub fn decode(payload: &[u8]) -> Option<Payload> {
+        let compacted = Some(Revision(u64_at(payload, 0)?)).filter(|revision| revision.0 > 0);
+        let (marks, length) = match u32_at(payload, 8)? {
+            NO_MARKS => (None, 0),
+            count => {
+                let length = (count as usize).checked_mul(MARK)?;
+                (Some(decode_marks(payload.get(PAYLOAD_HEADER..)?.get(..length)?)), length)
+            }
+        };
+        Some(Payload { compacted, marks, entries_at: PAYLOAD_HEADER + length })
     }
 
-    pub fn key(&self) -> Key {
-        let key = self.entry.get(KEY_AT..self.key_end).unwrap_or_default();
-        std::str::from_utf8(key).unwrap_or_default().into()
-    }
-
-    /// Not copied.
-    pub fn value(&self) -> Option<Bytes> {
-        (!self.tombstone).then(|| self.entry.slice(self.key_end + size_of::<u32>()..))
+    /// The entries of the payload, which the header must agree with.
+    pub fn entries<'a>(&self, header: FrameHeader, payload: &'a [u8]) -> Entries<'a> {
+        Entries { payload, at: self.entries_at, left: header.entries, header, before: None }
     }
 }
 
-/// Encodes the time marks.
-pub(crate) fn encode_marks(marks: &[Mark]) -> Vec<u8> {
-    marks.iter().flat_map(|mark| [mark.unix_seconds, mark.revision.0]).flat_map(u64::to_be_bytes).collect()
+/// Walks through the entries of a frame.
+pub(crate) struct Entries<'a> {
+    payload: &'a [u8],
+    at: usize,
+    left: u32,
+    header: FrameHeader,
+    before: Option<Position>,
 }
 
-/// Decodes the time marks.
-pub(crate) fn decode_marks(bytes: &[u8]) -> Option<Vec<Mark>> {
-    let (pairs, rest) = bytes.as_chunks::<16>();
-    let number = |bytes: &[u8]| bytes.try_into().ok().map(u64::from_be_bytes);
-    let mark =
-        |pair: &[u8; 16]| Some(Mark { unix_seconds: number(&pair[..8])?, revision: Revision(number(&pair[8..])?) });
-    rest.is_empty().then(|| pairs.iter().map(mark).collect()).flatten()
-}
-
-/// Decodes the compaction revision.
-pub(crate) fn decode_revision(bytes: &[u8]) -> Option<Revision> {
-    bytes.try_into().ok().map(|bytes| Revision(u64::from_be_bytes(bytes)))
-}
-
-/// A checksum against damage of the disk, not against intent. The position takes part, so that an entry in the wrong
-/// place is noticed too.
-fn checksum(position: Position, kind: u8, key: &[u8], value: &[u8]) -> u32 {
-    let seed = xxh3_64_with_seed(&position_key(position), u64::from(kind));
-    let seed = xxh3_64_with_seed(key, seed);
-    xxh3_64_with_seed(value, seed) as u32
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const AT: Position = Position { revision: Revision(7), ordinal: 3 };
-
-    #[test]
-    fn entries_and_positions_come_back() {
-        for value in [None, Some(Bytes::new()), Some(Bytes::from_static(b"{}")), Some(vec![7; 100_001].into())] {
-            let bytes = encode_entry(AT, "/registry/pods/default/web", value.as_ref());
-            let entry = decode_entry(AT, &bytes).unwrap();
-            assert_eq!((entry.key, entry.value), ("/registry/pods/default/web", value.as_deref()));
-            let checked = Checked::new(AT, bytes.into()).unwrap();
-            assert_eq!((&*checked.key(), checked.value()), ("/registry/pods/default/web", value));
+impl<'a> Entries<'a> {
+    /// The next entry; `None` at the end. What is wrong if the payload does not hold what it should.
+    pub fn next(&mut self) -> Result<Option<Entry<'a>>, &'static str> {
+        if self.left == 0 {
+            let whole = self.at == self.payload.len();
+            return if whole { Ok(None) } else { Err("a frame holds more than its entries") };
         }
-        assert_eq!(decode_position(&position_key(AT)), Some(AT));
-        assert!(position_key(AT) < position_key(Position { revision: Revision(256), ordinal: 0 }));
-        let marks =
-            vec![Mark { unix_seconds: 5, revision: Revision(2) }, Mark { unix_seconds: 9, revision: Revision(4) }];
-        assert_eq!(decode_marks(&encode_marks(&marks)), Some(marks));
+        let entry = self.decode().ok_or("an entry is malformed")?;
+        let (position, header) = (entry.position, self.header);
+        let rises =
+            self.before.is_none_or(|before| (before.revision, before.ordinal) < (position.revision, position.ordinal));
+        if position.revision <= header.previous || position.revision > header.last || !rises {
+            return Err("the revisions of a frame's entries do not rise");
+        }
+        self.before = Some(position);
+        self.left -= 1;
+        Ok(Some(entry))
     }
 
-    /// The bytes are the contract: a change here is a new version.
-    #[test]
-    fn the_bytes_are_these() {
-        assert_eq!(position_key(AT), [1, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 3]);
-        let entry = encode_entry(AT, "/k", Some(&Bytes::from_static(b"xy")));
-        assert_eq!(entry, [1, 0, 2, b'/', b'k', 37, 83, 174, 115, b'x', b'y']);
-        let entry = encode_entry(AT, "/k", None);
-        assert_eq!(entry, [2, 0, 2, b'/', b'k', 217, 108, 76, 185]);
-        assert_eq!(encode_marks(&[Mark { unix_seconds: 1, revision: Revision(2) }])[7..], [1, 0, 0, 0, 0, 0, 0, 0, 2]);
+    fn decode(&mut self) -> Option<Entry<'a>> {
+        let entry = self.payload.get(self.at..)?;
+        let head = entry.get(..ENTRY_HEADER_BYTES)?;
+        let key_end = ENTRY_HEADER_BYTES + usize::from(u16::from_le_bytes([head[2], head[3]]));
+        let value_length = u32_at(head, 4)? as usize;
+        let end = key_end.checked_add(value_length)?;
+        let key = std::str::from_utf8(entry.get(ENTRY_HEADER_BYTES..key_end)?).ok()?;
+        let value = entry.get(key_end..end)?;
+        let value = match head[0] {
+            VALUE => Some(value),
+            TOMBSTONE if value.is_empty() => None,
+            _ => return None,
+        };
+        let revision = Revision(self.header.previous.0.checked_add(u64::from(u32_at(head, 8)?))?);
+        let position = Position { revision, ordinal: u32_at(head, 12)?, bytes: u32::try_from(end).ok()? };
+        let value_at = self.at + key_end;
+        self.at += end;
+        Some(Entry { position, key, value, value_at })
+    }
+}
+
+/// A segment as the manifest knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SegmentInfo {
+    pub number: u64,
+    pub base: Revision,
+    /// The revision, length and checksum at its end; `None` for the last segment, which is still written.
+    pub end: Option<Point>,
+}
+
+/// A place between two frames of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub offset: u64,
+    /// The checksum of the frame before it.
+    pub checksum: u64,
+    pub revision: Revision,
+}
+
+/// What the manifest says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Manifest {
+    pub store: StoreId,
+    pub next: u64,
+    pub compacted: Revision,
+    pub marks: Vec<Mark>,
+    /// In the order of revisions; never empty, and only the last one has no end.
+    pub segments: Vec<SegmentInfo>,
+}
+
+impl Manifest {
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(
+            MANIFEST_HEADER + self.marks.len() * MARK + self.segments.len() * MANIFEST_SEGMENT + FRAME_TRAILER,
+        );
+        bytes.extend_from_slice(&MANIFEST_MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&(self.segments.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&self.store);
+        bytes.extend_from_slice(&self.next.to_le_bytes());
+        bytes.extend_from_slice(&self.compacted.0.to_le_bytes());
+        bytes.extend_from_slice(&(self.marks.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        encode_marks(&mut bytes, &self.marks);
+        for segment in &self.segments {
+            let end = segment.end.unwrap_or(Point { offset: 0, checksum: 0, revision: Revision(0) });
+            for number in [segment.number, segment.base.0, end.revision.0, end.offset, end.checksum] {
+                bytes.extend_from_slice(&number.to_le_bytes());
+            }
+        }
+        let checksum = xxh3_64_with_seed(&bytes, 0);
+        bytes.extend_from_slice(&checksum.to_le_bytes());
+        bytes
     }
 
-    #[test]
-    fn damage_is_refused() {
-        let good = encode_entry(AT, "/registry/pods/default/web", Some(&Bytes::from_static(b"some value here")));
-        for length in 0..good.len() {
-            assert!(decode_entry(AT, &good[..length]).is_err(), "cut to {length}");
+    /// Decodes a manifest; the offset and what is wrong if it is none.
+    pub fn decode(bytes: &[u8]) -> Result<Manifest, (u64, &'static str)> {
+        if bytes.get(..8) != Some(&MANIFEST_MAGIC) {
+            return Err((0, "this is no manifest"));
         }
-        for bit in 0..good.len() * 8 {
-            let mut bad = good.clone();
-            bad[bit / 8] ^= 1 << (bit % 8);
-            assert!(decode_entry(AT, &bad).is_err(), "bit {bit}");
+        if u32_at(bytes, 8) != Some(VERSION) {
+            return Err((8, "the manifest is of an unknown format version"));
         }
-        let elsewhere = Position { revision: Revision(8), ordinal: 3 };
-        assert!(decode_entry(elsewhere, &good).is_err());
-        assert_eq!(decode_position(&[1, 2]), None);
-        assert_eq!(decode_marks(&[0; 17]), None);
-        assert_eq!(decode_revision(&[0; 7]), None);
+        let end = bytes.len().saturating_sub(8);
+        let (body, checksum) = bytes.split_at(end);
+        if u64_at(checksum, 0) != Some(xxh3_64_with_seed(body, 0)) {
+            return Err((end as u64, "the checksum of the manifest does not match"));
+        }
+        let manifest = Manifest::decode_body(body).ok_or((12, "the manifest is malformed"))?;
+        let borders =
+            manifest.segments.windows(2).all(|pair| pair[0].end.map(|end| end.revision) == Some(pair[1].base));
+        let open = manifest.segments.iter().filter(|segment| segment.end.is_none()).count();
+        let numbered = manifest.segments.iter().all(|segment| segment.number < manifest.next);
+        match manifest.segments.last() {
+            Some(last) if last.end.is_none() && open == 1 && borders && numbered => Ok(manifest),
+            _ => Err((12, "the segments of the manifest do not follow one another")),
+        }
     }
+
+    fn decode_body(body: &[u8]) -> Option<Manifest> {
+        let segments = u32_at(body, 12)? as usize;
+        let marks = (u32_at(body, 48)? as usize).checked_mul(MARK)?;
+        let marks_at = body.get(MANIFEST_HEADER..)?;
+        let (marks, rest) = marks_at.split_at_checked(marks)?;
+        if rest.len() != segments.checked_mul(MANIFEST_SEGMENT)? {
+            return None;
+        }
+        let segment = |bytes: &[u8]| {
+            let end = Point {
+                revision: Revision(u64_at(bytes, 16)?),
+                offset: u64_at(bytes, 24)?,
+                checksum: u64_at(bytes, 32)?,
+            };
+            let end = (end.offset > 0).then_some(end);
+            Some(SegmentInfo { number: u64_at(bytes, 0)?, base: Revision(u64_at(bytes, 8)?), end })
+        };
+        Some(Manifest {
+            store: body.get(16..32)?.try_into().ok()?,
+            next: u64_at(body, 32)?,
+            compacted: Revision(u64_at(body, 40)?),
+            marks: decode_marks(marks),
+            segments: rest.chunks_exact(MANIFEST_SEGMENT).map(segment).collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// What a slot of the head says: how far the last segment was synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub sequence: u64,
+    pub segment: u64,
+    pub offset: u64,
+    pub revision: Revision,
+}
+
+impl Head {
+    pub fn encode(&self, store: StoreId) -> [u8; HEAD_SLOT] {
+        let mut bytes = [0; HEAD_SLOT];
+        bytes[..8].copy_from_slice(&HEAD_MAGIC);
+        bytes[8..24].copy_from_slice(&store);
+        for (at, number) in [(24, self.sequence), (32, self.segment), (40, self.offset), (48, self.revision.0)] {
+            bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+        }
+        let checksum = xxh3_64_with_seed(&bytes[..56], 0);
+        bytes[56..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// The newest slot of a head's bytes that can be read.
+    pub fn decode(bytes: &[u8], store: StoreId) -> Option<Head> {
+        let slot = |at: u64| {
+            let slot = bytes.get(at as usize..)?.get(..HEAD_SLOT)?;
+            let head = Head {
+                sequence: u64_at(slot, 24)?,
+                segment: u64_at(slot, 32)?,
+                offset: u64_at(slot, 40)?,
+                revision: Revision(u64_at(slot, 48)?),
+            };
+            (slot == head.encode(store)).then_some(head)
+        };
+        HEAD_SLOTS.into_iter().filter_map(slot).max_by_key(|head| head.sequence)
+    }
+}
+
+fn encode_marks(bytes: &mut Vec<u8>, marks: &[Mark]) {
+    for mark in marks {
+        bytes.extend_from_slice(&mark.unix_seconds.to_le_bytes());
+        bytes.extend_from_slice(&mark.revision.0.to_le_bytes());
+    }
+}
+
+fn decode_marks(bytes: &[u8]) -> Vec<Mark> {
+    let mark = |pair: &[u8]| Some(Mark { unix_seconds: u64_at(pair, 0)?, revision: Revision(u64_at(pair, 8)?) });
+    bytes.chunks_exact(MARK).filter_map(mark).collect()
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }

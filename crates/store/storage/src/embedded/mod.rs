@@ -2,14 +2,21 @@
 //! Guarantees that what was acknowledged is there after a kill at any instant, and that one process at a time writes.
 //! Must never publish or acknowledge what is not synced.
 
-mod engine;
+mod active;
+mod background;
+mod fill;
 pub mod format;
+mod frames;
 mod import;
+mod log;
+mod recovery;
+mod rewrite;
+mod v1;
 
 pub use import::import;
 
 use std::fmt;
-use std::fs::{File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -19,11 +26,13 @@ use tokio::sync::oneshot;
 
 use crate::api::{CommitError, Observer, Revision, Started, Store, StoreError, Transaction};
 use crate::clock::{Clock, SystemClock};
-use crate::committer::Committer;
+use crate::committer::{Committer, Replayed};
 use crate::ending::{Ended, Ending};
+use crate::files::{self, OsStorage, Storage};
 use crate::limits;
 use crate::queue::{CommitFuture, CompactFuture, Queue, Request, Wait};
-use engine::Engine;
+use format::{LOG, MARKER, VERSION, marker};
+use log::{Log, LogOptions, OpenLog};
 
 /// How an [`EmbeddedStore`] behaves.
 #[derive(Clone)]
@@ -32,9 +41,22 @@ pub struct EmbeddedOptions {
     pub retention: Option<Duration>,
     /// What time it is, for `retention`.
     pub clock: Arc<dyn Clock>,
-    /// Bytes that the engine gathers in memory before it writes a table. Holds for a new store; one that exists
-    /// keeps what it was made with.
-    pub memtable_bytes: u64,
+    /// Bytes after which the log begins a new file.
+    pub segment_bytes: u64,
+    /// How long after a failed write the disk is left in peace.
+    pub retry_after: Duration,
+    /// Whether space is given back on a thread of its own, as it should be; or by the writer between two batches, so that a
+    /// test can tell what happens when.
+    pub background: bool,
+    /// Where the files are.
+    pub storage: Arc<dyn Storage>,
+}
+
+impl EmbeddedOptions {
+    fn log(&self) -> LogOptions {
+        let EmbeddedOptions { segment_bytes, retry_after, background, .. } = *self;
+        LogOptions { segment_bytes, retry_after, background }
+    }
 }
 
 impl Default for EmbeddedOptions {
@@ -42,7 +64,10 @@ impl Default for EmbeddedOptions {
         EmbeddedOptions {
             retention: Some(Duration::from_secs(limits::RETENTION_SECONDS)),
             clock: Arc::new(SystemClock),
-            memtable_bytes: limits::ENGINE_MEMTABLE_BYTES,
+            segment_bytes: limits::SEGMENT_BYTES,
+            retry_after: limits::RETRY_AFTER,
+            background: true,
+            storage: Arc::new(OsStorage::default()),
         }
     }
 }
@@ -61,22 +86,62 @@ pub struct EmbeddedStore {
     ending: Ending,
 }
 
+/// The lock on a data directory, while it is held.
+type Lock = Box<dyn Send + Sync>;
+
 enum State {
     /// Open, not yet read.
-    Opened(Box<Engine>, File),
-    /// The writer has the engine. The file is the lock on the directory.
-    Running(JoinHandle<()>, File),
+    Opened(Box<OpenLog>, Lock),
+    /// Open to be read only.
+    Reading(Reading, Option<Lock>),
+    /// The writer has the log.
+    Running(JoinHandle<()>, Lock),
     Closed,
+}
+
+enum Reading {
+    Log(Box<OpenLog>),
+    Version1(PathBuf),
 }
 
 impl EmbeddedStore {
     /// Opens the store in `directory`, which is made if it does not exist, and takes the directory's lock.
+    ///
+    /// # Errors
+    /// The directory is in use, cannot be written, or holds what is no store or a damaged one.
     pub fn open(directory: &Path, options: EmbeddedOptions) -> Result<EmbeddedStore, StoreError> {
-        let lock = lock(directory)?;
-        import::check_finished(directory)?;
-        let engine = Engine::open(directory.to_owned(), options.memtable_bytes)?;
-        let state = Mutex::new(State::Opened(Box::new(engine), lock));
-        Ok(EmbeddedStore { queue: Arc::new(Queue::new()), options, state, ending: Ending::default() })
+        let lock = lock(options.storage.as_ref(), directory)?;
+        import::check_finished(options.storage.as_ref(), directory)?;
+        let log = prepare(directory, &options)?;
+        Ok(EmbeddedStore::new(State::Opened(Box::new(log), lock), options))
+    }
+
+    /// Opens the store in `directory` to be read: not a byte, name or time there is changed. It can be started, which
+    /// verifies everything, and answers every write that it is closed.
+    ///
+    /// # Errors
+    /// The directory is in use or holds no store or a damaged one.
+    pub fn open_read_only(directory: &Path) -> Result<EmbeddedStore, StoreError> {
+        let storage: Arc<dyn Storage> = Arc::new(OsStorage::read_only());
+        let path = directory.join("lock");
+        let lock = match storage.lock(&path) {
+            Ok(lock) => Some(lock),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(locked(directory, path, error)),
+        };
+        import::check_finished(storage.as_ref(), directory)?;
+        let options = EmbeddedOptions { storage, ..EmbeddedOptions::default() };
+        let reading = match find(directory, options.storage.as_ref())? {
+            Found::Version1 => Reading::Version1(directory.to_owned()),
+            Found::Log | Found::Upgraded | Found::Nothing => {
+                Reading::Log(Box::new(OpenLog::open(options.storage.clone(), directory.join(LOG), options.log())?))
+            }
+        };
+        Ok(EmbeddedStore::new(State::Reading(reading, lock), options))
+    }
+
+    fn new(state: State, options: EmbeddedOptions) -> EmbeddedStore {
+        EmbeddedStore { queue: Arc::new(Queue::new()), options, state: Mutex::new(state), ending: Ending::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -88,16 +153,26 @@ impl EmbeddedStore {
 impl Store for EmbeddedStore {
     fn start(&self, mut observer: Box<dyn Observer>) -> Result<Started, StoreError> {
         let mut state = self.state();
-        let (mut engine, lock) = match std::mem::replace(&mut *state, State::Closed) {
-            State::Opened(engine, lock) => (engine, lock),
+        let (log, lock) = match std::mem::replace(&mut *state, State::Closed) {
+            State::Opened(log, lock) => (log, lock),
+            State::Reading(reading, _lock) => {
+                let Replayed { ledger, .. } = match reading {
+                    Reading::Log(log) => log.read(observer.as_mut())?,
+                    Reading::Version1(directory) => v1::read(&directory, observer.as_mut())?,
+                };
+                let started = Started { compacted: ledger.compacted(), current: ledger.current() };
+                observer.replayed(started);
+                self.queue.abandon();
+                return Ok(started);
+            }
             other => {
                 *state = other;
                 return Err(StoreError::AlreadyStarted);
             }
         };
-        let replayed = engine.replay(observer.as_mut())?;
+        let (replayed, log) = log.replay(observer.as_mut())?;
         let retention_seconds = self.options.retention.map(|retention| retention.as_secs());
-        let committer = Committer::new(*engine, observer, self.options.clock.clone(), retention_seconds, replayed);
+        let committer = Committer::new(log, observer, self.options.clock.clone(), retention_seconds, replayed);
         let started = committer.started();
         let (queue, guard) = (self.queue.clone(), self.ending.guard("the store's writer"));
         let run = move || {
@@ -151,19 +226,93 @@ impl fmt::Debug for EmbeddedStore {
 }
 
 /// Makes the directory and takes its lock, which the operating system gives up with the process.
-fn lock(directory: &Path) -> Result<File, StoreError> {
-    let io = |path: &Path| {
-        let path = path.to_owned();
-        move |error| StoreError::Io { path, error }
-    };
-    std::fs::create_dir_all(directory).map_err(io(directory))?;
+fn lock(storage: &dyn Storage, directory: &Path) -> Result<Lock, StoreError> {
+    log::make_dir(storage, directory).map_err(|error| StoreError::Io { path: directory.to_owned(), error })?;
     let path = directory.join("lock");
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(io(&path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StoreError::Locked(directory.to_owned())),
-        Err(TryLockError::Error(error)) => Err(io(&path)(error)),
+    storage.lock(&path).map_err(|error| locked(directory, path, error))
+}
+
+fn locked(directory: &Path, path: PathBuf, error: io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => StoreError::Locked(directory.to_owned()),
+        _ => StoreError::Io { path, error },
     }
+}
+
+/// What is in a data directory.
+enum Found {
+    Nothing,
+    Version1,
+    /// A log, and what is left of a store of format 1 that it was made of.
+    Upgraded,
+    Log,
+}
+
+fn find(directory: &Path, storage: &dyn Storage) -> Result<Found, StoreError> {
+    let (log, path) = (directory.join(LOG), directory.join(MARKER));
+    let io = |error| StoreError::Io { path: path.clone(), error };
+    let text = match files::read(storage, &path, 1024) {
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(io(error)),
+    };
+    let is_marker = |version| text.as_deref() == Some(marker(version).as_bytes());
+    let old = v1::is_there(storage, directory).map_err(io)?;
+    let new = log::exists(storage, &log).map_err(io)?;
+    match (new, old) {
+        (true, true) => Ok(Found::Upgraded),
+        // The files that make a store are there: of the marker no more is needed than to know that nobody has changed it.
+        (true, false) if text.is_none() || is_marker(VERSION) => Ok(Found::Log),
+        (false, true) if !is_marker(VERSION) => Ok(Found::Version1),
+        (false, false) if text.is_none() => Ok(Found::Nothing),
+        (false, _) if is_marker(VERSION) => {
+            Err(recovery::damaged(&log.join(format::MANIFEST), 0, "the file is missing"))
+        }
+        _ => Err(recovery::damaged(&path, 0, "the file does not name a known format")),
+    }
+}
+
+/// Makes the directory hold a log of today's format, and opens that.
+fn prepare(directory: &Path, options: &EmbeddedOptions) -> Result<OpenLog, StoreError> {
+    let storage = &options.storage;
+    let log = log::directory(directory);
+    let found = find(directory, storage.as_ref())?;
+    let write_marker = || files::replace(storage.as_ref(), &directory.join(MARKER), marker(VERSION).as_bytes());
+    match found {
+        Found::Version1 | Found::Upgraded => v1::upgrade(storage, directory, options.log())?,
+        Found::Nothing => {
+            let made = log::create(storage, &log, Revision::EMPTY).and_then(|()| storage.sync_dir(directory));
+            made.and_then(|()| write_marker()).map_err(|error| StoreError::Io { path: log.clone(), error })?;
+        }
+        Found::Log => {
+            let marker = directory.join(MARKER);
+            let written = storage.exists(&marker).and_then(|there| if there { Ok(()) } else { write_marker() });
+            written.map_err(|error| StoreError::Io { path: marker, error })?;
+        }
+    }
+    warn_of_others([directory, &log], storage.as_ref());
+    OpenLog::open(storage.clone(), log, options.log())
+}
+
+/// Says so if others than the owner can read what is kept. What somebody made that way is not changed.
+fn warn_of_others(directories: [&Path; 2], storage: &dyn Storage) {
+    for directory in directories {
+        if let Some(mode) = storage.open_to_others(directory) {
+            let path = directory.display();
+            eprintln!(
+                "warning: {path} has mode {mode:04o}: others than its owner can get at what the store keeps; 0700 is right"
+            );
+            return;
+        }
+    }
+}
+
+/// Is told what a store holds, and cares for none of it.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn replay(&mut self, _: crate::api::Record, _: bool) {}
+    fn publish(&mut self, _: &[crate::api::Record], _: Revision) {}
 }
 
 /// Answers everyone when the writer ends, however it ends.
@@ -176,7 +325,7 @@ impl Drop for Abandon<'_> {
 }
 
 /// The writer thread. Compaction steps run when nothing waits, and one rides along with each batch otherwise.
-fn write(queue: &Queue, mut committer: Committer<Engine>) {
+fn write(queue: &Queue, mut committer: Committer<Log>) {
     let abandon = Abandon(queue);
     let mut compactions = Vec::new();
     loop {
@@ -191,6 +340,7 @@ fn write(queue: &Queue, mut committer: Committer<Engine>) {
         } else {
             serve(&mut committer, requests, &mut compactions);
         }
+        committer.tend();
         let compacted = committer.compacted();
         for (_, answer) in compactions.extract_if(.., |(target, _)| *target <= compacted) {
             // Who no longer listens need not be told.
@@ -204,7 +354,7 @@ fn write(queue: &Queue, mut committer: Committer<Engine>) {
 
 type Compactions = Vec<(Revision, oneshot::Sender<Result<Revision, CommitError>>)>;
 
-fn idle(committer: &mut Committer<Engine>, compactions: &mut Compactions) {
+fn idle(committer: &mut Committer<Log>, compactions: &mut Compactions) {
     if !committer.wants_compaction() {
         committer.tick();
     } else if let Err(error) = committer.compact_step() {
@@ -214,7 +364,7 @@ fn idle(committer: &mut Committer<Engine>, compactions: &mut Compactions) {
     }
 }
 
-fn serve(committer: &mut Committer<Engine>, requests: Vec<Request>, compactions: &mut Compactions) {
+fn serve(committer: &mut Committer<Log>, requests: Vec<Request>, compactions: &mut Compactions) {
     let mut transactions = Vec::with_capacity(requests.len());
     let mut waiting = Vec::with_capacity(requests.len());
     let mut wanted = Vec::new();

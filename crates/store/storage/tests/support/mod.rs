@@ -4,6 +4,9 @@
 
 #![allow(dead_code)]
 
+pub mod script;
+pub mod sim;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

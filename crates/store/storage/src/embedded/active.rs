@@ -1,0 +1,150 @@
+//! The segment that is being written, and the head that says how far it is synced.
+//! Guarantees one write per frame, and that the head never says more than what a sync has made durable.
+//! Must never be used again after one of its operations has failed: the log begins a new segment then.
+
+use std::io;
+use std::sync::Arc;
+
+use super::format::{
+    self, FRAME_HEADER, FrameHeader, FrameWriter, HEAD_BYTES, HEAD_SLOTS, Head, Point, SEGMENT_HEADER, SegmentId,
+    SegmentInfo, StoreId,
+};
+use super::frames::Frame;
+use super::log;
+use super::recovery::Files;
+use super::rewrite::Contents;
+use crate::api::{Record, Revision};
+use crate::committer::positions;
+use crate::files::StorageFile;
+use crate::retention::Mark;
+
+/// The last segment of a log.
+pub(crate) struct Active {
+    pub file: Arc<dyn StorageFile>,
+    pub info: SegmentInfo,
+    pub segment: SegmentId,
+    /// Where the next frame goes.
+    pub point: Point,
+    /// Up to where everything is durable.
+    pub synced: Point,
+    pub contents: Contents,
+    /// Bytes that the file has: behind the last frame are zeros.
+    pub allocated: u64,
+    /// Zeros to write behind a frame that makes the file longer.
+    pub fill: u64,
+}
+
+impl Active {
+    /// Makes a new segment. Its name is not durable yet.
+    pub fn create(files: &Files, info: SegmentInfo, fill: u64) -> io::Result<Active> {
+        let segment = files.segment(info.number);
+        let file = files.storage.create(&files.path(info.number))?;
+        let (header, checksum) = format::encode_segment_header(segment, info.base);
+        file.write_at(&header, 0)?;
+        file.sync()?;
+        let point = Point { offset: SEGMENT_HEADER as u64, checksum, revision: info.base };
+        Ok(Active {
+            file,
+            info,
+            segment,
+            point,
+            synced: point,
+            contents: Contents::default(),
+            allocated: point.offset,
+            fill,
+        })
+    }
+
+    /// Appends a frame. Budget: one copy, one system call, and one more for the sync.
+    pub fn append(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        records: &[Record],
+        last: Revision,
+        compacted: Option<Revision>,
+        marks: Option<&[Mark]>,
+        sync: bool,
+    ) -> io::Result<()> {
+        let mut frame = FrameWriter::new(buffer, self.point.revision, compacted, marks);
+        let mut entry_bytes = 0;
+        for (position, record) in positions(records) {
+            frame.entry(position, &record.key, record.value.as_deref());
+            entry_bytes += u64::from(position.bytes);
+        }
+        let Point { offset, checksum, .. } = self.point;
+        let (bytes, checksum) = frame.finish(self.segment, offset, last, self.synced.offset, checksum);
+        let end = offset + bytes.len() as u64;
+        if end > self.allocated && (bytes.len() as u64) < self.fill {
+            // A sync that makes a file longer waits for the file system's journal, one that overwrites zeros does not.
+            buffer.resize(buffer.len() + self.fill as usize, 0);
+        }
+        self.file.write_at(buffer, offset)?;
+        self.allocated = self.allocated.max(offset + buffer.len() as u64);
+        self.point = Point { offset: end, checksum, revision: last };
+        self.contents.entry_bytes += entry_bytes;
+        if sync { self.sync() } else { Ok(()) }
+    }
+
+    /// Appends what a frame of another segment holds.
+    pub fn copy(&mut self, buffer: &mut Vec<u8>, frame: &Frame<'_>) -> io::Result<()> {
+        buffer.clear();
+        buffer.extend_from_slice(&[0; FRAME_HEADER]);
+        buffer.extend_from_slice(frame.payload);
+        let Point { offset, checksum, .. } = self.point;
+        let header = FrameHeader { synced: self.synced.offset, ..frame.header };
+        let checksum = format::seal_frame(buffer, header, self.segment, offset, checksum);
+        self.file.write_at(buffer, offset)?;
+        self.point = Point { offset: offset + buffer.len() as u64, checksum, revision: header.last };
+        Ok(())
+    }
+
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()?;
+        self.synced = self.point;
+        Ok(())
+    }
+}
+
+/// The file of two slots that are written in turns.
+pub(crate) struct HeadFile {
+    /// `None` while there is no file that could be written.
+    file: Option<Arc<dyn StorageFile>>,
+    store: StoreId,
+    sequence: u64,
+}
+
+impl HeadFile {
+    /// Makes the head of a new log.
+    pub fn create(files: &Files, active: &Active) -> io::Result<HeadFile> {
+        let file = files.storage.create(&log::head_path(files))?;
+        file.write_at(&[0; HEAD_BYTES], 0)?;
+        let mut head = HeadFile { file: Some(file.clone()), store: files.store, sequence: 0 };
+        head.write(active);
+        file.sync()?;
+        Ok(head)
+    }
+
+    /// Opens the head of a log, whose newest slot has this sequence; makes it if there is none.
+    pub fn open(files: &Files, sequence: u64) -> io::Result<HeadFile> {
+        let path = log::head_path(files);
+        let file = match files.storage.open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => files.storage.create(&path)?,
+            other => other?,
+        };
+        Ok(HeadFile { file: Some(file), store: files.store, sequence })
+    }
+
+    /// Says how far the last segment is synced. Not synced itself, so it costs a copy into the system's cache. One that
+    /// cannot be written says less than it could, which is no reason to refuse a write that is durable.
+    pub fn write(&mut self, active: &Active) {
+        let sequence = self.sequence + 1;
+        let synced = active.synced;
+        let head = Head { sequence, segment: active.info.number, offset: synced.offset, revision: synced.revision };
+        let slot = HEAD_SLOTS[(sequence % 2) as usize];
+        if let Some(file) = &self.file
+            && file.write_at(&head.encode(self.store), slot).is_ok()
+        {
+            self.sequence = sequence;
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The thread that rewrites segments and removes files, one job at a time, and only while there is one.
+//! Guarantees that the writer never waits for a job but at the end of the store.
+//! Must never touch the manifest: what a job has made is put in its place by the writer.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+
+use super::rewrite::{Pace, Plan, RewriteError, Rewritten, rewrite};
+use crate::files::Storage;
+
+/// A job that is done.
+pub(crate) enum Job {
+    Rewrite(Box<Plan>, Result<Rewritten, RewriteError>),
+    Remove,
+}
+
+/// Runs jobs, or runs them at once where there is to be no thread.
+pub(crate) struct Background {
+    threads: bool,
+    pace: Arc<Pace>,
+    running: Option<JoinHandle<Job>>,
+    done: Option<Job>,
+}
+
+impl Background {
+    pub fn new(threads: bool) -> Background {
+        Background { threads, pace: Arc::default(), running: None, done: None }
+    }
+
+    pub fn is_busy(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// The job that has ended since the last call.
+    pub fn finished(&mut self) -> Option<Job> {
+        if let Some(running) = self.running.take_if(|running| running.is_finished()) {
+            // A job that has panicked has said so, and has changed nothing.
+            self.done = running.join().ok();
+        }
+        self.done.take()
+    }
+
+    pub fn rewrite(&mut self, plan: Plan, gentle: bool) {
+        self.pace.gentle.store(gentle && self.threads, Ordering::Relaxed);
+        let pace = self.pace.clone();
+        self.run("store-rewriter", move || {
+            let outcome = rewrite(&plan, &pace);
+            Job::Rewrite(Box::new(plan), outcome)
+        });
+    }
+
+    /// Removes files. Those that cannot be removed are found again at the next start.
+    pub fn remove(&mut self, storage: Arc<dyn Storage>, paths: Vec<PathBuf>) {
+        self.run("store-remover", move || {
+            for path in paths {
+                match storage.remove(&path) {
+                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                        eprintln!("warning: {}: {error}", path.display());
+                    }
+                    _ => {}
+                }
+            }
+            Job::Remove
+        });
+    }
+
+    fn run(&mut self, name: &str, job: impl FnOnce() -> Job + Send + 'static) {
+        if self.threads {
+            // Without a thread the job is lost, and is planned again after the next start.
+            self.running = std::thread::Builder::new().name(name.to_owned()).spawn(job).ok();
+        } else {
+            self.done = Some(job());
+        }
+    }
+
+    /// Ends the job that is running. What it has made is found and removed at the next start.
+    pub fn stop(&mut self) {
+        self.pace.stop.store(true, Ordering::Relaxed);
+        if let Some(running) = self.running.take() {
+            let _ = running.join();
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! Reading a log at start: everything is verified and taken stock of before anything is handed on.
+//! Guarantees that a log which is not exactly what was acknowledged (and maybe a last step that was not) is refused, with the
+//! file and the offset. Must never write: a start that is refused leaves everything as it was.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::format::{self, HEAD, HEAD_BYTES, Head, MANIFEST, Manifest, Point, SegmentId, SegmentInfo, StoreId};
+use super::frames::{Frame, FrameReader, Next};
+use crate::api::{Observer, Record, Revision, StoreError};
+use crate::files::{self, Storage};
+use crate::ledger::{Dead, Ledger};
+use crate::limits;
+use crate::retention::Mark;
+
+/// Where the files of a log are.
+#[derive(Clone)]
+pub(crate) struct Files {
+    pub storage: Arc<dyn Storage>,
+    /// The directory of the log.
+    pub log: PathBuf,
+    pub store: StoreId,
+}
+
+impl Files {
+    pub fn segment(&self, number: u64) -> SegmentId {
+        SegmentId { store: self.store, number }
+    }
+
+    pub fn path(&self, number: u64) -> PathBuf {
+        self.segment(number).path(&self.log)
+    }
+
+    /// Begins to read a segment.
+    pub fn read(&self, info: SegmentInfo) -> Result<FrameReader, StoreError> {
+        let path = self.path(info.number);
+        let reader = self.storage.open(&path).and_then(|file| FrameReader::new(file, self.segment(info.number), info));
+        match reader {
+            Ok(Ok(reader)) => Ok(reader),
+            Ok(Err(what)) => Err(damaged(&path, 0, what)),
+            Err(error) => Err(unreadable(&path, error)),
+        }
+    }
+}
+
+/// An error of a file that is not what was written.
+pub(crate) fn damaged(file: &Path, offset: u64, detail: impl Into<String>) -> StoreError {
+    StoreError::Damaged { file: file.to_owned(), offset, detail: detail.into() }
+}
+
+fn unreadable(file: &Path, error: io::Error) -> StoreError {
+    match error.kind() {
+        io::ErrorKind::NotFound => damaged(file, 0, "the file is missing"),
+        _ => StoreError::Io { path: file.to_owned(), error },
+    }
+}
+
+/// Reads the manifest of the log in `log`.
+pub(crate) fn manifest(storage: &dyn Storage, log: &Path) -> Result<Manifest, StoreError> {
+    let path = log.join(MANIFEST);
+    let bytes = files::read(storage, &path, limits::MANIFEST_BYTES_MAX).map_err(|error| unreadable(&path, error))?;
+    Manifest::decode(&bytes).map_err(|(offset, what)| damaged(&path, offset, what))
+}
+
+/// Reads the newest slot of the head that can be read. Without one the log alone decides.
+fn head(files: &Files) -> Result<Option<Head>, StoreError> {
+    let path = files.log.join(HEAD);
+    match files::read(files.storage.as_ref(), &path, HEAD_BYTES as u64) {
+        Ok(bytes) => Ok(Head::decode(&bytes, files.store)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::Io { path, error }),
+    }
+}
+
+/// What a log holds.
+pub(crate) struct Survey {
+    pub ledger: Ledger,
+    /// What is dead already and may still be in the log, in the order of positions.
+    pub dead: Vec<Dead>,
+    pub marks: Vec<Mark>,
+    /// Bytes of the entries of each segment.
+    pub entry_bytes: Vec<u64>,
+    /// The end of the last complete frame.
+    pub end: Point,
+    /// How much of the last segment is known to be synced.
+    pub durable: Point,
+    /// Whether nothing but zeros stands behind that in the file.
+    pub whole: bool,
+    pub head_sequence: u64,
+}
+
+/// A place at which something is missing that has to be there above the compaction revision.
+struct Gap {
+    revision: Revision,
+    segment: u64,
+    offset: u64,
+}
+
+/// Verifies everything and takes stock. Budget: each byte is read and hashed once, one hash look-up per entry.
+pub(crate) fn survey(files: &Files, manifest: &Manifest) -> Result<Survey, StoreError> {
+    let head = head(files)?;
+    let mut stock = Stock {
+        ledger: Ledger::new(true, Revision(0)),
+        compacted: manifest.compacted,
+        marks: manifest.marks.clone(),
+        gap: None,
+        entry_bytes: 0,
+    };
+    let mut entry_bytes = Vec::with_capacity(manifest.segments.len());
+    let mut last = None;
+    for info in &manifest.segments {
+        stock.entry_bytes = 0;
+        last = Some(segment(files, *info, head, &mut stock)?);
+        entry_bytes.push(stock.entry_bytes);
+    }
+    let Some((end, durable, whole)) = last else {
+        return Err(damaged(&files.log.join(MANIFEST), 12, "the manifest names no segment"));
+    };
+    if let Some(gap) = stock.gap.filter(|gap| gap.revision > stock.compacted) {
+        return Err(damaged(&files.path(gap.segment), gap.offset, format!("revision {} is not whole", gap.revision)));
+    }
+    check_head(files, manifest, head, end)?;
+    let mut ledger = stock.ledger;
+    let mut dead = ledger.settle(stock.compacted).map_err(|what| {
+        let info = manifest.segments.first().map_or(0, |info| info.number);
+        damaged(&files.path(info), 0, what)
+    })?;
+    if ledger.current() > end.revision {
+        let path = files.path(manifest.segments.last().map_or(0, |info| info.number));
+        return Err(damaged(&path, end.offset, "the compaction revision is above the last one"));
+    }
+    dead.sort_unstable_by_key(|dead| (dead.position.revision, dead.position.ordinal));
+    Ok(Survey {
+        ledger,
+        dead,
+        marks: stock.marks,
+        entry_bytes,
+        end,
+        durable,
+        whole,
+        head_sequence: head.map_or(0, |head| head.sequence),
+    })
+}
+
+/// Checks that the log reaches as far as the head knows it to be synced.
+fn check_head(files: &Files, manifest: &Manifest, head: Option<Head>, end: Point) -> Result<(), StoreError> {
+    let Some(head) = head else { return Ok(()) };
+    let path = files.log.join(MANIFEST);
+    if head.segment >= manifest.next {
+        return Err(damaged(&path, 32, format!("segment {:x} was written, and is not known here", head.segment)));
+    }
+    let sealed = manifest.segments.iter().find(|info| info.number == head.segment).and_then(|info| info.end);
+    if sealed.is_some_and(|sealed| sealed.offset < head.offset) || end.revision < head.revision {
+        let what = format!("revision {} was acknowledged, the log ends at revision {}", head.revision, end.revision);
+        return Err(damaged(&path, 0, what));
+    }
+    Ok(())
+}
+
+/// What is gathered while the segments are read.
+struct Stock {
+    ledger: Ledger,
+    compacted: Revision,
+    marks: Vec<Mark>,
+    gap: Option<Gap>,
+    entry_bytes: u64,
+}
+
+/// Takes stock of a segment. Answers its end, how much is known to be synced, and whether its file ends at its end.
+fn segment(
+    files: &Files,
+    info: SegmentInfo,
+    head: Option<Head>,
+    stock: &mut Stock,
+) -> Result<(Point, Point, bool), StoreError> {
+    let path = files.path(info.number);
+    let io = |error| StoreError::Io { path: path.clone(), error };
+    let mut reader = files.read(info)?;
+    let begin = reader.point();
+    // Of a segment that is not the last one the manifest knows all.
+    let synced = head.filter(|head| head.segment == info.number && info.end.is_none());
+    let mut durable = synced.is_none_or(|head| head.offset == begin.offset).then_some(begin);
+    let invalid = loop {
+        let at = reader.point().offset;
+        match reader.next().map_err(io)? {
+            Next::Frame(frame) => {
+                stock.frame(info, &frame).map_err(|what| damaged(&path, at, what))?;
+            }
+            Next::End => break None,
+            Next::Invalid(what) => break Some(what),
+        }
+        let point = reader.point();
+        if synced.is_some_and(|head| head.offset == point.offset) {
+            durable = Some(point);
+        }
+    };
+    let end = reader.point();
+    if let Some(expected) = info.end {
+        return match invalid {
+            None if end == expected => Ok((end, end, true)),
+            None => Err(damaged(&path, end.offset, "the segment ends otherwise than the manifest says")),
+            Some(what) => Err(damaged(&path, end.offset, what)),
+        };
+    }
+    // Here the log ends. What stands behind was never acknowledged, unless something says that it was.
+    let what = invalid.unwrap_or("the file ends before what was synced");
+    if synced.is_some_and(|head| head.offset > end.offset) || reader.was_synced_here().map_err(io)? {
+        return Err(damaged(&path, end.offset, what));
+    }
+    let Some(durable) = durable else {
+        return Err(damaged(&path, end.offset, "no frame ends where the file was synced"));
+    };
+    Ok((end, durable, reader.ends_in_zeros().map_err(io)?))
+}
+
+impl Stock {
+    fn frame(&mut self, info: SegmentInfo, frame: &Frame<'_>) -> Result<(), &'static str> {
+        let payload = frame.head()?;
+        if info.end.is_none() {
+            // What the sealed segments tell of this is in the manifest.
+            self.compacted = self.compacted.max(payload.compacted.unwrap_or_default());
+        }
+        let mut entries = payload.entries(frame.header, frame.payload);
+        let (mut revision, mut ordinal) = (frame.header.previous, u32::MAX);
+        let mut gap = None;
+        while let Some(entry) = entries.next()? {
+            let position = entry.position;
+            let follows = if position.revision == revision {
+                position.ordinal == ordinal.wrapping_add(1)
+            } else {
+                if position.revision > revision.next() {
+                    gap = Some(Revision(position.revision.0 - 1));
+                }
+                position.ordinal == 0
+            };
+            if !follows {
+                gap = Some(position.revision);
+            }
+            (revision, ordinal) = (position.revision, position.ordinal);
+            self.entry_bytes += u64::from(position.bytes);
+            self.ledger.replay(position, entry.key, entry.value.is_none());
+        }
+        if frame.header.last > revision {
+            gap = Some(frame.header.last);
+        }
+        if let Some(revision) = gap {
+            self.gap = Some(Gap { revision, segment: info.number, offset: frame.at });
+        }
+        if let Some(marks) = payload.marks.filter(|_| info.end.is_none()) {
+            self.marks = marks;
+        }
+        Ok(())
+    }
+}
+
+/// Hands on everything that is not dead, in order. Budget: each byte is read and hashed once more, one copy of what is
+/// handed on.
+pub(crate) fn hand_on(
+    files: &Files,
+    manifest: &Manifest,
+    survey: &Survey,
+    observer: &mut dyn Observer,
+) -> Result<(), StoreError> {
+    let compacted = survey.ledger.compacted();
+    let mut dead = survey.dead.iter().map(|dead| (dead.position.revision, dead.position.ordinal)).peekable();
+    for info in &manifest.segments {
+        let path = files.path(info.number);
+        let mut reader = files.read(*info)?;
+        loop {
+            let at = reader.point().offset;
+            let limit = if info.end.is_none() { survey.end.offset } else { u64::MAX };
+            if at >= limit {
+                break;
+            }
+            let frame = match reader.next().map_err(|error| StoreError::Io { path: path.clone(), error })? {
+                Next::Frame(frame) => frame,
+                Next::End => break,
+                Next::Invalid(what) => return Err(damaged(&path, at, what)),
+            };
+            let payload = frame.head().map_err(|what| damaged(&path, at, what))?;
+            let mut bytes = None;
+            let mut entries = payload.entries(frame.header, frame.payload);
+            while let Some(entry) = entries.next().map_err(|what| damaged(&path, at, what))? {
+                let place = (entry.position.revision, entry.position.ordinal);
+                while dead.next_if(|dead| *dead < place).is_some() {}
+                if dead.next_if_eq(&place).is_some() {
+                    continue;
+                }
+                // One copy for all values of the frame.
+                let bytes = bytes.get_or_insert_with(|| Bytes::copy_from_slice(frame.payload));
+                let value = entry.value.map(|value| bytes.slice(entry.value_at..entry.value_at + value.len()));
+                let record = Record { revision: place.0, key: survey.ledger.key(entry.key), value };
+                observer.replay(record, place.0 > compacted);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The number of the first segment that no file has yet.
+pub(crate) fn next_number(files: &Files, manifest: &Manifest) -> io::Result<u64> {
+    let names = files.storage.list(&files.log)?;
+    let found = names.iter().filter_map(|name| format::segment_number(name)).map(|number| number.saturating_add(1));
+    Ok(found.max().unwrap_or(0).max(manifest.next))
+}

@@ -1,0 +1,126 @@
+//! Stores of format 1: carried over into a log once, at the first start, and read by commands.
+//! Guarantees that a crash at any step leaves a store that opens, with everything in it.
+//! Must never remove anything of the old store before the new one is durable and in its place.
+
+mod engine;
+mod format;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::fill::Filler;
+use super::format::{LOG, MARKER, NEW_LOG, VERSION, marker};
+use super::log::{LogOptions, exists};
+use crate::api::{Observer, Record, Revision, StoreError};
+use crate::committer::Replayed;
+use crate::files::{self, Storage, sync_parent};
+use crate::ledger::{Ledger, Position};
+use engine::Engine;
+
+/// The directory of the old engine's files.
+const ENGINE: &str = "engine";
+
+/// Whether `directory` holds a store of format 1, or what an upgrade has left of it.
+pub(crate) fn is_there(storage: &dyn Storage, directory: &Path) -> io::Result<bool> {
+    storage.exists(&directory.join(ENGINE))
+}
+
+/// Makes a store of format 1 one of today's, or ends an upgrade that was not finished.
+///
+/// The new log is made under another name and synced, gets its name in one step, then the marker tells the new format, and
+/// then the old files go. So whatever is there first in this order is whole: the old store up to the second step, the new
+/// one from there.
+pub(crate) fn upgrade(storage: &Arc<dyn Storage>, directory: &Path, options: LogOptions) -> Result<(), StoreError> {
+    let at = |path: &Path| {
+        let path = path.to_owned();
+        move |error| StoreError::Io { path, error }
+    };
+    let log = directory.join(LOG);
+    if !exists(storage.as_ref(), &log).map_err(at(&log))? {
+        carry_over(storage, directory, options)?;
+        if storage.exists(&log).map_err(at(&log))? {
+            storage.remove_dir(&log).map_err(at(&log))?;
+        }
+        let switched = storage.rename(&directory.join(NEW_LOG), &log);
+        switched.and_then(|()| storage.sync_dir(directory)).map_err(at(&log))?;
+    }
+    let path = directory.join(MARKER);
+    files::replace(storage.as_ref(), &path, marker(VERSION).as_bytes()).map_err(at(&path))?;
+    let engine = directory.join(ENGINE);
+    let removed = storage.remove_dir(&engine).and_then(|()| sync_parent(storage.as_ref(), &engine));
+    removed.map_err(at(&engine))
+}
+
+/// Makes a new log of everything in the old store.
+fn carry_over(storage: &Arc<dyn Storage>, directory: &Path, options: LogOptions) -> Result<(), StoreError> {
+    let engine = Engine::open(directory)?;
+    let mut filler = Filler::new(storage, &directory.join(NEW_LOG), options)?;
+    let content = engine.read(directory, &mut |record| filler.add(record))?;
+    filler.finish(content.current, content.compacted, &content.marks)
+}
+
+/// Hands on everything in a store of format 1 without a change to it: the engine, which repairs what it opens, is given a
+/// copy.
+pub(crate) fn read(directory: &Path, observer: &mut dyn Observer) -> Result<Replayed, StoreError> {
+    let copy = Copy::of(directory)?;
+    let engine = Engine::open(&copy.0).map_err(|error| error.of(&copy.0, directory))?;
+    let mut ledger = Ledger::new(true, Revision(0));
+    // The compaction revision is known at the end only, and says which of the records are history.
+    let mut records: Vec<Record> = Vec::new();
+    let content = engine
+        .read(&copy.0, &mut |record| {
+            records.push(record);
+            Ok(())
+        })
+        .map_err(|error| error.of(&copy.0, directory))?;
+    let mut at = (Revision(0), 0);
+    for record in records {
+        at = (record.revision, if record.revision == at.0 { at.1 + 1 } else { 0 });
+        let position = Position::new(at.0, at.1, &record.key, record.value.as_ref());
+        ledger.replay(position, &record.key, record.value.is_none());
+        let history = record.revision > content.compacted;
+        observer.replay(record, history);
+    }
+    let settled = ledger.settle(content.compacted);
+    settled.map_err(|detail| StoreError::Corrupt { path: directory.to_owned(), detail })?;
+    Ok(Replayed { ledger, marks: content.marks })
+}
+
+/// A copy of a store's files, for as long as it is needed. Nobody but the owner can read it.
+struct Copy(std::path::PathBuf);
+
+impl Copy {
+    fn of(directory: &Path) -> Result<Copy, StoreError> {
+        use std::os::unix::fs::DirBuilderExt;
+        let nanos =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |it| it.subsec_nanos());
+        let path = std::env::temp_dir().join(format!("pintle-store-{}-{nanos}", std::process::id()));
+        let io = |error| StoreError::Io { path: path.clone(), error };
+        std::fs::DirBuilder::new().mode(0o700).create(&path).map_err(io)?;
+        let copy = Copy(path.clone());
+        copy_files(directory, &path).map_err(|error| StoreError::Io { path: directory.to_owned(), error })?;
+        Ok(copy)
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // What stays is in a directory for what may go, and readable by its owner alone.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            std::fs::create_dir(&target)?;
+            copy_files(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}

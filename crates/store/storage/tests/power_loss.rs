@@ -1,0 +1,151 @@
+//! Power that goes at every single operation on the disk, and disks that fail at every single one.
+//! Guarantees that what was published is there afterwards, that the store goes on, and that no revision is used twice.
+//! Must never count as published what the observer was not given.
+
+mod support;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use pintle_storage::{Observer, Record, Revision, Started, Store};
+use support::Random;
+use support::script::{DIRECTORY, Script, commit, open, options};
+use support::sim::Sim;
+
+/// Knows how far was published: that is durable, whether it was answered yet or not.
+#[derive(Clone, Default)]
+struct Published(Arc<AtomicU64>);
+
+impl Observer for Published {
+    fn replay(&mut self, _: Record, _: bool) {}
+    fn replayed(&mut self, started: Started) {
+        self.0.store(started.current.0, Ordering::SeqCst);
+    }
+    fn publish(&mut self, _: &[Record], revision: Revision) {
+        self.0.store(revision.0, Ordering::SeqCst);
+    }
+}
+
+/// Opens what a crash has left, goes on writing, and looks again.
+fn survives(script: &Script, sim: &Sim, published: u64, what: &str) {
+    let (store, watcher, started) = match open(Arc::new(sim.clone())) {
+        Ok(opened) => opened,
+        Err(error) => panic!("{what}: {error}"),
+    };
+    let current = started.current.0;
+    assert!(current >= published, "{what}: {published} was published, the store is at {current}");
+    assert!(current <= published + 1, "{what}: the store is at {current} of {published}");
+    if let Some(wrong) = script.wrong(&watcher.0.lock().unwrap(), started) {
+        panic!("{what}: {wrong}");
+    }
+    let next = script.transactions.iter().skip(current as usize - 1).take(3);
+    for (number, transaction) in next.enumerate() {
+        assert_eq!(commit(&store, transaction), Ok(Revision(current + 1 + number as u64)), "{what}");
+    }
+    // Power goes again, before anything could be put away.
+    let again = sim.disk().crashed(&mut Random(published | 1));
+    drop(store);
+    for sim in [sim, &again] {
+        let (_store, watcher, started) = open(Arc::new(sim.clone())).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let expected = (current + 3).min(script.transactions.len() as u64 + 1);
+        assert_eq!(started.current.0, expected, "{what}: after going on");
+        if let Some(wrong) = script.wrong(&watcher.0.lock().unwrap(), started) {
+            panic!("{what}, after going on: {wrong}");
+        }
+    }
+}
+
+#[test]
+fn power_goes_at_every_operation() {
+    let script = Arc::new(Script::new(240, 120, 3));
+    let sim = Sim::new();
+    let published = Published::default();
+    let cuts = Arc::new(AtomicU64::new(0));
+    let failure: Arc<Mutex<Option<String>>> = Arc::default();
+    let hook = {
+        let (script, published, cuts, failure) = (script.clone(), published.clone(), cuts.clone(), failure.clone());
+        move |disk: &support::sim::Disk, operation: u64| {
+            for seed in 0..4 {
+                let left = disk.crashed(&mut Random((operation * 8 + seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+                let published = published.0.load(Ordering::SeqCst);
+                let (script, what) = (script.clone(), format!("operation {operation}, seed {seed}"));
+                let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                    survives(&script, &left, published.max(1), &what);
+                }));
+                if let Err(panic) = outcome {
+                    let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
+                    failure.lock().unwrap().get_or_insert(text);
+                }
+                cuts.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    };
+    sim.disk().hook = Some(Box::new(hook));
+    // The store is made, filled, closed, opened, and filled again.
+    for part in script.transactions.chunks(120) {
+        let store = pintle_storage::EmbeddedStore::open(DIRECTORY.as_ref(), options(Arc::new(sim.clone()))).unwrap();
+        store.start(Box::new(published.clone())).unwrap();
+        for transaction in part {
+            commit(&store, transaction).unwrap();
+            if let Some(failure) = failure.lock().unwrap().take() {
+                panic!("{failure}");
+            }
+        }
+    }
+    sim.disk().hook = None;
+    if let Some(failure) = failure.lock().unwrap().take() {
+        panic!("{failure}");
+    }
+    let operations = sim.disk().operations();
+    println!("{operations} operations, {} cuts", cuts.load(Ordering::Relaxed));
+    assert!(operations > 600, "{operations}");
+    assert_eq!(sim.disk().violations, Vec::<String>::new());
+}
+
+/// Commits a transaction until the disk takes it.
+fn insist(store: &dyn Store, transaction: &pintle_storage::Transaction) -> (Revision, u64) {
+    for failed in 0..50 {
+        if let Ok(revision) = commit(store, transaction) {
+            return (revision, failed);
+        }
+    }
+    panic!("the store does not go on");
+}
+
+#[test]
+fn the_disk_fails_at_every_operation() {
+    let script = Script::new(90, 120, 4);
+    let whole = Sim::new();
+    let run = |sim: &Sim, what: &str| {
+        let opened = (0..50).find_map(|_| open(Arc::new(sim.clone())).ok());
+        let (store, watcher, started) = opened.unwrap_or_else(|| panic!("{what}: it never opens"));
+        assert_eq!(started.current, Revision(1), "{what}");
+        let mut refused = 0;
+        for (number, transaction) in script.transactions.iter().enumerate() {
+            let (revision, failed) = insist(&store, transaction);
+            assert_eq!(revision.0, number as u64 + 2, "{what}: a revision was left out or used again");
+            refused += failed;
+        }
+        assert_eq!(watcher.0.lock().unwrap().published, script.records, "{what}");
+        // The power goes, and only what was synced is there.
+        let operations = sim.disk().operations();
+        let left = sim.disk().crashed(&mut Random(operations | 1));
+        drop(store);
+        survives(&script, &left, script.transactions.len() as u64 + 1, what);
+        refused
+    };
+    assert_eq!(run(&whole, "nothing fails"), 0);
+    let operations = whole.disk().operations();
+    let mut refused = 0;
+    for operation in 0..operations {
+        for count in [1, 5] {
+            let sim = Sim::new();
+            sim.disk().fails = Some((operation, count));
+            let what = format!("operations {operation} and {} after it fail", count - 1);
+            refused += run(&sim, &what);
+            assert_eq!(sim.disk().violations, Vec::<String>::new(), "{what}");
+        }
+    }
+    println!("{operations} operations, {refused} writes were refused");
+    assert!(refused > operations / 4, "{refused} of {operations}");
+}

@@ -1,0 +1,107 @@
+//! A run of transactions whose outcome is known before: what a store must hold after any number of them.
+//! Guarantees that the expectation is a list of records and nothing cleverer. Must never depend on a store.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use pintle_storage::{
+    EmbeddedOptions, EmbeddedStore, Expect, Record, Revision, Started, Storage, Store, StoreError, Transaction, Write,
+};
+
+use super::{Random, Seen, Watcher};
+
+pub const DIRECTORY: &str = "/data/store";
+
+/// Transactions, and every record that they make.
+pub struct Script {
+    pub transactions: Vec<Transaction>,
+    pub records: Vec<Record>,
+}
+
+impl Script {
+    /// Each transaction makes a revision: the first one makes revision 2.
+    pub fn new(count: u64, value_bytes: u64, seed: u64) -> Script {
+        let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+        let mut live: BTreeMap<u64, ()> = BTreeMap::new();
+        let (mut transactions, mut records) = (Vec::new(), Vec::new());
+        for number in 0..count {
+            let revision = Revision(number + 2);
+            let mut keys: Vec<u64> = (0..1 + random.below(3) / 2).map(|_| random.below(24)).collect();
+            keys.sort_unstable();
+            keys.dedup();
+            let mut writes = Vec::new();
+            for key in keys {
+                let delete = live.contains_key(&key) && random.below(3) == 0;
+                let length = random.below(value_bytes) as usize;
+                let value = (!delete).then(|| Bytes::from(vec![(number % 251) as u8; length]));
+                if delete {
+                    live.remove(&key)
+                } else {
+                    live.insert(key, ())
+                };
+                let key: Arc<str> = format!("/k/{key}").into();
+                records.push(Record { revision, key: key.clone(), value: value.clone() });
+                writes.push(Write { key, expect: Expect::Any, value, stored: None });
+            }
+            transactions.push(Transaction { writes });
+        }
+        Script { transactions, records }
+    }
+
+    /// What a store must replay that stands at `current` and has history after `compacted`.
+    pub fn expected(&self, compacted: Revision, current: Revision) -> (Vec<Record>, Vec<Record>) {
+        let there = self.records.iter().filter(|record| record.revision <= current).cloned();
+        let (old, history): (Vec<_>, Vec<_>) = there.partition(|record| record.revision <= compacted);
+        let mut base: BTreeMap<_, (usize, Record)> = BTreeMap::new();
+        for (place, record) in old.into_iter().enumerate() {
+            match record.value {
+                Some(_) => base.insert(record.key.clone(), (place, record)),
+                None => base.remove(&record.key),
+            };
+        }
+        let mut base: Vec<_> = base.into_values().collect();
+        base.sort_by_key(|(place, _)| *place);
+        (base.into_iter().map(|(_, record)| record).collect(), history)
+    }
+
+    /// What is wrong with what a store has replayed, if something is.
+    pub fn wrong(&self, seen: &Seen, started: Started) -> Option<String> {
+        let (base, history) = self.expected(started.compacted, started.current);
+        if seen.base != base {
+            return Some(format!("{started:?}: base is {:?}, not {base:?}", seen.base));
+        }
+        (seen.history != history).then(|| format!("{started:?}: history is {:?}, not {history:?}", seen.history))
+    }
+}
+
+/// Small segments, no threads but the writer, no waiting after a failure.
+pub fn options(storage: Arc<dyn Storage>) -> EmbeddedOptions {
+    EmbeddedOptions {
+        retention: None,
+        segment_bytes: 2048,
+        retry_after: Duration::ZERO,
+        background: false,
+        storage,
+        ..EmbeddedOptions::default()
+    }
+}
+
+pub fn open(storage: Arc<dyn Storage>) -> Result<(EmbeddedStore, Watcher, Started), StoreError> {
+    let store = EmbeddedStore::open(Path::new(DIRECTORY), options(storage))?;
+    let watcher = Watcher::default();
+    let started = store.start(Box::new(watcher.clone()))?;
+    Ok((store, watcher, started))
+}
+
+/// Commits a transaction, and compacts now and then to a revision some way back.
+pub fn commit(store: &dyn Store, transaction: &Transaction) -> Result<Revision, String> {
+    let revision = store.commit(transaction.clone()).wait().map_err(|error| error.to_string())?;
+    if revision.0.is_multiple_of(7) {
+        // Whether that was written is not asked for: a compaction that fails is done again.
+        let _ = store.compact(Revision(revision.0.saturating_sub(12))).wait();
+    }
+    Ok(revision)
+}

@@ -1,0 +1,359 @@
+//! A disk that remembers what was synced, file contents and names both, and can lose everything else.
+//! Guarantees that what a crash leaves of unsynced data is any subset of its sectors, and of the changes of names any subset.
+//! Must never keep what a failed sync was to make durable, whatever is synced later: no operating system promises that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use pintle_storage::{Storage, StorageFile};
+
+use super::Random;
+
+const SECTOR: usize = 512;
+
+/// What is called before each operation that changes something, with its number.
+pub type Hook = Box<dyn FnMut(&Disk, u64) + Send>;
+
+#[derive(Clone)]
+pub struct Sim(pub Arc<Mutex<Disk>>);
+
+#[derive(Default)]
+pub struct Disk {
+    files: Vec<Inode>,
+    names: BTreeMap<PathBuf, Node>,
+    durable_names: BTreeMap<PathBuf, Node>,
+    /// Changes of names that are not synced, in order.
+    pending: Vec<Change>,
+    operations: u64,
+    pub hook: Option<Hook>,
+    /// Fails this operation and so many after it.
+    pub fails: Option<(u64, u64)>,
+    /// What must never have happened.
+    pub violations: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Node {
+    Directory,
+    File(usize),
+}
+
+#[derive(Clone)]
+enum Change {
+    Make(PathBuf, Node),
+    Remove(PathBuf),
+    Rename(PathBuf, PathBuf, Node),
+}
+
+#[derive(Clone, Default)]
+struct Inode {
+    durable: Vec<u8>,
+    current: Vec<u8>,
+    /// Sectors that a failed sync has lost: the system takes them for written.
+    lost: BTreeSet<usize>,
+    failed: bool,
+}
+
+impl Change {
+    fn apply(&self, names: &mut BTreeMap<PathBuf, Node>) {
+        match self {
+            Change::Make(path, node) => drop(names.insert(path.clone(), *node)),
+            Change::Remove(path) => drop(names.remove(path)),
+            Change::Rename(from, to, node) => {
+                names.remove(from);
+                names.insert(to.clone(), *node);
+            }
+        }
+    }
+
+    fn is_in(&self, directory: &Path) -> bool {
+        let (Change::Make(path, _) | Change::Remove(path) | Change::Rename(path, ..)) = self;
+        path.parent() == Some(directory)
+    }
+}
+
+impl Inode {
+    fn sync(&mut self) {
+        let mut durable = self.current.clone();
+        for sector in &self.lost {
+            let range = sector * SECTOR..((sector + 1) * SECTOR).min(durable.len());
+            for at in range {
+                durable[at] = self.durable.get(at).copied().unwrap_or(0);
+            }
+        }
+        self.durable = durable;
+    }
+
+    fn lose(&mut self) {
+        for at in 0..self.current.len() {
+            if self.durable.get(at) != self.current.get(at) {
+                self.lost.insert(at / SECTOR);
+            }
+        }
+    }
+
+    /// What may be found after a crash.
+    fn crashed(&self, random: &mut Random) -> Inode {
+        let (short, long) = (self.durable.len(), self.current.len());
+        let length = match random.below(3) {
+            0 => short,
+            1 => long,
+            _ => short + random.below((long.saturating_sub(short) + 1) as u64) as usize,
+        };
+        let mut found = self.durable.clone();
+        found.resize(length.max(short), 0);
+        let mode = random.below(4);
+        for sector in 0..found.len().div_ceil(SECTOR) {
+            let written = match mode {
+                0 => false,
+                1 => true,
+                _ => random.below(2) == 0,
+            };
+            if written && !self.lost.contains(&sector) {
+                let end = ((sector + 1) * SECTOR).min(found.len()).min(long);
+                if let (Some(to), Some(from)) =
+                    (found.get_mut(sector * SECTOR..end), self.current.get(sector * SECTOR..end))
+                {
+                    to.copy_from_slice(from);
+                }
+            }
+        }
+        Inode { durable: found.clone(), current: found, ..Inode::default() }
+    }
+}
+
+fn error(kind: io::ErrorKind) -> io::Error {
+    kind.into()
+}
+
+impl Disk {
+    /// What may be found after a loss of power at this moment.
+    pub fn crashed(&self, random: &mut Random) -> Sim {
+        let mut names = self.durable_names.clone();
+        let all = random.below(3);
+        for change in &self.pending {
+            if all == 0 || (all == 1 && random.below(2) == 0) {
+                change.apply(&mut names);
+            }
+        }
+        let known = names.clone();
+        names.retain(|path, _| {
+            path.parent().is_none_or(|parent| parent == Path::new("/") || known.contains_key(parent))
+        });
+        let files = self.files.iter().map(|file| file.crashed(random)).collect();
+        Sim(Arc::new(Mutex::new(Disk { files, names: names.clone(), durable_names: names, ..Disk::default() })))
+    }
+
+    pub fn operations(&self) -> u64 {
+        self.operations
+    }
+
+    /// Counts an operation. Answers whether it is to fail.
+    fn step(&mut self) -> bool {
+        if let Some(mut hook) = self.hook.take() {
+            hook(self, self.operations);
+            self.hook = Some(hook);
+        }
+        let number = self.operations;
+        self.operations += 1;
+        self.fails.is_some_and(|(first, count)| (first..first + count).contains(&number))
+    }
+
+    fn change(&mut self, change: Change) {
+        change.apply(&mut self.names);
+        self.pending.push(change);
+    }
+}
+
+impl Sim {
+    pub fn new() -> Sim {
+        Sim(Arc::default())
+    }
+
+    pub fn disk(&self) -> MutexGuard<'_, Disk> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The files by name, as they are.
+    pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let disk = self.disk();
+        let file = |(path, node): (&PathBuf, &Node)| match node {
+            Node::File(file) => Some((path.clone(), disk.files[*file].current.clone())),
+            Node::Directory => None,
+        };
+        disk.names.iter().filter_map(file).collect()
+    }
+
+    /// A disk of these files, all of it durable.
+    pub fn of(files: &[(PathBuf, Vec<u8>)]) -> Sim {
+        let mut disk = Disk::default();
+        for (path, bytes) in files {
+            for above in path.ancestors().skip(1).filter(|path| *path != Path::new("/")) {
+                disk.names.insert(above.to_owned(), Node::Directory);
+            }
+            disk.names.insert(path.clone(), Node::File(disk.files.len()));
+            disk.files.push(Inode { durable: bytes.clone(), current: bytes.clone(), ..Inode::default() });
+        }
+        disk.durable_names = disk.names.clone();
+        Sim(Arc::new(Mutex::new(disk)))
+    }
+
+    fn file(&self, number: usize) -> Arc<dyn StorageFile> {
+        Arc::new(SimFile { sim: self.clone(), number })
+    }
+}
+
+impl Storage for Sim {
+    fn create_dir(&self, path: &Path) -> io::Result<()> {
+        let mut disk = self.disk();
+        let above: Vec<PathBuf> = path.ancestors().filter(|path| *path != Path::new("/")).map(Path::to_owned).collect();
+        for path in above.into_iter().rev() {
+            if !disk.names.contains_key(&path) {
+                if disk.step() {
+                    return Err(error(io::ErrorKind::Other));
+                }
+                disk.change(Change::Make(path, Node::Directory));
+            }
+        }
+        Ok(())
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>> {
+        let mut disk = self.disk();
+        let fails = disk.step();
+        if disk.names.contains_key(path) {
+            return Err(error(io::ErrorKind::AlreadyExists));
+        }
+        let number = disk.files.len();
+        disk.files.push(Inode::default());
+        disk.change(Change::Make(path.to_owned(), Node::File(number)));
+        if fails { Err(error(io::ErrorKind::StorageFull)) } else { Ok(self.file(number)) }
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn StorageFile>> {
+        match self.disk().names.get(path) {
+            Some(Node::File(number)) => Ok(self.file(*number)),
+            _ => Err(error(io::ErrorKind::NotFound)),
+        }
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut disk = self.disk();
+        let fails = disk.step();
+        let node = *disk.names.get(from).ok_or(error(io::ErrorKind::NotFound))?;
+        if !fails || disk.operations.is_multiple_of(2) {
+            disk.change(Change::Rename(from.to_owned(), to.to_owned(), node));
+        }
+        if fails { Err(error(io::ErrorKind::Other)) } else { Ok(()) }
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        let mut disk = self.disk();
+        if !disk.names.contains_key(path) {
+            return Err(error(io::ErrorKind::NotFound));
+        }
+        if disk.step() {
+            return Err(error(io::ErrorKind::Other));
+        }
+        disk.change(Change::Remove(path.to_owned()));
+        Ok(())
+    }
+
+    fn remove_dir(&self, path: &Path) -> io::Result<()> {
+        let mut disk = self.disk();
+        let below: Vec<PathBuf> = disk.names.keys().filter(|known| known.starts_with(path)).cloned().collect();
+        for path in below.into_iter().rev() {
+            if disk.step() {
+                return Err(error(io::ErrorKind::Other));
+            }
+            disk.change(Change::Remove(path));
+        }
+        Ok(())
+    }
+
+    fn list(&self, path: &Path) -> io::Result<Vec<String>> {
+        let disk = self.disk();
+        let below = disk.names.keys().filter(|known| known.parent() == Some(path));
+        Ok(below.map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect())
+    }
+
+    fn exists(&self, path: &Path) -> io::Result<bool> {
+        Ok(path == Path::new("/") || self.disk().names.contains_key(path))
+    }
+
+    fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        let mut disk = self.disk();
+        if disk.step() {
+            return Err(error(io::ErrorKind::Other));
+        }
+        let pending = std::mem::take(&mut disk.pending);
+        for change in pending {
+            if change.is_in(path) {
+                change.apply(&mut disk.durable_names);
+            } else {
+                disk.pending.push(change);
+            }
+        }
+        Ok(())
+    }
+
+    fn lock(&self, _: &Path) -> io::Result<Box<dyn Send + Sync>> {
+        Ok(Box::new(()))
+    }
+}
+
+struct SimFile {
+    sim: Sim,
+    number: usize,
+}
+
+impl StorageFile for SimFile {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let disk = self.sim.disk();
+        let bytes = disk.files[self.number].current.get(offset as usize..).unwrap_or_default();
+        let length = bytes.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&bytes[..length]);
+        Ok(length)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let mut disk = self.sim.disk();
+        let fails = disk.step();
+        let offset = offset as usize;
+        let file = &mut disk.files[self.number];
+        // The head is overwritten in place and never synced, and stands for nothing by itself.
+        let head = file.current.len() == 1024 && offset < 1024;
+        let wrong = file.failed && !head;
+        let bytes = if fails { &bytes[..bytes.len() / 2] } else { bytes };
+        file.current.resize(file.current.len().max(offset + bytes.len()), 0);
+        file.current[offset..offset + bytes.len()].copy_from_slice(bytes);
+        for sector in offset / SECTOR..=(offset + bytes.len().max(1) - 1) / SECTOR {
+            file.lost.remove(&sector);
+        }
+        file.failed |= fails;
+        if wrong {
+            let told = format!("operation {}: written to after a failure", disk.operations);
+            disk.violations.push(told);
+        }
+        if fails { Err(error(io::ErrorKind::StorageFull)) } else { Ok(()) }
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut disk = self.sim.disk();
+        let fails = disk.step();
+        let file = &mut disk.files[self.number];
+        if fails {
+            file.lose();
+            file.failed = true;
+            return Err(error(io::ErrorKind::Other));
+        }
+        file.sync();
+        Ok(())
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.sim.disk().files[self.number].current.len() as u64)
+    }
+}
