@@ -442,7 +442,14 @@ impl World {
             _ => true,
         };
         let seen: Paths = left.iter().filter(is_field).chain(own).cloned().collect();
-        for path in &left {
+        // A list may go with its last item, or stay and be empty.
+        let lost_all = |path: &Steps| match live[path] {
+            Place { declared: true, holds: Holds::Branch { empty_map: false, empty: false } } => {
+                !left.iter().any(|other| other.len() > path.len() && other.starts_with(path))
+            }
+            _ => false,
+        };
+        for path in left.iter().filter(|path| !lost_all(path)) {
             let steps = applied_before(path);
             // An item that is wanted in one version alone does not bring back what is below it in another.
             let stays =
