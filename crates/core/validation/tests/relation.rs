@@ -197,7 +197,7 @@ fn fields_together() {
 #[test]
 fn items() {
     let ports = value!({"ports": [{"name": "a"}, {}, {"name": "a"}]});
-    assert_eq!(created(ports), ["ports[2].name: Duplicate value: \"a\"", "ports[1].name: Required value: of several"]);
+    assert_eq!(created(ports), ["ports[1].name: Required value: of several", "ports[2].name: Duplicate value: \"a\""]);
     let label = format!("labels: Invalid value: {:?}", "a b");
     let errors = created(value!({"labels": {"x": "a b"}}));
     assert!(errors.len() == 1 && errors[0].starts_with(&label), "{errors:?}");
