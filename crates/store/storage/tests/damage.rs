@@ -10,15 +10,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pintle_storage::Revision;
 use support::Random;
-use support::script::{Script, commit, open};
+use support::script::{Kind, Script, commit, open};
 use support::sim::Sim;
 
 /// A store of several segments, of which some were rewritten, as files.
 fn filled(script: &Script) -> Vec<(PathBuf, Vec<u8>)> {
     let sim = Sim::new();
-    let (store, ..) = open(Arc::new(sim.clone())).unwrap();
+    let (store, ..) = open(Kind::Plain, Arc::new(sim.clone())).unwrap();
     for transaction in &script.transactions {
-        commit(&store, transaction).unwrap();
+        commit(&*store, transaction).unwrap();
     }
     drop(store);
     let files = sim.files();
@@ -40,7 +40,7 @@ fn judge(script: &Script, files: &[(PathBuf, Vec<u8>)], changed: usize, bytes: V
     files[changed].1 = bytes;
     let expected = Revision(script.transactions.len() as u64 + 1);
     let sim = Sim::of(&files);
-    match open(Arc::new(sim.clone())) {
+    match open(Kind::Plain, Arc::new(sim.clone())) {
         Ok((_store, watcher, started)) => {
             assert_eq!(started.current, expected, "{name}, {what}: writes were lost in silence");
             if let Some(wrong) = script.wrong(&watcher.0.lock().unwrap(), started) {
@@ -95,7 +95,7 @@ fn every_flip_every_cut_and_every_eight_zeros_of_every_file() {
         });
         // A file that is missing altogether.
         let rest: Vec<_> = files.iter().filter(|(path, _)| *path != files[changed].0).cloned().collect();
-        match open(Arc::new(Sim::of(&rest))) {
+        match open(Kind::Plain, Arc::new(Sim::of(&rest))) {
             Ok((_, _, started)) => assert_eq!(started.current.0, 221, "without {}", files[changed].0.display()),
             Err(error) => assert!(error.to_string().contains("/data/store/"), "{error}"),
         }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use pintle_storage::{Observer, Record, Revision, Started, Store};
 use support::Random;
-use support::script::{DIRECTORY, Script, commit, open, options};
+use support::script::{Kind, Script, commit, open};
 use support::sim::Sim;
 
 /// Knows how far was published: that is durable, whether it was answered yet or not.
@@ -27,8 +27,8 @@ impl Observer for Published {
 }
 
 /// Opens what a crash has left, goes on writing, and looks again.
-fn survives(script: &Script, sim: &Sim, published: u64, what: &str) {
-    let (store, watcher, started) = match open(Arc::new(sim.clone())) {
+fn survives(kind: Kind, script: &Script, sim: &Sim, published: u64, what: &str) {
+    let (store, watcher, started) = match open(kind, Arc::new(sim.clone())) {
         Ok(opened) => opened,
         Err(error) => panic!("{what}: {error}"),
     };
@@ -40,13 +40,14 @@ fn survives(script: &Script, sim: &Sim, published: u64, what: &str) {
     }
     let next = script.transactions.iter().skip(current as usize - 1).take(3);
     for (number, transaction) in next.enumerate() {
-        assert_eq!(commit(&store, transaction), Ok(Revision(current + 1 + number as u64)), "{what}");
+        assert_eq!(commit(&*store, transaction), Ok(Revision(current + 1 + number as u64)), "{what}");
     }
     // Power goes again, before anything could be put away.
     let again = sim.disk().crashed(&mut Random(published | 1));
     drop(store);
     for sim in [sim, &again] {
-        let (_store, watcher, started) = open(Arc::new(sim.clone())).unwrap_or_else(|error| panic!("{what}: {error}"));
+        let (_store, watcher, started) =
+            open(kind, Arc::new(sim.clone())).unwrap_or_else(|error| panic!("{what}: {error}"));
         let expected = (current + 3).min(script.transactions.len() as u64 + 1);
         assert_eq!(started.current.0, expected, "{what}: after going on");
         if let Some(wrong) = script.wrong(&watcher.0.lock().unwrap(), started) {
@@ -57,6 +58,15 @@ fn survives(script: &Script, sim: &Sim, published: u64, what: &str) {
 
 #[test]
 fn power_goes_at_every_operation() {
+    cut_at_every_operation(Kind::Plain);
+}
+
+#[test]
+fn power_goes_at_every_operation_on_encrypted_values() {
+    cut_at_every_operation(Kind::Encrypted);
+}
+
+fn cut_at_every_operation(kind: Kind) {
     let script = Arc::new(Script::new(240, 120, 3));
     let sim = Sim::new();
     let published = Published::default();
@@ -70,7 +80,7 @@ fn power_goes_at_every_operation() {
                 let published = published.0.load(Ordering::SeqCst);
                 let (script, what) = (script.clone(), format!("operation {operation}, seed {seed}"));
                 let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                    survives(&script, &left, published.max(1), &what);
+                    survives(kind, &script, &left, published.max(1), &what);
                 }));
                 if let Err(panic) = outcome {
                     let text = panic.downcast_ref::<String>().cloned().unwrap_or_default();
@@ -83,10 +93,10 @@ fn power_goes_at_every_operation() {
     sim.disk().hook = Some(Box::new(hook));
     // The store is made, filled, closed, opened, and filled again.
     for part in script.transactions.chunks(120) {
-        let store = pintle_storage::EmbeddedStore::open(DIRECTORY.as_ref(), options(Arc::new(sim.clone()))).unwrap();
+        let store = kind.store(Arc::new(sim.clone())).unwrap();
         store.start(Box::new(published.clone())).unwrap();
         for transaction in part {
-            commit(&store, transaction).unwrap();
+            commit(&*store, transaction).unwrap();
             if let Some(failure) = failure.lock().unwrap().take() {
                 panic!("{failure}");
             }
@@ -114,15 +124,16 @@ fn insist(store: &dyn Store, transaction: &pintle_storage::Transaction) -> (Revi
 
 #[test]
 fn the_disk_fails_at_every_operation() {
+    let kind = Kind::Plain;
     let script = Script::new(90, 120, 4);
     let whole = Sim::new();
     let run = |sim: &Sim, what: &str| {
-        let opened = (0..50).find_map(|_| open(Arc::new(sim.clone())).ok());
+        let opened = (0..50).find_map(|_| open(kind, Arc::new(sim.clone())).ok());
         let (store, watcher, started) = opened.unwrap_or_else(|| panic!("{what}: it never opens"));
         assert_eq!(started.current, Revision(1), "{what}");
         let mut refused = 0;
         for (number, transaction) in script.transactions.iter().enumerate() {
-            let (revision, failed) = insist(&store, transaction);
+            let (revision, failed) = insist(&*store, transaction);
             assert_eq!(revision.0, number as u64 + 2, "{what}: a revision was left out or used again");
             refused += failed;
         }
@@ -131,7 +142,7 @@ fn the_disk_fails_at_every_operation() {
         let operations = sim.disk().operations();
         let left = sim.disk().crashed(&mut Random(operations | 1));
         drop(store);
-        survives(&script, &left, script.transactions.len() as u64 + 1, what);
+        survives(kind, &script, &left, script.transactions.len() as u64 + 1, what);
         refused
     };
     assert_eq!(run(&whole, "nothing fails"), 0);

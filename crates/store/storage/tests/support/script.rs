@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pintle_storage::{
-    EmbeddedOptions, EmbeddedStore, Expect, Record, Revision, Started, Storage, Store, StoreError, Transaction, Write,
+    Changed, EmbeddedOptions, EmbeddedStore, Expect, Opened, Record, Revision, Seal, SealedStore, Started, Storage,
+    Store, StoreError, Transaction, TransformError, Transformer, Write,
 };
 
 use super::{Random, Seen, Watcher};
@@ -89,8 +90,62 @@ pub fn options(storage: Arc<dyn Storage>) -> EmbeddedOptions {
     }
 }
 
-pub fn open(storage: Arc<dyn Storage>) -> Result<(EmbeddedStore, Watcher, Started), StoreError> {
-    let store = EmbeddedStore::open(Path::new(DIRECTORY), options(storage))?;
+/// Which store stands before the disk.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    Plain,
+    Encrypted,
+}
+
+impl Kind {
+    pub fn store(self, storage: Arc<dyn Storage>) -> Result<Box<dyn Store>, StoreError> {
+        let store = EmbeddedStore::open(Path::new(DIRECTORY), options(storage))?;
+        Ok(match self {
+            Kind::Plain => Box::new(store),
+            Kind::Encrypted => Box::new(SealedStore::new(Arc::new(store), Arc::new(Masked))),
+        })
+    }
+}
+
+/// A cipher by which a value can only be read under its own key and at its whole length.
+struct Masked;
+
+impl Masked {
+    fn mask(key: &str, bytes: &[u8]) -> Vec<u8> {
+        bytes.iter().zip(key.bytes().cycle()).map(|(byte, mask)| byte ^ mask ^ 0xa5).collect()
+    }
+}
+
+impl Transformer for Masked {
+    fn seal(&self, key: &str, plain: &Bytes) -> Result<Bytes, TransformError> {
+        let length = u32::try_from(plain.len()).map_err(|_| TransformError::new("too long"))?;
+        Ok(Masked::mask(key, &[&length.to_be_bytes()[..], plain, key.as_bytes()].concat()).into())
+    }
+
+    fn open(&self, key: &str, kept: &Bytes) -> Result<Opened, TransformError> {
+        let bytes = Masked::mask(key, kept);
+        let wrong = || TransformError::new(format!("this is no value of {key}"));
+        let (length, rest) = bytes.split_first_chunk().ok_or_else(wrong)?;
+        let plain = rest.strip_suffix(key.as_bytes()).ok_or_else(wrong)?;
+        if plain.len() != u32::from_be_bytes(*length) as usize {
+            return Err(wrong());
+        }
+        Ok(Opened { plain: Bytes::copy_from_slice(plain), seal: Seal(0) })
+    }
+
+    fn current(&self, _: &str) -> Option<Seal> {
+        Some(Seal(0))
+    }
+
+    fn may_open(&self, _: &str, _: Seal) -> bool {
+        true
+    }
+
+    fn subscribe(&self, _: Changed) {}
+}
+
+pub fn open(kind: Kind, storage: Arc<dyn Storage>) -> Result<(Box<dyn Store>, Watcher, Started), StoreError> {
+    let store = kind.store(storage)?;
     let watcher = Watcher::default();
     let started = store.start(Box::new(watcher.clone()))?;
     Ok((store, watcher, started))
