@@ -13,9 +13,9 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
-/// Bytes that are compressed at a time: about 2 ms, beside which handing them over and back costs nothing, and others have
-/// their turn soon.
-const PIECE: usize = 256 << 10;
+/// Bytes that are compressed at a time: about 8 ms. With a quarter of it, handing pieces over and back cost a lone reader of 3 MB
+/// two fifths more CPU; with more of it others would have their turn late.
+const PIECE: usize = 1 << 20;
 
 struct Compressing {
     body: Body,
