@@ -1,7 +1,7 @@
 //! Files and directories that only their owner may read: keys, certificates, kubeconfigs, the data directory.
 //! Guarantees that they are private from the moment that they exist, that a file is replaced whole or not at all, and that what
 //! was written is on disk, its directory entry included, when a call returns.
-//! Must never change the permissions of what is there already: that is told to the operator.
+//! Must never change the permissions of existing files: a warning names them instead.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 #[cfg(unix)]
 const OTHERS: u32 = 0o077;
 
-/// How many loose files of a directory are told one by one.
+/// How many loose files of a directory are listed one by one.
 const TOLD: usize = 8;
 /// How many entries of a directory are looked at, and how deep: more than a data directory has.
 const LOOKED_AT: usize = 4096;
@@ -96,7 +96,7 @@ pub fn warning(path: &Path) -> Option<String> {
 
 /// The same for a directory and for what is in it but one path, where others can get at that: one sentence each, up to a bound.
 pub fn warnings_within(directory: &Path, but: Option<&Path>) -> Vec<String> {
-    // Whoever cannot enter the directory can reach nothing in it.
+    // Without access to the directory nothing in it can be reached.
     let Some(own) = warning(directory) else { return Vec::new() };
     let mut loose = Vec::new();
     gather(directory, but, DEPTH, &mut LOOKED_AT.clone(), &mut loose);

@@ -71,7 +71,7 @@ impl<F: Future + Unpin> Future for Work<F> {
         }
         if work.place.is_none() {
             let waiting = work.waiting.get_or_insert_with(|| PLACES.clone().acquire_many_owned(units(bytes)).boxed());
-            // Nobody closes it, and whoever did would let everybody in.
+            // The semaphore is never closed; if it were, requests would go on without a place.
             work.place = ready!(waiting.poll_unpin(context)).ok();
             work.waiting = None;
         }

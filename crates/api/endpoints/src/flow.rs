@@ -244,7 +244,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Waits for something without a slot: whoever goes on to work afterwards must enter again.
+    /// Waits for something without a slot: the caller must take one again before it goes on to work.
     ///
     /// # Errors
     /// Too many requests of the user wait.
@@ -299,7 +299,7 @@ impl Admission {
         Ok(())
     }
 
-    /// Gives up the slot, to whoever sends the answer.
+    /// Hands the slot over to the code that sends the answer.
     pub(crate) fn leave(&self) -> Option<Slot> {
         self.slot().take()
     }
@@ -310,7 +310,7 @@ impl Admission {
         Some(self.given_up.load(Ordering::Relaxed)).filter(|code| *code > 0)
     }
 
-    /// For whoever asked: `serve` knows what to answer.
+    /// Returned to the caller: `serve` makes the response.
     fn refusal(&self) -> Status {
         self.given_up.store(429, Ordering::Relaxed);
         Status::new(429, "TooManyRequests", "Too many requests, please try again later.")

@@ -124,7 +124,7 @@ impl Health {
         checks.insert(ALWAYS.len(), Check { probe: Some(probe), ..Check::new(name, Asked::NotReadyz, true) });
     }
 
-    /// Whether the store is alive, as far as it was told.
+    /// Whether the store is alive, as last reported.
     pub fn has_store(&self) -> bool {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         checks.iter().find(|check| check.name == STORE).is_none_or(|check| check.passes.load(Ordering::Relaxed))

@@ -52,7 +52,7 @@ pub struct Request {
     pub cert_cache: Option<Arc<CertCache>>,
     pub peer: Option<std::net::IpAddr>,
     pub over_http2: bool,
-    /// Nobody vouches for the client, as is known once it was looked for.
+    /// The client is not authenticated; known once authentication was tried.
     pub is_unauthenticated: bool,
 }
 

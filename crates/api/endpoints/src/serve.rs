@@ -26,7 +26,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Has those whom nobody vouches for connect anew for each request over HTTP/2, of which they could have many at a time.
+/// Closes HTTP/2 connections of unauthenticated clients after one response: over HTTP/2 they could have many requests at a time.
 const STRANGERS_LEAVE_GATE: &str = "UnauthenticatedHTTP2DOSMitigation";
 
 /// Answers a request.
@@ -84,7 +84,7 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
 struct Tally {
     series: Option<Arc<Series>>,
     slot: Option<Slot>,
-    /// HTTP/2 is dear, and nobody vouches for the client.
+    /// The connection is HTTP/2 and the client is not authenticated.
     is_suspect: bool,
 }
 

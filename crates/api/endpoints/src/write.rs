@@ -15,7 +15,7 @@ use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{Result, Status, Target, Written, metadata};
 use pintle_schema::Value;
 
-/// Reads a body. Only then does a request hold a slot: whoever sends slowly waits for nobody but themselves.
+/// Reads a body. Only then does a request take a slot: a slow sender keeps no other request waiting.
 ///
 /// # Errors
 /// 413 when it is too large, 504 when it comes too slowly, 400 when it breaks off, 429 when there is no room or no slot.

@@ -45,7 +45,7 @@ pub enum StrictProblem {
 }
 
 impl StrictProblem {
-    /// The path, or what is told without one.
+    /// The path, or the whole message where there is none.
     pub(crate) fn text(&self) -> &str {
         match self {
             StrictProblem::UnknownField(text) | StrictProblem::DuplicateField(text) | StrictProblem::Told(text) => text,

@@ -140,7 +140,7 @@ impl PartialEq for ErrorList {
 /// gigabytes there.
 const MAX_TOLD: usize = 1000;
 
-/// How many bytes these errors may have together before no more are told: each may quote what is as long as the object.
+/// How many bytes these errors may have together before no more are reported: each may quote what is as long as the object.
 const MAX_TOLD_BYTES: usize = 1 << 20;
 
 /// What errors have taken of the room that an answer has for them.

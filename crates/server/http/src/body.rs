@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(read.as_ptr(), data.as_ptr());
     }
 
-    /// A byte, or as many as are told, every so often.
+    /// Sends so many bytes at every interval.
     struct Drip(usize, Duration, Pin<Box<Sleep>>);
 
     impl Drip {

@@ -68,5 +68,5 @@ pub const ALONE_MAX: u32 = 256;
 /// Changes that are published together, as far as they have come together: readers see none of them before.
 pub const BATCH_RECORDS: usize = 1_000;
 
-/// Bytes of a request: as many as clients in Go send, whatever the server is told to take.
+/// Bytes of a request: the bound of the Go client, whatever the server is configured to take.
 pub const MESSAGE_BYTES: usize = 2 * 1024 * 1024;

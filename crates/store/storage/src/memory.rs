@@ -138,7 +138,7 @@ mod tests {
     use crate::api::{Expect, Record};
     use bytes::Bytes;
 
-    /// Hands on what it is told of compactions.
+    /// Passes compactions on to the observer.
     struct Compactions(Sender<Revision>);
 
     impl Observer for Compactions {

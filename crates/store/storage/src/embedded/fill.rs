@@ -33,7 +33,7 @@ impl Filler {
     /// Adds a record, whose revision is not below that of the one before.
     pub fn add(&mut self, record: Record) -> Result<(), StoreError> {
         let last = self.batch.last().map_or(self.base, |last| last.revision);
-        // The records of a revision go together, and a revision is told as a distance of 32 bits.
+        // The records of a revision go together, and a revision is stored as a difference of 32 bits.
         let far = record.revision.0.saturating_sub(self.base.0) > u64::from(u32::MAX);
         if record.revision > last && (far || self.bytes >= limits::FILL_BYTES) {
             self.write()?;

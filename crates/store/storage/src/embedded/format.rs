@@ -5,7 +5,7 @@
 //! # The data directory
 //!
 //! ```text
-//! DIR/lock            an empty file; whoever serves the directory holds its exclusive lock
+//! DIR/lock            an empty file; the process that serves the directory holds its exclusive lock
 //! DIR/format          the text "pintle store, format 2"; written last into a new store, so that a store whose manifest
 //!                     is missing is known to be damaged and not new
 //! DIR/log/manifest    which segments there are, in order, and where each but the last ends

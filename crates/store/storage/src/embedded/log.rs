@@ -140,7 +140,7 @@ pub(crate) struct Log {
     head: HeadFile,
     /// After a failed write or sync: since when, and what went wrong.
     failed: Option<(Instant, BackendError)>,
-    /// Why nothing could be written since the last write, as it was told.
+    /// The reported reason why nothing could be written since the last write.
     fault: Option<String>,
     /// Files that no manifest names any more.
     garbage: Vec<PathBuf>,

@@ -174,7 +174,7 @@ pub(crate) fn rewrite(plan: &Plan, pace: &Pace) -> Result<Rewritten, RewriteErro
                 Err(error) => return Err(RewriteError::Source(StoreError::Io { path, error })),
             };
             let header = frame.header;
-            // An entry's revision is told as a distance of 32 bits.
+            // An entry's revision is stored as a difference of 32 bits.
             let far = header.last.0 - previous.0 > u64::from(u32::MAX);
             if (far && header.previous > previous) || writer.len() >= limits::REWRITE_FRAME_BYTES {
                 output.frame(writer, header.previous)?;
