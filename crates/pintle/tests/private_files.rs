@@ -1,5 +1,5 @@
 //! What the server writes, whom it lets read it, and whose certificates it believes.
-//! Guarantees that files are their owner's alone whatever the process's umask, that looser ones are told when it starts, and that
+//! Guarantees that files are their owner's alone whatever the process's umask, that looser ones are reported when it starts, and that
 //! the authorities of clients that an operator names decide alone.
 //! Must never look into the store's own files: those are tested where they are written.
 
@@ -114,7 +114,7 @@ fn what_others_may_use_is_told_when_it_starts() {
         let lines: Vec<_> = lines.collect();
         assert!(lines.len() == 1 && lines[0].contains(&format!(" {mode:04o}:")), "{name} in {told}");
     }
-    // They are told of, and left alone; what is written anew is tight.
+    // They are reported, and left alone; what is written anew is tight.
     assert_eq!((mode(&installation.path("data")), mode(&installation.path("certs/ca.key"))), (0o755, 0o644));
     assert_eq!(mode(&installation.path("data/kubeconfig")), 0o600);
 }

@@ -20,7 +20,7 @@ use tokio::sync::Semaphore;
 
 /// Something of which there is a limited amount, with a share of it for each user.
 ///
-/// Whoever holds less than a share, of what is not yet used up, may take more, however much: so nothing is too large for
+/// A user who holds less than a share, while the total is below the limit, may take more, however much: so nothing is too large for
 /// everybody, and limits are exceeded by one holder's last part at most.
 struct Shares {
     limit: u64,

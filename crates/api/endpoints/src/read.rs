@@ -35,7 +35,7 @@ async fn await_revision(context: &Context, revision: Revision) -> Result<()> {
     }
     match context.admission.wait(reached(&context.api, revision)).await? {
         true => context.admission.enter(),
-        // It is told where the version is checked, which takes no work.
+        // The error is returned where the version is checked, which takes no work.
         false => Ok(()),
     }
 }

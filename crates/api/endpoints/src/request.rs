@@ -24,7 +24,7 @@ pub enum BodyFailure {
     Broken,
 }
 
-/// Is told of every piece of a body how large it is, and says whether there is room for it.
+/// Given the size of every piece of a body, says whether there is room for it.
 pub type Room = Box<dyn FnMut(usize) -> bool + Send>;
 
 /// A body that nobody has read yet.

@@ -423,7 +423,7 @@ mod tests {
         let began = Instant::now();
         let read = read_body(Drip::new(1, second), limits, |_| true).await;
         assert!(matches!(read, Err(BodyError::TooSlow)) && began.elapsed() == limits.grace, "{read:?}");
-        // Whoever keeps the rate is read to the end, here to the limit.
+        // A client that keeps the rate is read to the end, here to the limit.
         let began = Instant::now();
         let read = read_body(Drip::new(2000, 2 * second), limits, |_| true).await;
         assert!(matches!(read, Err(BodyError::TooLarge { .. })) && began.elapsed() > limits.grace, "{read:?}");

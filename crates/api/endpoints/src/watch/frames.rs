@@ -125,7 +125,7 @@ impl Frames {
         Frames { api, subject, shows_everything, wanted, include_object, variants, columns_sent: false, counters }
     }
 
-    /// An event has one object, and never the form of a list: who asks for that is told nothing but errors. As in the reference
+    /// An event has one object, and never the form of a list: a client that asks for it gets nothing but errors. As in the reference
     /// that is found out only when there is something to show.
     fn refuses(&self, out: &mut Chunk) -> bool {
         out.is_refused |= self.wanted.shape == Shape::PartialList;

@@ -1,7 +1,7 @@
 //! `remove_items` and `extract_items`: an object without some of its fields, and with only these.
 //!
 //! What items were removed from stays, though it be empty. Of an extracted list or map of which nothing is left, null is left:
-//! whoever stores the object decodes it anew.
+//! the code that stores the object decodes it again.
 
 use super::element;
 use super::fields::fields_of;

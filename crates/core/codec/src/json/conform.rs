@@ -73,7 +73,7 @@ enum Manner {
 struct Walk {
     manner: Manner,
     problems: Problems,
-    /// What is told of unknown fields where that is sorted in the end and neither quoted nor counted.
+    /// Messages about unknown fields, where that is sorted in the end and neither quoted nor counted.
     unknown: Vec<String>,
     unknown_bytes: usize,
     refusals: Refusals,

@@ -21,7 +21,7 @@
 //! # A segment
 //!
 //! A header and then frames, one after the other without gaps. A frame is what one step of the store writes: it is
-//! written by one write, and a frame with entries is synced before anybody is told of it. Behind the last frame may stand
+//! written by one write, and a frame with entries is synced before it is acknowledged. Behind the last frame may stand
 //! zeros that were written ahead.
 //!
 //! ```text

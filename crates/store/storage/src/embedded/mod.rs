@@ -307,7 +307,7 @@ fn warn_of_others(directories: [&Path; 2], storage: &dyn Storage) {
     }
 }
 
-/// Is told what a store holds, and cares for none of it.
+/// An observer that ignores what it is given.
 struct Nobody;
 
 impl Observer for Nobody {

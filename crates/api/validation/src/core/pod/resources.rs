@@ -154,7 +154,7 @@ fn claims(spec: View<'_, PodSpec>, resources: View<'_, ResourceRequirements>, pa
     let mut seen: HashSet<String> = HashSet::new();
     // How many requests of a claim were named.
     let mut requests: HashMap<String, usize> = HashMap::new();
-    // What is told of a name that is none: it lists all that are.
+    // The message for a name that is not allowed lists all that are.
     let mut unknown: Option<String> = None;
     let path = path.to(ResourceRequirements::CLAIMS);
     for (index, claim) in claims.iter().enumerate() {

@@ -5,7 +5,7 @@
 //! # The data directory
 //!
 //! ```text
-//! DIR/lock      an empty file; whoever serves the directory holds its exclusive lock
+//! DIR/lock      an empty file; the process that serves the directory holds its exclusive lock
 //! DIR/format    the text "pintle store, format 1"; there once the log has its version, so that a log without one is
 //!               known to be damaged and not new
 //! DIR/engine/   the engine's files (fjall, format 3): journal, tables, value files
