@@ -3,27 +3,26 @@
 //! Guarantees that a slow client holds up its own stream and nothing else, and a bound on what a client's message holds.
 //! Must never carry exec, attach or portforward: what those mean is for `connect` to know.
 
+pub mod frames;
+
 use crate::answer::Answer;
 use crate::body::Body;
-use crate::upgrade::{Upgraded, tokens};
+use crate::upgrade::tokens;
 use bytes::Bytes;
+use frames::{Kind, Reader, Writer};
+use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, select};
 use futures_util::stream::{BoxStream, StreamExt};
-use futures_util::{FutureExt, SinkExt};
 use http::header::{SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, SEC_WEBSOCKET_VERSION};
 use http::{HeaderMap, HeaderValue};
 use pintle_registry::{Result, Status};
 use pintle_schema::base64;
+use std::io;
 use std::pin::pin;
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Message, Role, WebSocketConfig};
+use tungstenite::handshake::derive_accept_key;
 
-/// Largest message taken from a client that has nothing to say; this is room for its pings.
-const MAX_IGNORED_BYTES: usize = 64 << 10;
-/// Bytes read and written at a time.
-const BUFFER_BYTES: usize = 16 << 10;
+/// Largest message taken from a client, as in the reference. It arrives in pieces and is never held whole.
+pub const MAX_MESSAGE_BYTES: u64 = 32 << 20;
 
 /// How a stream is cut into messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +48,7 @@ const READER_PROTOCOLS: [(&str, Framing); 2] =
 /// The handshake is none.
 pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Framing) -> Result<Answer> {
     let protocol = tokens(headers, &SEC_WEBSOCKET_PROTOCOL).next();
-    accept(headers, protocol, MAX_IGNORED_BYTES, move |socket| send(socket, events, framing).boxed())
+    accept(headers, protocol, Some(MAX_MESSAGE_BYTES), move |from, to| send(from, to, events, framing).boxed())
 }
 
 /// Answers with a stream of bytes, in the first protocol offered that is known.
@@ -59,16 +58,12 @@ pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Fr
 pub fn bytes(headers: &HeaderMap, pieces: BoxStream<'static, Bytes>) -> Result<Answer> {
     let mut offered = tokens(headers, &SEC_WEBSOCKET_PROTOCOL).peekable();
     if offered.peek().is_none() {
-        return accept(headers, None, MAX_IGNORED_BYTES, |socket| send(socket, pieces, Framing::Pieces).boxed());
+        let run = |from, to| send(from, to, pieces, Framing::Pieces).boxed();
+        return accept(headers, None, Some(MAX_MESSAGE_BYTES), run);
     }
     let known = offered.find_map(|name| READER_PROTOCOLS.iter().find(|(known, _)| *known == name));
     let (name, framing) = known.ok_or_else(|| Status::new(403, "Forbidden", "no WebSocket protocol is known"))?;
-    accept(headers, Some(name), MAX_IGNORED_BYTES, |socket| send(socket, pieces, *framing).boxed())
-}
-
-/// The last message of a WebSocket that has come to its end.
-pub fn goodbye() -> Message {
-    Message::Close(Some(CloseFrame { code: CloseCode::Normal, reason: "".into() }))
+    accept(headers, Some(name), Some(MAX_MESSAGE_BYTES), |from, to| send(from, to, pieces, *framing).boxed())
 }
 
 /// The key of a handshake.
@@ -89,8 +84,8 @@ pub fn check(headers: &HeaderMap) -> Result<&HeaderValue> {
 pub fn accept(
     headers: &HeaderMap,
     protocol: Option<&str>,
-    max_bytes: usize,
-    run: impl FnOnce(WebSocketStream<Upgraded>) -> BoxFuture<'static, ()> + Send + 'static,
+    max_bytes: Option<u64>,
+    run: impl FnOnce(Reader, Writer) -> BoxFuture<'static, ()> + Send + 'static,
 ) -> Result<Answer> {
     let key = check(headers)?;
     let mut answer = Answer::new(101, "", "");
@@ -103,52 +98,50 @@ pub fn accept(
         answer.passed.insert(SEC_WEBSOCKET_PROTOCOL, protocol);
     }
     answer.body = Body::Upgrade(Box::new(move |connection| {
-        let config = WebSocketConfig::default()
-            .read_buffer_size(BUFFER_BYTES)
-            .write_buffer_size(BUFFER_BYTES)
-            .max_message_size(Some(max_bytes))
-            .max_frame_size(Some(max_bytes));
-        WebSocketStream::from_raw_socket(connection, Role::Server, Some(config)).then(run).boxed()
+        let (from_client, to_client) = frames::open(connection, max_bytes);
+        run(from_client, to_client)
     }));
     Ok(answer)
 }
 
 /// Sends until the stream ends or the client goes.
-async fn send(socket: WebSocketStream<Upgraded>, mut pieces: BoxStream<'static, Bytes>, framing: Framing) {
-    let (mut to_client, mut from_client) = socket.split();
+async fn send(mut from_client: Reader, to_client: Writer, mut pieces: BoxStream<'static, Bytes>, framing: Framing) {
     let sending = async {
         while let Some(mut piece) = pieces.next().await {
-            while let Some(message) = framing.next(&mut piece) {
-                to_client.feed(message).await?;
+            while let Some((kind, message)) = framing.next(&mut piece) {
+                to_client.feed(kind, &[&message]).await?;
             }
             to_client.flush().await?;
         }
-        to_client.send(goodbye()).await
+        to_client.close().await
     };
-    let ignoring = async { while let Some(Ok(_)) = from_client.next().await {} };
+    let ignoring = async {
+        while from_client.next().await?.is_some() {}
+        io::Result::Ok(())
+    };
     // Whichever ends first ends both: there is nobody to tell of an error.
     select(pin!(sending), pin!(ignoring)).await;
 }
 
 impl Framing {
     /// Cuts the next message off a piece; what is no message is dropped.
-    fn next(self, piece: &mut Bytes) -> Option<Message> {
+    fn next(self, piece: &mut Bytes) -> Option<(Kind, Bytes)> {
         if piece.is_empty() {
             return None;
         }
         match self {
             Framing::Lines => {
                 let end = piece.iter().position(|byte| *byte == b'\n').map_or(piece.len(), |at| at + 1);
-                Some(Message::Text(piece.split_to(end).try_into().ok()?))
+                Some((Kind::Text, piece.split_to(end)))
             }
             Framing::Lengths => {
                 let (length, _) = piece.split_first_chunk::<4>()?;
                 let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;
                 let _length = piece.split_to(4);
-                (length <= piece.len()).then(|| Message::Binary(piece.split_to(length)))
+                (length <= piece.len()).then(|| (Kind::Binary, piece.split_to(length)))
             }
-            Framing::Pieces => Some(Message::Binary(std::mem::take(piece))),
-            Framing::Base64Pieces => Some(Message::text(base64::encode(&std::mem::take(piece)))),
+            Framing::Pieces => Some((Kind::Binary, std::mem::take(piece))),
+            Framing::Base64Pieces => Some((Kind::Text, base64::encode(&std::mem::take(piece)).into())),
         }
     }
 }
@@ -159,21 +152,21 @@ mod tests {
 
     #[test]
     fn streams_are_cut_into_messages() {
-        let rows: [(Framing, &[u8], Vec<Message>); 6] = [
-            (Framing::Lines, b"{}\n[]\n", vec![Message::text("{}\n"), Message::text("[]\n")]),
-            (
-                Framing::Lengths,
-                b"\0\0\0\x01a\0\0\0\x02bc",
-                vec![Message::binary(&b"a"[..]), Message::binary(&b"bc"[..])],
-            ),
+        let (text, binary) =
+            (|text| (Kind::Text, Bytes::from_static(text)), |bytes| (Kind::Binary, Bytes::from_static(bytes)));
+        /// How, what, and the messages.
+        type Row = (Framing, &'static [u8], Vec<(Kind, Bytes)>);
+        let rows: [Row; 6] = [
+            (Framing::Lines, b"{}\n[]\n", vec![text(b"{}\n"), text(b"[]\n")]),
+            (Framing::Lengths, b"\0\0\0\x01a\0\0\0\x02bc", vec![binary(b"a"), binary(b"bc")]),
             (Framing::Lengths, b"\0\0\0\x09a", vec![]),
             (Framing::Lengths, b"\0\0", vec![]),
-            (Framing::Pieces, b"abc\n", vec![Message::binary(&b"abc\n"[..])]),
-            (Framing::Base64Pieces, b"abc", vec![Message::text("YWJj")]),
+            (Framing::Pieces, b"abc\n", vec![binary(b"abc\n")]),
+            (Framing::Base64Pieces, b"abc", vec![text(b"YWJj")]),
         ];
         for (framing, bytes, expected) in rows {
             let mut piece = Bytes::from_static(bytes);
-            let found: Vec<Message> = std::iter::from_fn(|| framing.next(&mut piece)).collect();
+            let found: Vec<(Kind, Bytes)> = std::iter::from_fn(|| framing.next(&mut piece)).collect();
             assert_eq!(found, expected, "{framing:?}");
         }
     }

@@ -34,25 +34,7 @@ impl World {
             builder.connector = Some(Box::new(Redirected { from: POD_ADDRESS, port, inner: connector(None) }));
             prepare(builder);
         });
-        world.create(
-            "/api/v1/nodes",
-            &json!({
-                "kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"},
-                "status": {
-                    "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
-                    "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
-                },
-            }),
-        );
-        world.create("/api/v1/namespaces/default/serviceaccounts", &json!({"metadata": {"name": "default"}}));
-        world.create("/api/v1/namespaces/default/pods", &json!({
-            "kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"},
-            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]},
-        }));
-        let status = json!({"status": {"phase": "Running", "podIP": POD_ADDRESS, "podIPs": [{"ip": POD_ADDRESS}]}});
-        let path = "/api/v1/namespaces/default/pods/p/status";
-        let patched = world.client().send("PATCH", path, MERGE_PATCH, status.to_string().as_bytes());
-        patched.expect("an answer").expect(200);
+        populate(&world.endpoint, port);
         world
     }
 
@@ -82,8 +64,7 @@ impl World {
     }
 
     pub fn create(&self, path: &str, object: &Value) {
-        let answer = self.client().post(path, object).expect("an answer");
-        assert!([201, 409].contains(&answer.status), "{path}: {}", answer.text());
+        create(&self.endpoint, path, object);
     }
 
     pub fn connect(&self) -> TcpStream {
@@ -125,4 +106,37 @@ impl Drop for World {
 pub fn connector(ca_pem: Option<Vec<u8>>) -> SocketConnector {
     let material = ClientTlsMaterial { ca_pem, identity: None };
     SocketConnector::new(&material, Duration::from_secs(5)).expect("a connector")
+}
+
+/// A node, whose kubelet listens on a port of this machine, and a pod on it with an address.
+pub fn populate(endpoint: &Endpoint, port: u16) {
+    create(
+        endpoint,
+        "/api/v1/nodes",
+        &json!({
+            "kind": "Node", "apiVersion": "v1", "metadata": {"name": "n"},
+            "status": {
+                "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+                "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+            },
+        }),
+    );
+    create(endpoint, "/api/v1/namespaces/default/serviceaccounts", &json!({"metadata": {"name": "default"}}));
+    create(
+        endpoint,
+        "/api/v1/namespaces/default/pods",
+        &json!({
+            "kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"},
+            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]},
+        }),
+    );
+    let status = json!({"status": {"phase": "Running", "podIP": POD_ADDRESS, "podIPs": [{"ip": POD_ADDRESS}]}});
+    let path = "/api/v1/namespaces/default/pods/p/status";
+    let patched = endpoint.client().send("PATCH", path, MERGE_PATCH, status.to_string().as_bytes());
+    patched.expect("an answer").expect(200);
+}
+
+fn create(endpoint: &Endpoint, path: &str, object: &Value) {
+    let answer = endpoint.client().post(path, object).expect("an answer");
+    assert!([201, 409].contains(&answer.status), "{path}: {}", answer.text());
 }

@@ -4,16 +4,18 @@
 //! on the way, and that each side is read only as fast as the other takes it. Must never choose the kubelet.
 
 use super::locate::Location;
-use super::spdy::{self, Frame, Frames, Opener, PIECE_BYTES};
+use super::spdy::{self, Frame, Frames, Opener};
+use crate::SharedApi;
 use crate::answer::Answer;
 use crate::backend::{ByteStream, Exchange};
 use crate::context::Context;
 use crate::upgrade::{Upgraded, is_upgrade, is_websocket, tokens};
-use crate::{SharedApi, websocket};
-use bytes::{Bytes, BytesMut};
+use crate::websocket::frames::{Kind, Reader, Writer};
+use crate::websocket::{self, MAX_MESSAGE_BYTES};
+use bytes::{Buf, Bytes, BytesMut};
+use futures_util::StreamExt;
 use futures_util::future::{self, FutureExt, select};
-use futures_util::stream::{self, SplitStream};
-use futures_util::{Sink, SinkExt, StreamExt};
+use futures_util::stream;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use pintle_codec::{Strictness, json};
@@ -26,8 +28,6 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, split};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout_at};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
 
 /// The protocol of a client's WebSocket.
 pub const PROTOCOL: &str = "v5.channel.k8s.io";
@@ -47,14 +47,12 @@ const RESIZE: u8 = 4;
 /// Closes the channel that is named by the byte after it.
 const CLOSE: u8 = 255;
 
-/// Largest message taken from a client, as in the reference: what a command is to read may come in one piece.
-pub const MAX_MESSAGE_BYTES: usize = 32 << 20;
 /// How often a kubelet is shown that somebody is there.
 const PING_PERIOD: Duration = Duration::from_secs(5);
 /// Time for a client to agree to the end.
 const LEAVING: Duration = Duration::from_secs(1);
-/// Frames that wait for a kubelet that takes them slowly.
-const FRAMES_AHEAD: usize = 8;
+/// Frames that wait for a kubelet that takes them slowly, each of which has a piece of a message.
+const FRAMES_AHEAD: usize = 4;
 /// The longest report of how a command ended, and the longest refusal, that is read.
 const MAX_REPORT_BYTES: usize = 64 << 10;
 
@@ -78,21 +76,20 @@ pub fn is_asked(headers: &HeaderMap) -> bool {
 /// The handshake is none. What is wrong later is told on the error channel.
 pub fn serve(context: &Context, location: Location, wanted: Wanted) -> Result<Answer> {
     let api = context.api.clone();
-    websocket::accept(&context.headers, Some(PROTOCOL), MAX_MESSAGE_BYTES, move |socket| {
-        run(api, location, wanted, socket).boxed()
+    websocket::accept(&context.headers, Some(PROTOCOL), Some(MAX_MESSAGE_BYTES), move |from_client, to_client| {
+        run(api, location, wanted, from_client, to_client).boxed()
     })
 }
 
-async fn run(api: SharedApi, location: Location, wanted: Wanted, socket: WebSocketStream<Upgraded>) {
-    let (mut to_client, mut from_client) = socket.split();
+async fn run(api: SharedApi, location: Location, wanted: Wanted, mut from_client: Reader, to_client: Writer) {
     let channel = [(wanted.stdout, STDOUT), (wanted.stderr, STDERR)].into_iter().find(|(wanted, _)| *wanted);
     // An empty message says that the connection stands.
-    let greeting = Message::Binary(Bytes::copy_from_slice(&[channel.map_or(ERROR, |(_, channel)| channel)]));
-    if to_client.send(greeting).await.is_err() {
+    let greeting = [channel.map_or(ERROR, |(_, channel)| channel)];
+    if to_client.message(Kind::Binary, &[&greeting]).await.is_err() {
         return;
     }
     let report = match dial(&api, location).await {
-        Ok(kubelet) => translate(kubelet, wanted, &mut from_client, &mut to_client).await,
+        Ok(kubelet) => translate(kubelet, wanted, &mut from_client, &to_client).await,
         Err(status) => Some(status),
     };
     if let Some(mut report) = report {
@@ -103,12 +100,11 @@ async fn run(api: SharedApi, location: Location, wanted: Wanted, socket: WebSock
             map.remove("kind");
             map.remove("apiVersion");
         }
-        let mut message = vec![ERROR];
+        let mut message = Vec::new();
         json::encode(&report, &mut message);
-        if to_client.send(Message::binary(message)).await.is_ok() && to_client.send(websocket::goodbye()).await.is_ok()
-        {
+        if to_client.message(Kind::Binary, &[&[ERROR], &message]).await.is_ok() && to_client.close().await.is_ok() {
             // What the client has sent meanwhile is taken, or the connection would break before it has read this.
-            let leaving = async { while let Some(Ok(_)) = from_client.next().await {} };
+            let leaving = async { while let Ok(Some(_)) = from_client.next().await {} };
             let _ = tokio::time::timeout(LEAVING, leaving).await;
         }
     }
@@ -169,12 +165,7 @@ async fn refusal(mut exchange: Exchange) -> Value {
 }
 
 /// Carries pieces both ways until the command has ended, and returns how; `None` when the client went away.
-async fn translate(
-    kubelet: Kubelet,
-    wanted: Wanted,
-    from_client: &mut SplitStream<WebSocketStream<Upgraded>>,
-    to_client: impl Sink<Message> + Unpin,
-) -> Option<Value> {
+async fn translate(kubelet: Kubelet, wanted: Wanted, from_client: &mut Reader, to_client: &Writer) -> Option<Value> {
     let (from_kubelet, to_kubelet) = split(kubelet.connection);
     let (frames, waiting) = mpsc::channel(FRAMES_AHEAD);
     let mut opening = BytesMut::new();
@@ -220,41 +211,53 @@ impl Streams {
 }
 
 /// From the client to the kubelet, until the client goes away or breaks the protocol.
-async fn up(from_client: &mut SplitStream<WebSocketStream<Upgraded>>, streams: &Streams, frames: mpsc::Sender<Bytes>) {
+async fn up(from_client: &mut Reader, streams: &Streams, frames: mpsc::Sender<Bytes>) {
     let mut stdin = streams.stdin;
-    while let Some(Ok(message)) = from_client.next().await {
-        if !matches!(message, Message::Binary(_) | Message::Text(_)) {
-            continue;
+    let mut message = Incoming::default();
+    while let Ok(Some(mut piece)) = from_client.next().await {
+        if piece.first {
+            message = Incoming::default();
         }
-        let message = message.into_data();
-        let mut out = BytesMut::new();
-        match message.split_first() {
-            Some((&CLOSE, &[channel])) => {
-                if let Some(stream) = stdin.take_if(|_| channel == STDIN) {
-                    spdy::data(stream, &[], true, &mut out);
-                }
-            }
-            Some((&CLOSE, _)) => return,
-            Some((&channel, bytes)) => {
-                let stream = match channel {
-                    STDIN => stdin,
-                    RESIZE => streams.resize,
-                    _ => None,
+        if message.channel.is_none() && !piece.bytes.is_empty() {
+            message.channel = Some(piece.bytes.get_u8());
+        }
+        let stream = match message.channel {
+            Some(CLOSE) => {
+                message.closes.extend(piece.bytes.iter().take(2));
+                let channel = match message.closes[..] {
+                    [channel] => channel,
+                    [] if !piece.last => continue,
+                    _ => return,
                 };
-                let Some(stream) = stream else { continue };
-                // A message may be large, and is not held twice: its pieces go as they are taken.
-                for piece in bytes.chunks(PIECE_BYTES) {
-                    spdy::data(stream, piece, false, &mut out);
-                    let _ = frames.send(out.split().freeze()).await;
+                if !piece.last {
+                    continue;
                 }
+                if let Some(stream) = stdin.take_if(|_| channel == STDIN) {
+                    let mut out = BytesMut::new();
+                    spdy::data(stream, &[], true, &mut out);
+                    let _ = frames.send(out.freeze()).await;
+                }
+                continue;
             }
-            None => {}
-        }
-        if !out.is_empty() {
+            Some(STDIN) => stdin,
+            Some(RESIZE) => streams.resize,
+            _ => None,
+        };
+        if let Some(stream) = stream.filter(|_| !piece.bytes.is_empty()) {
+            let mut out = BytesMut::new();
+            spdy::data(stream, &piece.bytes, false, &mut out);
             // When nobody takes them any more, the end is near and comes from the other side.
             let _ = frames.send(out.freeze()).await;
         }
     }
+}
+
+/// What is known of a client's message that is arriving.
+#[derive(Default)]
+struct Incoming {
+    channel: Option<u8>,
+    /// What stands behind [`CLOSE`].
+    closes: Vec<u8>,
 }
 
 /// Writes what waits, and pings when nothing does.
@@ -281,7 +284,7 @@ async fn down(
     streams: &Streams,
     protocol: &str,
     answers: mpsc::Sender<Bytes>,
-    mut to_client: impl Sink<Message> + Unpin,
+    to_client: &Writer,
 ) -> Option<Value> {
     let mut report = Vec::new();
     let mut open: Vec<u32> = [Some(streams.error), streams.stdout, streams.stderr].into_iter().flatten().collect();
@@ -299,7 +302,7 @@ async fn down(
                     report.extend_from_slice(&bytes);
                 }
                 if let Some(channel) = channel.filter(|_| !bytes.is_empty()) {
-                    to_client.send(Message::binary([&[channel], &bytes[..]].concat())).await.ok()?;
+                    to_client.message(Kind::Binary, &[&[channel], &bytes]).await.ok()?;
                 }
                 if last {
                     open.retain(|id| *id != stream);

@@ -4,21 +4,19 @@
 
 use super::locate::Location;
 use super::proxy;
-use super::translate::{MAX_MESSAGE_BYTES, STREAM_PROTOCOL};
+use super::translate::STREAM_PROTOCOL;
 use crate::answer::Answer;
 use crate::context::Context;
 use crate::upgrade::{Upgraded, is_websocket, tokens};
+use crate::websocket::frames::{Kind, Reader, Writer};
 use crate::{Request, websocket};
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use futures_util::future::{FutureExt, select};
-use futures_util::{SinkExt, StreamExt};
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
 use pintle_registry::Result;
 use std::pin::pin;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::Message;
 
 /// What stands before the inner protocol in a WebSocket's.
 const PREFIX: &str = "SPDY/3.1+";
@@ -67,10 +65,11 @@ pub async fn serve(context: &Context, location: Location, request: Request) -> R
     let agreed = exchange.response.headers.get(STREAM_PROTOCOL).and_then(|value| value.to_str().ok());
     let agreed = agreed.map(|protocol| format!("{PREFIX}{protocol}"));
     let kubelet = exchange.upgraded;
-    websocket::accept(&context.headers, agreed.as_deref(), MAX_MESSAGE_BYTES, |socket| {
+    // A message is no unit of what is carried, so that the reference bounds none.
+    websocket::accept(&context.headers, agreed.as_deref(), None, |from_client, to_client| {
         async move {
             if let Ok(kubelet) = kubelet.await {
-                carry(socket, kubelet).await;
+                carry(from_client, to_client, kubelet).await;
             }
         }
         .boxed()
@@ -78,13 +77,12 @@ pub async fn serve(context: &Context, location: Location, request: Request) -> R
 }
 
 /// Carries bytes both ways until one side has ended.
-async fn carry(socket: WebSocketStream<Upgraded>, kubelet: Upgraded) {
-    let (mut to_client, mut from_client) = socket.split();
+async fn carry(mut from_client: Reader, to_client: Writer, kubelet: Upgraded) {
     let (mut from_kubelet, mut to_kubelet) = split(kubelet);
     let up = async {
-        while let Some(Ok(message)) = from_client.next().await {
-            if let Message::Binary(bytes) = message {
-                to_kubelet.write_all(&bytes).await?;
+        while let Some(piece) = from_client.next().await? {
+            if piece.kind == Kind::Binary {
+                to_kubelet.write_all(&piece.bytes).await?;
                 to_kubelet.flush().await?;
             }
         }
@@ -93,13 +91,12 @@ async fn carry(socket: WebSocketStream<Upgraded>, kubelet: Upgraded) {
     let down = async {
         let mut buffer = BytesMut::with_capacity(MESSAGE_BYTES);
         while from_kubelet.read_buf(&mut buffer).await.is_ok_and(|read| read > 0) {
-            let piece: Bytes = buffer.split().freeze();
-            if to_client.send(Message::Binary(piece)).await.is_err() {
+            if to_client.message(Kind::Binary, &[&buffer]).await.is_err() {
                 return;
             }
-            buffer.reserve(MESSAGE_BYTES);
+            buffer.clear();
         }
-        let _ = to_client.send(websocket::goodbye()).await;
+        let _ = to_client.close().await;
     };
     select(pin!(up), pin!(down)).await;
 }
