@@ -1,15 +1,16 @@
-//! What connections to kubelets may hold.
+//! What connections to kubelets may hold: memory, and how many a user has.
 //! Guarantees that what is claimed of memory is the peak of the real binary, and that kubelets that take nothing do so until
 //! the test has seen what it came for. Must never judge by a clock: deadlines only end what hangs.
 
 mod common;
 
-use common::http::Endpoint;
+use common::http::{Client, Endpoint};
 use common::process::{ADMIN_TOKEN, Installation, Process};
 use common::raw::{Tls, connect};
-use common::streams::{Backend, Head, Stream};
+use common::streams::{Backend, Head, Stream, upgrade_request};
 use common::wait_for;
-use common::world::populate;
+use common::world::{World, populate};
+use pintle_auth::authentication::TokenFile;
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -163,4 +164,67 @@ fn a_message_goes_on_while_it_arrives() {
             until(nth * quarter.len() - 1);
         }
     }
+}
+
+#[test]
+fn nobody_has_more_than_a_share_of_connections_and_watches() {
+    let backend = Backend::tls(|head, stream| {
+        match head.path() {
+            "/exec/default/p/c" | "/portForward/default/p" => agree(head, stream),
+            _ => stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n.\r\n").expect("sent"),
+        }
+        stream.flush().expect("sent");
+        // Until the client goes.
+        while let Ok(1..) = stream.read(&mut [0; 100]) {}
+    });
+    let world = World::start_with(backend.port(), |builder| {
+        let tokens = "greedy,greedy,1\nother,other,2";
+        builder.authenticator.token_file = Some(TokenFile::parse(tokens).expect("tokens"));
+        (builder.settings.max_streams, builder.settings.max_watches) = (8, 8);
+    });
+    let client =
+        |token: &str| -> Client { Endpoint { token: Some(token.to_owned()), ..world.endpoint.clone() }.client() };
+    // The connection of what is taken, or how it was refused.
+    let open = |token: &str, path: &str, upgrade: bool| {
+        let mut stream = world.connect();
+        let request = match upgrade {
+            true => upgrade_request(path, "SPDY/3.1").replace("Basic c2VjcmV0", &format!("Bearer {token}")),
+            false => format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n"),
+        };
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            stream.read_exact(&mut byte).expect("the head of an answer");
+            head.push(byte[0]);
+        }
+        let head = String::from_utf8(head).expect("text");
+        match head.starts_with("HTTP/1.1 429") {
+            true => Err(head),
+            false => Ok(stream),
+        }
+    };
+    let (exec, log) = (format!("{POD}/exec?command=x&stdout=1"), format!("{POD}/log?follow=true"));
+    let watch = "/api/v1/namespaces/default/configmaps?watch=true";
+    let first = open("greedy", &exec, true).expect("a place");
+    let _second = open("greedy", &log, false).expect("a place");
+    let _watches = [(); 2].map(|()| open("greedy", watch, false).expect("a place"));
+    let refused = [
+        (exec.as_str(), true),
+        (&format!("{POD}/attach?stdout=1"), true),
+        (&format!("{POD}/portforward"), true),
+        (&log, false),
+        ("/api/v1/nodes/n/proxy/metrics", false),
+        ("/api/v1/nodes/n/proxy/metrics", true),
+        (watch, false),
+    ];
+    for (path, upgrade) in refused {
+        let head = open("greedy", path, upgrade).expect_err(path);
+        assert!(head.contains("retry-after: 1\r\n"), "{path}: {head}");
+        open("other", path, upgrade).expect("others have places of their own");
+    }
+    client("greedy").get("/api/v1/namespaces/default/configmaps").expect("an answer").expect(200);
+    // A place is free when its connection has ended.
+    drop(first);
+    let _next = wait_for("the place of what has ended", || open("greedy", &exec, true).ok());
 }

@@ -95,8 +95,8 @@ impl Drop for Held {
 
 /// What all requests share.
 pub struct Flow {
-    /// For reading requests, mutating ones, and heartbeats.
-    slots: [Arc<Shares>; 3],
+    /// For reading requests, mutating ones, heartbeats, connections to backends, and watches.
+    slots: [Arc<Shares>; 5],
     /// For reads that wait until a revision of the future has come.
     waits: Arc<Shares>,
     /// Bytes of bodies that are being received.
@@ -112,6 +112,8 @@ pub struct Flow {
 }
 
 const HEARTBEATS: usize = 2;
+const STREAMS: usize = 3;
+const WATCHES: usize = 4;
 
 impl Flow {
     pub fn new(settings: &Settings) -> Arc<Flow> {
@@ -121,7 +123,8 @@ impl Flow {
         let heartbeats = slots.iter().any(Option::is_some).then_some(HEARTBEAT_SLOTS);
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
         Arc::new(Flow {
-            slots: [slots[0], slots[1], heartbeats].map(|limit| Shares::new(limit.unwrap_or(u64::MAX))),
+            slots: [slots[0], slots[1], heartbeats, Some(settings.max_streams), Some(settings.max_watches)]
+                .map(|limit| Shares::new(limit.unwrap_or(u64::MAX))),
             waits: Shares::new(FRESHNESS_WAITS),
             bodies: Shares::new(RECEIVED_BYTES),
             answers: Shares::new(ANSWER_BYTES),
@@ -148,17 +151,18 @@ impl Flow {
 /// What a request is held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
-    /// It has no end of its own: slots are not for it.
-    LongRunning,
     /// Its user gets everything.
     Exempt,
     /// It needs one of these slots.
     Limited(usize),
 }
 
-fn class(user: &UserInfo, path: Option<&ResourcePath>, verb: Verb) -> Class {
+fn class(user: &UserInfo, path: Option<&ResourcePath>, verb: Verb, long_running: bool) -> Class {
     if user.in_group(groups::MASTERS) {
         return Class::Exempt;
+    }
+    if long_running {
+        return Class::Limited(if verb == Verb::Watch { WATCHES } else { STREAMS });
     }
     let is_of_one = matches!(verb, Verb::Get | Verb::Create | Verb::Update | Verb::Patch);
     match path {
@@ -181,6 +185,8 @@ fn is_heartbeat(user: &UserInfo, path: &ResourcePath) -> bool {
 pub struct Admission {
     flow: Arc<Flow>,
     class: Class,
+    /// It has no end of its own, and is not counted among the requests in work.
+    long_running: bool,
     mutating: bool,
     user: Str,
     slot: Mutex<Option<Slot>>,
@@ -188,10 +194,11 @@ pub struct Admission {
     given_up: AtomicU16,
 }
 
-/// A place among the requests in work, held until the answer is sent.
+/// A place among the requests in work, held until the answer is sent; or among those without an end, held until theirs.
 pub struct Slot {
     flow: Arc<Flow>,
-    mutating: bool,
+    /// Under which of the requests in work it counts.
+    counted: Option<usize>,
     _held: Option<Held>,
     /// The bytes of the answer.
     answer: Option<Held>,
@@ -199,7 +206,9 @@ pub struct Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        self.flow.in_flight[usize::from(self.mutating)].fetch_sub(1, Ordering::Relaxed);
+        if let Some(kind) = self.counted {
+            self.flow.in_flight[kind].fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }
 
@@ -211,7 +220,8 @@ impl Admission {
         }
         Admission {
             flow: Arc::clone(flow),
-            class: if long_running { Class::LongRunning } else { class(user, path, verb) },
+            class: class(user, path, verb, long_running),
+            long_running,
             mutating: path.is_some() && !verb.reads(),
             user: user.name.clone(),
             slot: Mutex::default(),
@@ -232,19 +242,23 @@ impl Admission {
     /// There is none for its user.
     pub fn enter(&self) -> Result<(), Status> {
         let mut slot = self.slot();
-        if self.class == Class::LongRunning || slot.is_some() {
+        if slot.is_some() {
             return Ok(());
         }
         let held = match self.class {
             Class::Limited(slots) => Some(self.flow.slots[slots].take(&self.user, 1).ok_or_else(|| self.refusal())?),
             _ => None,
         };
-        self.flow.in_flight[usize::from(self.mutating)].fetch_add(1, Ordering::Relaxed);
-        *slot = Some(Slot { flow: Arc::clone(&self.flow), mutating: self.mutating, _held: held, answer: None });
+        let counted = (!self.long_running).then_some(usize::from(self.mutating));
+        if let Some(kind) = counted {
+            self.flow.in_flight[kind].fetch_add(1, Ordering::Relaxed);
+        }
+        *slot = Some(Slot { flow: Arc::clone(&self.flow), counted, _held: held, answer: None });
         Ok(())
     }
 
-    /// Waits for something without a slot: the caller must take one again before it goes on to work.
+    /// Waits for something without a slot: the caller must take one again before it goes on to work. What has no end keeps
+    /// its place.
     ///
     /// # Errors
     /// Too many requests of the user wait.
@@ -253,7 +267,9 @@ impl Admission {
             Class::Limited(_) => Some(self.flow.waits.take(&self.user, 1).ok_or_else(|| self.refusal())?),
             _ => None,
         };
-        drop(self.leave());
+        if !self.long_running {
+            drop(self.leave());
+        }
         Ok(event.await)
     }
 
@@ -323,7 +339,7 @@ impl Admission {
 
 impl Drop for Admission {
     fn drop(&mut self) {
-        if self.class != Class::LongRunning {
+        if !self.long_running {
             self.flow.in_work.fetch_sub(1, Ordering::Relaxed);
         }
     }

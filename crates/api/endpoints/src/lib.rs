@@ -64,6 +64,10 @@ use std::time::Duration;
 pub struct Settings {
     pub max_mutating_in_flight: i64,
     pub max_read_only_in_flight: i64,
+    /// How many connections to kubelets and other backends there may be at a time, of all users.
+    pub max_streams: u64,
+    /// How many watches there may be at a time, of all users.
+    pub max_watches: u64,
     /// The longest time a request may take that is no watch.
     pub request_timeout: Duration,
     /// The shortest time a watch without a timeout is kept open.
@@ -86,6 +90,8 @@ impl Default for Settings {
         Settings {
             max_mutating_in_flight: limits::MUTATING_REQUESTS_IN_FLIGHT,
             max_read_only_in_flight: limits::READ_ONLY_REQUESTS_IN_FLIGHT,
+            max_streams: limits::STREAMS,
+            max_watches: limits::WATCHES,
             request_timeout: limits::REQUEST_TIMEOUT,
             min_request_timeout_seconds: limits::MIN_WATCH_SECONDS,
             delete_collection_workers: 1,

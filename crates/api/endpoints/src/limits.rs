@@ -20,6 +20,16 @@ pub const USERS_TO_FILL: u64 = 4;
 /// its 600 (node-high and leader-election). 5,000 nodes that renew a lease every ten seconds, at 5 ms each, need three.
 pub const HEARTBEAT_SLOTS: u64 = 100;
 
+/// Connections to kubelets and other backends at a time, for commands, forwarded ports, logs and proxied requests: a user
+/// may have 1,000. One holds up to some 300 KiB of both sides' bytes when nobody takes them, so that a user's hold 300 MiB
+/// at most. A runner of builds with one service account has a few hundred commands under way, and a collector of metrics
+/// asks all of some hundred nodes at once. kube-apiserver has no limit.
+pub const STREAMS: u64 = 4000;
+
+/// Watches at a time: a user may have 100,000. An agent that runs on each of 5,000 nodes with one service account, and
+/// watches 20 resources, has as many; a kubelet has a few hundred. kube-apiserver has no limit.
+pub const WATCHES: u64 = 400_000;
+
 /// Reads that wait at a time until a revision of the future has come, each for three seconds at most: they hold a request's
 /// head and a timer, so there may be more of them than slots.
 pub const FRESHNESS_WAITS: u64 = 2000;

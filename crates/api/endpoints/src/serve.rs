@@ -66,8 +66,8 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let (series, slot) = tally.answered();
     let outcome = Outcome { code, dry_run, system_client, took: started.elapsed() };
     if response.body().is_long_running() {
-        let Some(series) = series else { return response };
-        return response.map(|body| body.holding(series.long_running(started, outcome)));
+        let counted = series.map(|series| series.long_running(started, outcome));
+        return response.map(|body| body.holding((counted, slot)));
     }
     if let Some(series) = &series {
         series.answered(&outcome);
@@ -133,7 +133,7 @@ async fn steps(
     let user = user?;
     let Some(path) = path else { return outside_resources(&api, &user, &query, &request, tally) };
     let admission = Admission::new(&api.flow, &user, Some(path), verb, long_running);
-    if !admission.may_enter() || verb.reads() && admission.enter().is_err() {
+    if !admission.may_enter() || (verb.reads() || long_running) && admission.enter().is_err() {
         count_turned_away(&api, path, verb, &query, &request);
         return Ok(turn_away());
     }
@@ -178,7 +178,8 @@ async fn steps(
     outcome
 }
 
-/// Whether a request has no end of its own: limits of time and of requests in flight are not for it.
+/// Whether a request has no end of its own: limits of time and of requests in flight are not for it, but limits of their
+/// own on watches and on connections to backends.
 fn is_long_running(verb: Verb, subresource: &str) -> bool {
     verb == Verb::Watch || matches!(subresource, "attach" | "exec" | "proxy" | "log" | "portforward")
 }

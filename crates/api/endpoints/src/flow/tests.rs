@@ -81,8 +81,6 @@ fn masters_are_exempt_and_take_nothing_from_others() {
     assert_eq!((count, flow.in_flight(false)), (1000, 1000));
     assert_eq!(entered(&flow, &user("a", &[]), PODS, Verb::List).0, 1);
     assert!(held.iter().all(|request| request.hold(u64::MAX / 2).is_ok() && request.room().is_ok()));
-    let watch = Admission::new(&flow, &user("a", &[]), parse_path(PODS).as_ref(), Verb::Watch, true);
-    assert!(watch.enter().is_ok() && watch.leave().is_none());
 }
 
 #[test]
@@ -100,6 +98,41 @@ fn a_slot_goes_on_with_the_answer() {
     assert_eq!(second.given_up(), Some(429));
     drop(slot);
     assert!(second.may_enter());
+}
+
+#[test]
+fn what_has_no_end_has_places_of_its_own() {
+    let settings = Settings { max_read_only_in_flight: 4, max_streams: 8, max_watches: 40, ..Settings::default() };
+    let flow = Flow::new(&settings);
+    let endless = |user: &UserInfo, path, verb| Admission::new(&flow, user, parse_path(path).as_ref(), verb, true);
+    let held = |user: &UserInfo, path, verb| -> Vec<Admission> {
+        let requests = (0..100).map(|_| endless(user, path, verb));
+        requests.take_while(|request| request.may_enter() && request.enter().is_ok()).collect()
+    };
+    const EXEC: &str = "/api/v1/namespaces/a/pods/p/exec";
+    let (a, b) = (user("a", &[]), user("b", &[]));
+    let (streams, watches) = (held(&a, EXEC, Verb::Create), held(&a, PODS, Verb::Watch));
+    assert_eq!((streams.len(), watches.len()), (2, 10), "a quarter each");
+    assert!(endless(&b, EXEC, Verb::Get).may_enter() && endless(&b, PODS, Verb::Watch).may_enter());
+    assert_eq!(held(&user("admin", &[groups::MASTERS]), EXEC, Verb::Create).len(), 100);
+    // They are no requests in work, of which the user may have others.
+    assert_eq!((flow.in_flight(false), flow.in_work.load(Ordering::Relaxed)), (0, 0));
+    assert!(request(&flow, &a, PODS, Verb::List).enter().is_ok());
+    // The place goes on with the answer, and is free when that has ended.
+    let slots: Vec<_> = streams.iter().map(Admission::leave).collect();
+    drop(streams);
+    assert!(slots.iter().all(Option::is_some) && !endless(&a, EXEC, Verb::Create).may_enter());
+    drop(slots);
+    assert!(endless(&a, EXEC, Verb::Create).may_enter());
+}
+
+#[tokio::test]
+async fn a_watch_that_waits_keeps_its_place() {
+    let flow = Flow::new(&Settings { max_watches: 1, ..Settings::default() });
+    let watch = || Admission::new(&flow, &user("a", &[]), parse_path(PODS).as_ref(), Verb::Watch, true);
+    let waiting = watch();
+    waiting.enter().expect("room");
+    assert_eq!(waiting.wait(async { watch().may_enter() }).await.ok(), Some(false));
 }
 
 #[tokio::test]
