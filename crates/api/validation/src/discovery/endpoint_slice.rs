@@ -25,7 +25,8 @@ pub fn addresses(addresses: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
 }
 
 fn of_family(address: &str, v4: bool, list: &FieldPath<'_>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    if ip::parse_ip_sloppy(address).is_some_and(|parsed| parsed.is_ipv4() != v4) {
+    // A mapped address counts as the IPv4 one that it stands for.
+    if ip::parse_ip_sloppy(address).is_some_and(|parsed| parsed.to_canonical().is_ipv4() != v4) {
         let detail = if v4 { "must be an IPv4 address" } else { "must be an IPv6 address" };
         cx.errors.invalid(list, address, detail);
     }
@@ -60,5 +61,32 @@ pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
     for (at, endpoint) in slice.field(EndpointSlice::ENDPOINTS).iter().enumerate() {
         let list = endpoint.field(Endpoint::ADDRESSES);
         each(list, &path.index(at).to(Endpoint::ADDRESSES), warnings, address);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::judge_as;
+    use pintle_schema::{ApiType, value};
+    use pintle_types::discovery::v1::EndpointSlice;
+    use pintle_validation::{Operation, Request};
+
+    #[test]
+    fn a_mapped_address_counts_as_the_ipv4_one() {
+        let judge = |kind: &str, strict: bool| {
+            let slice = value!({
+                "metadata": {"name": "a", "namespace": "b"}, "addressType": kind, "ports": [],
+                "endpoints": [{"addresses": ["::ffff:1.2.3.4"]}],
+            });
+            let enabled: &dyn Fn(&str) -> bool = &|gate| strict && gate == "StrictIPCIDRValidation";
+            judge_as(EndpointSlice::schema(), &slice, None, Request { enabled, ..Request::new(Operation::Create) })
+        };
+        let fault =
+            "endpoints[0].addresses[0]: Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address";
+        for (kind, strict, expected) in
+            [("IPv4", false, vec![]), ("IPv4", true, vec![fault]), ("IPv6", false, vec![fault])]
+        {
+            assert_eq!(judge(kind, strict), expected, "{kind}");
+        }
     }
 }

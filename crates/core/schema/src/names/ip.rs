@@ -31,18 +31,25 @@ impl Cidr {
         }
     }
 
-    /// Whether an address is in the block.
+    /// Whether an address is in the block. A mapped one, of either, counts as the IPv4 one that it stands for.
     pub fn contains(&self, address: IpAddr) -> bool {
-        self.address.is_ipv4() == address.is_ipv4() && Cidr { address, prefix: self.prefix }.network() == self.network()
+        let network = self.network();
+        let unmapped = Cidr { address: network.to_canonical(), prefix: self.prefix_at(network) };
+        let address = address.to_canonical();
+        address.is_ipv4() == unmapped.address.is_ipv4()
+            && Cidr { address, prefix: unmapped.prefix }.network() == unmapped.address
+    }
+
+    /// The length of the prefix where an address is written; that of a mapped one loses the bits of the mapping.
+    fn prefix_at(&self, address: IpAddr) -> u8 {
+        match (address, address.to_canonical()) {
+            (IpAddr::V6(_), IpAddr::V4(_)) => self.prefix.saturating_sub(96),
+            _ => self.prefix,
+        }
     }
 
     fn canonical(&self, address: IpAddr) -> String {
-        // A mapped address prints as the IPv4 one; its prefix loses the bits of the mapping.
-        let prefix = match (address, address.to_canonical()) {
-            (IpAddr::V6(_), IpAddr::V4(_)) => self.prefix.saturating_sub(96),
-            _ => self.prefix,
-        };
-        format!("{}/{prefix}", address.to_canonical())
+        format!("{}/{}", address.to_canonical(), self.prefix_at(address))
     }
 }
 

@@ -233,10 +233,28 @@ fn addresses() {
     for (name, check, text, expected) in rows {
         assert_eq!(check(text), expected, "{name} {text}");
     }
-    let block = ip::parse_cidr_sloppy("10.96.0.0/12");
-    for (address, inside) in [("10.96.0.1", true), ("10.111.255.255", true), ("10.112.0.0", false), ("::", false)] {
-        let address = ip::parse_ip_sloppy(address);
-        assert_eq!(block.zip(address).map(|(block, address)| block.contains(address)), Some(inside), "{address:?}");
+}
+
+#[test]
+fn blocks_contain_addresses() {
+    let rows = [
+        ("10.96.0.0/12", "10.96.0.1", true),
+        ("10.96.0.0/12", "10.111.255.255", true),
+        ("10.96.0.0/12", "10.112.0.0", false),
+        ("10.96.0.0/12", "::", false),
+        // A mapped address counts as the IPv4 one, and so does a block of them.
+        ("10.96.0.0/12", "::ffff:10.96.0.1", true),
+        ("::ffff:10.96.0.0/108", "10.111.255.255", true),
+        ("::ffff:10.96.0.0/108", "10.112.0.0", false),
+        // One that is wider than all of them is a block of IPv6.
+        ("::ffff:0:0/95", "10.96.0.1", false),
+        ("::/0", "10.96.0.1", false),
+        ("fd00::/8", "fd12::1", true),
+    ];
+    for (block, address, inside) in rows {
+        let (parsed, within) = (ip::parse_cidr_sloppy(block), ip::parse_ip_sloppy(address));
+        let found = parsed.zip(within).map(|(block, address)| block.contains(address));
+        assert_eq!(found, Some(inside), "{address} in {block}");
     }
 }
 

@@ -8,6 +8,7 @@ use pintle_types::core::v1::{
     PodResourceClaimStatus, PodSpec, PodStatus, ResourceRequirements, ResourceStatus,
 };
 use pintle_validation::{At, Cx, FieldPath};
+use std::collections::HashSet;
 use std::net::IpAddr;
 
 /// What a report may say of this pod.
@@ -29,7 +30,7 @@ pub fn changes(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
         }
         claims(new, spec, path, cx);
         extended_claim(new, spec, path, cx);
-        addresses(new, path, cx);
+        addresses(new, old, path, cx);
         for list in lists {
             users(new.field(list), spec, &path.to(list), cx);
         }
@@ -164,27 +165,34 @@ fn extended_claim(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &F
     }
 }
 
-/// Addresses of the pod and of its node: one of each family.
-fn addresses(status: View<'_, PodStatus>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let pod_ips = status.field(PodStatus::POD_IPS);
-    let texts: Vec<&str> = pod_ips.iter().map(|ip| ip.value().str_at(&[PodIP::IP.name()])).collect();
-    families(&texts, pod_ips.value(), &path.to(PodStatus::POD_IPS), cx);
-    let host_ips = status.field(PodStatus::HOST_IPS);
-    let texts: Vec<&str> = host_ips.iter().map(|ip| ip.value().str_at(&[HostIP::IP.name()])).collect();
+/// Addresses of the pod and of its node: one of each family. What the stored pod has already stays right.
+fn addresses<'a>(status: View<'a, PodStatus>, old: View<'a, PodStatus>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    let pods = |status: View<'a, PodStatus>| texts(status.field(PodStatus::POD_IPS).value(), PodIP::IP.name());
+    let value = status.field(PodStatus::POD_IPS).value();
+    families(&pods(status), &pods(old), value, &path.to(PodStatus::POD_IPS), cx);
+    let hosts = |status: View<'a, PodStatus>| texts(status.field(PodStatus::HOST_IPS).value(), HostIP::IP.name());
+    let new = hosts(status);
     let path = path.to(PodStatus::HOST_IPS);
-    if let Some(first) = texts.first().filter(|first| **first != status.field(PodStatus::HOST_IP).as_str()) {
+    if let Some(first) = new.first().filter(|first| **first != status.field(PodStatus::HOST_IP).as_str()) {
         let first_path = path.index(0);
         cx.errors.invalid(first_path.to(HostIP::IP), *first, "must be equal to `hostIP`");
     }
-    families(&texts, host_ips.value(), &path, cx);
+    families(&new, &hosts(old), status.field(PodStatus::HOST_IPS).value(), &path, cx);
 }
 
-fn families(texts: &[&str], value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn texts<'a>(addresses: &'a Value, name: &str) -> Vec<&'a str> {
+    addresses.as_list().unwrap_or_default().iter().map(|address| address.str_at(&[name])).collect()
+}
+
+fn families(texts: &[&str], old: &[&str], value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let strict = cx.enabled("StrictIPCIDRValidation");
-    for (index, ip) in texts.iter().enumerate() {
+    let old: HashSet<&str> = old.iter().copied().collect();
+    for (index, ip) in texts.iter().enumerate().filter(|(_, ip)| !old.contains(*ip)) {
         cx.errors.invalid_each(path.index(index), &Value::from(*ip), names::ip::ip_legacy(ip, strict));
     }
-    let parsed: Vec<IpAddr> = texts.iter().filter_map(|ip| names::ip::parse_ip_sloppy(ip)).collect();
+    // A mapped address counts as the IPv4 one that it stands for.
+    let parsed = texts.iter().filter_map(|ip| names::ip::parse_ip_sloppy(ip));
+    let parsed: Vec<IpAddr> = parsed.map(|ip| ip.to_canonical()).collect();
     let of_both = parsed.iter().any(IpAddr::is_ipv4) && parsed.iter().any(IpAddr::is_ipv6);
     if texts.len() > 1 && parsed.len() == texts.len() && (!of_both || texts.len() > 2) {
         let shown = Value::List(value.as_list().unwrap_or(&[]).iter().map(shown_ip).collect());

@@ -242,3 +242,21 @@ fn a_system_refuses_what_it_does_not_know() {
             .map(|field| format!("{field}: Forbidden: cannot be set for a windows pod"))
     );
 }
+
+#[test]
+fn addresses_that_a_pod_has_already_stay_right() {
+    let with_ips = |ips: Value| {
+        let mut pod = pod();
+        pod.set_at(&["status"], value!({"podIPs": (ips.clone()), "hostIP": "::ffff:1.2.3.4", "hostIPs": ips}));
+        pod
+    };
+    let enabled = &|gate: &str| gate == "StrictIPCIDRValidation";
+    let judge = |new: &Value, old: &Value| {
+        let request = Request { subresource: "status", enabled, ..Request::new(Operation::Create) };
+        judge_as(Pod::schema(), new, Some(old), request)
+    };
+    let (mapped, none) = (with_ips(value!([{"ip": "::ffff:1.2.3.4"}])), with_ips(value!([])));
+    let fault = "Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address";
+    assert_eq!(judge(&mapped, &none), [format!("status.podIPs[0]: {fault}"), format!("status.hostIPs[0]: {fault}")]);
+    assert_eq!(judge(&mapped, &mapped), Vec::<String>::new());
+}
