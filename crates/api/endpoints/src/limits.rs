@@ -30,8 +30,8 @@ pub const STREAMS: u64 = 4000;
 /// watches 20 resources, has as many; a kubelet has a few hundred. kube-apiserver has no limit.
 pub const WATCHES: u64 = 400_000;
 
-/// Reads that wait at a time until a revision of the future has come, each for three seconds at most: they hold a request's
-/// head and a timer, so there may be more of them than slots.
+/// Reads that wait at a time until a revision of the future has come, each for three seconds at most, or until a store that
+/// others write to has said what there is: they hold a request's head and a timer, so there may be more of them than slots.
 pub const FRESHNESS_WAITS: u64 = 2000;
 
 /// Bytes of bodies that are being received: 85 of the largest at a time, or tens of thousands of usual size. Bodies of

@@ -234,11 +234,15 @@ async fn act(
     }
 }
 
-/// Waits until everything has come that was written before.
+/// Waits until everything has come that was written before; without a slot where others write, too, and have to be asked.
 async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<(), Status> {
     let registry = &context.api.registry;
     let started = Instant::now();
-    let outcome = registry.catch_up().await;
+    let outcome = match registry.is_shared() {
+        true => context.admission.wait(registry.catch_up()).await?,
+        false => registry.catch_up().await,
+    };
+    context.admission.enter()?;
     if let Some(cache) = resource.storage.as_ref().and_then(|storage| registry.cache.resource(storage.prefix)) {
         if verb == Verb::List && context.query.get("resourceVersion").is_empty() {
             cache.figures().consistent(outcome.is_ok());

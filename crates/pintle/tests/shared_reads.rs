@@ -1,0 +1,107 @@
+//! Reads from a store that others write to, too: they ask what there is before they answer.
+//! Guarantees that those that wait for it keep nobody from the server. Must never let time decide: the store answers when the
+//! test says so, and counts who waits.
+
+mod common;
+
+use common::raw::Http2;
+use common::wait_for;
+use common::world::World;
+use pintle_storage::{
+    CommitFuture, CompactFuture, MemoryStore, Observer, Revision, Started, Store, StoreError, Transaction,
+};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use tokio::sync::Notify;
+
+const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// What a test knows of a store, and says to it.
+#[derive(Default)]
+struct Others {
+    /// Whether it takes time to ask them.
+    silent: AtomicBool,
+    /// How many wait for them.
+    waiting: AtomicUsize,
+    answered: Notify,
+}
+
+struct Shared(MemoryStore, Arc<Others>);
+
+/// Counts who waits, until they do no more.
+struct Waiting(Arc<Others>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+impl Store for Shared {
+    fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
+        self.0.start(observer)
+    }
+
+    fn commit(&self, transaction: Transaction) -> CommitFuture {
+        self.0.commit(transaction)
+    }
+
+    fn compact(&self, revision: Revision) -> CompactFuture {
+        self.0.compact(revision)
+    }
+
+    fn inner(&self) -> Option<&dyn Store> {
+        Some(&self.0)
+    }
+
+    fn close(&self) {
+        self.0.close();
+    }
+
+    fn catch_up(&self) -> Option<CommitFuture> {
+        let others = Arc::clone(&self.1);
+        others.silent.load(Ordering::Acquire).then(|| {
+            CommitFuture::pending(async move {
+                let answered = others.answered.notified();
+                others.waiting.fetch_add(1, Ordering::AcqRel);
+                let waiting = Waiting(Arc::clone(&others));
+                answered.await;
+                drop(waiting);
+                Ok(Revision(0))
+            })
+        })
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn reads_that_wait_for_others_hold_no_slot() {
+    let others = Arc::new(Others::default());
+    let world = World::empty(|builder| {
+        builder.store = Arc::new(Shared(MemoryStore::new(), Arc::clone(&others)));
+        builder.settings.max_read_only_in_flight = 1;
+    });
+    let list = || {
+        let mut client = Http2::connect(&world.endpoint, "", 0);
+        let id = client.request("GET", CONFIG_MAPS, false);
+        (client, id)
+    };
+    others.silent.store(true, Ordering::Release);
+    let mut reads = Vec::new();
+    for number in 1..=3 {
+        reads.push(list());
+        wait_for("the read to wait", || (others.waiting.load(Ordering::Acquire) == number).then_some(()));
+    }
+    // What may be answered from what is known is.
+    world.client().get(&format!("{CONFIG_MAPS}?resourceVersion=0")).expect("an answer").expect(200);
+    let (mut last, id) = reads.pop().expect("three");
+    drop(reads);
+    wait_for("the others to go", || (others.waiting.load(Ordering::Acquire) == 1).then_some(()));
+    others.silent.store(false, Ordering::Release);
+    others.answered.notify_waiters();
+    assert!(last.read_until(|client| client.streams.get(&id).is_some_and(|stream| !stream.head.is_empty())));
+    assert_eq!(last.streams[&id].status(), 200);
+}
