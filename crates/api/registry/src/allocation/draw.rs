@@ -8,6 +8,7 @@ use super::range::AddressRange;
 use super::taken::{Claim, State};
 use crate::environment::Environment;
 use pintle_types::core::v1::IPFamily;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::time::Instant;
@@ -38,7 +39,7 @@ pub struct Draw<'a> {
     /// What this request has drawn and holds.
     pub held: Vec<Claim>,
     /// The node ports that this request has taken, drawn or not.
-    pub ports: Vec<i32>,
+    pub ports: BTreeSet<i32>,
 }
 
 impl Draw<'_> {
@@ -129,9 +130,8 @@ impl Draw<'_> {
     /// There is none left.
     pub fn any_node_port(&mut self) -> Result<i32, String> {
         if self.dry_run {
-            let shown =
-                self.ports.iter().copied().max().map_or(BELOW_SHOWN_PORTS, |port| port.max(0)).saturating_add(1);
-            self.ports.push(shown);
+            let shown = self.ports.last().copied().map_or(BELOW_SHOWN_PORTS, |port| port.max(0)).saturating_add(1);
+            self.ports.insert(shown);
             return Ok(shown);
         }
         let (first, size) = (*self.node_ports.start(), self.node_ports.len());
@@ -150,16 +150,12 @@ impl Draw<'_> {
         self.figures.ports.made(Scope::Dynamic, found.is_some());
         let Some(port) = found else { return Err(FULL.to_owned()) };
         self.hold(Claim::NodePort(port));
-        self.ports.push(port.into());
+        self.ports.insert(port.into());
         Ok(port.into())
     }
 
     fn take_port(&mut self, wish: i32) -> Result<i32, String> {
-        if self.ports.contains(&wish) {
-            return Err(ALLOCATED_PORT.to_owned());
-        }
-        self.ports.push(wish);
-        Ok(wish)
+        if self.ports.insert(wish) { Ok(wish) } else { Err(ALLOCATED_PORT.to_owned()) }
     }
 
     fn hold(&mut self, claim: Claim) {

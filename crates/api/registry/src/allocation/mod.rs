@@ -36,6 +36,7 @@ use pintle_types::networking::v1::{
 };
 use pintle_validation::ErrorList;
 use ports::Refusal;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -116,7 +117,7 @@ impl Registry {
             figures: &self.allocators.figures,
             dry_run: options.dry_run,
             held: Vec::new(),
-            ports: Vec::new(),
+            ports: BTreeSet::new(),
         };
         let outcome = take(&mut spec, old.as_ref(), &mut draw);
         let held = std::mem::take(&mut draw.held);

@@ -5,8 +5,8 @@
 
 use super::draw::Draw;
 use crate::status::Status;
-use pintle_types::core::v1::{ServiceExternalTrafficPolicy, ServicePort, ServiceSpec, ServiceType};
-use std::collections::HashMap;
+use pintle_types::core::v1::{ServiceExternalTrafficPolicy, ServiceSpec, ServiceType};
+use std::collections::{HashMap, HashSet};
 
 /// Why a node port is not given.
 pub enum Refusal {
@@ -62,9 +62,11 @@ fn needs_health_check_port(spec: &ServiceSpec) -> bool {
 
 fn create_all(spec: &mut ServiceSpec, draw: &mut Draw<'_>) -> Result<(), Refusal> {
     let draws = draws_node_ports(spec);
-    let wishes: Vec<ServicePort> = spec.ports.clone();
-    let wish_for =
-        |port: i32| wishes.iter().find(|wish| wish.port == port && wish.node_port != 0).map(|wish| wish.node_port);
+    // The first wish for each port number.
+    let mut wishes: HashMap<i32, i32> = HashMap::new();
+    for port in spec.ports.iter().filter(|port| port.node_port != 0) {
+        wishes.entry(port.port).or_insert(port.node_port);
+    }
     // The node port of each port number seen so far.
     let mut shared: HashMap<i32, i32> = HashMap::new();
     for (index, port) in spec.ports.iter_mut().enumerate() {
@@ -73,7 +75,7 @@ fn create_all(spec: &mut ServiceSpec, draw: &mut Draw<'_>) -> Result<(), Refusal
         }
         match shared.get(&port.port) {
             None => {
-                let given = match wish_for(port.port) {
+                let given = match wishes.get(&port.port).copied() {
                     Some(wish) => draw.node_port(wish).map_err(|why| Refusal::Port { index, port: wish, why })?,
                     None => any(draw)?,
                 };
@@ -93,8 +95,8 @@ fn create_all(spec: &mut ServiceSpec, draw: &mut Draw<'_>) -> Result<(), Refusal
 
 fn update_all(spec: &mut ServiceSpec, old: &ServiceSpec, draw: &mut Draw<'_>) -> Result<(), Refusal> {
     let draws = draws_node_ports(spec);
-    let mut mine: Vec<i32> = old.ports.iter().map(|port| port.node_port).filter(|port| *port != 0).collect();
-    let mut seen: Vec<(String, i32)> = Vec::new();
+    let mut mine: HashSet<i32> = old.ports.iter().map(|port| port.node_port).filter(|port| *port != 0).collect();
+    let mut seen = HashSet::new();
     for (index, port) in spec.ports.iter_mut().enumerate() {
         if port.node_port == 0 && !draws {
             continue;
@@ -104,14 +106,13 @@ fn update_all(spec: &mut ServiceSpec, old: &ServiceSpec, draw: &mut Draw<'_>) ->
             port.node_port = any(draw)?;
         } else if !mine.contains(&wish) {
             draw.node_port(wish).map_err(|why| Refusal::Port { index, port: wish, why })?;
-            mine.push(wish);
+            mine.insert(wish);
         }
         let pair = (port.protocol.as_str().to_owned(), port.node_port);
-        if seen.contains(&pair) {
-            let status = Status::unexplained(format!("duplicate nodePort: {{{} {}}}", pair.0, pair.1));
+        if let Some((protocol, port)) = seen.replace(pair) {
+            let status = Status::unexplained(format!("duplicate nodePort: {{{protocol} {port}}}"));
             return Err(Refusal::Other(Box::new(status)));
         }
-        seen.push(pair);
     }
     Ok(())
 }

@@ -66,7 +66,7 @@ pub fn reservations(status: At<'_, ResourceClaimStatus>, cx: &mut Cx<'_>) {
         cx.errors.forbidden(path, "may not be specified when `allocated` is not set");
     } else if !now.is_empty() {
         let metadata = cx.root::<ResourceClaim>().field(ResourceClaim::METADATA);
-        let before = status.old.map(users).unwrap_or_default();
+        let before: HashSet<String> = status.old.map(users).unwrap_or_default().into_iter().collect();
         if metadata.field(ObjectMeta::DELETION_TIMESTAMP).is_set() && now.iter().any(|uid| !before.contains(uid)) {
             let detail = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set";
             cx.errors.forbidden(path, detail);
@@ -75,11 +75,17 @@ pub fn reservations(status: At<'_, ResourceClaimStatus>, cx: &mut Cx<'_>) {
     only_what_stays(status, cx);
 }
 
-/// What names a device, as the reference shows it.
-fn identity(device: View<'_, AllocatedDeviceStatus>) -> Value {
-    let of = |field: &str| Value::from(device.value().str_at(&[field]));
-    let (driver, pool) = (of(AllocatedDeviceStatus::DRIVER.name()), of(AllocatedDeviceStatus::POOL.name()));
-    let (device, share) = (of(AllocatedDeviceStatus::DEVICE.name()), of(AllocatedDeviceStatus::SHARE_ID.name()));
+/// What names a device: its driver, pool, name and share. Both kinds of entries have it in the same fields.
+type Identity<'a> = [&'a str; 4];
+
+fn identity(entry: &Value) -> Identity<'_> {
+    type Status = AllocatedDeviceStatus;
+    let fields = [Status::DRIVER.name(), Status::POOL.name(), Status::DEVICE.name(), Status::SHARE_ID.name()];
+    fields.map(|field| entry.str_at(&[field]))
+}
+
+/// The same as the reference shows it.
+fn shown([driver, pool, device, share]: Identity<'_>) -> Value {
     value!({"Driver": driver, "Pool": pool, "Device": device, "ShareID": share})
 }
 
@@ -96,11 +102,9 @@ pub fn device(device: At<'_, AllocatedDeviceStatus>, cx: &mut Cx<'_>) {
     }
     let claim = cx.root::<ResourceClaim>().field(ResourceClaim::STATUS);
     let given = claim.field(ResourceClaimStatus::ALLOCATION).or_zero().field(AllocationResult::DEVICES);
-    let shown = identity(device.new);
-    // Both kinds of entries name a device in the same fields.
-    let is_given = |result: View<'_, DeviceRequestAllocationResult>| identity(View::new(result.value())) == shown;
-    if !given.field(DeviceAllocationResult::RESULTS).iter().any(is_given) {
-        cx.errors.invalid(device.path, shown.clone(), "must be an allocated device in the claim");
+    let own = identity(device.new.value());
+    if !given.field(DeviceAllocationResult::RESULTS).iter().any(|result| identity(result.value()) == own) {
+        cx.errors.invalid(device.path, shown(own), "must be an allocated device in the claim");
     }
     if let Some(data) = device.new.field(Status::DATA).some() {
         object(data.value(), &device.path.to(Status::DATA), cx);
@@ -109,13 +113,11 @@ pub fn device(device: At<'_, AllocatedDeviceStatus>, cx: &mut Cx<'_>) {
 
 /// Each device stands once.
 pub fn distinct_devices(devices: At<'_, Vec<AllocatedDeviceStatus>>, cx: &mut Cx<'_>) {
-    let mut seen: Vec<Value> = Vec::new();
+    let mut seen = HashSet::new();
     for (at, device) in devices.new.iter().enumerate() {
-        let shown = identity(device);
-        if seen.contains(&shown) {
-            cx.errors.duplicate(devices.path.index(at), shown);
-        } else {
-            seen.push(shown);
+        let own = identity(device.value());
+        if !seen.insert(own) {
+            cx.errors.duplicate(devices.path.index(at), shown(own));
         }
     }
 }

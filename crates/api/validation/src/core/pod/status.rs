@@ -8,7 +8,7 @@ use pintle_types::core::v1::{
     PodResourceClaimStatus, PodSpec, PodStatus, ResourceRequirements, ResourceStatus,
 };
 use pintle_validation::{At, Cx, FieldPath};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 /// What a report may say of this pod.
@@ -123,11 +123,12 @@ fn restarts(spec: View<'_, PodSpec>, name: &str, code: i32) -> bool {
 fn claims(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let path = path.to(PodStatus::RESOURCE_CLAIM_STATUSES);
     let statuses = status.field(PodStatus::RESOURCE_CLAIM_STATUSES);
+    let claims = spec.field(PodSpec::RESOURCE_CLAIMS);
+    let claims: HashSet<&str> = claims.iter().map(|claim| claim.field(PodResourceClaim::NAME).as_str()).collect();
     for (index, claim) in statuses.iter().enumerate() {
         let place = path.index(index);
         let name = claim.field(PodResourceClaimStatus::NAME).as_str();
-        let mut claims = spec.field(PodSpec::RESOURCE_CLAIMS).iter();
-        if !claims.any(|claim| claim.field(PodResourceClaim::NAME).as_str() == name) {
+        if !claims.contains(name) {
             let detail = "must match the name of an entry in `spec.resourceClaims`";
             cx.errors.invalid(place.to(PodResourceClaimStatus::NAME), name, detail);
         }
@@ -140,12 +141,15 @@ fn extended_claim(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &F
     let Some(claim) = status.field(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS).some() else { return };
     let path = path.to(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS);
     let list = path.to(Claim::REQUEST_MAPPINGS);
+    // Of several with a name the last one counts.
+    let containers = spec.field(PodSpec::INIT_CONTAINERS).iter().chain(spec.field(PodSpec::CONTAINERS).iter());
+    let containers: HashMap<&str, View<'_, Container>> =
+        containers.map(|container| (container.field(Container::NAME).as_str(), container)).collect();
     for (index, mapping) in claim.field(Claim::REQUEST_MAPPINGS).iter().enumerate() {
         let place = list.index(index);
         let name = mapping.field(Mapping::CONTAINER_NAME).as_str();
         let resource = text(mapping.field(Mapping::RESOURCE_NAME));
-        let containers = spec.field(PodSpec::INIT_CONTAINERS).iter().chain(spec.field(PodSpec::CONTAINERS).iter());
-        match containers.filter(|container| container.field(Container::NAME).as_str() == name).last() {
+        match containers.get(name) {
             None => {
                 let detail = "must match the name of an entry in spec.initContainers.name or spec.containers.name";
                 cx.errors.invalid(place.to(Mapping::CONTAINER_NAME), name, detail);

@@ -10,6 +10,7 @@ use pintle_types::core::v1::{
     Pod, PodSchedulingGate, PodSpec, Toleration,
 };
 use pintle_validation::{At, Cx, ErrorKind, FieldPath, same};
+use std::collections::HashSet;
 
 const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing \
@@ -102,22 +103,25 @@ fn deadline(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>
     true
 }
 
-fn tolerations(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn tolerations<'a>(new: View<'a, PodSpec>, old: View<'a, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let new = new.field(PodSpec::TOLERATIONS);
-    let seconds = [Toleration::TOLERATION_SECONDS.name()];
-    for old in old.field(PodSpec::TOLERATIONS).iter() {
-        if !new.iter().any(|new| same_but(new.value(), old.value(), &seconds)) {
-            return cx.errors.forbidden(path, "existing toleration can not be modified except its tolerationSeconds");
-        }
+    // All but for how long.
+    let fields =
+        [Toleration::KEY.name(), Toleration::OPERATOR.name(), Toleration::VALUE.name(), Toleration::EFFECT.name()];
+    let what = |toleration: View<'a, Toleration>| fields.map(|field| toleration.value().str_at(&[field]));
+    let tolerated: HashSet<[&str; 4]> = new.iter().map(what).collect();
+    if !old.field(PodSpec::TOLERATIONS).iter().all(|old| tolerated.contains(&what(old))) {
+        return cx.errors.forbidden(path, "existing toleration can not be modified except its tolerationSeconds");
     }
     shared::tell_again(path, cx);
 }
 
 fn scheduling_gates(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     let old = old.field(PodSpec::SCHEDULING_GATES);
+    let old: HashSet<&str> = old.iter().map(|gate| gate.field(PodSchedulingGate::NAME).as_str()).collect();
     for (index, gate) in new.field(PodSpec::SCHEDULING_GATES).iter().enumerate() {
         let name = gate.field(PodSchedulingGate::NAME).as_str();
-        if !old.iter().any(|old| old.field(PodSchedulingGate::NAME).as_str() == name) {
+        if !old.contains(name) {
             let detail = format!("only deletion is allowed, but found new scheduling gate '{name}'");
             cx.errors.forbidden(path.index(index).to(PodSchedulingGate::NAME), detail);
         }
