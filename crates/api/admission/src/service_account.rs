@@ -6,7 +6,7 @@ use crate::plugin::{Plugin, Requests};
 use crate::pod_references::is_mirror;
 use crate::request::{Kind, Request};
 use crate::token_volume;
-use pintle_registry::status::Result;
+use pintle_registry::status::{AwaitedObject, Result};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{Container, EnvVar, Pod, PodSpec, ProjectedVolumeSource, ServiceAccount, VolumeSource};
 use std::collections::BTreeSet;
@@ -71,7 +71,18 @@ fn account(request: &Request<'_>, object: &Value, name: &str) -> Result<ServiceA
     let namespace = request.namespace();
     request.find(&SERVICE_ACCOUNTS, namespace, name)?.ok_or_else(|| {
         let why = format!("error looking up service account {namespace}/{name}: serviceaccount \"{name}\" not found");
-        request.forbidden(object, why)
+        let refusal = request.forbidden(object, why);
+        match name {
+            // A controller creates it right after the namespace.
+            DEFAULT => refusal.awaiting(AwaitedObject {
+                group: "",
+                version: "v1",
+                plural: "serviceaccounts",
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            }),
+            _ => refusal,
+        }
     })
 }
 

@@ -62,7 +62,7 @@ impl Registry {
             self.provision_namespace(target).await?;
         }
         let attempts = self.attempts(ATTEMPTS);
-        let (since, mut has_learned) = (self.revision(), false);
+        let (since, mut has_learned, mut has_waited) = (self.revision(), false, false);
         for attempt in 1.. {
             let (mut candidate, mut warnings) = (object.clone(), warnings.clone());
             if generated {
@@ -73,8 +73,10 @@ impl Registry {
                 Ok(None) if attempt < attempts => continue,
                 Ok(None) => break,
                 Ok(Some(payload)) => return Ok(Written { payload, created: true, warnings }),
+                Err(refusal) if !has_waited && self.appears(refusal.awaits.as_deref()).await => has_waited = true,
                 Err(refusal) if !has_learned && self.may_accept_now(&refusal, since).await => has_learned = true,
-                Err(refusal) => return Err(refusal.with_warnings(warnings)),
+                // Nobody waits twice for the same object.
+                Err(refusal) => return Err(Status { awaits: None, ..refusal.with_warnings(warnings) }),
             }
         }
         Err(Status::internal("neither a name nor an address could be found that nobody else took meanwhile"))

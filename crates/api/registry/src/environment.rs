@@ -1,6 +1,9 @@
 //! What the outside world gives to the registry: time and randomness, so that tests can give their own.
 
 use pintle_kinds::strategy::Outside;
+use std::future::{Future, ready};
+use std::pin::Pin;
+use std::time::Duration;
 
 /// Time and randomness.
 pub trait Environment: Send + Sync + 'static {
@@ -12,6 +15,12 @@ pub trait Environment: Send + Sync + 'static {
 
     /// Whether a feature gate is on.
     fn feature_enabled(&self, gate: &str) -> bool;
+
+    /// Resolves after a time. An environment without timers resolves at once.
+    fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        let _ = duration;
+        Box::pin(ready(()))
+    }
 
     /// Takes note of something that an operator should know of. Never called for what clients do wrong.
     fn log(&self, line: &str) {

@@ -7,6 +7,7 @@ pub mod admission;
 pub mod allocation;
 pub mod apply;
 mod around;
+mod awaiting;
 pub mod create;
 pub mod delete;
 pub mod environment;

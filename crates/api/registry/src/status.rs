@@ -19,6 +19,18 @@ pub struct Status {
     pub warnings: Vec<String>,
     /// A token to go on with an expired list, shown in the Status' metadata.
     pub continue_token: Option<String>,
+    /// The missing object that the failure is due to, if a controller is expected to create it soon. Not part of the response.
+    pub awaits: Option<Box<AwaitedObject>>,
+}
+
+/// An object that is expected to be created soon.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AwaitedObject {
+    pub group: &'static str,
+    pub version: &'static str,
+    pub plural: &'static str,
+    pub namespace: String,
+    pub name: String,
 }
 
 /// What a failure is about, as the Status tells it.
@@ -45,7 +57,13 @@ pub type Result<T> = std::result::Result<T, Status>;
 
 impl Status {
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
-        Status { code, reason, message: message.into(), details: None, warnings: Vec::new(), continue_token: None }
+        let (message, warnings) = (message.into(), Vec::new());
+        Status { code, reason, message, details: None, warnings, continue_token: None, awaits: None }
+    }
+
+    /// The same failure, due to an object that is expected to be created soon.
+    pub fn awaiting(self, object: AwaitedObject) -> Self {
+        Status { awaits: Some(Box::new(object)), ..self }
     }
 
     pub fn with_details(mut self, details: Details) -> Self {

@@ -56,9 +56,17 @@ pub(crate) fn registry() -> Registry {
 
 /// The same over another store.
 pub(crate) fn registry_over(store: Arc<dyn Store>) -> Registry {
+    registry_of(store, Box::new(Ticking(AtomicI64::new(1_700_000_000))))
+}
+
+/// The same as [`registry`] with another environment.
+pub(crate) fn registry_in(environment: Box<dyn Environment>) -> Registry {
+    registry_of(Arc::new(MemoryStore::new()), environment)
+}
+
+fn registry_of(store: Arc<dyn Store>, environment: Box<dyn Environment>) -> Registry {
     let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
     store.start(Box::new(cache.feeder())).unwrap();
-    let environment = Box::new(Ticking(AtomicI64::new(1_700_000_000)));
     let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::all());
     let namespaces = pintle_kinds::find("", "v1", "namespaces").unwrap();
     let namespace = registry.target(namespaces, "", "default").unwrap();

@@ -75,6 +75,9 @@ impl Registry {
     pub async fn update(&self, target: &Target, update: &Update<'_>, options: &WriteOptions) -> Result<Written> {
         let since = self.revision();
         match self.update_known(target, update, options).await {
+            Err(refusal) if self.appears(refusal.awaits.as_deref()).await => {
+                self.update_known(target, update, options).await
+            }
             Err(refusal) if self.may_accept_now(&refusal, since).await => {
                 self.update_known(target, update, options).await
             }

@@ -1,0 +1,163 @@
+//! Waiting for an object that a write was refused for and that a controller is expected to create.
+//! Guarantees the reference's bound: nine pauses of the same length, each between 100 and 200 milliseconds.
+//! Must never hold a lock or a reservation while it waits.
+
+use crate::Registry;
+use crate::status::AwaitedObject;
+use std::time::Duration;
+
+/// How often the object is looked for again.
+const PAUSES: usize = 9;
+const SHORTEST_PAUSE_MILLIS: u64 = 100;
+/// Pauses are up to this much longer, so that many writes that wait together are not tried again together.
+const SPREAD_MILLIS: u64 = 100;
+
+impl Registry {
+    /// Whether an object that a refusal awaits appears within the time that writes wait for it. `false` at once when the refusal
+    /// awaits none.
+    pub(crate) async fn appears(&self, awaited: Option<&AwaitedObject>) -> bool {
+        let Some(AwaitedObject { group, version, plural, namespace, name }) = awaited else { return false };
+        let resource = pintle_kinds::find(group, version, plural);
+        let Some(target) = resource.and_then(|resource| self.target(resource, namespace, name)) else { return false };
+        let mut random = [0; 2];
+        self.environment.random(&mut random);
+        let spread = u64::from(u16::from_le_bytes(random)) % SPREAD_MILLIS;
+        let pause = Duration::from_millis(SHORTEST_PAUSE_MILLIS + spread);
+        for _ in 0..PAUSES {
+            self.environment.sleep(pause).await;
+            // Another server may have created it. Without the store's answer the cache is all there is to look at.
+            let _ = self.catch_up().await;
+            if target.cache.get(&target.key()).is_some() {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::status::{AwaitedObject, Result, Status};
+    use crate::testing::{registry_in, wait};
+    use crate::update::{Owners, Update};
+    use crate::{Admission, AdmissionRequest, DeleteOptions, Environment, Registry, Requester, Target, WriteOptions};
+    use pintle_schema::{Value, value};
+    use pintle_validation::{Refusal, Right};
+    use std::future::{Future, ready};
+    use std::pin::Pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::{Arc, Mutex, OnceLock, Weak};
+    use std::time::Duration;
+
+    /// Creates the account during one of the pauses, which take no time.
+    struct Pauses {
+        registry: Arc<OnceLock<Weak<Registry>>>,
+        account_comes_in: usize,
+        seen: Arc<Mutex<Vec<Duration>>>,
+    }
+
+    impl Environment for Pauses {
+        fn now_unix(&self) -> i64 {
+            1_700_000_000
+        }
+
+        fn random(&self, buffer: &mut [u8]) {
+            buffer.fill(0);
+        }
+
+        fn feature_enabled(&self, _: &str) -> bool {
+            false
+        }
+
+        fn sleep(&self, duration: Duration) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+            let pauses = {
+                let mut seen = self.seen.lock().unwrap();
+                seen.push(duration);
+                seen.len()
+            };
+            if pauses == self.account_comes_in {
+                let registry = self.registry.get().and_then(Weak::upgrade).unwrap();
+                wait(registry.create(
+                    &target(&registry, "serviceaccounts", "default"),
+                    value!({"metadata": {"name": "default"}}),
+                    &WriteOptions::default(),
+                ))
+                .unwrap();
+            }
+            Box::pin(ready(()))
+        }
+    }
+
+    /// Refuses pods as long as the account `default` is missing.
+    struct NeedsAccount(Arc<AtomicUsize>);
+
+    impl Admission for NeedsAccount {
+        fn mutate(&self, request: &AdmissionRequest<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<()> {
+            if request.target.resource.plural != "configmaps" {
+                return Ok(());
+            }
+            self.0.fetch_add(1, Ordering::Relaxed);
+            let account = target(request.registry, "serviceaccounts", "default");
+            if account.get().is_ok() {
+                return Ok(());
+            }
+            let (namespace, name) = (account.namespace, account.name);
+            let awaited = AwaitedObject { group: "", version: "v1", plural: "serviceaccounts", namespace, name };
+            Err(Status::forbidden(request.target.resource, "c", "no account").awaiting(awaited))
+        }
+
+        fn validate(&self, _: &AdmissionRequest<'_>, _: &Value, _: &mut Vec<String>) -> Result<()> {
+            Ok(())
+        }
+
+        fn delete(&self, _: &Registry, _: &Target, _: &Value, _: &DeleteOptions) -> Result<()> {
+            Ok(())
+        }
+
+        fn refusal(&self, _: &Target, _: &Requester, _: &Right<'_>) -> Option<Refusal> {
+            None
+        }
+    }
+
+    fn target(registry: &Registry, plural: &str, name: &str) -> Target {
+        registry.target(pintle_kinds::find("", "v1", plural).unwrap(), "default", name).unwrap()
+    }
+
+    /// The outcome of a create, by an update if `by_update`, the pauses before it, and how often admission was asked.
+    fn create(account_comes_in: usize, by_update: bool) -> (Result<()>, Vec<Duration>, usize) {
+        let (link, seen, asked) = (Arc::<OnceLock<_>>::default(), Arc::<Mutex<_>>::default(), Arc::default());
+        let pauses = Pauses { registry: Arc::clone(&link), account_comes_in, seen: Arc::clone(&seen) };
+        let mut registry = registry_in(Box::new(pauses));
+        registry.admission = Box::new(NeedsAccount(Arc::clone(&asked)));
+        let registry = Arc::new(registry);
+        link.set(Arc::downgrade(&registry)).unwrap();
+        let object = value!({"metadata": {"name": "c"}});
+        let (target, options) = (target(&registry, "configmaps", "c"), WriteOptions::default());
+        let change = |_: Option<&Value>| Ok(object.clone());
+        let update = Update { change: &change, part: None, create: true, from_stored: false, owners: Owners::Tracked };
+        let outcome = match by_update {
+            true => wait(registry.update(&target, &update, &options)),
+            false => wait(registry.create(&target, object.clone(), &options)),
+        };
+        let seen = seen.lock().unwrap().clone();
+        (outcome.map(drop), seen, asked.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn a_write_is_tried_once_more_when_the_awaited_object_appears() {
+        for (pause, by_update) in [(1, false), (9, false), (9, true)] {
+            let (outcome, seen, asked) = create(pause, by_update);
+            assert!(outcome.is_ok(), "pause {pause}: {outcome:?}");
+            assert_eq!((seen.len(), asked), (pause, 2));
+        }
+    }
+
+    #[test]
+    fn a_write_is_refused_after_nine_pauses() {
+        for by_update in [false, true] {
+            let (outcome, seen, asked) = create(0, by_update);
+            assert_eq!(outcome.unwrap_err().message, "configmaps \"c\" is forbidden: no account");
+            assert_eq!((seen, asked), (vec![Duration::from_millis(100); 9], 1));
+        }
+    }
+}
