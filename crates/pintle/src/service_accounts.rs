@@ -3,13 +3,15 @@
 //! Read at every use of a token, so that a token ends with its account and its pod; no object is decoded for that but
 //! those that are going away.
 
+use pintle_auth::Str;
 use pintle_auth::authentication::bootstrap_token::{self, TokenSecrets};
 use pintle_auth::authentication::service_account::{
-    BoundKind, BoundObject, BoundObjects, ServiceAccountTokens, SigningKey, TokenConfig,
+    BoundKind, BoundObject, BoundObjects, INVALID_SINCE_LABEL, LAST_USED_LABEL, ServiceAccountTokens, SigningKey,
+    TokenConfig, TokenSecret,
 };
 use pintle_registry::{Registry, metadata};
 use pintle_schema::{ApiValue, Time};
-use pintle_types::core::v1::Secret;
+use pintle_types::core::v1::{Secret, ServiceAccount};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -67,5 +69,28 @@ impl BoundObjects for Cached {
             }
         };
         Some(BoundObject { uid: found.image.uid().into(), deleted })
+    }
+    fn token_secret(&self, namespace: &str, name: &str) -> Option<TokenSecret> {
+        let secret: Secret = self.object("secrets", namespace, name)?;
+        let label = |key: &str| secret.metadata.labels.get(key).map_or("", String::as_str).into();
+        Some(TokenSecret {
+            uid: secret.metadata.uid.as_str().into(),
+            is_terminating: secret.metadata.deletion_timestamp.is_some(),
+            token: secret.data.get("token").map(|token| token.0.clone()).unwrap_or_default(),
+            invalid_since: label(INVALID_SINCE_LABEL),
+            last_used: label(LAST_USED_LABEL),
+        })
+    }
+
+    fn account_secrets(&self, namespace: &str, name: &str) -> Vec<Str> {
+        let account: Option<ServiceAccount> = self.object("serviceaccounts", namespace, name);
+        account.iter().flat_map(|account| &account.secrets).map(|secret| secret.name.as_str().into()).collect()
+    }
+}
+
+impl Cached {
+    fn object<T: ApiValue>(&self, plural: &str, namespace: &str, name: &str) -> Option<T> {
+        let target = self.0.target(pintle_kinds::find("", "v1", plural)?, namespace, name)?;
+        T::from_value(&self.0.decode(&target, target.get().ok()?.as_ref()).ok()?).ok()
     }
 }

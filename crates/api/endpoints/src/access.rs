@@ -2,12 +2,13 @@
 //!
 //! Every answer about rights is given here or by the authorizer itself; it never depends on what is stored under a name.
 
+use crate::legacy_tokens::record_use;
 use crate::query::Query;
 use crate::request::{Request, ResourcePath, Verb};
 use crate::upgrade::take_bearer_protocol;
 use crate::{Api, impersonation};
 use http::header::{HeaderMap, HeaderName, HeaderValue};
-use pintle_auth::authentication::is_of_front_proxies;
+use pintle_auth::authentication::{Findings, is_of_front_proxies};
 use pintle_auth::authorization::{Forbidden, forbidden};
 use pintle_auth::{Attributes, Credentials, UserInfo, groups};
 use pintle_registry::{Details, Status};
@@ -20,14 +21,21 @@ use std::time::{Instant, SystemTime};
 ///
 /// # Errors
 /// 401 for a credential that is no good, 403 for acting as somebody whom the user may not be taken for.
-pub(crate) fn user(
+pub(crate) async fn user(
     api: &Api,
     request: &mut Request,
     path: Option<&ResourcePath>,
     verb: Verb,
     query: &Query,
+    warnings: &mut Vec<String>,
 ) -> Result<Arc<UserInfo>, Status> {
-    let user = authenticate(api, request)?;
+    let mut findings = Findings::default();
+    let user = authenticate(api, request, &mut findings);
+    if let Some(used) = findings.used_secret.take() {
+        Box::pin(record_use(api, Some(used))).await;
+    }
+    warnings.extend(findings.warnings.into_iter().map(str::to_owned));
+    let user = user?;
     let constrained = api.registry.environment.feature_enabled("ConstrainedImpersonation");
     let Some(wanted) = impersonation::take(&mut request.headers, constrained)? else { return Ok(user) };
     let (name, method, selector);
@@ -45,7 +53,7 @@ pub(crate) fn user(
     api.impersonator.impersonate(&api.authorizer, wanted, &attributes, constrained).map(Arc::new).map_err(refusal)
 }
 
-fn authenticate(api: &Api, request: &mut Request) -> Result<Arc<UserInfo>, Status> {
+fn authenticate(api: &Api, request: &mut Request, findings: &mut Findings) -> Result<Arc<UserInfo>, Status> {
     let started = Instant::now();
     let user = match front_proxys(api, request) {
         Some(user) => Ok(Arc::new(user)),
@@ -57,7 +65,7 @@ fn authenticate(api: &Api, request: &mut Request) -> Result<Arc<UserInfo>, Statu
                 client_certs: &request.client_certs,
                 cert_cache: request.cert_cache.as_deref(),
             };
-            api.authenticator.authenticate(credentials, SystemTime::now())
+            api.authenticator.authenticate(credentials, SystemTime::now(), findings)
         }
     };
     api.metrics.access.authenticated(user.as_ref().ok().map(|user| &*user.name), started.elapsed());

@@ -21,6 +21,7 @@ mod eviction;
 pub mod flow;
 pub mod health;
 mod impersonation;
+mod legacy_tokens;
 pub mod limits;
 mod media_type;
 pub mod metrics;

@@ -4,12 +4,14 @@ mod selectors;
 
 use crate::answer::{Answer, warned};
 use crate::context::Context;
+use crate::legacy_tokens::record_use;
 use crate::negotiation::Offer;
 use crate::query::write_options;
 use crate::represent;
 use crate::request::{Request, ResourcePath};
 use crate::write::{decode_object, read_body};
 use crate::{binding, component};
+use pintle_auth::authentication::Findings;
 use pintle_auth::{Attributes, UserInfo};
 use pintle_kinds::resource::Resource;
 use pintle_registry::{Result, Status, WriteOptions, metadata, prepare, set_type, track_posted};
@@ -47,7 +49,11 @@ pub async fn serve(
         let bound = binding::bind(context, &path.namespace, None, object, wanted, query.options.dry_run).await;
         return warned(bound, warnings);
     }
-    if let Err(status) = complete(context, resource, path, &mut object, &query.options, &mut warnings) {
+    let mut findings = Findings::default();
+    let outcome = complete(context, resource, path, &mut object, &query.options, &mut warnings, &mut findings);
+    // Warnings about the token are for who shows it, not for who reviews it.
+    record_use(&context.api, findings.used_secret).await;
+    if let Err(status) = outcome {
         return Err(status.with_warnings(warnings));
     }
     let body = represent::made(&object, resource.group, resource.kind, (resource.schema)(), wanted)?;
@@ -65,6 +71,7 @@ fn complete(
     object: &mut Value,
     options: &WriteOptions,
     warnings: &mut Vec<String>,
+    findings: &mut Findings,
 ) -> Result<()> {
     for field in SET_BY_SERVERS {
         metadata::clear(object, field);
@@ -79,7 +86,7 @@ fn complete(
     if resource.group == "authorization.k8s.io" {
         prepare::validate_review(resource, object, environment)?;
     }
-    review(context, resource.kind, object)?;
+    review(context, resource.kind, object, findings)?;
     set_type(object, &resource.api_version(), resource.kind);
     canonicalize((resource.schema)(), object);
     Ok(())
@@ -100,7 +107,7 @@ pub(crate) fn in_namespace(object: &mut Value, namespace: &str) -> Result<()> {
     Ok(())
 }
 
-fn review(context: &Context, kind: &str, object: &mut Value) -> Result<()> {
+fn review(context: &Context, kind: &str, object: &mut Value, findings: &mut Findings) -> Result<()> {
     match kind {
         "SelfSubjectReview" => {
             let status = SelfSubjectReviewStatus { user_info: user_facts(&context.user) };
@@ -114,7 +121,7 @@ fn review(context: &Context, kind: &str, object: &mut Value) -> Result<()> {
             if spec.token.is_empty() {
                 return Err(Status::bad_request("token is required for TokenReview in authentication"));
             }
-            let status = token_status(context, &spec);
+            let status = token_status(context, &spec, findings);
             object.set_at(&[TokenReview::STATUS.name()], status.to_value());
         }
         "SelfSubjectAccessReview" => {
@@ -164,9 +171,9 @@ fn user_facts(user: &UserInfo) -> UserFacts {
     }
 }
 
-fn token_status(context: &Context, spec: &TokenReviewSpec) -> TokenReviewStatus {
+fn token_status(context: &Context, spec: &TokenReviewSpec, findings: &mut Findings) -> TokenReviewStatus {
     let audiences: Vec<_> = spec.audiences.iter().map(pintle_auth::Str::new).collect();
-    match context.api.authenticator.review(&spec.token, &audiences, SystemTime::now()) {
+    match context.api.authenticator.review(&spec.token, &audiences, SystemTime::now(), findings) {
         Ok((user, audiences)) => TokenReviewStatus {
             authenticated: true,
             user: user_facts(&user),

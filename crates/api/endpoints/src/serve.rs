@@ -58,6 +58,7 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let mut tally = Tally::default();
     let outcome = steps(api, request, query, path.as_ref(), &mut tally).await;
     let mut answer = outcome.unwrap_or_else(|status| refusal(&status, wanted));
+    answer.warnings.splice(0..0, tally.warnings.drain(..));
     if tally.is_suspect && shared.registry.environment.feature_enabled(STRANGERS_LEAVE_GATE) {
         answer.headers.push(("connection", "close".to_owned()));
     }
@@ -86,6 +87,8 @@ struct Tally {
     slot: Option<Slot>,
     /// The connection is HTTP/2 and the client is not authenticated.
     is_suspect: bool,
+    /// Warnings about the client's credential. They go out first.
+    warnings: Vec<String>,
 }
 
 impl Tally {
@@ -128,7 +131,7 @@ async fn steps(
     if !long_running {
         check_timeout(&query)?;
     }
-    let user = access::user(&api, &mut request, path, verb, &query);
+    let user = access::user(&api, &mut request, path, verb, &query, &mut tally.warnings).await;
     tally.is_suspect = request.over_http2 && request.is_unauthenticated;
     let user = user?;
     let Some(path) = path else { return outside_resources(&api, &user, &query, &request, tally) };

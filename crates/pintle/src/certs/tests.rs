@@ -88,7 +88,7 @@ fn the_administrator_is_recognized() {
     let user = |pem: &str| {
         let chain = [first_certificate(pem).expect("a certificate")];
         let credentials = pintle_auth::Credentials { client_certs: &chain, ..Default::default() };
-        authenticator.authenticate(credentials, day(1))
+        authenticator.authenticate(credentials, day(1), &mut Default::default())
     };
     let admin = user(certificate(&certs)).expect("authenticated");
     assert_eq!(admin.name, "pintle-admin");

@@ -22,6 +22,7 @@ use crate::{Str, UserInfo};
 use bootstrap_token::TokenSecrets;
 pub use der::{Attribute, not_after, subject_of_request};
 pub use front_proxy::{FrontProxy, FrontProxyHeaders, is_of_front_proxies, unescaped_key};
+pub use service_account::UsedSecret;
 use service_account::{ServiceAccountTokens, common};
 pub use token_file::{TokenFile, TokenFileError};
 pub use version_1::version_1_key;
@@ -55,6 +56,15 @@ impl fmt::Display for Unauthenticated {
 
 impl std::error::Error for Unauthenticated {}
 
+/// What authentication finds out besides the user.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Warnings for the client.
+    pub warnings: Vec<&'static str>,
+    /// A legacy token's secret whose label is to show this use. A refused token may have one, too.
+    pub used_secret: Option<UsedSecret>,
+}
+
 /// All ways in which a server recognizes its users, in kube-apiserver's order.
 #[derive(Default)]
 pub struct Authenticator {
@@ -85,6 +95,7 @@ impl Authenticator {
         &self,
         credentials: Credentials<'_>,
         now: SystemTime,
+        findings: &mut Findings,
     ) -> Result<Arc<UserInfo>, Unauthenticated> {
         let mut refused = false;
         if let Some(ca) = &self.client_ca {
@@ -99,7 +110,7 @@ impl Authenticator {
             if let Some(user) = self.token_file.as_ref().and_then(|file| file.user(token)) {
                 return Ok(Arc::clone(user));
             }
-            match self.service_account(token, self.audiences(), now) {
+            match self.service_account(token, self.audiences(), now, findings) {
                 Ok(Some((user, _))) => return Ok(user),
                 Ok(None) | Err(_) => refused = true,
             }
@@ -120,8 +131,15 @@ impl Authenticator {
         self.service_accounts.as_ref().map_or(&[], |tokens| &tokens.config().audiences)
     }
 
-    fn service_account(&self, token: &[u8], audiences: &[Str], now: SystemTime) -> Result<Option<Known>, String> {
-        self.service_accounts.as_ref().map_or(Ok(None), |tokens| tokens.authenticate(token, audiences, now))
+    fn service_account(
+        &self,
+        token: &[u8],
+        audiences: &[Str],
+        now: SystemTime,
+        findings: &mut Findings,
+    ) -> Result<Option<Known>, String> {
+        let tokens = self.service_accounts.as_ref();
+        tokens.map_or(Ok(None), |tokens| tokens.authenticate(token, audiences, now, findings))
     }
 
     fn bootstrap_token(&self, token: &[u8], now: SystemTime) -> Option<Arc<UserInfo>> {
@@ -134,7 +152,13 @@ impl Authenticator {
     ///
     /// # Errors
     /// Why it is not good, for the eyes of those who may review tokens.
-    pub fn review(&self, token: &str, audiences: &[Str], now: SystemTime) -> Result<Known, String> {
+    pub fn review(
+        &self,
+        token: &str,
+        audiences: &[Str],
+        now: SystemTime,
+        findings: &mut Findings,
+    ) -> Result<Known, String> {
         const INVALID: &str = "invalid bearer token";
         let own = self.audiences();
         let asked = if audiences.is_empty() { own } else { audiences };
@@ -150,7 +174,7 @@ impl Authenticator {
         {
             return Ok((user, common));
         }
-        match self.service_account(token, asked, now) {
+        match self.service_account(token, asked, now, findings) {
             Ok(found) => found.ok_or_else(|| INVALID.to_owned()),
             Err(why) => Err(format!("[{INVALID}, {why}]")),
         }
@@ -195,7 +219,7 @@ mod tests {
                 let csv = "admin-token,admin,1,system:masters";
                 authenticator.token_file = Some(TokenFile::parse(csv).expect("valid"));
                 let credentials = Credentials { authorization: header.map(str::as_bytes), ..Credentials::default() };
-                let user = authenticator.authenticate(credentials, SystemTime::UNIX_EPOCH);
+                let user = authenticator.authenticate(credentials, SystemTime::UNIX_EPOCH, &mut Findings::default());
                 let name = user.as_ref().map(|user| user.name.as_str()).ok();
                 assert_eq!(name, expected, "{header:?}, anonymous {anonymous}");
             }

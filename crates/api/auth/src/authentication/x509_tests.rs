@@ -9,6 +9,7 @@ use rcgen::{
 use super::*;
 use crate::Authenticator;
 use crate::Credentials;
+use crate::authentication::Findings;
 
 type Ca = CertifiedIssuer<'static, KeyPair>;
 
@@ -48,7 +49,7 @@ fn authenticator(ca: &Ca, anonymous: bool) -> Authenticator {
 
 fn name(authenticator: &Authenticator, chain: &[CertificateDer<'_>], year: u64) -> Option<String> {
     let credentials = Credentials { client_certs: chain, ..Credentials::default() };
-    let user = authenticator.authenticate(credentials, in_year(year)).ok()?;
+    let user = authenticator.authenticate(credentials, in_year(year), &mut Findings::default()).ok()?;
     Some(user.name.to_string())
 }
 
@@ -60,7 +61,7 @@ fn a_certificate_gives_name_groups_and_credential_id() {
     params.distinguished_name.push(uid, "u-1");
     let chain = [signed(params, &ca)];
     let credentials = Credentials { client_certs: &chain, ..Credentials::default() };
-    let user = authenticator(&ca, true).authenticate(credentials, in_year(2026));
+    let user = authenticator(&ca, true).authenticate(credentials, in_year(2026), &mut Findings::default());
     let user = user.expect("authenticated");
     assert_eq!((user.name.as_str(), user.uid.as_str()), ("alice", "u-1"));
     assert_eq!(user.groups, ["dev", "system:authenticated"]);
@@ -183,7 +184,7 @@ fn a_connection_remembers_the_verdict_for_a_while_and_no_longer_than_its_authori
     let (authenticator, cache) = (authenticator(&ca, false), CertCache::default());
     let ask = |chain: &[CertificateDer<'_>], now| {
         let credentials = Credentials { client_certs: chain, cert_cache: Some(&cache), ..Credentials::default() };
-        authenticator.authenticate(credentials, now).is_ok()
+        authenticator.authenticate(credentials, now, &mut Findings::default()).is_ok()
     };
     let start = in_year(2026);
     assert!(ask(&good, start));
@@ -212,7 +213,7 @@ fn a_good_token_makes_up_for_an_unknown_certificate() {
     for (header, who) in [("Bearer t", Some("bob")), ("Bearer u", None), ("", None)] {
         let credentials =
             Credentials { authorization: Some(header.as_bytes()), client_certs: &chain, cert_cache: None };
-        let user = authenticator.authenticate(credentials, in_year(2026)).ok();
+        let user = authenticator.authenticate(credentials, in_year(2026), &mut Findings::default()).ok();
         assert_eq!(user.as_ref().map(|user| user.name.as_str()), who);
     }
 }

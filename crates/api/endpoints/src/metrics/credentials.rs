@@ -10,13 +10,19 @@ const EXPIRATIONS: Family = Family::histogram(
     "apiserver_client_certificate_expiration_seconds",
     "Time that the certificates of requests are still good for.",
 );
-const VALID: Family = Family::counter(
-    "serviceaccount_valid_tokens_total",
-    "Tokens with a lengthened life that were used before they should have been replaced.",
-);
-const STALE: Family = Family::counter(
-    "serviceaccount_stale_tokens_total",
-    "Tokens with a lengthened life that were used after they should have been replaced.",
+const VALID: Family =
+    Family::counter("serviceaccount_valid_tokens_total", "Cumulative valid projected service account tokens used");
+const STALE: Family =
+    Family::counter("serviceaccount_stale_tokens_total", "Cumulative stale projected service account tokens used");
+const LEGACY: Family =
+    Family::counter("serviceaccount_legacy_tokens_total", "Cumulative legacy service account tokens used");
+const LEGACY_AUTO_GENERATED: Family =
+    Family::counter("serviceaccount_legacy_auto_token_uses_total", "Cumulative auto-generated legacy tokens used");
+const LEGACY_MANUALLY_CREATED: Family =
+    Family::counter("serviceaccount_legacy_manual_token_uses_total", "Cumulative manually created legacy tokens used");
+const LEGACY_INVALIDATED: Family = Family::counter(
+    "serviceaccount_invalid_legacy_auto_token_uses_total",
+    "Cumulative invalid auto-generated legacy tokens used",
 );
 const CACHE_REQUESTS: Family = Family::counter(
     "authentication_token_cache_request_total",
@@ -65,8 +71,16 @@ pub(super) fn render(authenticator: &Authenticator, out: &mut Exposition) {
         out.histogram(EXPIRATIONS.name, &[], &ca.expirations);
     }
     let Some(figures) = authenticator.service_accounts.as_ref().map(|tokens| &tokens.figures) else { return };
-    out.single(&VALID, figures.valid.get());
-    out.single(&STALE, figures.stale.get());
+    for (family, counter) in [
+        (&LEGACY, &figures.legacy),
+        (&LEGACY_AUTO_GENERATED, &figures.auto_generated),
+        (&LEGACY_MANUALLY_CREATED, &figures.manually_created),
+        (&LEGACY_INVALIDATED, &figures.invalidated),
+        (&VALID, &figures.valid),
+        (&STALE, &figures.stale),
+    ] {
+        out.single(family, counter.get());
+    }
     for (family, counts) in [
         (CACHE_REQUESTS, [("hit", &figures.hits), ("miss", &figures.misses)]),
         (CACHE_FETCHES, [("error", &figures.refused), ("ok", &figures.verified)]),

@@ -96,11 +96,7 @@ impl Claims {
         value.as_map()?;
         Some(Claims {
             issuer: text(value.get("iss"))?,
-            audiences: match value.get("aud") {
-                Some(Value::List(items)) => items.iter().map(|item| text(Some(item))).collect::<Option<_>>()?,
-                None | Some(Value::Null) => Vec::new(),
-                one => vec![text(one)?],
-            },
+            audiences: audiences(value)?,
             expires: time(value.get("exp"))?,
             issued: time(value.get("iat"))?,
             not_before: time(value.get("nbf"))?,
@@ -116,8 +112,22 @@ impl Claims {
     }
 }
 
+/// Whether a payload has the claim that only bound tokens have.
+pub(super) fn is_bound(payload: &Value) -> bool {
+    payload.get(PRIVATE).is_some()
+}
+
+/// The audiences of a payload: a list, a single text, or none.
+pub(super) fn audiences(payload: &Value) -> Option<Vec<Str>> {
+    match payload.get("aud") {
+        Some(Value::List(items)) => items.iter().map(|item| text(Some(item))).collect(),
+        None | Some(Value::Null) => Some(Vec::new()),
+        one => Some(vec![text(one)?]),
+    }
+}
+
 /// The text of a claim, empty when there is none.
-fn text(value: Option<&Value>) -> Option<Str> {
+pub(super) fn text(value: Option<&Value>) -> Option<Str> {
     match value {
         None | Some(Value::Null) => Some(Str::default()),
         Some(Value::String(text)) => Some(text.clone()),

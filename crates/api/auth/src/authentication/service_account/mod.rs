@@ -4,6 +4,7 @@
 
 mod claims;
 mod keys;
+mod legacy;
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
@@ -15,12 +16,14 @@ use pintle_instruments::Counter;
 use pintle_schema::{Value, value};
 use ring::digest;
 
-use crate::authentication::Known;
+use crate::authentication::{Findings, Known};
 use crate::user::{CREDENTIAL_ID_KEY, NODE_NAME_KEY};
 use crate::{Str, UserInfo, groups, users};
 
 pub use claims::{Claims, ObjectRef};
 pub use keys::{KeyError, SigningKey, VerifyingKey};
+use legacy::LegacyClaims;
+pub use legacy::{INVALID_SINCE_LABEL, LAST_USED_LABEL, TokenSecret, UsedSecret};
 
 /// How far clocks may be apart, in seconds.
 const LEEWAY_SECONDS: i64 = 60;
@@ -53,6 +56,12 @@ pub struct BoundObject {
 pub trait BoundObjects: Send + Sync {
     /// The object, if it exists.
     fn find(&self, kind: BoundKind, namespace: &str, name: &str) -> Option<BoundObject>;
+
+    /// A secret with what a legacy token is checked against, if it exists.
+    fn token_secret(&self, namespace: &str, name: &str) -> Option<TokenSecret>;
+
+    /// The names of the secrets that a service account lists.
+    fn account_secrets(&self, namespace: &str, name: &str) -> Vec<Str>;
 }
 
 /// With which keys and under which names tokens are made and believed.
@@ -92,6 +101,13 @@ impl TokenConfig {
 /// What tokens were used.
 #[derive(Debug, Default)]
 pub struct TokenFigures {
+    /// Tokens that name no audience, as legacy tokens.
+    pub legacy: Counter,
+    /// Legacy tokens of secrets that their account lists, and of others.
+    pub auto_generated: Counter,
+    pub manually_created: Counter,
+    /// Legacy tokens of secrets that are marked invalid.
+    pub invalidated: Counter,
     /// Before the moment after which they should have been replaced.
     pub valid: Counter,
     /// After it.
@@ -116,8 +132,30 @@ pub struct ServiceAccountTokens {
 
 /// What a token with a good signature says.
 struct Verified {
-    claims: Claims,
+    claims: TokenClaims,
     user: Arc<UserInfo>,
+}
+
+/// The claims of a token, by the kind of token.
+enum TokenClaims {
+    Bound(Box<Claims>),
+    Legacy(LegacyClaims),
+}
+
+impl TokenClaims {
+    fn audiences(&self) -> &[Str] {
+        match self {
+            TokenClaims::Bound(claims) => &claims.audiences,
+            TokenClaims::Legacy(claims) => &claims.audiences,
+        }
+    }
+
+    fn user(&self) -> UserInfo {
+        match self {
+            TokenClaims::Bound(claims) => user(claims),
+            TokenClaims::Legacy(claims) => account_user(&claims.namespace, &claims.account, Vec::new()),
+        }
+    }
 }
 
 impl ServiceAccountTokens {
@@ -159,16 +197,29 @@ impl ServiceAccountTokens {
         token: &[u8],
         audiences: &[Str],
         now: SystemTime,
+        findings: &mut Findings,
     ) -> Result<Option<Known>, String> {
         let Some(verified) = self.verify(token)? else { return Ok(None) };
-        let claims = &verified.claims;
-        let own = &self.config.audiences;
-        let for_whom = if claims.audiences.is_empty() { own } else { &claims.audiences };
+        let own = &self.config.audiences[..];
+        let for_whom = match verified.claims.audiences() {
+            [] => {
+                self.figures.legacy.increment();
+                own
+            }
+            named => named,
+        };
         let common = common(for_whom, audiences);
         if common.is_empty() && !own.is_empty() {
             let (have, want) = (quoted(for_whom), quoted(audiences));
             return Err(format!("token audiences {have} is invalid for the target audiences {want}"));
         }
+        let claims = match &verified.claims {
+            TokenClaims::Bound(claims) => claims,
+            TokenClaims::Legacy(claims) => {
+                claims.validate(self.objects.as_ref(), token, now, &self.figures, findings)?;
+                return Ok(Some((verified.user.clone(), common)));
+            }
+        };
         let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
         self.validate(claims, now)?;
         if let Some(time) = claims.warn_after {
@@ -195,7 +246,7 @@ impl ServiceAccountTokens {
         let counter = if claims.is_ok() { &self.figures.verified } else { &self.figures.refused };
         counter.increment();
         let claims = claims?;
-        let verified = Arc::new(Verified { user: Arc::new(user(&claims)), claims });
+        let verified = Arc::new(Verified { user: Arc::new(claims.user()), claims });
         if let Ok(mut known) = self.verified.write() {
             if known.len() >= REMEMBERED_TOKENS {
                 known.clear();
@@ -206,17 +257,27 @@ impl ServiceAccountTokens {
     }
 
     /// What a token says, once its signature is verified.
-    fn claims(&self, token: &Token<'_>) -> Result<Claims, String> {
+    fn claims(&self, token: &Token<'_>) -> Result<TokenClaims, String> {
         let mut keys = self.candidates(&token.key_id);
         if !keys.any(|key| key.verifies(&token.algorithm, token.signed, &token.signature)) {
             return Err("go-jose/go-jose: error in cryptographic primitive".to_owned());
         }
-        Claims::from_value(&token.payload).ok_or_else(|| "service account token claims are malformed".to_owned())
+        let claims = match self.is_legacy(token) {
+            true => LegacyClaims::from_value(&token.payload).map(TokenClaims::Legacy),
+            false => Claims::from_value(&token.payload).map(Box::new).map(TokenClaims::Bound),
+        };
+        claims.ok_or_else(|| "service account token claims are malformed".to_owned())
     }
 
     fn is_ours(&self, token: &Token<'_>) -> bool {
         let issuer = token.payload.str_at(&["iss"]);
-        self.config.issuers.iter().any(|own| own == issuer)
+        issuer == legacy::ISSUER || self.config.issuers.iter().any(|own| own == issuer)
+    }
+
+    /// A server may be configured to issue bound tokens under the name that legacy tokens have.
+    fn is_legacy(&self, token: &Token<'_>) -> bool {
+        let issues = || self.config.issuers.iter().any(|own| own == legacy::ISSUER);
+        token.payload.str_at(&["iss"]) == legacy::ISSUER && !(claims::is_bound(&token.payload) && issues())
     }
 
     /// The key that a token names, or all: the name is only a hint.
@@ -302,8 +363,6 @@ fn quoted(audiences: &[Str]) -> String {
 
 /// The user behind a token.
 fn user(claims: &Claims) -> UserInfo {
-    let namespace = &claims.namespace;
-    let name = &claims.service_account.name;
     let mut extra = Vec::new();
     let mut add = |key: &str, value: String| {
         if !value.is_empty() {
@@ -321,13 +380,12 @@ fn user(claims: &Claims) -> UserInfo {
         add("authentication.kubernetes.io/pod-name", pod.name.to_string());
         add("authentication.kubernetes.io/pod-uid", pod.uid.to_string());
     }
-    let user = UserInfo {
-        name: users::service_account(namespace, name),
-        uid: claims.service_account.uid.clone(),
-        groups: groups::of_service_accounts(namespace),
-        extra,
-    };
-    user.authenticated()
+    account_user(&claims.namespace, &claims.service_account, extra)
+}
+
+fn account_user(namespace: &str, account: &ObjectRef, extra: Vec<(Str, Vec<Str>)>) -> UserInfo {
+    let (name, uid) = (users::service_account(namespace, &account.name), account.uid.clone());
+    UserInfo { name, uid, groups: groups::of_service_accounts(namespace), extra }.authenticated()
 }
 
 /// A token taken apart, not yet believed.

@@ -20,6 +20,14 @@ impl BoundObjects for Objects {
         let deleted = (name == "d").then_some(NOW - LEEWAY_SECONDS - 1);
         there.then(|| BoundObject { uid: name.into(), deleted })
     }
+
+    fn token_secret(&self, _: &str, _: &str) -> Option<TokenSecret> {
+        None
+    }
+
+    fn account_secrets(&self, _: &str, _: &str) -> Vec<Str> {
+        Vec::new()
+    }
 }
 
 fn key() -> SigningKey {
@@ -54,7 +62,7 @@ fn at(seconds: i64) -> SystemTime {
 }
 
 fn authenticate(tokens: &ServiceAccountTokens, token: &str) -> Result<Option<Known>, String> {
-    tokens.authenticate(token.as_bytes(), &tokens.config().audiences, at(NOW))
+    tokens.authenticate(token.as_bytes(), &tokens.config().audiences, at(NOW), &mut Findings::default())
 }
 
 #[test]
@@ -158,7 +166,7 @@ fn a_token_that_is_remembered_still_ends() {
     for (audience, seconds, good) in
         [("https://issuer", NOW, true), ("https://issuer", NOW + 3661, false), ("other", NOW, false)]
     {
-        let outcome = tokens.authenticate(token.as_bytes(), &[audience.into()], at(seconds));
+        let outcome = tokens.authenticate(token.as_bytes(), &[audience.into()], at(seconds), &mut Findings::default());
         assert_eq!(outcome.is_ok(), good, "{audience} {seconds}");
     }
     let known = tokens.verify(token.as_bytes()).expect("good").expect("ours");

@@ -1,0 +1,143 @@
+//! Legacy service account tokens, which are kept in secrets: used, tracked, invalidated, and gone with their secrets.
+//! Guarantees that the label of the last use is there when the request is answered.
+//! Must never depend on the day of the test: only days long past are written by it.
+
+mod common;
+
+use common::http::{Client, Endpoint, MERGE_PATCH};
+use common::process::{Installation, Process};
+use data_encoding::{BASE64, BASE64URL_NOPAD};
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
+use serde_json::{Value, json};
+
+const CORE: &str = "/api/v1/namespaces/default";
+const SECRET: &str = "/api/v1/namespaces/default/secrets/robot-token";
+const LAST_USED: &str = "kubernetes.io/legacy-token-last-used";
+const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
+const WARNING: &str = "Use tokens from the TokenRequest API or manually created secret-based tokens instead of \
+                       auto-generated secret-based tokens.";
+
+/// A server that believes a key of the test's, and a token of an account `robot` that this key signed.
+struct World {
+    _installation: Installation,
+    process: Process,
+    admin: Client,
+    token: String,
+}
+
+impl World {
+    fn start() -> World {
+        let installation = Installation::new();
+        let key = rcgen::KeyPair::generate().expect("a key");
+        let file = installation.scratch.write("tokens.pem", &key.public_key_pem());
+        let process = installation.start_with(&["--service-account-key-file".as_ref(), file.as_os_str()]);
+        let mut admin = process.endpoint().client();
+        let account = json!({"metadata": {"name": "robot"}});
+        let account = admin.post(&format!("{CORE}/serviceaccounts"), &account).expect("an answer").expect(201);
+        let payload = json!({
+            "iss": "kubernetes/serviceaccount",
+            "sub": "system:serviceaccount:default:robot",
+            "kubernetes.io/serviceaccount/namespace": "default",
+            "kubernetes.io/serviceaccount/secret.name": "robot-token",
+            "kubernetes.io/serviceaccount/service-account.name": "robot",
+            "kubernetes.io/serviceaccount/service-account.uid": account["metadata"]["uid"],
+        });
+        let encode = |part: &Value| BASE64URL_NOPAD.encode(part.to_string().as_bytes());
+        let signed = format!("{}.{}", encode(&json!({"alg": "ES256"})), encode(&payload));
+        let random = SystemRandom::new();
+        let key = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &key.serialize_der(), &random);
+        let signature = key.expect("a key").sign(&random, signed.as_bytes()).expect("signed");
+        let token = format!("{signed}.{}", BASE64URL_NOPAD.encode(signature.as_ref()));
+        World { _installation: installation, process, admin, token }
+    }
+
+    fn create_secret(&mut self) {
+        let name = json!({"name": "robot-token", "annotations": {"kubernetes.io/service-account.name": "robot"}});
+        let data = json!({"token": BASE64.encode(self.token.as_bytes())});
+        let secret = json!({"metadata": name, "type": "kubernetes.io/service-account-token", "data": data});
+        self.admin.post(&format!("{CORE}/secrets"), &secret).expect("an answer").expect(201);
+    }
+
+    fn label(&mut self, label: &str, value: Value) {
+        let patch = json!({"metadata": {"labels": {label: value}}});
+        self.admin.send("PATCH", SECRET, MERGE_PATCH, patch.to_string().as_bytes()).expect("an answer").expect(200);
+    }
+
+    /// The label of the last use, which must be a recent day.
+    fn expect_used(&mut self) {
+        let secret = self.admin.get(SECRET).expect("an answer").expect(200);
+        let day = secret["metadata"]["labels"][LAST_USED].as_str().unwrap_or_default().to_owned();
+        assert!(day.len() == 10 && day.as_str() > "2020-01-01", "{secret}");
+    }
+
+    /// Status and warning of a request with the token.
+    fn request(&self) -> (u16, String) {
+        let endpoint = Endpoint { token: Some(self.token.clone()), ..self.process.endpoint() };
+        let answer = endpoint.client().get(&format!("{CORE}/configmaps")).expect("an answer");
+        (answer.status, answer.header("warning").to_owned())
+    }
+
+    fn review(&mut self, audiences: Value) -> Value {
+        let review = json!({"spec": {"token": self.token, "audiences": audiences}});
+        let answer = self.admin.post("/apis/authentication.k8s.io/v1/tokenreviews", &review).expect("an answer");
+        assert_eq!(answer.header("warning"), "");
+        answer.expect(201)["status"].clone()
+    }
+
+    fn count(&mut self, metric: &str) -> u32 {
+        let text = self.admin.get("/metrics").expect("an answer").text();
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("serviceaccount_{metric}_total ")));
+        line.and_then(|count| count.parse().ok()).unwrap_or_else(|| panic!("no {metric}"))
+    }
+}
+
+#[test]
+fn a_legacy_token_counts_as_long_as_its_secret_holds_it() {
+    let mut world = World::start();
+    assert_eq!(world.request().0, 401);
+    world.create_secret();
+    assert_eq!(world.request(), (403, String::new()));
+    world.expect_used();
+    let status = world.review(json!([]));
+    assert_eq!(status["user"]["username"], "system:serviceaccount:default:robot");
+    assert_eq!(
+        status["user"]["groups"],
+        json!(["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"])
+    );
+    assert_eq!(status["user"]["extra"], Value::Null);
+    let error = world.review(json!(["elsewhere"]))["error"].as_str().unwrap_or_default().to_owned();
+    assert!(error.contains("is invalid for the target audiences [\"elsewhere\"]"), "{error}");
+    let other = json!({"data": {"token": BASE64.encode(b"other")}});
+    world.admin.send("PATCH", SECRET, MERGE_PATCH, other.to_string().as_bytes()).expect("an answer").expect(200);
+    assert_eq!(world.request().0, 401);
+    assert_eq!(world.review(json!([]))["error"], "[invalid bearer token, Token does not match server's copy]");
+    world.admin.delete(SECRET).expect("an answer").expect(200);
+    assert_eq!(world.review(json!([]))["error"], "[invalid bearer token, Token has been invalidated]");
+}
+
+#[test]
+fn a_legacy_token_is_tracked_and_can_be_invalidated() {
+    let mut world = World::start();
+    world.create_secret();
+    assert_eq!(world.request(), (403, String::new()));
+    let listed = json!({"secrets": [{"name": "robot-token"}]}).to_string();
+    let account = format!("{CORE}/serviceaccounts/robot");
+    world.admin.send("PATCH", &account, MERGE_PATCH, listed.as_bytes()).expect("an answer").expect(200);
+    assert_eq!(world.request(), (403, format!("299 - \"{WARNING}\"")));
+    world.label(LAST_USED, json!("2001-01-01"));
+    world.label(INVALID_SINCE, json!("2001-01-01"));
+    assert_eq!(world.request(), (401, String::new()));
+    world.expect_used();
+    let why = "the token in secret default/robot-token for service account default/robot has been marked invalid. Use tokens \
+               from the TokenRequest API or manually created secret-based tokens, or remove the \
+               'kubernetes.io/legacy-token-invalid-since' label from the secret to temporarily allow use of this token";
+    world.label(LAST_USED, json!("2001-01-01"));
+    assert_eq!(world.review(json!([]))["error"], format!("[invalid bearer token, {why}]"));
+    world.expect_used();
+    world.label(INVALID_SINCE, Value::Null);
+    assert_eq!(world.request().0, 403);
+    let counted =
+        ["legacy_tokens", "legacy_manual_token_uses", "legacy_auto_token_uses", "invalid_legacy_auto_token_uses"];
+    assert_eq!(counted.map(|metric| world.count(metric)), [5, 1, 2, 2]);
+}
