@@ -8,7 +8,9 @@ use pintle::Builder;
 use pintle::follow::{follow, read};
 use pintle_auth::Authenticator;
 use pintle_auth::authentication::{ClientCa, FrontProxy, FrontProxyHeaders};
+use pintle_codec::json;
 use pintle_http::TlsConfig;
+use pintle_schema::Value;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -119,18 +121,17 @@ impl Authorities {
         let mut told = vec![("client-ca-file", text(&self.clients.pem))];
         if let Some(proxy) = &self.proxy {
             let list = |names: &[String]| {
-                let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
-                format!("[{}]", names.join(","))
+                json::to_string(&Value::List(names.iter().map(|name| Value::from(name.as_str())).collect()))
             };
             let FrontProxyHeaders { username, uid, group, extra_prefixes } = &self.proxy_flags.headers;
             told.extend([
                 ("requestheader-client-ca-file", text(&proxy.pem)),
                 ("requestheader-allowed-names", list(&self.proxy_flags.allowed_names)),
                 ("requestheader-username-headers", list(username)),
+                ("requestheader-uid-headers", list(uid)),
                 ("requestheader-group-headers", list(group)),
                 ("requestheader-extra-headers-prefix", list(extra_prefixes)),
             ]);
-            told.extend((!uid.is_empty()).then(|| ("requestheader-uid-headers", list(uid))));
         }
         let told = told.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         *self.told.write().unwrap_or_else(PoisonError::into_inner) = told;

@@ -80,9 +80,20 @@ async fn exists(
         let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
         let part = SubresourcePart::of(target.resource, object.reconcile.subresource());
         let update = Update { change: &change, part, create: false, from_stored: true, owners: Owners::Tracked };
-        registry.update(target, &update, options).await?;
+        match registry.update(target, &update, options).await {
+            // What was gathered from many servers starts anew with what this one needs.
+            Err(status) if object.reconcile.starts_anew() && is_too_large(&status) => {
+                registry.delete(target, &DeleteOptions::default()).await?;
+                return Ok(false);
+            }
+            outcome => outcome?,
+        };
     }
     Ok(true)
+}
+
+fn is_too_large(status: &Status) -> bool {
+    status.code == 413 || status.code == 422 && status.message.contains("Too long")
 }
 
 /// The group-versions that get an APIService: those served, but for the APIServices' own.

@@ -24,6 +24,7 @@ mod service;
 mod service_accounts;
 mod sources;
 mod test_server;
+mod token_tracking;
 
 pub use backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use builder::{Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, StartError};

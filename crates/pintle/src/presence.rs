@@ -5,6 +5,7 @@
 
 use crate::bootstrap;
 use crate::repair::Repairs;
+use crate::token_tracking::TokenTracking;
 use data_encoding::BASE32_NOPAD;
 use pintle_bootstrap::{Settings, kept_objects, needed_objects, servers};
 use pintle_cache::image;
@@ -15,7 +16,7 @@ use pintle_kinds::resource::Resource;
 use pintle_registry::environment::new_uid;
 use pintle_registry::update::{Owners, Update};
 use pintle_registry::{DeleteOptions, Registry, Result, Status, Target, WriteOptions};
-use pintle_schema::{ApiType, ApiValue, MicroTime, Value, View, ViewMut, canonicalize};
+use pintle_schema::{ApiType, ApiValue, MicroTime, Time, Value, View, ViewMut, canonicalize};
 use pintle_storage::{Expect, Transaction};
 use pintle_types::coordination::v1::{Lease, LeaseSpec};
 use pintle_types::core::v1::{EndpointAddress, EndpointSubset, Endpoints};
@@ -115,6 +116,7 @@ impl Presence {
         // The first look reads all services, which requests are spared then.
         repairs.addresses().await;
         look_at_ports(&mut repairs).await;
+        let mut tracking = TokenTracking::new(TokenTracking::is_created(&self.registry, &self.first_objects));
         for renewal in 1u32.. {
             tokio::time::sleep(RENEW_PERIOD).await;
             // What fails is tried again the next time; the lease outlives one failure.
@@ -123,7 +125,8 @@ impl Presence {
                 let _ = self.announce().await;
             }
             let authorities = self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone();
-            let settings = Settings { authorities, ..self.first_objects.clone() };
+            let now = Time::from_seconds(self.registry.environment.now_unix());
+            let settings = Settings { authorities, now, ..self.first_objects.clone() };
             let kept = match renewal % RENEWALS_BETWEEN_KEPT == 1 {
                 true => kept_objects(&settings),
                 false => Vec::new(),
@@ -131,6 +134,7 @@ impl Presence {
             for object in kept.into_iter().chain(needed_objects(&settings)) {
                 let _ = bootstrap::restore(&self.registry, object).await;
             }
+            tracking.look(&self.registry, &settings).await;
             repairs.addresses().await;
             if renewal % RENEWALS_BETWEEN_REPAIRS == 0 {
                 look_at_ports(&mut repairs).await;

@@ -108,7 +108,6 @@ fn what_every_cluster_has_is_put_back() {
         // Its endpoints would go with it.
         "/api/v1/namespaces/default/services/kubernetes",
         "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes",
-        "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking",
     ];
     let before = paths.map(|path| client.get(path).expect("an answer").expect(200));
     for path in paths {

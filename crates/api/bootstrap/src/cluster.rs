@@ -4,7 +4,8 @@
 
 use crate::Settings;
 use crate::object::{BootstrapObject, Kind, metadata, type_meta};
-use crate::reconcile::Reconcile;
+use crate::reconcile::{Reconcile, SINCE};
+use crate::trust;
 use pintle_types::core::v1::{
     ConfigMap, FinalizerName, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus, PreemptionPolicy,
 };
@@ -58,16 +59,19 @@ pub(crate) fn priority_classes(out: &mut Vec<BootstrapObject>) {
     }
 }
 
-pub(crate) fn config_maps(settings: &Settings, out: &mut Vec<BootstrapObject>) {
-    if !settings.authorities.is_empty() {
-        let object = config_map("extension-apiserver-authentication", settings.authorities.clone());
-        out.push(CONFIG_MAP.object("kube-system", Reconcile::TrustedCertificates, &object));
-    }
-    // The day since which uses of long-lived service account tokens are recorded.
+/// What extension servers are told of certificate authorities.
+pub(crate) fn authorities(settings: &Settings, out: &mut Vec<BootstrapObject>) {
+    let data = trust::merged(&BTreeMap::new(), &settings.authorities, settings.now);
+    let Some(data) = data.filter(|data| !data.is_empty()) else { return };
+    let object = config_map("extension-apiserver-authentication", data);
+    out.push(CONFIG_MAP.object("kube-system", Reconcile::TrustedCertificates { now: settings.now }, &object));
+}
+
+/// The day since which uses of legacy service account tokens are recorded.
+pub(crate) fn token_tracking(settings: &Settings) -> BootstrapObject {
     let since = settings.now.to_rfc3339().chars().take_while(|c| *c != 'T').collect();
-    let object =
-        config_map("kube-apiserver-legacy-service-account-token-tracking", [("since".to_owned(), since)].into());
-    out.push(CONFIG_MAP.object("kube-system", Reconcile::Keep, &object));
+    let object = config_map("kube-apiserver-legacy-service-account-token-tracking", [(SINCE.to_owned(), since)].into());
+    CONFIG_MAP.object("kube-system", Reconcile::TrackingDate, &object)
 }
 
 fn config_map(name: &str, data: BTreeMap<String, String>) -> ConfigMap {

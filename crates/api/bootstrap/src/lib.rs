@@ -14,6 +14,7 @@ mod object;
 mod rbac;
 pub mod reconcile;
 mod service_range;
+mod trust;
 
 pub use kubernetes_service::servers;
 pub use object::BootstrapObject;
@@ -40,7 +41,7 @@ pub struct Settings {
     pub authorities: BTreeMap<String, String>,
     /// The group-versions that this server serves itself and has an APIService for.
     pub api_services: Vec<LocalApiService>,
-    /// The time of the start, for conditions and dates inside objects.
+    /// The time, for conditions and dates inside objects, and for the end of certificates.
     pub now: Time,
 }
 
@@ -67,8 +68,13 @@ pub fn kept_objects(settings: &Settings) -> Vec<BootstrapObject> {
 pub fn needed_objects(settings: &Settings) -> Vec<BootstrapObject> {
     let mut out = Vec::with_capacity(8);
     kubernetes_service::kept_objects(settings, &mut out);
-    cluster::config_maps(settings, &mut out);
+    cluster::authorities(settings, &mut out);
     out
+}
+
+/// The config map with the day since which uses of legacy service account tokens are recorded.
+pub fn token_tracking(settings: &Settings) -> BootstrapObject {
+    cluster::token_tracking(settings)
 }
 
 /// All objects of a fresh server; what others refer to comes first.
@@ -79,7 +85,8 @@ pub fn objects(settings: &Settings) -> Vec<BootstrapObject> {
     rbac::objects(&mut out);
     flow_control::objects(settings, &mut out);
     kubernetes_service::objects(settings, &mut out);
-    cluster::config_maps(settings, &mut out);
+    cluster::authorities(settings, &mut out);
+    out.push(cluster::token_tracking(settings));
     api_services::objects(settings, &mut out);
     out
 }

@@ -2,8 +2,9 @@
 //!
 //! Only the fields that the server owns are written; cluster addresses, labels and other keys are left alone.
 
-use super::{API_SERVICE_AUTOMANAGED, CLIENT_CA_FILE};
-use pintle_schema::{ApiValue, FieldName, Value, View, ViewMut};
+use super::{API_SERVICE_AUTOMANAGED, SINCE};
+use crate::trust;
+use pintle_schema::{ApiValue, FieldName, Time, Value, View, ViewMut};
 use pintle_types::apiregistration::v1::APIService;
 use pintle_types::core::v1::{ConfigMap, Endpoints, Service, ServicePort, ServiceSpec};
 use pintle_types::discovery::v1::EndpointSlice;
@@ -69,73 +70,26 @@ pub(super) fn is_of_another_type(existing: &Value, wanted: &Value) -> bool {
 }
 
 /// Several servers with different authorities write the same config map, so none takes another's away.
-/// What other servers have told stays beside what this one tells.
-pub(super) fn trusted_certificates(existing: &Value, wanted: &Value) -> Option<Value> {
+pub(super) fn trusted_certificates(existing: &Value, wanted: &Value, now: Time) -> Option<Value> {
     let data = |of| View::<ConfigMap>::new(of).field(ConfigMap::DATA).get();
     let old = data(existing);
-    let mut all = old.clone();
-    for (key, wanted) in data(wanted) {
-        let told = old.get(&key).map_or("", String::as_str);
-        let both = if key.ends_with(CLIENT_CA_FILE) { bundle_of(told, &wanted) } else { list_of(told, &wanted) };
-        all.extend(both.map(|both| (key, both)));
-    }
-    if all == old {
-        return None;
-    }
+    let all = trust::merged(&old, &data(wanted), now).filter(|all| *all != old)?;
     let mut changed = existing.clone();
     ViewMut::<ConfigMap>::new(&mut changed).field(ConfigMap::DATA).set(all);
     Some(changed)
 }
 
-/// A bundle with the certificates of another; `None` when it has them all.
-fn bundle_of(old: &str, wanted: &str) -> Option<String> {
-    let have = certificates(old);
-    let missing: Vec<_> = certificates(wanted).into_iter().filter(|wanted| !have.contains(wanted)).collect();
-    if missing.is_empty() {
+pub(super) fn tracking_date(existing: &Value, wanted: &Value) -> Option<Value> {
+    let data = |of| View::<ConfigMap>::new(of).field(ConfigMap::DATA).get();
+    let mut all = data(existing);
+    let is_day = |text: &String| text.len() == "2006-01-02".len() && Time::parse(&format!("{text}T00:00:00Z")).is_ok();
+    if all.get(SINCE).is_some_and(is_day) {
         return None;
     }
-    let mut bundle = old.trim_end().to_owned();
-    for certificate in missing {
-        if !bundle.is_empty() {
-            bundle.push('\n');
-        }
-        bundle.push_str(&certificate);
-    }
-    bundle.push('\n');
-    Some(bundle)
-}
-
-/// A JSON list of names, which need no escapes, with those of another; `None` when it has them all.
-fn list_of(old: &str, wanted: &str) -> Option<String> {
-    let items = |list: &str| -> Vec<String> {
-        let items = list.trim().trim_start_matches('[').trim_end_matches(']').split(',');
-        items.map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect()
-    };
-    let mut all = items(old);
-    let missing: Vec<_> = items(wanted).into_iter().filter(|item| !all.contains(item)).collect();
-    if missing.is_empty() && !old.is_empty() {
-        return None;
-    }
-    all.extend(missing);
-    Some(format!("[{}]", all.join(",")))
-}
-
-/// The PEM blocks of a bundle, without what stands between them.
-fn certificates(bundle: &str) -> Vec<String> {
-    let mut blocks = Vec::new();
-    let mut block: Option<Vec<&str>> = None;
-    for line in bundle.lines().map(str::trim) {
-        if line.starts_with("-----BEGIN ") {
-            block = Some(vec![line]);
-        } else if let Some(lines) = &mut block {
-            lines.push(line);
-            if line.starts_with("-----END ") {
-                blocks.push(lines.join("\n"));
-                block = None;
-            }
-        }
-    }
-    blocks
+    all.insert(SINCE.to_owned(), data(wanted).remove(SINCE)?);
+    let mut changed = existing.clone();
+    ViewMut::<ConfigMap>::new(&mut changed).field(ConfigMap::DATA).set(all);
+    Some(changed)
 }
 
 pub(super) fn api_service(existing: &Value, wanted: &Value) -> Option<Value> {

@@ -7,7 +7,7 @@ mod cluster;
 mod flow_control;
 mod rbac;
 
-use pintle_schema::Value;
+use pintle_schema::{Time, Value};
 
 /// Annotation of roles and bindings; "false" keeps later starts away.
 pub const RBAC_AUTOUPDATE: &str = "rbac.authorization.kubernetes.io/autoupdate";
@@ -18,8 +18,8 @@ pub const FLOW_CONTROL_AUTOUPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
 /// Label of APIServices that follow the server.
 pub const API_SERVICE_AUTOMANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 
-/// Key of the client certificate authorities in their config map.
-pub(crate) const CLIENT_CA_FILE: &str = "client-ca-file";
+/// Key of the day since which uses of legacy tokens are recorded.
+pub(crate) const SINCE: &str = "since";
 
 /// What is done with an object that exists already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +42,10 @@ pub enum Reconcile {
     Endpoints,
     /// The addresses and ports are replaced; of another family they need another slice.
     EndpointSlice,
-    /// Certificates that are missing are added.
-    TrustedCertificates,
+    /// Certificates and names that are missing are added, and certificates that have expired by now are removed.
+    TrustedCertificates { now: Time },
+    /// A day that cannot be read is replaced.
+    TrackingDate,
     /// The spec is restored while the label says that the server manages it.
     ApiService,
 }
@@ -57,6 +59,11 @@ impl Reconcile {
     /// Whether the existing object cannot become as it should be: it must go first.
     pub(crate) fn must_go(self, existing: &Value, wanted: &Value) -> bool {
         self == Reconcile::EndpointSlice && cluster::is_of_another_type(existing, wanted)
+    }
+
+    /// Whether an object that has become too large to be written is removed first.
+    pub fn starts_anew(self) -> bool {
+        matches!(self, Reconcile::TrustedCertificates { .. })
     }
 
     /// The existing object as it should be, with all that the server filled in; `None` when it may stay as it is. An
@@ -73,7 +80,8 @@ impl Reconcile {
             Reconcile::ServiceRange => cluster::service_range(existing, wanted),
             Reconcile::Endpoints => cluster::endpoints(existing, wanted),
             Reconcile::EndpointSlice => cluster::endpoint_slice(existing, wanted),
-            Reconcile::TrustedCertificates => cluster::trusted_certificates(existing, wanted),
+            Reconcile::TrustedCertificates { now } => cluster::trusted_certificates(existing, wanted, now),
+            Reconcile::TrackingDate => cluster::tracking_date(existing, wanted),
             Reconcile::ApiService => cluster::api_service(existing, wanted),
         }
     }

@@ -3,19 +3,21 @@
 mod reconciled;
 mod reference;
 
+use crate::trust::tests::certificate;
 use crate::{BootstrapObject, LocalApiService, ServiceRange, Settings, objects};
 use pintle_schema::{ApiType, Time, Value, canonicalize};
 use pintle_types::{apiregistration, core, discovery, flowcontrol, networking, rbac, scheduling};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+static AUTHORITY: LazyLock<String> = LazyLock::new(|| certificate("authority", 2040));
 
 fn settings() -> Settings {
     Settings {
         service_ranges: vec![ServiceRange::parse("10.0.0.0/24").unwrap()],
         advertise_address: Some("10.9.8.7".parse().unwrap()),
         secure_port: 6443,
-        authorities: [("client-ca-file", "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n")]
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .into(),
+        authorities: [("client-ca-file".to_owned(), AUTHORITY.clone())].into(),
         api_services: vec![LocalApiService {
             group: "apps".to_owned(),
             version: "v1".to_owned(),

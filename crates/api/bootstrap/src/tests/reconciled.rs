@@ -1,6 +1,7 @@
 //! Later starts: rows of what an administrator did and what becomes of it.
 
 use super::{at, canonical, find, settings};
+use crate::trust::tests::certificate;
 use crate::{ServiceRange, Settings, objects};
 use pintle_codec::{Strictness, json};
 use pintle_schema::Value;
@@ -65,6 +66,8 @@ type Row = (
     &'static [&'static str],
     &'static str,
 );
+
+const TRACKING: &str = "kube-apiserver-legacy-service-account-token-tracking";
 
 const ROWS: &[Row] = &[
     // Roles: missing permissions come one by one after those that are there.
@@ -195,24 +198,22 @@ const ROWS: &[Row] = &[
     // APIServices follow the server while they carry the label.
     ("apiservices", "v1.apps", &[(&["spec", "versionPriority"], "1")], &["spec", "versionPriority"], "15"),
     ("apiservices", "v1.apps", &[(&["spec", "versionPriority"], "1"), (&["metadata", "labels"], "")], &[], ""),
-    // Certificates of other servers stay.
+    // The day since when tokens are tracked stays, if it is one.
+    ("configmaps", TRACKING, &[(&["data", "since"], r#""2024-02-29""#), (&["data", "more"], r#""x""#)], &[], ""),
+    ("configmaps", TRACKING, &[(&["data", "since"], r#""2023-02-29""#)], &["data"], r#"{"since":"2026-11-20"}"#),
     (
         "configmaps",
-        "extension-apiserver-authentication",
-        &[(
-            &["data"],
-            r#"{"client-ca-file":"-----BEGIN CERTIFICATE-----\nBB==\n-----END CERTIFICATE-----\n","more":"x","requestheader-group-headers":"[\"Group\"]"}"#,
-        )],
+        TRACKING,
+        &[(&["data"], r#"{"since":"2024-1-1","more":"x"}"#)],
         &["data"],
-        r#"{"client-ca-file":"-----BEGIN CERTIFICATE-----\nBB==\n-----END CERTIFICATE-----\n-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n","more":"x","requestheader-group-headers":"[\"Group\",\"X-Remote-Group\"]"}"#,
+        r#"{"since":"2026-11-20","more":"x"}"#,
     ),
+    ("configmaps", TRACKING, &[(&["data"], "")], &["data"], r#"{"since":"2026-11-20"}"#),
 ];
 
 #[test]
 fn rows() {
-    let mut settings = settings();
-    settings.authorities.insert("requestheader-group-headers".to_owned(), "[\"X-Remote-Group\"]".to_owned());
-    let objects = objects(&settings);
+    let objects = objects(&settings());
     for (plural, name, edits, path, expected) in ROWS {
         let object = find(&objects, plural, name);
         let existing = edited(&canonical(object), edits);
@@ -251,6 +252,24 @@ fn is_empty(value: &Value) -> bool {
         Value::String(text) => text.is_empty(),
         _ => false,
     }
+}
+
+#[test]
+fn certificates_of_other_servers_stay() {
+    const NAME: &str = "extension-apiserver-authentication";
+    let (ours, other) = (certificate("ours", 2040), certificate("other", 2040));
+    let wanted = Settings { authorities: [("client-ca-file".to_owned(), ours.clone())].into(), ..settings() };
+    let wanted = objects(&wanted);
+    let object = find(&wanted, "configmaps", NAME);
+    let mut existing = canonical(object);
+    existing.set_at(&["data", "client-ca-file"], other.as_str());
+    existing.set_at(&["data", "more"], "x");
+    let changed = object.reconciled(&existing).unwrap();
+    assert_eq!(at(&changed, &["data", "client-ca-file"]).as_str(), Some(format!("{other}{ours}").as_str()));
+    assert!(changed.at(&["data", "more"]).is_none());
+    assert_eq!(object.reconciled(&changed), None);
+    existing.set_at(&["data", "client-ca-file"], "text");
+    assert_eq!(object.reconciled(&existing), None, "what cannot be read stays");
 }
 
 #[test]
