@@ -33,6 +33,8 @@ async fn ensure_once(registry: &Registry, settings: &Settings) -> Result<(), Sta
 /// # Errors
 /// An object is refused, or the store fails.
 pub async fn reconcile(registry: &Registry, objects: impl IntoIterator<Item = BootstrapObject>) -> Result<(), Status> {
+    // What others were split from is read before it is brought up to date.
+    let objects = objects.into_iter().map(|object| split(registry, object)).collect::<Result<Vec<_>, _>>()?;
     let mut missing = Vec::new();
     for object in objects {
         let Some(target) = target(registry, &object) else { continue };
@@ -42,6 +44,17 @@ pub async fn reconcile(registry: &Registry, objects: impl IntoIterator<Item = Bo
         }
     }
     registry.create_all(missing).await
+}
+
+/// A missing object with what it takes over from the one that it was split from.
+fn split(registry: &Registry, object: BootstrapObject) -> Result<BootstrapObject, Status> {
+    let Some(source) = object.split_from else { return Ok(object) };
+    let own = target(registry, &object).filter(|target| target.cache.get(&target.key()).is_none());
+    let Some(source) = own.map(|own| Target { name: source.to_owned(), ..own }) else { return Ok(object) };
+    match source.cache.get(&source.key()) {
+        Some(stored) => Ok(BootstrapObject { value: object.split(&registry.decode(&source, &stored)?), ..object }),
+        None => Ok(object),
+    }
 }
 
 /// Puts an object back that is missing, and brings it up to date if it is reconciled.

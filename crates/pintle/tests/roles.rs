@@ -118,3 +118,45 @@ fn what_claims_are_given_takes_the_right_to_bind_them() {
     grant("binding");
     wait_for("the right to bind", || Some(give()).filter(|answer| answer.status != 422)).expect(200);
 }
+
+#[test]
+fn what_was_split_takes_over_what_an_administrator_left() {
+    let installation = Installation::new();
+    let process = installation.start();
+    let mut admin = process.endpoint().client();
+    let patch = |client: &mut Client, path: &str, patch: Value| {
+        let answer = client.send("PATCH", &format!("{RBAC}{path}"), MERGE_PATCH, patch.to_string().as_bytes());
+        answer.expect("an answer").expect(200);
+    };
+    let user = json!({"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"});
+    let autoupdate = "rbac.authorization.kubernetes.io/autoupdate";
+    let marks = json!({"labels": {"left": "here"}, "annotations": {"left": "there", autoupdate: "false"}});
+    patch(&mut admin, "/clusterrolebindings/system:discovery", json!({"subjects": [user], "metadata": marks}));
+    let rule = json!({"apiGroups": ["example.com"], "resources": ["things"], "verbs": ["get"]});
+    let marks = json!({"labels": {"left": "here"}});
+    let role = json!({"aggregationRule": null, "rules": [rule], "metadata": marks});
+    patch(&mut admin, "/clusterroles/view", role);
+    // This one aggregates others still.
+    patch(&mut admin, "/clusterroles/edit", json!({"metadata": {"labels": {"left": "here"}}}));
+    let gone = [
+        "/clusterrolebindings/system:public-info-viewer",
+        "/clusterroles/system:aggregate-to-view",
+        "/clusterroles/system:aggregate-to-edit",
+    ];
+    for path in gone {
+        admin.delete(&format!("{RBAC}{path}")).expect("an answer").expect(200);
+    }
+    drop(process);
+    let process = installation.start();
+    let mut admin = process.endpoint().client();
+    let [binding, view, edit] = gone.map(|path| admin.get(&format!("{RBAC}{path}")).expect("an answer").expect(200));
+    assert_eq!(binding["subjects"], json!([user]), "administrators keep it to themselves");
+    assert_eq!(binding["roleRef"]["name"], "system:public-info-viewer");
+    assert_eq!(binding["metadata"]["labels"], json!({"kubernetes.io/bootstrapping": "rbac-defaults", "left": "here"}));
+    assert_eq!(binding["metadata"]["annotations"], json!({"left": "there", autoupdate: "false"}));
+    assert_eq!(view["rules"][0], rule);
+    assert!(view["rules"].as_array().is_some_and(|rules| rules.len() > 1), "what it lacks is added: {view}");
+    assert_eq!(view["metadata"]["labels"]["left"], "here");
+    assert_eq!(view["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-view"], "true");
+    assert_eq!(edit["metadata"]["labels"]["left"], Value::Null);
+}

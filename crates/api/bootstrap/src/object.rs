@@ -20,6 +20,9 @@ pub struct BootstrapObject {
     pub value: Value,
     /// What is done when the object exists already.
     pub reconcile: Reconcile,
+    /// The object of the same kind whose contents a missing one takes over: clusters from before the two were split have only that
+    /// one, as an administrator left it.
+    pub split_from: Option<&'static str>,
 }
 
 impl BootstrapObject {
@@ -41,6 +44,12 @@ impl BootstrapObject {
     /// Whether the stored object cannot become as it should be, so that it must be removed first.
     pub fn must_go(&self, existing: &Value) -> bool {
         self.reconcile.must_go(existing, &self.value)
+    }
+
+    /// The object to create where it is missing and the one that it was split from is not.
+    pub fn split(&self, source: &Value) -> Value {
+        let Some(split) = self.reconcile.split(source, &self.value) else { return self.value.clone() };
+        self.reconciled(&split).unwrap_or(split)
     }
 
     /// The stored object as it should be, `None` when it may stay as it is.
@@ -72,6 +81,7 @@ impl Kind {
             namespace,
             value: object.to_value(),
             reconcile,
+            split_from: None,
         }
     }
 }

@@ -24,10 +24,23 @@ const ROLE_BINDING: Kind = Kind { group: GROUP, version: "v1", plural: "rolebind
 /// The role of what nodes may do.
 const NODE_ROLE: &str = "system:node";
 
+/// Cluster roles that were split from others, and these.
+const SPLIT_ROLES: [(&str, &str); 3] = [
+    ("system:aggregate-to-admin", "admin"),
+    ("system:aggregate-to-edit", "edit"),
+    ("system:aggregate-to-view", "view"),
+];
+/// The same of cluster role bindings.
+const SPLIT_BINDINGS: [(&str, &str); 1] = [("system:public-info-viewer", "system:discovery")];
+
+fn source_of(name: &str, split: &[(&'static str, &'static str)]) -> Option<&'static str> {
+    split.iter().find(|(own, _)| *own == name).map(|(_, source)| *source)
+}
+
 /// Appends roles before their bindings.
 pub(crate) fn objects(out: &mut Vec<BootstrapObject>) {
     for role in user_roles::USER_ROLES.iter().chain(component_roles::COMPONENT_ROLES) {
-        out.push(cluster_role(role));
+        out.push(BootstrapObject { split_from: source_of(role.name, &SPLIT_ROLES), ..cluster_role(role) });
     }
     for controller in controller_roles::CONTROLLERS {
         let name = controller_role_name(controller.name);
@@ -43,7 +56,8 @@ pub(crate) fn objects(out: &mut Vec<BootstrapObject>) {
         ));
     }
     for binding in cluster_bindings::CLUSTER_BINDINGS {
-        out.push(cluster_role_binding(binding.name, binding.subjects));
+        let split_from = source_of(binding.name, &SPLIT_BINDINGS);
+        out.push(BootstrapObject { split_from, ..cluster_role_binding(binding.name, binding.subjects) });
     }
     for controller in controller_roles::CONTROLLERS {
         out.push(cluster_role_binding(&controller_role_name(controller.name), &[system_account(controller.name)]));

@@ -61,6 +61,15 @@ impl Reconcile {
         self == Reconcile::EndpointSlice && cluster::is_of_another_type(existing, wanted)
     }
 
+    /// The wanted object with what the object that it was split from grants; `None` where that grants nothing of its own.
+    pub(crate) fn split(self, source: &Value, wanted: &Value) -> Option<Value> {
+        match self {
+            Reconcile::Role => rbac::split_role(source, wanted),
+            Reconcile::Binding => rbac::split_binding(source, wanted),
+            _ => None,
+        }
+    }
+
     /// Whether an object that has become too large to be written is removed first.
     pub fn starts_anew(self) -> bool {
         matches!(self, Reconcile::TrustedCertificates { .. })

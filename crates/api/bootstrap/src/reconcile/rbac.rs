@@ -57,6 +57,32 @@ pub(super) fn binding(existing: &Value, wanted: &Value) -> Option<Value> {
     is_changed.then_some(changed)
 }
 
+/// A role with the rules, labels and annotations of the one that it was split from, unless that aggregates others already.
+pub(super) fn split_role(source: &Value, wanted: &Value) -> Option<Value> {
+    let source = ClusterRole::from_value(source).ok()?;
+    if source.aggregation_rule.is_some() {
+        return None;
+    }
+    let mut split = wanted.clone();
+    take_metadata(ViewMut::new(&mut split).field(ClusterRole::METADATA), source.metadata);
+    ViewMut::new(&mut split).field(ClusterRole::RULES).set(source.rules);
+    Some(split)
+}
+
+/// A binding with the subjects, labels and annotations of the one that it was split from.
+pub(super) fn split_binding(source: &Value, wanted: &Value) -> Option<Value> {
+    let source = ClusterRoleBinding::from_value(source).ok()?;
+    let mut split = wanted.clone();
+    take_metadata(ViewMut::new(&mut split).field(ClusterRoleBinding::METADATA), source.metadata);
+    ViewMut::new(&mut split).field(ClusterRoleBinding::SUBJECTS).set(source.subjects);
+    Some(split)
+}
+
+fn take_metadata(mut metadata: ViewMut<'_, ObjectMeta>, source: ObjectMeta) {
+    metadata.by_ref().field(ObjectMeta::LABELS).set(source.labels);
+    metadata.field(ObjectMeta::ANNOTATIONS).set(source.annotations);
+}
+
 fn is_protected(metadata: &ObjectMeta) -> bool {
     metadata.annotations.get(RBAC_AUTOUPDATE).is_some_and(|value| value == "false")
 }
