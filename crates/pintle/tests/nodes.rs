@@ -141,3 +141,26 @@ fn namespaces_are_made_when_the_server_is_told_to() {
     assert_eq!(namespace["status"]["phase"], "Active");
     assert_eq!(namespace["metadata"]["labels"]["kubernetes.io/metadata.name"], "made");
 }
+
+#[test]
+fn a_node_has_tokens_for_drivers_that_took_over_a_volume() {
+    let installation = installation();
+    let process = serve(&installation, &["--enable-admission-plugins=NodeRestriction"]);
+    let (mut admin, mut node) = (process.endpoint().client(), client(&process, NODE_TOKEN));
+    post(&mut admin, &format!("{CORE}/serviceaccounts"), &json!({"metadata": {"name": "default"}}));
+    let driver =
+        json!({"metadata": {"name": "file.csi.azure.com"}, "spec": {"tokenRequests": [{"audience": "files"}]}});
+    post(&mut admin, "/apis/storage.k8s.io/v1/csidrivers", &driver);
+    let volumes = json!([{"name": "v", "azureFile": {"secretName": "s", "shareName": "s"}}]);
+    let spec = json!({"nodeName": "n1", "containers": [{"name": "c", "image": "i"}], "volumes": volumes});
+    let pod = post(&mut admin, &format!("{CORE}/pods"), &json!({"metadata": {"name": "pod"}, "spec": spec}));
+    let bound = json!({"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": pod["metadata"]["uid"]});
+    let mut ask = |audience: &str| {
+        let spec = json!({"boundObjectRef": bound, "audiences": [audience]});
+        node.post(&format!("{CORE}/serviceaccounts/default/token"), &json!({"spec": spec})).expect("an answer")
+    };
+    ask("files").expect(201);
+    let why = "serviceaccounts \"default\" is forbidden: audience \"others\" not found in pod spec volume, system:node:n1 is not \
+               authorized to request tokens for this audience";
+    assert_eq!(message(ask("others"), 403), why);
+}

@@ -302,6 +302,49 @@ async fn tokens_for_pods_on_the_node() {
 }
 
 #[tokio::test]
+async fn volumes_that_were_migrated_count_as_their_driver() {
+    let cluster = cluster().await;
+    let rows = [
+        (value!({"awsElasticBlockStore": {"volumeID": "v"}}), "ebs.csi.aws.com"),
+        (
+            value!({"azureDisk": {"diskName": "d", "diskURI": "https://a.blob.core.windows.net/c/d.vhd"}}),
+            "disk.csi.azure.com",
+        ),
+        (value!({"azureFile": {"secretName": "s", "shareName": "s"}}), "file.csi.azure.com"),
+        (value!({"cinder": {"volumeID": "v"}}), "cinder.csi.openstack.org"),
+        (value!({"gcePersistentDisk": {"pdName": "p"}}), "pd.csi.storage.gke.io"),
+        (value!({"portworxVolume": {"volumeID": "v"}}), "pxd.portworx.com"),
+        (value!({"vsphereVolume": {"volumePath": "p"}}), "csi.vsphere.vmware.com"),
+    ];
+    for (at, (source, driver)) in rows.into_iter().enumerate() {
+        let audience = format!("of-{driver}");
+        let spec = value!({"tokenRequests": [{"audience": (audience.clone())}]});
+        let driver = value!({"metadata": {"name": driver}, "spec": spec});
+        cluster.store("storage.k8s.io", "csidrivers", driver).await;
+        let name = format!("v{at}");
+        let claim = value!({"volumeName": (name.clone()), "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}});
+        cluster
+            .store("", "persistentvolumeclaims", value!({"metadata": {"name": (name.clone())}, "spec": claim}))
+            .await;
+        let mut volume = source.clone();
+        volume.set_at(&["accessModes"], value!(["ReadWriteOnce"]));
+        volume.set_at(&["capacity"], value!({"storage": "1Gi"}));
+        cluster.store("", "persistentvolumes", value!({"metadata": {"name": (name.clone())}, "spec": volume})).await;
+        let mut inline = source;
+        inline.set_at(&["name"], "v");
+        let claimed = value!({"name": "v", "persistentVolumeClaim": {"claimName": (name.clone())}});
+        for (pod_name, volume) in [(format!("inline-{at}"), inline), (format!("claimed-{at}"), claimed)] {
+            let pod = with(pod(&pod_name, "mine"), &["spec", "volumes"], Value::List(vec![volume]));
+            cluster.store("", "pods", with(pod, &["spec", "serviceAccountName"], "sa".into())).await;
+            let bound = value!({"apiVersion": "v1", "kind": "Pod", "name": (pod_name.clone()), "uid": UID});
+            let spec = value!({"boundObjectRef": bound, "audiences": [(audience.clone())]});
+            let request = value!({"metadata": {}, "spec": spec});
+            assert_eq!(refusal(cluster.post(("", "serviceaccounts", "token"), "sa", request, NODE)), "", "{pod_name}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn kubelet_certificates_name_their_node() {
     let cluster = cluster().await;
     let ask = |signer: &str, request: &str| {

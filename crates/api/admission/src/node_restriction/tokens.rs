@@ -7,7 +7,7 @@ use crate::pod_references::claim;
 use crate::request::Kind;
 use pintle_auth::Attributes;
 use pintle_registry::status::Result;
-use pintle_schema::{ApiValue, View, names::quoted};
+use pintle_schema::{ApiValue, Value, View, names::quoted};
 use pintle_types::authentication::v1::TokenRequest;
 use pintle_types::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod, Volume, VolumeSource};
 use pintle_types::storage::v1::CSIDriver;
@@ -15,6 +15,17 @@ use pintle_types::storage::v1::CSIDriver;
 const CLAIMS: Kind<PersistentVolumeClaim> = Kind::new("", "persistentvolumeclaims");
 const VOLUMES: Kind<PersistentVolume> = Kind::new("", "persistentvolumes");
 const DRIVERS: Kind<CSIDriver> = Kind::new("storage.k8s.io", "csidrivers");
+
+/// Volume sources of the nodes' own that drivers have taken over, and these drivers.
+const MIGRATED: [(&str, &str); 7] = [
+    ("awsElasticBlockStore", "ebs.csi.aws.com"),
+    ("azureDisk", "disk.csi.azure.com"),
+    ("azureFile", "file.csi.azure.com"),
+    ("cinder", "cinder.csi.openstack.org"),
+    ("gcePersistentDisk", "pd.csi.storage.gke.io"),
+    ("portworxVolume", "pxd.portworx.com"),
+    ("vsphereVolume", "csi.vsphere.vmware.com"),
+];
 
 /// What a node may do with audiences that its pods do not name.
 const VERB: &str = "request-serviceaccounts-token-audience";
@@ -91,7 +102,7 @@ fn names_audience(asked: Asked<'_>, pod: View<'_, Pod>, audience: &str, faults: 
                     continue;
                 }
             },
-            None => source.csi.map(|csi| csi.driver),
+            None => source.csi.map(|csi| csi.driver).or_else(|| migrated_driver(volume.value())),
         };
         let Some(driver) = driver.filter(|driver| !driver.is_empty()) else { continue };
         match asked.request.find(&DRIVERS, "", &driver)? {
@@ -112,5 +123,11 @@ fn driver_of_claim(asked: Asked<'_>, name: &str) -> Result<std::result::Result<O
     let Some(volume) = asked.request.find(&VOLUMES, "", name)? else {
         return Ok(Err(pods::missing("", "persistentvolume", name).message));
     };
-    Ok(Ok(volume.spec.persistent_volume_source.csi.map(|csi| csi.driver)))
+    let migrated = migrated_driver(&volume.spec.to_value());
+    Ok(Ok(volume.spec.persistent_volume_source.csi.map(|csi| csi.driver).or(migrated)))
+}
+
+/// The driver of a volume whose source is not CSI but has been migrated to it.
+fn migrated_driver(volume: &Value) -> Option<String> {
+    MIGRATED.iter().find(|(source, _)| volume.get(source).is_some()).map(|(_, driver)| (*driver).to_owned())
 }
