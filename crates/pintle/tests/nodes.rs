@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::http::{Answer, Client, Endpoint, MERGE_PATCH};
+use common::http::{Answer, Client, Endpoint, MERGE_PATCH, STRATEGIC_PATCH};
 use common::process::{ADMIN_TOKEN, Installation, Process};
 use serde_json::{Value, json};
 
@@ -163,4 +163,33 @@ fn a_node_has_tokens_for_drivers_that_took_over_a_volume() {
     let why = "serviceaccounts \"default\" is forbidden: audience \"others\" not found in pod spec volume, system:node:n1 is not \
                authorized to request tokens for this audience";
     assert_eq!(message(ask("others"), 403), why);
+}
+
+#[test]
+fn a_pod_is_resized_on_a_node_that_declares_to_support_it() {
+    let installation = installation();
+    let process = serve(&installation, &[]);
+    let mut admin = process.endpoint().client();
+    post(&mut admin, &format!("{CORE}/serviceaccounts"), &json!({"metadata": {"name": "default"}}));
+    let allocatable = json!({"cpu": "8", "memory": "8Gi"});
+    let node = json!({"metadata": {"name": "n1"}, "status": {"allocatable": allocatable}});
+    post(&mut admin, "/api/v1/nodes", &node);
+    let resources = |cpu: &str| {
+        let amounts = json!({"cpu": cpu, "memory": "1Gi"});
+        json!({"requests": amounts, "limits": amounts})
+    };
+    let container = json!({"name": "c", "image": "i", "resources": resources("1")});
+    let pod = json!({"metadata": {"name": "pod"}, "spec": {"nodeName": "n1", "containers": [container]}});
+    post(&mut admin, &format!("{CORE}/pods"), &pod);
+    let patch = |client: &mut Client, path: &str, kind: &str, patch: Value| {
+        client.send("PATCH", path, kind, patch.to_string().as_bytes()).expect("an answer")
+    };
+    let resize = json!({"spec": {"containers": [{"name": "c", "resources": resources("2")}]}});
+    let path = format!("{CORE}/pods/pod/resize");
+    let why = "pods \"pod\" is forbidden: pod update requires features GuaranteedQoSPodCPUResize which are not available on node \
+               \"n1\"";
+    assert_eq!(message(patch(&mut admin, &path, STRATEGIC_PATCH, resize.clone()), 403), why);
+    let features = json!({"status": {"declaredFeatures": ["GuaranteedQoSPodCPUResize"]}});
+    patch(&mut admin, "/api/v1/nodes/n1/status", MERGE_PATCH, features).expect(200);
+    patch(&mut admin, &path, STRATEGIC_PATCH, resize).expect(200);
 }

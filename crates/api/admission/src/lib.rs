@@ -7,6 +7,7 @@ mod always_pull_images;
 mod anti_affinity;
 mod certificates;
 pub mod configuration;
+mod declared_features;
 mod default_class;
 mod default_tolerations;
 mod escalation;
@@ -57,7 +58,7 @@ const ON: bool = true;
 const OFF: bool = false;
 
 /// The plugins by their names, in the order in which they act.
-const PLUGINS: [(&str, &Plugin, bool); 27] = [
+const PLUGINS: [(&str, &Plugin, bool); 28] = [
     ("LimitPodHardAntiAffinityTopology", &anti_affinity::PLUGIN, OFF),
     ("LimitRanger", &limit_ranger::PLUGIN, ON),
     ("ServiceAccount", &service_account::PLUGIN, ON),
@@ -83,6 +84,7 @@ const PLUGINS: [(&str, &Plugin, bool); 27] = [
     ("DefaultIngressClass", &default_class::DEFAULT_INGRESS_CLASS, ON),
     ("DenyServiceExternalIPs", &external_ips::PLUGIN, OFF),
     ("PodTopologyLabels", &pod_topology_labels::PLUGIN, ON),
+    ("NodeDeclaredFeatureValidator", &declared_features::PLUGIN, ON),
     ("PodResizeValidator", &pod_resize::PLUGIN, ON),
     ("AlwaysDeny", &always_deny::PLUGIN, OFF),
 ];
@@ -131,12 +133,11 @@ pub fn standing(name: &str) -> Option<Standing> {
 }
 
 /// Plugins of the reference that are not here.
-const ELSEWHERE: [&str; 10] = [
+const ELSEWHERE: [&str; 9] = [
     "ImagePolicyWebhook",
     "JobValidation",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
-    "NodeDeclaredFeatureValidator",
     "PodGroupProtection",
     "PodGroupWorkloadExists",
     "ResourceQuota",
