@@ -348,6 +348,8 @@ impl Builder {
         let plugins = metrics.admission.clone();
         let (enabled, disabled) = (&self.enabled_admission_plugins, &self.disabled_admission_plugins);
         let configuration = std::mem::take(&mut self.admission_configuration);
+        let pod_security = configuration.pod_security.counts.clone();
+        metrics.add_source(move |out| sources::pod_security(&pod_security, out));
         let chain = Chain::with(authorizer.clone(), enabled, disabled, configuration);
         let inner = chain.observed(Box::new(move |acted| {
             plugins.acted(acted.plugin, acted.operation, acted.phase, acted.refused, acted.took);

@@ -4,6 +4,7 @@
 
 mod encryption;
 mod etcd;
+mod pod_security;
 mod work_queues;
 
 use pintle_api_validation::OUTCOMES;
@@ -47,6 +48,7 @@ const START: Family = Family::gauge("process_start_time_seconds", "When the proc
 
 pub use encryption::render as encryption;
 pub use etcd::render as etcd;
+pub use pod_security::render as pod_security;
 pub use work_queues::render as work_queues;
 
 /// How many handshakes failed.

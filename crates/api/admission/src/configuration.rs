@@ -5,7 +5,7 @@
 pub use crate::default_tolerations::TolerationSeconds;
 pub use crate::event_rate_limit::EventLimits;
 pub use crate::pod_node_selector::check as check_node_selector;
-pub use crate::pod_security::PodSecurity;
+pub use crate::pod_security::{Counted, PodSecurity, PodSecurityCounts};
 use pintle_types::config_podtolerationrestriction::v1alpha1 as tolerations;
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 //! Must never refuse what is not set.
 
 use super::checks::{Row, Setters, Violation, containers, plural, quoted};
-use super::subject::{Contained, Subject};
+use super::subject::{Contained, SECCOMP_OF_CONTAINER, SECCOMP_OF_POD, Subject};
 use pintle_schema::names;
 use pintle_types::core::v1::{
     AppArmorProfile, HTTPGetAction, Lifecycle, Probe, SELinuxOptions, SeccompProfile, TCPSocketAction,
@@ -21,7 +21,7 @@ pub const CHECKS: &[Row] = &[
     Row::since(privileged, 0),
     Row::since(proc_mount, 0),
     Row::since(se_linux_options, 0),
-    Row { check: seccomp_profile, since: 19, replaced: Some(19) },
+    Row { check: seccomp, since: 0, replaced: Some(19) },
     Row::since(sysctls, 0),
     Row::since(windows_host_process, 0),
 ];
@@ -61,6 +61,9 @@ const SYSCTLS: [(&str, u32); 12] = [
 /// Types of SELinux, and since when they are allowed.
 const SELINUX_TYPES: [(&str, u32); 5] =
     [("", 0), ("container_t", 0), ("container_init_t", 0), ("container_kvm_t", 0), ("container_engine_t", 31)];
+
+/// Before version 1.19, profiles were annotations: of the pod, and of a container that the key ends with.
+const SECCOMP_FIELDS_SINCE: u32 = 19;
 
 const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 
@@ -251,6 +254,27 @@ fn se_linux_options(subject: &Subject, minor: u32) -> Option<Violation> {
 pub fn forbidden_seccomp(profile: &Option<SeccompProfile>) -> Option<String> {
     let kind = profile.as_ref()?.r#type.as_str();
     (!matches!(kind, "RuntimeDefault" | "Localhost")).then(|| kind.to_owned())
+}
+
+fn seccomp(subject: &Subject, minor: u32) -> Option<Violation> {
+    if minor >= SECCOMP_FIELDS_SINCE { seccomp_profile(subject, minor) } else { seccomp_annotations(subject) }
+}
+
+fn seccomp_annotations(subject: &Subject) -> Option<Violation> {
+    let of_containers = subject.containers.iter().map(|one| format!("{SECCOMP_OF_CONTAINER}{}", one.container.name));
+    let forbidden = |key: String| {
+        let value = subject.annotations.get(&key)?;
+        let allowed = matches!(value.as_str(), "runtime/default" | "docker/default") || value.starts_with("localhost/");
+        (!allowed).then(|| format!("{key}={}", names::quoted(value)))
+    };
+    let keys = std::iter::once(SECCOMP_OF_POD.to_owned()).chain(of_containers);
+    let forbidden: BTreeSet<String> = keys.filter_map(forbidden).collect();
+    if forbidden.is_empty() {
+        return None;
+    }
+    let annotations = plural(forbidden.len(), "annotation", "annotations");
+    let forbidden: Vec<String> = forbidden.into_iter().collect();
+    Violation::new("seccompProfile", format!("forbidden {annotations} {}", forbidden.join(", ")))
 }
 
 pub fn seccomp_profile(subject: &Subject, _: u32) -> Option<Violation> {

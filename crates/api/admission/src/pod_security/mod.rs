@@ -4,6 +4,7 @@
 
 mod baseline;
 mod checks;
+mod counts;
 mod policy;
 mod restricted;
 mod subject;
@@ -11,6 +12,7 @@ mod subject;
 use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
 use checks::Violation;
+pub use counts::{Counted, PodSecurityCounts};
 use pintle_registry::metadata;
 use pintle_registry::status::{Result, Status};
 use pintle_schema::{Value, View};
@@ -21,7 +23,8 @@ use pintle_types::core::v1::{Container, Pod, PodSpec, PodTemplate, PodTemplateSp
 use pintle_types::meta::v1::ObjectMeta;
 use policy::{Level, Policies, Policy};
 use std::collections::BTreeMap;
-use subject::Subject;
+use std::sync::Arc;
+use subject::{SECCOMP_OF_CONTAINER, SECCOMP_OF_POD, Subject};
 
 pub const PLUGIN: Plugin = Plugin::on(&[
     Requests::write("", "namespaces"),
@@ -49,6 +52,8 @@ const PODS_TO_CHECK: usize = 3000;
 pub struct PodSecurity {
     defaults: Policies,
     exemptions: PodSecurityExemptions,
+    /// What was counted.
+    pub counts: Arc<PodSecurityCounts>,
 }
 
 impl PodSecurity {
@@ -57,7 +62,7 @@ impl PodSecurity {
     pub fn new(configuration: PodSecurityConfiguration) -> std::result::Result<Self, String> {
         let defaults = Policies::from_defaults(&configuration.defaults);
         let defaults = defaults.map_err(|errors| errors.as_list().summary().to_string())?;
-        Ok(PodSecurity { defaults, exemptions: configuration.exemptions })
+        Ok(PodSecurity { defaults, exemptions: configuration.exemptions, counts: Arc::default() })
     }
 
     /// Whether nobody asks what is in this namespace, or what this user does.
@@ -78,51 +83,69 @@ fn validate(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -
     if request.resource() == "namespaces" {
         return validate_namespace(request, object, warnings);
     }
+    let counted = Counted::of(request);
     if settings.exempts(request) {
+        settings.counts.exempted(counted);
         return Ok(());
     }
-    let (policies, _) = Policies::from_labels(&request.namespace_labels(), &settings.defaults);
-    match request.resource() {
-        "pods" => {
-            let changes = request.old().is_none_or(|old| is_significant(object, old));
-            let is_exempt = settings.exempts_pod(View::<Pod>::new(object).field(Pod::SPEC));
-            if !policies.are_privileged() && changes && !is_exempt {
-                return judge(request, object, &Subject::of_pod(object), &policies, warnings);
-            }
+    let (policies, errors) = Policies::from_labels(&request.namespace_labels(), &settings.defaults);
+    let is_pod = request.resource() == "pods";
+    let (subject, spec) = if is_pod {
+        if errors.is_empty() && policies.are_privileged() {
+            settings.counts.evaluated(policies.enforce, "enforce", true, counted);
+            return Ok(());
         }
-        resource => {
-            if policies.warn.level != Level::Privileged
-                && let Some(template) = template(resource, object)
-                && !settings.exempts_pod(template.field(PodTemplateSpec::SPEC))
-            {
-                warn(&Subject::of_template(template), policies.warn, warnings);
-            }
+        if request.old().is_some_and(|old| !is_significant(object, old)) {
+            return Ok(());
         }
+        (Subject::of_pod(object), View::<Pod>::new(object).field(Pod::SPEC))
+    } else {
+        if errors.is_empty() && [policies.warn, policies.audit].iter().all(|policy| policy.level == Level::Privileged) {
+            return Ok(());
+        }
+        let Some(template) = template(request.resource(), object) else { return Ok(()) };
+        (Subject::of_template(template), template.field(PodTemplateSpec::SPEC))
+    };
+    if settings.exempts_pod(spec) {
+        settings.counts.exempted(counted);
+        return Ok(());
     }
-    Ok(())
+    if !errors.is_empty() {
+        settings.counts.failed(counted);
+    }
+    evaluate(request, is_pod.then_some(object), &subject, &policies, warnings)
 }
 
-fn judge(
+/// Holds a pod or a template against the standards. Only a pod, which is given, is refused.
+fn evaluate(
     request: &Request<'_>,
-    pod: &Value,
+    pod: Option<&Value>,
     subject: &Subject,
     policies: &Policies,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    let violations = checks::violations(policies.enforce, subject);
-    if !violations.is_empty() {
-        let why = format!("violates PodSecurity \"{}\": {}", policies.enforce, details(&violations));
-        return Err(request.forbidden(pod, why));
+    let (counts, counted) = (&request.configuration.pod_security.counts, Counted::of(request));
+    let mut refusal = None;
+    if let Some(pod) = pod {
+        let violations = checks::violations(policies.enforce, subject);
+        counts.evaluated(policies.enforce, "enforce", violations.is_empty(), counted);
+        if !violations.is_empty() {
+            let why = format!("violates PodSecurity \"{}\": {}", policies.enforce, details(&violations));
+            refusal = Some(request.forbidden(pod, why));
+        }
     }
-    warn(subject, policies.warn, warnings);
+    if !checks::violations(policies.audit, subject).is_empty() {
+        counts.evaluated(policies.audit, "audit", false, counted);
+    }
+    if let Some(refusal) = refusal {
+        return Err(refusal);
+    }
+    let violations = checks::violations(policies.warn, subject);
+    if !violations.is_empty() {
+        counts.evaluated(policies.warn, "warn", false, counted);
+        warnings.push(format!("would violate PodSecurity \"{}\": {}", policies.warn, details(&violations)));
+    }
     Ok(())
-}
-
-fn warn(subject: &Subject, policy: Policy, warnings: &mut Vec<String>) {
-    let violations = checks::violations(policy, subject);
-    if !violations.is_empty() {
-        warnings.push(format!("would violate PodSecurity \"{policy}\": {}", details(&violations)));
-    }
 }
 
 fn details(violations: &[Violation]) -> String {
@@ -146,8 +169,6 @@ fn template<'a>(resource: &str, object: &'a Value) -> Option<View<'a, PodTemplat
 
 /// Whether a change of a pod may change what the standards say of it.
 fn is_significant(new: &Value, old: &Value) -> bool {
-    const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
-    const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
     let annotation = |pod, key: &str| metadata::view(pod).field(ObjectMeta::ANNOTATIONS).value().get(key).cloned();
     let is_annotated_anew = |key: &str| annotation(new, key) != annotation(old, key);
     let is_other = |new: View<'_, Container>, old: View<'_, Container>| {

@@ -31,11 +31,19 @@ pub struct Policy {
 /// Begins the labels.
 const PREFIX: &str = "pod-security.kubernetes.io/";
 
-const PRIVILEGED: Policy = Policy { level: Level::Privileged, version: LATEST };
+impl Level {
+    pub fn name(self) -> &'static str {
+        LEVELS.iter().find(|(_, level)| *level == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl Policy {
+    pub const PRIVILEGED: Policy = Policy { level: Level::Privileged, version: LATEST };
+}
 
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let level = LEVELS.iter().find(|(_, level)| *level == self.level).map_or("", |(name, _)| name);
+        let level = self.level.name();
         match self.version {
             LATEST => write!(f, "{level}:latest"),
             Version(minor) => write!(f, "{level}:v1.{minor}"),
@@ -48,8 +56,8 @@ impl fmt::Display for Policy {
 pub struct Policies {
     pub enforce: Policy,
     pub warn: Policy,
-    /// Nothing is written to an audit log yet; the labels are judged all the same.
-    audit: Policy,
+    /// Violations are counted; there is no audit log yet.
+    pub audit: Policy,
 }
 
 /// Labels that cannot be read, with their values and why.
@@ -72,7 +80,7 @@ impl Errors {
 
 impl Default for Policies {
     fn default() -> Self {
-        Policies { enforce: PRIVILEGED, warn: PRIVILEGED, audit: PRIVILEGED }
+        Policies { enforce: Policy::PRIVILEGED, warn: Policy::PRIVILEGED, audit: Policy::PRIVILEGED }
     }
 }
 

@@ -8,6 +8,11 @@ use pintle_types::core::v1::{Container, Pod, PodSecurityContext, PodSpec, PodTem
 use pintle_types::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
 
+/// The annotation with the profile of seccomp that a pod had before fields named it.
+pub const SECCOMP_OF_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+/// Begins the annotation with the profile of a container.
+pub const SECCOMP_OF_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
+
 pub struct Subject {
     pub annotations: BTreeMap<String, String>,
     pub spec: PodSpec,

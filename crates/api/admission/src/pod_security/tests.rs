@@ -113,6 +113,37 @@ fn hardened(name: &str, field: &str, value: Value) -> Value {
 }
 
 #[test]
+fn annotations_of_seccomp_count_before_there_were_fields() {
+    type Annotations<'a> = &'a [(&'a str, &'a str)];
+    const POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
+    const CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/c";
+    const OTHER: &str = "container.seccomp.security.alpha.kubernetes.io/other";
+    let annotated = |annotations: Annotations<'_>| {
+        let mut pod = pod(value!({"securityContext": {"seccompProfile": {"type": "Unconfined"}}}));
+        annotations.iter().for_each(|(key, value)| pod.set_at(&["metadata", "annotations", key], *value));
+        pod
+    };
+    let of_pod = format!("seccompProfile (forbidden annotation {POD}=\"unconfined\")");
+    let both = format!("seccompProfile (forbidden annotations {CONTAINER}=\"\", {POD}=\"unconfined\")");
+    let field = "seccompProfile (pod must not set securityContext.seccompProfile.type to \"Unconfined\")";
+    let rows: [(Annotations<'_>, u32, &str); 8] = [
+        (&[], 0, ""),
+        (&[(POD, "runtime/default"), (CONTAINER, "docker/default")], 18, ""),
+        (&[(POD, "localhost/p"), (OTHER, "unconfined")], 18, ""),
+        (&[(POD, "unconfined")], 0, &of_pod),
+        (&[(POD, "unconfined")], 18, &of_pod),
+        (&[(POD, "unconfined"), (CONTAINER, "")], 8, &both),
+        (&[(POD, "unconfined")], 19, field),
+        (&[(POD, "unconfined")], LATEST, field),
+    ];
+    for (annotations, minor, expected) in rows {
+        assert_eq!(judged(Level::Baseline, minor, &annotated(annotations)), expected, "{annotations:?} {minor}");
+    }
+    let restricted = judged(Level::Restricted, 18, &annotated(&[(POD, "unconfined")]));
+    assert!(restricted.contains(&of_pod), "{restricted}");
+}
+
+#[test]
 fn what_the_baseline_refuses() {
     let container = |context: Value| value!({"containers": [{"name": "c", "securityContext": context}]});
     let rows = [

@@ -1,0 +1,52 @@
+//! Metrics of the pod security standards, under the names that the reference gives them.
+//! Guarantees that what happens in most clusters is shown from the start, with zero.
+//! Must never change what is counted.
+
+use pintle_admission::configuration::{Counted, PodSecurityCounts};
+use pintle_endpoints::metrics::{Exposition, Family};
+
+const EVALUATIONS: Family = Family::counter(
+    "pod_security_evaluations_total",
+    "Number of policy evaluations that occurred, not counting ignored or exempt requests.",
+);
+const EXEMPTIONS: Family = Family::counter(
+    "pod_security_exemptions_total",
+    "Number of exempt requests, not counting ignored or out of scope requests.",
+);
+const ERRORS: Family = Family::counter(
+    "pod_security_errors_total",
+    "Number of errors preventing normal evaluation. Non-fatal errors may result in the latest restricted profile being used \
+     for evaluation.",
+);
+
+pub fn render(counts: &PodSecurityCounts, out: &mut Exposition) {
+    let of = |Counted { operation, resource, subresource }: Counted| {
+        [("request_operation", operation), ("resource", resource), ("subresource", subresource)]
+    };
+    out.family(&EVALUATIONS);
+    for (evaluation, count) in counts.evaluations() {
+        let [operation, resource, subresource] = of(evaluation.request);
+        let labels = [
+            ("decision", evaluation.decision),
+            ("mode", evaluation.mode),
+            ("policy_level", evaluation.level),
+            ("policy_version", evaluation.version.as_str()),
+            operation,
+            resource,
+            subresource,
+        ];
+        out.sample(EVALUATIONS.name, &labels, count.get());
+    }
+    out.family(&EXEMPTIONS);
+    for (request, count) in counts.exemptions() {
+        out.sample(EXEMPTIONS.name, &of(request), count.get());
+    }
+    let errors = counts.errors();
+    if !errors.is_empty() {
+        out.family(&ERRORS);
+    }
+    for (request, count) in errors {
+        let [operation, resource, subresource] = of(request);
+        out.sample(ERRORS.name, &[("fatal", "false"), operation, resource, subresource], count.get());
+    }
+}
