@@ -154,6 +154,11 @@ fn a_shutdown_ends_streams() {
     assert_eq!(stream.read_to_end(&mut Vec::new()).expect("an end"), 0);
 }
 
+/// An address of Endpoints that refers to the pod.
+fn ready(address: &str) -> Value {
+    json!({"ip": address, "targetRef": {"kind": "Pod", "namespace": "default", "name": "p"}})
+}
+
 #[test]
 fn pods_and_services_are_proxied() {
     let backend = Backend::plain(|request, stream| {
@@ -180,23 +185,54 @@ fn pods_and_services_are_proxied() {
             "metadata": {"name": "s"}, "spec": {"ports": [{"name": "web", "port": 8080, "targetPort": 80}]},
         }),
     );
-    let slice = |address: &str, name: &str| {
-        json!({
-            "metadata": {"name": name, "labels": {"kubernetes.io/service-name": "s"}},
-            "addressType": "IPv4",
+    let endpoints = "/api/v1/namespaces/default/endpoints";
+    let service = "/api/v1/namespaces/default/services/s:web/proxy";
+    let refused = |path: &str, status: u16| {
+        world.client().get(path).expect("an answer").expect(status)["message"].as_str().unwrap_or("").to_owned()
+    };
+    let other_port = "/api/v1/namespaces/default/services/s:81/proxy";
+    assert_eq!(refused(service, 404), "services \"s\" not found");
+    assert_eq!(refused("/api/v1/namespaces/default/services/none/proxy/", 404), "services \"none\" not found");
+    assert_eq!(refused(other_port, 503), "no service port 81 found for service \"s\"");
+    // What endpoint slices say is not asked for.
+    world.create(
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+        &json!({
+            "metadata": {"name": "s", "labels": {"kubernetes.io/service-name": "s"}}, "addressType": "IPv4",
             "ports": [{"name": "web", "port": 80}],
             "endpoints": [{
-                "addresses": [address],
-                "targetRef": {"kind": "Pod", "namespace": "default", "name": "p"},
+                "addresses": [POD_ADDRESS], "targetRef": {"kind": "Pod", "namespace": "default", "name": "p"},
             }],
+        }),
+    );
+    assert_eq!(refused(service, 404), "services \"s\" not found");
+    world.create(endpoints, &json!({"metadata": {"name": "s"}}));
+    assert_eq!(refused(service, 503), "no endpoints available for service \"s\"");
+    // Endpoints do without the service, unless a port's number is to be found.
+    world.create(endpoints, &json!({"metadata": {"name": "alone"}}));
+    let alone = |port: &str| format!("/api/v1/namespaces/default/services/alone{port}/proxy/");
+    assert_eq!(refused(&alone(""), 503), "no endpoints available for service \"alone\"");
+    assert_eq!(refused(&alone(":80"), 404), "services \"alone\" not found");
+    let subset = |addresses: Value| {
+        json!({
+            "metadata": {"name": "s"},
+            "subsets": [
+                {"addresses": addresses, "ports": [{"name": "web", "port": 80}]},
+                {"notReadyAddresses": [ready(POD_ADDRESS)], "ports": [{"name": "web", "port": 80}]},
+                {"addresses": [ready(POD_ADDRESS)], "ports": [{"name": "other", "port": 80}]},
+            ],
         })
     };
-    let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
-    world.create(slices, &slice("10.9.9.9", "not-the-pods"));
-    let service = "/api/v1/namespaces/default/services/s:web/proxy";
-    let none = world.client().get(service).expect("an answer").expect(503);
-    assert_eq!(none["message"], "no endpoints available for service \"s:web\"");
-    world.create(slices, &slice(POD_ADDRESS, "the-pods"));
+    let update = |addresses: Value| {
+        let body = subset(addresses).to_string();
+        let path = format!("{endpoints}/s");
+        world.client().send("PUT", &path, "application/json", body.as_bytes()).expect("an answer").expect(200);
+    };
+    let elsewhere = json!({"kind": "Pod", "namespace": "other", "name": "p"});
+    let unusable = json!([ready("10.9.9.9"), {"ip": POD_ADDRESS}, {"ip": POD_ADDRESS, "targetRef": elsewhere}]);
+    update(unusable);
+    assert_eq!(refused(service, 503), "no endpoints available for service \"s:web\"");
+    update(json!([ready("10.9.9.9"), ready(POD_ADDRESS)]));
 
     for base in ["/api/v1/namespaces/default/pods/p/proxy", service, "/api/v1/namespaces/default/services/s:8080/proxy"]
     {

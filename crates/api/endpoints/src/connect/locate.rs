@@ -5,14 +5,13 @@
 
 use crate::backend::{Destination, Trust, is_global_unicast};
 use crate::context::Context;
-use pintle_registry::{ListOptions, Result, Selection, Status, Target};
+use pintle_registry::{Result, Status, Target};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
-    Container, ContainerPort, DaemonEndpoint, EphemeralContainer, EphemeralContainerCommon, Node, NodeAddress,
-    NodeDaemonEndpoints, NodeStatus, ObjectReference, Pod, PodIP, PodSpec, PodStatus, Service, ServicePort,
-    ServiceSpec,
+    Container, ContainerPort, DaemonEndpoint, EndpointAddress, EndpointPort, EndpointSubset, Endpoints,
+    EphemeralContainer, EphemeralContainerCommon, Node, NodeAddress, NodeDaemonEndpoints, NodeStatus, ObjectReference,
+    Pod, PodIP, PodSpec, PodStatus, Service, ServicePort, ServiceSpec,
 };
-use pintle_types::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
 use pintle_types::meta::v1::ObjectMeta;
 
 /// The kubelet's port where a node does not tell it.
@@ -260,31 +259,25 @@ pub fn service(context: &Context, target: &Target) -> Result<Location> {
             port.ok_or_else(|| unavailable(format!("no service port {number} found for service {:?}", id.name)))?;
         port_name = port.field(ServicePort::NAME).get();
     }
-    let slices = slices(context, target, id.name)?;
-    if slices.is_empty() {
-        return Err(Status::not_found(target.resource, id.name));
+    let all = collection(context, "", "endpoints", &target.namespace)?;
+    // The reference names the service when its Endpoints are missing.
+    let endpoints = object(context, &all, id.name).map_err(|status| match status.code {
+        404 => Status::not_found(target.resource, id.name),
+        _ => status,
+    })?;
+    let subsets: Vec<_> = View::<Endpoints>::new(&endpoints).field(Endpoints::SUBSETS).iter().collect();
+    if subsets.is_empty() {
+        return Err(unavailable(format!("no endpoints available for service {:?}", id.name)));
     }
-    let found = from_random(context, &slices).find_map(|slice| {
-        let slice = View::<EndpointSlice>::new(slice);
-        let mut ports = slice.field(EndpointSlice::PORTS).iter();
-        let port = ports.find(|port| port.field(EndpointPort::NAME).get().unwrap_or_default() == port_name)?;
-        let port = u16::try_from(port.field(EndpointPort::PORT).get()?).ok()?;
-        let endpoints: Vec<_> = slice.field(EndpointSlice::ENDPOINTS).iter().collect();
-        let endpoint = from_random(context, &endpoints).find_map(|endpoint| address(context, target, *endpoint))?;
-        Some(Location::new(id.tls, &endpoint, port, Trust::Unverified))
+    let found = from_random(context, &subsets).find_map(|subset| {
+        let mut ports = subset.field(EndpointSubset::PORTS).iter();
+        let port = ports.find(|port| port.field(EndpointPort::NAME).as_str() == port_name)?;
+        let port = u16::try_from(port.field(EndpointPort::PORT).get()).ok()?;
+        let addresses: Vec<_> = subset.field(EndpointSubset::ADDRESSES).iter().collect();
+        let address = from_random(context, &addresses).find_map(|address| address_of(context, target, *address))?;
+        Some(Location::new(id.tls, &address, port, Trust::Unverified))
     });
     found.ok_or_else(|| unavailable(format!("no endpoints available for service {:?}", target.name)))
-}
-
-fn slices(context: &Context, target: &Target, service: &str) -> Result<Vec<Value>> {
-    let slices = collection(context, "discovery.k8s.io", "endpointslices", &target.namespace)?;
-    let labels = format!("kubernetes.io/service-name={service}");
-    let Ok(selection) = Selection::parse(slices.resource, slices.resource, &labels, "") else {
-        // A name that is no label's value has no slices.
-        return Ok(Vec::new());
-    };
-    let page = context.api.registry.list(&slices, &selection, &ListOptions::default())?;
-    page.items.iter().map(|item| context.api.registry.decode(&slices, item)).collect()
 }
 
 /// All items, beginning anywhere.
@@ -295,15 +288,13 @@ fn from_random<'a, T>(context: &Context, items: &'a [T]) -> impl Iterator<Item =
     items.iter().cycle().skip(start).take(items.len())
 }
 
-/// The address of an endpoint that is ready and is the pod's that it says it is: others could be anybody's.
-fn address(context: &Context, target: &Target, endpoint: View<'_, Endpoint>) -> Option<String> {
-    let conditions = endpoint.field(Endpoint::CONDITIONS);
-    let ready = conditions.field(EndpointConditions::READY).get().unwrap_or(true);
-    let reference = endpoint.field(Endpoint::TARGET_REF).some().filter(|_| ready)?;
+/// The address of an endpoint, if it belongs to the pod that the endpoint refers to: others could be anybody's.
+fn address_of(context: &Context, target: &Target, endpoint: View<'_, EndpointAddress>) -> Option<String> {
+    let reference = endpoint.field(EndpointAddress::TARGET_REF).some()?;
     if reference.field(ObjectReference::NAMESPACE).as_str() != target.namespace {
         return None;
     }
-    let address = endpoint.field(Endpoint::ADDRESSES).iter().next()?.get();
+    let address = endpoint.field(EndpointAddress::IP).get();
     let pods = collection(context, "", "pods", &target.namespace).ok()?;
     let pod = object(context, &pods, reference.field(ObjectReference::NAME).as_str()).ok()?;
     pod_addresses(View::new(&pod)).any(|known| known == address).then_some(address)
