@@ -229,9 +229,14 @@ fn component_statuses_are_looked_for_and_selected() {
         ("?fieldSelector=metadata.name=none", &[]),
         ("?labelSelector=a=b", &[]),
         ("?labelSelector=!a", &["controller-manager", "scheduler", "etcd-0"]),
+        ("?labelSelector=a%20notin%20(b),a!=c", &["controller-manager", "scheduler", "etcd-0"]),
+        ("?labelSelector=a&fieldSelector=metadata.name=scheduler", &[]),
+        ("?labelSelector=!a&fieldSelector=metadata.name=scheduler", &["scheduler"]),
     ] {
         assert_eq!(names(query), expected, "{query}");
     }
+    let unreadable = client.get(&format!("{COMPONENTS}?labelSelector=a%20in%20b")).expect("an answer").expect(400);
+    assert_eq!(unreadable["reason"], "BadRequest");
     let condition = |object: &Value| object["conditions"][0].clone();
     let store = client.get(&format!("{COMPONENTS}/etcd-0")).expect("an answer").expect(200);
     assert_eq!(condition(&store), json!({"type": "Healthy", "status": "True", "message": "ok"}));
