@@ -3,7 +3,7 @@
 //! Definitions are stored in their first version, as they always were; what the strategy sees is that form.
 
 use crate::resource::{Resource, Storage, Subresource};
-use crate::strategy::{Context, NameRule, Part, SPEC_PATHS, STATUS, Strategy, WITH_STATUS, same};
+use crate::strategy::{Context, NameRule, SPEC_PATHS, STATUS, Strategy, WITH_STATUS, same};
 use crate::views::{clear, push, rename, set_if_absent, take_entries, unwrap_into};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::apiextensions::{v1, v1beta1};
@@ -27,10 +27,7 @@ static CUSTOM_RESOURCE_DEFINITIONS: Resource = Resource {
         .as_json()
         .converting(to_v1beta1, from_v1beta1),
     ),
-    subresources: &[Subresource::status::<v1::CustomResourceDefinition>(
-        "CustomResourceDefinition",
-        &DEFINITION_STATUS,
-    )],
+    subresources: &[Subresource::status::<v1::CustomResourceDefinition>("CustomResourceDefinition", &STATUS)],
     strategy: &CUSTOM_RESOURCE_DEFINITION,
     ..Resource::cluster::<v1::CustomResourceDefinition>(
         "apiextensions.k8s.io",
@@ -50,9 +47,6 @@ static CUSTOM_RESOURCE_DEFINITION: Strategy = Strategy {
     prepare_update: Some(|object: &mut Value, _: &Value, _: &mut Context| note_storage_version(object)),
     ..WITH_STATUS
 };
-
-/// Metadata is written through the status, although its ownership is not tracked there.
-static DEFINITION_STATUS: Part = Part { reset_fields: &[&["metadata"], &["spec"]], ..STATUS };
 
 /// Adds the storage version to those that objects may be stored in.
 fn note_storage_version(object: &mut Value) {

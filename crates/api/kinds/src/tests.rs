@@ -121,6 +121,22 @@ fn every_path_leads_to_a_field() {
 }
 
 #[test]
+fn statuses_reset_the_ownership_of_what_they_keep() {
+    for resource in all() {
+        for subresource in resource.subresources {
+            let Action::Part(part) = subresource.action else { continue };
+            // The reference's strategy of this one keeps metadata without declaring it.
+            if subresource.name != "status" || resource.plural == "podcertificaterequests" {
+                continue;
+            }
+            let name = format!("{}/{}", resource.api_version(), resource.plural);
+            let resets = part.reset_fields.contains(&&["metadata"][..]);
+            assert_eq!(part.keeps_metadata, resets, "{name}");
+        }
+    }
+}
+
+#[test]
 fn rows_are_whole() {
     let mut seen = BTreeSet::new();
     for resource in all() {
