@@ -282,8 +282,9 @@ impl Registry {
         others: Vec<Write>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
         let (key, encoded) = (target.key(), self.encode(target, object));
-        if let Some(bytes) = encoded.bytes {
-            request_size::check(&key, expect, bytes, target.resource.ttl_seconds > 0, self.is_shared())?;
+        // etcd's own client and server decide by the very message.
+        if let Some(bytes) = encoded.bytes.filter(|_| !self.is_shared()) {
+            request_size::check(&key, expect, bytes, target.resource.ttl_seconds > 0)?;
         }
         self.commit_with(key, expect, encoded, target.storage.prefix, others).await
     }

@@ -1,4 +1,4 @@
-//! How large an object may be: what etcd takes with its default settings, whatever store there is.
+//! How large an object may be where the store is this server's own: what etcd takes with its default settings.
 //! Guarantees that an object which any store here takes fits a request to etcd, as kube-apiserver makes it, so that every cluster
 //! can be moved there; and that the refusal has the reference's words.
 //! Must never encode an object that is small enough whatever its form.
@@ -70,12 +70,12 @@ pub(crate) fn measured(storage: &Storage, object: &Value, record_bytes: usize) -
 /// Whether a request to etcd that writes a value of so many bytes would be taken.
 ///
 /// # Errors
-/// It would not; where the server decides itself (`is_etcd`), only what would not be sent at all.
-pub(crate) fn check(key: &str, expect: Expect, bytes: usize, expires: bool, is_etcd: bool) -> Result<(), TooLarge> {
+/// It would not.
+pub(crate) fn check(key: &str, expect: Expect, bytes: usize, expires: bool) -> Result<(), TooLarge> {
     let message = transaction(key.len(), expect, bytes, expires);
     match message {
         MESSAGE_BYTES_MAX.. if message > MESSAGE_BYTES_MAX => Err(TooLarge::Message(message)),
-        _ if !is_etcd && message + REQUEST_OVERHEAD > REQUEST_BYTES_MAX => Err(TooLarge::Request),
+        _ if message + REQUEST_OVERHEAD > REQUEST_BYTES_MAX => Err(TooLarge::Request),
         _ => Ok(()),
     }
 }
@@ -164,16 +164,12 @@ mod tests {
     #[test]
     fn the_bounds_are_etcds() {
         let key = "/registry/configmaps/default/a";
-        let check = |bytes, is_etcd| check(key, Expect::Absent, bytes, false, is_etcd);
+        let check = |bytes| check(key, Expect::Absent, bytes, false);
         let around = transaction(key.len(), Expect::Absent, 1_000_000, false) - 1_000_000;
         let largest = REQUEST_BYTES_MAX - REQUEST_OVERHEAD - around;
-        assert_eq!([check(0, false), check(largest, false)], [Ok(()); 2]);
-        assert_eq!([check(largest + 1, false), check(largest + 1, true)], [Err(TooLarge::Request), Ok(())]);
-        let sent = MESSAGE_BYTES_MAX - around - 2;
-        assert_eq!(check(sent, true), Ok(()));
-        let refused = [false, true].map(|is_etcd| check(3_000_000, is_etcd));
-        assert_eq!(refused[0], refused[1]);
-        let text = refused[0].map_err(|error| error.to_string());
+        assert_eq!([check(0), check(largest)], [Ok(()); 2]);
+        assert_eq!([check(largest + 1), check(MESSAGE_BYTES_MAX - around - 2)], [Err(TooLarge::Request); 2]);
+        let text = check(3_000_000).map_err(|error| error.to_string());
         let bytes = 3_000_000 + transaction(key.len(), Expect::Absent, 3_000_000, false) - 3_000_000;
         let expected = format!(
             "rpc error: code = ResourceExhausted desc = trying to send message larger than max ({bytes} vs. 2097152)"
