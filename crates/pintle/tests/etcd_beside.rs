@@ -218,3 +218,93 @@ fn what_is_taken_over_is_given_back_as_it_was() {
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), recorded.len(), wrong.join("\n"));
     assert!(same * 10 > recorded.len() * 9, "{same} of {} are the same bytes", recorded.len());
 }
+
+/// What an old cluster has stored, where it is shown, and a part of how it is shown now.
+fn stored_long_ago() -> [(&'static str, &'static str, Value, Value); 4] {
+    let metadata =
+        json!({"name": "a", "namespace": "default", "uid": "u", "creationTimestamp": "2019-01-01T00:00:00Z"});
+    let template = json!({
+        "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+    });
+    [
+        (
+            "/registry/poddisruptionbudgets/default/a",
+            "/apis/policy/v1/namespaces/default/poddisruptionbudgets",
+            json!({
+                "kind": "PodDisruptionBudget", "apiVersion": "policy/v1beta1", "metadata": metadata,
+                "spec": {"minAvailable": 1, "selector": {}},
+            }),
+            json!({"minAvailable": 1, "selector": {"matchExpressions": [
+                {"key": "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match", "operator": "Exists"},
+            ]}}),
+        ),
+        (
+            "/registry/ingress/default/a",
+            "/apis/networking.k8s.io/v1/namespaces/default/ingresses",
+            json!({
+                "kind": "Ingress", "apiVersion": "extensions/v1beta1", "metadata": metadata,
+                "spec": {"backend": {"serviceName": "s", "servicePort": 80}},
+            }),
+            json!({"defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}}),
+        ),
+        (
+            "/registry/replicasets/default/a",
+            "/apis/apps/v1/namespaces/default/replicasets",
+            json!({
+                "kind": "ReplicaSet", "apiVersion": "extensions/v1beta1", "metadata": metadata,
+                "spec": {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template},
+            }),
+            json!({"replicas": 2, "selector": {"matchLabels": {"a": "b"}}}),
+        ),
+        (
+            "/registry/cronjobs/default/a",
+            "/apis/batch/v1/namespaces/default/cronjobs",
+            json!({
+                "kind": "CronJob", "apiVersion": "batch/v1beta1", "metadata": metadata,
+                "spec": {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": template}}},
+            }),
+            json!({"schedule": "* * * * *", "concurrencyPolicy": "Allow"}),
+        ),
+    ]
+}
+
+#[test]
+fn objects_in_versions_that_are_served_no_more_are_read_and_written_anew() {
+    for version in ["3.5", "3.4"] {
+        let Some(program) = program(version) else { continue };
+        let (etcd, installation) = (Etcd::start(program, 1), Installation::own());
+        let put = |key: &str, object: &Value| {
+            let (key, value) = (base64::encode(key.as_bytes()), base64::encode(object.to_string().as_bytes()));
+            etcd.call("/v3/kv/put", &json!({"key": key, "value": value}));
+        };
+        let rows = stored_long_ago();
+        rows.iter().for_each(|(key, _, object, _)| put(key, object));
+        let process = serve(&etcd, &installation, &["--controllers="]);
+        let mut client = process.endpoint().client();
+        for (key, collection, old, expected) in rows {
+            let list = client.get(collection).expect("an answer").expect(200);
+            assert_eq!(name(&list["items"][0]), "a", "{collection}");
+            let object = client.get(&format!("{collection}/a")).expect("an answer").expect(200);
+            let api_version = collection.split('/').skip(2).take(2).collect::<Vec<_>>().join("/");
+            assert_eq!(object["apiVersion"], api_version, "{collection}");
+            for (field, value) in expected.as_object().expect("fields") {
+                assert_eq!(&object["spec"][field], value, "{collection}: {field}");
+            }
+            // An update that changes nothing stores it in today's version.
+            let written = client.put(&format!("{collection}/a"), &object).expect("an answer").expect(200);
+            assert!(resource_version(&written) > resource_version(&object), "{collection}");
+            let range = json!({"key": base64::encode(key.as_bytes())});
+            let value = etcd.call("/v3/kv/range", &range)["kvs"][0]["value"].clone();
+            let value = base64::decode(value.as_str().expect("a value")).expect("base64");
+            let stored = String::from_utf8_lossy(&value);
+            assert!(value.starts_with(b"k8s\0") && stored.contains(&api_version), "{collection}: {stored}");
+            // Whoever watches is shown what an old server still writes.
+            let watched = format!("{collection}?watch=true&resourceVersion={}", resource_version(&written));
+            let mut watch = process.endpoint().client().watch(&watched).expect("a watch");
+            put(key, &old);
+            let (kind, object) = watch.event();
+            assert_eq!((kind.as_str(), &object["apiVersion"]), ("MODIFIED", &json!(api_version)), "{collection}");
+            client.delete(&format!("{collection}/a")).expect("an answer").expect(200);
+        }
+    }
+}

@@ -7,8 +7,9 @@ use crate::resource::{Resource, SCALE, Storage, Subresource};
 use crate::strategy::{Context, NameRule, Part, SPEC_PATHS, STATUS, Strategy, WITH_STATUS, same};
 use crate::views::{annotation, set_annotation};
 use pintle_schema::{Value, View, ViewMut};
-use pintle_types::apps::v1;
+use pintle_types::apps::{v1, v1beta1};
 use pintle_types::core::v1::PersistentVolumeClaim;
+use pintle_types::extensions::v1beta1 as extensions;
 use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
 use v1::{
     DaemonSet, DaemonSetSpec, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
@@ -181,6 +182,27 @@ fn normalize_stateful_set(object: &mut Value) {
         meta.by_ref().field(TypeMeta::KIND).set("PersistentVolumeClaim");
         meta.field(TypeMeta::API_VERSION).set("v1");
     }
+}
+
+/// From versions that say in a field what an annotation says now: the revision to go back to.
+pub(crate) fn deployment_from_v1beta1(object: &mut Value) {
+    let mut spec = ViewMut::<v1beta1::Deployment>::new(object).field(v1beta1::Deployment::SPEC);
+    let rollback = spec.view().field(v1beta1::DeploymentSpec::ROLLBACK_TO).some();
+    let revision = rollback.map(|rollback| rollback.field(v1beta1::RollbackConfig::REVISION).get());
+    spec.by_ref().field(v1beta1::DeploymentSpec::ROLLBACK_TO).clear();
+    if let Some(revision) = revision {
+        let metadata = ViewMut::<Deployment>::new(object).field(Deployment::METADATA);
+        set_annotation(metadata, ROLLBACK_TO, revision.to_string());
+    }
+}
+
+/// The same for the generation of a daemon set's template.
+pub(crate) fn daemon_set_from_v1beta1(object: &mut Value) {
+    let spec = ViewMut::<extensions::DaemonSet>::new(object).field(extensions::DaemonSet::SPEC);
+    let mut field = spec.field(extensions::DaemonSetSpec::TEMPLATE_GENERATION);
+    let generation = field.view().get();
+    field.by_ref().clear();
+    set_template_generation(ViewMut::new(object), generation);
 }
 
 #[cfg(test)]

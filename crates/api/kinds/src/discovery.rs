@@ -7,6 +7,7 @@ use crate::strategy::{Context, GENERAL, Strategy, next_generation, same};
 use crate::views::clear;
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
+use pintle_types::discovery::v1beta1;
 use std::collections::BTreeSet;
 
 pub(crate) static RESOURCES: &[&Resource] = &[&ENDPOINT_SLICES];
@@ -35,6 +36,9 @@ static ENDPOINT_SLICE: Strategy = Strategy {
     ..GENERAL
 };
 
+/// The key of a topology under which the zone once stood.
+const ZONE: &str = "topology.kubernetes.io/zone";
+
 /// The key of a topology under which the node's name once stood.
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
@@ -61,6 +65,32 @@ fn drop_topology(object: &mut Value, known: &BTreeSet<String>) {
             endpoint.by_ref().field(Endpoint::NODE_NAME).set(node);
         }
         clear(&mut endpoint, Endpoint::DEPRECATED_TOPOLOGY);
+    }
+}
+
+/// Of v1beta1's topology, zone and node have fields of their own now. A node that is not the one in its field stays.
+pub(crate) fn endpoint_slice_from_v1beta1(object: &mut Value) {
+    for endpoint in ViewMut::<EndpointSlice>::new(object).field(EndpointSlice::ENDPOINTS).iter_mut() {
+        let raw = endpoint.raw();
+        let mut old = ViewMut::<v1beta1::Endpoint>::new(raw).field(v1beta1::Endpoint::TOPOLOGY);
+        let mut topology = old.view().get();
+        old.by_ref().clear();
+        let mut endpoint = ViewMut::<Endpoint>::new(raw);
+        if let Some(zone) = topology.remove(ZONE) {
+            endpoint.by_ref().field(Endpoint::ZONE).set(zone);
+        }
+        if let Some(node) = topology.remove(HOSTNAME) {
+            match endpoint.view().field(Endpoint::NODE_NAME).get() {
+                None => endpoint.by_ref().field(Endpoint::NODE_NAME).set(node),
+                Some(known) if known == node => {}
+                Some(_) => {
+                    topology.insert(HOSTNAME.to_owned(), node);
+                }
+            }
+        }
+        if !topology.is_empty() {
+            endpoint.field(Endpoint::DEPRECATED_TOPOLOGY).set(topology);
+        }
     }
 }
 

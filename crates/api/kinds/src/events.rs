@@ -43,7 +43,7 @@ const NAMES: [(&str, &str); 7] = [
     (v1::Event::DEPRECATED_COUNT.name(), core::Event::COUNT.name()),
 ];
 
-fn to_core(object: &mut Value) {
+pub(crate) fn to_core(object: &mut Value) {
     rename(object, &NAMES);
 }
 

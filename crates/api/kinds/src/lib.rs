@@ -34,6 +34,7 @@ mod storage;
 mod storagemigration;
 #[cfg(test)]
 mod tests;
+pub mod unserved;
 mod views;
 
 pub use core::qos::class as qos_class;

@@ -4,6 +4,8 @@
 
 use crate::resource::{Resource, Served, Storage, Subresource};
 use crate::strategy::{GENERAL, NameRule, SPEC_PATHS, STATUS, STATUS_ALONE, Strategy, WITH_STATUS};
+use crate::views::rename;
+use pintle_schema::{IntOrString, Value, ViewMut};
 use pintle_types::networking::{v1, v1beta1};
 
 pub(crate) static RESOURCES: &[&Resource] = &[
@@ -104,3 +106,34 @@ static SERVICE_CIDRS_V1BETA1: Resource = Resource {
         "ServiceCIDR",
     )
 };
+
+/// From versions that name a backend's service and its port in two fields, and the default backend otherwise.
+pub(crate) fn ingress_from_v1beta1(object: &mut Value) {
+    let mut spec = ViewMut::<v1beta1::Ingress>::new(object).field(v1beta1::Ingress::SPEC);
+    if let Some(backend) = spec.by_ref().field(v1beta1::IngressSpec::BACKEND).some() {
+        backend_from_v1beta1(backend.raw());
+    }
+    for rule in spec.by_ref().field(v1beta1::IngressSpec::RULES).iter_mut() {
+        let value = rule.field(v1beta1::IngressRule::INGRESS_RULE_VALUE);
+        let Some(http) = value.field(v1beta1::IngressRuleValue::HTTP).some() else { continue };
+        for path in http.field(v1beta1::HTTPIngressRuleValue::PATHS).iter_mut() {
+            backend_from_v1beta1(path.field(v1beta1::HTTPIngressPath::BACKEND).raw());
+        }
+    }
+    rename(spec.raw(), &[(v1beta1::IngressSpec::BACKEND.name(), v1::IngressSpec::DEFAULT_BACKEND.name())]);
+}
+
+fn backend_from_v1beta1(backend: &mut Value) {
+    let mut old = ViewMut::<v1beta1::IngressBackend>::new(backend);
+    let name = old.view().field(v1beta1::IngressBackend::SERVICE_NAME).get();
+    let port = old.view().field(v1beta1::IngressBackend::SERVICE_PORT).get();
+    old.by_ref().field(v1beta1::IngressBackend::SERVICE_NAME).clear();
+    old.by_ref().field(v1beta1::IngressBackend::SERVICE_PORT).clear();
+    let port = match port {
+        IntOrString::Int(0) if name.is_empty() => return,
+        IntOrString::Int(number) => v1::ServiceBackendPort { number, ..Default::default() },
+        IntOrString::String(name) => v1::ServiceBackendPort { name: name.to_string(), ..Default::default() },
+    };
+    let service = v1::IngressServiceBackend { name, port };
+    ViewMut::<v1::IngressBackend>::new(backend).field(v1::IngressBackend::SERVICE).set(Some(service));
+}

@@ -4,7 +4,9 @@
 
 use crate::resource::{Resource, Storage};
 use crate::strategy::{GENERAL, Strategy};
-use pintle_types::node::v1;
+use crate::views::{rename, unwrap_into};
+use pintle_schema::Value;
+use pintle_types::node::{v1, v1alpha1};
 
 pub(crate) static RESOURCES: &[&Resource] = &[&RUNTIME_CLASSES];
 
@@ -20,3 +22,9 @@ static RUNTIME_CLASSES: Resource = Resource {
     strategy: &RUNTIME_CLASS,
     ..Resource::cluster::<v1::RuntimeClass>("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass")
 };
+
+/// v1alpha1 has a spec around what its class is; the handler has another name there.
+pub(crate) fn runtime_class_from_v1alpha1(object: &mut Value) {
+    unwrap_into(object, v1alpha1::RuntimeClass::SPEC.name());
+    rename(object, &[(v1alpha1::RuntimeClassSpec::RUNTIME_HANDLER.name(), v1::RuntimeClass::HANDLER.name())]);
+}

@@ -4,6 +4,8 @@
 
 use crate::resource::{Resource, Storage, Subresource};
 use crate::strategy::{NameRule, SPEC_PATHS, STATUS, Strategy, WITH_STATUS};
+use pintle_schema::{Value, ViewMut};
+use pintle_types::meta::v1::{LabelSelector, LabelSelectorOperator, LabelSelectorRequirement};
 use pintle_types::policy::v1;
 
 pub(crate) static RESOURCES: &[&Resource] = &[&POD_DISRUPTION_BUDGETS];
@@ -29,3 +31,27 @@ static POD_DISRUPTION_BUDGETS: Resource = Resource {
         "PodDisruptionBudget",
     )
 };
+
+/// Means "all" or "none" in selectors of v1beta1, where an empty selector matches no pod.
+const EMPTY_MATCH: &str = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match";
+
+/// From v1beta1: an empty selector matches nothing there, and all pods in the storage version.
+pub(crate) fn disruption_budget_from_v1beta1(object: &mut Value) {
+    type Budget = v1::PodDisruptionBudget;
+    let spec = ViewMut::<Budget>::new(object).field(Budget::SPEC);
+    let field = spec.field(v1::PodDisruptionBudgetSpec::SELECTOR);
+    let Some(mut selector) = field.view().get() else { return };
+    let is_marker = |wanted| {
+        move |it: &LabelSelectorRequirement| it.key == EMPTY_MATCH && it.operator == wanted && it.values.is_empty()
+    };
+    match (selector.match_labels.is_empty(), &selector.match_expressions[..]) {
+        (true, []) => selector.match_expressions.push(LabelSelectorRequirement {
+            key: EMPTY_MATCH.to_owned(),
+            operator: LabelSelectorOperator::EXISTS,
+            ..Default::default()
+        }),
+        (true, [only]) if is_marker(LabelSelectorOperator::DOES_NOT_EXIST)(only) => selector = LabelSelector::default(),
+        _ => selector.match_expressions.retain(|it| it.key != EMPTY_MATCH),
+    }
+    field.set(Some(selector));
+}

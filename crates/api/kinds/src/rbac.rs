@@ -4,7 +4,11 @@
 
 use crate::resource::{Resource, Storage};
 use crate::strategy::{GENERAL, NameRule, Strategy};
-use pintle_types::rbac::v1;
+use pintle_schema::{Value, ViewMut};
+use pintle_types::rbac::{v1, v1alpha1};
+
+/// The group of users and groups.
+const GROUP: &str = "rbac.authorization.k8s.io";
 
 pub(crate) static RESOURCES: &[&Resource] = &[&CLUSTER_ROLE_BINDINGS, &CLUSTER_ROLES, &ROLE_BINDINGS, &ROLES];
 
@@ -72,3 +76,25 @@ static ROLES: Resource = Resource {
     strategy: &ROLE,
     ..Resource::namespaced::<v1::Role>("rbac.authorization.k8s.io", "v1", "roles", "role", "Role")
 };
+
+/// From v1alpha1, whose subjects name a version where later ones name a group, and where the user `*` is everybody that is known.
+pub(crate) fn binding_from_v1alpha1(object: &mut Value) {
+    for subject in ViewMut::<v1::RoleBinding>::new(object).field(v1::RoleBinding::SUBJECTS).iter_mut() {
+        let raw = subject.raw();
+        let mut old = ViewMut::<v1alpha1::Subject>::new(raw).field(v1alpha1::Subject::API_VERSION);
+        let api_version = old.view().get();
+        old.by_ref().clear();
+        let mut subject = ViewMut::<v1::Subject>::new(raw);
+        let kind = subject.view().field(v1::Subject::KIND).get();
+        let group = match &*kind {
+            "ServiceAccount" => "",
+            "User" | "Group" => GROUP,
+            _ => api_version.split_once('/').map_or("", |(group, _)| group),
+        };
+        subject.by_ref().field(v1::Subject::API_GROUP).set(group);
+        if kind == "User" && subject.view().field(v1::Subject::NAME).get() == "*" {
+            subject.by_ref().field(v1::Subject::KIND).set("Group");
+            subject.field(v1::Subject::NAME).set("system:authenticated");
+        }
+    }
+}

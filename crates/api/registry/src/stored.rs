@@ -10,6 +10,7 @@ use pintle_codec::{Strictness, json, protobuf};
 use pintle_kinds::defaults::{self, UNDATED};
 use pintle_kinds::internal::internal;
 use pintle_kinds::resource::{Resource, Storage};
+use pintle_kinds::unserved;
 use pintle_schema::{Value, canonicalize};
 use pintle_storage::{FormError, StoredForm};
 use std::collections::HashMap;
@@ -95,15 +96,30 @@ impl StoredForm for KubernetesForm {
             true => Some(&(*hub, *home)),
             false => versions.iter().find(is_other),
         };
-        let (resource, storage) = written.ok_or_else(|| unknown(&api_version))?;
-        if let Some(normalize) = resource.strategy.normalize {
-            normalize(&mut object);
+        match written {
+            Some((resource, storage)) => {
+                if let Some(normalize) = resource.strategy.normalize {
+                    normalize(&mut object);
+                }
+                if api_version != home.api_version {
+                    defaults::apply((resource.schema)(), &mut object, UNDATED);
+                    if let Some(convert) = &storage.convert {
+                        (convert.to_storage)(&mut object);
+                    }
+                }
+            }
+            None => {
+                let old = unserved::find(home.prefix, &api_version).ok_or_else(|| unknown(&api_version))?;
+                defaults::apply((old.schema)(), &mut object, UNDATED);
+                if let Some(convert) = old.to_storage {
+                    convert(&mut object);
+                }
+                if let Some(normalize) = hub.strategy.normalize {
+                    normalize(&mut object);
+                }
+            }
         }
         if api_version != home.api_version {
-            defaults::apply((resource.schema)(), &mut object, UNDATED);
-            if let Some(convert) = &storage.convert {
-                (convert.to_storage)(&mut object);
-            }
             set_type(&mut object, home.api_version, home.kind);
         }
         let schema = (home.schema)();
@@ -120,13 +136,15 @@ impl StoredForm for KubernetesForm {
 
 /// The stored object in the version that it was stored in, and that version.
 fn decode(versions: &[(&'static Resource, &'static Storage)], stored: &[u8]) -> Result<(String, Value), FormError> {
-    // The storage version may be one that is not served.
+    // The storage version may be one that is not served, and so may the version of an object from long ago.
     let schema_of = |api_version: &str| {
-        versions.iter().find_map(|(resource, storage)| match () {
+        let known = versions.iter().find_map(|(resource, storage)| match () {
             () if storage.api_version == api_version => Some((storage.schema)()),
             () if resource.api_version() == api_version => Some((resource.schema)()),
             () => None,
-        })
+        });
+        let prefix = versions.first().map_or("", |(_, storage)| storage.prefix);
+        known.or_else(|| unserved::find(prefix, api_version).map(|old| (old.schema)()))
     };
     if !stored.starts_with(protobuf::MAGIC) {
         let untyped = json::parse(stored, Strictness::Ignore).map_err(wrong)?.value;

@@ -130,3 +130,84 @@ fn what_is_no_object_is_refused() {
     }
     assert!(form.to_stored("/registry/pods/a/b", &Bytes::from_static(b"\x01")).is_err());
 }
+
+/// Beside the checkout: an object of each kind and version, every field filled.
+const EXEMPLARS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/exemplars");
+
+/// The kind of the objects under a prefix.
+fn kind_of(form: &KubernetesForm, prefix: &str) -> &'static str {
+    form.versions_of(&format!("{prefix}a")).unwrap()[0].1.kind
+}
+
+#[test]
+fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
+    let form = KubernetesForm::default();
+    for old in unserved::UNSERVED {
+        let (key, kind) = (format!("{}a", old.prefix), kind_of(&form, old.prefix));
+        let home = form.versions_of(&key).unwrap()[0].1;
+        let object = value!({"kind": kind, "apiVersion": (old.api_version), "metadata": {"name": "a", "uid": "u"}});
+        let mut encoded = Vec::new();
+        protobuf::encode_object(old.api_version, kind, (old.schema)(), &object, &mut encoded);
+        for stored in [json::to_vec(&object), encoded] {
+            let record = form.to_used(&key, &Bytes::from(stored)).unwrap_or_else(|error| panic!("{key}: {error}"));
+            assert!(Image::from_record(&record, Revision(1)).unwrap().is_stale, "{key}");
+            let read = json::parse(&image::object(&record).unwrap(), Strictness::Ignore).unwrap().value;
+            assert_eq!(read.str_at(&["apiVersion"]), home.api_version, "{key}");
+            assert_eq!((read.str_at(&["kind"]), read.str_at(&["metadata", "uid"])), (kind, "u"), "{key}");
+            assert!(form.to_stored(&key, &record).is_ok(), "{key}");
+        }
+    }
+}
+
+#[test]
+fn exemplars_of_versions_that_are_not_served_lose_nothing() {
+    let form = KubernetesForm::default();
+    for old in unserved::UNSERVED {
+        let group = match old.api_version.split_once('/') {
+            Some((group, version)) => format!("{group}.{version}"),
+            None => format!("core.{}", old.api_version),
+        };
+        let kind = kind_of(&form, old.prefix);
+        let read = |suffix: &str| std::fs::read(Path::new(EXEMPLARS).join(format!("{group}.{kind}.{suffix}")));
+        let (Ok(text), Ok(encoded)) = (read("json"), read("pb")) else { continue };
+        let key = format!("{}a", old.prefix);
+        let [from_json, from_protobuf] = [text, encoded].map(|stored| {
+            let record =
+                form.to_used(&key, &Bytes::from(stored)).unwrap_or_else(|error| panic!("{group} {kind}: {error}"));
+            String::from_utf8(image::object(&record).unwrap().to_vec()).unwrap()
+        });
+        // Raw data has another text in each of its exemplars.
+        if kind != "ControllerRevision" {
+            assert_eq!(from_json, from_protobuf, "{group} {kind}");
+        }
+        // Without a conversion, the storage version's exemplar is the same but for fields that came later.
+        let home = form.versions_of(&key).unwrap()[0].1.api_version.replace('/', ".");
+        let newer = std::fs::read(Path::new(EXEMPLARS).join(format!("{home}.{kind}.json")));
+        let (None, Ok(newer)) = (old.to_storage, newer) else { continue };
+        let record = form.to_used(&key, &Bytes::from(newer)).unwrap();
+        let newer = json::parse(&image::object(&record).unwrap(), Strictness::Ignore).unwrap().value;
+        let older = json::parse(from_json.as_bytes(), Strictness::Ignore).unwrap().value;
+        let mut lost = Vec::new();
+        missing(&older, &newer, "", &mut lost);
+        assert!(lost.is_empty(), "{group} {kind}: {lost:?}");
+    }
+}
+
+/// The paths of fields that one object has and the other has not.
+fn missing(of: &Value, from: &Value, path: &str, lost: &mut Vec<String>) {
+    match (of, from) {
+        (Value::Map(of), Value::Map(from)) => {
+            for (key, value) in of.iter() {
+                let path = format!("{path}.{key}");
+                match from.get(key) {
+                    Some(other) => missing(value, other, &path, lost),
+                    None => lost.push(path),
+                }
+            }
+        }
+        (Value::List(of), Value::List(from)) => {
+            of.iter().zip(from.iter()).for_each(|(value, other)| missing(value, other, path, lost));
+        }
+        _ => {}
+    }
+}
