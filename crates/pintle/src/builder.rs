@@ -5,7 +5,7 @@
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
 use crate::browsers::Browsers;
-use crate::presence::Presence;
+use crate::presence::{EndpointReconciler, Presence};
 use crate::service::ApiService;
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
 use futures_util::future::select_all;
@@ -98,6 +98,8 @@ pub struct Builder {
     pub service_node_ports: RangeInclusive<u16>,
     /// Where members of the cluster reach the server; the listener's address when it is not told.
     pub advertise_address: Option<IpAddr>,
+    /// How the addresses of servers come to the endpoints of the `kubernetes` service.
+    pub endpoint_reconciler: EndpointReconciler,
     /// What the cluster's members are told of the authorities of clients and of the front proxy; it may change while the server
     /// runs.
     pub authorities: Arc<RwLock<BTreeMap<String, String>>>,
@@ -177,6 +179,7 @@ impl Builder {
             service_ranges: ServiceRange::parse("10.0.0.0/24").into_iter().collect(),
             service_node_ports: 30_000..=32_767,
             advertise_address: None,
+            endpoint_reconciler: EndpointReconciler::default(),
             authorities: Arc::default(),
             bootstrap_tokens: false,
             tls: None,
@@ -272,7 +275,14 @@ impl Builder {
         node_objects.follow(&registry);
         let host = certs::host_name().unwrap_or_default();
         let authorities = self.authorities.clone();
-        let presence = Arc::new(Presence::new(registry.clone(), first_objects, authorities, advertised, host));
+        let presence = Arc::new(Presence::new(
+            registry.clone(),
+            first_objects,
+            authorities,
+            advertised,
+            host,
+            self.endpoint_reconciler,
+        ));
         presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
         metrics.add_source(presence.figures());
         let api = Arc::new(Api {
@@ -371,7 +381,8 @@ impl Builder {
         pintle_bootstrap::Settings {
             service_ranges: std::mem::take(&mut self.service_ranges),
             // Of several servers each has a lease, and all leases together tell the addresses.
-            advertise_address: advertised.filter(|_| !self.store.is_shared()),
+            advertise_address: advertised
+                .filter(|_| !self.store.is_shared() && self.endpoint_reconciler == EndpointReconciler::Lease),
             secure_port: port,
             authorities: self.authorities.read().unwrap_or_else(PoisonError::into_inner).clone(),
             api_services: bootstrap::api_services(is_served),

@@ -28,6 +28,7 @@ mod token_tracking;
 
 pub use backends::{KUBELET_TIMEOUT, SocketConnector};
 pub use builder::{Builder, ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, Server, StartError};
+pub use presence::EndpointReconciler;
 pub use service_accounts::DEFAULT_ISSUER;
 pub use sources::{encryption as encryption_figures, etcd as etcd_figures, storage_size};
 pub use test_server::TestServer;

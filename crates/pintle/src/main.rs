@@ -73,7 +73,8 @@ fn main() -> ExitCode {
 /// What is asked for and not done yet: said, never passed over in silence.
 fn without_effect(config: &Config) -> impl Iterator<Item = &'static str> {
     let log = (config.verbosity > 0).then_some("there is no log yet whose level could be set");
-    log.into_iter()
+    let cache = (!config.watch_cache).then_some("--watch-cache=false has no effect: all reads are made from memory");
+    log.into_iter().chain(cache)
 }
 
 /// What is open to more than one may think: by the flags, and by files and directories that others than their owner may use, as
@@ -187,6 +188,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.service_ranges = ranges.collect::<Result<_, _>>()?;
     builder.service_node_ports.clone_from(&config.service_node_ports);
     builder.advertise_address = advertised;
+    builder.endpoint_reconciler = config.endpoint_reconciler();
     builder.connections.clone_from(&config.connections);
     builder.shutdown_delay = config.shutdown_delay;
     builder.shutdown_send_retry_after = config.shutdown_send_retry_after;

@@ -54,6 +54,18 @@ const RENEWALS_BETWEEN_KEPT: u32 = 6;
 /// Node ports are looked over as often as the reference does it: every three minutes.
 const RENEWALS_BETWEEN_REPAIRS: u32 = 18;
 
+/// How servers keep the endpoints of the `kubernetes` service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EndpointReconciler {
+    /// Each server has a lease, and the endpoints are the servers whose leases live.
+    #[default]
+    Lease,
+    /// Each server adds itself; when there are more than this many, others go.
+    Count(usize),
+    /// Servers leave the endpoints alone.
+    None,
+}
+
 /// One server's.
 pub struct Presence {
     registry: Arc<Registry>,
@@ -65,6 +77,7 @@ pub struct Presence {
     host: String,
     name: String,
     holder: String,
+    endpoints: EndpointReconciler,
     /// Times that node ports could not be looked over.
     repair_errors: Arc<Counter>,
 }
@@ -77,11 +90,12 @@ impl Presence {
         authorities: Arc<RwLock<BTreeMap<String, String>>>,
         address: Option<IpAddr>,
         host: String,
+        endpoints: EndpointReconciler,
     ) -> Self {
         let (name, port) = (identity(&host), first_objects.secure_port);
         let holder = format!("{name}_{}", new_uid(registry.environment.as_ref()));
         let repair_errors = Arc::default();
-        Presence { registry, first_objects, authorities, address, port, host, name, holder, repair_errors }
+        Presence { registry, first_objects, authorities, address, port, host, name, holder, endpoints, repair_errors }
     }
 
     /// Metrics of what is done here beside keeping the server known.
@@ -120,7 +134,7 @@ impl Presence {
         for renewal in 1u32.. {
             tokio::time::sleep(RENEW_PERIOD).await;
             // What fails is tried again the next time; the lease outlives one failure.
-            let is_shared = self.registry.is_shared();
+            let is_shared = self.registry.is_shared() || self.endpoints != EndpointReconciler::Lease;
             if is_shared || renewal % RENEWALS_BETWEEN_WRITES == 0 || !self.is_told() {
                 let _ = self.announce().await;
             }
@@ -147,6 +161,17 @@ impl Presence {
 
     /// Takes the server out of the endpoints, before it ends.
     pub async fn withdraw(&self) {
+        if let (EndpointReconciler::Count(_), Some(own)) = (self.endpoints, self.address) {
+            // If this fails, the others see to the endpoints when they are too many.
+            for _ in 0..TELL_ATTEMPTS {
+                let mut others = self.counted().unwrap_or_default();
+                others.retain(|address| *address != own);
+                let told = bootstrap::reconcile(&self.registry, servers(&others, self.port)).await;
+                if !told.is_err_and(|status| status.code == 409) {
+                    return;
+                }
+            }
+        }
         let Some(lease) = self.lease() else { return };
         let removal = Transaction::one(lease.key().into(), Expect::Any, None);
         // If this fails the lease expires, and the others see to the endpoints.
@@ -157,7 +182,7 @@ impl Presence {
 
     /// The lease of the address, among others.
     fn lease(&self) -> Option<Target> {
-        if !self.registry.is_shared() {
+        if !self.registry.is_shared() || self.endpoints != EndpointReconciler::Lease {
             return None;
         }
         self.registry.target(&SERVER_ADDRESSES, "", &self.address?.to_string())
@@ -195,7 +220,26 @@ impl Presence {
         self.try_to_tell_servers().await
     }
 
+    /// The addresses of the endpoints, if these are of the form that servers write.
+    fn counted(&self) -> Option<Vec<IpAddr>> {
+        let resource = pintle_kinds::find("", "v1", "endpoints")?;
+        let target = self.registry.target(resource, "default", "kubernetes")?;
+        let stored = target.get().ok()?;
+        let endpoints = self.registry.decode(&target, &stored).ok()?;
+        let subsets = View::<Endpoints>::new(&endpoints).field(Endpoints::SUBSETS).get();
+        let [subset] = &subsets[..] else { return None };
+        Some(subset.addresses.iter().filter_map(|address| address.ip.parse().ok()).collect())
+    }
+
     async fn try_to_tell_servers(&self) -> Result<()> {
+        match (self.endpoints, self.address) {
+            (EndpointReconciler::Lease, _) => {}
+            (EndpointReconciler::Count(count), Some(own)) => {
+                let addresses = with_own(self.counted().unwrap_or_default(), own, count);
+                return bootstrap::reconcile(&self.registry, servers(&addresses, self.port)).await;
+            }
+            _ => return Ok(()),
+        }
         let Some(leases) = self.registry.target(&SERVER_ADDRESSES, "", "") else { return Ok(()) };
         let state = leases.cache.state();
         let leased: BTreeSet<IpAddr> = state.objects.values().filter_map(|lease| lease.path().parse().ok()).collect();
@@ -286,6 +330,20 @@ impl Presence {
     }
 }
 
+/// The addresses of servers with this one's. Of those that are too many, the ones after it go, beginning anew after the last.
+fn with_own(mut addresses: Vec<IpAddr>, own: IpAddr, count: usize) -> Vec<IpAddr> {
+    addresses.retain(|address| address.is_ipv6() == own.is_ipv6());
+    if !addresses.contains(&own) {
+        addresses.push(own);
+    }
+    addresses.sort_by_key(IpAddr::to_string);
+    while addresses.len() > count.max(1) {
+        let at = addresses.iter().position(|address| *address == own).unwrap_or(0);
+        addresses.remove((at + 1) % addresses.len());
+    }
+    addresses
+}
+
 fn leases() -> Option<&'static Resource> {
     pintle_kinds::find("coordination.k8s.io", "v1", "leases")
 }
@@ -310,6 +368,22 @@ pub(crate) fn identity(host: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_server_stays_when_there_are_too_many() {
+        let ip = |last: u8| IpAddr::from([10, 0, 0, last]);
+        for (known, own, count, expected) in [
+            (&[][..], 1, 1, &[1][..]),
+            (&[1, 2], 2, 2, &[1, 2]),
+            (&[1, 2], 3, 2, &[2, 3]),
+            (&[1, 3], 2, 2, &[1, 2]),
+            (&[1, 2, 3], 3, 1, &[3]),
+        ] {
+            let known = known.iter().map(|last| ip(*last)).collect();
+            let expected: Vec<IpAddr> = expected.iter().map(|last| ip(*last)).collect();
+            assert_eq!(with_own(known, ip(own), count), expected);
+        }
+    }
 
     #[test]
     fn an_identity_follows_from_the_host() {

@@ -45,7 +45,9 @@ use configuration::Configuration;
 pub use escalation::policy_rule;
 use pintle_auth::Authorizer;
 use pintle_registry::status::Result;
-use pintle_registry::{Admission, AdmissionRequest, DeleteOptions, Registry, Requester, Target, WriteOptions};
+use pintle_registry::{
+    Admission, AdmissionRequest, DeleteOptions, NamespaceCheck, Registry, Requester, Target, WriteOptions,
+};
 use pintle_schema::Value;
 use pintle_validation::{Refusal, Right};
 use plugin::{Operation, Plugin};
@@ -92,8 +94,14 @@ const PLUGINS: [(&str, &Plugin, bool); 28] = [
 /// Makes namespaces that are missing, which is the registry's work.
 const NAMESPACE_AUTO_PROVISION: &str = "NamespaceAutoProvision";
 
-/// Plugins whose promise holds whether they are named or not.
-const IMPLIED: [&str; 2] = ["AlwaysAdmit", "NamespaceExists"];
+/// Keeps what is created to namespaces that are there and stay, which the registry checks, and deletions from those that must stay.
+const NAMESPACE_LIFECYCLE: &str = "NamespaceLifecycle";
+
+/// Keeps what is created to namespaces that are there, where the plugin above is off.
+const NAMESPACE_EXISTS: &str = "NamespaceExists";
+
+/// Plugins that are no entries of the table above.
+const IMPLIED: [&str; 2] = ["AlwaysAdmit", NAMESPACE_EXISTS];
 
 /// What a plugin did.
 #[derive(Clone, Copy, Debug)]
@@ -113,10 +121,8 @@ pub type Observer = Box<dyn Fn(Acted) + Send + Sync>;
 /// What there is of a plugin that the reference has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is here and can be turned off.
+    /// It is here.
     Here,
-    /// It is here, in what cannot be turned off.
-    Always,
     /// It is not here.
     Elsewhere,
 }
@@ -125,8 +131,7 @@ pub enum Standing {
 pub fn standing(name: &str) -> Option<Standing> {
     let is_here = |name| PLUGINS.iter().any(|(own, ..)| *own == name) || IMPLIED.contains(&name);
     match name {
-        "NamespaceLifecycle" => Some(Standing::Always),
-        NAMESPACE_AUTO_PROVISION => Some(Standing::Here),
+        NAMESPACE_LIFECYCLE | NAMESPACE_AUTO_PROVISION => Some(Standing::Here),
         name if is_here(name) => Some(Standing::Here),
         name => ELSEWHERE.contains(&name).then_some(Standing::Elsewhere),
     }
@@ -148,6 +153,7 @@ const ELSEWHERE: [&str; 9] = [
 /// The plugins of a server.
 pub struct Chain {
     plugins: Vec<(&'static str, &'static Plugin)>,
+    namespace_check: NamespaceCheck,
     provisions_namespaces: bool,
     configuration: Configuration,
     authorizer: Authorizer,
@@ -164,7 +170,14 @@ impl Chain {
     pub fn with(authorizer: Authorizer, enabled: &[String], disabled: &[String], configuration: Configuration) -> Self {
         let is_among = |names: &[String], name: &str| names.iter().any(|named| named == name);
         let is_on = |(name, _, on): &&(&str, _, bool)| (*on || is_among(enabled, name)) && !is_among(disabled, name);
+        let is_disabled = |name| is_among(disabled, name);
+        let namespace_check = match is_among(enabled, NAMESPACE_EXISTS) && !is_disabled(NAMESPACE_EXISTS) {
+            _ if !is_disabled(NAMESPACE_LIFECYCLE) => NamespaceCheck::Active,
+            true => NamespaceCheck::Exists,
+            false => NamespaceCheck::None,
+        };
         Chain {
+            namespace_check,
             plugins: PLUGINS.iter().filter(is_on).map(|(name, plugin, _)| (*name, *plugin)).collect(),
             provisions_namespaces: is_among(enabled, NAMESPACE_AUTO_PROVISION),
             configuration,
@@ -235,7 +248,9 @@ impl Admission for Chain {
 
     fn delete(&self, registry: &Registry, target: &Target, old: &Value, options: &DeleteOptions) -> Result<()> {
         let operation = Operation::Delete;
-        self.act("NamespaceLifecycle", operation, "admit", || namespace_lifecycle::check_deletion(target))?;
+        if self.namespace_check == NamespaceCheck::Active {
+            self.act(NAMESPACE_LIFECYCLE, operation, "admit", || namespace_lifecycle::check_deletion(target))?;
+        }
         if !self.plugins.iter().any(|(_, plugin)| plugin.delete.is_some()) {
             return Ok(());
         }
@@ -250,6 +265,10 @@ impl Admission for Chain {
             }
         }
         Ok(())
+    }
+
+    fn namespace_check(&self) -> NamespaceCheck {
+        self.namespace_check
     }
 
     fn provisions_namespaces(&self) -> bool {

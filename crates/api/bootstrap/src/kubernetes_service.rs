@@ -128,16 +128,19 @@ fn endpoints(servers: &[IpAddr], port: u16) -> Endpoints {
         type_meta: type_meta(ENDPOINTS),
         // The slice is written beside it, so it must not be mirrored into another one.
         metadata: metadata(NAME, NAMESPACE, &[("endpointslice.kubernetes.io/skip-mirror", "true")], &[]),
-        subsets: vec![EndpointSubset {
-            addresses: servers.iter().map(address).collect(),
-            not_ready_addresses: Vec::new(),
-            ports: vec![EndpointPort {
-                name: PORT_NAME.to_owned(),
-                port: port.into(),
-                protocol: Protocol::TCP,
-                app_protocol: None,
+        subsets: match servers {
+            [] => Vec::new(),
+            servers => vec![EndpointSubset {
+                addresses: servers.iter().map(address).collect(),
+                not_ready_addresses: Vec::new(),
+                ports: vec![EndpointPort {
+                    name: PORT_NAME.to_owned(),
+                    port: port.into(),
+                    protocol: Protocol::TCP,
+                    app_protocol: None,
+                }],
             }],
-        }],
+        },
     }
 }
 

@@ -40,6 +40,11 @@ pub trait Admission: Send + Sync {
     /// The deletion is refused.
     fn delete(&self, registry: &Registry, target: &Target, old: &Value, options: &DeleteOptions) -> Result<()>;
 
+    /// What must hold for a namespace in which something is created.
+    fn namespace_check(&self) -> NamespaceCheck {
+        NamespaceCheck::Active
+    }
+
     /// Whether a namespace that is not there is made for what is created in it.
     fn provisions_namespaces(&self) -> bool {
         false
@@ -47,6 +52,17 @@ pub trait Admission: Send + Sync {
 
     /// Why a requester has no right to something besides a write; `None` when they have it.
     fn refusal(&self, target: &Target, requester: &Requester, right: &Right<'_>) -> Option<Refusal>;
+}
+
+/// What must hold for a namespace in which something is created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NamespaceCheck {
+    /// It exists and is not being deleted.
+    Active,
+    /// It exists.
+    Exists,
+    /// Nothing.
+    None,
 }
 
 impl Registry {

@@ -1,5 +1,6 @@
 //! Create: a new object, durable before it is answered.
 
+use crate::admission::NamespaceCheck;
 use crate::allocation::Reserved;
 use crate::around::Around;
 use crate::environment::generate_name;
@@ -130,15 +131,17 @@ impl Registry {
         }
     }
 
-    /// Nothing is created in a namespace that does not exist or is going away.
+    /// Nothing is created in a namespace that does not exist or is going away, unless admission is configured to allow it.
     ///
     /// # Errors
     /// The namespace is not there, or is going away.
     pub fn check_namespace(&self, target: &Target, name: &str) -> Result<()> {
-        let Some(namespaces) = self.namespaces().filter(|_| target.resource.namespaced) else { return Ok(()) };
+        let check = self.admission.namespace_check();
+        let is_checked = target.resource.namespaced && check != NamespaceCheck::None;
+        let Some(namespaces) = self.namespaces().filter(|_| is_checked) else { return Ok(()) };
         let namespace = target.namespace.as_str();
         let home = self.target(namespaces, "", namespace).ok_or_else(|| Status::not_found(namespaces, namespace))?;
-        if !home.get()?.image.terminating {
+        if !home.get()?.image.terminating || check == NamespaceCheck::Exists {
             return Ok(());
         }
         let why = format!("unable to create new content in namespace {namespace} because it is being terminated");

@@ -31,7 +31,7 @@ mod testing;
 pub mod unreadable;
 pub mod update;
 
-pub use admission::{Admission, AdmissionRequest, AdmitAll};
+pub use admission::{Admission, AdmissionRequest, AdmitAll, NamespaceCheck};
 pub use allocation::Allocators;
 pub use apply::Applying;
 pub use environment::Environment;

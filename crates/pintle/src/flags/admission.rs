@@ -92,7 +92,6 @@ fn disable(config: &mut Config, value: &str) -> Result<(), String> {
     for name in values::list(value) {
         match standing(name) {
             None => return Err(unknown(name)),
-            Some(Standing::Always) => return Err(format!("plugin \"{name}\" is always on")),
             Some(Standing::Here | Standing::Elsewhere) => config.admission_plugins.disabled.insert(name.to_owned()),
         };
     }
@@ -104,7 +103,7 @@ fn enable(config: &mut Config, value: &str) -> Result<(), String> {
         match standing(name) {
             None => return Err(unknown(name)),
             Some(Standing::Elsewhere) => return Err(format!("plugin \"{name}\" is not supported")),
-            Some(Standing::Here | Standing::Always) => config.admission_plugins.enabled.insert(name.to_owned()),
+            Some(Standing::Here) => config.admission_plugins.enabled.insert(name.to_owned()),
         };
     }
     Ok(())

@@ -8,6 +8,7 @@ use super::front_proxy::FrontProxyFlags;
 use super::setting::{InputFile, Repeated};
 use super::values::ServiceRanges;
 use super::{FeatureGates, FlagError, runtime_config};
+use pintle::EndpointReconciler;
 use pintle::browsers::Browsers;
 use pintle::certs::AdministratorBy;
 use pintle::encryption::EncryptionSource;
@@ -57,6 +58,15 @@ pub enum Storage {
     Etcd,
 }
 
+/// How servers keep the addresses of the `kubernetes` service.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ReconcilerType {
+    #[default]
+    Lease,
+    MasterCount,
+    None,
+}
+
 with_defaults! {
     /// Everything that a server is told by its command line.
     pub struct Config {
@@ -66,6 +76,11 @@ with_defaults! {
         /// The address that members of the cluster are told.
         pub advertise_address: Option<IpAddr>,
         /// The name, with a port or without, that clients are told.
+        pub endpoint_reconciler: ReconcilerType,
+        /// Servers that there are, for the reconciler that counts them.
+        pub apiserver_count: usize = 1,
+        /// Whether reads are to be made from memory, which they always are.
+        pub watch_cache: bool = true,
         pub external_hostname: Option<String>,
         pub browsers: Browsers,
         pub data_dir: PathBuf = PathBuf::from("pintle-data"),
@@ -218,6 +233,15 @@ impl Config {
         let keys = pairs.into_iter().filter_map(|pair| pair.key.as_deref());
         let others = [&self.token_auth_file, &self.encryption_config, &self.service_accounts.signing_key_file];
         keys.chain(others.into_iter().filter_map(|file| file.as_deref()))
+    }
+
+    /// How servers keep the addresses of the `kubernetes` service.
+    pub fn endpoint_reconciler(&self) -> EndpointReconciler {
+        match self.endpoint_reconciler {
+            ReconcilerType::Lease => EndpointReconciler::Lease,
+            ReconcilerType::MasterCount => EndpointReconciler::Count(self.apiserver_count),
+            ReconcilerType::None => EndpointReconciler::None,
+        }
     }
 
     pub fn cert_dir(&self) -> PathBuf {

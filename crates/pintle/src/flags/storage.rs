@@ -92,8 +92,7 @@ pub static STORAGE_FLAGS: &[Flag] = &[
         "lease-reuse-duration-seconds",
         |c| &mut c.etcd.lease_reuse_seconds,
         "How much longer than an object that expires its lease may live, so that many objects share one.",
-    )
-    .checked(|c| must(c.etcd.lease_reuse_seconds > 0, "must be a whole number of at least 1")),
+    ),
     Flag::read(
         "storage-media-type",
         "TYPE",
@@ -114,7 +113,7 @@ pub static STORAGE_FLAGS: &[Flag] = &[
         |c| &mut c.settings.delete_collection_workers,
         "How many objects of a collection are deleted at a time.",
     ),
-    Flag::only("watch-cache", "true", "Whether reads are made from memory."),
+    Flag::new("watch-cache", |c| &mut c.watch_cache, "Whether reads are made from memory; they always are."),
     Flag::read(
         "watch-cache-sizes",
         "RESOURCE#SIZE,...",

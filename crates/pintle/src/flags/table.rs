@@ -3,7 +3,7 @@
 //! Must never tell a default that the configuration shows: the help reads it there.
 
 use super::admission::ADMISSION_FLAGS;
-use super::config::{Config, Storage};
+use super::config::{Config, ReconcilerType, Storage};
 use super::front_proxy::FRONT_PROXY_FLAGS;
 use super::setting::Setting;
 use super::storage::STORAGE_FLAGS;
@@ -408,7 +408,26 @@ static OWN_FLAGS: &[Flag] = &[
     .checked(|c| must(!c.kubelet.address_types.is_empty(), "must name a type of address")),
     Flag::new("kubelet-timeout", |c| &mut c.kubelet.timeout, "Time for connecting to a kubelet.")
         .checked(|c| must_last(c.kubelet.timeout)),
-    Flag::only("endpoint-reconciler-type", "lease", "How servers keep the addresses of the kubernetes service."),
+    Flag::read(
+        "endpoint-reconciler-type",
+        "TYPE",
+        "How servers keep the addresses of the kubernetes service: lease, master-count (deprecated) or none (lease).",
+        |c, value| {
+            c.endpoint_reconciler = match value {
+                "lease" => ReconcilerType::Lease,
+                "master-count" => ReconcilerType::MasterCount,
+                "none" => ReconcilerType::None,
+                _ => return Err("must be lease, master-count or none".to_owned()),
+            };
+            Ok(())
+        },
+    ),
+    Flag::new(
+        "apiserver-count",
+        |c| &mut c.apiserver_count,
+        "How many servers there are, for the endpoint reconciler master-count (deprecated).",
+    )
+    .checked(|c| must(c.apiserver_count > 0, "must be more than 0")),
     Flag::only("kubernetes-service-node-port", "0", "Port of the nodes at which the kubernetes service is; 0 is none."),
     Flag::only("max-connection-bytes-per-sec", "0", "Bound of what a user's connections carry; 0 is none."),
     Flag::only("enable-aggregator-routing", "false", "Whether extension servers are called at their pods' addresses."),

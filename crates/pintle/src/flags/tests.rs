@@ -181,11 +181,6 @@ fn refusals_name_the_flag() {
             "invalid argument \"Service\" for \"--disable-admission-plugins\" flag: plugin \"Service\" is unknown",
         ),
         (
-            "kube-apiserver --disable-admission-plugins=NamespaceLifecycle",
-            "invalid argument \"NamespaceLifecycle\" for \"--disable-admission-plugins\" flag: plugin \
-             \"NamespaceLifecycle\" is always on",
-        ),
-        (
             "pintle --disable-admission-plugins=Priority,PodSecurity --enable-admission-plugins=PodSecurity",
             "[PodSecurity] in enable-admission-plugins and disable-admission-plugins overlapped",
         ),
@@ -369,14 +364,15 @@ fn flags_of_storage() {
     assert_eq!((etcd.size_interval.as_secs(), etcd.lease_reuse_seconds, etcd.json), (0, 30, true));
     assert_eq!(config.settings.delete_collection_workers, 4);
     for (line, reason) in [
-        ("--watch-cache=false", "can only be true"),
+        ("--endpoint-reconciler-type=dns", "must be lease, master-count or none"),
+        ("--apiserver-count=0", "must be more than 0"),
         ("--storage-backend=etcd2", "can only be etcd3"),
         ("--profiling", "can only be false"),
         ("--watch-cache-sizes=pods#0", "the cache of pods cannot be turned off: all reads are made from memory"),
         ("--watch-cache-sizes=pods", "must be a list of resource#size"),
         ("--storage-media-type=application/yaml", "is not written"),
         ("--storage-media-type=text/plain", "must be application/vnd.kubernetes.protobuf or application/json"),
-        ("--lease-reuse-duration-seconds=0", "must be a whole number of at least 1"),
+        ("--lease-reuse-duration-seconds=-1", "must be a whole number of at least 0"),
         ("--etcd-servers-overrides=/events#http://b:1", "flag --etcd-servers-overrides is not supported"),
     ] {
         let error = run(&format!("pintle {line}")).expect_err(line);

@@ -4,7 +4,9 @@
 
 use super::exposition::{Exposition, Family, Label};
 use pintle_instruments::{Histogram, Keyed, Layout};
-use pintle_registry::{Admission, AdmissionRequest, DeleteOptions, Registry, Requester, Result, Target};
+use pintle_registry::{
+    Admission, AdmissionRequest, DeleteOptions, NamespaceCheck, Registry, Requester, Result, Target,
+};
 use pintle_schema::Value;
 use pintle_validation::{Refusal, Right};
 use std::sync::Arc;
@@ -94,6 +96,10 @@ impl<A: Admission> Admission for Measured<A> {
 
     fn delete(&self, registry: &Registry, target: &Target, old: &Value, options: &DeleteOptions) -> Result<()> {
         self.steps.measured("DELETE", "validate", || self.inner.delete(registry, target, old, options))
+    }
+
+    fn namespace_check(&self) -> NamespaceCheck {
+        self.inner.namespace_check()
     }
 
     fn provisions_namespaces(&self) -> bool {

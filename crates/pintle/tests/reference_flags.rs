@@ -1,0 +1,110 @@
+//! Flags that a server takes as the reference does, each with the effect that it has there.
+//! Guarantees that a start of the reference with one of them is a start here.
+//! Must never pass where a flag is taken and does nothing, unless the server says so.
+
+mod common;
+
+use common::etcd::{Etcd, program};
+use common::process::{Installation, Process};
+use common::{name, wait_for};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints";
+
+fn config_map(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
+}
+
+#[test]
+fn the_lifecycle_of_namespaces_can_be_left_alone() {
+    // (flags, create in a namespace that is missing, in one that is going, delete the default namespace)
+    let rows: [(&[&str], [u16; 3]); 4] = [
+        (&[], [404, 403, 403]),
+        (&["--disable-admission-plugins=NamespaceLifecycle"], [201, 201, 200]),
+        (
+            &["--disable-admission-plugins=NamespaceLifecycle", "--enable-admission-plugins=NamespaceExists"],
+            [404, 201, 200],
+        ),
+        (&["--enable-admission-plugins=NamespaceExists"], [404, 403, 403]),
+    ];
+    for (flags, expected) in rows {
+        let installation = Installation::own();
+        let process = installation.start_with(&[&["--storage=memory", "--controllers="], flags].concat());
+        let mut client = process.endpoint().client();
+        let namespaces = "/api/v1/namespaces";
+        client.post(namespaces, &json!({"metadata": {"name": "going"}})).expect("an answer").expect(201);
+        client.delete(&format!("{namespaces}/going")).expect("an answer").expect(200);
+        let mut create = |namespace: &str| {
+            let path = format!("{namespaces}/{namespace}/configmaps");
+            client.post(&path, &config_map("a")).expect("an answer").status
+        };
+        let created = [create("missing"), create("going")];
+        let deleted = client.delete(&format!("{namespaces}/default")).expect("an answer").status;
+        assert_eq!([created[0], created[1], deleted], expected, "{flags:?}");
+    }
+}
+
+#[test]
+fn a_cache_that_is_to_be_off_is_said_to_be_on() {
+    let installation = Installation::own();
+    let flags = ["--storage=memory", "--watch-cache=false", "--lease-reuse-duration-seconds=0", "--apiserver-count=3"];
+    let process = installation.start_with(&flags);
+    process.endpoint().client().get("/api/v1/pods").expect("an answer").expect(200);
+    let said = process.errors();
+    assert!(said.contains("--watch-cache=false has no effect"), "{said}");
+}
+
+/// The addresses of the `kubernetes` service's endpoints.
+fn addresses(process: &Process) -> Option<BTreeSet<String>> {
+    let list = process.endpoint().client().get(ENDPOINTS).expect("an answer").expect(200);
+    let items = list["items"].as_array().cloned().unwrap_or_default();
+    let object = items.into_iter().find(|item| name(item) == "kubernetes")?;
+    let addresses = object["subsets"][0]["addresses"].as_array().cloned().unwrap_or_default();
+    Some(addresses.iter().map(|it| it["ip"].as_str().expect("an address").to_owned()).collect())
+}
+
+fn set(addresses: &[&str]) -> Option<BTreeSet<String>> {
+    Some(addresses.iter().map(|address| (*address).to_owned()).collect())
+}
+
+#[test]
+fn servers_of_a_store_of_their_own_reconcile_endpoints_as_they_are_told() {
+    for (kind, expected) in [("lease", set(&["10.1.0.1"])), ("master-count", set(&["10.1.0.1"])), ("none", None)] {
+        let installation = Installation::own();
+        let reconciler = format!("--endpoint-reconciler-type={kind}");
+        let process = installation.start_with(&["--storage=memory", &reconciler, "--advertise-address=10.1.0.1"]);
+        assert_eq!(addresses(&process), expected, "{kind}");
+        // The service is kept whatever is said of its endpoints.
+        let service = "/api/v1/namespaces/default/services/kubernetes";
+        process.endpoint().client().get(service).expect("an answer").expect(200);
+        let slices = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
+        let list = process.endpoint().client().get(slices).expect("an answer").expect(200);
+        assert_eq!(list["items"].as_array().map(Vec::len), Some(usize::from(expected.is_some())), "{kind}");
+    }
+}
+
+#[test]
+fn servers_count_each_other() {
+    for version in ["3.5", "3.4"] {
+        let Some(program) = program(version) else { continue };
+        let etcd = Etcd::start(program, 1);
+        let installations = [(); 3].map(|()| Installation::own());
+        let start = |index: usize, address: &str| {
+            let (urls, advertised) = (etcd.urls(), format!("--advertise-address={address}"));
+            let reconciler = ["--endpoint-reconciler-type=master-count", "--apiserver-count=2", &advertised];
+            installations[index].start_with(&[&["--etcd-servers", &urls], &reconciler[..]].concat())
+        };
+        let first = start(0, "10.1.0.1");
+        assert_eq!(addresses(&first), set(&["10.1.0.1"]));
+        let mut third = start(1, "10.1.0.3");
+        assert_eq!(addresses(&first), set(&["10.1.0.1", "10.1.0.3"]));
+        // Who comes takes the place of the one after it.
+        let mut second = start(2, "10.1.0.2");
+        assert_eq!(addresses(&first), set(&["10.1.0.1", "10.1.0.2"]));
+        third.kill();
+        second.signal("TERM");
+        wait_for("its end", || second.exit_status());
+        assert_eq!(addresses(&first), set(&["10.1.0.1"]), "who is stopped goes");
+    }
+}
