@@ -204,6 +204,8 @@ impl Builder {
     /// The store cannot be opened or written.
     pub async fn start(mut self, listener: TcpListener) -> Result<Server, StartError> {
         let address = listener.local_addr()?;
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.settings.started_unix = sources::process_start().unwrap_or(since.as_secs_f64()) as i64;
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         self.connections.answer_timeout = self.settings.request_timeout;
         let (api, presence) = self.assemble(address, &roles).await?;

@@ -114,6 +114,7 @@ pub fn parse(command_line: impl IntoIterator<Item = String>) -> Result<Command, 
                         false => Err(FlagError::Invalid { flag: flag.name, value, reason }),
                     };
                 }
+                config.given.entry(flag.name).or_default().push(value);
             }
         }
     }

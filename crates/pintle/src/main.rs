@@ -180,6 +180,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     builder.browsers.clone_from(&config.browsers);
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     builder.settings.clone_from(&config.settings);
+    builder.settings.flags = Some(config.shown());
     builder.settings.server_address = match &config.external_hostname {
         Some(host) => pintle::advertised::with_port(host, config.secure_port),
         None => SocketAddr::new(advertised.unwrap_or(config.bind_address), config.secure_port).to_string(),

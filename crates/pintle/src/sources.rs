@@ -51,6 +51,11 @@ pub use etcd::render as etcd;
 pub use pod_security::render as pod_security;
 pub use work_queues::render as work_queues;
 
+/// When the process began, in seconds since 1970, where the system says so.
+pub fn process_start() -> Option<f64> {
+    Some(boot_seconds()? + Stat::read()?.start_seconds)
+}
+
 /// How many handshakes failed.
 pub fn handshake_errors(count: &AtomicU64, out: &mut Exposition) {
     out.single(&HANDSHAKE_ERRORS, count.load(Ordering::Relaxed));
@@ -124,9 +129,9 @@ pub fn process(out: &mut Exposition) {
         out.single(&CPU, Number(stat.cpu_seconds));
         out.single(&RESIDENT, stat.resident_pages * PAGE_BYTES);
         out.single(&VIRTUAL, stat.virtual_bytes);
-        if let Some(boot) = boot_seconds() {
-            out.single(&START, Number(boot + stat.start_seconds));
-        }
+    }
+    if let Some(start) = process_start() {
+        out.single(&START, Number(start));
     }
     if let Ok(open) = fs::read_dir("/proc/self/fd") {
         // The directory that is being read is one of them.

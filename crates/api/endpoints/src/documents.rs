@@ -8,7 +8,7 @@ use crate::answer::Answer;
 use crate::negotiation::{Format, GENERAL, Offer, Wanted, find_path, negotiate, negotiate_aggregated, preferred};
 use crate::query::Query;
 use crate::request::Request;
-use crate::{elsewhere, represent};
+use crate::{elsewhere, represent, zpages};
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
@@ -111,6 +111,9 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         Some(("/", path)) => return openapi_v3(api, request, query, path),
         _ if request.path == "/openapi/v2" => return openapi_v2(api, request),
         _ => {}
+    }
+    if let Some(answer) = zpages::serve(api, request, query)? {
+        return Ok(answer);
     }
     let segments: Vec<&str> = trimmed.strip_prefix('/').unwrap_or(trimmed).split('/').collect();
     let catalog = &documents.catalog;
@@ -216,8 +219,8 @@ fn aggregated_answer(request: &Request, bytes: Bytes, tag: String, format: Forma
     answer
 }
 
-/// The paths the server knows.
-fn root(api: &Api) -> Answer {
+/// The paths the server knows, sorted.
+pub(crate) fn listed_paths(api: &Api) -> Vec<String> {
     let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
     for group in elsewhere::catalog(api, false).groups() {
         if group.name.is_empty() {
@@ -233,8 +236,14 @@ fn root(api: &Api) -> Answer {
     paths.extend(
         ["/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/readyz", "/version"].map(str::to_owned),
     );
+    let zpages = zpages::PATHS.iter().map(|(path, _)| *path).filter(|path| zpages::is_served(api, path));
+    paths.extend(zpages.map(str::to_owned));
     paths.sort();
-    let value = pintle_schema::value!({ "paths": (paths) });
+    paths
+}
+
+fn root(api: &Api) -> Answer {
+    let value = pintle_schema::value!({ "paths": (listed_paths(api)) });
     let schema = <pintle_types::meta::v1::RootPaths as pintle_schema::ApiType>::schema();
     // It is written as it is, whatever the client accepts.
     let wanted = Wanted { pretty: true, ..Wanted::JSON };

@@ -44,6 +44,7 @@ pub mod upgrade;
 pub mod watch;
 pub mod websocket;
 pub mod write;
+mod zpages;
 
 pub use body::Body;
 pub use request::{BodyFailure, LazyBody, Request, Room, UnreadBody};
@@ -57,6 +58,7 @@ use pintle_auth::authorization::rbac::RbacSource;
 use pintle_auth::{Authenticator, Authorizer, Impersonator};
 use pintle_registry::Registry;
 use router::Router;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,6 +79,10 @@ pub struct Settings {
     pub delete_collection_workers: usize,
     /// `host:port`, as `/api` tells it to clients.
     pub server_address: String,
+    /// The flags of the program, for `/flagz`; `None`: there is none.
+    pub flags: Option<BTreeMap<String, String>>,
+    /// When the process began, in seconds since 1970.
+    pub started_unix: i64,
 }
 
 impl Settings {
@@ -97,6 +103,8 @@ impl Default for Settings {
             min_request_timeout_seconds: limits::MIN_WATCH_SECONDS,
             delete_collection_workers: 1,
             server_address: "127.0.0.1:6443".into(),
+            flags: None,
+            started_unix: 0,
         }
     }
 }

@@ -294,6 +294,54 @@ pub fn negotiate_aggregated(accept: &str, user_agent: &str, query: &Query) -> Op
     })
 }
 
+/// A kind that is answered when it is asked for by name and version.
+pub struct Kind<'a> {
+    pub group: &'a str,
+    pub kind: &'a str,
+    pub versions: &'a [&'static str],
+}
+
+/// Chooses between text and an object of a kind, in one of these forms; `None` is text. An object must be asked for by its kind,
+/// text must not.
+///
+/// # Errors
+/// 406 when the client accepts neither.
+pub fn negotiate_kind(
+    accept: &str,
+    user_agent: &str,
+    query: &Query,
+    wanted: &Kind<'_>,
+    formats: &[Format],
+) -> Result<Option<(Wanted, &'static str)>> {
+    const TEXT: &str = "text/plain";
+    if accept.trim().is_empty() {
+        return Ok(None);
+    }
+    for clause in by_preference(accept.split(',').filter_map(clause).collect()) {
+        if clause.parameter("stream").is_some() || clause.parameter("sv").is_some() {
+            continue;
+        }
+        let asked = ["as", "g", "v"].map(|key| clause.parameter(key));
+        let version = wanted
+            .versions
+            .iter()
+            .copied()
+            .find(|version| asked == [Some(wanted.kind), Some(wanted.group), Some(*version)]);
+        let format = formats.iter().copied().find(|format| clause.matches(*format));
+        if let (Some(version), Some(format)) = (version, format) {
+            let pretty = pretty(query, user_agent) || clause.parameter("pretty") == Some("1");
+            return Ok(Some((Wanted { format, pretty, ..Wanted::JSON }, version)));
+        }
+        if asked == [None; 3] && matches!(clause.media, ("*", "*") | ("text", "*" | "plain")) {
+            return Ok(None);
+        }
+    }
+    // Text comes before CBOR, which is an addition to the usual forms.
+    let mut accepted = media_types(formats);
+    accepted.insert(accepted.len().min(2), TEXT);
+    Err(Status::not_acceptable(&accepted))
+}
+
 /// The position of the media type that a client likes best among those of a document that is not an object; `None` when it
 /// accepts none of them.
 pub fn preferred(accept: &str, offered: &[&str]) -> Option<usize> {

@@ -51,6 +51,7 @@ pub mod config_policyconfig;
 pub mod config_resourcequota;
 pub mod config_tracing;
 pub mod config_webhookadmission;
+pub mod config_zpages;
 pub mod coordination;
 pub mod core;
 pub mod discovery;

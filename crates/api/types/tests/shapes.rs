@@ -71,6 +71,7 @@ schemas! { KINDS:
         PodCertificateRequest, PodCertificateRequestList;
     config_abac::v0: Policy;
     config_abac::v1beta1: Policy;
+    config_zpages::v1beta1: Flagz, Statusz;
     config_apiserver::v1:
         AdmissionConfiguration, AuthenticationConfiguration, AuthorizationConfiguration, TracingConfiguration,
         EncryptionConfiguration;

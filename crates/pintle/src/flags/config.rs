@@ -6,6 +6,7 @@ use super::admission::Plugins;
 use super::etcd::Etcd;
 use super::front_proxy::FrontProxyFlags;
 use super::setting::{InputFile, Repeated};
+use super::table::{self, Flag};
 use super::values::ServiceRanges;
 use super::{FeatureGates, FlagError, runtime_config};
 use pintle::EndpointReconciler;
@@ -16,6 +17,7 @@ use pintle_auth::Mode;
 use pintle_endpoints::Settings;
 use pintle_endpoints::router::RuntimeConfig;
 use pintle_http::{ServerConfig, TlsVersion};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -124,6 +126,8 @@ with_defaults! {
         pub(super) controller_items: Vec<String>,
         pub kubelet: Kubelet,
         pub verbosity: u32,
+        /// The values of flags as they were given.
+        pub(super) given: BTreeMap<&'static str, Vec<String>>,
         /// What the user should be told about the combination of flags.
         pub warnings: Vec<String>,
     }
@@ -233,6 +237,15 @@ impl Config {
         let keys = pairs.into_iter().filter_map(|pair| pair.key.as_deref());
         let others = [&self.token_auth_file, &self.encryption_config, &self.service_accounts.signing_key_file];
         keys.chain(others.into_iter().filter_map(|file| file.as_deref()))
+    }
+
+    /// All flags with their values: as given, or else their defaults. Flags name files with secrets, and hold none.
+    pub fn shown(&self) -> BTreeMap<String, String> {
+        let value = |flag: &Flag| match self.given.get(flag.name) {
+            Some(given) => given.join(","),
+            None => flag.value().1,
+        };
+        table::all().map(|flag| (flag.name.to_owned(), value(flag))).collect()
     }
 
     /// How servers keep the addresses of the `kubernetes` service.
