@@ -13,6 +13,7 @@ use pintle_admission::configuration::Configuration;
 use pintle_admission::{Chain, policy_rule};
 use pintle_auth::authentication::service_account::TokenConfig;
 use pintle_auth::authorization::NodeMode;
+use pintle_auth::authorization::abac::Policies;
 use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
 use pintle_auth::{Authenticator, Authorizer, Impersonator, Mode};
 use pintle_bootstrap::ServiceRange;
@@ -81,6 +82,8 @@ pub struct Builder {
     /// Whether secrets of bootstrap tokens prove an identity.
     pub bootstrap_tokens: bool,
     pub modes: Vec<Mode>,
+    /// What the mode ABAC allows.
+    pub policies: Policies,
     pub runtime_config: RuntimeConfig,
     pub feature_gate: Arc<dyn Fn(&str) -> bool + Send + Sync>,
     /// Admission plugins that act beside those that do anyway, by their names.
@@ -169,6 +172,7 @@ impl Builder {
             authenticator: Authenticator::new(true),
             service_account_tokens: None,
             modes: vec![Mode::AlwaysAllow],
+            policies: Policies::default(),
             runtime_config: RuntimeConfig::default(),
             feature_gate: Arc::new(|_| false),
             enabled_admission_plugins: Vec::new(),
@@ -263,7 +267,9 @@ impl Builder {
         let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
         let nodes = NodeMode::new(node_rules, node_objects.clone());
         self.begun.extend(self.modes.contains(&Mode::Rbac).then_some(BOOTSTRAP_ROLES));
-        let authorizer = Authorizer::new(std::mem::take(&mut self.modes), roles.clone()).with_nodes(nodes);
+        let authorizer = Authorizer::new(std::mem::take(&mut self.modes), roles.clone())
+            .with_nodes(nodes)
+            .with_policies(std::mem::take(&mut self.policies));
         let metrics = self.metrics();
         let registry = self.registry(&authorizer, &metrics).await?;
         let advertised = advertised::address(self.advertise_address, address.ip());

@@ -15,6 +15,7 @@ use pintle::{
 };
 use pintle_auth::authentication::TokenFile;
 use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, VerifyingKey};
+use pintle_auth::authorization::abac::Policies;
 use pintle_auth::{Authenticator, UserInfo};
 use pintle_bootstrap::ServiceRange;
 use pintle_encryption::Encryption;
@@ -168,6 +169,11 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     identities(config, &certs, &mut builder)?;
     builder.own_certificate_ends = config.tls.files().is_none().then(|| certs.serving_ends()).flatten();
     builder.modes.clone_from(&config.authorization_modes);
+    if let Some(path) = config.authorization_policy_file.as_deref() {
+        let text = String::from_utf8(read(path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+        let failed = |error| format!("error reading policy file {}, {error}", path.display());
+        builder.policies = Policies::parse(&text).map_err(failed)?;
+    }
     builder.runtime_config.clone_from(&config.runtime_config);
     let gates = config.feature_gates.clone();
     builder.feature_gate = Arc::new(move |name| gates.enabled(name));

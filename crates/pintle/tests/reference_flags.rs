@@ -108,3 +108,49 @@ fn servers_count_each_other() {
         assert_eq!(addresses(&first), set(&["10.1.0.1"]), "who is stopped goes");
     }
 }
+
+#[test]
+fn policies_of_a_file_allow() {
+    let installation = Installation::own();
+    let policies = [
+        "# who reads, in both forms",
+        r#"{"user": "reader", "readonly": true}"#,
+        r#"{"apiVersion": "abac.authorization.kubernetes.io/v1beta1", "kind": "Policy", "spec":
+            {"group": "writers", "namespace": "default", "resource": "configmaps", "apiGroup": ""}}"#,
+    ];
+    let file = installation.scratch.write("policies", &policies.map(|line| line.replace('\n', " ")).join("\n"));
+    let policy_file = format!("--authorization-policy-file={}", file.display());
+    let process = installation.start_with(&["--storage=memory", "--authorization-mode=ABAC", &policy_file]);
+    let ask = |user: &str, group: &str, method: &str, path: &str| {
+        let client = process.endpoint().client().with_header("Impersonate-User", user);
+        let mut client = client.with_header("Impersonate-Group", group);
+        let body = config_map("a").to_string();
+        let body = if method == "POST" { body.as_bytes() } else { b"" };
+        client.send(method, path, "application/json", body).expect("an answer")
+    };
+    let config_maps = "/api/v1/namespaces/default/configmaps";
+    for (user, group, method, path, expected) in [
+        ("reader", "people", "GET", config_maps, 200),
+        ("reader", "people", "GET", "/metrics", 200),
+        ("reader", "people", "POST", config_maps, 403),
+        ("bob", "writers", "POST", config_maps, 201),
+        ("bob", "writers", "POST", "/api/v1/namespaces/kube-system/configmaps", 403),
+        ("bob", "writers", "GET", "/api/v1/namespaces/default/secrets", 403),
+        ("bob", "people", "GET", config_maps, 403),
+    ] {
+        assert_eq!(ask(user, group, method, path).status, expected, "{user} {group} {method} {path}");
+    }
+    let refused = ask("bob", "people", "GET", config_maps).expect(403);
+    let message = "configmaps is forbidden: User \"bob\" cannot list resource \"configmaps\" in API group \"\" in the namespace \
+                   \"default\": No policy matched.";
+    assert_eq!(refused["message"], message);
+    let review = json!({"spec": {"namespace": "default"}});
+    let client = process.endpoint().client().with_header("Impersonate-User", "reader");
+    let reviews = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+    // Who reviews rules writes, which a reader may only by a role that everybody has.
+    let rules = client.with_header("Impersonate-Group", "system:authenticated").post(reviews, &review);
+    let rules = rules.expect("an answer").expect(201);
+    let rules = rules["status"]["resourceRules"].as_array().expect("rules");
+    let expected = json!({"verbs": ["get", "list", "watch"], "apiGroups": ["*"], "resources": ["*"]});
+    assert_eq!(rules.last(), Some(&expected), "what is asked last comes last");
+}

@@ -231,7 +231,7 @@ fn access(
     })
 }
 
-/// The rules that roles give to the caller in a namespace.
+/// The rules that roles and policies give to the caller in a namespace.
 fn rules(context: &Context, namespace: &str) -> Value {
     let texts = |items: &[pintle_auth::Str]| Value::List(items.iter().map(|item| Value::from(item.as_str())).collect());
     let snapshot = context.api.rbac.snapshot();
@@ -248,6 +248,24 @@ fn rules(context: &Context, namespace: &str) -> Value {
             other_rules
                 .push(value!({"verbs": (texts(&rule.verbs)), "nonResourceURLs": (texts(&rule.non_resource_urls))}));
         }
+    }
+    let (policies, come_first) = context.api.authorizer.policies_of(&context.user);
+    let (mut of_policies, mut others_of_policies) = (Vec::new(), Vec::new());
+    for policy in policies {
+        let verbs: &[&str] = if policy.readonly { &["get", "list", "watch"] } else { &["*"] };
+        let verbs = Value::List(verbs.iter().map(|verb| Value::from(*verb)).collect());
+        if !policy.resource.is_empty() {
+            of_policies.push(value!({
+                "verbs": (verbs.clone()), "apiGroups": [(policy.api_group.as_str())], "resources": [(policy.resource.as_str())]
+            }));
+        }
+        if !policy.non_resource_path.is_empty() {
+            others_of_policies.push(value!({"verbs": verbs, "nonResourceURLs": [(policy.non_resource_path.as_str())]}));
+        }
+    }
+    for (rules, added) in [(&mut resource_rules, of_policies), (&mut other_rules, others_of_policies)] {
+        let at = if come_first { 0 } else { rules.len() };
+        rules.splice(at..at, added);
     }
     let mut status = value!({
         "resourceRules": (Value::List(resource_rules)), "nonResourceRules": (Value::List(other_rules)),

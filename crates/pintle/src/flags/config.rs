@@ -102,6 +102,8 @@ with_defaults! {
         pub token_auth_file: Option<InputFile>,
         pub anonymous_auth: Option<bool>,
         pub authorization_modes: Vec<Mode>,
+        /// The policies of the mode ABAC.
+        pub authorization_policy_file: Option<InputFile>,
         pub service_cluster_ip_ranges: ServiceRanges,
         pub service_node_ports: RangeInclusive<u16> = 30000..=32767,
         pub service_accounts: ServiceAccounts,
@@ -188,6 +190,11 @@ impl Config {
             }
         }
         let refused = |sentence: &str| Err(FlagError::Combination(sentence.to_owned()));
+        match (self.authorization_modes.contains(&Mode::Abac), &self.authorization_policy_file) {
+            (true, None) => return refused("authorization-mode ABAC's authorization policy file not passed"),
+            (false, Some(_)) => return refused("cannot specify --authorization-policy-file without mode ABAC"),
+            _ => {}
+        }
         if self.own_storage.is_some() && !self.etcd.servers.is_empty() {
             return refused("--storage and --etcd-servers exclude each other");
         }

@@ -44,7 +44,6 @@ pub static NOT_SUPPORTED: &[&str] = &[
     "authentication-token-webhook-config-file",
     "authentication-token-webhook-version",
     "authorization-config",
-    "authorization-policy-file",
     "authorization-webhook-cache-authorized-ttl",
     "authorization-webhook-cache-unauthorized-ttl",
     "authorization-webhook-config-file",

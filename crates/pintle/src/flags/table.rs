@@ -228,9 +228,14 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::new(
         "authorization-mode",
         |c| &mut c.authorization_modes,
-        "Modes of authorization in order: Node, RBAC, AlwaysAllow, AlwaysDeny (Node,RBAC).",
+        "Modes of authorization in order: Node, RBAC, ABAC, AlwaysAllow, AlwaysDeny (Node,RBAC).",
     )
     .checked(check_modes),
+    Flag::new(
+        "authorization-policy-file",
+        |c| &mut c.authorization_policy_file,
+        "Policies of the mode ABAC, one JSON object to a line.",
+    ),
     Flag::new(
         "service-cluster-ip-range",
         |c| &mut c.service_cluster_ip_ranges,

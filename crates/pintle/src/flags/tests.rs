@@ -221,8 +221,13 @@ fn refusals_name_the_flag() {
         ),
         ("pintle --data-dir=", "invalid argument \"\" for \"--data-dir\" flag: must be a path"),
         (
-            "pintle --authorization-mode=ABAC",
-            "invalid argument \"ABAC\" for \"--authorization-mode\" flag: ABAC is not one of AlwaysAllow, AlwaysDeny, Node, RBAC",
+            "pintle --authorization-mode=Abac",
+            "invalid argument \"Abac\" for \"--authorization-mode\" flag: Abac is not one of ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC",
+        ),
+        ("pintle --authorization-mode=ABAC", "authorization-mode ABAC's authorization policy file not passed"),
+        (
+            "pintle --authorization-policy-file=/dev/null",
+            "cannot specify --authorization-policy-file without mode ABAC",
         ),
         (
             "pintle --authorization-mode=RBAC,RBAC",

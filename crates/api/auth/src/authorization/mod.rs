@@ -2,6 +2,7 @@
 //! Guarantees that what no mode allows is forbidden, and that the refusal is worded as kube-apiserver words it.
 //! Must never look at objects: only at who, which verb and on what.
 
+pub mod abac;
 mod forbidden;
 mod node;
 pub mod rbac;
@@ -14,6 +15,7 @@ use crate::UserInfo;
 use crate::user::groups;
 use pintle_schema::field_selector::FieldSelector;
 
+use abac::{Policies, Policy};
 pub use forbidden::{Forbidden, escape, forbidden};
 pub use node::{LEASE_NAMESPACE, NodeMode, NodeObject, NodeObjectKind, NodeObjects, node_of};
 use rbac::{Grant, RbacSnapshot, RbacSource};
@@ -76,6 +78,8 @@ pub enum Mode {
     Node,
     /// Roles and bindings.
     Rbac,
+    /// Policies from a file.
+    Abac,
     /// Everybody may do everything.
     AlwaysAllow,
     /// Nobody may do anything.
@@ -84,7 +88,8 @@ pub enum Mode {
 
 impl Mode {
     /// The names as the flag takes them.
-    pub const NAMES: [(&str, Mode); 4] = [
+    pub const NAMES: [(&str, Mode); 5] = [
+        ("ABAC", Mode::Abac),
         ("AlwaysAllow", Mode::AlwaysAllow),
         ("AlwaysDeny", Mode::AlwaysDeny),
         ("Node", Mode::Node),
@@ -155,17 +160,31 @@ pub struct Authorizer {
     modes: Vec<Mode>,
     rbac: Arc<dyn RbacSource>,
     nodes: Option<NodeMode>,
+    policies: Arc<Policies>,
 }
 
 impl Authorizer {
     /// An authorizer of the given modes; `rbac` is asked only if they contain RBAC.
     pub fn new(modes: Vec<Mode>, rbac: Arc<dyn RbacSource>) -> Authorizer {
-        Authorizer { modes, rbac, nodes: None }
+        Authorizer { modes, rbac, nodes: None, policies: Arc::default() }
     }
 
     /// The same, with what the mode Node goes by; without, it has no opinion.
     pub fn with_nodes(self, nodes: NodeMode) -> Authorizer {
         Authorizer { nodes: Some(nodes), ..self }
+    }
+
+    /// The same, with the policies of the mode ABAC.
+    pub fn with_policies(self, policies: Policies) -> Authorizer {
+        Authorizer { policies: Arc::new(policies), ..self }
+    }
+
+    /// The policies that are about a user, if ABAC is among the modes; and whether it is asked before RBAC.
+    pub fn policies_of<'a>(&'a self, user: &'a UserInfo) -> (impl Iterator<Item = &'a Policy>, bool) {
+        let position = |mode| self.modes.iter().position(|other| *other == mode);
+        let (own, roles) = (position(Mode::Abac), position(Mode::Rbac));
+        let is_first = own.is_some_and(|own| roles.is_none_or(|roles| own < roles));
+        (self.policies.of(user).filter(move |_| own.is_some()), is_first)
     }
 
     /// Whether what a user may do can be told as a list of rules; otherwise why not.
@@ -198,6 +217,8 @@ impl Authorizer {
                     Some(Err(reason)) if !reason.is_empty() => reasons.push(reason),
                     _ => {}
                 },
+                Mode::Abac if self.policies.allow(attributes) => return Decision::Allow(Allowed::By(Mode::Abac)),
+                Mode::Abac => reasons.push("No policy matched.".to_owned()),
                 Mode::AlwaysAllow => return Decision::Allow(Allowed::By(Mode::AlwaysAllow)),
                 Mode::AlwaysDeny => reasons.push("Everything is forbidden.".to_owned()),
                 Mode::Rbac => match self.rbac.snapshot().authorize(attributes) {
@@ -247,7 +268,7 @@ mod tests {
         for (name, mode) in Mode::NAMES {
             assert_eq!(name.parse(), Ok(mode));
         }
-        for name in ["", "rbac", "ABAC", "Webhook"] {
+        for name in ["", "rbac", "abac", "Webhook"] {
             assert_eq!(name.parse::<Mode>(), Err(UnknownMode));
         }
     }

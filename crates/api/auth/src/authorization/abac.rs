@@ -1,0 +1,238 @@
+//! The mode ABAC: policies from a file, one to a line, each of which allows a subject to do something.
+//! Guarantees that a file with a line that cannot be read gives no policies at all.
+//! Must never refuse: what no policy allows is left to the other modes.
+
+use super::Attributes;
+use crate::UserInfo;
+use crate::user::groups;
+use pintle_codec::{Strictness, json};
+use pintle_schema::Value;
+use std::fmt;
+
+/// The version of lines that say theirs.
+const VERSION: &str = "abac.authorization.kubernetes.io/v1beta1";
+/// The version of lines that do not.
+const OLD_VERSION: &str = "abac.authorization.kubernetes.io/v0";
+const KIND: &str = "Policy";
+
+/// What one line allows. `*` stands for all, and empty text for none but itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    pub user: String,
+    pub group: String,
+    /// Whether only get, list and watch are allowed.
+    pub readonly: bool,
+    pub api_group: String,
+    pub resource: String,
+    pub namespace: String,
+    /// A path that is not about a resource; with a star at its end, all that begin so.
+    pub non_resource_path: String,
+}
+
+/// The policies of a file, in its order.
+#[derive(Clone, Debug, Default)]
+pub struct Policies(pub Vec<Policy>);
+
+/// Why a file could not be read.
+#[derive(Debug)]
+pub struct PolicyError {
+    line: usize,
+    text: String,
+    reason: String,
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}: {}", self.line, self.text, self.reason)
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+impl Policies {
+    /// Reads a file; empty lines and those that begin with `#` are comments.
+    ///
+    /// # Errors
+    /// A line is no policy.
+    pub fn parse(text: &str) -> Result<Policies, PolicyError> {
+        let mut policies = Vec::new();
+        for (line, text) in text.lines().enumerate() {
+            if text.trim().is_empty() || text.trim().starts_with('#') {
+                continue;
+            }
+            let failed = |reason| PolicyError { line: line + 1, text: text.to_owned(), reason };
+            policies.push(Policy::parse(text).map_err(failed)?);
+        }
+        Ok(Policies(policies))
+    }
+
+    /// Whether a policy allows a request.
+    pub fn allow(&self, attributes: &Attributes<'_>) -> bool {
+        self.0.iter().any(|policy| policy.allows(attributes))
+    }
+
+    /// The policies of a user.
+    pub fn of<'a>(&'a self, user: &'a UserInfo) -> impl Iterator<Item = &'a Policy> {
+        self.0.iter().filter(|policy| policy.is_about(user))
+    }
+}
+
+impl Policy {
+    fn parse(text: &str) -> Result<Policy, String> {
+        let object = json::parse(text.as_bytes(), Strictness::Ignore).map_err(|error| error.to_string())?.value;
+        if object.as_map().is_none() {
+            return Err("a policy must be an object".to_owned());
+        }
+        let (version, kind) = (object.str_at(&["apiVersion"]), object.str_at(&["kind"]));
+        match (version, kind) {
+            (VERSION, KIND) => {
+                let null = Value::Null;
+                let policy = Policy::read(object.get("spec").unwrap_or(&null))?;
+                Ok(if policy.user == "*" || policy.group == "*" { policy.of_everybody() } else { policy })
+            }
+            ("", _) | (_, "") | (OLD_VERSION, KIND) => Policy::read(&object).map(Policy::renewed),
+            _ => Err(format!("no kind {kind:?} is registered for version {version:?}")),
+        }
+    }
+
+    fn read(fields: &Value) -> Result<Policy, String> {
+        let text = |name: &str| match fields.get(name) {
+            None | Some(Value::Null) => Ok(String::new()),
+            Some(value) => value.as_str().map(str::to_owned).ok_or_else(|| format!("{name} must be a string")),
+        };
+        let readonly = match fields.get("readonly") {
+            None | Some(Value::Null) => false,
+            Some(value) => value.as_bool().ok_or("readonly must be true or false")?,
+        };
+        Ok(Policy {
+            user: text("user")?,
+            group: text("group")?,
+            readonly,
+            api_group: text("apiGroup")?,
+            resource: text("resource")?,
+            namespace: text("namespace")?,
+            non_resource_path: text("nonResourcePath")?,
+        })
+    }
+
+    fn of_everybody(self) -> Policy {
+        Policy { user: String::new(), group: groups::AUTHENTICATED.to_owned(), ..self }
+    }
+
+    /// A line without a version in today's words: what it leaves out is all.
+    fn renewed(self) -> Policy {
+        let is_for_all = self.user.is_empty() && self.group.is_empty() || self.user == "*" || self.group == "*";
+        let policy = if is_for_all { self.of_everybody() } else { self };
+        let or_all = |text: &str| if text.is_empty() { "*" } else { text }.to_owned();
+        let non_resource_path = if policy.namespace.is_empty() && policy.resource.is_empty() { "*" } else { "" };
+        Policy {
+            namespace: or_all(&policy.namespace),
+            resource: or_all(&policy.resource),
+            api_group: "*".to_owned(),
+            non_resource_path: non_resource_path.to_owned(),
+            ..policy
+        }
+    }
+
+    fn allows(&self, attributes: &Attributes<'_>) -> bool {
+        let matches = |pattern: &str, value: &str| pattern == "*" || pattern == value;
+        let reads = matches!(attributes.verb, "get" | "list" | "watch");
+        if !self.is_about(attributes.user) || self.readonly && !reads {
+            return false;
+        }
+        match attributes.is_resource {
+            true => {
+                matches(&self.namespace, attributes.namespace)
+                    && matches(&self.resource, attributes.resource)
+                    && matches(&self.api_group, attributes.api_group)
+            }
+            false => {
+                let path = self.non_resource_path.as_str();
+                let is_below = path.ends_with('*') && attributes.path.starts_with(path.trim_end_matches('*'));
+                matches(path, attributes.path) || is_below
+            }
+        }
+    }
+
+    /// Whether user and group, those that are named, are the user's. A policy that names neither is about nobody.
+    fn is_about(&self, user: &UserInfo) -> bool {
+        let is_user = self.user == "*" || self.user == *user.name;
+        let is_group = self.group == "*" || user.in_group(&self.group);
+        match (self.user.is_empty(), self.group.is_empty()) {
+            (true, true) => false,
+            (true, false) => is_group,
+            (false, true) => is_user,
+            (false, false) => is_user && is_group,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(name: &str, group: &str) -> UserInfo {
+        UserInfo { name: name.into(), groups: vec![group.into(), groups::AUTHENTICATED.into()], ..UserInfo::default() }
+    }
+
+    #[test]
+    fn lines_without_a_version_leave_out_what_means_all() {
+        let rows = [
+            ("{}", "alice", true, true, true),
+            (r#"{"user":"alice"}"#, "alice", true, true, true),
+            (r#"{"user":"alice"}"#, "bob", false, false, false),
+            (r#"{"user":"alice","resource":"pods"}"#, "alice", true, true, false),
+            (r#"{"user":"*","readonly":true}"#, "bob", true, false, true),
+            (r#"{"group":"staff","namespace":"n"}"#, "bob", true, true, false),
+            (r#"{"group":"others"}"#, "bob", false, false, false),
+            (r#"{"user":"alice","namespace":"other"}"#, "alice", false, false, false),
+        ];
+        for (line, name, reads, writes, paths) in rows {
+            let policies = Policies::parse(line).unwrap_or_else(|error| panic!("{error}"));
+            let user = user(name, "staff");
+            let pods = |verb| Attributes { namespace: "n", ..Attributes::resource(&user, verb, "", "pods") };
+            assert_eq!(policies.allow(&pods("list")), reads, "{line}: reading");
+            assert_eq!(policies.allow(&pods("create")), writes, "{line}: writing");
+            assert_eq!(policies.allow(&Attributes::non_resource(&user, "get", "/version")), paths, "{line}: paths");
+        }
+    }
+
+    #[test]
+    fn lines_with_a_version_say_all_with_a_star() {
+        let rows = [
+            (r#"{"user":"alice"}"#, false, false),
+            (r#"{"user":"alice","namespace":"*","resource":"*","apiGroup":"*"}"#, true, false),
+            (r#"{"user":"alice","namespace":"*","resource":"deployments","apiGroup":"apps"}"#, true, false),
+            (r#"{"user":"alice","namespace":"*","resource":"deployments"}"#, false, false),
+            (r#"{"group":"*","nonResourcePath":"*"}"#, false, true),
+            (r#"{"user":"alice","nonResourcePath":"/ver*"}"#, false, true),
+            (r#"{"user":"alice","nonResourcePath":"/version"}"#, false, true),
+            (r#"{"user":"alice","group":"others","nonResourcePath":"*"}"#, false, false),
+            (r#"{"nonResourcePath":"*"}"#, false, false),
+        ];
+        let alice = user("alice", "staff");
+        for (spec, resources, paths) in rows {
+            let line = format!(r#"{{"apiVersion":"{VERSION}","kind":"Policy","spec":{spec}}}"#);
+            let policies = Policies::parse(&line).unwrap_or_else(|error| panic!("{error}"));
+            let deployments =
+                Attributes { namespace: "n", ..Attributes::resource(&alice, "create", "apps", "deployments") };
+            assert_eq!(policies.allow(&deployments), resources, "{spec}");
+            assert_eq!(policies.allow(&Attributes::non_resource(&alice, "get", "/version")), paths, "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_named() {
+        assert_eq!(Policies::parse("# none\n\n  # still none\n").map(|policies| policies.0.len()).ok(), Some(0));
+        for (line, reason) in [
+            ("{", "line 2: {: "),
+            ("[]", "a policy must be an object"),
+            (r#"{"user":1}"#, "user must be a string"),
+            (r#"{"readonly":"yes"}"#, "readonly must be true or false"),
+            (r#"{"apiVersion":"v7","kind":"Policy"}"#, "no kind \"Policy\" is registered for version \"v7\""),
+        ] {
+            let error = Policies::parse(&format!("# a comment\n{line}")).expect_err(line).to_string();
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+}
