@@ -17,7 +17,12 @@ fn object(kind: &str, version: &str) -> String {
 #[test]
 fn the_server_says_what_it_is() {
     let installation = Installation::own();
-    let process = installation.start_with(&["--storage=memory", "--event-ttl=30m", "--feature-gates=AllAlpha=false"]);
+    let process = installation.start_with(&[
+        "--storage=memory",
+        "--event-ttl=2h",
+        "--event-ttl=30m",
+        "--feature-gates=AllAlpha=false",
+    ]);
     let client = || process.endpoint().client();
     let answer = |path: &str, accept: &str| client().with_header("Accept", accept).get(path).expect("an answer");
     for accept in ["*/*", "text/plain", "text/*", "application/json;q=0.5,text/plain"] {

@@ -246,12 +246,10 @@ impl Config {
         keys.chain(others.into_iter().filter_map(|file| file.as_deref()))
     }
 
-    /// All flags with their values: as given, or else their defaults. Flags name files with secrets, and hold none.
+    /// All flags with their values. Flags name files with secrets, and hold none.
     pub fn shown(&self) -> BTreeMap<String, String> {
-        let value = |flag: &Flag| match self.given.get(flag.name) {
-            Some(given) => given.join(","),
-            None => flag.value().1,
-        };
+        let mut config = self.clone();
+        let mut value = |flag: &Flag| flag.shown(&mut config, self.given.get(flag.name).map(Vec::as_slice));
         table::all().map(|flag| (flag.name.to_owned(), value(flag))).collect()
     }
 

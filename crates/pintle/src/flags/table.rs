@@ -78,6 +78,15 @@ impl Flag {
         (self.check)(config)
     }
 
+    /// What it has come to, for those who ask the server; `given` are its values as they were given.
+    pub fn shown(&self, config: &mut Config, given: Option<&[String]>) -> String {
+        match (&self.act, given) {
+            (Act::Goes(place), _) => place(config).shown(),
+            (Act::Does(..), Some(given)) => given.join(","),
+            _ => self.value().1,
+        }
+    }
+
     /// What its value is, and what it is when the flag is not given.
     pub fn value(&self) -> (String, String) {
         match self.act {
