@@ -22,6 +22,7 @@ use std::path::Path;
 pub use config::{Config, KeyPair, Storage};
 pub use front_proxy::FrontProxyFlags;
 pub use gates::FeatureGates;
+pub use setting::NamedPair;
 use table::Flag;
 
 /// What the command line asks for.

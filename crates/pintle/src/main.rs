@@ -5,7 +5,7 @@ mod flags;
 mod tools;
 
 use authorities::Authorities;
-use flags::{Command, Config, KeyPair, Storage};
+use flags::{Command, Config, KeyPair, NamedPair, Storage};
 use futures_util::future::{Either, select};
 use pintle::certs::{ADMINISTRATOR, ADMINISTRATORS, Administrator};
 use pintle::follow::{self, follow};
@@ -21,7 +21,7 @@ use pintle_bootstrap::ServiceRange;
 use pintle_encryption::Encryption;
 use pintle_endpoints::metrics::Source;
 use pintle_etcd::{EtcdOptions, Identity, Renewal, Tls};
-use pintle_http::{ClientTlsMaterial, TlsConfig, TlsMaterial};
+use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
 use pintle_registry::KubernetesForm;
 use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, Store};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -287,7 +287,9 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
     builder.authenticator = authenticator;
     builder.bootstrap_tokens = config.bootstrap_tokens;
     builder.service_account_tokens = Some(tokens(config)?);
+    let named = read_named(&config.named_certificates.0)?;
     let material = TlsMaterial {
+        named: named.clone(),
         cert_chain_pem: certs.serving_cert_pem.clone().into_bytes(),
         key_pem: certs.serving_key_pem.clone().into_bytes(),
         client_ca_pem: Some(authorities.pem()),
@@ -310,9 +312,29 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
             Ok(())
         })?;
     }
+    if !named.is_empty() {
+        let (pairs, mut last) = (config.named_certificates.0.clone(), named);
+        follow("certificates of names", &tls, move |tls: &TlsConfig| {
+            let named = read_named(&pairs)?;
+            if named != last {
+                tls.change(|material| material.named.clone_from(&named)).map_err(|error| error.to_string())?;
+                last = named;
+            }
+            Ok(())
+        })?;
+    }
     authorities.follow(&tls)?;
     builder.tls = Some(tls);
     Ok(())
+}
+
+/// The certificates for clients that ask for a name.
+fn read_named(pairs: &[NamedPair]) -> Result<Vec<NamedCertificate>, String> {
+    let read = |pair: &NamedPair| {
+        let (cert_chain_pem, key_pem) = (follow::read(&pair.certificate)?, follow::read(&pair.key)?);
+        Ok(NamedCertificate { cert_chain_pem, key_pem, names: pair.names.clone() })
+    };
+    pairs.iter().map(read).collect()
 }
 
 /// How values are sealed where they are kept.

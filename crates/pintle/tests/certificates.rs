@@ -8,9 +8,12 @@ mod common;
 use common::credentials::Credentials;
 use common::http::{Client, Endpoint};
 use common::process::{ADMIN_TOKEN, Installation};
-use common::wait_for;
+use common::{DEADLINE, wait_for};
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore};
 use serde_json::json;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::sync::Arc;
 
 #[test]
 fn a_serving_certificate_is_read_anew_when_its_files_change() {
@@ -77,4 +80,53 @@ fn authorities_of_clients_and_of_the_front_proxy_are_read_anew_when_their_files_
     wait_for("what is wrong to be told", || process.errors().contains("clients.crt: no certificate").then_some(()));
     assert_eq!([name(&mut client(&second)), name(&mut proxy(&first))], [Some(json!("client")), None]);
     assert_eq!(process.news().lines().count(), 1, "told once: {}", process.news());
+}
+
+/// Whether a server shows a certificate that its client believes to have this name.
+fn shows(port: u16, name: &'static str, certificate: &CertificateDer<'static>) -> bool {
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.clone()).expect("a root");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config.expect("versions").with_root_certificates(roots).with_no_client_auth();
+    let name = ServerName::try_from(name).expect("a name");
+    let mut connection = ClientConnection::new(Arc::new(config), name).expect("a client");
+    let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("connected");
+    stream.set_read_timeout(Some(DEADLINE)).expect("a deadline");
+    connection.complete_io(&mut stream).is_ok()
+}
+
+#[test]
+fn clients_are_shown_the_certificate_of_the_name_that_they_ask_for() {
+    let installation = Installation::own();
+    let make = |file: &str, names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
+        installation.scratch.write(&format!("{file}.crt"), &made.cert.pem());
+        installation.scratch.write(&format!("{file}.key"), &made.signing_key.serialize_pem());
+        made.cert.der().clone()
+    };
+    let default = make("default", &["other.example.com", "b.a.example.com"]);
+    let told = make("told", &["a.example.com", "*.a.example.com", "n.example.com"]);
+    let own = make("own", &["a.example.com", "n.example.com"]);
+    let flags = [
+        "--tls-cert-file=default.crt",
+        "--tls-private-key-file=default.key",
+        "--tls-sni-cert-key=own.crt,own.key",
+        "--tls-sni-cert-key=told.crt,told.key: *.a.example.com, A.example.com",
+    ];
+    let process = installation.start_with(&flags);
+    for (name, expected) in [
+        ("a.example.com", [false, true, false]),
+        ("b.a.example.com", [false, true, false]),
+        ("n.example.com", [false, false, true]),
+        ("other.example.com", [true, false, false]),
+    ] {
+        let shown = [&default, &told, &own].map(|certificate| shows(process.port, name, certificate));
+        assert_eq!(shown, expected, "{name}");
+    }
+    // They are read anew when they change, as the other one is.
+    let newer = make("own", &["n.example.com"]);
+    wait_for("the new certificate", || shows(process.port, "n.example.com", &newer).then_some(()));
+    assert!(!shows(process.port, "n.example.com", &own) && shows(process.port, "a.example.com", &told));
 }

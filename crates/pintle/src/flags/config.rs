@@ -5,7 +5,7 @@
 use super::admission::Plugins;
 use super::etcd::Etcd;
 use super::front_proxy::FrontProxyFlags;
-use super::setting::{InputFile, Repeated};
+use super::setting::{InputFile, NamedPair, Repeated};
 use super::table::{self, Flag};
 use super::values::ServiceRanges;
 use super::{FeatureGates, FlagError, runtime_config};
@@ -94,6 +94,8 @@ with_defaults! {
         pub cert_dir: Option<PathBuf>,
         pub kubeconfig: Option<PathBuf>,
         pub tls: KeyPair,
+        /// Certificates for clients that ask for a name.
+        pub named_certificates: Repeated<NamedPair>,
         pub tls_min_version: TlsVersion,
         /// Empty for all.
         pub tls_cipher_suites: Vec<String>,
@@ -243,6 +245,8 @@ impl Config {
         let pairs = [&self.tls, &self.kubelet.identity, &self.etcd.identity, &self.front_proxy.identity];
         let keys = pairs.into_iter().filter_map(|pair| pair.key.as_deref());
         let others = [&self.token_auth_file, &self.encryption_config, &self.service_accounts.signing_key_file];
+        let named = self.named_certificates.0.iter().map(|pair| &*pair.key);
+        let keys = keys.chain(named);
         keys.chain(others.into_iter().filter_map(|file| file.as_deref()))
     }
 

@@ -82,7 +82,6 @@ pub static NOT_SUPPORTED: &[&str] = &[
     "show-hidden-metrics-for-version",
     "storage-initialization-timeout",
     "tls-curve-preferences",
-    "tls-sni-cert-key",
     "tracing-config-file",
     "vmodule",
 ];

@@ -138,6 +138,37 @@ impl Word for InputFile {
     }
 }
 
+/// Files of a certificate and its key, and the names that clients ask for it by; without any, those in the certificate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPair {
+    pub certificate: InputFile,
+    pub key: InputFile,
+    pub names: Vec<String>,
+}
+
+impl Word for NamedPair {
+    const SHAPE: &'static str = "FILE,FILE[:NAME,...]";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let (files, names) = match text.split_once(':') {
+            Some((_, names)) if names.trim().is_empty() => return Err("empty names list is not allowed".to_owned()),
+            Some((files, names)) => (files, names.split(',').map(|name| name.trim().to_owned()).collect()),
+            None => (text, Vec::new()),
+        };
+        match files.split(',').map(str::trim).collect::<Vec<_>>()[..] {
+            [certificate, key] => {
+                Ok(NamedPair { certificate: InputFile::read(certificate)?, key: InputFile::read(key)?, names })
+            }
+            _ => Err("expected comma separated certificate and key file paths".to_owned()),
+        }
+    }
+
+    fn write(&self) -> String {
+        let files = format!("{},{}", self.certificate.write(), self.key.write());
+        if self.names.is_empty() { files } else { format!("{files}:{}", self.names.join(",")) }
+    }
+}
+
 /// What is read by a function, and written by another.
 macro_rules! words {
     ($($type:ty, $shape:literal, $read:expr, $write:expr;)*) => {$(

@@ -224,6 +224,12 @@ static OWN_FLAGS: &[Flag] = &[
     ),
     Flag::new("tls-private-key-file", |c| &mut c.tls.key, "Private key of the serving certificate."),
     Flag::new(
+        "tls-sni-cert-key",
+        |c| &mut c.named_certificates,
+        "Another serving certificate in PEM and its key, for clients that ask for one of these names (*.example.com for all \
+         below), or without names for those in the certificate; may be repeated.",
+    ),
+    Flag::new(
         "client-ca-file",
         |c| &mut c.client_ca_file,
         "Authorities whose client certificates identify users, besides the generated one.",

@@ -224,6 +224,14 @@ fn refusals_name_the_flag() {
             "pintle --authorization-mode=Abac",
             "invalid argument \"Abac\" for \"--authorization-mode\" flag: Abac is not one of ABAC, AlwaysAllow, AlwaysDeny, Node, RBAC",
         ),
+        (
+            "pintle --tls-sni-cert-key=/dev/null",
+            "invalid argument \"/dev/null\" for \"--tls-sni-cert-key\" flag: expected comma separated certificate and key file paths",
+        ),
+        (
+            "pintle --tls-sni-cert-key=/dev/null,/dev/null:",
+            "invalid argument \"/dev/null,/dev/null:\" for \"--tls-sni-cert-key\" flag: empty names list is not allowed",
+        ),
         ("pintle --authorization-mode=ABAC", "authorization-mode ABAC's authorization policy file not passed"),
         (
             "pintle --authorization-policy-file=/dev/null",

@@ -29,5 +29,5 @@ pub use rustls::ClientConfig;
 pub use rustls::pki_types::CertificateDer;
 pub use server::{ServerConfig, serve};
 pub use shutdown::Shutdown;
-pub use tls::{TlsConfig, TlsError, TlsMaterial, TlsVersion, cipher_suites};
+pub use tls::{NamedCertificate, TlsConfig, TlsError, TlsMaterial, TlsVersion, cipher_suites};
 pub use upgrade::{Takeover, UpgradedConnection};

@@ -2,6 +2,7 @@
 //! Guarantees that a client that shows a certificate holds its key, and that a bad reload leaves the old configuration.
 //! Must never take a client certificate's chain as verified, nor let an untrusted one break the handshake (kube-apiserver answers 401).
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -11,8 +12,11 @@ use rustls::crypto::{verify_tls12_signature, verify_tls13_signature, verify_tls1
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
 use rustls::{DigitallySignedStruct, DistinguishedName, RootCertStore, ServerConfig, SignatureScheme};
+use webpki::EndEntityCert;
 
 /// What a TLS configuration is made of, all in PEM.
 #[derive(Clone, Default)]
@@ -21,6 +25,8 @@ pub struct TlsMaterial {
     pub cert_chain_pem: Vec<u8>,
     /// The serving certificate's private key.
     pub key_pem: Vec<u8>,
+    /// Certificates for clients that ask for a name. A name that several have is the first one's.
+    pub named: Vec<NamedCertificate>,
     /// The authorities that client certificates should come from; without them clients are not asked for one.
     pub client_ca_pem: Option<Vec<u8>>,
     /// Reads the public key of client certificates that rustls does not read, since they are too old.
@@ -31,6 +37,16 @@ pub struct TlsMaterial {
     pub min_version: TlsVersion,
     /// Cipher suites of TLS 1.2 by their IANA names; none named, all are on. Those of TLS 1.3 always are.
     pub cipher_suites: Vec<String>,
+}
+
+/// A certificate that is shown to clients that ask for one of its names, in PEM.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct NamedCertificate {
+    /// The certificate, followed by its intermediates.
+    pub cert_chain_pem: Vec<u8>,
+    pub key_pem: Vec<u8>,
+    /// Names, or names with a star in place of their first label. They go before those of certificates that have none here.
+    pub names: Vec<String>,
 }
 
 /// From a certificate to its public key, both in DER.
@@ -104,19 +120,27 @@ fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
         TlsVersion::Tls12 => &[&TLS13, &TLS12],
         TlsVersion::Tls13 => &[&TLS13],
     };
-    let chain = certificates(&material.cert_chain_pem).map_err(|error| failed("serving certificate", &error))?;
-    let key = PrivateKeyDer::from_pem_slice(&material.key_pem).map_err(|error| failed("serving key", &error))?;
+    let certified = |chain: &[u8], key: &[u8]| {
+        let chain = certificates(chain).map_err(|error| failed("serving certificate", &error))?;
+        let key = PrivateKeyDer::from_pem_slice(key).map_err(|error| failed("serving key", &error))?;
+        let certified = CertifiedKey::from_der(chain, key, &provider);
+        certified.map(Arc::new).map_err(|error| failed("serving certificate", &error))
+    };
+    let resolver = ByName {
+        names: names(&material.named, &certified)?,
+        default: certified(&material.cert_chain_pem, &material.key_pem)?,
+    };
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_protocol_versions(versions)
         .map_err(|error| failed("TLS versions", &error))?;
     let builder = match &material.client_ca_pem {
         Some(pem) => builder.with_client_cert_verifier(Arc::new(
-            RequestClientCert::new(pem, provider, material.old_client_key)
+            RequestClientCert::new(pem, Arc::clone(&provider), material.old_client_key)
                 .map_err(|error| failed("client CA", &error))?,
         )),
         None => builder.with_no_client_auth(),
     };
-    let mut config = builder.with_single_cert(chain, key).map_err(|error| failed("serving certificate", &error))?;
+    let mut config = builder.with_cert_resolver(Arc::new(resolver));
     config.alpn_protocols = match material.disable_http2 {
         true => vec![b"http/1.1".to_vec()],
         false => vec![b"h2".to_vec(), b"http/1.1".to_vec()],
@@ -126,6 +150,53 @@ fn server_config(material: &TlsMaterial) -> Result<ServerConfig, TlsError> {
     config.send_tls13_tickets = 1;
     config.ignore_client_order = true;
     Ok(config)
+}
+
+/// Chooses the certificate by the name that a client asks for.
+#[derive(Debug)]
+struct ByName {
+    names: HashMap<String, Arc<CertifiedKey>>,
+    default: Arc<CertifiedKey>,
+}
+
+impl ByName {
+    fn of(&self, name: &str) -> Option<&Arc<CertifiedKey>> {
+        let name = name.to_ascii_lowercase();
+        let wildcard = || name.split_once('.').map(|(_, rest)| format!("*.{rest}"));
+        self.names.get(&name).or_else(|| self.names.get(&wildcard()?))
+    }
+}
+
+impl ResolvesServerCert for ByName {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let named = hello.server_name().and_then(|name| self.of(name));
+        Some(Arc::clone(named.unwrap_or(&self.default)))
+    }
+}
+
+/// Makes a certificate with its key from two files in PEM.
+type MakeKey<'a> = dyn Fn(&[u8], &[u8]) -> Result<Arc<CertifiedKey>, TlsError> + 'a;
+
+/// The certificates by their names: those that are told first, then those in certificates of which none are told.
+fn names(named: &[NamedCertificate], certified: &MakeKey<'_>) -> Result<HashMap<String, Arc<CertifiedKey>>, TlsError> {
+    let mut found = HashMap::new();
+    let (told, others): (Vec<_>, Vec<_>) = named.iter().partition(|certificate| !certificate.names.is_empty());
+    for certificate in told.into_iter().chain(others) {
+        let key = certified(&certificate.cert_chain_pem, &certificate.key_pem)?;
+        let names = match &certificate.names[..] {
+            [] => dns_names(&key),
+            names => names.to_vec(),
+        };
+        for name in names {
+            found.entry(name.to_ascii_lowercase()).or_insert_with(|| Arc::clone(&key));
+        }
+    }
+    Ok(found)
+}
+
+fn dns_names(key: &CertifiedKey) -> Vec<String> {
+    let leaf = key.cert.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok());
+    leaf.map(|leaf| leaf.valid_dns_names().map(str::to_owned).collect()).unwrap_or_default()
 }
 
 pub(crate) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, TlsError> {
