@@ -18,8 +18,9 @@ use pintle_auth::authentication::service_account::{SigningKey, TokenConfig, Veri
 use pintle_auth::authorization::abac::Policies;
 use pintle_auth::{Authenticator, UserInfo};
 use pintle_bootstrap::ServiceRange;
+use pintle_codec::{Strictness, yaml};
 use pintle_encryption::Encryption;
-use pintle_endpoints::metrics::Source;
+use pintle_endpoints::metrics::{AllowedLabels, Source};
 use pintle_etcd::{EtcdOptions, Identity, Renewal, Tls};
 use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
 use pintle_registry::KubernetesForm;
@@ -187,6 +188,7 @@ fn prepare(config: &Config) -> Result<(Builder, certs::Certs), Box<dyn Error>> {
     let advertised = pintle::advertised::address(config.advertise_address, config.bind_address);
     builder.settings.clone_from(&config.settings);
     builder.settings.flags = Some(config.shown());
+    builder.settings.metric_labels = Arc::new(metric_labels(config)?);
     builder.settings.server_address = match &config.external_hostname {
         Some(host) => pintle::advertised::with_port(host, config.secure_port),
         None => SocketAddr::new(advertised.unwrap_or(config.bind_address), config.secure_port).to_string(),
@@ -326,6 +328,22 @@ fn identities(config: &Config, certs: &certs::Certs, builder: &mut Builder) -> R
     authorities.follow(&tls)?;
     builder.tls = Some(tls);
     Ok(())
+}
+
+/// What labels of metrics may show: by the flag, or else by the file.
+fn metric_labels(config: &Config) -> Result<AllowedLabels, String> {
+    let mut labels = config.metric_labels.clone();
+    let Some(path) = config.metric_labels_file.as_deref().filter(|_| labels == AllowedLabels::default()) else {
+        return Ok(labels);
+    };
+    let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+    let lists = yaml::parse(&follow::read(path)?, Strictness::Ignore).map_err(|error| failed(&error))?.value;
+    let lists = lists.as_map().ok_or_else(|| failed(&"must be a map"))?;
+    for (key, values) in lists.iter() {
+        let values = values.as_str().ok_or_else(|| failed(&"must be a map of texts"))?;
+        labels.add(key, values).map_err(|error| failed(&error))?;
+    }
+    Ok(labels)
 }
 
 /// The certificates for clients that ask for a name.

@@ -154,3 +154,46 @@ fn policies_of_a_file_allow() {
     let expected = json!({"verbs": ["get", "list", "watch"], "apiGroups": ["*"], "resources": ["*"]});
     assert_eq!(rules.last(), Some(&expected), "what is asked last comes last");
 }
+
+#[test]
+fn labels_of_metrics_show_what_is_allowed() {
+    let installation = Installation::own();
+    let manifest =
+        "\"apiserver_request_total,verb\": \"GET,LIST\"\n\"apiserver_request_duration_seconds,verb\": \"\"\n";
+    installation.scratch.write("labels.yaml", manifest);
+    let by_flag = "\"apiserver_request_total,verb=GET,LIST\",\"apiserver_request_duration_seconds,verb=\"";
+    for flag in [format!("--allow-metric-labels={by_flag}"), "--allow-metric-labels-manifest=labels.yaml".to_owned()] {
+        let process = installation.start_with(&["--storage=memory", "--controllers=", &flag]);
+        let mut client = process.endpoint().client();
+        let config_maps = "/api/v1/namespaces/default/configmaps";
+        client.post(config_maps, &config_map("a")).expect("an answer").expect(201);
+        client.get(&format!("{config_maps}/a")).expect("an answer").expect(200);
+        client.delete(&format!("{config_maps}/a")).expect("an answer").expect(200);
+        let metrics = client.get("/metrics").expect("an answer").text();
+        let of = |metric: &str, verb: &str| {
+            let verb = format!("verb=\"{verb}\"");
+            let is_it = |line: &&str| {
+                line.starts_with(metric) && line.contains("resource=\"configmaps\"") && line.contains(&verb)
+            };
+            metrics.lines().filter(is_it).map(str::to_owned).collect::<Vec<_>>()
+        };
+        // Codes tell the two that are not shown apart.
+        let counts: Vec<_> = of("apiserver_request_total", "unexpected");
+        assert_eq!(counts.len(), 2, "{flag}: {counts:?}");
+        assert!(counts.iter().all(|line| line.ends_with(" 1")), "{counts:?}");
+        assert_eq!(of("apiserver_request_total", "GET").len(), 1, "{flag}");
+        for verb in ["POST", "DELETE"] {
+            assert!(of("apiserver_request_total", verb).is_empty(), "{flag}: {verb}");
+        }
+        let durations = of("apiserver_request_duration_seconds_count", "unexpected");
+        let total: u64 = durations.iter().filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum();
+        assert_eq!(total, 3, "{flag}: {durations:?}");
+        assert!(of("apiserver_request_duration_seconds_count", "GET").is_empty());
+        let mut series: Vec<_> =
+            metrics.lines().filter(|line| !line.starts_with('#')).filter_map(|line| line.rsplit_once(' ')).collect();
+        let all = series.len();
+        series.sort_unstable();
+        series.dedup_by_key(|(series, _)| *series);
+        assert_eq!(series.len(), all, "{flag}: a series is told once");
+    }
+}

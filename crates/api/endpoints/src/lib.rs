@@ -81,6 +81,8 @@ pub struct Settings {
     pub server_address: String,
     /// The flags of the program, for `/flagz`; `None`: there is none.
     pub flags: Option<BTreeMap<String, String>>,
+    /// What labels of metrics may show.
+    pub metric_labels: Arc<metrics::AllowedLabels>,
     /// When the process began, in seconds since 1970.
     pub started_unix: i64,
 }
@@ -104,6 +106,7 @@ impl Default for Settings {
             delete_collection_workers: 1,
             server_address: "127.0.0.1:6443".into(),
             flags: None,
+            metric_labels: Arc::default(),
             started_unix: 0,
         }
     }

@@ -15,6 +15,7 @@ use pintle::certs::AdministratorBy;
 use pintle::encryption::EncryptionSource;
 use pintle_auth::Mode;
 use pintle_endpoints::Settings;
+use pintle_endpoints::metrics::AllowedLabels;
 use pintle_endpoints::router::RuntimeConfig;
 use pintle_http::{ServerConfig, TlsVersion};
 use std::collections::BTreeMap;
@@ -130,6 +131,10 @@ with_defaults! {
         pub(super) controller_items: Vec<String>,
         pub kubelet: Kubelet,
         pub verbosity: u32,
+        /// What labels of metrics may show, by metric and label.
+        pub metric_labels: AllowedLabels,
+        /// The same in a file, which counts where the flag is not given.
+        pub metric_labels_file: Option<InputFile>,
         /// The values of flags as they were given.
         pub(super) given: BTreeMap<&'static str, Vec<String>>,
         /// What the user should be told about the combination of flags.

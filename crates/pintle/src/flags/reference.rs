@@ -6,8 +6,6 @@
 pub static NOT_SUPPORTED: &[&str] = &[
     "admission-control",
     "aggregator-reject-forwarding-redirect",
-    "allow-metric-labels",
-    "allow-metric-labels-manifest",
     "audit-log-batch-buffer-size",
     "audit-log-batch-max-size",
     "audit-log-batch-max-wait",

@@ -12,6 +12,25 @@ pub static SURFACE_FLAGS: &[Flag] = &[
         "Name, or name and port, under which clients are told that the server is (the advertised address).",
     ),
     Flag::read(
+        "allow-metric-labels",
+        "METRIC,LABEL=VALUE,...",
+        "Values that a label of a metric shows; others are shown as unexpected. Several are separated by commas, each in double \
+         quotes (all).",
+        |c, value| {
+            for item in values::pairs(value)? {
+                let (key, allowed) =
+                    item.split_once('=').ok_or_else(|| format!("{item} must be formatted as key=value"))?;
+                c.metric_labels.add(key, allowed)?;
+            }
+            Ok(())
+        },
+    ),
+    Flag::new(
+        "allow-metric-labels-manifest",
+        |c| &mut c.metric_labels_file,
+        "The same as a YAML map, which counts where that flag is not given.",
+    ),
+    Flag::read(
         "cors-allowed-origins",
         "PATTERN,...",
         "Regular expressions of origins whose pages may read answers, each pinned to the start and the end of the host, \

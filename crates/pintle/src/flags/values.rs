@@ -51,6 +51,27 @@ pub fn items(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').filter(|_| !text.is_empty())
 }
 
+/// Pairs of a key and a value: one as it stands, or several separated by commas, where one that has commas is in double quotes.
+pub fn pairs(text: &str) -> Result<Vec<String>, String> {
+    match text.matches('=').count() {
+        0 => return Err(format!("{text} must be formatted as key=value")),
+        1 => return Ok(vec![text.trim_matches('"').to_owned()]),
+        _ => {}
+    }
+    let (mut items, mut item, mut is_quoted) = (Vec::new(), String::new(), false);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if is_quoted && chars.next_if_eq(&'"').is_some() => item.push('"'),
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => items.push(std::mem::take(&mut item)),
+            c => item.push(c),
+        }
+    }
+    items.push(item);
+    if is_quoted { Err("has a quote that is not closed".to_owned()) } else { Ok(items) }
+}
+
 /// A duration as Go writes it: `90s`, `1m30s`, `1h`, `250ms`, `1.5h`.
 pub fn duration(text: &str) -> Result<Duration, String> {
     const UNITS: [(&str, f64); 7] =
@@ -204,6 +225,21 @@ pub fn ports(text: &str) -> Result<RangeInclusive<u16>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pairs_with_commas_are_quoted() {
+        for (text, expected) in [
+            ("m,l=a,b", Ok(&["m,l=a,b"][..])),
+            ("\"m,l=a\"", Ok(&["m,l=a"])),
+            ("\"m,l=a,b\",\"n,l=\"", Ok(&["m,l=a,b", "n,l="])),
+            ("\"m,l=\"\"=\"", Ok(&["m,l=\"="])),
+            ("m", Err("m must be formatted as key=value")),
+            ("\"m,l=a=b", Err("has a quote that is not closed")),
+        ] {
+            let expected = expected.map(|items| items.iter().map(|item| (*item).to_owned()).collect::<Vec<_>>());
+            assert_eq!(pairs(text), expected.map_err(str::to_owned), "{text}");
+        }
+    }
 
     #[test]
     fn durations() {

@@ -2,8 +2,10 @@
 //! Guarantees that label values are escaped and that numbers are spelled as the reference spells them.
 //! Must never hold a metric: what it writes it is given.
 
+use super::allowed::{AllowedLabels, Merged, Sum};
 use pintle_instruments::Histogram;
 use std::fmt::{self, Display, Write};
+use std::sync::Arc;
 
 /// What a metric promises to those who scrape it, as its help text begins.
 #[derive(Clone, Copy, Debug)]
@@ -81,11 +83,21 @@ pub struct Exposition {
     text: String,
     /// Families by stability.
     families: [u32; 3],
+    /// What labels may show.
+    allowed: Arc<AllowedLabels>,
+    /// Samples of the family that was begun last, where some of its labels may not show all.
+    merged: Merged,
 }
 
 impl Exposition {
+    /// A text whose labels show what is allowed.
+    pub fn allowing(allowed: Arc<AllowedLabels>) -> Self {
+        Exposition { allowed, ..Exposition::default() }
+    }
+
     /// Begins a family; its samples follow.
     pub fn family(&mut self, family: &Family) {
+        self.flush();
         let stability = family.stability.name();
         self.families[family.stability as usize] += 1;
         let kind = match family.kind {
@@ -132,12 +144,26 @@ impl Exposition {
     }
 
     /// All of it.
-    pub fn into_text(self) -> String {
+    pub fn into_text(mut self) -> String {
+        self.flush();
         self.text
     }
 
+    /// Writes the samples that were added up.
+    fn flush(&mut self) {
+        for (series, value) in self.merged.take() {
+            // Writing to a String cannot fail.
+            let _ = match value {
+                Sum::Whole(whole) => writeln!(self.text, "{series} {whole}"),
+                Sum::Real(real) => writeln!(self.text, "{series} {}", Number(real)),
+            };
+        }
+    }
+
     fn line(&mut self, name: &str, suffix: &str, labels: &[Label<'_>], bound: Option<f64>, value: impl Display) {
-        let text = &mut self.text;
+        let is_merged = self.allowed.concerns(name);
+        let mut merged = String::new();
+        let text = if is_merged { &mut merged } else { &mut self.text };
         text.push_str(name);
         text.push_str(suffix);
         let mut separator = '{';
@@ -145,6 +171,7 @@ impl Exposition {
             text.push(separator);
             separator = ',';
             let _ = write!(text, "{label}=\"");
+            let value = if is_merged { self.allowed.shown(name, label, value) } else { value };
             for c in value.chars() {
                 match c {
                     '\\' => text.push_str("\\\\"),
@@ -162,7 +189,10 @@ impl Exposition {
         if separator == ',' {
             text.push('}');
         }
-        let _ = writeln!(text, " {value}");
+        match is_merged {
+            true => self.merged.add(merged, &value.to_string()),
+            false => _ = writeln!(text, " {value}"),
+        }
     }
 }
 

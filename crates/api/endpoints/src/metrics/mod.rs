@@ -6,6 +6,7 @@
 mod access;
 mod admission;
 mod allocation;
+mod allowed;
 mod bodies;
 mod credentials;
 pub mod exposition;
@@ -17,6 +18,7 @@ mod watch;
 
 pub use access::Access;
 pub use admission::{AdmissionSteps, Measured};
+pub use allowed::AllowedLabels;
 pub use bodies::Bodies;
 pub use exposition::{Exposition, Family};
 pub use request::{
@@ -61,7 +63,7 @@ impl Metrics {
 /// Everything in the text format of Prometheus.
 pub fn render(api: &Api) -> String {
     let metrics = &api.metrics;
-    let mut out = Exposition::default();
+    let mut out = Exposition::allowing(api.settings.metric_labels.clone());
     metrics.requests.render(&mut out);
     metrics.bodies.render(&mut out);
     metrics.watches.render(&mut out);

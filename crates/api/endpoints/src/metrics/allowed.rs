@@ -1,0 +1,98 @@
+//! Which values of labels metrics show: all, unless a list is given for a metric's label.
+//! Guarantees that a label with a list has the values of that list, or `unexpected` for all others.
+//! Must never drop what was counted: samples that come to the same labels are added up.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a value is shown as that is not in its list.
+const UNEXPECTED: &str = "unexpected";
+
+/// Lists of values, by metric and label.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AllowedLabels(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
+
+impl AllowedLabels {
+    /// Adds a list: the key is a metric and a label with a comma between, the values have commas between them.
+    ///
+    /// # Errors
+    /// The key is no such pair of names.
+    pub fn add(&mut self, key: &str, values: &str) -> Result<(), String> {
+        let is_name = |name: &str, colons: bool| {
+            let is_first = |c: char| c.is_ascii_alphabetic() || c == '_' || colons && c == ':';
+            name.starts_with(is_first) && name.chars().all(|c| is_first(c) || c.is_ascii_digit())
+        };
+        let pair = key.split_once(',').filter(|(metric, label)| is_name(metric, true) && is_name(label, false));
+        let (metric, label) = pair.ok_or("must have keys with format `metricName,labelName`")?;
+        let values = values.split(',').map(str::to_owned).collect();
+        self.0.entry(metric.to_owned()).or_default().insert(label.to_owned(), values);
+        Ok(())
+    }
+
+    /// Whether a metric has a list.
+    pub fn concerns(&self, metric: &str) -> bool {
+        self.0.contains_key(metric)
+    }
+
+    /// What a label of a metric is shown as.
+    pub fn shown<'a>(&self, metric: &str, label: &str, value: &'a str) -> &'a str {
+        let list = self.0.get(metric).and_then(|labels| labels.get(label));
+        if list.is_none_or(|list| list.contains(value)) { value } else { UNEXPECTED }
+    }
+}
+
+/// Samples of one family that may come to the same labels.
+#[derive(Default)]
+pub(super) struct Merged {
+    lines: Vec<(String, Sum)>,
+    places: BTreeMap<String, usize>,
+}
+
+/// A value that others are added to: whole as long as all are.
+#[derive(Clone, Copy)]
+pub(super) enum Sum {
+    Whole(u64),
+    Real(f64),
+}
+
+impl Sum {
+    fn read(text: &str) -> Sum {
+        match text.parse() {
+            Ok(whole) => Sum::Whole(whole),
+            Err(_) => Sum::Real(text.parse().unwrap_or(f64::NAN)),
+        }
+    }
+
+    fn plus(self, other: Sum) -> Sum {
+        match (self, other) {
+            (Sum::Whole(a), Sum::Whole(b)) => Sum::Whole(a.saturating_add(b)),
+            (a, b) => Sum::Real(a.real() + b.real()),
+        }
+    }
+
+    fn real(self) -> f64 {
+        match self {
+            Sum::Whole(whole) => whole as f64,
+            Sum::Real(real) => real,
+        }
+    }
+}
+
+impl Merged {
+    /// Adds a sample, by its name and labels.
+    pub(super) fn add(&mut self, series: String, value: &str) {
+        let value = Sum::read(value);
+        match self.places.get(&series) {
+            Some(at) => self.lines[*at].1 = self.lines[*at].1.plus(value),
+            None => {
+                self.places.insert(series.clone(), self.lines.len());
+                self.lines.push((series, value));
+            }
+        }
+    }
+
+    /// The samples in the order in which they came first; none are left.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = (String, Sum)> + use<> {
+        self.places.clear();
+        std::mem::take(&mut self.lines).into_iter()
+    }
+}
