@@ -91,7 +91,7 @@ async fn exists(
     }
     if let Some(wanted) = object.reconciled(&existing) {
         let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
-        let part = SubresourcePart::of(target.resource, object.reconcile.subresource());
+        let part = SubresourcePart::of(&target.resource, object.reconcile.subresource());
         let update = Update { change: &change, part, create: false, from_stored: true, owners: Owners::Tracked };
         match registry.update(target, &update, options).await {
             // What was gathered from many servers starts anew with what this one needs.

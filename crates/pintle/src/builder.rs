@@ -19,18 +19,17 @@ use pintle_auth::{Authenticator, Authorizer, Impersonator, Mode};
 use pintle_bootstrap::ServiceRange;
 use pintle_cache::Cache;
 use pintle_controllers::{Controller, Controllers};
-use pintle_discovery::Catalog;
 use pintle_endpoints::backend::{Backends, Connector};
 use pintle_endpoints::documents::Documents;
 use pintle_endpoints::flow::Flow;
 use pintle_endpoints::health::{Health, Probe};
 use pintle_endpoints::metrics::{Measured, MeasuredStore, Metrics, Source};
-use pintle_endpoints::router::{Router, RuntimeConfig};
+use pintle_endpoints::runtime_config::RuntimeConfig;
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
-use pintle_kinds::internal::internal;
-use pintle_kinds::resource::Resource;
-use pintle_registry::{Allocators, Environment, Registry};
+use pintle_resource::{Resource, Resources};
+
+use pintle_registry::{Allocators, Environment, KubernetesForm, Registry};
 use pintle_schema::Time;
 use pintle_storage::{Ended, Ending, Store, StoreError};
 use std::collections::BTreeMap;
@@ -75,6 +74,8 @@ impl From<std::io::Error> for StartError {
 /// The parts of a server.
 pub struct Builder {
     pub store: Arc<dyn Store>,
+    /// All resources of the server; the store's form knows them, too.
+    resources: Arc<Resources>,
     /// Without tokens of service accounts: these come from `service_account_tokens`.
     pub authenticator: Authenticator,
     /// How tokens of service accounts are made and believed; with a passing key when it is not told.
@@ -167,7 +168,9 @@ impl Environment for System {
 impl Builder {
     /// A server over a store, without TLS, that lets everybody do everything: tests and embedders start from it.
     pub fn new(store: Arc<dyn Store>) -> Self {
+        let form = KubernetesForm::of(&*store).map(|form| form.resources.clone());
         Builder {
+            resources: form.unwrap_or_else(|| Arc::new(Resources::new(pintle_kinds::table(|_| true)))),
             store,
             authenticator: Authenticator::new(true),
             service_account_tokens: None,
@@ -261,8 +264,10 @@ impl Builder {
             ),
         };
         let gate = self.feature_gate.clone();
-        let served: Vec<_> =
-            pintle_kinds::all().filter(|resource| self.runtime_config.serves(resource, &|name| gate(name))).collect();
+        let serves = |resource: &Resource| self.runtime_config.serves(resource, &|name| gate(name));
+        self.resources.update(|table| {
+            pintle_kinds::all().for_each(|resource| table.install(resource.clone(), serves(resource)));
+        });
         let node_objects = Arc::new(node_objects::Objects::default());
         let node_rules: Vec<_> = pintle_bootstrap::node_rules().iter().map(policy_rule).collect();
         let nodes = NodeMode::new(node_rules, node_objects.clone());
@@ -276,7 +281,7 @@ impl Builder {
         // The reference, too, does without endpoints then.
         let advertised = advertised.filter(|address| advertised::is_endpoint(*address));
         let now = Time::from_seconds(registry.environment.now_unix());
-        let first_objects = self.first_objects(&served, advertised, address.port(), now);
+        let first_objects = self.first_objects(advertised, address.port(), now);
         bootstrap::ensure(&registry, &first_objects).await.map_err(|status| StartError::Bootstrap(status.message))?;
         roles.publish(rbac::snapshot(&registry));
         let registry = Arc::new(registry);
@@ -299,8 +304,7 @@ impl Builder {
             authorizer,
             impersonator: Impersonator::default(),
             rbac: roles.clone(),
-            router: Router::new(served.iter().copied()),
-            documents: Documents::new(Catalog::built_in(served)),
+            documents: Documents::new(self.resources.clone()),
             health: Health::default(),
             metrics,
             flow: Flow::new(&self.settings),
@@ -345,17 +349,18 @@ impl Builder {
 
     /// Starts the store, reads what it holds, and puts what every write goes through before it.
     async fn registry(&mut self, authorizer: &Authorizer, metrics: &Metrics) -> Result<Registry, StartError> {
-        let stored = pintle_kinds::all().chain(internal());
-        let stored = stored.filter_map(|it| Some((it.storage.as_ref()?.prefix, it.indexed_fields())));
+        let table = self.resources.snapshot();
+        let stored = table.all().filter_map(|it| Some((it.storage.as_ref()?.prefix.as_str(), it.indexed_fields())));
         let cache = Cache::indexed(stored);
         let (store, feeder) = (self.store.clone(), cache.feeder());
         // Reading what there is takes its time.
         let started = tokio::task::spawn_blocking(move || store.start(Box::new(feeder))).await;
         started.map_err(io::Error::other)?.map_err(StartError::Store)?;
-        let store = Arc::new(MeasuredStore::new(self.store.clone(), metrics.transactions.clone()));
+        let store =
+            Arc::new(MeasuredStore::new(self.store.clone(), metrics.transactions.clone(), self.resources.clone()));
         let environment = Box::new(System { feature_gate: self.feature_gate.clone() });
         let admission = Box::new(self.admission(authorizer, metrics));
-        let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::all());
+        let mut registry = Registry::new(cache, store, environment, admission, self.resources.clone());
         let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
         registry.compaction_interval = self.compaction_interval;
         registry.allocators = Allocators::new(ranges, self.service_node_ports.clone());
@@ -376,15 +381,10 @@ impl Builder {
     }
 
     /// What the objects say that a start writes.
-    fn first_objects(
-        &mut self,
-        served: &[&Resource],
-        advertised: Option<IpAddr>,
-        port: u16,
-        now: Time,
-    ) -> pintle_bootstrap::Settings {
+    fn first_objects(&mut self, advertised: Option<IpAddr>, port: u16, now: Time) -> pintle_bootstrap::Settings {
+        let table = self.resources.snapshot();
         let is_served = |group: &str, version: &str| {
-            served.iter().any(|resource| (resource.group, resource.version) == (group, version))
+            table.served().any(|resource| resource.group == group && resource.version == version)
         };
         pintle_bootstrap::Settings {
             service_ranges: std::mem::take(&mut self.service_ranges),

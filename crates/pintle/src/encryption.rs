@@ -37,9 +37,9 @@ pub struct EncryptionSource {
 pub fn names() -> Names {
     let built_in = pintle_kinds::all().filter_map(|it| {
         // Kept together with the events of the core group, and named after them.
-        let group = if it.group == "events.k8s.io" { "" } else { it.group };
-        let name = GroupResource { group: group.to_owned(), resource: it.plural.to_owned() };
-        Some((it.storage.as_ref()?.prefix.to_owned(), name))
+        let group = if it.group == "events.k8s.io" { "" } else { &it.group };
+        let name = GroupResource { group: group.to_owned(), resource: it.plural.to_string() };
+        Some((it.storage.as_ref()?.prefix.to_string(), name))
     });
     Names::new("/registry/", built_in)
 }

@@ -33,10 +33,11 @@ pub fn store(
 pub fn lifetimes(told: Option<Duration>) -> Vec<(String, u32)> {
     let told = told.map(|lifetime| u32::try_from(lifetime.as_secs()).unwrap_or(u32::MAX));
     let expiring = pintle_kinds::all().filter(|resource| resource.ttl_seconds > 0);
-    let stored = expiring.filter_map(|resource| Some((resource.storage.as_ref()?.prefix, resource.ttl_seconds)));
-    let mut lifetimes: Vec<_> = stored.map(|(prefix, own)| (prefix.to_owned(), told.unwrap_or(own))).collect();
+    let stored =
+        expiring.filter_map(|resource| Some((resource.storage.as_ref()?.prefix.clone(), resource.ttl_seconds)));
+    let mut lifetimes: Vec<_> = stored.map(|(prefix, own)| (prefix.to_string(), told.unwrap_or(own))).collect();
     let leases = SERVER_ADDRESSES.storage.as_ref();
-    lifetimes.extend(leases.map(|leases| (leases.prefix.to_owned(), presence::LIFETIME_SECONDS)));
+    lifetimes.extend(leases.map(|leases| (leases.prefix.to_string(), presence::LIFETIME_SECONDS)));
     lifetimes.sort();
     lifetimes.dedup();
     lifetimes

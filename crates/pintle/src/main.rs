@@ -155,7 +155,7 @@ async fn run(config: Config) -> Result<(), Box<dyn Error>> {
 
 /// Objects that are kept and cannot be read are not missed until somebody asks for them: so they are told at once.
 fn warn_of_unreadable(server: &Server) {
-    let states: Vec<_> = server.api().registry.cache.resources().map(|resource| resource.state()).collect();
+    let states: Vec<_> = server.api().registry.cache.resources().iter().map(|resource| resource.state()).collect();
     let mut unreadable = states.iter().flat_map(|state| state.unreadable.values());
     if let Some(first) = unreadable.next() {
         let others = unreadable.count();

@@ -4,8 +4,8 @@
 
 use pintle_admission::pod_references::{claims, config_maps, is_mirror, resource_claims, secrets};
 use pintle_auth::authorization::{NodeObject, NodeObjectKind, NodeObjects};
-use pintle_kinds::resource::Resource;
 use pintle_registry::{ListOptions, Registry, Selection};
+use pintle_resource::Resource;
 use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::{Value, View};
 use pintle_types::certificates::v1beta1::{PodCertificateRequest, PodCertificateRequestSpec};
@@ -165,7 +165,7 @@ impl Cluster<'_> {
     }
 }
 
-fn storage_version(group: &str, plural: &str) -> Option<&'static Resource> {
+fn storage_version(group: &str, plural: &str) -> Option<&'static Arc<Resource>> {
     ["v1", "v1beta1"].iter().find_map(|version| pintle_kinds::find(group, version, plural))
 }
 

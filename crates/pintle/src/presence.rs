@@ -12,10 +12,10 @@ use pintle_cache::image;
 use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_instruments::Counter;
 use pintle_kinds::internal::SERVER_ADDRESSES;
-use pintle_kinds::resource::Resource;
 use pintle_registry::environment::new_uid;
 use pintle_registry::update::{Owners, Update};
 use pintle_registry::{DeleteOptions, Registry, Result, Status, Target, WriteOptions};
+use pintle_resource::Resource;
 use pintle_schema::{ApiType, ApiValue, MicroTime, Time, Value, View, ViewMut, canonicalize};
 use pintle_storage::{Expect, Transaction};
 use pintle_types::coordination::v1::{Lease, LeaseSpec};
@@ -344,7 +344,7 @@ fn with_own(mut addresses: Vec<IpAddr>, own: IpAddr, count: usize) -> Vec<IpAddr
     addresses
 }
 
-fn leases() -> Option<&'static Resource> {
+fn leases() -> Option<&'static Arc<Resource>> {
     pintle_kinds::find("coordination.k8s.io", "v1", "leases")
 }
 

@@ -109,7 +109,7 @@ fn target(registry: &Registry, plural: &str) -> Option<Target> {
 fn objects(registry: &Registry, plural: &str, namespace: &str) -> Vec<(Target, Arc<Object>)> {
     let Some(target) = target(registry, plural) else { return Vec::new() };
     let state = target.cache.state();
-    let mut first = target.storage.prefix.to_owned();
+    let mut first = target.storage().prefix.to_string();
     if !namespace.is_empty() {
         first.extend([namespace, "/"]);
     }

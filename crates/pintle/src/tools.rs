@@ -71,9 +71,9 @@ pub fn run(arguments: &[String]) -> Option<ExitCode> {
 fn rules(kind: &str) -> Outcome {
     let mut text = String::new();
     let is = |name: &str| name.eq_ignore_ascii_case(kind);
-    for resource in pintle_kinds::all().filter(|one| is(one.kind) || is(one.plural) || is(one.singular)) {
+    for resource in pintle_kinds::all().filter(|one| is(&one.kind) || is(&one.plural) || is(&one.singular)) {
         let _ = writeln!(text, "# {} {}", resource.api_version(), resource.kind);
-        text.push_str(&rulebook().tree((resource.schema)()));
+        text.push_str(&rulebook().tree(&resource.schema));
     }
     if text.is_empty() { Outcome::Failed(format!("no kind is called {kind:?}\n")) } else { Outcome::Fine(text) }
 }

@@ -8,7 +8,7 @@ mod common;
 use common::http::{Client, Endpoint, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, YAML};
 use common::name;
 use pintle::{Builder, Server};
-use pintle_kinds::resource::{Action, Resource};
+use pintle_resource::{Action, Resource};
 use pintle_storage::{
     CommitFuture, CompactFuture, Key, MemoryStore, Observer, Record, Revision, Started, Store, StoreError, Transaction,
 };
@@ -137,7 +137,7 @@ impl Drop for Quiet {
 
 /// An object as its manifest has it.
 struct Manifest {
-    resource: &'static Resource,
+    resource: &'static Arc<Resource>,
     text: String,
 }
 
@@ -160,12 +160,12 @@ fn manifests() -> Vec<Manifest> {
         })
         .collect();
     // Service accounts and classes before what names them.
-    found.sort_by_key(|manifest| (manifest.resource.group, manifest.resource.plural));
+    found.sort_by_key(|manifest| (manifest.resource.group.clone(), manifest.resource.plural.clone()));
     found
 }
 
 fn collection(resource: &Resource) -> String {
-    let group = match resource.group {
+    let group = match resource.group.as_str() {
         "" => format!("/api/{}", resource.version),
         group => format!("/apis/{group}/{}", resource.version),
     };
@@ -224,7 +224,7 @@ fn attempts(resource: &Resource, object: &Value, client: &mut Client) -> Vec<Att
     changed["metadata"]["annotations"]["dry"] = "run".into();
     let labels = json!({"metadata": {"labels": {"dry": "run"}, "finalizers": ["example.com/dry"]}});
     let applied = json!({
-        "apiVersion": resource.api_version(), "kind": resource.kind,
+        "apiVersion": resource.api_version(), "kind": resource.kind.as_str(),
         "metadata": {"name": name(object), "labels": {"dry": "run"}},
     });
     let json_patch = json!([{"op": "add", "path": "/metadata/labels", "value": {"dry": "run"}}]);
@@ -260,9 +260,9 @@ fn attempts(resource: &Resource, object: &Value, client: &mut Client) -> Vec<Att
     {
         let path = format!("{one}/{}", subresource.name);
         let read = client.get(&path).expect("an answer");
-        let body = if read.status == 200 { read.json() } else { sent_to(subresource.name, object) };
+        let body = if read.status == 200 { read.json() } else { sent_to(&subresource.name, object) };
         let mut body = body;
-        match subresource.name {
+        match subresource.name.as_str() {
             "scale" => body["spec"]["replicas"] = 7.into(),
             "approval" => {
                 let condition = json!({"type": "Approved", "status": "True", "reason": "Dry", "message": "run"});
@@ -278,7 +278,7 @@ fn attempts(resource: &Resource, object: &Value, client: &mut Client) -> Vec<Att
             ("PATCH", STRATEGIC_PATCH, labels.to_string()),
             ("PATCH", JSON_PATCH, json_patch.to_string()),
         ] {
-            list.push(Attempt::new(method, &path, content_type, body).counted_as(subresource.name));
+            list.push(Attempt::new(method, &path, content_type, body).counted_as(&subresource.name));
         }
     }
     list

@@ -276,6 +276,6 @@ impl Admission for Chain {
     }
 
     fn refusal(&self, target: &Target, requester: &Requester, right: &Right<'_>) -> Option<Refusal> {
-        rights::refusal(&self.authorizer, target.resource, requester, right)
+        rights::refusal(&self.authorizer, &target.resource, requester, right)
     }
 }

@@ -13,9 +13,11 @@ const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 /// # Errors
 /// The object is a namespace that must stay.
 pub(crate) fn check_deletion(target: &Target) -> Result<()> {
-    let resource = target.resource;
-    if (resource.group, resource.plural) == ("", "namespaces") && IMMORTAL.contains(&target.name.as_str()) {
-        return Err(Status::forbidden(resource, &target.name, "this namespace may not be deleted"));
+    let resource = &target.resource;
+    if (resource.group.as_str(), resource.plural.as_str()) == ("", "namespaces")
+        && IMMORTAL.contains(&target.name.as_str())
+    {
+        return Err(Status::forbidden(&resource, &target.name, "this namespace may not be deleted"));
     }
     Ok(())
 }

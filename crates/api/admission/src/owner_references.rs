@@ -46,9 +46,8 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
     }
     for owner in blocking {
         let (group, version) = owner.api_version.rsplit_once('/').unwrap_or(("", &owner.api_version));
-        let mut kinds = pintle_kinds::all();
-        let Some(resource) = kinds.find(|it| (it.group, it.version, it.kind) == (group, version, owner.kind.as_str()))
-        else {
+        let table = request.resources();
+        let Some(resource) = table.of_kind(&owner.api_version, &owner.kind) else {
             let why = format!(
                 "cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion {} Kind {}: no \
                  matches for kind {:?} in version {:?}",
@@ -61,7 +60,7 @@ fn validate(request: &Request<'_>, object: &Value, _: &mut Vec<String>) -> Resul
             subresource: "finalizers",
             namespace: if resource.namespaced { request.namespace() } else { "" },
             name: &owner.name,
-            ..Attributes::resource(&user, "update", group, resource.plural)
+            ..Attributes::resource(&user, "update", group, &resource.plural)
         };
         if let Some(reason) = request.refuses(&asked) {
             let why = format!(

@@ -86,11 +86,11 @@ impl Requests {
 
     /// Whether a request of this operation is one of these.
     pub fn are_of(&self, operation: Operation, request: &AdmissionRequest<'_>) -> bool {
-        let resource = request.target.resource;
+        let resource = &request.target.resource;
         let is = |own: &str, asked: &str| own == asked || own == ANY;
         self.operations.contains(&operation)
-            && is(self.group, resource.group)
-            && is(self.resource, resource.plural)
+            && is(self.group, &resource.group)
+            && is(self.resource, &resource.plural)
             && is(self.subresource, request.subresource)
     }
 

@@ -10,6 +10,7 @@ use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_registry::environment::{Environment, generate_name};
 use pintle_registry::status::{Result, Status};
 use pintle_registry::{AdmissionRequest, metadata};
+use pintle_resource::ResourceTable;
 use pintle_schema::{ApiValue, FieldName, Value};
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -75,12 +76,12 @@ impl<'a> Request<'a> {
     }
 
     /// The API group of the resource.
-    pub fn group(&self) -> &'static str {
-        self.write.target.resource.group
+    pub fn group(&self) -> &'a str {
+        &self.write.target.resource.group
     }
 
     /// "" for the object itself.
-    pub fn subresource(&self) -> &'static str {
+    pub fn subresource(&self) -> &'a str {
         self.write.subresource
     }
 
@@ -89,12 +90,17 @@ impl<'a> Request<'a> {
     }
 
     /// The plural name of the resource.
-    pub fn resource(&self) -> &'static str {
-        self.write.target.resource.plural
+    pub fn resource(&self) -> &'a str {
+        &self.write.target.resource.plural
     }
 
     pub fn environment(&self) -> &'a dyn Environment {
         self.write.registry.environment.as_ref()
+    }
+
+    /// All resources that there are.
+    pub fn resources(&self) -> Arc<ResourceTable> {
+        self.write.registry.resources.snapshot()
     }
 
     /// Another object; `None` when there is none.
@@ -178,12 +184,12 @@ impl<'a> Request<'a> {
             Phase::Mutate => name_in_mutation(object),
             Phase::Validate => metadata::text(object, "name"),
         };
-        Status::forbidden(self.write.target.resource, name, why.as_ref())
+        Status::forbidden(&self.write.target.resource, name, why.as_ref())
     }
 
     /// The 404 of another object that this write names, which the reference reports as one of the resource that is written.
     pub fn not_found(&self, name: &str) -> Status {
-        Status::not_found(self.write.target.resource, name)
+        Status::not_found(&self.write.target.resource, name)
     }
 
     /// Who writes.

@@ -4,8 +4,8 @@
 
 use pintle_auth::authorization::forbidden;
 use pintle_auth::{Attributes, Authorizer, NODE_NAME_KEY, UserInfo, users};
-use pintle_kinds::resource::Resource;
 use pintle_registry::Requester;
+use pintle_resource::Resource;
 use pintle_schema::names::dns1123_subdomain;
 use pintle_validation::{Refusal, Right};
 
@@ -32,11 +32,11 @@ pub fn refusal(
     let mut why = None;
     for verb in &verbs {
         let asked = Attributes {
-            api_version: resource.version,
+            api_version: &resource.version,
             subresource: right.subresource,
             namespace: right.namespace,
             name: right.name,
-            ..Attributes::resource(&user, verb, resource.group, resource.plural)
+            ..Attributes::resource(&user, verb, &resource.group, &resource.plural)
         };
         let decision = authorizer.authorize(&asked);
         if decision.is_allowed() {

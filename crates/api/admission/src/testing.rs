@@ -11,6 +11,7 @@ use pintle_registry::status::Result;
 use pintle_registry::{
     Admission, AdmissionRequest, AdmitAll, DeleteOptions, Environment, Registry, Requester, Target, WriteOptions,
 };
+use pintle_resource::Resources;
 use pintle_schema::{Value, canonicalize, value};
 use pintle_storage::{MemoryStore, Store};
 use std::sync::Arc;
@@ -53,10 +54,17 @@ impl Cluster {
 
     /// The same with settings of plugins.
     pub fn configured(plugins: &[&str], configuration: Configuration) -> Self {
-        let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
+        let cache =
+            Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("an empty store starts");
-        let registry = Registry::new(cache, store, Box::new(Still), Box::new(AdmitAll), pintle_kinds::all());
+        let registry = Registry::new(
+            cache,
+            store,
+            Box::new(Still),
+            Box::new(AdmitAll),
+            Arc::new(Resources::new(pintle_kinds::table(|_| true))),
+        );
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let enabled: Vec<String> = plugins.iter().map(ToString::to_string).collect();
         let authorizer = Authorizer::new(vec![Mode::Rbac], roles);
@@ -147,7 +155,7 @@ impl Cluster {
             AdmissionRequest { registry: &self.registry, target, subresource, old, options: &options, around: &() };
         self.chain.mutate(&request, &mut object, warnings)?;
         if subresource.is_empty() {
-            canonicalize((target.storage.schema)(), &mut object);
+            canonicalize(&target.storage().schema, &mut object);
         }
         self.chain.validate(&request, &object, warnings)?;
         Ok(object)

@@ -3,8 +3,7 @@
 //! Built-in and custom resources are alike in it, and what other servers serve has a place. It is a snapshot: a change of what is served makes a new one.
 
 use crate::openapi::names;
-use pintle_kinds::GROUPS;
-use pintle_kinds::resource::{Action, Resource, Subresource};
+use pintle_resource::{Action, GroupPriorities, Resource, ResourceTable, Subresource, VersionPriorities};
 use pintle_schema::{Ref, Str, Struct};
 use ring::digest::{SHA256, digest};
 use std::cmp::{Ordering, Reverse};
@@ -84,20 +83,20 @@ pub struct DiscoveredSubresource {
 }
 
 impl Catalog {
-    /// The catalog of built-in resources; the caller has chosen those that are served.
-    pub fn built_in(resources: impl IntoIterator<Item = &'static Resource>) -> Self {
+    /// The catalog of what a table serves.
+    pub fn of(table: &ResourceTable) -> Self {
         let mut catalog = Catalog::default();
-        for resource in resources {
-            catalog.add(DiscoveredResource::from(resource));
+        for resource in table.served() {
+            let priorities = table.priorities(&resource.group, &resource.version);
+            catalog.add(DiscoveredResource::from(&**resource), priorities);
         }
         catalog
     }
 
     /// Adds a resource, and its group and version when they are new.
-    pub fn add(&mut self, resource: DiscoveredResource) {
-        let (group_priority, version_priority) = priorities(&resource.group, &resource.version);
-        let group = self.group_entry(&resource.group, group_priority);
-        let version = group.version_entry(&resource.version, version_priority);
+    pub fn add(&mut self, resource: DiscoveredResource, priorities: VersionPriorities) {
+        let group = self.group_entry(&resource.group, priorities.group);
+        let version = group.version_entry(&resource.version, priorities.version);
         let at = version.resources.partition_point(|other| other.plural < resource.plural);
         version.resources.insert(at, resource);
     }
@@ -105,7 +104,8 @@ impl Catalog {
     /// Adds a version that another server serves, unless it is there.
     pub fn add_elsewhere(&mut self, elsewhere: &Elsewhere) {
         if self.version(&elsewhere.group, &elsewhere.version).is_none() {
-            let group = self.group_entry(&elsewhere.group, elsewhere.group_priority);
+            let priorities = GroupPriorities { priority: elsewhere.group_priority, built_in: false };
+            let group = self.group_entry(&elsewhere.group, priorities);
             group.version_entry(&elsewhere.version, elsewhere.version_priority).is_elsewhere = true;
         }
     }
@@ -129,34 +129,20 @@ impl Catalog {
     }
 
     /// The core group is the first, the others go by their priority.
-    fn group_entry(&mut self, name: &Str, priority: i32) -> &mut GroupEntry {
+    fn group_entry(&mut self, name: &Str, priorities: GroupPriorities) -> &mut GroupEntry {
+        let GroupPriorities { priority, built_in } = priorities;
         let known = self.groups.iter().position(|group| group.name == *name);
         let mut entry = match known {
             Some(at) => self.groups.remove(at),
-            None => {
-                let built_in = GROUPS.iter().any(|group| group.name == *name);
-                GroupEntry { name: name.clone(), versions: Vec::new(), built_in, priority }
-            }
+            None => GroupEntry { name: name.clone(), versions: Vec::new(), built_in, priority },
         };
         entry.priority = entry.priority.max(priority);
+        entry.built_in |= built_in;
         let at = self.groups.partition_point(|group| group.rank() < entry.rank());
         self.groups.insert(at, entry);
         &mut self.groups[at]
     }
 }
-
-/// The priorities of a group and a version that are served here.
-fn priorities(group: &str, version: &str) -> (i32, i32) {
-    let Some(group) = GROUPS.iter().find(|entry| entry.name == group) else { return CUSTOM_PRIORITIES };
-    let version = group.versions.iter().find(|entry| entry.name == version);
-    (group.priority.unwrap_or(FIRST_PRIORITY), version.map_or(0, |version| version.priority))
-}
-
-/// Of the one group that no API service can be before.
-const FIRST_PRIORITY: i32 = 20_001;
-
-/// Of the groups and versions of custom resources.
-const CUSTOM_PRIORITIES: (i32, i32) = (1000, 100);
 
 impl GroupEntry {
     /// Whether it is a group of Kubernetes itself.
@@ -235,39 +221,40 @@ pub fn storage_version_hash(group: &str, storage_version: &str, kind: &str) -> S
     pintle_schema::base64::encode(digest.as_ref().get(..8).unwrap_or_default())
 }
 
-impl From<&'static Resource> for DiscoveredResource {
-    fn from(resource: &'static Resource) -> Self {
-        let statics = |texts: &[&'static str]| texts.iter().map(|text| Str::new_static(text)).collect();
+impl From<&Resource> for DiscoveredResource {
+    fn from(resource: &Resource) -> Self {
         DiscoveredResource {
-            group: Str::new_static(resource.group),
-            version: Str::new_static(resource.version),
-            plural: Str::new_static(resource.plural),
-            singular: Str::new_static(resource.singular),
-            kind: Str::new_static(resource.kind),
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            plural: resource.plural.clone(),
+            singular: resource.singular.clone(),
+            kind: resource.kind.clone(),
             list_kind: Str::from(format!("{}List", resource.kind)),
             namespaced: resource.namespaced,
             verbs: resource.verbs.names().collect(),
-            short_names: statics(resource.short_names),
-            categories: statics(resource.categories),
-            storage_version_hash: Str::new_static(resource.storage.map_or("", |storage| storage.version_hash)),
+            short_names: resource.short_names.clone(),
+            categories: resource.categories.clone(),
+            storage_version_hash: resource
+                .storage
+                .as_ref()
+                .map(|storage| storage.version_hash.clone())
+                .unwrap_or_default(),
             subresources: resource.subresources.iter().map(DiscoveredSubresource::from).collect(),
-            schema: Ref::Static(resource.schema),
+            schema: resource.schema.clone(),
             delete_answers_object: resource.strategy.delete_answers_object,
             strategic_patch: true,
         }
     }
 }
 
-impl From<&'static Subresource> for DiscoveredSubresource {
-    fn from(subresource: &'static Subresource) -> Self {
+impl From<&Subresource> for DiscoveredSubresource {
+    fn from(subresource: &Subresource) -> Self {
         DiscoveredSubresource {
-            name: Str::new_static(subresource.name),
-            kind: Str::new_static(subresource.kind),
-            group_version: subresource
-                .group_version
-                .map(|(group, version)| (Str::new_static(group), Str::new_static(version))),
+            name: subresource.name.clone(),
+            kind: subresource.kind.clone(),
+            group_version: subresource.group_version.clone(),
             verbs: subresource.verbs.names().collect(),
-            schema: subresource.schema.map(Ref::Static),
+            schema: subresource.schema.clone(),
             stream: matches!(subresource.action, Action::Connect),
         }
     }

@@ -13,6 +13,7 @@ use pintle_endpoints::patch::{Patch, PatchType};
 use pintle_endpoints::query::{FieldValidation, WriteQuery};
 use pintle_registry::update::{Owners, Update};
 use pintle_registry::{AdmitAll, Applying, Environment, Registry, Result, Target, WriteOptions};
+use pintle_resource::Resources;
 use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::future::Future;
@@ -57,11 +58,18 @@ fn options(manager: &str) -> WriteOptions {
 
 impl Home {
     fn new() -> Self {
-        let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
+        let cache =
+            Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("a store in memory starts");
         let environment = Box::new(Ticking(AtomicI64::new(1_700_000_000)));
-        let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::all());
+        let registry = Registry::new(
+            cache,
+            store,
+            environment,
+            Box::new(AdmitAll),
+            Arc::new(Resources::new(pintle_kinds::table(|_| true))),
+        );
         let (_, pod) = objects::pod();
         let name = pod.str_at(&["metadata", "name"]).to_owned();
         let find = |plural, namespace: &str, name: &str| {
@@ -92,7 +100,7 @@ impl Home {
         let patch = Patch::read(kind, patch.as_bytes(), FieldValidation::Warn).expect("a good patch");
         let query = WriteQuery { options: options("patcher"), field_validation: FieldValidation::Warn, force: None };
         let change = |stored: Option<&Value>| {
-            patch.apply((self.target.resource.schema)(), stored.expect("a pod"), &query, &mut Vec::new())
+            patch.apply(&self.target.resource.schema, stored.expect("a pod"), &query, &mut Vec::new())
         };
         self.update(&change, Owners::Tracked, true, "patcher");
     }
@@ -117,7 +125,7 @@ impl Home {
     fn read(&self) -> Value {
         let stored = self.target.get().expect("the pod");
         let bytes = stored.image.json();
-        json::decode_trusted((self.target.resource.schema)(), bytes).expect("a stored pod")
+        json::decode_trusted(&self.target.resource.schema, bytes).expect("a stored pod")
     }
 }
 

@@ -38,7 +38,7 @@ pub async fn apply(
     let change = |stored: Option<&Value>| {
         let mut live = stored.map(Cow::Borrowed);
         match &mut live {
-            Some(live) if converted => canonicalize((target.resource.schema)(), live.to_mut()),
+            Some(live) if converted => canonicalize(&target.resource.schema, live.to_mut()),
             Some(_) => {}
             None => context.may_create(target)?,
         }
@@ -49,7 +49,7 @@ pub async fn apply(
         if stored.is_none() && !uid.is_empty() {
             let why =
                 format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
-            return Err(Status::conflict(target.resource, &target.name, &why));
+            return Err(Status::conflict(&target.resource, &target.name, &why));
         }
         check_namespace(target, &object)?;
         check_name(target, &object)?;

@@ -15,12 +15,12 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use http::header::{ACCEPT, CONNECTION, HOST, USER_AGENT};
-use pintle_kinds::columns;
-use pintle_kinds::resource::Resource;
 use pintle_registry::{Details, Result, Selection, Status};
+use pintle_resource::Resource;
 use pintle_schema::{ApiType, Value, canonicalize, value};
 use pintle_types::core::v1::ComponentStatus;
 use pintle_types::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How long a probe may take, as in the reference.
@@ -52,7 +52,7 @@ struct Found {
 ///
 /// # Errors
 /// There is no such component, or the options are wrong.
-pub async fn serve(context: &Context, resource: &'static Resource, path: &ResourcePath) -> Result<Answer> {
+pub async fn serve(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) -> Result<Answer> {
     if path.name.is_empty() { list(context, resource, path).await } else { get(context, resource, &path.name).await }
 }
 
@@ -68,7 +68,7 @@ async fn component(context: &Context, resource: &Resource, name: &str, source: &
         },
     };
     let mut object = value!({
-        "kind": (resource.kind), "apiVersion": (resource.api_version()), "metadata": {"name": name},
+        "kind": (resource.kind.clone()), "apiVersion": (resource.api_version()), "metadata": {"name": name},
         "conditions": [
             {"type": "Healthy", "status": (found.status), "message": (found.message), "error": (found.error)}
         ]
@@ -137,7 +137,7 @@ async fn get(context: &Context, resource: &Resource, name: &str) -> Result<Answe
     let Some((_, source)) = COMPONENTS.iter().find(|(component, _)| *component == name) else {
         // The reference says the singular here.
         let message = format!("{} {name:?} not found", resource.singular);
-        let details = Details { name: name.into(), kind: resource.singular.into(), ..Details::default() };
+        let details = Details { name: name.into(), kind: resource.singular.to_string(), ..Details::default() };
         return Err(Status::new(404, "NotFound", message).with_details(details));
     };
     let object = component(context, resource, name, source).await;
@@ -145,12 +145,12 @@ async fn get(context: &Context, resource: &Resource, name: &str) -> Result<Answe
         Shape::Object => (object, ComponentStatus::schema()),
         Shape::Partial => (represent::partial(&object, wanted), PartialObjectMetadata::schema()),
         Shape::Table => (table(context, resource, &[object], wanted)?, Table::schema()),
-        Shape::PartialList => return Err(represent::not_a_list(resource.group, resource.kind)),
+        Shape::PartialList => return Err(represent::not_a_list(&resource.group, &resource.kind)),
     };
     Ok(Answer::new(200, wanted.format.content_type(), represent::encode(&shown, schema, wanted)))
 }
 
-async fn list(context: &Context, resource: &'static Resource, path: &ResourcePath) -> Result<Answer> {
+async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) -> Result<Answer> {
     let wanted = context.negotiate(Offer::Collection)?;
     let query = list_options(&context.query, path.legacy_watch)?;
     let selection = Selection::parse(resource, resource, &query.label_selector, &query.field_selector)?;
@@ -185,7 +185,7 @@ async fn list(context: &Context, resource: &'static Resource, path: &ResourcePat
 
 fn table(context: &Context, resource: &Resource, objects: &[Value], wanted: Wanted) -> Result<Value> {
     let include = include_object(&context.query, wanted)?;
-    let printer = columns::printer(resource.group, resource.kind);
+    let printer = &*resource.printer;
     let now = context.api.registry.environment.now_unix();
     let rows = represent::made_rows(printer, objects, include, now, wanted);
     Ok(represent::table(printer, Value::map(), true, rows, wanted))

@@ -55,10 +55,10 @@ impl Context {
         access::decide(
             &self.api,
             &Attributes {
-                api_version: target.resource.version,
+                api_version: &target.resource.version,
                 namespace: &target.namespace,
                 name: &target.name,
-                ..Attributes::resource(&self.user, "create", target.resource.group, target.resource.plural)
+                ..Attributes::resource(&self.user, "create", &target.resource.group, &target.resource.plural)
             },
         )
     }

@@ -15,7 +15,7 @@ pub struct Expected<'a> {
     pub group: &'a str,
     pub version: &'a str,
     pub kind: &'a str,
-    pub schema: &'static Struct,
+    pub schema: &'a Struct,
     /// Other versions whose objects of the kind have the same shape and are taken as well.
     pub also: &'static [&'static str],
     /// Why an object of the right shape is none all the same.

@@ -9,20 +9,29 @@ use crate::negotiation::{Format, GENERAL, Offer, Wanted, find_path, negotiate, n
 use crate::query::Query;
 use crate::request::Request;
 use crate::{elsewhere, represent, zpages};
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http::Method;
 use http::header::{ACCEPT, IF_NONE_MATCH, USER_AGENT};
 use pintle_auth::authentication::service_account::JWKS_PATH;
 use pintle_discovery::{Catalog, Document, discovery, etag, openapi};
 use pintle_registry::{Result, Status};
+use pintle_resource::{ResourceTable, Resources};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// What the server says of itself.
 pub struct Documents {
-    pub catalog: Catalog,
+    resources: Arc<Resources>,
     pub build: pintle_discovery::version::Build<'static>,
+    current: ArcSwap<DocumentSet>,
+}
+
+/// The documents of one table of resources.
+pub struct DocumentSet {
+    generation: u64,
+    pub catalog: Catalog,
     /// `/api` and `/apis`.
     aggregated: [OnceLock<Aggregated>; 2],
     made: Mutex<HashMap<String, Arc<Made>>>,
@@ -42,10 +51,30 @@ struct Made {
 }
 
 impl Documents {
-    pub fn new(catalog: Catalog) -> Self {
-        Documents {
-            catalog,
-            build: pintle_discovery::version::Build::default(),
+    pub fn new(resources: Arc<Resources>) -> Self {
+        let current = ArcSwap::from_pointee(DocumentSet::of(&resources.read()));
+        Documents { resources, build: pintle_discovery::version::Build::default(), current }
+    }
+
+    /// The documents of the table that holds now.
+    pub fn current(&self) -> Arc<DocumentSet> {
+        let table = self.resources.read();
+        let current = self.current.load_full();
+        if current.generation == table.generation() {
+            return current;
+        }
+        let new = Arc::new(DocumentSet::of(&table));
+        // Who made one of an older table meanwhile is corrected by the next who asks.
+        self.current.store(new.clone());
+        new
+    }
+}
+
+impl DocumentSet {
+    fn of(table: &ResourceTable) -> Self {
+        DocumentSet {
+            generation: table.generation(),
+            catalog: Catalog::of(table),
             aggregated: Default::default(),
             made: Mutex::default(),
         }
@@ -105,7 +134,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         Some(path) if !path.is_empty() => path,
         _ => request.path.as_str(),
     };
-    let documents = &api.documents;
+    let documents = api.documents.current();
     match request.path.strip_prefix("/openapi/v3").map(|rest| rest.split_at_checked(1).unwrap_or_default()) {
         Some(("", _)) => return openapi_v3_index(api, request, query),
         Some(("/", path)) => return openapi_v3(api, request, query, path),
@@ -123,7 +152,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         .flatten();
     if let Some(wanted) = aggregated {
         let is_core = segments == ["api"];
-        let all = if is_core { Cow::Borrowed(catalog) } else { elsewhere::catalog(api, true) };
+        let all = if is_core { Cow::Borrowed(catalog) } else { elsewhere::catalog(api, catalog, true) };
         let (bytes, tag) = documents.aggregated(is_core, &all, wanted);
         return Ok(aggregated_answer(request, bytes, tag, wanted.format));
     }
@@ -132,7 +161,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         ["version"] => {
             only_get(request)?;
             negotiate(accept, request.header(USER_AGENT), query, Offer::JsonDocuments, GENERAL)?;
-            let document = pintle_discovery::version::version(&documents.build);
+            let document = pintle_discovery::version::version(&api.documents.build);
             let wanted = Wanted { pretty: true, ..Wanted::JSON };
             return Ok(Answer::new(
                 200,
@@ -143,10 +172,10 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         [".well-known", "openid-configuration"] => return issuer_document(api, request, "application/json"),
         ["openid", "v1", "jwks"] => return issuer_document(api, request, "application/jwk-set+json"),
         ["api"] => Some(discovery::api_versions(catalog, &api.settings.server_address)),
-        ["apis"] => Some(discovery::group_list(&elsewhere::catalog(api, false))),
+        ["apis"] => Some(discovery::group_list(&elsewhere::catalog(api, catalog, false))),
         ["api", version] => discovery::resource_list(catalog, "", version),
         ["apis", "", ..] => None,
-        ["apis", group] => discovery::group(&elsewhere::catalog(api, false), group),
+        ["apis", group] => discovery::group(&elsewhere::catalog(api, catalog, false), group),
         ["apis", group, version] if catalog.group(group).is_some() => discovery::resource_list(catalog, group, version),
         _ => None,
     };
@@ -222,7 +251,7 @@ fn aggregated_answer(request: &Request, bytes: Bytes, tag: String, format: Forma
 /// The paths the server knows, sorted.
 pub(crate) fn listed_paths(api: &Api) -> Vec<String> {
     let mut paths = vec!["/api".to_owned(), "/apis".to_owned()];
-    for group in elsewhere::catalog(api, false).groups() {
+    for group in elsewhere::catalog(api, &api.documents.current().catalog, false).groups() {
         if group.name.is_empty() {
             paths.extend(group.versions.iter().map(|version| format!("/api/{}", version.name)));
             continue;
@@ -257,7 +286,7 @@ fn shows_rules(query: &Query) -> bool {
 
 /// A document of version 3 as JSON, or their index under the empty path, with its ETag.
 fn openapi_v3_json(api: &Api, rules: bool, path: &str) -> Option<(Vec<u8>, String)> {
-    let documents = &api.documents;
+    let documents = api.documents.current();
     let enabled = |gate: &str| api.registry.environment.feature_enabled(gate);
     let (gates, key): (Option<openapi::v3::Gates<'_>>, _) =
         if rules { (Some(&enabled), "v3+rules") } else { (None, "v3") };
@@ -270,7 +299,7 @@ fn openapi_v3_json(api: &Api, rules: bool, path: &str) -> Option<(Vec<u8>, Strin
 /// The same document as protobuf. It goes by the ETag of its JSON.
 fn openapi_v3_protobuf(api: &Api, rules: bool, path: &str, json: &[u8]) -> Vec<u8> {
     let key = if rules { "v3.pb+rules" } else { "v3.pb" };
-    let made = api.documents.kept(&format!("{key}/{path}"), || openapi::v3::protobuf(json));
+    let made = api.documents.current().kept(&format!("{key}/{path}"), || openapi::v3::protobuf(json));
     made.map_or_else(Vec::new, |(bytes, _)| bytes)
 }
 
@@ -324,7 +353,7 @@ fn none_acceptable() -> Answer {
 }
 
 fn openapi_v2(api: &Api, request: &Request) -> Result<Answer> {
-    let documents = &api.documents;
+    let documents = api.documents.current();
     let Some((content_type, is_protobuf)) = openapi_form(request, openapi::v2::PROTOBUF_MEDIA_TYPE) else {
         return Ok(none_acceptable());
     };

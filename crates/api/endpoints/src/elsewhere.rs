@@ -6,13 +6,14 @@
 use crate::Api;
 use crate::answer::Answer;
 use pintle_discovery::{Catalog, Elsewhere};
-use pintle_kinds::resource::Resource;
 use pintle_registry::{ListOptions, Selection};
+use pintle_resource::Resource;
 use pintle_schema::View;
 use pintle_types::apiregistration::v1::{APIService, APIServiceSpec};
 use std::borrow::Cow;
+use std::sync::Arc;
 
-fn api_services() -> Option<&'static Resource> {
+fn api_services() -> Option<&'static Arc<Resource>> {
     pintle_kinds::find("apiregistration.k8s.io", "v1", "apiservices")
 }
 
@@ -28,23 +29,23 @@ pub fn unavailable(api: &Api, group: &str, version: &str) -> Option<Answer> {
 
 /// What is served, here and elsewhere. Who serves nothing elsewhere is told by name only: the documents of old list API
 /// services that name no service, aggregated discovery does not.
-pub fn catalog(api: &Api, aggregated: bool) -> Cow<'_, Catalog> {
-    let mut catalog = Cow::Borrowed(&api.documents.catalog);
-    for elsewhere in others(api, aggregated).unwrap_or_default() {
+pub fn catalog<'a>(api: &Api, here: &'a Catalog, aggregated: bool) -> Cow<'a, Catalog> {
+    let mut catalog = Cow::Borrowed(here);
+    for elsewhere in others(api, here, aggregated).unwrap_or_default() {
         catalog.to_mut().add_elsewhere(&elsewhere);
     }
     catalog
 }
 
 /// The versions that API services alone speak of.
-fn others(api: &Api, with_service: bool) -> Option<Vec<Elsewhere>> {
+fn others(api: &Api, here: &Catalog, with_service: bool) -> Option<Vec<Elsewhere>> {
     let resource = api_services()?;
     let all = api.registry.target(resource, "", "")?;
     let everything = Selection::parse(resource, resource, "", "").ok()?;
     let mut found = Vec::new();
     for object in api.registry.list(&all, &everything, &ListOptions::default()).ok()?.items.iter() {
         let (version, group) = object.name().split_once('.').unwrap_or_default();
-        if group.is_empty() || api.documents.catalog.version(group, version).is_some() {
+        if group.is_empty() || here.version(group, version).is_some() {
             continue;
         }
         let service = api.registry.decode(&all, object).ok()?;

@@ -58,7 +58,7 @@ fn asked_for(
 ) -> Result<DeleteOptions> {
     let Call { context, target, subresource, .. } = call;
     in_namespace(eviction, &target.namespace)?;
-    context.api.registry.admit_action(target, subresource.name, eviction, options, warnings)?;
+    context.api.registry.admit_action(target, &subresource.name, eviction, options, warnings)?;
     if metadata::text(eviction, "name") != target.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
     }
@@ -188,7 +188,7 @@ impl Evicting<'_> {
         change: &pintle_registry::update::Change<'_>,
         owners: Owners,
     ) -> Result<Payload> {
-        let part = SubresourcePart::of(target.resource, "status");
+        let part = SubresourcePart::of(&target.resource, "status");
         let update = Update { change, part, create: false, from_stored: true, owners };
         let written = self.registry.update(target, &update, &WriteOptions::of_server("kube-apiserver")).await?;
         Ok(written.payload)

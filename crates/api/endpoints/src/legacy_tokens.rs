@@ -32,7 +32,7 @@ async fn write(api: &Api, used: &UsedSecret) -> Result<()> {
         let Some(stored) = stored else { return Err(target.not_found()) };
         if metadata::text(stored, "uid") != used.uid {
             // Another secret of the same name.
-            return Err(Status::modified(target.resource, &target.name));
+            return Err(Status::modified(&target.resource, &target.name));
         }
         let mut secret = stored.clone();
         secret.set_at(&["metadata", "labels", LAST_USED_LABEL], used.date.as_str());

@@ -33,8 +33,8 @@ pub mod remove;
 pub mod represent;
 pub mod request;
 pub mod review;
-pub mod router;
 mod routes;
+pub mod runtime_config;
 mod scale;
 pub mod scheme;
 pub mod serve;
@@ -57,7 +57,6 @@ use negotiation::Format;
 use pintle_auth::authorization::rbac::RbacSource;
 use pintle_auth::{Authenticator, Authorizer, Impersonator};
 use pintle_registry::Registry;
-use router::Router;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -120,7 +119,6 @@ pub struct Api {
     pub impersonator: Impersonator,
     /// The roles behind the authorizer, for reviews that list rules.
     pub rbac: Arc<dyn RbacSource>,
-    pub router: Router,
     pub documents: Documents,
     pub health: Health,
     pub metrics: Metrics,

@@ -45,7 +45,7 @@ pub async fn patch(
     // What is not there is missed before the patch is looked at.
     target.get()?;
     let patch = Patch::read(kind, &bytes, query.field_validation)?;
-    let schema = (target.resource.schema)();
+    let schema = &target.resource.schema;
     let converted = !context.api.registry.serves_stored_form(target);
     let warnings = Mutex::new(Vec::new());
     let change = |stored: Option<&Value>| {
@@ -170,7 +170,7 @@ impl Patch {
     /// The patch does not apply, or makes something that is no object of the kind.
     pub fn apply(
         &self,
-        schema: &'static Struct,
+        schema: &Struct,
         stored: &Value,
         query: &WriteQuery,
         warnings: &mut Vec<String>,
@@ -257,7 +257,7 @@ impl Patch {
     /// The patched tree under a schema. Strategic patches work on objects, whose numbers have no spelling.
     fn conform(
         &self,
-        schema: &'static Struct,
+        schema: &Struct,
         patched: Value,
         strictness: Strictness,
     ) -> std::result::Result<Decoded, DecodeError> {
@@ -277,7 +277,7 @@ impl Patch {
             return Ok(());
         }
         if let Some(other) = scheme::resource(found_version, found_kind)
-            && let Err(error) = self.conform((other.schema)(), patched.clone(), Strictness::Ignore)
+            && let Err(error) = self.conform(&other.schema, patched.clone(), Strictness::Ignore)
         {
             return Err(self.invalid(patched, &error.to_string()));
         }

@@ -77,8 +77,8 @@ pub fn refuse_export(query: &Query) -> Result<()> {
 pub async fn list_or_watch(context: &Context, target: Target, path: &ResourcePath, wanted: Wanted) -> Result<Answer> {
     let query = list_options(&context.query, path.legacy_watch)?;
     let include_object = include_object(&context.query, wanted)?;
-    let hub = context.api.registry.hub(target.storage).unwrap_or(target.resource);
-    let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
+    let hub = &target.stored.hub;
+    let selection = Selection::parse(&target.resource, hub, &query.label_selector, &query.field_selector)?;
     if !path.name.is_empty() && !selection.agrees_with_name(&path.name) {
         return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));
     }

@@ -29,12 +29,12 @@ pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request:
     let registry = &context.api.registry;
     let (undeletable, why) = target.resource.strategy.undeletable;
     if undeletable.contains(&target.name.as_str()) {
-        return Err(Status::forbidden(target.resource, &target.name, why));
+        return Err(Status::forbidden(&target.resource, &target.name, why));
     }
     if options.ignore_read_error {
         authorize_unsafe(context, target)?;
         registry.delete_unreadable(target).await?;
-        let kind = target.resource.kind.into();
+        let kind = target.resource.kind.to_string();
         let details = pintle_registry::Details { name: target.name.clone(), kind, ..Default::default() };
         let mut status = status::success(Some(&details));
         status.set_at(&["code"], 200);
@@ -54,7 +54,7 @@ pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request:
         }
         return Ok(answer.with_warnings(warnings));
     }
-    let details = pintle_registry::Details { uid: deleted.uid, ..status::named(target.resource, &target.name) };
+    let details = pintle_registry::Details { uid: deleted.uid, ..status::named(&target.resource, &target.name) };
     let wanted = Wanted { shape: Shape::Object, ..wanted };
     let body = represent::encode(&status::success(Some(&details)), v1::Status::schema(), wanted);
     Ok(Answer::new(200, wanted.format.content_type(), body).with_warnings(warnings))
@@ -69,18 +69,18 @@ fn orphan_warning(target: &Target, options: &DeleteOptions) -> Vec<String> {
 
 /// Deleting what cannot be read needs more than the right to delete.
 fn authorize_unsafe(context: &Context, target: &Target) -> Result<()> {
-    let resource = target.resource;
+    let resource = &target.resource;
     let decision = context.api.authorizer.authorize(&Attributes {
-        api_version: resource.version,
+        api_version: &resource.version,
         namespace: &target.namespace,
         name: &target.name,
-        ..Attributes::resource(&context.user, UNSAFE_DELETION_VERB, resource.group, resource.plural)
+        ..Attributes::resource(&context.user, UNSAFE_DELETION_VERB, &resource.group, &resource.plural)
     });
     if decision.is_allowed() {
         return Ok(());
     }
     let why = format!("not permitted to do {UNSAFE_DELETION_VERB:?}, reason: {}", decision.reason());
-    Err(Status::forbidden(resource, &target.name, &why))
+    Err(Status::forbidden(&resource, &target.name, &why))
 }
 
 fn show(context: &Context, target: &Target, wanted: Wanted, deleted: &Deleted) -> Result<Answer> {
@@ -115,8 +115,8 @@ async fn delete_selected(
     options: &DeleteOptions,
 ) -> Result<Answer> {
     let registry = &context.api.registry;
-    let hub = registry.hub(target.storage).unwrap_or(target.resource);
-    let selection = Selection::parse(target.resource, hub, &query.label_selector, &query.field_selector)?;
+    let hub = &target.stored.hub;
+    let selection = Selection::parse(&target.resource, hub, &query.label_selector, &query.field_selector)?;
     let page = registry.list(target, &selection, &query.list)?;
     let delete = |object: Arc<Object>| {
         let one = Target { namespace: object.namespace().to_owned(), name: object.name().to_owned(), ..target.clone() };

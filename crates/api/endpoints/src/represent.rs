@@ -13,11 +13,12 @@ use bytes::Bytes;
 use memchr::memmem;
 use pintle_cache::{Object, Variant};
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
-use pintle_kinds::columns::{self, Now, Printer};
-use pintle_kinds::resource::Resource;
 use pintle_registry::{Page, Payload, Registry, Result, Status, Target};
+use pintle_resource::Resource;
+use pintle_resource::{Now, Printer};
 use pintle_schema::{ApiType, Map, Str, Struct, Value, canonicalize, value};
 use pintle_types::meta::v1::{ObjectMeta, PartialObjectMetadata, PartialObjectMetadataList, Table};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// What a table shows of each object.
@@ -53,13 +54,13 @@ impl Presenter<'_> {
             (Shape::Object, Payload::Stored(object)) if self.wanted.format == Format::Protobuf => {
                 let raw = self.stored_protobuf(object)?;
                 let mut bytes = Vec::with_capacity(raw.len() + 64);
-                let resource = self.target.resource;
-                protobuf::encode_envelope(&resource.api_version(), resource.kind, &raw, &mut bytes);
+                let resource = &self.target.resource;
+                protobuf::encode_envelope(&resource.api_version(), &resource.kind, &raw, &mut bytes);
                 Ok(bytes.into())
             }
             (Shape::Object, _) => {
                 let value = self.served(payload)?;
-                Ok(encode(&value, (self.target.resource.schema)(), self.wanted))
+                Ok(encode(&value, &self.target.resource.schema, self.wanted))
             }
             (Shape::Table, _) => {
                 let object = self.storage_value(payload)?;
@@ -75,7 +76,7 @@ impl Presenter<'_> {
                 let object = self.partial(&self.storage_value(payload)?);
                 Ok(encode(&object, PartialObjectMetadata::schema(), self.wanted))
             }
-            (Shape::PartialList, _) => Err(not_a_list(self.target.resource.group, self.target.resource.kind)),
+            (Shape::PartialList, _) => Err(not_a_list(&self.target.resource.group, &self.target.resource.kind)),
         }
     }
 
@@ -99,7 +100,7 @@ impl Presenter<'_> {
                     map.remove("apiVersion");
                     items.push(item);
                 }
-                let resource = self.target.resource;
+                let resource = &self.target.resource;
                 let kind = format!("{}List", resource.kind);
                 let list = value!({
                     "kind": (kind), "apiVersion": (resource.api_version()), "metadata": (list_meta(&page)), "items": (Value::List(items))
@@ -114,7 +115,7 @@ impl Presenter<'_> {
                 Ok(Body::Full(self.encode_table(list_meta(&page), rows)))
             }
             Shape::PartialList => self.list_partial(page),
-            Shape::Partial => Err(is_a_list(self.target.resource)),
+            Shape::Partial => Err(is_a_list(&self.target.resource)),
         }
     }
 
@@ -142,17 +143,18 @@ impl Presenter<'_> {
         self.registry.cache.derived.get_or_make(object.id, self.variant(Format::Protobuf), || {
             let value = self.served(&Payload::Stored(object.clone()))?;
             let mut bytes = Vec::new();
-            protobuf::encode((self.target.resource.schema)(), &value, &mut bytes);
+            protobuf::encode(&self.target.resource.schema, &value, &mut bytes);
             Ok(bytes.into())
         })
     }
 
     /// Versions of a resource share its objects, so the version is part of what a derived encoding is.
     fn variant(&self, format: Format) -> Variant {
-        let version = self.target.resource.api_version();
-        let hash =
-            version.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        Variant(hash << 2 | format as u32)
+        let resource = &self.target.resource;
+        let mut hasher = DefaultHasher::new();
+        // A version whose schema was replaced is another one.
+        (&resource.version, &resource.group, resource.schema.compiled.id(), format as u8).hash(&mut hasher);
+        Variant(hasher.finish())
     }
 
     /// The object in the target's version, canonical.
@@ -163,7 +165,7 @@ impl Presenter<'_> {
         let mut value = self.storage_value(payload)?;
         if !self.registry.serves_stored_form(self.target) {
             self.registry.to_served(self.target, &mut value);
-            canonicalize((self.target.resource.schema)(), &mut value);
+            canonicalize(&self.target.resource.schema, &mut value);
         }
         Ok(value)
     }
@@ -176,7 +178,7 @@ impl Presenter<'_> {
     }
 
     fn spliced(&self, page: Page) -> Body {
-        let resource = self.target.resource;
+        let resource = &self.target.resource;
         let mut head = Vec::with_capacity(256);
         head.extend_from_slice(
             format!("{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":", resource.kind, resource.api_version())
@@ -203,7 +205,7 @@ impl Presenter<'_> {
         protobuf::encode(pintle_types::meta::v1::ListMeta::schema(), &Value::Map(list_meta(&page)), &mut meta);
         let messages = page.items.iter().map(|object| self.stored_protobuf(object)).collect::<Result<Vec<_>>>()?;
         let raw = message_size(meta.len()) + messages.iter().map(|message| message_size(message.len())).sum::<usize>();
-        let resource = self.target.resource;
+        let resource = &self.target.resource;
         let mut head = Vec::new();
         let tail = protobuf::open_envelope(&resource.api_version(), &format!("{}List", resource.kind), raw, &mut head);
         let total = head.len() + raw + tail.len();
@@ -254,8 +256,8 @@ impl Presenter<'_> {
     pub fn row(&self, object: &Value) -> Result<Value> {
         let printer = self.printer();
         let mut row = Map::new();
-        row.push(Str::new_static("cells"), Value::List((printer.cells)(object, &self.now())));
-        let conditions = printer.conditions.map(|conditions| conditions(object)).unwrap_or_default();
+        row.push(Str::new_static("cells"), Value::List(printer.cells(object, &self.now())));
+        let conditions = printer.conditions(object).unwrap_or_default();
         if !conditions.is_empty() {
             row.push(Str::new_static("conditions"), Value::List(conditions));
         }
@@ -268,15 +270,8 @@ impl Presenter<'_> {
         Ok(Value::Map(row))
     }
 
-    fn printer(&self) -> &'static Printer {
-        let (group, kind) = self.printed();
-        columns::printer(group, kind)
-    }
-
-    /// The group and the kind as which objects are printed.
-    fn printed(&self) -> (&'static str, &'static str) {
-        let storage = self.target.storage;
-        (storage.api_version.rsplit_once('/').map_or("", |(group, _)| group), storage.kind)
+    fn printer(&self) -> &dyn Printer {
+        &*self.target.stored.hub.printer
     }
 
     pub(crate) fn now(&self) -> Now {
@@ -316,7 +311,7 @@ impl Presenter<'_> {
     }
 
     fn finish(&self, list: &Value) -> Bytes {
-        let schema = (self.target.resource.schema)();
+        let schema = &self.target.resource.schema;
         if self.wanted.format == Format::Cbor {
             let mut bytes = Vec::new();
             cbor::encode_list(schema, list, &mut bytes);
@@ -327,8 +322,7 @@ impl Presenter<'_> {
 
     /// Annotations that are shown with the whole object only.
     fn hidden(&self) -> &'static [&'static str] {
-        let (group, kind) = self.printed();
-        columns::hidden_annotations(group, kind)
+        self.target.stored.hub.hidden_annotations
     }
 
     /// The metadata of an object alone.
@@ -389,14 +383,14 @@ pub fn not_a_list(group: &str, kind: &str) -> Status {
 
 /// The refusal of one object's metadata where there is a list.
 pub fn is_a_list(resource: &Resource) -> Status {
-    let ty = scheme::go_type(resource.group, resource.kind);
+    let ty = scheme::go_type(&resource.group, &resource.kind);
     let message = format!("you requested PartialObjectMetadata, but the requested object is a list (*{ty}List)");
     Status::new(406, "NotAcceptable", message)
 }
 
 /// The rows of objects that are stored nowhere.
 pub fn made_rows(
-    printer: &Printer,
+    printer: &dyn Printer,
     objects: &[Value],
     include: IncludeObject,
     now_unix: i64,
@@ -408,14 +402,14 @@ pub fn made_rows(
             IncludeObject::Metadata => partial(object, wanted),
             IncludeObject::Object => object.clone(),
         };
-        value!({"cells": (Value::List((printer.cells)(object, &Now::At(now_unix)))), "object": shown})
+        value!({"cells": (Value::List(printer.cells(object, &Now::At(now_unix)))), "object": shown})
     };
     objects.iter().map(row).collect()
 }
 
 /// A table with a kind's columns, if they are wanted.
-pub fn table(printer: &Printer, meta: Value, with_columns: bool, rows: Vec<Value>, wanted: Wanted) -> Value {
-    let columns = printer.columns.iter().map(|column| {
+pub fn table(printer: &dyn Printer, meta: Value, with_columns: bool, rows: Vec<Value>, wanted: Wanted) -> Value {
+    let columns = printer.columns().into_iter().map(|column| {
         value!({
             "name": (column.name), "type": (column.ty), "format": (column.format), "description": (column.description),
             "priority": (column.priority)

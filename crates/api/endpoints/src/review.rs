@@ -13,8 +13,8 @@ use crate::write::{decode_object, read_body};
 use crate::{binding, component};
 use pintle_auth::authentication::Findings;
 use pintle_auth::{Attributes, UserInfo};
-use pintle_kinds::resource::Resource;
 use pintle_registry::{Result, Status, WriteOptions, metadata, prepare, set_type, track_posted};
+use pintle_resource::Resource;
 use pintle_schema::{ApiValue, Value, canonicalize, value};
 use pintle_types::authentication::v1::{
     SelfSubjectReview, SelfSubjectReviewStatus, TokenReview, TokenReviewSpec, TokenReviewStatus, UserInfo as UserFacts,
@@ -23,6 +23,7 @@ use pintle_types::authorization::v1::{
     LocalSubjectAccessReview, NonResourceAttributes, ResourceAttributes, SelfSubjectAccessReview,
     SelfSubjectRulesReview, SubjectAccessReview, SubjectAccessReviewSpec, SubjectAccessReviewStatus,
 };
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// Answers a request for a resource without storage.
@@ -31,7 +32,7 @@ use std::time::SystemTime;
 /// The body is refused, or the resource has no such verb.
 pub async fn serve(
     context: &Context,
-    resource: &'static Resource,
+    resource: &Arc<Resource>,
     path: &ResourcePath,
     request: Request,
 ) -> Result<Answer> {
@@ -56,7 +57,7 @@ pub async fn serve(
     if let Err(status) = outcome {
         return Err(status.with_warnings(warnings));
     }
-    let body = represent::made(&object, resource.group, resource.kind, (resource.schema)(), wanted)?;
+    let body = represent::made(&object, &resource.group, &resource.kind, &resource.schema, wanted)?;
     let mut answer = Answer::new(201, wanted.format.content_type(), body);
     answer.warnings = warnings;
     Ok(answer)
@@ -66,7 +67,7 @@ pub async fn serve(
 /// goes, and fields get their owners.
 fn complete(
     context: &Context,
-    resource: &'static Resource,
+    resource: &Arc<Resource>,
     path: &ResourcePath,
     object: &mut Value,
     options: &WriteOptions,
@@ -82,13 +83,13 @@ fn complete(
     }
     metadata::dedup_owners(object, false, warnings);
     let environment = context.api.registry.environment.as_ref();
-    track_posted((resource.schema)(), &resource.api_version(), "", object, options, environment);
+    track_posted(&resource.schema, &resource.api_version(), "", object, options, environment);
     if resource.group == "authorization.k8s.io" {
         prepare::validate_review(resource, object, environment)?;
     }
-    review(context, resource.kind, object, findings)?;
-    set_type(object, &resource.api_version(), resource.kind);
-    canonicalize((resource.schema)(), object);
+    review(context, &resource.kind, object, findings)?;
+    set_type(object, &resource.api_version(), &resource.kind);
+    canonicalize(&resource.schema, object);
     Ok(())
 }
 

@@ -4,8 +4,8 @@
 
 use crate::request::ResourcePath;
 use http::Method;
-use pintle_kinds::resource::{Resource, Verbs};
 use pintle_registry::{Result, Status};
+use pintle_resource::{Resource, Verbs};
 
 /// What may be done to a collection, where its resource allows it.
 const OF_COLLECTIONS: Verbs = Verbs::LIST.and(Verbs::CREATE).and(Verbs::DELETECOLLECTION);

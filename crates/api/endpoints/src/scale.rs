@@ -15,10 +15,11 @@ use crate::request::{Request, Verb};
 use crate::subresource::{Call, label_selector};
 use crate::write::{check_name, check_namespace, read_body, warned};
 use pintle_kinds::columns;
-use pintle_kinds::resource::ScalePaths;
 use pintle_registry::scale::Scaling;
 use pintle_registry::update::{Owners, Update, precondition_failed};
 use pintle_registry::{Details, Payload, Result, Status, Target, metadata, status};
+use pintle_resource::ScalePaths;
+use pintle_schema::Str;
 use pintle_schema::label_selector::LabelSelector;
 use pintle_schema::{ApiType, ApiValue, Value, canonicalize, value};
 use pintle_types::autoscaling::v1::Scale;
@@ -68,7 +69,8 @@ pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, reques
             }
             Sent::Configuration(config) => Scaling::Apply(&config.value, query.force == Some(true)),
         };
-        let (scale, managed) = registry.scaled(target, stored, paths.spec_replicas, &live, &scaling, &query.options)?;
+        let (scale, managed) =
+            registry.scaled(target, stored, &paths.spec_replicas, &live, &scaling, &query.options)?;
         if let Sent::Configuration(config) = &sent {
             config.check(query.field_validation)?;
         }
@@ -114,7 +116,7 @@ impl Sent {
             Some(PatchType::Apply(format)) => Sent::Configuration(Configuration::read(bytes, format)?),
             Some(patch_type) => Sent::Patch(Patch::read(patch_type, bytes, validation)?),
             None => {
-                let schema = call.subresource.schema.ok_or_else(Status::method_not_allowed)?();
+                let schema = call.subresource.schema.as_ref().ok_or_else(Status::method_not_allowed)?;
                 let expected =
                     Expected { group: "autoscaling", version: "v1", kind: "Scale", schema, also: &[], malformed: None };
                 Sent::Scale(decode::body(&expected, call.context.body_format()?, bytes, validation, warnings)?)
@@ -125,18 +127,18 @@ impl Sent {
 
 /// What `Scale` shows of an object.
 fn scale_of(object: &Value, paths: &ScalePaths) -> Value {
-    let number = |path| object.at(path).and_then(Value::as_i64).unwrap_or(0);
+    let number = |path: &[Str]| object.at(path).and_then(Value::as_i64).unwrap_or(0);
     let mut meta = Value::map();
     for field in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
         if let Some(value) = object.at(&["metadata", field]) {
             meta.set_at(&[field], value.clone());
         }
     }
-    let selector = object.at(paths.selector).map(selector_text).unwrap_or_default();
+    let selector = object.at(&paths.selector).map(selector_text).unwrap_or_default();
     let mut scale = value!({
         "kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": meta,
-        "spec": {"replicas": (number(paths.spec_replicas))},
-        "status": {"replicas": (number(paths.status_replicas)), "selector": selector}
+        "spec": {"replicas": (number(&paths.spec_replicas))},
+        "status": {"replicas": (number(&paths.status_replicas)), "selector": selector}
     });
     canonicalize(Scale::schema(), &mut scale);
     scale
@@ -170,7 +172,7 @@ fn scaled(stored: &Value, scale: &Value, managed: Option<Value>, paths: &ScalePa
     if let Some(managed) = managed {
         metadata::set(&mut object, "managedFields", managed);
     }
-    object.set_at(paths.spec_replicas, replicas(scale));
+    object.set_at(&paths.spec_replicas, replicas(scale));
     metadata::set(&mut object, "resourceVersion", metadata::text(scale, "resourceVersion"));
     let uid = metadata::text(scale, "uid");
     if !uid.is_empty() {
@@ -201,7 +203,7 @@ fn check(target: &Target, scale: &Value) -> Result<()> {
 /// The 409 for the scale of another object, by its uid.
 fn another_scale(target: &Target, uid: &str, stored_uid: &str) -> Status {
     let kind = format!("{}/scale", target.resource.plural);
-    let subject = Details { kind, ..status::named(target.resource, &target.name) };
+    let subject = Details { kind, ..status::named(&target.resource, &target.name) };
     Status::conflict_of(subject, &precondition_failed("UID", uid, stored_uid))
 }
 
@@ -209,7 +211,7 @@ fn show(context: &Context, scale: &Value, wanted: Wanted) -> Result<Answer> {
     let body = match wanted.shape {
         Shape::Table => {
             let include = include_object(&context.query, wanted)?;
-            let printer = columns::printer("autoscaling", "Scale");
+            let printer = &columns::printer("autoscaling", "Scale");
             let now = context.api.registry.environment.now_unix();
             let rows = represent::made_rows(printer, std::slice::from_ref(scale), include, now, wanted);
             let meta = value!({"resourceVersion": (metadata::text(scale, "resourceVersion"))});

@@ -2,7 +2,8 @@
 //!
 //! Only messages depend on this: a kind that is known is refused in other words than one that is not.
 
-use pintle_kinds::resource::Resource;
+use pintle_resource::Resource;
+use std::sync::Arc;
 
 /// What is no resource: kinds of subresources and options, and versions that are not served any more.
 const OTHERS: [(&str, &[&str]); 35] = [
@@ -82,7 +83,7 @@ const FLOW_CONTROL: &[&str] = &["FlowSchema", "PriorityLevelConfiguration"];
 const RBAC: &[&str] = &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
 
 /// The resource of a kind, if one is served by some configuration.
-pub fn resource(api_version: &str, kind: &str) -> Option<&'static Resource> {
+pub fn resource(api_version: &str, kind: &str) -> Option<&'static Arc<Resource>> {
     pintle_kinds::all().find(|resource| resource.kind == kind && resource.api_version() == api_version)
 }
 

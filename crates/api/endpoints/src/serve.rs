@@ -9,7 +9,6 @@ use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
 use crate::negotiation::{Offer, Wanted, negotiate};
 use crate::query::{Query, decode, well_escaped};
 use crate::request::{Request, ResourcePath, Verb, parse_path};
-use crate::router::Found;
 use crate::{
     Api, SharedApi, access, documents, elsewhere, health, limits, patch, read, remove, review, routes, subresource,
     write,
@@ -18,8 +17,10 @@ use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
 use pintle_auth::authorization::escape;
 use pintle_auth::{Attributes, UserInfo};
-use pintle_kinds::resource::{Resource, Verbs};
 use pintle_registry::{Details, Status};
+use pintle_resource::Found;
+use pintle_resource::{Resource, Verbs};
+use pintle_schema::Str;
 use pintle_schema::names::quoted;
 use std::borrow::Cow;
 use std::pin::pin;
@@ -144,7 +145,8 @@ async fn steps(
     if path.malformed {
         return Err(Status::no_such_path());
     }
-    let resource = match api.router.find(&path.group, &path.version, &path.resource) {
+    let table = api.registry.resources.snapshot();
+    let resource = match table.find(&path.group, &path.version, &path.resource) {
         Found::Resource(resource) => resource,
         missing => match (elsewhere::unavailable(&api, &path.group, &path.version), missing) {
             (Some(unavailable), _) => return Ok(unavailable),
@@ -198,7 +200,7 @@ fn time_limit(context: &Context) -> Duration {
 /// negotiate → read, watch or write.
 async fn act(
     context: &Context,
-    resource: &'static Resource,
+    resource: &Arc<Resource>,
     path: &ResourcePath,
     verb: Verb,
     request: Request,
@@ -246,7 +248,7 @@ async fn catch_up(context: &Context, resource: &Resource, verb: Verb) -> Result<
         false => registry.catch_up().await,
     };
     context.admission.enter()?;
-    if let Some(cache) = resource.storage.as_ref().and_then(|storage| registry.cache.resource(storage.prefix)) {
+    if let Some(cache) = resource.storage.as_ref().and_then(|storage| registry.cache.resource(&storage.prefix)) {
         if verb == Verb::List && context.query.get("resourceVersion").is_empty() {
             cache.figures().consistent(outcome.is_ok());
         }
@@ -270,7 +272,7 @@ fn wants_more_than_known(context: &Context) -> bool {
 fn with_deprecation(resource: &Resource, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
     let warn = |warnings: &mut Vec<String>| {
         if !resource.deprecation.is_empty() {
-            warnings.insert(0, resource.deprecation.to_owned());
+            warnings.insert(0, resource.deprecation.to_string());
         }
     };
     match outcome {
@@ -300,7 +302,7 @@ fn check_timeout(query: &Query) -> Result<(), Status> {
 
 /// Counts a request beyond the limits that nothing more is known of.
 fn count_turned_away(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) {
-    if let Found::Resource(resource) = api.router.find(&path.group, &path.version, &path.resource) {
+    if let Found::Resource(resource) = api.registry.resources.read().find(&path.group, &path.version, &path.resource) {
         let series = api.metrics.requests.series(labels_of(resource, path, verb, query, request));
         let client = metrics::system_client(request.header(USER_AGENT));
         series.dropped(429, DryRun::of(query.all("dryRun")), client);
@@ -356,8 +358,8 @@ fn outside_resources(
         "/openapi/v3" => Some("openapi/v3"),
         _ => health::ENDPOINTS.into_iter().find(|endpoint| *endpoint == path),
     };
-    let mut count = |subresource| {
-        let labels = Labels { resource: None, subresource, verb: "GET", scope: "" };
+    let mut count = |subresource: &'static str| {
+        let labels = Labels { subresource: Str::new_static(subresource), verb: "GET", ..Labels::default() };
         tally.series = Some(api.metrics.requests.series(labels));
     };
     counted.into_iter().for_each(&mut count);
@@ -386,8 +388,8 @@ fn outside_resources(
 /// The content type of metrics.
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
-fn labels_of(resource: &'static Resource, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) -> Labels {
-    let subresource = resource.subresource(&path.subresource).map_or("", |found| found.name);
+fn labels_of(resource: &Resource, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) -> Labels {
+    let subresource = resource.subresource(&path.subresource).map(|found| found.name.clone()).unwrap_or_default();
     let named = verb == Verb::Create || !access::name_asked_for(path, verb, query).is_empty();
     let scope = match (named, path.namespace.is_empty()) {
         (true, _) => "resource",
@@ -396,7 +398,8 @@ fn labels_of(resource: &'static Resource, path: &ResourcePath, verb: Verb, query
     };
     let applies =
         verb == Verb::Patch && request.header(http::header::CONTENT_TYPE).starts_with("application/apply-patch+");
-    Labels { resource: Some(resource), subresource, verb: metrics::verb(verb, subresource, applies), scope }
+    let verb = metrics::verb(verb, &subresource, applies);
+    Labels::of(resource, subresource, verb, scope)
 }
 
 /// Collections that are listed, but not watched, say so themselves.
@@ -405,6 +408,7 @@ fn check_watch(resource: &Resource, verb: Verb) -> Result<(), Status> {
         return Ok(());
     }
     let message = format!("watch is not supported on resources of kind {:?}", resource.plural);
-    let details = Details { kind: resource.plural.into(), group: resource.group.into(), ..Details::default() };
+    let details =
+        Details { kind: resource.plural.to_string(), group: resource.group.to_string(), ..Details::default() };
     Err(Status::new(405, "MethodNotAllowed", message).with_details(details))
 }

@@ -8,12 +8,13 @@ use crate::query::write_options;
 use crate::request::{Request, ResourcePath, Verb};
 use crate::write::{self, read_body};
 use crate::{binding, connect, patch, represent, scale};
-use pintle_kinds::resource::{Action, Resource, Subresource};
 use pintle_registry::update::SubresourcePart;
 use pintle_registry::{Result, Status, Target, WriteOptions, status};
+use pintle_resource::{Action, Resource, Subresource};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_schema::{ApiType, Str, Value};
 use pintle_types::meta::v1;
+use std::sync::Arc;
 
 /// A request for a subresource of an object.
 #[derive(Clone, Copy)]
@@ -30,7 +31,7 @@ pub(crate) struct Call<'a> {
 /// What it does is refused.
 pub async fn serve(
     context: &Context,
-    resource: &'static Resource,
+    resource: &Arc<Resource>,
     path: &ResourcePath,
     verb: Verb,
     request: Request,
@@ -49,16 +50,16 @@ pub async fn serve(
         _ => Offer::Objects,
     })?;
     let call = Call { context, target: &target, subresource, wanted };
-    match subresource.action {
+    match &subresource.action {
         Action::Part(rules) => {
-            let part = Some(SubresourcePart { name: subresource.name, rules });
+            let part = Some(SubresourcePart { name: &subresource.name, rules });
             match verb {
                 Verb::Get => crate::read::get(context, &target, wanted).await,
                 Verb::Update => write::update(context, &target, wanted, request, part).await,
                 _ => patch::patch(context, &target, wanted, request, part).await,
             }
         }
-        Action::Scale(paths) => scale::serve(call, paths, verb, request).await,
+        Action::Scale(paths) => scale::serve(call, &paths, verb, request).await,
         Action::Binding => {
             let (object, options, warnings) = body(call, request).await?;
             let bound = binding::bind(context, namespace, Some(&path.name), object, wanted, options.dry_run).await;
@@ -75,11 +76,12 @@ pub(crate) async fn body(call: Call<'_>, request: Request) -> Result<(Value, Wri
     let Call { context, subresource, .. } = call;
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let bytes = read_body(context, request.body).await?;
-    let (group, version) = subresource.group_version.unwrap_or(("", "v1"));
-    let schema = subresource.schema.ok_or_else(Status::method_not_allowed)?();
+    let group_version = subresource.group_version.as_ref();
+    let (group, version) = group_version.map_or(("", "v1"), |(group, version)| (group.as_str(), version.as_str()));
+    let schema = subresource.schema.as_ref().ok_or_else(Status::method_not_allowed)?;
     // Evictions are taken in the version that older clients write, too.
     let also: &[&str] = if subresource.kind == "Eviction" { &["policy/v1beta1"] } else { &[] };
-    let expected = Expected { group, version, kind: subresource.kind, schema, also, malformed: None };
+    let expected = Expected { group, version, kind: &subresource.kind, schema, also, malformed: None };
     let mut warnings = Vec::new();
     let object = decode::body(&expected, context.body_format()?, &bytes, query.field_validation, &mut warnings)?;
     Ok((object, query.options, warnings))

@@ -10,7 +10,6 @@ use crate::request::Request;
 use crate::subresource::{Call, body};
 use crate::write::check_namespace;
 use pintle_auth::authentication::service_account::{Claims, ObjectRef, ServiceAccountTokens};
-use pintle_kinds::defaults;
 use pintle_registry::environment::new_uid;
 use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata, set_type, track_posted};
 use pintle_schema::{ApiType, ApiValue, Time, Value, View, canonicalize};
@@ -54,11 +53,11 @@ fn complete(call: Call<'_>, object: &mut Value, options: &WriteOptions, warnings
     let environment = registry.environment.as_ref();
     let tokens = context.api.authenticator.service_accounts.as_ref().ok_or_else(Status::no_such_path)?;
     check_namespace(target, object)?;
-    defaults::apply(TokenRequest::schema(), object, environment.now_unix());
+    target.resource.defaults.apply(TokenRequest::schema(), object, environment.now_unix());
     metadata::dedup_owners(object, false, warnings);
     track_posted(TokenRequest::schema(), API_VERSION, "token", object, options, environment);
     registry.check_namespace(target, &target.name)?;
-    registry.admit_action(target, subresource.name, object, options, warnings)?;
+    registry.admit_action(target, &subresource.name, object, options, warnings)?;
     metadata::dedup_owners(object, true, warnings);
     let name = metadata::text(object, "name");
     if !name.is_empty() && name != target.name {

@@ -19,7 +19,6 @@ use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::Stream;
 use pintle_cache::objects::end_of;
 use pintle_cache::{Cursor, Interest, Object, State};
-use pintle_kinds::resource::Resource;
 use pintle_registry::{Result, Selection, Status, Target};
 use pintle_storage::Revision;
 use std::collections::VecDeque;
@@ -157,7 +156,7 @@ fn scope(target: &Target) -> String {
 /// What a watch is about, as it is now.
 fn initial(subject: &Subject, state: &State) -> VecDeque<Arc<Object>> {
     let Subject { target, selection } = subject;
-    let from = format!("{}{}", target.storage.prefix, scope(target));
+    let from = format!("{}{}", target.storage().prefix, scope(target));
     let (keys, end) = (selection.indexed(state), end_of(&from));
     let entries = state.objects.within(keys.as_ref(), (Bound::Included(&from), Bound::Excluded(&end)));
     let shown = entries.filter(|entry| selection.may_select(entry) && subject.shows(&entry.object));
@@ -170,8 +169,8 @@ fn interest(target: &Target, selection: &Selection) -> Interest {
     let namespace =
         (!target.namespace.is_empty()).then_some(target.namespace.as_str()).or_else(|| selection.single_namespace());
     match (named, namespace) {
-        (Some(name), _) if !target.resource.namespaced => Interest::Key(Resource::key(target.storage, "", name).into()),
-        (Some(name), Some(namespace)) => Interest::Key(Resource::key(target.storage, namespace, name).into()),
+        (Some(name), _) if !target.resource.namespaced => Interest::Key(target.storage().key("", name).into()),
+        (Some(name), Some(namespace)) => Interest::Key(target.storage().key(namespace, name).into()),
         _ => match (selection.single_value(), namespace) {
             (Some((field, value)), _) => Interest::Field(field, value.into()),
             (None, Some(namespace)) => Interest::Namespace(namespace.into()),
@@ -193,6 +192,9 @@ impl Stream for Watch {
             ready!(watch.poll_begin(context, &mut out));
         }
         while out.is_empty() {
+            if watch.unsettled && watch.apart.ended {
+                return Poll::Ready(None);
+            }
             if let Some(status) = watch.unsettled.then(|| watch.apart.failure.take()).flatten() {
                 watch.apart.ended = true;
                 watch.frames.error(&status, &mut out);
@@ -310,7 +312,11 @@ impl Watch {
                 failure = Some(status);
             }
         });
-        if let Err(expired) = taken {
+        if taken.is_err() && cursor.is_ended() {
+            // The resource was taken out: the stream ends, as those of the reference do.
+            self.apart.ended = true;
+            self.unsettled = true;
+        } else if let Err(expired) = taken {
             if self.followed {
                 self.frames.counters.terminated();
             }

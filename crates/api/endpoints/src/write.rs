@@ -10,9 +10,9 @@ use crate::read::include_object;
 use crate::represent::Presenter;
 use crate::request::{LazyBody, Request};
 use bytes::Bytes;
-use pintle_kinds::resource::Resource;
 use pintle_registry::update::{Owners, SubresourcePart, Update};
 use pintle_registry::{Result, Status, Target, Written, metadata};
+use pintle_resource::Resource;
 use pintle_schema::Value;
 
 /// Reads a body. Only then does a request take a slot: a slow sender keeps no other request waiting.
@@ -40,7 +40,7 @@ pub async fn create(context: &Context, target: &Target, wanted: Wanted, request:
     let bytes = read_body(context, request.body).await?;
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let mut warnings = Vec::new();
-    let object = decode_object(context, target.resource, &bytes, query.field_validation, &mut warnings)?;
+    let object = decode_object(context, &target.resource, &bytes, query.field_validation, &mut warnings)?;
     check_namespace(target, &object).map_err(|status| status.with_warnings(warnings.clone()))?;
     let written = context.api.registry.create(target, object, &query.options).await;
     answer(context, target, wanted, written, warnings)
@@ -60,7 +60,7 @@ pub async fn update(
     let bytes = read_body(context, request.body).await?;
     let query = write_options(&context.query, "UpdateOptions", context.requester())?;
     let mut warnings = Vec::new();
-    let object = decode_object(context, target.resource, &bytes, query.field_validation, &mut warnings)?;
+    let object = decode_object(context, &target.resource, &bytes, query.field_validation, &mut warnings)?;
     check_namespace(target, &object)
         .and_then(|()| check_name(target, &object))
         .map_err(|status| status.with_warnings(warnings.clone()))?;
@@ -88,10 +88,10 @@ pub(crate) fn decode_object(
     warnings: &mut Vec<String>,
 ) -> Result<Value> {
     let expected = Expected {
-        group: resource.group,
-        version: resource.version,
-        kind: resource.kind,
-        schema: (resource.schema)(),
+        group: &resource.group,
+        version: &resource.version,
+        kind: &resource.kind,
+        schema: &resource.schema,
         also: &[],
         malformed: resource.strategy.malformed,
     };

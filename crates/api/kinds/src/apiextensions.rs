@@ -2,9 +2,10 @@
 //!
 //! Definitions are stored in their first version, as they always were; what the strategy sees is that form.
 
-use crate::resource::{Resource, Storage, Subresource};
-use crate::strategy::{Context, NameRule, SPEC_PATHS, STATUS, Strategy, WITH_STATUS, same};
 use crate::views::{clear, push, rename, set_if_absent, take_entries, unwrap_into};
+use pintle_resource::{
+    Context, NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, same, texts,
+};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::apiextensions::{v1, v1beta1};
 use v1beta1::{
@@ -12,31 +13,35 @@ use v1beta1::{
     CustomResourceDefinitionVersion as Version,
 };
 
-pub(crate) static RESOURCES: &[&Resource] = &[&CUSTOM_RESOURCE_DEFINITIONS];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![custom_resource_definitions()]
+}
 
-static CUSTOM_RESOURCE_DEFINITIONS: Resource = Resource {
-    short_names: &["crd", "crds"],
-    categories: &["api-extensions"],
-    storage: Some(
-        Storage::of::<v1beta1::CustomResourceDefinition>(
-            "apiextensions.k8s.io/v1beta1",
+fn custom_resource_definitions() -> Resource {
+    Resource {
+        short_names: texts(&["crd", "crds"]),
+        categories: texts(&["api-extensions"]),
+        storage: Some(
+            Storage::of::<v1beta1::CustomResourceDefinition>(
+                "apiextensions.k8s.io/v1beta1",
+                "CustomResourceDefinition",
+                "/registry/apiextensions.k8s.io/customresourcedefinitions/",
+                "jfWCUB31mvA=",
+            )
+            .as_json()
+            .converting(to_v1beta1, from_v1beta1),
+        ),
+        subresources: vec![Subresource::status::<v1::CustomResourceDefinition>("CustomResourceDefinition", &STATUS)],
+        strategy: &CUSTOM_RESOURCE_DEFINITION,
+        ..Resource::cluster::<v1::CustomResourceDefinition>(
+            "apiextensions.k8s.io",
+            "v1",
+            "customresourcedefinitions",
+            "customresourcedefinition",
             "CustomResourceDefinition",
-            "/registry/apiextensions.k8s.io/customresourcedefinitions/",
-            "jfWCUB31mvA=",
         )
-        .as_json()
-        .converting(to_v1beta1, from_v1beta1),
-    ),
-    subresources: &[Subresource::status::<v1::CustomResourceDefinition>("CustomResourceDefinition", &STATUS)],
-    strategy: &CUSTOM_RESOURCE_DEFINITION,
-    ..Resource::cluster::<v1::CustomResourceDefinition>(
-        "apiextensions.k8s.io",
-        "v1",
-        "customresourcedefinitions",
-        "customresourcedefinition",
-        "CustomResourceDefinition",
-    )
-};
+    }
+}
 
 static CUSTOM_RESOURCE_DEFINITION: Strategy = Strategy {
     name: NameRule::None,
@@ -174,13 +179,13 @@ mod tests {
             "validation": (schema("object")), "subresources": {"status": {}}, "preserveUnknownFields": false,
             "versions": [{"name": "v2", "served": true, "storage": true, "additionalPrinterColumns": (columns())},
                 {"name": "v1", "served": true, "storage": false}]}});
-        round_trip(&CUSTOM_RESOURCE_DEFINITIONS, definition("object", "object"), shared);
+        round_trip(&custom_resource_definitions(), definition("object", "object"), shared);
         let apart = value!({"spec": {"group": "g", "version": "v2", "conversion": (conversion()),
         "subresources": {"status": {}}, "preserveUnknownFields": false, "versions": [
             {"name": "v2", "served": true, "storage": true, "schema": (schema("object")), "additionalPrinterColumns": (columns())},
             {"name": "v1", "served": true, "storage": false, "schema": (schema("string"))}
         ]}});
-        round_trip(&CUSTOM_RESOURCE_DEFINITIONS, definition("object", "string"), apart);
+        round_trip(&custom_resource_definitions(), definition("object", "string"), apart);
     }
 
     #[test]
@@ -190,7 +195,7 @@ mod tests {
         note_storage_version(&mut definition);
         note_storage_version(&mut definition);
         assert_eq!(definition.at(&["status", "storedVersions"]), Some(&value!(["v1", "v2"])));
-        let made = created(&CUSTOM_RESOURCE_DEFINITIONS, definition);
+        let made = created(&custom_resource_definitions(), definition);
         assert_eq!(made.at(&["status", "storedVersions"]), Some(&value!(["v2"])));
     }
 }

@@ -2,31 +2,34 @@
 //!
 //! A group that this server serves itself is available from the start.
 
-use crate::resource::{Resource, Storage, Subresource};
-use crate::strategy::{Context, NameRule, STATUS_ALONE, Strategy, WITH_STATUS};
 use crate::views::push;
+use pintle_resource::{Context, NameRule, Resource, STATUS_ALONE, Storage, Strategy, Subresource, WITH_STATUS, texts};
 use pintle_schema::{Time, Value, ViewMut};
 use pintle_types::apiregistration::v1::{
     APIService, APIServiceCondition, APIServiceConditionType, APIServiceSpec, APIServiceStatus, ConditionStatus,
 };
 
-pub(crate) static RESOURCES: &[&Resource] = &[&API_SERVICES];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![api_services()]
+}
 
-static API_SERVICES: Resource = Resource {
-    categories: &["api-extensions"],
-    storage: Some(
-        Storage::of::<APIService>(
-            "apiregistration.k8s.io/v1",
-            "APIService",
-            "/registry/apiregistration.k8s.io/apiservices/",
-            "InPBPD7+PqM=",
-        )
-        .as_json(),
-    ),
-    subresources: &[Subresource::status::<APIService>("APIService", &STATUS_ALONE)],
-    strategy: &API_SERVICE,
-    ..Resource::cluster::<APIService>("apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService")
-};
+fn api_services() -> Resource {
+    Resource {
+        categories: texts(&["api-extensions"]),
+        storage: Some(
+            Storage::of::<APIService>(
+                "apiregistration.k8s.io/v1",
+                "APIService",
+                "/registry/apiregistration.k8s.io/apiservices/",
+                "InPBPD7+PqM=",
+            )
+            .as_json(),
+        ),
+        subresources: vec![Subresource::status::<APIService>("APIService", &STATUS_ALONE)],
+        strategy: &API_SERVICE,
+        ..Resource::cluster::<APIService>("apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService")
+    }
+}
 
 static API_SERVICE: Strategy =
     Strategy { name: NameRule::None, unconditional_update: false, prepare_create: Some(prepare_create), ..WITH_STATUS };
@@ -54,11 +57,12 @@ mod tests {
 
     #[test]
     fn a_local_group_is_available() {
-        let local = created(&API_SERVICES, value!({"spec": {"group": "apps"}}));
+        let local = created(&api_services(), value!({"spec": {"group": "apps"}}));
         let available = value!([{"type": "Available", "status": "True", "lastTransitionTime": "2001-09-09T01:46:40Z",
             "reason": "Local", "message": "Local APIServices are always available"}]);
         assert_eq!(local.at(&["status", "conditions"]), Some(&available));
-        let remote = created(&API_SERVICES, value!({"spec": {"service": {"name": "a"}}, "status": {"conditions": []}}));
+        let remote =
+            created(&api_services(), value!({"spec": {"service": {"name": "a"}}, "status": {"conditions": []}}));
         assert_eq!(remote.at(&["status", "conditions"]), None);
     }
 }

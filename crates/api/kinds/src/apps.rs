@@ -3,11 +3,14 @@
 //! Some of what was once in fields of these kinds lives on in annotations, which are kept in step here.
 
 use crate::core::pod_spec;
-use crate::resource::{Resource, SCALE, Storage, Subresource};
-use crate::strategy::{Context, NameRule, Part, SPEC_PATHS, STATUS, Strategy, WITH_STATUS, same};
 use crate::views::{annotation, set_annotation};
+use pintle_resource::{
+    Context, NameRule, Part, Resource, SPEC_PATHS, STATUS, ScalePaths, Storage, Strategy, Subresource, WITH_STATUS,
+    same, texts,
+};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::apps::{v1, v1beta1};
+use pintle_types::autoscaling::v1::Scale;
 use pintle_types::core::v1::PersistentVolumeClaim;
 use pintle_types::extensions::v1beta1 as extensions;
 use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
@@ -15,60 +18,80 @@ use v1::{
     DaemonSet, DaemonSetSpec, Deployment, DeploymentSpec, ReplicaSet, ReplicaSetSpec, StatefulSet, StatefulSetSpec,
 };
 
-pub(crate) static RESOURCES: &[&Resource] =
-    &[&CONTROLLER_REVISIONS, &DAEMON_SETS, &DEPLOYMENTS, &REPLICA_SETS, &STATEFUL_SETS];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![controller_revisions(), daemon_sets(), deployments(), replica_sets(), stateful_sets()]
+}
 
-static CONTROLLER_REVISIONS: Resource = Resource {
-    storage: Some(Storage::of::<v1::ControllerRevision>(
-        "apps/v1",
-        "ControllerRevision",
-        "/registry/controllerrevisions/",
-        "85nkx63pcBU=",
-    )),
-    ..Resource::namespaced::<v1::ControllerRevision>(
-        "apps",
-        "v1",
-        "controllerrevisions",
-        "controllerrevision",
-        "ControllerRevision",
-    )
-};
+fn controller_revisions() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::ControllerRevision>(
+            "apps/v1",
+            "ControllerRevision",
+            "/registry/controllerrevisions/",
+            "85nkx63pcBU=",
+        )),
+        ..Resource::namespaced::<v1::ControllerRevision>(
+            "apps",
+            "v1",
+            "controllerrevisions",
+            "controllerrevision",
+            "ControllerRevision",
+        )
+    }
+}
 
-static DAEMON_SETS: Resource = Resource {
-    short_names: &["ds"],
-    categories: &["all"],
-    storage: Some(Storage::of::<DaemonSet>("apps/v1", "DaemonSet", "/registry/daemonsets/", "dd7pWHUlMKQ=")),
-    subresources: &[Subresource::status::<DaemonSet>("DaemonSet", &DAEMON_SET_STATUS)],
-    strategy: &DAEMON_SET,
-    ..Resource::namespaced::<DaemonSet>("apps", "v1", "daemonsets", "daemonset", "DaemonSet")
-};
+fn daemon_sets() -> Resource {
+    Resource {
+        short_names: texts(&["ds"]),
+        categories: texts(&["all"]),
+        storage: Some(Storage::of::<DaemonSet>("apps/v1", "DaemonSet", "/registry/daemonsets/", "dd7pWHUlMKQ=")),
+        subresources: vec![Subresource::status::<DaemonSet>("DaemonSet", &DAEMON_SET_STATUS)],
+        strategy: &DAEMON_SET,
+        ..Resource::namespaced::<DaemonSet>("apps", "v1", "daemonsets", "daemonset", "DaemonSet")
+    }
+}
 
-static DEPLOYMENTS: Resource = Resource {
-    short_names: &["deploy"],
-    categories: &["all"],
-    storage: Some(Storage::of::<Deployment>("apps/v1", "Deployment", "/registry/deployments/", "8aSe+NMegvE=")),
-    subresources: &[Subresource::scale(&SCALE), Subresource::status::<Deployment>("Deployment", &DEPLOYMENT_STATUS)],
-    strategy: &DEPLOYMENT,
-    ..Resource::namespaced::<Deployment>("apps", "v1", "deployments", "deployment", "Deployment")
-};
+fn deployments() -> Resource {
+    Resource {
+        short_names: texts(&["deploy"]),
+        categories: texts(&["all"]),
+        storage: Some(Storage::of::<Deployment>("apps/v1", "Deployment", "/registry/deployments/", "8aSe+NMegvE=")),
+        subresources: vec![
+            Subresource::scale::<Scale>(ScalePaths::default()),
+            Subresource::status::<Deployment>("Deployment", &DEPLOYMENT_STATUS),
+        ],
+        strategy: &DEPLOYMENT,
+        ..Resource::namespaced::<Deployment>("apps", "v1", "deployments", "deployment", "Deployment")
+    }
+}
 
-static REPLICA_SETS: Resource = Resource {
-    short_names: &["rs"],
-    categories: &["all"],
-    storage: Some(Storage::of::<ReplicaSet>("apps/v1", "ReplicaSet", "/registry/replicasets/", "P1RzHs8/mWQ=")),
-    subresources: &[Subresource::scale(&SCALE), Subresource::status::<ReplicaSet>("ReplicaSet", &STATUS)],
-    strategy: &REPLICA_SET,
-    ..Resource::namespaced::<ReplicaSet>("apps", "v1", "replicasets", "replicaset", "ReplicaSet")
-};
+fn replica_sets() -> Resource {
+    Resource {
+        short_names: texts(&["rs"]),
+        categories: texts(&["all"]),
+        storage: Some(Storage::of::<ReplicaSet>("apps/v1", "ReplicaSet", "/registry/replicasets/", "P1RzHs8/mWQ=")),
+        subresources: vec![
+            Subresource::scale::<Scale>(ScalePaths::default()),
+            Subresource::status::<ReplicaSet>("ReplicaSet", &STATUS),
+        ],
+        strategy: &REPLICA_SET,
+        ..Resource::namespaced::<ReplicaSet>("apps", "v1", "replicasets", "replicaset", "ReplicaSet")
+    }
+}
 
-static STATEFUL_SETS: Resource = Resource {
-    short_names: &["sts"],
-    categories: &["all"],
-    storage: Some(Storage::of::<StatefulSet>("apps/v1", "StatefulSet", "/registry/statefulsets/", "H+vl74LkKdo=")),
-    subresources: &[Subresource::scale(&SCALE), Subresource::status::<StatefulSet>("StatefulSet", &STATUS)],
-    strategy: &STATEFUL_SET,
-    ..Resource::namespaced::<StatefulSet>("apps", "v1", "statefulsets", "statefulset", "StatefulSet")
-};
+fn stateful_sets() -> Resource {
+    Resource {
+        short_names: texts(&["sts"]),
+        categories: texts(&["all"]),
+        storage: Some(Storage::of::<StatefulSet>("apps/v1", "StatefulSet", "/registry/statefulsets/", "H+vl74LkKdo=")),
+        subresources: vec![
+            Subresource::scale::<Scale>(ScalePaths::default()),
+            Subresource::status::<StatefulSet>("StatefulSet", &STATUS),
+        ],
+        strategy: &STATEFUL_SET,
+        ..Resource::namespaced::<StatefulSet>("apps", "v1", "statefulsets", "statefulset", "StatefulSet")
+    }
+}
 
 static DAEMON_SET: Strategy = Strategy {
     generation: Some(SPEC_PATHS),
@@ -221,7 +244,7 @@ mod tests {
     fn template_generations() {
         let path = ["metadata", "annotations", TEMPLATE_GENERATION];
         for (given, expected) in [(value!(null), "1"), (value!("0"), "1"), (value!("07"), "7")] {
-            assert_eq!(created(&DAEMON_SETS, daemon_set(given, "a")).str_at(&path), expected);
+            assert_eq!(created(&daemon_sets(), daemon_set(given, "a")).str_at(&path), expected);
         }
         let old = daemon_set(value!("4"), "a");
         for (image, expected) in [("a", "4"), ("b", "5")] {
@@ -250,7 +273,7 @@ mod tests {
     #[test]
     fn claim_templates_say_what_they_are() {
         let given = value!({"spec": {"volumeClaimTemplates": [{"kind": "Other", "metadata": {"name": "a"}}]}});
-        let found = normalized(&STATEFUL_SETS, given);
+        let found = normalized(&stateful_sets(), given);
         let claims = found.at(&["spec", "volumeClaimTemplates"]).and_then(Value::as_list).unwrap_or_default();
         assert_eq!((claims[0].str_at(&["kind"]), claims[0].str_at(&["apiVersion"])), ("PersistentVolumeClaim", "v1"));
     }

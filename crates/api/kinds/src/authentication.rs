@@ -2,23 +2,35 @@
 //!
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
-use crate::resource::{Resource, Verbs};
+use pintle_resource::{Resource, Verbs};
 use pintle_types::authentication::v1;
 
-pub(crate) static RESOURCES: &[&Resource] = &[&SELF_SUBJECT_REVIEWS, &TOKEN_REVIEWS];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![self_subject_reviews(), token_reviews()]
+}
 
-static SELF_SUBJECT_REVIEWS: Resource = Resource {
-    verbs: Verbs::CREATE,
-    ..Resource::cluster::<v1::SelfSubjectReview>(
-        "authentication.k8s.io",
-        "v1",
-        "selfsubjectreviews",
-        "selfsubjectreview",
-        "SelfSubjectReview",
-    )
-};
+fn self_subject_reviews() -> Resource {
+    Resource {
+        verbs: Verbs::CREATE,
+        ..Resource::cluster::<v1::SelfSubjectReview>(
+            "authentication.k8s.io",
+            "v1",
+            "selfsubjectreviews",
+            "selfsubjectreview",
+            "SelfSubjectReview",
+        )
+    }
+}
 
-static TOKEN_REVIEWS: Resource = Resource {
-    verbs: Verbs::CREATE,
-    ..Resource::cluster::<v1::TokenReview>("authentication.k8s.io", "v1", "tokenreviews", "tokenreview", "TokenReview")
-};
+fn token_reviews() -> Resource {
+    Resource {
+        verbs: Verbs::CREATE,
+        ..Resource::cluster::<v1::TokenReview>(
+            "authentication.k8s.io",
+            "v1",
+            "tokenreviews",
+            "tokenreview",
+            "TokenReview",
+        )
+    }
+}

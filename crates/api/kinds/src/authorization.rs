@@ -2,56 +2,66 @@
 //!
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
-use crate::resource::{Resource, Verbs};
+use pintle_resource::{Resource, Verbs};
 use pintle_types::authorization::v1;
 
-pub(crate) static RESOURCES: &[&Resource] = &[
-    &LOCAL_SUBJECT_ACCESS_REVIEWS,
-    &SELF_SUBJECT_ACCESS_REVIEWS,
-    &SELF_SUBJECT_RULES_REVIEWS,
-    &SUBJECT_ACCESS_REVIEWS,
-];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![
+        local_subject_access_reviews(),
+        self_subject_access_reviews(),
+        self_subject_rules_reviews(),
+        subject_access_reviews(),
+    ]
+}
 
-static LOCAL_SUBJECT_ACCESS_REVIEWS: Resource = Resource {
-    verbs: Verbs::CREATE,
-    ..Resource::namespaced::<v1::LocalSubjectAccessReview>(
-        "authorization.k8s.io",
-        "v1",
-        "localsubjectaccessreviews",
-        "localsubjectaccessreview",
-        "LocalSubjectAccessReview",
-    )
-};
+fn local_subject_access_reviews() -> Resource {
+    Resource {
+        verbs: Verbs::CREATE,
+        ..Resource::namespaced::<v1::LocalSubjectAccessReview>(
+            "authorization.k8s.io",
+            "v1",
+            "localsubjectaccessreviews",
+            "localsubjectaccessreview",
+            "LocalSubjectAccessReview",
+        )
+    }
+}
 
-static SELF_SUBJECT_ACCESS_REVIEWS: Resource = Resource {
-    verbs: Verbs::CREATE,
-    ..Resource::cluster::<v1::SelfSubjectAccessReview>(
-        "authorization.k8s.io",
-        "v1",
-        "selfsubjectaccessreviews",
-        "selfsubjectaccessreview",
-        "SelfSubjectAccessReview",
-    )
-};
+fn self_subject_access_reviews() -> Resource {
+    Resource {
+        verbs: Verbs::CREATE,
+        ..Resource::cluster::<v1::SelfSubjectAccessReview>(
+            "authorization.k8s.io",
+            "v1",
+            "selfsubjectaccessreviews",
+            "selfsubjectaccessreview",
+            "SelfSubjectAccessReview",
+        )
+    }
+}
 
-static SELF_SUBJECT_RULES_REVIEWS: Resource = Resource {
-    verbs: Verbs::CREATE,
-    ..Resource::cluster::<v1::SelfSubjectRulesReview>(
-        "authorization.k8s.io",
-        "v1",
-        "selfsubjectrulesreviews",
-        "selfsubjectrulesreview",
-        "SelfSubjectRulesReview",
-    )
-};
+fn self_subject_rules_reviews() -> Resource {
+    Resource {
+        verbs: Verbs::CREATE,
+        ..Resource::cluster::<v1::SelfSubjectRulesReview>(
+            "authorization.k8s.io",
+            "v1",
+            "selfsubjectrulesreviews",
+            "selfsubjectrulesreview",
+            "SelfSubjectRulesReview",
+        )
+    }
+}
 
-static SUBJECT_ACCESS_REVIEWS: Resource = Resource {
-    verbs: Verbs::CREATE,
-    ..Resource::cluster::<v1::SubjectAccessReview>(
-        "authorization.k8s.io",
-        "v1",
-        "subjectaccessreviews",
-        "subjectaccessreview",
-        "SubjectAccessReview",
-    )
-};
+fn subject_access_reviews() -> Resource {
+    Resource {
+        verbs: Verbs::CREATE,
+        ..Resource::cluster::<v1::SubjectAccessReview>(
+            "authorization.k8s.io",
+            "v1",
+            "subjectaccessreviews",
+            "subjectaccessreview",
+            "SubjectAccessReview",
+        )
+    }
+}

@@ -3,34 +3,42 @@
 //! A job that does not choose its pods itself is given labels and a selector of its own when it is created.
 
 use crate::core::pod_spec;
-use crate::resource::{Resource, Selectable, Storage, Subresource};
-use crate::strategy::{Context, GarbageCollection, SPEC_PATHS, STATUS, Strategy, WITH_STATUS};
-use pintle_schema::{Value, ViewMut};
+use pintle_resource::{
+    Context, GarbageCollection, Resource, SPEC_PATHS, STATUS, Selectable, Storage, Strategy, Subresource, WITH_STATUS,
+    texts,
+};
+use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::batch::v1;
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
 use v1::{CronJob, CronJobSpec, Job, JobSpec, JobTemplateSpec};
 
-pub(crate) static RESOURCES: &[&Resource] = &[&CRON_JOBS, &JOBS];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![cron_jobs(), jobs()]
+}
 
-static CRON_JOBS: Resource = Resource {
-    short_names: &["cj"],
-    categories: &["all"],
-    storage: Some(Storage::of::<CronJob>("batch/v1", "CronJob", "/registry/cronjobs/", "sd5LIXh4Fjs=")),
-    subresources: &[Subresource::status::<CronJob>("CronJob", &STATUS)],
-    strategy: &CRON_JOB,
-    ..Resource::namespaced::<CronJob>("batch", "v1", "cronjobs", "cronjob", "CronJob")
-};
+fn cron_jobs() -> Resource {
+    Resource {
+        short_names: texts(&["cj"]),
+        categories: texts(&["all"]),
+        storage: Some(Storage::of::<CronJob>("batch/v1", "CronJob", "/registry/cronjobs/", "sd5LIXh4Fjs=")),
+        subresources: vec![Subresource::status::<CronJob>("CronJob", &STATUS)],
+        strategy: &CRON_JOB,
+        ..Resource::namespaced::<CronJob>("batch", "v1", "cronjobs", "cronjob", "CronJob")
+    }
+}
 
-static JOBS: Resource = Resource {
-    categories: &["all"],
-    storage: Some(Storage::of::<Job>("batch/v1", "Job", "/registry/jobs/", "mudhfqk/qZY=")),
-    subresources: &[Subresource::status::<Job>("Job", &STATUS)],
-    selectable: &[Selectable::path("status.successful", &["status", "succeeded"])],
-    selector_refusal: "field label \"{label}\" not supported for Job",
-    strategy: &JOB,
-    ..Resource::namespaced::<Job>("batch", "v1", "jobs", "job", "Job")
-};
+fn jobs() -> Resource {
+    Resource {
+        categories: texts(&["all"]),
+        storage: Some(Storage::of::<Job>("batch/v1", "Job", "/registry/jobs/", "mudhfqk/qZY=")),
+        subresources: vec![Subresource::status::<Job>("Job", &STATUS)],
+        selectable: vec![Selectable::path("status.successful", &["status", "succeeded"])],
+        selector_refusal: Str::new_static("field label \"{label}\" not supported for Job"),
+        strategy: &JOB,
+        ..Resource::namespaced::<Job>("batch", "v1", "jobs", "job", "Job")
+    }
+}
 
 static CRON_JOB: Strategy =
     Strategy { generation: Some(SPEC_PATHS), normalize: Some(normalize_cron_job), ..WITH_STATUS };
@@ -97,7 +105,7 @@ mod tests {
     #[test]
     fn a_job_chooses_its_pods() {
         let job = created(
-            &JOBS,
+            &jobs(),
             value!({
                 "metadata": {"name": "a", "uid": "u"},
                 "spec": {"template": {"metadata": {"labels": {"job-name": "mine"}}}}
@@ -114,7 +122,7 @@ mod tests {
 
     #[test]
     fn unless_told_not_to() {
-        let job = created(&JOBS, value!({"metadata": {"name": "a", "uid": "u"}, "spec": {"manualSelector": true}}));
+        let job = created(&jobs(), value!({"metadata": {"name": "a", "uid": "u"}, "spec": {"manualSelector": true}}));
         assert_eq!(job.at(&["spec", "selector"]), None);
     }
 }

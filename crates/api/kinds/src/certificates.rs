@@ -2,109 +2,123 @@
 //!
 //! Who asks for a certificate is what the server knows of the request, never what the request says.
 
-use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Served, Storage, Subresource};
-use crate::strategy::{Context, GENERAL, NameRule, Part, STATUS, STATUS_PATHS, Strategy};
 use crate::views::set_if_absent;
-use pintle_schema::{Time, Value, View, ViewMut};
+use pintle_resource::{
+    Context, GENERAL, NOT_SUPPORTED, NameRule, Part, Resource, STATUS, STATUS_PATHS, Selectable, Served, Storage,
+    Strategy, Subresource, texts,
+};
+use pintle_schema::{Str, Time, Value, View, ViewMut};
 use pintle_types::certificates::{v1, v1alpha1, v1beta1};
 use v1::{
     CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestSpec,
     CertificateSigningRequestStatus, ExtraValue, RequestConditionType,
 };
 
-pub(crate) static RESOURCES: &[&Resource] = &[
-    &CERTIFICATE_SIGNING_REQUESTS,
-    &CLUSTER_TRUST_BUNDLES,
-    &POD_CERTIFICATE_REQUESTS,
-    &CLUSTER_TRUST_BUNDLES_V1ALPHA1,
-];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![
+        certificate_signing_requests(),
+        cluster_trust_bundles(),
+        pod_certificate_requests(),
+        cluster_trust_bundles_v1alpha1(),
+    ]
+}
 
-static CERTIFICATE_SIGNING_REQUESTS: Resource = Resource {
-    short_names: &["csr"],
-    storage: Some(Storage::of::<CertificateSigningRequest>(
-        "certificates.k8s.io/v1",
-        "CertificateSigningRequest",
-        "/registry/certificatesigningrequests/",
-        "95fRKMXA+00=",
-    )),
-    subresources: &[
-        Subresource::part::<CertificateSigningRequest>("approval", "CertificateSigningRequest", &APPROVAL),
-        Subresource::status::<CertificateSigningRequest>(
+fn certificate_signing_requests() -> Resource {
+    Resource {
+        short_names: texts(&["csr"]),
+        storage: Some(Storage::of::<CertificateSigningRequest>(
+            "certificates.k8s.io/v1",
             "CertificateSigningRequest",
-            &CERTIFICATE_SIGNING_REQUEST_STATUS,
+            "/registry/certificatesigningrequests/",
+            "95fRKMXA+00=",
+        )),
+        subresources: vec![
+            Subresource::part::<CertificateSigningRequest>("approval", "CertificateSigningRequest", &APPROVAL),
+            Subresource::status::<CertificateSigningRequest>(
+                "CertificateSigningRequest",
+                &CERTIFICATE_SIGNING_REQUEST_STATUS,
+            ),
+        ],
+        selectable: vec![Selectable::path("spec.signerName", &["spec", "signerName"])],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &CERTIFICATE_SIGNING_REQUEST,
+        ..Resource::cluster::<CertificateSigningRequest>(
+            "certificates.k8s.io",
+            "v1",
+            "certificatesigningrequests",
+            "certificatesigningrequest",
+            "CertificateSigningRequest",
+        )
+    }
+}
+
+fn cluster_trust_bundles() -> Resource {
+    Resource {
+        served: Served::Gated("ClusterTrustBundle"),
+        storage: Some(cluster_trust_bundle_storage()),
+        selectable: vec![Selectable::path("spec.signerName", &["spec", "signerName"])],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &CLUSTER_TRUST_BUNDLE,
+        ..Resource::cluster::<v1beta1::ClusterTrustBundle>(
+            "certificates.k8s.io",
+            "v1beta1",
+            "clustertrustbundles",
+            "clustertrustbundle",
+            "ClusterTrustBundle",
+        )
+    }
+}
+
+fn pod_certificate_requests() -> Resource {
+    Resource {
+        served: Served::Gated("PodCertificateRequest"),
+        storage: Some(Storage::of::<v1beta1::PodCertificateRequest>(
+            "certificates.k8s.io/v1beta1",
+            "PodCertificateRequest",
+            "/registry/podcertificaterequests/",
+            "wYA9yXQH8fg=",
+        )),
+        subresources: vec![Subresource::status::<v1beta1::PodCertificateRequest>(
+            "PodCertificateRequest",
+            &POD_CERTIFICATE_REQUEST_STATUS,
+        )],
+        selectable: vec![
+            Selectable::path("spec.nodeName", &["spec", "nodeName"]),
+            Selectable::path("spec.podName", &["spec", "podName"]),
+            Selectable::path("spec.signerName", &["spec", "signerName"]),
+            Selectable::refused("metadata.namespace"),
+        ],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &POD_CERTIFICATE_REQUEST,
+        ..Resource::namespaced::<v1beta1::PodCertificateRequest>(
+            "certificates.k8s.io",
+            "v1beta1",
+            "podcertificaterequests",
+            "podcertificaterequest",
+            "PodCertificateRequest",
+        )
+    }
+}
+
+fn cluster_trust_bundles_v1alpha1() -> Resource {
+    Resource {
+        served: Served::Gated("ClusterTrustBundle"),
+        storage: Some(cluster_trust_bundle_storage()),
+        selectable: vec![Selectable::path("spec.signerName", &["spec", "signerName"])],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &CLUSTER_TRUST_BUNDLE,
+        deprecation: Str::new_static(
+            "certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+",
         ),
-    ],
-    selectable: &[Selectable::path("spec.signerName", &["spec", "signerName"])],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &CERTIFICATE_SIGNING_REQUEST,
-    ..Resource::cluster::<CertificateSigningRequest>(
-        "certificates.k8s.io",
-        "v1",
-        "certificatesigningrequests",
-        "certificatesigningrequest",
-        "CertificateSigningRequest",
-    )
-};
-
-static CLUSTER_TRUST_BUNDLES: Resource = Resource {
-    served: Served::Gated("ClusterTrustBundle"),
-    storage: Some(CLUSTER_TRUST_BUNDLE_STORAGE),
-    selectable: &[Selectable::path("spec.signerName", &["spec", "signerName"])],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &CLUSTER_TRUST_BUNDLE,
-    ..Resource::cluster::<v1beta1::ClusterTrustBundle>(
-        "certificates.k8s.io",
-        "v1beta1",
-        "clustertrustbundles",
-        "clustertrustbundle",
-        "ClusterTrustBundle",
-    )
-};
-
-static POD_CERTIFICATE_REQUESTS: Resource = Resource {
-    served: Served::Gated("PodCertificateRequest"),
-    storage: Some(Storage::of::<v1beta1::PodCertificateRequest>(
-        "certificates.k8s.io/v1beta1",
-        "PodCertificateRequest",
-        "/registry/podcertificaterequests/",
-        "wYA9yXQH8fg=",
-    )),
-    subresources: &[Subresource::status::<v1beta1::PodCertificateRequest>(
-        "PodCertificateRequest",
-        &POD_CERTIFICATE_REQUEST_STATUS,
-    )],
-    selectable: &[
-        Selectable::path("spec.nodeName", &["spec", "nodeName"]),
-        Selectable::path("spec.podName", &["spec", "podName"]),
-        Selectable::path("spec.signerName", &["spec", "signerName"]),
-        Selectable::refused("metadata.namespace"),
-    ],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &POD_CERTIFICATE_REQUEST,
-    ..Resource::namespaced::<v1beta1::PodCertificateRequest>(
-        "certificates.k8s.io",
-        "v1beta1",
-        "podcertificaterequests",
-        "podcertificaterequest",
-        "PodCertificateRequest",
-    )
-};
-
-static CLUSTER_TRUST_BUNDLES_V1ALPHA1: Resource = Resource {
-    served: Served::Gated("ClusterTrustBundle"),
-    storage: Some(CLUSTER_TRUST_BUNDLE_STORAGE),
-    selectable: &[Selectable::path("spec.signerName", &["spec", "signerName"])],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &CLUSTER_TRUST_BUNDLE,
-    deprecation: "certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+",
-    ..Resource::cluster::<v1alpha1::ClusterTrustBundle>(
-        "certificates.k8s.io",
-        "v1alpha1",
-        "clustertrustbundles",
-        "clustertrustbundle",
-        "ClusterTrustBundle",
-    )
-};
+        ..Resource::cluster::<v1alpha1::ClusterTrustBundle>(
+            "certificates.k8s.io",
+            "v1alpha1",
+            "clustertrustbundles",
+            "clustertrustbundle",
+            "ClusterTrustBundle",
+        )
+    }
+}
 
 static CERTIFICATE_SIGNING_REQUEST: Strategy = Strategy {
     name: NameRule::PathSegment,
@@ -127,12 +141,14 @@ static CERTIFICATE_SIGNING_REQUEST_STATUS: Part =
 
 static CLUSTER_TRUST_BUNDLE: Strategy = Strategy { name: NameRule::None, unconditional_update: false, ..GENERAL };
 
-const CLUSTER_TRUST_BUNDLE_STORAGE: Storage = Storage::of::<v1beta1::ClusterTrustBundle>(
-    "certificates.k8s.io/v1beta1",
-    "ClusterTrustBundle",
-    "/registry/clustertrustbundles/",
-    "v5yhuVertL4=",
-);
+fn cluster_trust_bundle_storage() -> Storage {
+    Storage::of::<v1beta1::ClusterTrustBundle>(
+        "certificates.k8s.io/v1beta1",
+        "ClusterTrustBundle",
+        "/registry/clustertrustbundles/",
+        "v5yhuVertL4=",
+    )
+}
 
 static POD_CERTIFICATE_REQUEST: Strategy =
     Strategy { unconditional_update: false, create_clears: STATUS_PATHS, update_keeps: STATUS_PATHS, ..GENERAL };
@@ -201,7 +217,7 @@ mod tests {
     #[test]
     fn the_server_says_who_asks() {
         let given = value!({"spec": {"username": "root", "uid": "0", "groups": ["wheel"], "extra": {"a": ["b"]}}});
-        let found = created(&CERTIFICATE_SIGNING_REQUESTS, given);
+        let found = created(&certificate_signing_requests(), given);
         assert_eq!(found.str_at(&["spec", "username"]), "jane");
         assert_eq!(found.str_at(&["spec", "uid"]), "42");
         assert_eq!(found.at(&["spec", "groups"]), Some(&value!(["a", "b"])));

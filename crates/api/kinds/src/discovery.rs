@@ -2,32 +2,35 @@
 //!
 //! The topology of endpoints is from before v1 and no longer written.
 
-use crate::resource::{Resource, Storage};
-use crate::strategy::{Context, GENERAL, Strategy, next_generation, same};
-use crate::views::clear;
+use crate::views::{clear, next_generation};
+use pintle_resource::{Context, GENERAL, Resource, Storage, Strategy, same};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
 use pintle_types::discovery::v1beta1;
 use std::collections::BTreeSet;
 
-pub(crate) static RESOURCES: &[&Resource] = &[&ENDPOINT_SLICES];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![endpoint_slices()]
+}
 
-static ENDPOINT_SLICES: Resource = Resource {
-    storage: Some(Storage::of::<EndpointSlice>(
-        "discovery.k8s.io/v1",
-        "EndpointSlice",
-        "/registry/endpointslices/",
-        "qgS0xkrxYAI=",
-    )),
-    strategy: &ENDPOINT_SLICE,
-    ..Resource::namespaced::<EndpointSlice>(
-        "discovery.k8s.io",
-        "v1",
-        "endpointslices",
-        "endpointslice",
-        "EndpointSlice",
-    )
-};
+fn endpoint_slices() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<EndpointSlice>(
+            "discovery.k8s.io/v1",
+            "EndpointSlice",
+            "/registry/endpointslices/",
+            "qgS0xkrxYAI=",
+        )),
+        strategy: &ENDPOINT_SLICE,
+        ..Resource::namespaced::<EndpointSlice>(
+            "discovery.k8s.io",
+            "v1",
+            "endpointslices",
+            "endpointslice",
+            "EndpointSlice",
+        )
+    }
+}
 
 static ENDPOINT_SLICE: Strategy = Strategy {
     generation: Some(&[&["addressType"], &["endpoints"], &["ports"], &["metadata", "labels"]]),
@@ -107,7 +110,7 @@ mod tests {
                 "deprecatedTopology": {"kubernetes.io/hostname": node}}]})
         };
         let first = |object: &Value| object.get("endpoints").and_then(Value::as_list).map(|list| list[0].clone());
-        let made = first(&created(&ENDPOINT_SLICES, slice("a", "z"))).unwrap_or_default();
+        let made = first(&created(&endpoint_slices(), slice("a", "z"))).unwrap_or_default();
         assert_eq!((made.get("deprecatedTopology"), made.get("nodeName")), (None, None));
         for (node, expected) in [("a", Some(value!("a"))), ("b", None)] {
             let mut new = slice(node, "y");

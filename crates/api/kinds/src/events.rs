@@ -2,35 +2,39 @@
 //!
 //! They are stored in the first form, under other names of fields; nothing is lost either way.
 
-use crate::core::event::{EVENT_STRATEGY, STORAGE, TTL_SECONDS};
-use crate::resource::{NOT_SUPPORTED, Resource, Selectable};
+use crate::core::event::{EVENT_STRATEGY, TTL_SECONDS, storage};
 use crate::views::rename;
+use pintle_resource::{NOT_SUPPORTED, Resource, Selectable, texts};
 use pintle_schema::Value;
 use pintle_types::core::v1 as core;
 use pintle_types::events::v1;
 
-pub(crate) static RESOURCES: &[&Resource] = &[&EVENTS];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![events()]
+}
 
-static EVENTS: Resource = Resource {
-    short_names: &["ev"],
-    storage: Some(STORAGE.converting(to_core, from_core)),
-    selectable: &[
-        Selectable::path("reason", &["reason"]),
-        Selectable::path("type", &["type"]),
-        Selectable::path("regarding.apiVersion", &["involvedObject", "apiVersion"]),
-        Selectable::path("regarding.fieldPath", &["involvedObject", "fieldPath"]),
-        Selectable::path("regarding.kind", &["involvedObject", "kind"]),
-        Selectable::path("regarding.name", &["involvedObject", "name"]),
-        Selectable::path("regarding.namespace", &["involvedObject", "namespace"]),
-        Selectable::path("regarding.resourceVersion", &["involvedObject", "resourceVersion"]),
-        Selectable::path("regarding.uid", &["involvedObject", "uid"]),
-        Selectable::path("reportingController", &["reportingComponent"]),
-    ],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &EVENT_STRATEGY,
-    ttl_seconds: TTL_SECONDS,
-    ..Resource::namespaced::<v1::Event>("events.k8s.io", "v1", "events", "event", "Event")
-};
+fn events() -> Resource {
+    Resource {
+        short_names: texts(&["ev"]),
+        storage: Some(storage().converting(to_core, from_core)),
+        selectable: vec![
+            Selectable::path("reason", &["reason"]),
+            Selectable::path("type", &["type"]),
+            Selectable::path("regarding.apiVersion", &["involvedObject", "apiVersion"]),
+            Selectable::path("regarding.fieldPath", &["involvedObject", "fieldPath"]),
+            Selectable::path("regarding.kind", &["involvedObject", "kind"]),
+            Selectable::path("regarding.name", &["involvedObject", "name"]),
+            Selectable::path("regarding.namespace", &["involvedObject", "namespace"]),
+            Selectable::path("regarding.resourceVersion", &["involvedObject", "resourceVersion"]),
+            Selectable::path("regarding.uid", &["involvedObject", "uid"]),
+            Selectable::path("reportingController", &["reportingComponent"]),
+        ],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &EVENT_STRATEGY,
+        ttl_seconds: TTL_SECONDS,
+        ..Resource::namespaced::<v1::Event>("events.k8s.io", "v1", "events", "event", "Event")
+    }
+}
 
 /// The fields whose names differ: here, and in the core group.
 const NAMES: [(&str, &str); 7] = [
@@ -67,6 +71,6 @@ mod tests {
             "metadata": {"name": "a"}, "message": "n", "involvedObject": {"kind": "Pod"}, "reportingComponent": "c",
             "count": 2, "source": {"host": "h"}, "reason": "r", "type": "Normal"
         });
-        round_trip(&EVENTS, newer, stored);
+        round_trip(&events(), newer, stored);
     }
 }

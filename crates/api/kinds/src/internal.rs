@@ -1,21 +1,28 @@
 //! What servers that share a store keep there for each other, and no path shows: who is there, and which ports are given.
 
-use crate::resource::{Resource, Storage};
+use pintle_resource::{Resource, Storage, Verbs};
 use pintle_types::core::v1::{Endpoints, RangeAllocation};
+use std::sync::{Arc, LazyLock};
 
 /// The address of each server, under a key that goes when the server does not renew it.
-pub static SERVER_ADDRESSES: Resource = Resource {
-    storage: Some(Storage::of::<Endpoints>("v1", "Endpoints", "/registry/masterleases/", "")),
-    ..Resource::cluster::<Endpoints>("", "v1", "masterleases", "masterlease", "Endpoints")
-};
+pub static SERVER_ADDRESSES: LazyLock<Arc<Resource>> = LazyLock::new(|| {
+    Arc::new(Resource {
+        verbs: Verbs::NONE,
+        storage: Some(Storage::of::<Endpoints>("v1", "Endpoints", "/registry/masterleases/", "")),
+        ..Resource::cluster::<Endpoints>("", "v1", "masterleases", "masterlease", "Endpoints")
+    })
+});
 
 /// The numbers that are given out of a range, as a bit map.
-pub static RANGE_ALLOCATIONS: Resource = Resource {
-    storage: Some(Storage::of::<RangeAllocation>("v1", "RangeAllocation", "/registry/ranges/", "")),
-    ..Resource::cluster::<RangeAllocation>("", "v1", "rangeallocations", "rangeallocation", "RangeAllocation")
-};
+pub static RANGE_ALLOCATIONS: LazyLock<Arc<Resource>> = LazyLock::new(|| {
+    Arc::new(Resource {
+        verbs: Verbs::NONE,
+        storage: Some(Storage::of::<RangeAllocation>("v1", "RangeAllocation", "/registry/ranges/", "")),
+        ..Resource::cluster::<RangeAllocation>("", "v1", "rangeallocations", "rangeallocation", "RangeAllocation")
+    })
+});
 
 /// All of them.
-pub fn internal() -> impl Iterator<Item = &'static Resource> {
-    [&SERVER_ADDRESSES, &RANGE_ALLOCATIONS].into_iter()
+pub fn internal() -> impl Iterator<Item = &'static Arc<Resource>> {
+    [&*SERVER_ADDRESSES, &*RANGE_ALLOCATIONS].into_iter()
 }

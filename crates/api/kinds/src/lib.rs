@@ -4,8 +4,6 @@
 
 pub mod columns;
 pub mod defaults;
-pub mod resource;
-pub mod strategy;
 
 mod admissionregistration;
 mod apiextensions;
@@ -38,4 +36,4 @@ pub mod unserved;
 mod views;
 
 pub use core::qos::class as qos_class;
-pub use groups::{GROUPS, Group, GroupVersion, all, find, group_order};
+pub use groups::{GROUPS, Group, GroupVersion, all, find, group_order, table};

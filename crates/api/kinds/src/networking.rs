@@ -2,21 +2,25 @@
 //!
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
-use crate::resource::{Resource, Served, Storage, Subresource};
-use crate::strategy::{GENERAL, NameRule, SPEC_PATHS, STATUS, STATUS_ALONE, Strategy, WITH_STATUS};
 use crate::views::rename;
-use pintle_schema::{IntOrString, Value, ViewMut};
+use pintle_resource::{
+    GENERAL, NameRule, Resource, SPEC_PATHS, STATUS, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS,
+    texts,
+};
+use pintle_schema::{IntOrString, Str, Value, ViewMut};
 use pintle_types::networking::{v1, v1beta1};
 
-pub(crate) static RESOURCES: &[&Resource] = &[
-    &INGRESS_CLASSES,
-    &INGRESSES,
-    &IP_ADDRESSES,
-    &NETWORK_POLICIES,
-    &SERVICE_CIDRS,
-    &IP_ADDRESSES_V1BETA1,
-    &SERVICE_CIDRS_V1BETA1,
-];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![
+        ingress_classes(),
+        ingresses(),
+        ip_addresses(),
+        network_policies(),
+        service_cidrs(),
+        ip_addresses_v1beta1(),
+        service_cidrs_v1beta1(),
+    ]
+}
 
 static INGRESS_CLASS: Strategy = Strategy { generation: Some(SPEC_PATHS), ..GENERAL };
 
@@ -24,88 +28,125 @@ static INGRESS: Strategy = Strategy { generation: Some(SPEC_PATHS), ..WITH_STATU
 
 static IP_ADDRESS: Strategy = Strategy { name: NameRule::Ip, ..GENERAL };
 
-const IP_ADDRESS_STORAGE: Storage =
-    Storage::of::<v1::IPAddress>("networking.k8s.io/v1", "IPAddress", "/registry/ipaddresses/", "3f/plJFChNE=");
+fn ip_address_storage() -> Storage {
+    Storage::of::<v1::IPAddress>("networking.k8s.io/v1", "IPAddress", "/registry/ipaddresses/", "3f/plJFChNE=")
+}
 
 static NETWORK_POLICY: Strategy = Strategy { generation: Some(SPEC_PATHS), ..GENERAL };
 
-const SERVICE_CIDR_STORAGE: Storage =
-    Storage::of::<v1::ServiceCIDR>("networking.k8s.io/v1", "ServiceCIDR", "/registry/servicecidrs/", "gNLvruQhW2g=");
+fn service_cidr_storage() -> Storage {
+    Storage::of::<v1::ServiceCIDR>("networking.k8s.io/v1", "ServiceCIDR", "/registry/servicecidrs/", "gNLvruQhW2g=")
+}
 
-static INGRESS_CLASSES: Resource = Resource {
-    storage: Some(Storage::of::<v1::IngressClass>(
-        "networking.k8s.io/v1",
-        "IngressClass",
-        "/registry/ingressclasses/",
-        "l/iqIbDgFyQ=",
-    )),
-    strategy: &INGRESS_CLASS,
-    ..Resource::cluster::<v1::IngressClass>("networking.k8s.io", "v1", "ingressclasses", "ingressclass", "IngressClass")
-};
+fn ingress_classes() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::IngressClass>(
+            "networking.k8s.io/v1",
+            "IngressClass",
+            "/registry/ingressclasses/",
+            "l/iqIbDgFyQ=",
+        )),
+        strategy: &INGRESS_CLASS,
+        ..Resource::cluster::<v1::IngressClass>(
+            "networking.k8s.io",
+            "v1",
+            "ingressclasses",
+            "ingressclass",
+            "IngressClass",
+        )
+    }
+}
 
-static INGRESSES: Resource = Resource {
-    short_names: &["ing"],
-    storage: Some(Storage::of::<v1::Ingress>("networking.k8s.io/v1", "Ingress", "/registry/ingress/", "39NQlfNR+bo=")),
-    subresources: &[Subresource::status::<v1::Ingress>("Ingress", &STATUS)],
-    strategy: &INGRESS,
-    ..Resource::namespaced::<v1::Ingress>("networking.k8s.io", "v1", "ingresses", "ingress", "Ingress")
-};
+fn ingresses() -> Resource {
+    Resource {
+        short_names: texts(&["ing"]),
+        storage: Some(Storage::of::<v1::Ingress>(
+            "networking.k8s.io/v1",
+            "Ingress",
+            "/registry/ingress/",
+            "39NQlfNR+bo=",
+        )),
+        subresources: vec![Subresource::status::<v1::Ingress>("Ingress", &STATUS)],
+        strategy: &INGRESS,
+        ..Resource::namespaced::<v1::Ingress>("networking.k8s.io", "v1", "ingresses", "ingress", "Ingress")
+    }
+}
 
-static IP_ADDRESSES: Resource = Resource {
-    short_names: &["ip"],
-    storage: Some(IP_ADDRESS_STORAGE),
-    strategy: &IP_ADDRESS,
-    ..Resource::cluster::<v1::IPAddress>("networking.k8s.io", "v1", "ipaddresses", "ipaddress", "IPAddress")
-};
+fn ip_addresses() -> Resource {
+    Resource {
+        short_names: texts(&["ip"]),
+        storage: Some(ip_address_storage()),
+        strategy: &IP_ADDRESS,
+        ..Resource::cluster::<v1::IPAddress>("networking.k8s.io", "v1", "ipaddresses", "ipaddress", "IPAddress")
+    }
+}
 
-static NETWORK_POLICIES: Resource = Resource {
-    short_names: &["netpol"],
-    storage: Some(Storage::of::<v1::NetworkPolicy>(
-        "networking.k8s.io/v1",
-        "NetworkPolicy",
-        "/registry/networkpolicies/",
-        "YpfwF18m1G8=",
-    )),
-    strategy: &NETWORK_POLICY,
-    ..Resource::namespaced::<v1::NetworkPolicy>(
-        "networking.k8s.io",
-        "v1",
-        "networkpolicies",
-        "networkpolicy",
-        "NetworkPolicy",
-    )
-};
+fn network_policies() -> Resource {
+    Resource {
+        short_names: texts(&["netpol"]),
+        storage: Some(Storage::of::<v1::NetworkPolicy>(
+            "networking.k8s.io/v1",
+            "NetworkPolicy",
+            "/registry/networkpolicies/",
+            "YpfwF18m1G8=",
+        )),
+        strategy: &NETWORK_POLICY,
+        ..Resource::namespaced::<v1::NetworkPolicy>(
+            "networking.k8s.io",
+            "v1",
+            "networkpolicies",
+            "networkpolicy",
+            "NetworkPolicy",
+        )
+    }
+}
 
-static SERVICE_CIDRS: Resource = Resource {
-    storage: Some(SERVICE_CIDR_STORAGE),
-    subresources: &[Subresource::status::<v1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
-    strategy: &WITH_STATUS,
-    ..Resource::cluster::<v1::ServiceCIDR>("networking.k8s.io", "v1", "servicecidrs", "servicecidr", "ServiceCIDR")
-};
+fn service_cidrs() -> Resource {
+    Resource {
+        storage: Some(service_cidr_storage()),
+        subresources: vec![Subresource::status::<v1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
+        strategy: &WITH_STATUS,
+        ..Resource::cluster::<v1::ServiceCIDR>("networking.k8s.io", "v1", "servicecidrs", "servicecidr", "ServiceCIDR")
+    }
+}
 
-static IP_ADDRESSES_V1BETA1: Resource = Resource {
-    short_names: &["ip"],
-    served: Served::OnRequest,
-    storage: Some(IP_ADDRESS_STORAGE),
-    strategy: &IP_ADDRESS,
-    deprecation: "networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
-    ..Resource::cluster::<v1beta1::IPAddress>("networking.k8s.io", "v1beta1", "ipaddresses", "ipaddress", "IPAddress")
-};
+fn ip_addresses_v1beta1() -> Resource {
+    Resource {
+        short_names: texts(&["ip"]),
+        served: Served::OnRequest,
+        storage: Some(ip_address_storage()),
+        strategy: &IP_ADDRESS,
+        deprecation: Str::new_static(
+            "networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
+        ),
+        ..Resource::cluster::<v1beta1::IPAddress>(
+            "networking.k8s.io",
+            "v1beta1",
+            "ipaddresses",
+            "ipaddress",
+            "IPAddress",
+        )
+    }
+}
 
-static SERVICE_CIDRS_V1BETA1: Resource = Resource {
-    served: Served::OnRequest,
-    storage: Some(SERVICE_CIDR_STORAGE),
-    subresources: &[Subresource::status::<v1beta1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
-    strategy: &WITH_STATUS,
-    deprecation: "networking.k8s.io/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+",
-    ..Resource::cluster::<v1beta1::ServiceCIDR>(
-        "networking.k8s.io",
-        "v1beta1",
-        "servicecidrs",
-        "servicecidr",
-        "ServiceCIDR",
-    )
-};
+fn service_cidrs_v1beta1() -> Resource {
+    Resource {
+        served: Served::OnRequest,
+        storage: Some(service_cidr_storage()),
+        subresources: vec![Subresource::status::<v1beta1::ServiceCIDR>("ServiceCIDR", &STATUS_ALONE)],
+        strategy: &WITH_STATUS,
+        deprecation: Str::new_static(
+            "networking.k8s.io/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+",
+        ),
+        ..Resource::cluster::<v1beta1::ServiceCIDR>(
+            "networking.k8s.io",
+            "v1beta1",
+            "servicecidrs",
+            "servicecidr",
+            "ServiceCIDR",
+        )
+    }
+}
 
 /// From versions that name a backend's service and its port in two fields, and the default backend otherwise.
 pub(crate) fn ingress_from_v1beta1(object: &mut Value) {

@@ -2,26 +2,29 @@
 //!
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
-use crate::resource::{Resource, Storage};
-use crate::strategy::{GENERAL, Strategy};
 use crate::views::{rename, unwrap_into};
+use pintle_resource::{GENERAL, Resource, Storage, Strategy};
 use pintle_schema::Value;
 use pintle_types::node::{v1, v1alpha1};
 
-pub(crate) static RESOURCES: &[&Resource] = &[&RUNTIME_CLASSES];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![runtime_classes()]
+}
 
 static RUNTIME_CLASS: Strategy = Strategy { unconditional_update: false, create_on_update: true, ..GENERAL };
 
-static RUNTIME_CLASSES: Resource = Resource {
-    storage: Some(Storage::of::<v1::RuntimeClass>(
-        "node.k8s.io/v1",
-        "RuntimeClass",
-        "/registry/runtimeclasses/",
-        "WQTu1GL3T2Q=",
-    )),
-    strategy: &RUNTIME_CLASS,
-    ..Resource::cluster::<v1::RuntimeClass>("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass")
-};
+fn runtime_classes() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::RuntimeClass>(
+            "node.k8s.io/v1",
+            "RuntimeClass",
+            "/registry/runtimeclasses/",
+            "WQTu1GL3T2Q=",
+        )),
+        strategy: &RUNTIME_CLASS,
+        ..Resource::cluster::<v1::RuntimeClass>("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass")
+    }
+}
 
 /// v1alpha1 has a spec around what its class is; the handler has another name there.
 pub(crate) fn runtime_class_from_v1alpha1(object: &mut Value) {

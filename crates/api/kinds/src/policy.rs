@@ -2,35 +2,38 @@
 //!
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
-use crate::resource::{Resource, Storage, Subresource};
-use crate::strategy::{NameRule, SPEC_PATHS, STATUS, Strategy, WITH_STATUS};
+use pintle_resource::{NameRule, Resource, SPEC_PATHS, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorOperator, LabelSelectorRequirement};
 use pintle_types::policy::v1;
 
-pub(crate) static RESOURCES: &[&Resource] = &[&POD_DISRUPTION_BUDGETS];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![pod_disruption_budgets()]
+}
 
 static POD_DISRUPTION_BUDGET: Strategy =
     Strategy { name: NameRule::PathSegment, unconditional_update: false, generation: Some(SPEC_PATHS), ..WITH_STATUS };
 
-static POD_DISRUPTION_BUDGETS: Resource = Resource {
-    short_names: &["pdb"],
-    storage: Some(Storage::of::<v1::PodDisruptionBudget>(
-        "policy/v1",
-        "PodDisruptionBudget",
-        "/registry/poddisruptionbudgets/",
-        "EVWiDmWqyJw=",
-    )),
-    subresources: &[Subresource::status::<v1::PodDisruptionBudget>("PodDisruptionBudget", &STATUS)],
-    strategy: &POD_DISRUPTION_BUDGET,
-    ..Resource::namespaced::<v1::PodDisruptionBudget>(
-        "policy",
-        "v1",
-        "poddisruptionbudgets",
-        "poddisruptionbudget",
-        "PodDisruptionBudget",
-    )
-};
+fn pod_disruption_budgets() -> Resource {
+    Resource {
+        short_names: texts(&["pdb"]),
+        storage: Some(Storage::of::<v1::PodDisruptionBudget>(
+            "policy/v1",
+            "PodDisruptionBudget",
+            "/registry/poddisruptionbudgets/",
+            "EVWiDmWqyJw=",
+        )),
+        subresources: vec![Subresource::status::<v1::PodDisruptionBudget>("PodDisruptionBudget", &STATUS)],
+        strategy: &POD_DISRUPTION_BUDGET,
+        ..Resource::namespaced::<v1::PodDisruptionBudget>(
+            "policy",
+            "v1",
+            "poddisruptionbudgets",
+            "poddisruptionbudget",
+            "PodDisruptionBudget",
+        )
+    }
+}
 
 /// Means "all" or "none" in selectors of v1beta1, where an empty selector matches no pod.
 const EMPTY_MATCH: &str = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match";

@@ -2,15 +2,16 @@
 //!
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
-use crate::resource::{Resource, Storage};
-use crate::strategy::{GENERAL, NameRule, Strategy};
+use pintle_resource::{GENERAL, NameRule, Resource, Storage, Strategy};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::rbac::{v1, v1alpha1};
 
 /// The group of users and groups.
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-pub(crate) static RESOURCES: &[&Resource] = &[&CLUSTER_ROLE_BINDINGS, &CLUSTER_ROLES, &ROLE_BINDINGS, &ROLES];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![cluster_role_bindings(), cluster_roles(), role_bindings(), roles()]
+}
 
 static CLUSTER_ROLE_BINDING: Strategy = Strategy { name: NameRule::PathSegment, create_on_update: true, ..GENERAL };
 
@@ -20,62 +21,75 @@ static ROLE_BINDING: Strategy = Strategy { name: NameRule::PathSegment, create_o
 
 static ROLE: Strategy = Strategy { name: NameRule::PathSegment, create_on_update: true, ..GENERAL };
 
-static CLUSTER_ROLE_BINDINGS: Resource = Resource {
-    storage: Some(Storage::of::<v1::ClusterRoleBinding>(
-        "rbac.authorization.k8s.io/v1",
-        "ClusterRoleBinding",
-        "/registry/clusterrolebindings/",
-        "48tpQ8gZHFc=",
-    )),
-    strategy: &CLUSTER_ROLE_BINDING,
-    ..Resource::cluster::<v1::ClusterRoleBinding>(
-        "rbac.authorization.k8s.io",
-        "v1",
-        "clusterrolebindings",
-        "clusterrolebinding",
-        "ClusterRoleBinding",
-    )
-};
+fn cluster_role_bindings() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::ClusterRoleBinding>(
+            "rbac.authorization.k8s.io/v1",
+            "ClusterRoleBinding",
+            "/registry/clusterrolebindings/",
+            "48tpQ8gZHFc=",
+        )),
+        strategy: &CLUSTER_ROLE_BINDING,
+        ..Resource::cluster::<v1::ClusterRoleBinding>(
+            "rbac.authorization.k8s.io",
+            "v1",
+            "clusterrolebindings",
+            "clusterrolebinding",
+            "ClusterRoleBinding",
+        )
+    }
+}
 
-static CLUSTER_ROLES: Resource = Resource {
-    storage: Some(Storage::of::<v1::ClusterRole>(
-        "rbac.authorization.k8s.io/v1",
-        "ClusterRole",
-        "/registry/clusterroles/",
-        "bYE5ZWDrJ44=",
-    )),
-    strategy: &CLUSTER_ROLE,
-    ..Resource::cluster::<v1::ClusterRole>(
-        "rbac.authorization.k8s.io",
-        "v1",
-        "clusterroles",
-        "clusterrole",
-        "ClusterRole",
-    )
-};
+fn cluster_roles() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::ClusterRole>(
+            "rbac.authorization.k8s.io/v1",
+            "ClusterRole",
+            "/registry/clusterroles/",
+            "bYE5ZWDrJ44=",
+        )),
+        strategy: &CLUSTER_ROLE,
+        ..Resource::cluster::<v1::ClusterRole>(
+            "rbac.authorization.k8s.io",
+            "v1",
+            "clusterroles",
+            "clusterrole",
+            "ClusterRole",
+        )
+    }
+}
 
-static ROLE_BINDINGS: Resource = Resource {
-    storage: Some(Storage::of::<v1::RoleBinding>(
-        "rbac.authorization.k8s.io/v1",
-        "RoleBinding",
-        "/registry/rolebindings/",
-        "eGsCzGH6b1g=",
-    )),
-    strategy: &ROLE_BINDING,
-    ..Resource::namespaced::<v1::RoleBinding>(
-        "rbac.authorization.k8s.io",
-        "v1",
-        "rolebindings",
-        "rolebinding",
-        "RoleBinding",
-    )
-};
+fn role_bindings() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::RoleBinding>(
+            "rbac.authorization.k8s.io/v1",
+            "RoleBinding",
+            "/registry/rolebindings/",
+            "eGsCzGH6b1g=",
+        )),
+        strategy: &ROLE_BINDING,
+        ..Resource::namespaced::<v1::RoleBinding>(
+            "rbac.authorization.k8s.io",
+            "v1",
+            "rolebindings",
+            "rolebinding",
+            "RoleBinding",
+        )
+    }
+}
 
-static ROLES: Resource = Resource {
-    storage: Some(Storage::of::<v1::Role>("rbac.authorization.k8s.io/v1", "Role", "/registry/roles/", "7FuwZcIIItM=")),
-    strategy: &ROLE,
-    ..Resource::namespaced::<v1::Role>("rbac.authorization.k8s.io", "v1", "roles", "role", "Role")
-};
+fn roles() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::Role>(
+            "rbac.authorization.k8s.io/v1",
+            "Role",
+            "/registry/roles/",
+            "7FuwZcIIItM=",
+        )),
+        strategy: &ROLE,
+        ..Resource::namespaced::<v1::Role>("rbac.authorization.k8s.io", "v1", "roles", "role", "Role")
+    }
+}
 
 /// From v1alpha1, whose subjects name a version where later ones name a group, and where the user `*` is everybody that is known.
 pub(crate) fn binding_from_v1alpha1(object: &mut Value) {

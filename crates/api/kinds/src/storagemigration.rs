@@ -2,29 +2,35 @@
 //!
 //! Tables of its resources and their strategies, nothing that runs by itself.
 
-use crate::resource::{Resource, Served, Storage, Subresource};
-use crate::strategy::{STATUS_ALONE, Strategy, WITH_STATUS};
+use pintle_resource::{Resource, STATUS_ALONE, Served, Storage, Strategy, Subresource, WITH_STATUS};
 use pintle_types::storagemigration::v1beta1;
 
-pub(crate) static RESOURCES: &[&Resource] = &[&STORAGE_VERSION_MIGRATIONS];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![storage_version_migrations()]
+}
 
 static STORAGE_VERSION_MIGRATION: Strategy = Strategy { unconditional_update: false, ..WITH_STATUS };
 
-static STORAGE_VERSION_MIGRATIONS: Resource = Resource {
-    served: Served::Gated("StorageVersionMigrator"),
-    storage: Some(Storage::of::<v1beta1::StorageVersionMigration>(
-        "storagemigration.k8s.io/v1beta1",
-        "StorageVersionMigration",
-        "/registry/storageversionmigrations/",
-        "pCjmmKOkLy4=",
-    )),
-    subresources: &[Subresource::status::<v1beta1::StorageVersionMigration>("StorageVersionMigration", &STATUS_ALONE)],
-    strategy: &STORAGE_VERSION_MIGRATION,
-    ..Resource::cluster::<v1beta1::StorageVersionMigration>(
-        "storagemigration.k8s.io",
-        "v1beta1",
-        "storageversionmigrations",
-        "storageversionmigration",
-        "StorageVersionMigration",
-    )
-};
+fn storage_version_migrations() -> Resource {
+    Resource {
+        served: Served::Gated("StorageVersionMigrator"),
+        storage: Some(Storage::of::<v1beta1::StorageVersionMigration>(
+            "storagemigration.k8s.io/v1beta1",
+            "StorageVersionMigration",
+            "/registry/storageversionmigrations/",
+            "pCjmmKOkLy4=",
+        )),
+        subresources: vec![Subresource::status::<v1beta1::StorageVersionMigration>(
+            "StorageVersionMigration",
+            &STATUS_ALONE,
+        )],
+        strategy: &STORAGE_VERSION_MIGRATION,
+        ..Resource::cluster::<v1beta1::StorageVersionMigration>(
+            "storagemigration.k8s.io",
+            "v1beta1",
+            "storageversionmigrations",
+            "storageversionmigration",
+            "StorageVersionMigration",
+        )
+    }
+}

@@ -2,11 +2,11 @@
 //!
 //! Nothing here knows a kind's rules.
 
-use crate::resource::{Action, FieldValue, Resource, Verbs};
-use crate::strategy::{Context, Outside, Path, Strategy};
 use crate::{all, find, group_order};
+use pintle_resource::{Action, Context, FieldValue, Outside, Path, Resource, Strategy, Verbs};
 use pintle_schema::{Struct, Value, canonicalize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// 2001-09-09T01:46:40Z.
 pub(crate) const NOW: i64 = 1_000_000_000;
@@ -70,18 +70,16 @@ pub(crate) fn created(resource: &Resource, mut object: Value) -> Value {
     if let Some(prepare) = resource.strategy.prepare_create {
         with_context(|context| prepare(&mut object, context));
     }
-    canonicalize(stored_schema(resource), &mut object);
+    canonicalize(resource.stored_schema(), &mut object);
     object
 }
 
-fn assert_paths(schema: &Struct, paths: &[Path], what: &str) {
-    for path in paths {
-        assert!(schema.type_at(path).is_some(), "{what}: no field at {path:?}");
-    }
+fn assert_path<S: AsRef<str> + std::fmt::Debug>(schema: &Struct, path: &[S], what: &str) {
+    assert!(schema.type_at(path).is_some(), "{what}: no field at {path:?}");
 }
 
-fn stored_schema(resource: &Resource) -> &'static Struct {
-    resource.storage.map_or_else(|| (resource.schema)(), |storage| (storage.schema)())
+fn assert_paths(schema: &Struct, paths: &[Path], what: &str) {
+    paths.iter().for_each(|path| assert_path(schema, path, what));
 }
 
 fn paths_of(strategy: &'static Strategy) -> [&'static [Path]; 4] {
@@ -91,27 +89,29 @@ fn paths_of(strategy: &'static Strategy) -> [&'static [Path]; 4] {
 #[test]
 fn every_path_leads_to_a_field() {
     for resource in all() {
-        let (schema, name) = (stored_schema(resource), format!("{}/{}", resource.api_version(), resource.plural));
+        let (schema, name) = (resource.stored_schema(), format!("{}/{}", resource.api_version(), resource.plural));
         paths_of(resource.strategy).iter().for_each(|paths| assert_paths(schema, paths, &name));
-        for subresource in resource.subresources {
+        for subresource in &resource.subresources {
             let name = format!("{name}/{}", subresource.name);
-            match subresource.action {
+            match &subresource.action {
                 Action::Part(part) => {
                     assert_paths(schema, part.keeps, &name);
                     assert_paths(schema, part.reset_fields, &name);
-                    assert_paths((resource.schema)(), part.reset_fields, &name);
+                    assert_paths(&resource.schema, part.reset_fields, &name);
                 }
                 Action::Scale(scale) => {
-                    assert_paths(schema, &[scale.spec_replicas, scale.status_replicas, scale.selector], &name);
+                    for path in [&scale.spec_replicas, &scale.status_replicas, &scale.selector] {
+                        assert_path(schema, path, &name);
+                    }
                 }
                 _ => {}
             }
         }
-        for selectable in resource.selectable {
-            match selectable.value {
-                FieldValue::Path(path) => assert_paths(schema, &[path], &name),
+        for selectable in &resource.selectable {
+            match &selectable.value {
+                FieldValue::Path(path) => assert_path(schema, path, &name),
                 FieldValue::Alias(of) => {
-                    let is_known = resource.selectable.iter().any(|other| other.label == of);
+                    let is_known = resource.selectable.iter().any(|other| other.label == *of);
                     assert!(is_known || of == "metadata.name", "{name}: no label {of}");
                 }
                 _ => {}
@@ -123,7 +123,7 @@ fn every_path_leads_to_a_field() {
 #[test]
 fn statuses_reset_the_ownership_of_what_they_keep() {
     for resource in all() {
-        for subresource in resource.subresources {
+        for subresource in &resource.subresources {
             let Action::Part(part) = subresource.action else { continue };
             // The reference's strategy of this one keeps metadata without declaring it.
             if subresource.name != "status" || resource.plural == "podcertificaterequests" {
@@ -143,16 +143,19 @@ fn rows_are_whole() {
         let name = format!("{}/{}", resource.api_version(), resource.plural);
         assert!(seen.insert(name.clone()), "{name} twice");
         assert_ne!(resource.verbs, Verbs(0), "{name}");
-        assert_eq!((resource.schema)().name.as_str(), resource.kind, "{name}");
-        assert_eq!((resource.schema)().group_version().1, resource.version, "{name}");
+        assert_eq!(resource.schema.name.as_str(), resource.kind, "{name}");
+        assert_eq!(resource.schema.group_version().1, resource.version, "{name}");
         assert_eq!(resource.singular, resource.kind.to_lowercase(), "{name}");
         assert_eq!(resource.storage.is_some(), resource.verbs.contains(Verbs::UPDATE), "{name}");
-        assert!(resource.subresources.is_sorted_by_key(|subresource| subresource.name), "{name}");
+        assert!(resource.subresources.is_sorted_by_key(|subresource| &subresource.name), "{name}");
         assert!(resource.selector_refusal.is_empty() || resource.selector_refusal.contains("{label}"), "{name}");
-        assert!(std::ptr::eq(find(resource.group, resource.version, resource.plural).unwrap_or(resource), resource));
+        assert!(
+            find(&resource.group, &resource.version, &resource.plural)
+                .is_some_and(|found| Arc::ptr_eq(found, resource))
+        );
         for subresource in resource.subresources.iter().filter(|subresource| subresource.group_version.is_some()) {
-            let schema = subresource.schema.map(|schema| schema().name.as_str().to_owned());
-            assert_eq!(schema.as_deref(), Some(subresource.kind), "{name}");
+            let schema = subresource.schema.as_ref().map(|schema| schema.name.as_str());
+            assert_eq!(schema, Some(subresource.kind.as_str()), "{name}");
         }
     }
     assert_eq!(group_order().count(), 23);
@@ -162,17 +165,22 @@ fn rows_are_whole() {
 fn versions_share_what_is_stored() {
     let mut prefixes: BTreeMap<&str, (&str, &str, &'static Strategy, Vec<usize>)> = BTreeMap::new();
     for resource in all() {
-        let Some(storage) = resource.storage else { continue };
+        let Some(storage) = &resource.storage else { continue };
         assert!(storage.prefix.starts_with("/registry/") && storage.prefix.ends_with('/'));
-        assert_eq!((storage.schema)().name.as_str(), storage.kind);
-        assert!(storage.api_version.ends_with((storage.schema)().group_version().1));
-        let first = prefixes.entry(storage.prefix).or_insert_with(|| {
-            (storage.api_version, storage.version_hash, resource.strategy, resource.indexed_fields())
+        assert_eq!(storage.schema.name.as_str(), storage.kind);
+        assert!(storage.api_version.ends_with(storage.schema.group_version().1));
+        let first = prefixes.entry(&storage.prefix).or_insert_with(|| {
+            (&storage.api_version, &storage.version_hash, resource.strategy, resource.indexed_fields())
         });
         assert_eq!(resource.indexed_fields(), first.3, "{}", storage.prefix);
-        assert_eq!((storage.api_version, storage.version_hash), (first.0, first.1), "{}", storage.prefix);
+        assert_eq!(
+            (storage.api_version.as_str(), storage.version_hash.as_str()),
+            (first.0, first.1),
+            "{}",
+            storage.prefix
+        );
         assert!(std::ptr::eq(resource.strategy, first.2), "{} has two strategies", storage.prefix);
-        let own_shape = std::ptr::eq((resource.schema)(), (storage.schema)());
+        let own_shape = std::ptr::eq(&*resource.schema, &*storage.schema);
         assert!(!own_shape || storage.convert.is_none(), "{} converts to itself", storage.prefix);
     }
 }
@@ -190,22 +198,22 @@ fn field_labels() {
     ];
     for (label, expected) in rows {
         let field = pods.selectable.iter().find(|field| field.label == label).expect(label);
-        assert_eq!(field.value.read((pods.schema)(), &pod).as_deref(), expected, "{label}");
+        assert_eq!(field.value.read(&pods.schema, &pod).as_deref(), expected, "{label}");
     }
     assert_eq!(pods.refuse_label("x"), "field label not supported: x");
 }
 
 /// Checks that an object converts to its stored form and back.
 pub(crate) fn round_trip(resource: &Resource, mut served: Value, mut stored: Value) {
-    let storage = resource.storage.expect("the resource is stored");
-    let convert = storage.convert.expect("the resource converts");
-    canonicalize((resource.schema)(), &mut served);
-    canonicalize((storage.schema)(), &mut stored);
+    let storage = resource.storage.as_ref().expect("the resource is stored");
+    let convert = storage.convert.as_ref().expect("the resource converts");
+    canonicalize(&resource.schema, &mut served);
+    canonicalize(&storage.schema, &mut stored);
     let mut object = served.clone();
     (convert.to_storage)(&mut object);
-    canonicalize((storage.schema)(), &mut object);
+    canonicalize(&storage.schema, &mut object);
     assert_eq!(object, stored, "to the stored form");
     (convert.from_storage)(&mut object);
-    canonicalize((resource.schema)(), &mut object);
+    canonicalize(&resource.schema, &mut object);
     assert_eq!(object, served, "and back");
 }

@@ -3,19 +3,9 @@
 //! Must never hold a version that a resource serves, or one that the reference does not know any more.
 
 use crate::{apps, discovery, events, flowcontrol, networking, node, policy, rbac};
-use pintle_schema::{ApiType, Struct, Value};
+use pintle_resource::Unserved;
+use pintle_schema::{ApiType, Value};
 use pintle_types as types;
-
-/// A version in which objects of a resource may still be stored.
-pub struct Unserved {
-    /// Of the resource's keys, as in its `Storage`.
-    pub prefix: &'static str,
-    /// As objects name it.
-    pub api_version: &'static str,
-    pub schema: fn() -> &'static Struct,
-    /// To the storage version; `None` where its fields are among the storage version's.
-    pub to_storage: Option<fn(&mut Value)>,
-}
 
 const fn same<T: ApiType>(prefix: &'static str, api_version: &'static str) -> Unserved {
     Unserved { prefix, api_version, schema: T::schema, to_storage: None }
@@ -160,9 +150,9 @@ pub static UNSERVED: &[Unserved] = &[
     same::<types::storage::v1beta1::VolumeAttachment>("/registry/volumeattachments/", "storage.k8s.io/v1beta1"),
 ];
 
-/// The version of the resource under a prefix in which an object is stored.
-pub fn find(prefix: &str, api_version: &str) -> Option<&'static Unserved> {
-    UNSERVED.iter().find(|it| it.prefix == prefix && it.api_version == api_version)
+/// Those of the resource under a prefix.
+pub(crate) fn of(prefix: &str) -> Vec<&'static Unserved> {
+    UNSERVED.iter().filter(|version| version.prefix == prefix).collect()
 }
 
 #[cfg(test)]

@@ -85,3 +85,8 @@ pub(crate) fn take_entries(object: &mut Value, names: &[&'static str]) -> Value 
     let Some(map) = object.as_map_mut() else { return Value::map() };
     names.iter().filter_map(|name| Some((Str::new_static(name), map.remove(name)?))).collect::<Map>().into()
 }
+
+/// Sets the generation one above the old object's.
+pub(crate) fn next_generation(metadata: ViewMut<ObjectMeta>, old: View<ObjectMeta>) {
+    metadata.field(ObjectMeta::GENERATION).set(old.field(ObjectMeta::GENERATION).get() + 1);
+}

@@ -2,7 +2,8 @@
 //! left open: with the ages put in later they are the same too.
 
 use pintle_codec::json;
-use pintle_kinds::columns::{Now, OPEN_AGE, printer, unprinted};
+use pintle_kinds::columns::{printer, unprinted};
+use pintle_resource::{Now, OPEN_AGE, Printer};
 use pintle_schema::{Form, Map, Struct, Type, Value, canonicalize};
 
 /// How deep an object is filled; types that contain themselves end here.
@@ -43,15 +44,15 @@ fn cells_do_not_miss_what_is_passed_over() {
     let mut compared = 0;
     let mut shorter = 0;
     let mut aged = 0;
-    for storage in pintle_kinds::all().filter_map(|resource| resource.storage) {
-        let schema = (storage.schema)();
+    for storage in pintle_kinds::all().filter_map(|resource| resource.storage.as_ref()) {
+        let schema = &storage.schema;
         let mut object = filled(schema, DEPTH);
         canonicalize(schema, &mut object);
         let text = json::to_vec(&object);
         let whole = json::decode_trusted(schema, &text).expect("just encoded");
         let part = json::decode_trusted_without(schema, &text, &unprinted()).expect("just encoded");
         let group = storage.api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        let cells = printer(group, storage.kind).cells;
+        let cells = |object: &Value, now: &Now| printer(group, &storage.kind).cells(object, now);
         let now = Now::At(1_800_000_000);
         let shown = cells(&whole, &now);
         assert_eq!(shown, cells(&part, &now), "{} {}", storage.api_version, storage.kind);

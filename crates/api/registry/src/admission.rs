@@ -13,7 +13,7 @@ pub struct AdmissionRequest<'a> {
     pub registry: &'a Registry,
     pub target: &'a Target,
     /// "" for the object itself.
-    pub subresource: &'static str,
+    pub subresource: &'a str,
     /// The stored object, for updates.
     pub old: Option<&'a Value>,
     pub options: &'a WriteOptions,
@@ -73,7 +73,7 @@ impl Registry {
     pub fn admit_action(
         &self,
         target: &Target,
-        subresource: &'static str,
+        subresource: &str,
         object: &mut Value,
         options: &WriteOptions,
         warnings: &mut Vec<String>,

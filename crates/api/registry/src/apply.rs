@@ -31,12 +31,12 @@ impl Registry {
         options: &WriteOptions,
     ) -> Result<Value> {
         let versions = KindVersions::new(self, target, applying.subresource);
-        let resource = target.resource;
+        let resource = &target.resource;
         let place = Place {
-            group: resource.group,
-            version: resource.version,
-            kind: resource.kind,
-            schema: (resource.schema)(),
+            group: &resource.group,
+            version: &resource.version,
+            kind: &resource.kind,
+            schema: &resource.schema,
         };
         let empty = empty(target);
         let stored = live.and_then(|live| live.at(&["metadata", MANAGED_FIELDS]));
@@ -57,7 +57,7 @@ impl Registry {
     pub(crate) fn apply_in(
         &self,
         versions: &dyn Versions,
-        place: &Place,
+        place: &Place<'_>,
         live: Live<'_>,
         applying: &Applying<'_>,
         options: &WriteOptions,
@@ -119,14 +119,14 @@ pub(crate) struct Live<'a> {
 }
 
 /// The type of what is applied.
-pub(crate) struct Place {
-    pub group: &'static str,
-    pub version: &'static str,
-    pub kind: &'static str,
-    pub schema: &'static Struct,
+pub(crate) struct Place<'a> {
+    pub group: &'a str,
+    pub version: &'a str,
+    pub kind: &'a str,
+    pub schema: &'a Struct,
 }
 
-impl Place {
+impl Place<'_> {
     fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
     }
@@ -157,7 +157,7 @@ impl Place {
     }
 }
 
-fn failed(place: &Place, config: &Value, error: Error) -> Status {
+fn failed(place: &Place<'_>, config: &Value, error: Error) -> Status {
     match error {
         Error::Conflicts(conflicts) => conflicting(&conflicts),
         Error::Configuration(error) => {

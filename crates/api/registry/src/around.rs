@@ -32,7 +32,7 @@ impl Surroundings for Around<'_> {
     fn empties(&self) -> Option<&Value> {
         let find = || {
             let mut sent = (self.find_empties)()?;
-            if let Some(convert) = &self.target.storage.convert {
+            if let Some(convert) = &self.target.storage().convert {
                 (convert.to_storage)(&mut sent);
             }
             Some(sent)
@@ -41,7 +41,7 @@ impl Surroundings for Around<'_> {
     }
 
     fn namespace_label(&self, key: &str) -> Option<String> {
-        let home = self.registry.target(self.registry.namespaces()?, "", &self.target.namespace)?;
+        let home = self.registry.namespace(&self.target.namespace)?;
         home.get().ok()?.image.label(key).map(str::to_owned)
     }
 

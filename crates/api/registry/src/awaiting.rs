@@ -103,7 +103,7 @@ mod tests {
             }
             let (namespace, name) = (account.namespace, account.name);
             let awaited = AwaitedObject { group: "", version: "v1", plural: "serviceaccounts", namespace, name };
-            Err(Status::forbidden(request.target.resource, "c", "no account").awaiting(awaited))
+            Err(Status::forbidden(&request.target.resource, "c", "no account").awaiting(awaited))
         }
 
         fn validate(&self, _: &AdmissionRequest<'_>, _: &Value, _: &mut Vec<String>) -> Result<()> {

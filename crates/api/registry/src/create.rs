@@ -8,7 +8,7 @@ use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
 use crate::update::Owners;
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
-use pintle_kinds::strategy::{Context, NameRule};
+use pintle_resource::{Context, NameRule};
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction};
 
@@ -117,8 +117,8 @@ impl Registry {
 
     /// Makes the namespace of what is to be created, if it is not there.
     async fn provision_namespace(&self, target: &Target) -> Result<()> {
-        let Some(namespaces) = self.namespaces().filter(|_| target.resource.namespaced) else { return Ok(()) };
-        let Some(home) = self.target(namespaces, "", &target.namespace) else { return Ok(()) };
+        let home = self.namespace(&target.namespace).filter(|_| target.resource.namespaced);
+        let Some(home) = home else { return Ok(()) };
         if home.get().is_ok() {
             return Ok(());
         }
@@ -138,14 +138,13 @@ impl Registry {
     pub fn check_namespace(&self, target: &Target, name: &str) -> Result<()> {
         let check = self.admission.namespace_check();
         let is_checked = target.resource.namespaced && check != NamespaceCheck::None;
-        let Some(namespaces) = self.namespaces().filter(|_| is_checked) else { return Ok(()) };
         let namespace = target.namespace.as_str();
-        let home = self.target(namespaces, "", namespace).ok_or_else(|| Status::not_found(namespaces, namespace))?;
+        let Some(home) = self.namespace(namespace).filter(|_| is_checked) else { return Ok(()) };
         if !home.get()?.image.terminating || check == NamespaceCheck::Exists {
             return Ok(());
         }
         let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
-        let mut status = Status::forbidden(target.resource, name, &why);
+        let mut status = Status::forbidden(&target.resource, name, &why);
         if let Some(details) = &mut status.details {
             details.causes.push(Cause {
                 reason: "NamespaceTerminating".into(),
@@ -238,7 +237,7 @@ impl<'a> Creation<'a> {
 
 /// The refusal of an object whose name is taken.
 fn exists(target: &Target, object: &Value, terminating: bool) -> Status {
-    let mut status = Status::already_exists(target.resource, &target.name);
+    let mut status = Status::already_exists(&target.resource, &target.name);
     // Who lets names be generated, and gives one all the same, is told so, too.
     if !metadata::text(object, "generateName").is_empty() {
         status.message.push_str(", the server was not able to generate a unique name for the object");

@@ -5,7 +5,7 @@ use crate::status::{Details, Result, Status, named};
 use crate::update::precondition_failed;
 use crate::{Payload, Registry, Target, commit_failed, metadata};
 use pintle_cache::Object;
-use pintle_kinds::strategy::GarbageCollection;
+use pintle_resource::GarbageCollection;
 use pintle_schema::{Value, time};
 use pintle_storage::{CommitError, CommitFuture, Expect, Transaction, Write};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl DeleteOptions {
     /// # Errors
     /// It is another, or has changed since.
     pub fn check_preconditions(&self, target: &Target, uid: &str, version: &str) -> Result<()> {
-        let resource = target.resource;
+        let resource = &target.resource;
         let other_uid = self.uid.as_deref().filter(|asked| *asked != uid);
         let other_version = self.resource_version.as_deref().filter(|asked| *asked != version);
         let (what, asked, found, since) = match (other_uid, other_version) {
@@ -57,14 +57,14 @@ impl DeleteOptions {
         };
         if resource.strategy.begin_deletion.is_some() {
             // Kinds with a way of their own to end say it otherwise.
-            return Err(Status::conflict(resource, &target.name, &precondition_failed(what, asked, found)));
+            return Err(Status::conflict(&resource, &target.name, &precondition_failed(what, asked, found)));
         }
         let why = format!(
             "the {what} in the precondition ({asked}) does not match the {what} in record ({found}). The object might have \
              been {since}"
         );
         // The reference names the kind here, not the resource.
-        Err(Status::conflict_of(Details { kind: resource.kind.into(), ..named(resource, &target.name) }, &why))
+        Err(Status::conflict_of(Details { kind: resource.kind.to_string(), ..named(&resource, &target.name) }, &why))
     }
 }
 
@@ -129,7 +129,7 @@ impl Registry {
                 Ok((payload, gone)) => return Ok(Deleted { payload, gone, uid }),
                 Err(CommitError::Conflict { index: 0, .. }) => {}
                 Err(CommitError::Conflict { .. }) if clashes < self.attempts(ATTEMPTS) => clashes += 1,
-                Err(CommitError::Conflict { .. }) => return Err(Status::modified(target.resource, &target.name)),
+                Err(CommitError::Conflict { .. }) => return Err(Status::modified(&target.resource, &target.name)),
                 Err(error) => return Err(commit_failed(&error)),
             }
         }
@@ -147,7 +147,7 @@ impl Registry {
         mut object: Box<Value>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
         let record = self.encode(target, &mut object);
-        self.commit(target.key(), Expect::At(stored.revision), record, target.storage.prefix).await
+        self.commit(target.key(), Expect::At(stored.revision), record, &target.storage().prefix).await
     }
 
     /// Removes an object from the store; the answer is its last state.
@@ -161,7 +161,7 @@ impl Registry {
         writes.extend(others);
         let revision = self.store.commit(Transaction { writes }).await?;
         let image = stored.image.at_revision(revision);
-        let last = Object::new(stored.key.clone(), target.storage.prefix.len(), revision, image);
+        let last = Object::new(stored.key.clone(), target.storage().prefix.len(), revision, image);
         Ok(Payload::Stored(Arc::new(last)))
     }
 

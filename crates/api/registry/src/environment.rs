@@ -1,6 +1,6 @@
 //! What the outside world gives to the registry: time and randomness, so that tests can give their own.
 
-use pintle_kinds::strategy::Outside;
+use pintle_resource::Outside;
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::time::Duration;

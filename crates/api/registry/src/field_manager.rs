@@ -7,10 +7,10 @@ use crate::known_sets::KnownSets;
 use crate::{Environment, Registry, Target, WriteOptions, metadata, set_type};
 use pintle_apply::managed_fields::{Ignored, InvalidEntry, Managed, Versions, Write, is_reset};
 use pintle_apply::{FieldSet, PathElement};
-use pintle_kinds::resource::{Action, Resource};
-use pintle_kinds::strategy::Path;
+use pintle_resource::{Action, Convert, Path, Resource};
 use pintle_schema::{Struct, Value, canonicalize, with_shown_empties};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The versions of a resource that are served, as the upkeep of managed fields sees them.
 pub(crate) struct KindVersions<'a> {
@@ -20,23 +20,23 @@ pub(crate) struct KindVersions<'a> {
 
 struct Version {
     api_version: String,
-    resource: &'static Resource,
+    resource: Arc<Resource>,
     ignored: Ignored,
 }
 
 impl<'a> KindVersions<'a> {
     /// The versions of a target's resource, for writes to a subresource ("" for the object itself).
     pub(crate) fn new(registry: &'a Registry, target: &Target, subresource: &str) -> Self {
-        let version = |resource: &&'static Resource| Version {
+        let version = |resource: &Arc<Resource>| Version {
             api_version: resource.api_version(),
-            resource,
+            resource: resource.clone(),
             ignored: ignored(resource, subresource),
         };
         // The reference knows the types of the legacy group apart from those of all others, so that an event's managers do not
         // survive a write in the other group.
         let is_legacy = |resource: &Resource| resource.group.is_empty();
-        let kept = |resource: &&&'static Resource| is_legacy(resource) == is_legacy(target.resource);
-        let versions = registry.versions(target).iter().filter(kept).map(version).collect();
+        let kept = |resource: &&Arc<Resource>| is_legacy(resource) == is_legacy(&target.resource);
+        let versions = target.stored.versions.iter().filter(kept).map(version).collect();
         KindVersions { versions, known_sets: &registry.known_sets }
     }
 
@@ -47,7 +47,7 @@ impl<'a> KindVersions<'a> {
 
 /// What writes to a subresource reset.
 fn ignored(resource: &Resource, subresource: &str) -> Ignored {
-    let paths = match resource.subresource(subresource).map(|found| found.action) {
+    let paths = match resource.subresource(subresource).map(|found| &found.action) {
         Some(Action::Part(part)) => part.reset_fields,
         _ => resource.strategy.reset_fields,
     };
@@ -65,12 +65,14 @@ fn set_of(paths: &[Path]) -> FieldSet {
 
 impl Versions for KindVersions<'_> {
     fn schema(&self, api_version: &str) -> Option<&Struct> {
-        self.find(api_version).map(|version| (version.resource.schema)())
+        self.find(api_version).map(|version| &*version.resource.schema)
     }
 
     fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Cow<'v, Value> {
         let (Some(from), Some(to)) = (self.find(from), self.find(to)) else { return Cow::Borrowed(object) };
-        let convert = |version: &Version| version.resource.storage.as_ref().and_then(|storage| storage.convert);
+        fn convert(version: &Version) -> Option<&Convert> {
+            version.resource.storage.as_ref()?.convert.as_ref()
+        }
         let (up, down) = (convert(from), convert(to));
         if from.api_version == to.api_version || up.is_none() && down.is_none() {
             return Cow::Borrowed(object);
@@ -82,8 +84,8 @@ impl Versions for KindVersions<'_> {
         if let Some(down) = down {
             (down.from_storage)(&mut object);
         }
-        set_type(&mut object, &to.api_version, to.resource.kind);
-        canonicalize((to.resource.schema)(), &mut object);
+        set_type(&mut object, &to.api_version, &to.resource.kind);
+        canonicalize(&to.resource.schema, &mut object);
         Cow::Owned(object)
     }
 
@@ -153,8 +155,7 @@ impl Registry {
             now: &metadata::now_text(self.environment.as_ref()),
         };
         let mut served = in_served_form(target, object);
-        if let Some(shown) = sent.empties.and_then(|sent| with_shown_empties((target.resource.schema)(), &served, sent))
-        {
+        if let Some(shown) = sent.empties.and_then(|sent| with_shown_empties(&target.resource.schema, &served, sent)) {
             served = Cow::Owned(shown);
         }
         let managed = sent.managers(subresource, live);
@@ -170,18 +171,18 @@ impl Registry {
 
 /// A canonical object of the storage version as the target's has it.
 fn in_served_form<'v>(target: &Target, object: &'v Value) -> Cow<'v, Value> {
-    let Some(convert) = &target.storage.convert else { return Cow::Borrowed(object) };
+    let Some(convert) = &target.storage().convert else { return Cow::Borrowed(object) };
     let mut object = object.clone();
     (convert.from_storage)(&mut object);
-    canonicalize((target.resource.schema)(), &mut object);
+    canonicalize(&target.resource.schema, &mut object);
     Cow::Owned(object)
 }
 
 /// Conversion leaves fields behind that the version does not have.
 fn canonical<'v>(target: &Target, served: &'v Value) -> Cow<'v, Value> {
     let mut served = Cow::Borrowed(served);
-    if target.storage.convert.is_some() {
-        canonicalize((target.resource.schema)(), served.to_mut());
+    if target.storage().convert.is_some() {
+        canonicalize(&target.resource.schema, served.to_mut());
     }
     served
 }
@@ -189,14 +190,14 @@ fn canonical<'v>(target: &Target, served: &'v Value) -> Cow<'v, Value> {
 /// An object of the target's version in which nothing is set.
 pub(crate) fn empty(target: &Target) -> Value {
     let mut empty = Value::map();
-    canonicalize((target.resource.schema)(), &mut empty);
+    canonicalize(&target.resource.schema, &mut empty);
     empty
 }
 
 /// The one version of an object that is posted to a subresource and not stored.
-struct Posted(&'static Struct);
+struct Posted<'a>(&'a Struct);
 
-impl Versions for Posted {
+impl Versions for Posted<'_> {
     fn schema(&self, _: &str) -> Option<&Struct> {
         Some(self.0)
     }
@@ -212,7 +213,7 @@ impl Versions for Posted {
 
 /// Writes the owners of what is posted to a subresource into it, as the reference does though nobody will read them.
 pub fn track_posted(
-    schema: &'static Struct,
+    schema: &Struct,
     api_version: &str,
     subresource: &str,
     object: &mut Value,

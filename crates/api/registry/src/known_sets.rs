@@ -1,5 +1,5 @@
 //! `KnownSets`: sets of fields that were found to be in the form that their schema gives them.
-//! Guarantees a bound; what is forgotten is looked at again. Must never be told of a schema that may go: it is known by its place.
+//! Guarantees a bound; what is forgotten is looked at again.
 
 use pintle_schema::{Struct, Value};
 use std::collections::HashSet;
@@ -20,7 +20,7 @@ impl KnownSets {
     /// Whether a set is current, as `look` finds when it is not known to be.
     pub(crate) fn is_current(&self, schema: &Struct, fields: &Value, look: &dyn Fn() -> bool) -> bool {
         let Value::Raw(text) = fields else { return look() };
-        let digest = self.state.hash_one((std::ptr::from_ref(schema).addr(), text.as_str()));
+        let digest = self.state.hash_one((schema.compiled.id(), text.as_str()));
         if self.known.read().unwrap_or_else(PoisonError::into_inner).contains(&digest) {
             return true;
         }

@@ -45,12 +45,10 @@ pub use stored::KubernetesForm;
 
 use pintle_cache::{Cache, Image, Object, ResourceCache, image};
 use pintle_codec::json;
-use pintle_kinds::defaults;
-use pintle_kinds::resource::{Resource, Storage};
+use pintle_resource::{Resource, Resources, Storage, StoredVersions};
 use pintle_schema::{Value, names};
+use pintle_storage::StoredForm;
 use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Write};
-use std::any::Any;
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -64,21 +62,19 @@ pub struct Registry {
     pub allocators: Allocators,
     /// How often the store is compacted: continue tokens last for one to two intervals.
     pub compaction_interval: Option<Duration>,
-    gates: gates::Gates,
     known_sets: known_sets::KnownSets,
     /// What was written later was written by this program.
     opened_at: Revision,
-    /// The resource whose version is the storage version, by storage prefix: it names the selectable fields.
-    hubs: HashMap<&'static str, &'static Resource>,
-    /// All versions that are served, by storage prefix.
-    versions: HashMap<&'static str, Vec<&'static Resource>>,
+    /// The resources that there are.
+    pub resources: Arc<Resources>,
 }
 
 /// The objects a request is about: a resource, and where in it.
 #[derive(Clone)]
 pub struct Target {
-    pub resource: &'static Resource,
-    pub storage: &'static Storage,
+    pub resource: Arc<Resource>,
+    /// The versions of the resource, this one among them.
+    pub stored: Arc<StoredVersions>,
     pub cache: Arc<ResourceCache>,
     /// "" for cluster-scoped resources and for all namespaces.
     pub namespace: String,
@@ -89,15 +85,20 @@ pub struct Target {
 }
 
 impl Target {
+    /// Where and how the resource is stored.
+    pub fn storage(&self) -> &Storage {
+        self.resource.storage.as_ref().unwrap_or_else(|| unreachable!("a target has a storage"))
+    }
+
     pub fn key(&self) -> String {
-        Resource::key(self.storage, &self.namespace, &self.name)
+        self.storage().key(&self.namespace, &self.name)
     }
 
     /// The 404 of an object, or why there can be none of its name.
     pub fn not_found(&self) -> Status {
         let faults = names::path_segment_name(&self.name);
         if faults.is_empty() {
-            return Status::not_found(self.resource, &self.name);
+            return Status::not_found(&self.resource, &self.name);
         }
         Status::bad_request(format!("Name parameter invalid: {}: {}", names::quoted(&self.name), faults.join(";")))
     }
@@ -147,19 +148,10 @@ impl Registry {
         store: Arc<dyn Store>,
         environment: Box<dyn Environment>,
         admission: Box<dyn Admission>,
-        resources: impl Iterator<Item = &'static Resource>,
+        resources: Arc<Resources>,
     ) -> Self {
-        let mut hubs: HashMap<&'static str, &'static Resource> = HashMap::new();
-        let mut versions: HashMap<&'static str, Vec<&'static Resource>> = HashMap::new();
-        for resource in resources {
-            if let Some(storage) = &resource.storage {
-                versions.entry(storage.prefix).or_default().push(resource);
-                let hub = hubs.entry(storage.prefix).or_insert(resource);
-                if resource.api_version() == storage.api_version {
-                    *hub = resource;
-                }
-            }
-        }
+        let form = KubernetesForm::new(resources.clone());
+        cache.set_read_kept(Box::new(move |key, kept| form.to_used(key, kept).map_err(|error| error.to_string())));
         Registry {
             opened_at: cache.current(),
             cache,
@@ -168,44 +160,65 @@ impl Registry {
             admission,
             allocators: Allocators::default(),
             compaction_interval: None,
-            gates: gates::Gates::default(),
             known_sets: known_sets::KnownSets::default(),
-            hubs,
-            versions,
+            resources,
         }
     }
 
+    /// Adds a version of a resource, or replaces the one of the same names, and serves what the store keeps of it.
+    pub fn install(&self, resource: Arc<Resource>) {
+        if let Some(storage) = &resource.storage {
+            // Known before its cache, so that what the store reports meanwhile is read in its form.
+            self.resources.update(|table| table.install(resource.clone(), false));
+            self.cache.announce(&storage.prefix, resource.indexed_fields());
+        }
+        self.resources.update(|table| table.install(resource, true));
+    }
+
+    /// Takes a version of a resource out: requests for it get 404 from now on. With its last version its watches end; what
+    /// it has stored stays in the store.
+    pub fn uninstall(&self, group: &str, version: &str, plural: &str) -> bool {
+        let Some(resource) = self.resources.read().get(group, version, plural).cloned() else { return false };
+        let prefix = resource.storage.as_ref().map(|storage| storage.prefix.clone());
+        self.resources.update(|table| {
+            table.remove(group, version, plural);
+        });
+        if let Some(prefix) = prefix.filter(|prefix| self.resources.read().stored(prefix).is_none()) {
+            self.cache.withdraw(&prefix);
+        }
+        true
+    }
+
     /// The target of a request; `None` when the resource stores nothing.
-    pub fn target(&self, resource: &'static Resource, namespace: &str, name: &str) -> Option<Target> {
+    pub fn target(&self, resource: &Arc<Resource>, namespace: &str, name: &str) -> Option<Target> {
         let storage = resource.storage.as_ref()?;
-        let cache = self.cache.resource(storage.prefix)?.clone();
+        let cache = self.cache.resource(&storage.prefix)?;
+        let stored = self.resources.read().stored(&storage.prefix).cloned();
+        // A request can name a version that was taken out after it began.
+        let stored = stored.or_else(|| StoredVersions::new(vec![resource.clone()]).map(Arc::new))?;
         let tells_unreadable = self.environment.feature_enabled(unreadable::UNSAFE_DELETION_GATE);
         let (namespace, name) = (namespace.to_owned(), name.to_owned());
-        Some(Target { resource, storage, cache, namespace, name, tells_unreadable })
+        Some(Target { resource: resource.clone(), stored, cache, namespace, name, tells_unreadable })
     }
 
-    /// The served versions of a target's resource.
-    pub(crate) fn versions(&self, target: &Target) -> &[&'static Resource] {
-        self.versions.get(target.storage.prefix).map_or(&[], Vec::as_slice)
-    }
-
-    pub fn hub(&self, storage: &Storage) -> Option<&'static Resource> {
-        self.hubs.get(storage.prefix).copied()
+    /// The target of what is stored under a prefix, in its storage version; `None` when no resource is.
+    pub fn stored_target(&self, prefix: &str, namespace: &str, name: &str) -> Option<Target> {
+        let hub = self.resources.read().stored(prefix)?.hub.clone();
+        self.target(&hub, namespace, name)
     }
 
     /// A canonical object of the storage version as it is written; its resourceVersion and its link go. The record is of what is
     /// read then.
     pub(crate) fn encode(&self, target: &Target, object: &mut Value) -> Encoded {
         ["resourceVersion", "selfLink"].iter().for_each(|field| metadata::clear(object, field));
-        let form = self.store.form().and_then(|form| (form as &dyn Any).downcast_ref::<KubernetesForm>());
-        let stored = form.map(|form| form.encode(target.storage, object));
-        let record = match defaults::completed((target.storage.schema)(), object) {
+        let stored = KubernetesForm::of(&*self.store).map(|form| form.encode(target.storage(), object));
+        let record = match target.resource.completed(object) {
             None => self.record(target, object),
             Some(completed) => self.record_as(image::encode_stale, target, &completed),
         };
         let bytes = match &stored {
             Some(stored) => Some(stored.len()),
-            None => request_size::measured(target.storage, object, record.len()),
+            None => request_size::measured(target.storage(), object, record.len()),
         };
         Encoded { record, stored, bytes }
     }
@@ -216,7 +229,7 @@ impl Registry {
     }
 
     fn record_as(&self, encode: fn(&Value, &[&str]) -> bytes::Bytes, target: &Target, object: &Value) -> bytes::Bytes {
-        let fields = self.hub(target.storage).map(|hub| selection::field_values(hub, object)).unwrap_or_default();
+        let fields = selection::field_values(&target.stored.hub, object);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         encode(object, &fields)
     }
@@ -239,7 +252,7 @@ impl Registry {
 
     /// What a dry run answers: what would be read of a canonical object if it were stored.
     pub(crate) fn as_read(&self, target: &Target, object: Value) -> Payload {
-        let completed = defaults::completed((target.storage.schema)(), &object);
+        let completed = target.resource.completed(&object);
         Payload::Value(Box::new(completed.unwrap_or(object)))
     }
 
@@ -286,7 +299,7 @@ impl Registry {
         if let Some(bytes) = encoded.bytes.filter(|_| !self.is_shared()) {
             request_size::check(&key, expect, bytes, target.resource.ttl_seconds > 0)?;
         }
-        self.commit_with(key, expect, encoded, target.storage.prefix, others).await
+        self.commit_with(key, expect, encoded, &target.storage().prefix, others).await
     }
 
     /// Commits one object together with other writes. The object's is the first of the transaction.
@@ -315,7 +328,7 @@ impl Registry {
     /// # Errors
     /// The stored bytes cannot be decoded.
     pub fn decode(&self, target: &Target, object: &Object) -> Result<Value> {
-        json::decode_trusted((target.storage.schema)(), object.image.as_written()).map_err(Status::internal)
+        json::decode_trusted(&target.storage().schema, object.image.as_written()).map_err(Status::internal)
     }
 
     /// Decodes what a table prints of a stored object.
@@ -323,16 +336,15 @@ impl Registry {
     /// # Errors
     /// The stored bytes cannot be decoded.
     pub fn decode_printed(&self, target: &Target, object: &Object, unprinted: &[json::Omitted]) -> Result<Value> {
-        json::decode_trusted_without((target.storage.schema)(), object.image.json(), unprinted)
-            .map_err(Status::internal)
+        json::decode_trusted_without(&target.storage().schema, object.image.json(), unprinted).map_err(Status::internal)
     }
 
     /// A storage-version object as the target's version shows it.
     pub fn to_served(&self, target: &Target, object: &mut Value) {
-        if let Some(convert) = &target.storage.convert {
+        if let Some(convert) = &target.storage().convert {
             (convert.from_storage)(object);
         }
-        set_type(object, &target.resource.api_version(), target.resource.kind);
+        set_type(object, &target.resource.api_version(), &target.resource.kind);
         if let Some(decorate) = target.resource.strategy.decorate {
             decorate(object);
         }
@@ -340,14 +352,14 @@ impl Registry {
 
     /// Whether answers in the target's version are the stored bytes as they are.
     pub fn serves_stored_form(&self, target: &Target) -> bool {
-        target.resource.api_version() == target.storage.api_version
-            && target.resource.kind == target.storage.kind
+        target.resource.api_version() == target.storage().api_version
+            && target.resource.kind == target.storage().kind
             && target.resource.strategy.decorate.is_none()
     }
 
     /// The resource of namespaces, if it is served.
-    pub(crate) fn namespaces(&self) -> Option<&'static Resource> {
-        self.hubs.get("/registry/namespaces/").copied()
+    pub(crate) fn namespace(&self, name: &str) -> Option<Target> {
+        self.stored_target("/registry/namespaces/", "", name)
     }
 
     pub fn revision(&self) -> Revision {

@@ -145,8 +145,8 @@ impl Registry {
         } else {
             state.at(start.revision).map_err(|_| expired(options, &start))?
         };
-        let from = format!("{}{}", target.storage.prefix, collection_path(&target.namespace));
-        let within = format!("{}{}", target.storage.prefix, collection_path(namespace));
+        let from = format!("{}{}", target.storage().prefix, collection_path(&target.namespace));
+        let within = format!("{}{}", target.storage().prefix, collection_path(namespace));
         let after = start.after.as_ref().map(|after| format!("{from}{after}"));
         let lower = after.as_deref().filter(|after| *after > within.as_str()).unwrap_or(&within);
         // The index is of the newest state; whether more follows a page is told from what the index found.
@@ -165,7 +165,7 @@ impl Registry {
         // In a whole collection, and in one that is being continued, nobody needs to count.
         let following = match &start.following {
             Some(following) if following.collection == from => Some(following.count),
-            None if after.is_none() && from == target.storage.prefix => i64::try_from(objects.len()).ok(),
+            None if after.is_none() && from == target.storage().prefix => i64::try_from(objects.len()).ok(),
             _ => None,
         };
         let end = end_of(&within);

@@ -3,7 +3,7 @@
 //! Typed where the field has a type; the schema is ObjectMeta for every kind.
 
 use crate::environment::{Environment, new_uid};
-use pintle_kinds::strategy::Path;
+use pintle_resource::Path;
 use pintle_schema::{ApiType, Str, Value, View, canonicalize, time};
 use pintle_types::meta::v1::ObjectMeta;
 use std::collections::HashMap;

@@ -6,10 +6,8 @@
 use crate::environment::Environment;
 use crate::status::{Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata, set_type};
-use pintle_api_validation::{OUTCOMES, Subject, rulebook, warnings};
-use pintle_kinds::defaults;
-use pintle_kinds::resource::Resource;
-use pintle_kinds::strategy::{Context, NameRule, Path, Strategy};
+use pintle_api_validation::{OUTCOMES, Subject};
+use pintle_resource::{Context, NameRule, Path, Resource, Strategy, Written};
 use pintle_schema::{ApiType, Struct, Value, canonicalize, names, with_empties};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{Comparison, ErrorList, Operation, Request, Surroundings, metadata as rules};
@@ -17,8 +15,8 @@ use pintle_validation::{Comparison, ErrorList, Operation, Request, Surroundings,
 impl Registry {
     /// A request's object, decoded and of the target's version, as a full object of the storage version.
     pub(crate) fn complete(&self, target: &Target, object: &mut Value) {
-        defaults::complete(target.resource, object, self.environment.now_unix());
-        set_type(object, target.storage.api_version, target.storage.kind);
+        target.resource.complete(object, self.environment.now_unix());
+        set_type(object, &target.storage().api_version, &target.storage().kind);
         match target.resource.namespaced {
             true => metadata::set(object, "namespace", target.namespace.as_str()),
             false => metadata::clear(object, "namespace"),
@@ -40,12 +38,12 @@ impl Registry {
 
     /// Canonical form under the storage version.
     pub(crate) fn finish(&self, target: &Target, object: &mut Value) {
-        canonicalize((target.storage.schema)(), object);
+        canonicalize(&target.storage().schema, object);
     }
 
     /// The same for an object that takes the place of another.
     pub(crate) fn finish_beside<'a>(&self, target: &Target, object: &'a mut Value, old: &'a Value) -> Comparison<'a> {
-        Comparison::canonical((target.storage.schema)(), object, old)
+        Comparison::canonical(&target.storage().schema, object, old)
     }
 }
 
@@ -120,13 +118,13 @@ fn judge(
         enabled: &enabled,
         around,
     };
-    let schema = (target.storage.schema)();
+    let schema = &target.storage().schema;
     let mut verdict = match beside {
-        Some(comparison) => rulebook().judge_update(schema, comparison, &request),
-        None => rulebook().judge(schema, object, None, &request),
+        Some(comparison) => target.stored.hub.rules.judge_update(schema, comparison, &request),
+        None => target.stored.hub.rules.judge(schema, object, None, &request),
     };
     let (name, namespace) = (metadata::text(object, "name"), metadata::text(object, "namespace"));
-    let subject = Subject { resource: target.resource.plural, namespace, name, user };
+    let subject = Subject { resource: &target.resource.plural, namespace, name, user };
     OUTCOMES.note(&verdict, subject, &|line| environment.log(line));
     if !verdict.errors.is_empty()
         && let Some(sent) = around.empties()
@@ -134,7 +132,7 @@ fn judge(
         // Who is refused is shown what was empty in what was sent. This changes what errors say, never what they are about.
         let mut shown = object.clone();
         with_empties(schema, &mut shown, sent, &shows_empties);
-        let told = rulebook().judge(schema, &shown, beside.map(Comparison::old_object), &request).errors;
+        let told = target.stored.hub.rules.judge(schema, &shown, beside.map(Comparison::old_object), &request).errors;
         if told.is_about_the_same_as(&verdict.errors) {
             verdict.errors = told;
         }
@@ -158,7 +156,7 @@ pub fn judge_fields(
         enabled: &|gate: &str| environment.feature_enabled(gate),
         ..Request::new(operation)
     };
-    rulebook().judge_fields((target.storage.schema)(), fields, object, old, &request)
+    target.stored.hub.rules.judge_fields(&target.storage().schema, fields, object, old, &request)
 }
 
 /// Whether the reference shows what is empty in a struct: types that all groups share it shows as JSON, but for the
@@ -178,13 +176,13 @@ pub fn validate_review(resource: &Resource, object: &Value, environment: &dyn En
         enabled: &|gate: &str| environment.feature_enabled(gate),
         ..Request::new(Operation::Create)
     };
-    let verdict = rulebook().judge((resource.schema)(), object, None, &request);
-    let subject = Subject { resource: resource.plural, namespace: "", name: "", user: "" };
+    let verdict = resource.rules.judge(&resource.schema, object, None, &request);
+    let subject = Subject { resource: &resource.plural, namespace: "", name: "", user: "" };
     OUTCOMES.note(&verdict, subject, &|line| environment.log(line));
     if verdict.errors.is_empty() {
         return Ok(());
     }
-    Err(Status::invalid(resource.group, "", "", &verdict.errors))
+    Err(Status::invalid(&resource.group, "", "", &verdict.errors))
 }
 
 /// Says what should be written another way in an object that was found right.
@@ -195,8 +193,9 @@ pub(crate) fn warn(
     subresource: &str,
     warnings: &mut Vec<String>,
 ) {
-    let written = warnings::Written { object, old, subresource };
-    warnings::warn((target.storage.schema)(), &written, warnings);
+    if let Some(warn) = target.stored.hub.warn {
+        warn(&Written { object, old, subresource }, warnings);
+    }
 }
 
 /// 422 when there are errors. The reference names the group that the object is stored under.
@@ -205,8 +204,8 @@ pub(crate) fn invalid(target: &Target, object: &Value, errors: ErrorList) -> Res
         return Ok(());
     }
     let name = metadata::text(object, "name");
-    let group = target.storage.api_version.split_once('/').map_or("", |(group, _)| group);
-    Err(Status::invalid(group, target.resource.kind, name, &errors))
+    let group = target.storage().api_version.split_once('/').map_or("", |(group, _)| group);
+    Err(Status::invalid(group, &target.resource.kind, name, &errors))
 }
 
 /// What a kind's rule says of a name, or of the prefix that names are generated from.

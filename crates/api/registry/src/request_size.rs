@@ -3,7 +3,7 @@
 //! can be moved there; and that the refusal has the reference's words.
 //! Must never encode an object that is small enough whatever its form.
 
-use pintle_kinds::resource::Storage;
+use pintle_resource::Storage;
 use pintle_schema::Value;
 use pintle_storage::{CommitError, Expect};
 use std::fmt;

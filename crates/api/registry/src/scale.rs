@@ -9,7 +9,7 @@ use crate::status::{Result, Status};
 use crate::{Applying, Registry, Target, WriteOptions, metadata};
 use pintle_apply::managed_fields::scale::{Mapping, SCALE_VERSION};
 use pintle_apply::managed_fields::{Ignored, Managed, Versions, Write};
-use pintle_schema::{ApiType, Struct, Value, canonicalize};
+use pintle_schema::{ApiType, Str, Struct, Value, canonicalize};
 use pintle_types::autoscaling::v1::Scale;
 use std::borrow::Cow;
 
@@ -47,14 +47,15 @@ impl Registry {
         &self,
         target: &Target,
         object: &Value,
-        replicas: &[&str],
+        replicas: &[Str],
         live: &Value,
         scaling: &Scaling<'_>,
         options: &WriteOptions,
     ) -> Result<(Value, Option<Value>)> {
-        let versions: Vec<String> = self.versions(target).iter().map(|version| version.api_version()).collect();
+        let versions: Vec<String> = target.stored.versions.iter().map(|version| version.api_version()).collect();
         let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
-        let mapping = Mapping { versions: &versions, replicas, api_version: &target.resource.api_version() };
+        let replicas: Vec<&str> = replicas.iter().map(Str::as_str).collect();
+        let mapping = Mapping { versions: &versions, replicas: &replicas, api_version: &target.resource.api_version() };
         let malformed = |_| Status::internal("the managed fields of the object cannot be read");
         let parent = decode_stored(object.at(&["metadata", MANAGED_FIELDS])).map_err(malformed)?;
         let managed = mapping.to_scale(&parent).map_err(malformed)?;

@@ -5,7 +5,7 @@
 use crate::status::{Result, Status};
 use pintle_cache::objects::{Entry, Keys, LabelSketch};
 use pintle_cache::{Object, State};
-use pintle_kinds::resource::{FieldValue, Resource};
+use pintle_resource::{FieldValue, Resource};
 use pintle_schema::field_selector::FieldSelector;
 use pintle_schema::label_selector::LabelSelector;
 use pintle_schema::{Str, Value};
@@ -127,8 +127,8 @@ impl Selection {
 fn source(resource: &Resource, hub: &Resource, label: &str) -> Result<Source> {
     let known = resource.selectable.iter().find(|field| field.label == label);
     let refused = || Status::bad_request(resource.refuse_label(label));
-    match (label, known.map(|field| field.value)) {
-        (_, Some(FieldValue::Alias(other))) if other != label => source(resource, hub, other),
+    match (label, known.map(|field| &field.value)) {
+        (_, Some(FieldValue::Alias(other))) if other != label => source(resource, hub, &other),
         (_, Some(FieldValue::Unset)) => Ok(Source::Unset),
         (_, Some(FieldValue::Refused)) => Err(refused()),
         (_, Some(value)) => Ok(position(hub, label, value).map_or(Source::Unset, Source::Header)),
@@ -139,15 +139,16 @@ fn source(resource: &Resource, hub: &Resource, label: &str) -> Result<Source> {
 }
 
 /// Where the images carry a field: versions with other labels read the same place of the stored object.
-fn position(hub: &Resource, label: &str, value: FieldValue) -> Option<usize> {
-    let same_place = |other: FieldValue| matches!((value, other), (FieldValue::Path(a), FieldValue::Path(b)) if a == b);
+fn position(hub: &Resource, label: &str, value: &FieldValue) -> Option<usize> {
+    let same_place =
+        |other: &FieldValue| matches!((value, other), (FieldValue::Path(a), FieldValue::Path(b)) if a == b);
     let by_label = || hub.selectable.iter().position(|field| field.label == label);
-    hub.selectable.iter().position(|field| same_place(field.value)).or_else(by_label)
+    hub.selectable.iter().position(|field| same_place(&field.value)).or_else(by_label)
 }
 
 /// The values of a resource's selectable fields in an object, in the order the resource declares them.
 pub fn field_values(hub: &Resource, object: &Value) -> Vec<String> {
-    let schema = (hub.schema)();
+    let schema = &hub.schema;
     hub.selectable.iter().map(|field| field.value.read(schema, object).unwrap_or_default()).collect()
 }
 

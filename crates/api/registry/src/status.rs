@@ -2,7 +2,7 @@
 //!
 //! Modules below have errors of their own; here they become what clients see, and nowhere else.
 
-use pintle_kinds::resource::Resource;
+use pintle_resource::Resource;
 use pintle_schema::names::quoted;
 use pintle_schema::{Map, Str, Value};
 use pintle_validation::{ErrorList, ErrorWords};
@@ -274,7 +274,12 @@ impl Cause {
 
 /// Details that name an object of a resource, as most errors have them.
 pub fn named(resource: &Resource, name: &str) -> Details {
-    Details { name: name.into(), group: resource.group.into(), kind: resource.plural.into(), ..Details::default() }
+    Details {
+        name: name.into(),
+        group: resource.group.to_string(),
+        kind: resource.plural.to_string(),
+        ..Details::default()
+    }
 }
 
 #[cfg(test)]

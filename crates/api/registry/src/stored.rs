@@ -7,49 +7,44 @@ use crate::set_type;
 use bytes::Bytes;
 use pintle_cache::image;
 use pintle_codec::{Strictness, json, protobuf};
-use pintle_kinds::defaults::{self, UNDATED};
-use pintle_kinds::internal::internal;
-use pintle_kinds::resource::{Resource, Storage};
-use pintle_kinds::unserved;
+use pintle_resource::{Resources, Storage, StoredVersions, UNDATED};
 use pintle_schema::{Value, canonicalize};
-use pintle_storage::{FormError, StoredForm};
-use std::collections::HashMap;
+use pintle_storage::{FormError, Store, StoredForm};
+use std::any::Any;
 use std::fmt::Display;
+use std::sync::Arc;
 
 /// The form that stores shared with the reference keep.
 pub struct KubernetesForm {
-    /// All versions of each resource, the storage version first, by storage prefix.
-    versions: HashMap<&'static str, Vec<(&'static Resource, &'static Storage)>>,
+    /// The resources whose objects are kept.
+    pub resources: Arc<Resources>,
     /// Everything is written as JSON.
     pub json: bool,
 }
 
 impl Default for KubernetesForm {
+    /// The form of the built-in resources, and of those that are installed later.
     fn default() -> Self {
-        KubernetesForm::new(pintle_kinds::all().chain(internal()))
+        KubernetesForm::new(Arc::new(Resources::new(pintle_kinds::table(|_| true))))
     }
 }
 
 impl KubernetesForm {
-    /// The form of the objects of these resources, all versions of each.
-    pub fn new(resources: impl Iterator<Item = &'static Resource>) -> Self {
-        let mut versions: HashMap<_, Vec<_>> = HashMap::new();
-        for resource in resources {
-            if let Some(storage) = &resource.storage {
-                versions.entry(storage.prefix).or_default().push((resource, storage));
-            }
-        }
-        for versions in versions.values_mut() {
-            versions.sort_by_key(|(resource, storage)| resource.api_version() != storage.api_version);
-        }
-        KubernetesForm { versions, json: false }
+    pub fn new(resources: Arc<Resources>) -> Self {
+        KubernetesForm { resources, json: false }
+    }
+
+    /// The form that a store keeps, if it keeps this one.
+    pub fn of(store: &dyn Store) -> Option<&Self> {
+        store.form().and_then(|form| (form as &dyn Any).downcast_ref())
     }
 
     /// The versions of the resource that a key belongs to.
-    fn versions_of(&self, key: &str) -> Result<&[(&'static Resource, &'static Storage)], FormError> {
+    fn versions_of(&self, key: &str) -> Result<Arc<StoredVersions>, FormError> {
+        let table = self.resources.read();
         let slashes = key.match_indices('/').map(|(at, _)| at).skip(2).take(2);
-        let found = slashes.filter_map(|at| self.versions.get(&key[..=at])).last();
-        found.map(Vec::as_slice).ok_or_else(|| FormError("no resource is stored there".to_owned()))
+        let found = slashes.filter_map(|at| table.stored(&key[..=at])).last();
+        found.cloned().ok_or_else(|| FormError::NoResource)
     }
 
     /// The stored form of a canonical object in the storage version that has no resourceVersion.
@@ -65,86 +60,91 @@ pub(crate) fn encode(storage: &Storage, object: &Value, as_json: bool) -> Bytes 
         json::encode(object, &mut stored);
         stored.push(b'\n');
     } else {
-        protobuf::encode_object(storage.api_version, storage.kind, (storage.schema)(), object, &mut stored);
+        protobuf::encode_object(&storage.api_version, &storage.kind, &storage.schema, object, &mut stored);
     }
     Bytes::from(stored)
 }
 
 fn unknown(api_version: &str) -> FormError {
-    FormError(format!("no kind is known in version {api_version:?}"))
+    FormError::Invalid(format!("no kind is known in version {api_version:?}"))
 }
 
 fn wrong(error: impl Display) -> FormError {
-    FormError(error.to_string())
+    FormError::Invalid(error.to_string())
 }
 
 impl StoredForm for KubernetesForm {
     fn to_stored(&self, key: &str, record: &Bytes) -> Result<Bytes, FormError> {
-        let [(_, storage), ..] = self.versions_of(key)? else { return Err(wrong("no version is stored")) };
+        let stored = self.versions_of(key)?;
+        let storage = home(&stored)?;
         let json = image::object(record).map_err(wrong)?;
-        let mut object = json::decode_trusted((storage.schema)(), &json).map_err(wrong)?;
+        let mut object = json::decode_trusted(&storage.schema, &json).map_err(wrong)?;
         object.remove_at(&["metadata", "resourceVersion"]);
         Ok(self.encode(storage, &object))
     }
 
     fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, FormError> {
         let versions = self.versions_of(key)?;
-        let [(hub, home), ..] = versions else { return Err(wrong("no version is stored")) };
-        let (api_version, mut object) = decode(versions, stored)?;
-        let is_other = |(resource, _): &&(&Resource, _)| resource.api_version() == api_version;
-        let written = match api_version == home.api_version {
-            true => Some(&(*hub, *home)),
-            false => versions.iter().find(is_other),
+        let home = home(&versions)?;
+        let (api_version, mut object) = decode(&versions, stored)?;
+        let is_home = api_version == home.api_version;
+        let written = match is_home {
+            true => Some(&versions.hub),
+            false => versions.versions.iter().find(|resource| resource.api_version() == api_version),
         };
         match written {
-            Some((resource, storage)) => {
+            Some(resource) => {
                 if let Some(normalize) = resource.strategy.normalize {
                     normalize(&mut object);
                 }
-                if api_version != home.api_version {
-                    defaults::apply((resource.schema)(), &mut object, UNDATED);
-                    if let Some(convert) = &storage.convert {
+                if !is_home {
+                    resource.default(&mut object, UNDATED);
+                    if let Some(convert) = resource.storage.as_ref().and_then(|storage| storage.convert.as_ref()) {
                         (convert.to_storage)(&mut object);
                     }
                 }
             }
             None => {
-                let old = unserved::find(home.prefix, &api_version).ok_or_else(|| unknown(&api_version))?;
-                defaults::apply((old.schema)(), &mut object, UNDATED);
+                let old = versions.hub.unserved(&api_version).ok_or_else(|| unknown(&api_version))?;
+                versions.hub.defaults.apply((old.schema)(), &mut object, UNDATED);
                 if let Some(convert) = old.to_storage {
                     convert(&mut object);
                 }
-                if let Some(normalize) = hub.strategy.normalize {
+                if let Some(normalize) = versions.hub.strategy.normalize {
                     normalize(&mut object);
                 }
             }
         }
-        if api_version != home.api_version {
-            set_type(&mut object, home.api_version, home.kind);
+        if !is_home {
+            set_type(&mut object, &home.api_version, &home.kind);
         }
-        let schema = (home.schema)();
-        defaults::apply(schema, &mut object, UNDATED);
+        let schema = &home.schema;
+        versions.hub.defaults.apply(schema, &mut object, UNDATED);
         canonicalize(schema, &mut object);
-        let fields = field_values(hub, &object);
+        let fields = field_values(&versions.hub, &object);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         // Another version is told without a look at the rest.
-        let is_stale = api_version != home.api_version || self.encode(home, &object) != *stored;
+        let is_stale = !is_home || self.encode(home, &object) != *stored;
         let encode = if is_stale { image::encode_stale } else { image::encode };
         Ok(encode(&object, &fields))
     }
 }
 
+/// How the storage version of a resource is stored.
+fn home(versions: &StoredVersions) -> Result<&Storage, FormError> {
+    versions.hub.storage.as_ref().ok_or_else(|| wrong("no version is stored"))
+}
+
 /// The stored object in the version that it was stored in, and that version.
-fn decode(versions: &[(&'static Resource, &'static Storage)], stored: &[u8]) -> Result<(String, Value), FormError> {
+fn decode(versions: &StoredVersions, stored: &[u8]) -> Result<(String, Value), FormError> {
     // The storage version may be one that is not served, and so may the version of an object from long ago.
     let schema_of = |api_version: &str| {
-        let known = versions.iter().find_map(|(resource, storage)| match () {
-            () if storage.api_version == api_version => Some((storage.schema)()),
-            () if resource.api_version() == api_version => Some((resource.schema)()),
-            () => None,
+        let known = versions.versions.iter().find_map(|resource| match &resource.storage {
+            Some(storage) if storage.api_version == api_version => Some(&*storage.schema),
+            _ if resource.api_version() == api_version => Some(&*resource.schema),
+            _ => None,
         });
-        let prefix = versions.first().map_or("", |(_, storage)| storage.prefix);
-        known.or_else(|| unserved::find(prefix, api_version).map(|old| (old.schema)()))
+        known.or_else(|| versions.hub.unserved(api_version).map(|old| (old.schema)()))
     };
     if !stored.starts_with(protobuf::MAGIC) {
         let untyped = json::parse(stored, Strictness::Ignore).map_err(wrong)?.value;

@@ -80,12 +80,12 @@ impl Target {
             let message = "too many errors, the list is truncated".into();
             causes.push(Cause { reason: "FieldValueTooMany".into(), message, field: String::new() });
         }
-        let resource = self.resource;
+        let resource = &self.resource;
         let message = format!("failed to read one or more {} from the storage", resource.qualified());
         Status::new(500, "StorageReadError", message).with_details(Details {
             name: "list".into(),
-            group: resource.group.into(),
-            kind: resource.plural.into(),
+            group: resource.group.to_string(),
+            kind: resource.plural.to_string(),
             causes,
             ..Details::default()
         })
@@ -115,12 +115,12 @@ impl Registry {
             let mut errors = ErrorList::default();
             let why = "is exclusively used to delete corrupt object(s), try again by removing this option";
             errors.invalid(UNSAFE_DELETION_OPTION, true, why);
-            return Err(Status::invalid(target.resource.group, target.resource.plural, &target.name, &errors));
+            return Err(Status::invalid(&target.resource.group, &target.resource.plural, &target.name, &errors));
         };
         let transaction = Transaction::one(unreadable.key.clone(), Expect::At(unreadable.revision), None);
         match self.store.commit(transaction).await {
             Ok(_) => Ok(()),
-            Err(CommitError::Conflict { .. }) => Err(Status::modified(target.resource, &target.name)),
+            Err(CommitError::Conflict { .. }) => Err(Status::modified(&target.resource, &target.name)),
             Err(error) => Err(commit_failed(&error)),
         }
     }

@@ -10,8 +10,7 @@ use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_cache::{Image, Object};
-use pintle_kinds::resource::{Action, Resource};
-use pintle_kinds::strategy::{Part, Strategy};
+use pintle_resource::{Action, Part, Resource, Strategy};
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction, Write};
 use pintle_validation::{Comparison, ErrorKind, ErrorList};
@@ -31,16 +30,16 @@ pub type Change<'a> = dyn Fn(Option<&Value>) -> Result<Value> + Send + Sync + 'a
 /// The part of an object that a subresource writes.
 #[derive(Clone, Copy)]
 pub struct SubresourcePart<'a> {
-    pub name: &'static str,
+    pub name: &'a str,
     pub rules: &'a Part,
 }
 
-impl SubresourcePart<'static> {
+impl<'a> SubresourcePart<'a> {
     /// What the subresource of a name writes; `None` where it stores nothing, and for "".
-    pub fn of(resource: &'static Resource, subresource: &str) -> Option<Self> {
+    pub fn of(resource: &'a Resource, subresource: &str) -> Option<Self> {
         let found = resource.subresource(subresource)?;
         match found.action {
-            Action::Part(rules) => Some(SubresourcePart { name: found.name, rules }),
+            Action::Part(rules) => Some(SubresourcePart { name: &found.name, rules }),
             _ => None,
         }
     }
@@ -138,7 +137,7 @@ impl Registry {
                     clashes += 1
                 }
                 Err(CommitError::Conflict { actual: None, .. }) => return Err(target.not_found()),
-                Err(CommitError::Conflict { .. }) => return Err(Status::modified(target.resource, &target.name)),
+                Err(CommitError::Conflict { .. }) => return Err(Status::modified(&target.resource, &target.name)),
                 Err(error) => return Err(commit_failed(&error)),
             }
         }
@@ -172,7 +171,7 @@ impl Attempt<'_> {
         // The answer shows the state that the removal found, at the revision it had.
         let image = Image::from_record(&registry.record(target, &object), stored.revision)
             .map_err(|error| CommitError::Storage(Arc::new(error)))?;
-        Ok(Arc::new(Object::new(target.key().into(), target.storage.prefix.len(), stored.revision, image)))
+        Ok(Arc::new(Object::new(target.key().into(), target.storage().prefix.len(), stored.revision, image)))
     }
 
     async fn create_instead(&self) -> Result<Written> {
@@ -300,7 +299,7 @@ fn check_meant(target: &Target, from_stored: bool, object: &Value, old: &Value, 
     if is_named {
         check_readable(version)?;
         if version != old_version {
-            return Err(Status::modified(target.resource, &target.name));
+            return Err(Status::modified(&target.resource, &target.name));
         }
     }
     Ok(if from_stored { version != old_version } else { is_named })
@@ -350,7 +349,7 @@ pub fn failed_precondition(target: &Target, what: &str, asked: &str, stored: &st
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {}",
         precondition_failed(what, asked, stored)
     );
-    Status::conflict(target.resource, &target.name, &why)
+    Status::conflict(&target.resource, &target.name, &why)
 }
 
 /// What is told of an object that is not the one that was asked for.
@@ -362,7 +361,7 @@ fn version_required(target: &Target) -> Status {
     let mut errors = ErrorList::default();
     errors.push(ErrorKind::Invalid, "metadata.resourceVersion", Some(Value::Int(0)), "must be specified for an update");
     // The reference names the resource here, not the kind.
-    Status::invalid(target.resource.group, target.resource.plural, &target.name, &errors)
+    Status::invalid(&target.resource.group, &target.resource.plural, &target.name, &errors)
 }
 
 #[cfg(test)]

@@ -8,12 +8,13 @@ mod random;
 
 use pintle_cache::{Cache, Image, image};
 use pintle_codec::json;
-use pintle_kinds::resource::Resource;
 use pintle_registry::selection::field_values;
+use pintle_resource::Resource;
 use pintle_schema::{Map, Str, Value, canonicalize, value};
 use pintle_storage::{Expect, MemoryStore, Revision, Store, Transaction};
 use random::Random;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Bytes by which an object is made larger, at most: what etcd's default bound of requests leaves room for.
 const MOST_BYTES: usize = 1_500_000;
@@ -22,11 +23,11 @@ const MOST_BYTES: usize = 1_500_000;
 const ROUNDS: u64 = 4;
 
 /// The storage version of every resource that stores something.
-fn stored() -> impl Iterator<Item = &'static Resource> {
+fn stored() -> impl Iterator<Item = &'static Arc<Resource>> {
     let mut prefixes = HashSet::new();
     pintle_kinds::all().filter(move |resource| {
         let storage = resource.storage.as_ref().filter(|storage| storage.api_version == resource.api_version());
-        storage.is_some_and(|storage| prefixes.insert(storage.prefix))
+        storage.is_some_and(|storage| prefixes.insert(storage.prefix.clone()))
     })
 }
 
@@ -77,14 +78,15 @@ fn collect_texts<'a>(value: &'a mut Value, texts: &mut Vec<&'a mut Value>) {
 
 #[test]
 fn what_is_committed_can_be_read() {
-    let cache = Cache::new(stored().filter_map(|resource| resource.storage.as_ref()).map(|storage| storage.prefix));
+    let cache =
+        Cache::new(stored().filter_map(|resource| resource.storage.as_ref()).map(|storage| storage.prefix.as_str()));
     let store = MemoryStore::new();
     store.start(Box::new(cache.feeder())).expect("a store");
     let commit = |transaction| store.commit(transaction).wait().expect("a revision");
     for (at, resource) in stored().enumerate() {
         let storage = resource.storage.as_ref().expect("it stores something");
-        let cached = cache.resource(storage.prefix).expect("announced");
-        let schema = (storage.schema)();
+        let cached = cache.resource(&storage.prefix).expect("announced");
+        let schema = &storage.schema;
         for round in 0..ROUNDS {
             let mut random = Random::new(at as u64 * ROUNDS + round + 1);
             let mut object = random::object(schema, resource.namespaced, &mut random);
@@ -111,7 +113,7 @@ fn what_is_committed_can_be_read() {
 }
 
 fn check_read(resource: &Resource, image: &Image, object: &Value, fields: &[&str], revision: Revision, what: &str) {
-    let schema = resource.storage.as_ref().map(|storage| (storage.schema)()).expect("it stores something");
+    let schema = resource.storage.as_ref().map(|storage| &storage.schema).expect("it stores something");
     let mut read = json::decode_trusted(schema, image.as_written()).unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(read.remove_at(&["metadata", "resourceVersion"]), Some(revision.0.to_string().into()), "{what}");
     canonicalize(schema, &mut read);

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use pintle_schema::{ApiType, Enum, Field, Form, List, ListKind, Literal, Struct, Type};
+use pintle_schema::{ApiType, Enum, Field, FieldDefault, Form, List, ListKind, Literal, Struct, Type};
 
 type Schema = fn() -> &'static Struct;
 
@@ -303,13 +303,17 @@ fn sets_are_of_scalars() {
 #[test]
 fn defaults_are_values_of_the_field() {
     each_field(|_, field| {
-        let fits = match (&field.default, &field.ty) {
+        let literal = field.default.as_ref().map(|default| match default {
+            FieldDefault::Literal(literal) => literal,
+            FieldDefault::Value(_) => panic!("tags give literals"),
+        });
+        let fits = match (literal.copied(), &field.ty) {
             (None, _)
             | (Some(Literal::Bool(_)), Type::Bool)
             | (Some(Literal::Int(_)), Type::Int32 | Type::Int64 | Type::IntOrString)
             | (Some(Literal::String(_)), Type::String | Type::Quantity | Type::Duration | Type::IntOrString)
             | (Some(Literal::Empty), Type::Struct(_)) => true,
-            (Some(Literal::String(text)), Type::Enum(values)) => values.values.iter().any(|known| known.value == *text),
+            (Some(Literal::String(text)), Type::Enum(values)) => values.values.iter().any(|known| known.value == text),
             _ => false,
         };
         (!fits).then(|| format!("{:?}", field.default))

@@ -36,7 +36,7 @@ pub mod warnings;
 pub use outcomes::{OUTCOMES, Subject};
 
 use pintle_validation::{Group, Rulebook};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The groups that have rules beyond tags.
 static GROUPS: &[&Group] = &[
@@ -69,8 +69,9 @@ static GROUPS: &[&Group] = &[
 ];
 
 /// The rules of all built-in kinds.
-pub fn rulebook() -> &'static Rulebook {
-    static RULEBOOK: LazyLock<Rulebook> = LazyLock::new(|| Rulebook::new(GROUPS).showing(crate::shown::full));
+pub fn rulebook() -> &'static Arc<Rulebook> {
+    static RULEBOOK: LazyLock<Arc<Rulebook>> =
+        LazyLock::new(|| Arc::new(Rulebook::new(GROUPS).showing(crate::shown::full)));
     &RULEBOOK
 }
 

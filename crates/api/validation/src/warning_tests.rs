@@ -1,6 +1,6 @@
 //! What each kind is warned of, and when.
 
-use crate::warnings::{MOST, Written, warn};
+use crate::warnings::{MOST, Written, of};
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::admissionregistration::v1::ValidatingAdmissionPolicy;
 use pintle_types::apps::v1::{DaemonSet, Deployment, StatefulSet};
@@ -11,7 +11,9 @@ use pintle_types::storage::v1::{CSIStorageCapacity, StorageClass};
 
 fn told(schema: &'static Struct, object: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
     let mut warnings = Vec::new();
-    warn(schema, &Written { object, old, subresource }, &mut warnings);
+    if let Some(warn) = of(schema) {
+        warn(&Written { object, old, subresource }, &mut warnings);
+    }
     warnings
 }
 

@@ -7,9 +7,10 @@ use crate::core::volume::warnings as volume;
 use crate::core::{cluster_warnings, key_pair, pod, service};
 use crate::networking;
 use crate::template_warnings as templates;
+pub use pintle_resource::{Warn, Written};
 use pintle_schema::names::ip;
 use pintle_schema::names::quoted;
-use pintle_schema::{ApiType, Struct, Value, View};
+use pintle_schema::{ApiType, Struct, View};
 use pintle_types::admissionregistration::{v1 as admission_v1, v1beta1 as admission_v1beta1};
 use pintle_types::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use pintle_types::batch::v1::{CronJob, Job};
@@ -18,7 +19,6 @@ use pintle_types::core::v1::{
     Secret, Service, ServiceAccount,
 };
 use pintle_types::discovery::v1::EndpointSlice;
-use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::{Ingress, NetworkPolicy};
 use pintle_types::node::v1::RuntimeClass;
 use pintle_types::resource::v1::ResourceSlice;
@@ -26,36 +26,8 @@ use pintle_types::storage::v1::{CSIDriver, CSIStorageCapacity, StorageClass};
 use pintle_validation::FieldPath;
 use std::net::IpAddr;
 
-/// An object that was found right, and how it came.
-pub struct Written<'a> {
-    pub object: &'a Value,
-    /// What it replaces.
-    pub old: Option<&'a Value>,
-    /// "" for the object itself.
-    pub subresource: &'a str,
-}
-
-impl<'a> Written<'a> {
-    pub fn view<T>(&self) -> View<'a, T> {
-        View::new(self.object)
-    }
-
-    pub fn is_new(&self) -> bool {
-        self.old.is_none()
-    }
-
-    /// Whether it is new, or has a new generation.
-    pub fn has_new_generation(&self) -> bool {
-        // Metadata stands at the same place in every object.
-        let of = |object| View::<Pod>::new(object).field(Pod::METADATA).field(ObjectMeta::GENERATION).get();
-        self.old.is_none_or(|old| of(old) != of(self.object))
-    }
-}
-
 /// Where a warning is about two items of a list, no more are made than this: no header has room for their texts.
 pub const MOST: usize = 4096;
-
-type Warn = fn(&Written<'_>, &mut Vec<String>);
 
 /// A kind and its warnings.
 type OfKind = (fn() -> &'static Struct, Warn);
@@ -95,11 +67,9 @@ static KINDS: &[OfKind] = &[
     (admission_v1beta1::MutatingAdmissionPolicyBinding::schema, admissionregistration::warn),
 ];
 
-/// What there is to say of an object of a kind, given under its storage version.
-pub fn warn(schema: &'static Struct, written: &Written<'_>, warnings: &mut Vec<String>) {
-    if let Some((_, warn)) = KINDS.iter().find(|(kind, _)| std::ptr::eq(kind(), schema)) {
-        warn(written, warnings);
-    }
+/// The warnings of a kind, given by its storage version.
+pub fn of(schema: &Struct) -> Option<Warn> {
+    KINDS.iter().find(|(kind, _)| std::ptr::eq(kind(), schema)).map(|(_, warn)| *warn)
 }
 
 /// An address that is not written as addresses are shown.

@@ -12,12 +12,13 @@ mod random;
 mod versions;
 
 use pintle_api_validation::rulebook;
-use pintle_kinds::resource::{Action, Resource};
+use pintle_resource::{Action, Resource};
 use pintle_schema::rules::Rule;
 use pintle_schema::{Presence, Struct, Type, Value};
 use pintle_validation::{ErrorKind, FieldError, Operation, Request, Rulebook, Verdict};
 use random::Random;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Objects of each kind. More with `PINTLE_FUZZ_ROUNDS`.
 fn rounds() -> u64 {
@@ -25,12 +26,12 @@ fn rounds() -> u64 {
 }
 
 /// The resources that are stored, in each of their versions.
-fn resources() -> impl Iterator<Item = &'static Resource> {
+fn resources() -> impl Iterator<Item = &'static Arc<Resource>> {
     pintle_kinds::all().filter(|resource| resource.storage.is_some())
 }
 
-fn stored(resource: &Resource) -> &'static Struct {
-    resource.storage.as_ref().map_or(resource.schema, |storage| storage.schema)()
+fn stored(resource: &Resource) -> &Struct {
+    resource.stored_schema()
 }
 
 /// The objects that a seed makes: with whether nothing is wrong with the new one, and what it replaces.
@@ -41,7 +42,7 @@ struct Row {
 }
 
 /// Of each seed a wrong object and its successor; of the first ones also right objects, and what becomes of those.
-fn rows(resource: &Resource, schema: &'static Struct, seed: u64) -> Vec<Row> {
+fn rows(resource: &Resource, schema: &Struct, seed: u64) -> Vec<Row> {
     const MENDED: u64 = 8;
     let random = &mut Random::new(seed);
     let object = random::object(schema, resource.namespaced, random);
@@ -67,7 +68,7 @@ fn rows(resource: &Resource, schema: &'static Struct, seed: u64) -> Vec<Row> {
 
 fn judge(
     book: &Rulebook,
-    schema: &'static Struct,
+    schema: &Struct,
     resource: &Resource,
     (new, old): (&Value, Option<&Value>),
     subresource: &str,
@@ -80,7 +81,7 @@ fn judge(
 fn judge_as(
     operation: Operation,
     book: &Rulebook,
-    schema: &'static Struct,
+    schema: &Struct,
     resource: &Resource,
     (new, old): (&Value, Option<&Value>),
     subresource: &str,
@@ -119,7 +120,7 @@ fn stages_change_no_answer_and_no_rule_panics() {
     }) {
         let schema = stored(resource);
         let parts = resource.subresources.iter().filter(|part| matches!(part.action, Action::Part(_)));
-        let parts: Vec<&str> = std::iter::once("").chain(parts.map(|part| part.name)).collect();
+        let parts: Vec<&str> = std::iter::once("").chain(parts.map(|part| part.name.as_str())).collect();
         for seed in 0..rounds() {
             for row in rows(resource, schema, seed) {
                 valid.extend(row.is_valid.then(|| name(resource)));

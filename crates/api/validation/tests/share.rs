@@ -52,11 +52,7 @@ fn reports(folder: &Path) -> usize {
 #[test]
 fn tags_say_most() {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let stored = |resource: &pintle_kinds::resource::Resource| match &resource.storage {
-        Some(storage) => (storage.schema)(),
-        None => (resource.schema)(),
-    };
-    let groups = by_group(pintle_kinds::all().map(stored));
+    let groups = by_group(pintle_kinds::all().map(|resource| resource.stored_schema()));
     println!("{:<20} {:>5} {:>10} {:>12} {:>6}", "group", "tags", "functions", "handwritten", "share");
     for (name, share) in &groups {
         let handwritten = reports(&sources.join(name));

@@ -108,6 +108,7 @@ fn schema(name: &Ident, doc: &str, tags: &StructTags, fields: &[Field]) -> syn::
                     preserve_unknown: false,
                     rules: #rules,
                     judged_first: &[#(#judged_first),*],
+                    compiled: Compiled::new(),
                 };
                 &SCHEMA
             }
@@ -131,7 +132,7 @@ fn field_schema(field: &Field) -> TokenStream {
         None => quote!(None),
         Some(default) => {
             let literal = literal(default);
-            quote!(Some(#literal))
+            quote!(Some(FieldDefault::Literal(#literal)))
         }
     };
     let text = |word: &Option<syn::LitStr>| word.as_ref().map(syn::LitStr::value).unwrap_or_default();

@@ -351,7 +351,10 @@ impl<T: ApiValue> ApiValue for BTreeMap<String, T> {
 /// What the code that the derive emits calls; nothing else should.
 pub mod derived {
     pub use crate::api_value::ApiValue;
-    pub use crate::schema::{Field, Form, Keys, List, ListKind, Literal, Presence, Ref, Slice, Struct, Text, Type};
+    pub use crate::compiled::Compiled;
+    pub use crate::schema::{
+        Field, FieldDefault, Form, Keys, List, ListKind, Literal, Presence, Ref, Slice, Struct, Text, Type,
+    };
     pub use crate::value::{Map, Value};
     use crate::{ShapeError, Str};
 

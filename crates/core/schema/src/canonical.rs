@@ -400,6 +400,7 @@ mod tests {
             rules: &[],
             judged_first: &[],
             preserve_unknown,
+            compiled: Default::default(),
         }
     }
 

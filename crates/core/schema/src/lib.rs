@@ -8,6 +8,7 @@ extern crate self as pintle_schema;
 pub mod api_value;
 pub mod base64;
 pub mod canonical;
+pub mod compiled;
 pub mod duration;
 pub mod field_selector;
 pub mod gates;
@@ -25,13 +26,15 @@ pub mod value;
 
 pub use api_value::{ApiType, ApiValue, FieldName, ShapeError, View, ViewMut, derived};
 pub use canonical::{Unchanged, canonicalize, canonicalize_changed, empties, with_empties, with_shown_empties, zero};
+pub use compiled::Compiled;
 pub use duration::Duration;
 pub use map_editor::MapEditor;
 pub use pintle_derive::ApiType;
 pub use quantity::Quantity;
 pub use scalars::{Bytes, FieldsV1, IntOrString, Json, RawExtension};
 pub use schema::{
-    Enum, EnumValue, Field, Form, Keys, List, ListKind, Literal, MapType, Presence, Ref, Slice, Struct, Text, Type,
+    Enum, EnumValue, Field, FieldDefault, Form, Keys, List, ListKind, Literal, MapType, Presence, Ref, Slice, Struct,
+    Text, Type,
 };
 pub use time::{MicroTime, Time};
 pub use value::{Map, Str, Value};

@@ -3,7 +3,9 @@
 //! Built-in types are statics that the derive emits, custom resources are schemas built at run time; everything that
 //! walks an object works on both alike. A schema never changes once it is made, and holds no code about one kind.
 
+use crate::compiled::Compiled;
 use crate::rules::Rule;
+use crate::value::{Str, Value};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -74,6 +76,12 @@ impl Deref for Text {
 
     #[inline]
     fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
         self.as_str()
     }
 }
@@ -207,6 +215,8 @@ pub struct Struct {
     pub judged_first: &'static [&'static str],
     /// Fields no schema names are kept instead of reported (custom resources only).
     pub preserve_unknown: bool,
+    /// Its identity, and what others have worked out from it.
+    pub compiled: Compiled,
 }
 
 /// When JSON shows a field, as Go's tags and types decide it.
@@ -234,6 +244,34 @@ pub enum Literal {
     Empty,
 }
 
+impl From<Literal> for Value {
+    fn from(literal: Literal) -> Self {
+        match literal {
+            Literal::Bool(value) => Value::Bool(value),
+            Literal::Int(value) => Value::Int(value),
+            Literal::String(text) => Value::String(Str::new_static(text)),
+            Literal::Empty => Value::map(),
+        }
+    }
+}
+
+/// What a field takes when it is absent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FieldDefault {
+    Literal(Literal),
+    /// Any value, of a schema that arrived at run time.
+    Value(Arc<Value>),
+}
+
+impl FieldDefault {
+    pub fn to_value(&self) -> Value {
+        match self {
+            FieldDefault::Literal(literal) => Value::from(*literal),
+            FieldDefault::Value(value) => Value::clone(value),
+        }
+    }
+}
+
 /// A field of a struct.
 pub struct Field {
     /// The JSON name; empty for an inlined struct.
@@ -249,7 +287,7 @@ pub struct Field {
     /// Marked required.
     pub required: bool,
     pub nullable: bool,
-    pub default: Option<Literal>,
+    pub default: Option<FieldDefault>,
     pub doc: Text,
     /// Strategic merge patch: `merge`, `replace`, `retainKeys`, joined by commas; empty when not given.
     pub patch_strategy: &'static str,
@@ -337,9 +375,9 @@ impl Struct {
     }
 
     /// The type of the field at a path of JSON names; lists and maps are passed through to their elements.
-    pub fn type_at(&self, path: &[&str]) -> Option<&Type> {
+    pub fn type_at<S: AsRef<str>>(&self, path: &[S]) -> Option<&Type> {
         let (first, rest) = path.split_first()?;
-        let mut ty = &self.field(first)?.ty;
+        let mut ty = &self.field(first.as_ref())?.ty;
         if rest.is_empty() {
             return Some(ty);
         }

@@ -122,12 +122,12 @@ impl Value {
     }
 
     /// Follows field names down through maps.
-    pub fn at(&self, path: &[&str]) -> Option<&Value> {
-        path.iter().try_fold(self, |value, key| value.get(key))
+    pub fn at<S: AsRef<str>>(&self, path: &[S]) -> Option<&Value> {
+        path.iter().try_fold(self, |value, key| value.get(key.as_ref()))
     }
 
-    pub fn at_mut(&mut self, path: &[&str]) -> Option<&mut Value> {
-        path.iter().try_fold(self, |value, key| value.get_mut(key))
+    pub fn at_mut<S: AsRef<str>>(&mut self, path: &[S]) -> Option<&mut Value> {
+        path.iter().try_fold(self, |value, key| value.get_mut(key.as_ref()))
     }
 
     /// The string at a path of field names, "" when there is none.
@@ -143,12 +143,12 @@ impl Value {
     }
 
     /// Sets the value at a path, making the maps on the way.
-    pub fn set_at(&mut self, path: &[&str], value: impl Into<Value>) {
+    pub fn set_at<S: AsRef<str>>(&mut self, path: &[S], value: impl Into<Value>) {
         let Some((last, parents)) = path.split_last() else {
             *self = value.into();
             return;
         };
-        let parent = parents.iter().fold(self, |value, key| value.map_entry(key));
+        let parent = parents.iter().fold(self, |value, key| value.map_entry(key.as_ref()));
         parent.make_map().set(Str::new(last), value);
     }
 

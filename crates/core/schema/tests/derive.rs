@@ -1,7 +1,7 @@
 //! What the derive emits, seen from outside: schemas, canonical form, typed access.
 
 use pintle_schema::{
-    ApiType, ApiValue, Literal, Presence, Type, Value, View, ViewMut, canonicalize, string_type, value,
+    ApiType, ApiValue, FieldDefault, Literal, Presence, Type, Value, View, ViewMut, canonicalize, string_type, value,
 };
 use std::collections::BTreeMap;
 
@@ -63,7 +63,8 @@ pub struct Source {
 fn the_schema_says_what_the_tags_say() {
     let schema = ThingSpec::schema();
     let replicas = schema.field("replicas").expect("declared");
-    assert_eq!((replicas.proto, replicas.presence, replicas.default), (1, Presence::Pointer, Some(Literal::Int(1))));
+    assert_eq!((replicas.proto, replicas.presence), (1, Presence::Pointer));
+    assert_eq!(replicas.default, Some(FieldDefault::Literal(Literal::Int(1))));
     assert_eq!(schema.field("clusterIP").map(|field| field.proto), Some(5));
     assert!(schema.field("disk").is_some(), "fields of inlined structs stand among the owner's");
     assert!(schema.field("source").is_none());

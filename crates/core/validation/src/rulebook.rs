@@ -11,11 +11,12 @@ use crate::path::FieldPath;
 use crate::plan::{HandRules, Plan, key};
 use crate::request::{Cx, Operation, Request};
 use crate::run::{Run, Show};
+use pintle_schema::compiled::unique_id;
 use pintle_schema::{Struct, Value};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 /// What is known of types, by where their schemas are.
 type ByPlace<T> = HashMap<usize, T, BuildHasherDefault<PlaceHasher>>;
@@ -42,7 +43,8 @@ impl Hasher for PlaceHasher {
 pub struct Rulebook {
     hand: HandRules,
     kinds: ByPlace<&'static KindRules>,
-    plans: RwLock<ByPlace<Arc<Plan>>>,
+    /// Under which the plans are kept with the schemas.
+    id: u64,
     show: Show,
 }
 
@@ -68,7 +70,7 @@ impl Rulebook {
             }
             kinds.extend(group.kinds.iter().map(|kind| (key((kind.of)()), kind)));
         }
-        Rulebook { hand, kinds, plans: RwLock::default(), show: |_, value, _| value.clone() }
+        Rulebook { hand, kinds, id: unique_id(), show: |_, value, _| value.clone() }
     }
 
     /// With a way of its own to show structs and lists in messages.
@@ -77,13 +79,8 @@ impl Rulebook {
     }
 
     /// The compiled rules of a kind.
-    pub fn plan(&self, schema: &'static Struct) -> Arc<Plan> {
-        let key = key(schema);
-        if let Some(plan) = self.plans.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            return plan.clone();
-        }
-        let plan = Arc::new(Plan::new(schema, &self.hand));
-        self.plans.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(plan).clone()
+    pub fn plan(&self, schema: &Struct) -> Arc<Plan> {
+        schema.compiled.get_or_make(self.id, || Plan::new(schema, &self.hand))
     }
 
     /// A kind's effective rules as a tree of text.
@@ -97,13 +94,7 @@ impl Rulebook {
     }
 
     /// Judges a canonical object of a kind, given under its storage version.
-    pub fn judge(
-        &self,
-        schema: &'static Struct,
-        object: &Value,
-        old: Option<&Value>,
-        request: &Request<'_>,
-    ) -> Verdict {
+    pub fn judge(&self, schema: &Struct, object: &Value, old: Option<&Value>, request: &Request<'_>) -> Verdict {
         match old {
             Some(old) => self.judge_update(schema, &Comparison::of(object, old), request),
             None => self.judge_in(schema, object, None, Cx::new(request, object, None)),
@@ -111,12 +102,12 @@ impl Rulebook {
     }
 
     /// Judges an object that replaces another.
-    pub fn judge_update(&self, schema: &'static Struct, comparison: &Comparison<'_>, request: &Request<'_>) -> Verdict {
+    pub fn judge_update(&self, schema: &Struct, comparison: &Comparison<'_>, request: &Request<'_>) -> Verdict {
         let (new, old) = (comparison.new_object(), comparison.old_object());
         self.judge_in(schema, new, Some(old), Cx::of_update(request, comparison))
     }
 
-    fn judge_in(&self, schema: &'static Struct, object: &Value, old: Option<&Value>, mut cx: Cx<'_>) -> Verdict {
+    fn judge_in(&self, schema: &Struct, object: &Value, old: Option<&Value>, mut cx: Cx<'_>) -> Verdict {
         let plan = self.plan(schema);
         let steps = self.steps(schema, cx.request);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -134,7 +125,7 @@ impl Rulebook {
     /// What is wrong with some fields of a struct that is a field of the object, before the whole can be judged.
     pub fn judge_fields(
         &self,
-        schema: &'static Struct,
+        schema: &Struct,
         (name, fields): (&str, &[&str]),
         object: &Value,
         old: Option<&Value>,
@@ -146,7 +137,7 @@ impl Rulebook {
         cx.settle().0
     }
 
-    fn steps(&self, schema: &'static Struct, request: &Request<'_>) -> &'static [Step] {
+    fn steps(&self, schema: &Struct, request: &Request<'_>) -> &'static [Step] {
         let kind = self.kinds.get(&key(schema));
         match request.operation {
             Operation::Create => kind.map_or(CREATE, |kind| kind.create),

@@ -16,7 +16,7 @@ use pintle::encryption::EncryptionSource;
 use pintle_auth::Mode;
 use pintle_endpoints::Settings;
 use pintle_endpoints::metrics::AllowedLabels;
-use pintle_endpoints::router::RuntimeConfig;
+use pintle_endpoints::runtime_config::RuntimeConfig;
 use pintle_http::{ServerConfig, TlsVersion};
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};

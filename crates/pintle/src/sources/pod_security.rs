@@ -20,12 +20,13 @@ const ERRORS: Family = Family::counter(
 );
 
 pub fn render(counts: &PodSecurityCounts, out: &mut Exposition) {
-    let of = |Counted { operation, resource, subresource }: Counted| {
+    fn of(request: &Counted) -> [(&'static str, &str); 3] {
+        let Counted { operation, resource, subresource } = request;
         [("request_operation", operation), ("resource", resource), ("subresource", subresource)]
-    };
+    }
     out.family(&EVALUATIONS);
     for (evaluation, count) in counts.evaluations() {
-        let [operation, resource, subresource] = of(evaluation.request);
+        let [operation, resource, subresource] = of(&evaluation.request);
         let labels = [
             ("decision", evaluation.decision),
             ("mode", evaluation.mode),
@@ -39,14 +40,14 @@ pub fn render(counts: &PodSecurityCounts, out: &mut Exposition) {
     }
     out.family(&EXEMPTIONS);
     for (request, count) in counts.exemptions() {
-        out.sample(EXEMPTIONS.name, &of(request), count.get());
+        out.sample(EXEMPTIONS.name, &of(&request), count.get());
     }
     let errors = counts.errors();
     if !errors.is_empty() {
         out.family(&ERRORS);
     }
     for (request, count) in errors {
-        let [operation, resource, subresource] = of(request);
+        let [operation, resource, subresource] = of(&request);
         out.sample(ERRORS.name, &[("fatal", "false"), operation, resource, subresource], count.get());
     }
 }

@@ -3,7 +3,7 @@
 //! It reads schemas and plans alone; no object is looked at.
 
 use pintle_api_validation::rulebook;
-use pintle_kinds::resource::Resource;
+use pintle_resource::Resource;
 use pintle_schema::rules::Rule;
 use pintle_schema::{Field, Struct, Type};
 use pintle_validation::docs::show;
@@ -13,9 +13,9 @@ use std::collections::BTreeSet;
 pub fn problems() -> BTreeSet<String> {
     let mut lint = Lint::default();
     for resource in pintle_kinds::all() {
-        let plan = rulebook().plan((resource.schema)());
+        let plan = rulebook().plan(&resource.schema);
         lint.problems.extend(plan.problems.iter().map(|(place, problem)| format!("{place}: {}", problem.0)));
-        lint.alone((resource.schema)());
+        lint.alone(&resource.schema);
         lint.in_step(resource);
     }
     lint.problems
@@ -58,7 +58,7 @@ impl Lint {
     /// Versions of a kind judge their common fields alike.
     fn in_step(&mut self, resource: &'static Resource) {
         let Some(storage) = resource.storage.as_ref().filter(|storage| storage.convert.is_none()) else { return };
-        self.compare((resource.schema)(), (storage.schema)());
+        self.compare(&resource.schema, &storage.schema);
     }
 
     fn compare(&mut self, served: &Struct, stored: &Struct) {

@@ -5,15 +5,11 @@ use std::fmt::Write;
 
 /// The shares of all groups, and their sum.
 pub fn table() -> String {
-    let stored = |resource: &pintle_kinds::resource::Resource| match &resource.storage {
-        Some(storage) => (storage.schema)(),
-        None => (resource.schema)(),
-    };
     let mut text = format!("{:<24} {:>6} {:>10}\n", "GROUP", "TAGS", "FUNCTIONS");
     let mut row =
         |name: &str, share: &Share| _ = writeln!(text, "{name:<24} {:>6} {:>10}", share.tags, share.functions);
     let mut all = Share::default();
-    for (name, share) in by_group(pintle_kinds::all().map(stored)) {
+    for (name, share) in by_group(pintle_kinds::all().map(|resource| resource.stored_schema())) {
         row(&name, &share);
         all = Share { tags: all.tags + share.tags, functions: all.functions + share.functions };
     }

@@ -6,9 +6,7 @@ use super::Outcome;
 use super::lines::{Document, documents};
 use pintle_api_validation::rulebook;
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json, yaml};
-use pintle_kinds::defaults;
-use pintle_kinds::resource::Resource;
-use pintle_kinds::strategy::NameRule;
+use pintle_resource::{NameRule, Resource};
 use pintle_schema::{Struct, Value, canonicalize};
 use pintle_validation::{Operation, Request};
 use std::fmt::Write;
@@ -91,7 +89,7 @@ fn findings(
         let field = if kind.is_empty() { "" } else { "kind" };
         return vec![at(field, format!("no kind {kind:?} in version {version:?}"))];
     };
-    let mut decoded = match decode((resource.schema)()) {
+    let mut decoded = match decode(&resource.schema) {
         Ok(decoded) => decoded,
         Err(error) => return vec![at("", error.to_string())],
     };
@@ -109,8 +107,8 @@ fn findings(
 
 fn causes(resource: &'static Resource, object: &mut Value) -> Vec<(String, String)> {
     // No rule depends on when it is asked.
-    defaults::complete(resource, object, 0);
-    let schema = resource.storage.as_ref().map_or(resource.schema, |storage| storage.schema)();
+    resource.complete(object, 0);
+    let schema = resource.stored_schema();
     if resource.namespaced && object.str_at(&["metadata", "namespace"]).is_empty() {
         object.set_at(&["metadata", "namespace"], "default");
     }

@@ -4,9 +4,9 @@
 //!
 //! Budget: a change costs one entry of some tens of bytes at the end of a line; there is one timer.
 
-use crate::feed::Observer;
+use crate::feed::{Listed, Observer};
 use crate::world::{KindId, Place, World};
-use pintle_cache::{Event, Interest, Object, State};
+use pintle_cache::{Event, Interest, Object};
 use pintle_codec::json;
 use pintle_schema::{ApiType, View};
 use pintle_storage::{CommitFuture, Revision};
@@ -113,12 +113,13 @@ impl Observer for Expiry {
         self.lifetime(kind).map(|_| Interest::Everything)
     }
 
-    fn list(&self, states: &[Arc<State>]) {
+    fn list(&self, listed: &[Listed]) {
         let mut entries = Vec::new();
-        for (id, state) in (0..).zip(states) {
-            let Some(lifetime) = self.lifetime(id) else { continue };
+        for Listed { id, state, .. } in listed {
+            let Some(lifetime) = self.lifetime(*id) else { continue };
             let objects = state.objects.values();
-            entries.extend(objects.map(|object| Expiry::entry(id, object, last_change(object).unwrap_or(0), lifetime)));
+            entries
+                .extend(objects.map(|object| Expiry::entry(*id, object, last_change(object).unwrap_or(0), lifetime)));
         }
         entries.sort_by_key(|entry| entry.at_unix);
         *self.line() = entries.into();

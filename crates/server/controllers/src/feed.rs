@@ -6,7 +6,7 @@
 //! search per kind, some microseconds.
 
 use crate::figures::Reading;
-use crate::world::{KindId, World};
+use crate::world::{Kind, KindId, World};
 use pintle_cache::{Cursor, Event, Expired, Interest, State};
 use pintle_storage::Revision;
 use std::future::{pending, poll_fn};
@@ -19,13 +19,20 @@ use tokio::task::{JoinError, spawn_blocking};
 /// How many events are taken at a time.
 const EVENTS_AT_A_TIME: usize = 1024;
 
+/// What there is of a kind.
+pub struct Listed {
+    pub id: KindId,
+    pub kind: Arc<Kind>,
+    pub state: Arc<State>,
+}
+
 /// Who is shown what changes. Called by one task; must be quick.
 pub trait Observer: Send + Sync {
     /// Which changes of a kind it must be shown. It may be shown others.
     fn interest(&self, kind: KindId) -> Option<Interest>;
 
     /// What there is, by kind. What was known before no longer counts.
-    fn list(&self, states: &[Arc<State>]);
+    fn list(&self, listed: &[Listed]);
 
     /// A change that followed.
     fn observe(&self, kind: KindId, event: &Event);
@@ -38,24 +45,34 @@ pub trait Observer: Send + Sync {
 
 /// Shows the observers everything, until it is dropped. `batch`: how long changes may gather before they are shown.
 pub async fn run(world: Arc<World>, observers: Vec<Arc<dyn Observer>>, batch: Duration) {
+    let mut tables = world.registry.resources.changes();
     loop {
+        tables.borrow_and_update();
+        world.refresh();
         let revision = world.registry.cache.current();
-        let states = list(&world, &observers).await;
-        let mut cursors = Vec::with_capacity(states.len());
-        for ((id, kind), state) in (0..).zip(&world.kinds).zip(states) {
-            let interest = interest(&observers, id);
-            let after = state.last.max(state.compacted);
-            cursors.extend(interest.map(|interest| (id, kind.target.cache.cursor_of(after, interest))));
+        let listed = list(&world, &observers).await;
+        let mut cursors = Vec::with_capacity(listed.len());
+        for one in &listed {
+            follow(one, &observers, &mut cursors);
         }
         world.set_observed(revision);
         let mut progress = world.registry.cache.progress();
+        // Also ends when a kind is taken out: what was known of it no longer counts.
         while let Ok(seen) = show(&world, &mut cursors, &observers) {
             if seen > world.observed() {
                 // Seen before its commit was whole: what else is in that has to be seen, too, before it counts.
                 let _ = progress.wait_for(|current| *current >= seen).await;
                 continue;
             }
-            changed(&mut cursors).await;
+            tokio::select! {
+                () = changed(&mut cursors) => {}
+                Ok(()) = tables.changed() => {
+                    for (id, kind) in world.refresh() {
+                        let state = kind.target.cache.state();
+                        add(Listed { id, kind, state }, &observers, &mut cursors);
+                    }
+                }
+            }
             if !batch.is_zero() {
                 tokio::time::sleep(batch).await;
             }
@@ -63,16 +80,35 @@ pub async fn run(world: Arc<World>, observers: Vec<Arc<dyn Observer>>, batch: Du
     }
 }
 
+/// Follows a kind from a state on, if anybody wants to be shown its changes.
+fn follow(one: &Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, Cursor)>) {
+    let after = one.state.last.max(one.state.compacted);
+    let interest = interest(observers, one.id);
+    cursors.extend(interest.map(|interest| (one.id, one.kind.target.cache.cursor_of(after, interest))));
+}
+
+/// Shows what there is of a kind that is new, each object as if it had just been made, and follows it.
+fn add(new: Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, Cursor)>) {
+    cursors.retain(|(id, _)| *id != new.id);
+    for object in new.state.objects.values() {
+        let event = Event { revision: object.revision, object: object.clone(), previous: None, removed: false };
+        observers.iter().for_each(|observer| observer.observe(new.id, &event));
+    }
+    follow(&new, observers, cursors);
+}
+
 /// Shows everything that there is, on a thread where nobody waits for an answer: that takes long where there is much.
-async fn list(world: &World, observers: &[Arc<dyn Observer>]) -> Vec<Arc<State>> {
-    let states: Vec<_> = world.kinds.iter().map(|kind| kind.target.cache.state()).collect();
+async fn list(world: &World, observers: &[Arc<dyn Observer>]) -> Vec<Listed> {
+    let kinds = world.kinds();
+    let listed = |(id, kind): (KindId, &Arc<Kind>)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() };
+    let listed: Vec<Listed> = kinds.iter().map(listed).collect();
     let observers = observers.to_vec();
     let shown = spawn_blocking(move || {
-        observers.iter().for_each(|observer| observer.list(&states));
-        states
+        observers.iter().for_each(|observer| observer.list(&listed));
+        listed
     });
     match shown.await.map_err(JoinError::try_into_panic) {
-        Ok(states) => states,
+        Ok(listed) => listed,
         Err(Ok(panic)) => resume_unwind(panic),
         // The runtime ends, and everything with it.
         Err(Err(_)) => pending().await,
@@ -123,10 +159,10 @@ mod tests {
 
     impl Observer for Wants {
         fn interest(&self, kind: KindId) -> Option<Interest> {
-            self.0[usize::from(kind)].clone()
+            self.0[kind as usize].clone()
         }
 
-        fn list(&self, _: &[Arc<State>]) {}
+        fn list(&self, _: &[Listed]) {}
 
         fn observe(&self, _: KindId, _: &Event) {}
     }

@@ -65,7 +65,7 @@ impl Requests<'_> {
         };
         let update = Update {
             change: &change,
-            part: SubresourcePart::of(target.resource, subresource),
+            part: SubresourcePart::of(&target.resource, subresource),
             create: false,
             from_stored: true,
             owners: Owners::Tracked,

@@ -4,13 +4,14 @@
 mod conditions;
 
 use crate::expiry::Expiry;
-use crate::feed::{self, Observer};
+use crate::feed::{self, Listed, Observer};
 use crate::requests::{Requests, Who};
 use crate::world::{KindId, World};
 use crate::{Controller, Controllers, Settings};
-use pintle_cache::{Cache, Event, Interest, Object, State, image};
+use pintle_cache::{Cache, Event, Interest, Object, image};
 use pintle_registry::options::Propagation;
 use pintle_registry::{AdmitAll, DeleteOptions, Environment, Registry, Target, WriteOptions};
+use pintle_resource::Resources;
 use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Observer as _, Record, Revision, Started, Store};
 use std::pin::Pin;
@@ -47,12 +48,19 @@ struct Fixture {
 
 impl Fixture {
     async fn new() -> Fixture {
-        let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
+        let cache =
+            Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("a fresh store starts");
         let now = Arc::new(AtomicI64::new(1_000_000));
         let environment = Box::new(Simulated { now: now.clone(), random: AtomicU64::new(1) });
-        let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::all());
+        let registry = Registry::new(
+            cache,
+            store,
+            environment,
+            Box::new(AdmitAll),
+            Arc::new(Resources::new(pintle_kinds::table(|_| true))),
+        );
         let fixture = Fixture { registry: Arc::new(registry), now };
         for name in ["default", "other"] {
             fixture.create("", "namespaces", "", value!({"metadata": {"name": name}})).await;
@@ -340,14 +348,15 @@ async fn events_live_their_time_after_their_last_change() {
     fixture.owned("no-event", &[], &[]).await;
     let world = Arc::new(World::new(fixture.registry.clone()));
     let expiry = Expiry::new(world.clone(), Some(Duration::from_secs(100)));
-    let states: Vec<_> = world.kinds.iter().map(|kind| kind.target.cache.state()).collect();
-    expiry.list(&states);
+    let kinds = world.kinds();
+    let listed = kinds.iter().map(|(id, kind)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() });
+    expiry.list(&listed.collect::<Vec<_>>());
     let events = fixture.target("", "events", "default", "");
     let after: Revision = events.cache.state().last;
     let mut cursor = events.cache.cursor(after);
     fixture.now.fetch_add(60, Ordering::SeqCst);
     fixture.create("", "events", "default", event("new")).await;
-    let kind = (0..).zip(&world.kinds).find(|(_, kind)| kind.resource.plural == "events").map(|(id, _)| id);
+    let kind = world.kinds().iter().find(|(_, kind)| kind.resource.plural == "events").map(|(id, _)| id);
     for change in cursor.take(10).expect("history") {
         expiry.observe(kind.expect("events are stored"), &change);
     }
@@ -378,19 +387,25 @@ impl Observer for Everything {
         Some(Interest::Everything)
     }
 
-    fn list(&self, _: &[Arc<State>]) {}
+    fn list(&self, _: &[Listed]) {}
 
     fn observe(&self, _: KindId, _: &Event) {}
 }
 
 #[test]
 fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
-    let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
+    let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
     let mut feeder = cache.feeder();
     feeder.replayed(Started { current: Revision(1), compacted: Revision(0) });
     let environment = Box::new(Simulated { now: Arc::default(), random: AtomicU64::new(1) });
     let store = Arc::new(MemoryStore::new());
-    let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::all());
+    let registry = Registry::new(
+        cache,
+        store,
+        environment,
+        Box::new(AdmitAll),
+        Arc::new(Resources::new(pintle_kinds::table(|_| true))),
+    );
     let world = Arc::new(World::new(Arc::new(registry)));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let _entered = runtime.enter();

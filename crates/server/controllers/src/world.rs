@@ -2,20 +2,20 @@
 //! Guarantees that an object is found without decoding any other.
 //! Must never write: that is `requests`.
 
+use arc_swap::ArcSwap;
 use pintle_cache::Object;
 use pintle_codec::json;
-use pintle_kinds::resource::{Resource, Verbs};
-use pintle_kinds::strategy::GarbageCollection;
 use pintle_registry::{Registry, Target};
-use pintle_schema::{ApiType, Value, View};
+use pintle_resource::{GarbageCollection, Resource, Verbs};
+use pintle_schema::{ApiType, Str, Value, View};
 use pintle_storage::{Key, Revision};
 use pintle_types::meta::v1::ObjectMeta;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Which kind, as an index into `World::kinds`.
-pub type KindId = u16;
+/// Which kind: a resource keeps its number for as long as the server lives, also when it is taken out and comes back.
+pub type KindId = u32;
 
 /// Where an object is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,7 +26,7 @@ pub struct Place {
 
 /// A stored kind, seen from its storage version.
 pub struct Kind {
-    pub resource: &'static Resource,
+    pub resource: Arc<Resource>,
     /// Its collection, in no namespace.
     pub target: Target,
 }
@@ -44,11 +44,57 @@ impl Kind {
     }
 }
 
+/// The kinds that there are at one time.
+#[derive(Clone, Default)]
+pub struct Kinds {
+    /// The generation of the table that they are of.
+    generation: u64,
+    /// By their numbers; `None` for those that are no longer there.
+    kinds: Vec<Option<Arc<Kind>>>,
+    by_prefix: HashMap<Str, KindId>,
+    /// By apiVersion and kind, as owner references name them: every version of each.
+    by_name: HashMap<String, HashMap<Str, KindId>>,
+}
+
+impl Kinds {
+    /// The kinds of the table that holds now, which keep the numbers that they have in `self`.
+    fn next(&self, registry: &Registry) -> Kinds {
+        let table = registry.resources.snapshot();
+        let mut next = Kinds {
+            generation: table.generation(),
+            kinds: vec![None; self.kinds.len()],
+            by_prefix: self.by_prefix.clone(),
+            by_name: HashMap::new(),
+        };
+        // In the order of their keys, so that two servers do the same in the same order.
+        let mut stored: Vec<_> = table.all_stored().filter(|stored| stored.hub.verbs != Verbs::NONE).collect();
+        stored.sort_by(|a, b| (&a.hub.group, &a.hub.plural).cmp(&(&b.hub.group, &b.hub.plural)));
+        for stored in stored {
+            let Some(target) = registry.target(&stored.hub, "", "") else { continue };
+            let new = KindId::try_from(next.kinds.len()).unwrap_or(KindId::MAX);
+            let id = *next.by_prefix.entry(target.storage().prefix.clone()).or_insert(new);
+            if id == new {
+                next.kinds.push(None);
+            }
+            for version in &stored.versions {
+                next.by_name.entry(version.api_version()).or_default().insert(version.kind.clone(), id);
+            }
+            if let Some(slot) = next.kinds.get_mut(id as usize) {
+                *slot = Some(Arc::new(Kind { resource: stored.hub.clone(), target }));
+            }
+        }
+        next
+    }
+
+    /// All of them with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (KindId, &Arc<Kind>)> {
+        (0..).zip(&self.kinds).filter_map(|(id, kind)| Some((id, kind.as_ref()?)))
+    }
+}
+
 pub struct World {
     pub registry: Arc<Registry>,
-    pub kinds: Vec<Kind>,
-    /// The kinds by apiVersion and kind, as owner references name them: every version of each.
-    by_name: HashMap<String, HashMap<&'static str, KindId>>,
+    kinds: ArcSwap<Kinds>,
     /// Everything up to this revision that concerns the controllers has been shown to them.
     observed: AtomicU64,
 }
@@ -56,34 +102,43 @@ pub struct World {
 impl World {
     /// All resources that are stored, each once.
     pub fn new(registry: Arc<Registry>) -> Self {
-        let (mut kinds, mut by_prefix) = (Vec::<Kind>::new(), HashMap::new());
-        let mut by_name: HashMap<String, HashMap<&'static str, KindId>> = HashMap::new();
-        for resource in pintle_kinds::all() {
-            let Some(storage) = &resource.storage else { continue };
-            let hub = registry.hub(storage).unwrap_or(resource);
-            let Some(target) = registry.target(hub, "", "") else { continue };
-            let id = *by_prefix.entry(storage.prefix).or_insert_with(|| {
-                kinds.push(Kind { resource: hub, target });
-                KindId::try_from(kinds.len() - 1).unwrap_or(KindId::MAX)
-            });
-            by_name.entry(resource.api_version()).or_default().insert(resource.kind, id);
-        }
-        World { registry, kinds, by_name, observed: AtomicU64::new(0) }
+        let kinds = ArcSwap::from_pointee(Kinds::default().next(&registry));
+        World { registry, kinds, observed: AtomicU64::new(0) }
     }
 
-    pub fn kind(&self, id: KindId) -> Option<&Kind> {
-        self.kinds.get(usize::from(id))
+    pub fn kinds(&self) -> Arc<Kinds> {
+        self.kinds.load_full()
+    }
+
+    /// Follows the table of resources; returns the kinds that are served since the last call, or are served anew.
+    pub fn refresh(&self) -> Vec<(KindId, Arc<Kind>)> {
+        let before = self.kinds();
+        if before.generation == self.registry.resources.read().generation() {
+            return Vec::new();
+        }
+        let now = Arc::new(before.next(&self.registry));
+        self.kinds.store(now.clone());
+        let is_known = |id: KindId, kind: &Kind| {
+            let known = before.kinds.get(id as usize).and_then(Option::as_ref);
+            known.is_some_and(|known| Arc::ptr_eq(&known.target.cache, &kind.target.cache))
+        };
+        now.iter().filter(|(id, kind)| !is_known(*id, kind)).map(|(id, kind)| (id, kind.clone())).collect()
+    }
+
+    pub fn kind(&self, id: KindId) -> Option<Arc<Kind>> {
+        self.kinds.load().kinds.get(id as usize)?.clone()
     }
 
     /// The kind of a resource, if it is stored.
     pub fn stored(&self, group: &str, plural: &str) -> Option<KindId> {
-        let is_asked = |kind: &Kind| (kind.resource.group, kind.resource.plural) == (group, plural);
-        KindId::try_from(self.kinds.iter().position(is_asked)?).ok()
+        let kinds = self.kinds.load();
+        kinds.iter().find(|(_, kind)| kind.resource.group == group && kind.resource.plural == plural).map(|(id, _)| id)
     }
 
     /// The kind that an owner reference names.
-    pub fn named(&self, api_version: &str, kind: &str) -> Option<&Kind> {
-        self.kind(*self.by_name.get(api_version)?.get(kind)?)
+    pub fn named(&self, api_version: &str, kind: &str) -> Option<Arc<Kind>> {
+        let id = *self.kinds.load().by_name.get(api_version)?.get(kind)?;
+        self.kind(id)
     }
 
     /// The object at a place as it is now.
@@ -94,7 +149,7 @@ impl World {
     /// Whether an object exists, readable or not.
     pub fn exists(&self, (group, plural): (&str, &str), namespace: &str, name: &str) -> bool {
         let Some(kind) = self.stored(group, plural).and_then(|id| self.kind(id)) else { return false };
-        let key = Resource::key(kind.target.storage, namespace, name);
+        let key = kind.target.storage().key(namespace, name);
         let state = kind.target.cache.state();
         state.objects.contains_key(&key) || state.unreadable.contains_key(key.as_str())
     }
@@ -102,7 +157,7 @@ impl World {
     /// An object of a resource, if it exists and can be read.
     pub fn decoded(&self, (group, plural): (&str, &str), namespace: &str, name: &str) -> Option<Value> {
         let kind = self.kind(self.stored(group, plural)?)?;
-        let object = kind.target.cache.get(&Resource::key(kind.target.storage, namespace, name))?;
+        let object = kind.target.cache.get(&kind.target.storage().key(namespace, name))?;
         self.registry.decode(&kind.target, &object).ok()
     }
 
@@ -114,20 +169,20 @@ impl World {
         is_asked: impl Fn(&Object) -> bool,
     ) -> Vec<Value> {
         let Some(kind) = self.stored(group, plural).and_then(|id| self.kind(id)) else { return Vec::new() };
-        let objects = World::content(kind, namespace).into_iter().filter(|object| is_asked(object));
+        let objects = World::content(&kind, namespace).into_iter().filter(|object| is_asked(object));
         objects.filter_map(|object| self.registry.decode(&kind.target, &object).ok()).collect()
     }
 
     /// The objects of a kind in a namespace.
     pub fn content(kind: &Kind, namespace: &str) -> Vec<Arc<Object>> {
-        let first = format!("{}{namespace}/", kind.target.storage.prefix);
+        let first = format!("{}{namespace}/", kind.target.storage().prefix);
         let state = kind.target.cache.state();
         state.objects.under(&first).map(|entry| entry.object.clone()).collect()
     }
 
     /// How many objects of a kind in a namespace cannot be read, and so cannot be deleted in the usual way.
     pub fn unreadable(kind: &Kind, namespace: &str) -> usize {
-        let first = format!("{}{namespace}/", kind.target.storage.prefix);
+        let first = format!("{}{namespace}/", kind.target.storage().prefix);
         let state = kind.target.cache.state();
         state.unreadable.keys().filter(|key| key.starts_with(&first)).count()
     }

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 
 /// Which encoding of an object: assigned by the endpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Variant(pub u32);
+pub struct Variant(pub u64);
 
 #[derive(Clone)]
 struct ByBytes;

@@ -108,6 +108,12 @@ pub fn object(record: &Bytes) -> Result<Bytes, CorruptImage> {
     Head::parse(record).map(|head| record.slice(head.json_at..))
 }
 
+/// Whether a value is a record of any format, rather than an object as other programs store it.
+pub fn is_record(value: &[u8]) -> bool {
+    let formats = NARROW_FORMAT..=FORMAT_AS_WRITTEN;
+    value.first().is_none_or(|first| formats.contains(&(first & !STALE)))
+}
+
 /// Whether a record can be read: what is true of it before it is committed is true for as long as it is kept.
 ///
 /// # Errors

@@ -202,6 +202,11 @@ impl Waiters {
         now.iter().for_each(|(_, waiter)| waiter.wake());
     }
 
+    /// Wakes every watcher, whatever it waits for.
+    pub fn wake_all(&self) {
+        self.index.load().iter().for_each(|(_, waiter)| waiter.wake());
+    }
+
     /// Notes the events with those they concern, and lists these; some more than once.
     fn note<'a>(&self, index: &'a Index, events: &[Arc<Event>]) -> Vec<&'a Waiter> {
         let mut concerned = Vec::new();

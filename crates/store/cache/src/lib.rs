@@ -13,6 +13,7 @@ pub mod limits;
 pub mod objects;
 mod replay;
 pub mod resource;
+mod writers;
 
 pub use derived::{Derived, Variant};
 pub use figures::{Figures, Listed};
@@ -20,17 +21,26 @@ pub use image::Image;
 pub use interest::Interest;
 pub use resource::{Cursor, Event, Expired, Object, ResourceCache, State};
 
-use pintle_storage::{Observer, Record, Revision, Started, Unreadable, UnreadableReason};
+use arc_swap::{ArcSwap, Guard};
+use bytes::Bytes;
+use pintle_storage::{Observer, Record, Revision, Started, Unreadable};
 use replay::{Kept, Replay};
-use resource::Writer;
-use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
+use writers::Writers;
+
+type ByPrefix = imbl::HashMap<Arc<str>, Arc<ResourceCache>>;
+
+/// Makes an image's record of a value that the store kept when its resource was not announced, under its key.
+pub type ReadKept = dyn Fn(&str, &Bytes) -> Result<Bytes, String> + Send + Sync;
 
 /// The caches of all resources, and the revision they have reached together.
 pub struct Cache {
-    by_prefix: HashMap<Box<str>, Arc<ResourceCache>>,
+    by_prefix: ArcSwap<ByPrefix>,
+    /// Locked by the store's writer while it takes changes in, and by who announces a resource; by no reader.
+    writers: Mutex<Writers>,
+    read_kept: OnceLock<Box<ReadKept>>,
     current: AtomicU64,
     progress: watch::Sender<Revision>,
     pub derived: Derived,
@@ -44,24 +54,67 @@ impl Cache {
 
     /// The same, each with an index by the selectable fields named with it.
     pub fn indexed<'a>(resources: impl IntoIterator<Item = (&'a str, Vec<usize>)>) -> Arc<Self> {
-        let by_prefix = resources
-            .into_iter()
-            .map(|(prefix, indexed)| (prefix.into(), Arc::new(ResourceCache::new(prefix, indexed))))
-            .collect();
-        Arc::new(Cache {
-            by_prefix,
+        let cache = Cache {
+            by_prefix: ArcSwap::default(),
+            writers: Mutex::default(),
+            read_kept: OnceLock::new(),
             current: AtomicU64::new(0),
             progress: watch::Sender::new(Revision(0)),
             derived: Derived::default(),
-        })
+        };
+        for (prefix, indexed) in resources {
+            cache.announce(prefix, indexed);
+        }
+        Arc::new(cache)
     }
 
-    pub fn resource(&self, prefix: &str) -> Option<&Arc<ResourceCache>> {
-        self.by_prefix.get(prefix)
+    /// Sets how values are read that were kept before their resource was announced, and that are no records. Once.
+    pub fn set_read_kept(&self, read: Box<ReadKept>) {
+        // A second one would be the same: there is one registry for a cache.
+        let _ = self.read_kept.set(read);
     }
 
-    pub fn resources(&self) -> impl Iterator<Item = &Arc<ResourceCache>> {
-        self.by_prefix.values()
+    fn writers(&self) -> MutexGuard<'_, Writers> {
+        self.writers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read_kept(&self) -> Option<&ReadKept> {
+        self.read_kept.get().map(Box::as_ref)
+    }
+
+    /// Begins to serve what is stored under a prefix (`/registry/.../`), with an index by each of these selectable fields.
+    /// What the store has there already is found; watches can begin after the last change of it. Does nothing if the
+    /// prefix is served.
+    pub fn announce(&self, prefix: &str, indexed: Vec<usize>) -> Arc<ResourceCache> {
+        let mut writers = self.writers();
+        let cache = writers.announce(prefix, indexed, self.read_kept());
+        self.publish_prefixes(|by_prefix| drop(by_prefix.insert(prefix.into(), cache.clone())));
+        cache
+    }
+
+    /// Ends to serve what is stored under a prefix: watches of it end, and its objects wait for a resource that is
+    /// announced later.
+    pub fn withdraw(&self, prefix: &str) -> bool {
+        let mut writers = self.writers();
+        self.publish_prefixes(|by_prefix| drop(by_prefix.remove(prefix)));
+        writers.withdraw(prefix)
+    }
+
+    /// Called with the writers locked, so that one change follows another.
+    fn publish_prefixes(&self, change: impl FnOnce(&mut ByPrefix)) {
+        let mut by_prefix = ByPrefix::clone(&self.by_prefix.load());
+        change(&mut by_prefix);
+        self.by_prefix.store(Arc::new(by_prefix));
+    }
+
+    pub fn resource(&self, prefix: &str) -> Option<Arc<ResourceCache>> {
+        self.by_prefix.load().get(prefix).cloned()
+    }
+
+    /// The caches that there are now, in no order.
+    pub fn resources(&self) -> Vec<Arc<ResourceCache>> {
+        let by_prefix: Guard<_> = self.by_prefix.load();
+        by_prefix.values().cloned().collect()
     }
 
     /// The revision up to which every resource has been published. Load it before a resource's state: the state then
@@ -77,9 +130,7 @@ impl Cache {
 
     /// The store's observer that feeds this cache. Make one, and give it to `Store::start`.
     pub fn feeder(self: &Arc<Self>) -> Feeder {
-        let writers: HashMap<_, _> =
-            self.by_prefix.iter().map(|(prefix, cache)| (prefix.clone(), Writer::new(cache.clone()))).collect();
-        Feeder { cache: self.clone(), writers, replay: None, replayed: false }
+        Feeder { cache: self.clone(), replay: None, replayed: false }
     }
 
     /// Everything up to this revision has been published.
@@ -89,52 +140,19 @@ impl Cache {
     }
 }
 
-type Writers = HashMap<Box<str>, Writer>;
-
 /// The cache's only writer, driven by the store.
 pub struct Feeder {
     cache: Arc<Cache>,
-    /// Away while there is a replay.
-    writers: Writers,
     replay: Option<Replay>,
     /// Whether there is a state that readers may see.
     replayed: bool,
 }
 
-/// Takes a change in, if its value is an object.
-fn take_in(writers: &mut Writers, record: &Record, history: bool) -> Result<(), Unreadable> {
-    let Some(writer) = prefix_of(&record.key, writers) else { return Ok(()) };
-    let image = match &record.value {
-        None => None,
-        Some(value) => match Image::from_record(value, record.revision) {
-            Ok(image) => Some(image),
-            Err(error) => {
-                let reason = UnreadableReason::Undecodable(error.to_string().into());
-                return Err(Unreadable { key: record.key.clone(), revision: record.revision, reason });
-            }
-        },
-    };
-    writer.apply(&record.key, record.revision, image, history);
-    Ok(())
-}
-
 impl Feeder {
-    fn apply(&mut self, record: &Record, history: bool) {
-        if let Err(unreadable) = take_in(&mut self.writers, record, history)
-            && let Some(writer) = prefix_of(&unreadable.key, &mut self.writers)
-        {
-            writer.unreadable(unreadable);
-        }
-    }
-
-    fn publish_all(&mut self, revision: Revision) {
-        self.writers.values_mut().for_each(|writer| writer.publish_up_to(revision));
-    }
-
     /// What takes in what the store kept, from the first of it on.
     fn replay_of(&mut self) -> &mut Replay {
-        let writers = &mut self.writers;
-        self.replay.get_or_insert_with(|| Replay::begin(std::mem::take(writers)))
+        let cache = &self.cache;
+        self.replay.get_or_insert_with(|| Replay::begin(cache.clone()))
     }
 }
 
@@ -145,21 +163,21 @@ impl Observer for Feeder {
 
     fn replayed(&mut self, started: Started) {
         if let Some(replay) = self.replay.take() {
-            self.writers = replay.finish();
+            replay.finish();
         }
-        self.writers.values_mut().for_each(|writer| {
-            writer.set_base(started.compacted);
-            writer.publish();
-        });
+        self.cache.writers().begin(started.compacted);
         self.replayed = true;
         self.cache.advance(started.current);
     }
 
     fn publish(&mut self, records: &[Record], revision: Revision) {
-        records.iter().for_each(|record| self.apply(record, true));
+        let mut writers = self.cache.writers();
+        for record in records {
+            writers.apply(record, true, self.cache.read_kept());
+        }
         for record in records {
             // Of all resources these alone have something to publish.
-            if let Some(writer) = prefix_of(&record.key, &mut self.writers) {
+            if let Some(writer) = writers.of_key(&record.key) {
                 writer.publish_up_to(revision);
             }
         }
@@ -171,9 +189,12 @@ impl Observer for Feeder {
             // Nobody must begin to follow what is new where the old ended.
             self.cache.advance(revision);
         }
-        self.writers.values_mut().for_each(Writer::begin_anew);
-        records.iter().for_each(|record| self.apply(record, false));
-        self.writers.values_mut().for_each(|writer| writer.replace(revision));
+        let mut writers = self.cache.writers();
+        writers.begin_anew();
+        for record in &records {
+            writers.apply(record, false, self.cache.read_kept());
+        }
+        writers.all().for_each(|writer| writer.replace(revision));
         self.cache.advance(revision);
     }
 
@@ -181,58 +202,32 @@ impl Observer for Feeder {
         if !self.replayed {
             return self.replay_of().push(Kept::Unreadable(unreadable));
         }
-        if let Some(writer) = prefix_of(&unreadable.key, &mut self.writers) {
-            writer.unreadable(unreadable);
-        }
-        self.publish_all(self.cache.current());
+        let mut writers = self.cache.writers();
+        writers.unreadable(unreadable);
+        writers.publish_all(self.cache.current());
     }
 
     fn restored(&mut self, records: Vec<Record>) {
+        let mut writers = self.cache.writers();
         for record in records {
-            if let Some(writer) = prefix_of(&record.key, &mut self.writers) {
+            if let Some(writer) = writers.of_key(&record.key) {
                 writer.begin_gap();
             }
-            self.apply(&record, false);
+            writers.apply(&record, false, self.cache.read_kept());
         }
-        self.publish_all(self.cache.current());
+        writers.publish_all(self.cache.current());
     }
 
     fn compacted(&mut self, revision: Revision) {
-        self.writers.values_mut().for_each(|writer| writer.compact(revision));
+        self.cache.writers().all().for_each(|writer| writer.compact(revision));
     }
-}
-
-/// The writer responsible for a key: prefixes are `/registry/<one or two segments>/`.
-fn prefix_of<'a>(key: &str, writers: &'a mut Writers) -> Option<&'a mut Writer> {
-    let slashes = key.match_indices('/').map(|(at, _)| at).skip(2).take(2);
-    let mut found = None;
-    for at in slashes {
-        let prefix = &key[..=at];
-        if writers.contains_key(prefix) {
-            found = Some(prefix);
-        }
-    }
-    writers.get_mut(found?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bytes::Bytes;
     use pintle_schema::value;
-    use pintle_storage::{Expect, MemoryStore, Store, Transaction};
-
-    #[test]
-    fn keys_find_their_resource_by_the_longest_prefix() {
-        let cache = Cache::new(["/registry/pods/", "/registry/services/specs/", "/registry/services/endpoints/"]);
-        let mut writers: HashMap<_, _> =
-            cache.resources().map(|resource| (resource.prefix.clone(), Writer::new(resource.clone()))).collect();
-        let mut found = |key: &str| prefix_of(key, &mut writers).map(|writer| writer.cache.prefix.to_string());
-        assert_eq!(found("/registry/pods/ns/a").as_deref(), Some("/registry/pods/"));
-        assert_eq!(found("/registry/services/specs/ns/a").as_deref(), Some("/registry/services/specs/"));
-        assert_eq!(found("/registry/services/endpoints/ns/a").as_deref(), Some("/registry/services/endpoints/"));
-        assert_eq!(found("/registry/ranges/serviceips"), None);
-    }
+    use pintle_storage::{Expect, MemoryStore, Store, Transaction, UnreadableReason};
 
     #[test]
     fn a_commit_is_seen_before_it_is_answered() {
@@ -257,7 +252,7 @@ mod tests {
     fn what_the_store_was_compacted_of_cannot_be_read() {
         let cache = Cache::new(["/registry/things/", "/registry/others/"]);
         let [things, others] =
-            ["/registry/things/", "/registry/others/"].map(|prefix| cache.resource(prefix).expect("declared").clone());
+            ["/registry/things/", "/registry/others/"].map(|prefix| cache.resource(prefix).expect("declared"));
         let mut feeder = cache.feeder();
         feeder.replayed(Started { compacted: Revision(1), current: Revision(1) });
         let record = |revision: u64| Record {
@@ -294,7 +289,7 @@ mod tests {
     #[test]
     fn a_gap_in_history_shows_the_new_state_and_ends_what_was_followed() {
         let cache = Cache::new(["/registry/things/"]);
-        let things = cache.resource("/registry/things/").expect("a resource").clone();
+        let things = cache.resource("/registry/things/").expect("a resource");
         let mut feeder = cache.feeder();
         let record = |name: &str, revision| Record {
             revision: Revision(revision),
@@ -333,8 +328,8 @@ mod tests {
     fn what_cannot_be_read_is_known_and_comes_back_with_a_gap() {
         let cache = Cache::new(["/registry/things/", "/registry/others/"]);
         let mut feeder = cache.feeder();
-        let things = cache.resource("/registry/things/").expect("declared").clone();
-        let others = cache.resource("/registry/others/").expect("declared").clone();
+        let things = cache.resource("/registry/things/").expect("declared");
+        let others = cache.resource("/registry/others/").expect("declared");
         let image = image::encode(&value!({"kind": "Thing", "apiVersion": "v1", "metadata": {"name": "a"}}), &[]);
         let record = |revision, value| Record { revision: Revision(revision), key: "/registry/things/a".into(), value };
         let sealed = UnreadableReason::Sealed(pintle_storage::TransformError::new("no key"));

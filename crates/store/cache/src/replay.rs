@@ -3,11 +3,12 @@
 //!
 //! It is taken in in the order in which it came, and all of it before `finish` returns.
 
+use crate::Cache;
 use crate::resource::Writer;
-use crate::{Writers, prefix_of, take_in};
 use pintle_storage::{Record, Unreadable};
 use std::hint::black_box;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
@@ -29,14 +30,14 @@ pub(crate) enum Kept {
 pub(crate) struct Replay {
     batch: Vec<Kept>,
     batches: SyncSender<Vec<Kept>>,
-    thread: JoinHandle<Writers>,
+    thread: JoinHandle<()>,
 }
 
 impl Replay {
-    /// Begins a replay with the writers.
-    pub fn begin(writers: Writers) -> Replay {
+    /// Begins a replay into a cache.
+    pub fn begin(cache: Arc<Cache>) -> Replay {
         let (batches, taken) = sync_channel(BATCHES);
-        let thread = std::thread::spawn(move || run(writers, &taken));
+        let thread = std::thread::spawn(move || run(&cache, &taken));
         Replay { batch: Vec::with_capacity(BATCH), batches, thread }
     }
 
@@ -53,31 +54,26 @@ impl Replay {
         let _ = self.batches.send(batch);
     }
 
-    /// The writers, with everything taken in.
-    pub fn finish(mut self) -> Writers {
+    /// Returns when everything has been taken in.
+    pub fn finish(mut self) {
         self.hand_over();
         drop(self.batches);
         self.thread.join().unwrap_or_else(|panic| resume_unwind(panic))
     }
 }
 
-fn run(mut writers: Writers, batches: &Receiver<Vec<Kept>>) -> Writers {
+fn run(cache: &Cache, batches: &Receiver<Vec<Kept>>) {
     for batch in batches {
         make_room();
+        let mut writers = cache.writers();
         for kept in batch {
-            let unreadable = match kept {
-                Kept::Record(record, history) => take_in(&mut writers, &record, history).err(),
-                Kept::Unreadable(unreadable) => Some(unreadable),
-            };
-            if let Some(unreadable) = unreadable
-                && let Some(writer) = prefix_of(&unreadable.key, &mut writers)
-            {
-                writer.unreadable(unreadable);
+            match kept {
+                Kept::Record(record, history) => writers.apply(&record, history, cache.read_kept()),
+                Kept::Unreadable(unreadable) => writers.unreadable(unreadable),
             }
         }
-        writers.values_mut().for_each(Writer::trim);
+        writers.all().for_each(Writer::trim);
     }
-    writers
 }
 
 /// Has the allocator get memory for some batches at once. Left to itself, the C library's grows what a thread other than
@@ -120,7 +116,7 @@ mod tests {
         feeder.unreadable(Unreadable { key: lost.0.as_str().into(), revision: Revision(lost.1), reason });
         feeder.replayed(Started { compacted, current });
         assert_eq!(cache.current(), current);
-        let states: Vec<_> = cache.resources().map(|resource| resource.state()).collect();
+        let states: Vec<_> = cache.resources().iter().map(|resource| resource.state()).collect();
         let shown = states.iter().flat_map(|state| state.objects.values());
         let shown: BTreeMap<_, _> = shown.map(|object| (object.key.to_string(), object.revision.0)).collect();
         assert_eq!(shown, model);

@@ -18,7 +18,7 @@ use imbl::{OrdMap, Vector};
 use pintle_storage::{Key, Revision, Unreadable, UnreadableReason};
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
 /// An object as of one revision.
@@ -297,6 +297,8 @@ pub struct ResourceCache {
     state: ArcSwap<State>,
     waiters: Waiters,
     figures: Figures,
+    /// The resource is no longer served.
+    ended: AtomicBool,
 }
 
 impl ResourceCache {
@@ -309,7 +311,14 @@ impl ResourceCache {
             indexed,
             state: ArcSwap::from_pointee(State::new(Bounds::default())),
             waiters: Waiters::default(),
+            ended: AtomicBool::new(false),
         }
+    }
+
+    /// Ends all watches, once they have seen the events that there are: nothing of this resource is served any more.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        self.waiters.wake_all();
     }
 
     /// What this cache has done so far.
@@ -469,6 +478,19 @@ pub struct Cursor {
 }
 
 impl Cursor {
+    /// Whether the resource is no longer served: `take` fails after the last event.
+    pub fn is_ended(&self) -> bool {
+        self.cache.ended.load(Ordering::Acquire)
+    }
+
+    /// Fails when there is nothing more to come.
+    fn check_end(&self, state: &State) -> Result<(), Expired> {
+        match self.is_ended() {
+            true => Err(Expired { requested: self.after, oldest: state.last }),
+            false => Ok(()),
+        }
+    }
+
     /// Events after the cursor's place that concern it, at most `limit` (and always whole revisions); moves past them.
     ///
     /// # Errors
@@ -492,7 +514,7 @@ impl Cursor {
         let seen = state.last.max(Revision::EMPTY);
         let Some(first) = self.waiter.first(seen) else {
             self.after = self.after.max(state.last);
-            return Ok(());
+            return self.check_end(&state);
         };
         // Nothing between the cursor's place and the first concerns it.
         let from = self.after.max(Revision(first.0 - 1));
@@ -518,7 +540,7 @@ impl Cursor {
                 self.waiter.caught_up(seen);
             }
         }
-        Ok(())
+        if visited == 0 { self.check_end(&state) } else { Ok(()) }
     }
 
     /// Where the cursor stands: everything up to here that concerns it has been taken.
@@ -533,7 +555,11 @@ impl Cursor {
 
     /// Ready when there may be something to take; otherwise the task is woken when there is.
     pub fn poll_changed(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if self.behind { Poll::Ready(()) } else { self.waiter.poll_woken(context) }
+        // Looked at after the waker is set, so that an end is not missed.
+        match self.waiter.poll_woken(context) {
+            Poll::Pending if !self.behind && !self.is_ended() => Poll::Pending,
+            _ => Poll::Ready(()),
+        }
     }
 }
 

@@ -16,11 +16,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Why a value has no other form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FormError(pub String);
+pub enum FormError {
+    /// No resource is known that is stored under the key.
+    NoResource,
+    /// The value cannot be read or written as an object of its resource.
+    Invalid(String),
+}
 
 impl fmt::Display for FormError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            FormError::NoResource => f.write_str("no resource is stored there"),
+            FormError::Invalid(reason) => f.write_str(reason),
+        }
     }
 }
 
@@ -176,11 +184,15 @@ impl Reader {
         let Some(stored) = &record.value else { return Ok(record) };
         let value = match self.written.find(&record.key, stored) {
             Some(value) => value,
-            None => self.form.to_used(&record.key, stored).map_err(|error| Unreadable {
-                key: record.key.clone(),
-                revision: record.revision,
-                reason: UnreadableReason::Undecodable(error.0.into()),
-            })?,
+            None => match self.form.to_used(&record.key, stored) {
+                Ok(value) => value,
+                // The cache keeps it as it is stored until its resource is announced.
+                Err(FormError::NoResource) => return Ok(record),
+                Err(FormError::Invalid(reason)) => {
+                    let reason = UnreadableReason::Undecodable(reason.into());
+                    return Err(Unreadable { key: record.key.clone(), revision: record.revision, reason });
+                }
+            },
         };
         record.value = Some(value);
         Ok(record)
@@ -289,7 +301,7 @@ mod tests {
 
     impl StoredForm for Backwards {
         fn to_stored(&self, _: &str, value: &Bytes) -> Result<Bytes, FormError> {
-            if value.is_empty() { Err(FormError("nothing".to_owned())) } else { Ok(turned(value)) }
+            if value.is_empty() { Err(FormError::Invalid("nothing".to_owned())) } else { Ok(turned(value)) }
         }
 
         fn to_used(&self, _: &str, stored: &Bytes) -> Result<Bytes, FormError> {

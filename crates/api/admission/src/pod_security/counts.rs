@@ -6,6 +6,7 @@ use super::policy::{Level, Policy};
 use crate::plugin::Operation;
 use crate::request::Request;
 use pintle_instruments::{Counter, Keyed};
+use pintle_schema::Str;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,20 +14,20 @@ use std::sync::Arc;
 const NEWEST_MINOR: u32 = 36;
 
 /// The request that something was counted for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Counted {
     /// `create` or `update`.
     pub operation: &'static str,
     /// `pod`, or `controller` for what makes pods.
     pub resource: &'static str,
-    pub subresource: &'static str,
+    pub subresource: Str,
 }
 
 impl Counted {
     pub(super) fn of(request: &Request<'_>) -> Self {
         let operation = if request.operation == Operation::Create { "create" } else { "update" };
         let resource = if request.resource() == "pods" { "pod" } else { "controller" };
-        Counted { operation, resource, subresource: request.subresource() }
+        Counted { operation, resource, subresource: request.subresource().into() }
     }
 }
 
@@ -44,7 +45,7 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
-    fn of(policy: Policy, mode: &'static str, is_allowed: bool, request: Counted) -> Self {
+    fn of(policy: Policy, mode: &'static str, is_allowed: bool, request: &Counted) -> Self {
         let version = match policy.version.0 {
             u32::MAX => "latest".to_owned(),
             // Nothing is refused at this level in any version.
@@ -53,7 +54,7 @@ impl Evaluation {
             _ => "future".to_owned(),
         };
         let decision = if is_allowed { "allow" } else { "deny" };
-        Evaluation { decision, level: policy.level.name(), version, mode, request }
+        Evaluation { decision, level: policy.level.name(), version, mode, request: request.clone() }
     }
 }
 
@@ -77,8 +78,8 @@ impl Default for PodSecurityCounts {
         let counts =
             PodSecurityCounts { evaluations: Keyed::default(), exemptions: Keyed::default(), errors: Keyed::default() };
         for operation in ["create", "update"] {
-            let of = |resource| Counted { operation, resource, subresource: "" };
-            counts.evaluations.get(&Evaluation::of(Policy::PRIVILEGED, "enforce", true, of("pod")), Counter::new);
+            let of = |resource| Counted { operation, resource, subresource: Str::default() };
+            counts.evaluations.get(&Evaluation::of(Policy::PRIVILEGED, "enforce", true, &of("pod")), Counter::new);
             counts.exemptions.get(&of("pod"), Counter::new);
             counts.exemptions.get(&of("controller"), Counter::new);
         }
@@ -102,15 +103,15 @@ impl PodSecurityCounts {
         self.errors.sorted()
     }
 
-    pub(super) fn evaluated(&self, policy: Policy, mode: &'static str, is_allowed: bool, request: Counted) {
+    pub(super) fn evaluated(&self, policy: Policy, mode: &'static str, is_allowed: bool, request: &Counted) {
         self.evaluations.get(&Evaluation::of(policy, mode, is_allowed, request), Counter::new).increment();
     }
 
-    pub(super) fn exempted(&self, request: Counted) {
-        self.exemptions.get(&request, Counter::new).increment();
+    pub(super) fn exempted(&self, request: &Counted) {
+        self.exemptions.get(request, Counter::new).increment();
     }
 
-    pub(super) fn failed(&self, request: Counted) {
-        self.errors.get(&request, Counter::new).increment();
+    pub(super) fn failed(&self, request: &Counted) {
+        self.errors.get(request, Counter::new).increment();
     }
 }

@@ -85,14 +85,14 @@ fn validate(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -
     }
     let counted = Counted::of(request);
     if settings.exempts(request) {
-        settings.counts.exempted(counted);
+        settings.counts.exempted(&counted);
         return Ok(());
     }
     let (policies, errors) = Policies::from_labels(&request.namespace_labels(), &settings.defaults);
     let is_pod = request.resource() == "pods";
     let (subject, spec) = if is_pod {
         if errors.is_empty() && policies.are_privileged() {
-            settings.counts.evaluated(policies.enforce, "enforce", true, counted);
+            settings.counts.evaluated(policies.enforce, "enforce", true, &counted);
             return Ok(());
         }
         if request.old().is_some_and(|old| !is_significant(object, old)) {
@@ -107,11 +107,11 @@ fn validate(request: &Request<'_>, object: &Value, warnings: &mut Vec<String>) -
         (Subject::of_template(template), template.field(PodTemplateSpec::SPEC))
     };
     if settings.exempts_pod(spec) {
-        settings.counts.exempted(counted);
+        settings.counts.exempted(&counted);
         return Ok(());
     }
     if !errors.is_empty() {
-        settings.counts.failed(counted);
+        settings.counts.failed(&counted);
     }
     evaluate(request, is_pod.then_some(object), &subject, &policies, warnings)
 }
@@ -128,21 +128,21 @@ fn evaluate(
     let mut refusal = None;
     if let Some(pod) = pod {
         let violations = checks::violations(policies.enforce, subject);
-        counts.evaluated(policies.enforce, "enforce", violations.is_empty(), counted);
+        counts.evaluated(policies.enforce, "enforce", violations.is_empty(), &counted);
         if !violations.is_empty() {
             let why = format!("violates PodSecurity \"{}\": {}", policies.enforce, details(&violations));
             refusal = Some(request.forbidden(pod, why));
         }
     }
     if !checks::violations(policies.audit, subject).is_empty() {
-        counts.evaluated(policies.audit, "audit", false, counted);
+        counts.evaluated(policies.audit, "audit", false, &counted);
     }
     if let Some(refusal) = refusal {
         return Err(refusal);
     }
     let violations = checks::violations(policies.warn, subject);
     if !violations.is_empty() {
-        counts.evaluated(policies.warn, "warn", false, counted);
+        counts.evaluated(policies.warn, "warn", false, &counted);
         warnings.push(format!("would violate PodSecurity \"{}\": {}", policies.warn, details(&violations)));
     }
     Ok(())

@@ -8,9 +8,7 @@ use super::definitions::{Definition, Kind, scalar_name};
 use super::rules::is_pointer;
 use super::{Dialect, GROUP_VERSION_KIND, group_version_kind, names, push};
 use crate::catalog::Catalog;
-use pintle_schema::{
-    ApiType, Enum, Field, Form, Keys, List, ListKind, Literal, Map, Presence, Str, Struct, Type, Value, value,
-};
+use pintle_schema::{ApiType, Enum, Field, Form, Keys, List, ListKind, Map, Presence, Str, Struct, Type, Value, value};
 use pintle_types::meta::v1::TypeMeta;
 
 /// Writes schemas in one dialect.
@@ -184,13 +182,8 @@ impl Schemas<'_> {
         if self.dialect == Dialect::V2 {
             return None;
         }
-        if let Some(literal) = field.default {
-            return Some(match literal {
-                Literal::Bool(value) => value.into(),
-                Literal::Int(value) => value.into(),
-                Literal::String(text) => text.into(),
-                Literal::Empty => Value::map(),
-            });
+        if let Some(default) = &field.default {
+            return Some(default.to_value());
         }
         match (field.presence, &field.ty) {
             (Presence::Pointer | Presence::PointerAlways, _) => None,

@@ -3,6 +3,7 @@
 use super::{assert_same, default_catalog, everything, facts};
 use crate::catalog::{Catalog, DiscoveredResource, compare_versions, storage_version_hash};
 use crate::discovery::{aggregated_api, aggregated_apis, api_versions, group, group_list, resource_list};
+use pintle_resource::VersionPriorities;
 use pintle_schema::{Str, Value, value};
 
 /// A resource that is like config maps but for its names.
@@ -15,7 +16,7 @@ fn custom(group: &str, version: &str, plural: &str) -> DiscoveredResource {
         kind: Str::new("Widget"),
         list_kind: Str::new("WidgetList"),
         verbs: vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],
-        ..DiscoveredResource::from(model)
+        ..DiscoveredResource::from(&**model)
     }
 }
 
@@ -122,10 +123,10 @@ fn documents_can_be_written_in_protobuf() {
 #[test]
 fn custom_resources_join_behind_the_built_in_groups() {
     let mut catalog = default_catalog();
-    catalog.add(custom("stable.example.com", "v1beta1", "widgets"));
-    catalog.add(custom("stable.example.com", "v1", "widgets"));
-    catalog.add(custom("stable.example.com", "v1", "gadgets"));
-    catalog.add(custom("a.example.com", "v1", "widgets"));
+    catalog.add(custom("stable.example.com", "v1beta1", "widgets"), VersionPriorities::CUSTOM);
+    catalog.add(custom("stable.example.com", "v1", "widgets"), VersionPriorities::CUSTOM);
+    catalog.add(custom("stable.example.com", "v1", "gadgets"), VersionPriorities::CUSTOM);
+    catalog.add(custom("a.example.com", "v1", "widgets"), VersionPriorities::CUSTOM);
     let names: Vec<&str> = catalog.groups().iter().map(|group| group.name.as_str()).collect();
     assert_eq!(names.last_chunk(), Some(&["flowcontrol.apiserver.k8s.io", "a.example.com", "stable.example.com"]));
     let group = group(&catalog, "stable.example.com").expect("served").value;
@@ -141,8 +142,14 @@ fn custom_resources_join_behind_the_built_in_groups() {
 
 #[test]
 fn the_order_of_what_is_added_does_not_matter() {
-    let backwards: Vec<_> = pintle_kinds::all().collect();
-    let backwards = Catalog::built_in(backwards.into_iter().rev());
+    let table = pintle_kinds::table(|_| true);
+    let mut all: Vec<_> = pintle_kinds::all().collect();
+    all.reverse();
+    let mut backwards = Catalog::default();
+    for resource in all {
+        let priorities = table.priorities(&resource.group, &resource.version);
+        backwards.add(DiscoveredResource::from(&**resource), priorities);
+    }
     let ours = aggregated_apis(&everything()).value;
     assert_eq!(aggregated_apis(&backwards).value, ours);
 }

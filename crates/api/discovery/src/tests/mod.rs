@@ -8,18 +8,18 @@ mod protobuf;
 
 use crate::Catalog;
 use pintle_codec::Strictness;
-use pintle_kinds::resource::Served;
+use pintle_resource::Served;
 use pintle_schema::Value;
 use std::path::Path;
 use std::sync::OnceLock;
 
 /// What is served without configuration.
 fn default_catalog() -> Catalog {
-    Catalog::built_in(pintle_kinds::all().filter(|resource| resource.served == Served::ByDefault))
+    Catalog::of(&pintle_kinds::table(|resource| resource.served == Served::ByDefault))
 }
 
 fn everything() -> Catalog {
-    Catalog::built_in(pintle_kinds::all())
+    Catalog::of(&pintle_kinds::table(|_| true))
 }
 
 fn parse(json: &[u8]) -> Value {

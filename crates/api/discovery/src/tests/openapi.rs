@@ -216,6 +216,7 @@ fn run_time_schema() -> Struct {
         atomic: false,
         form: Form::Plain,
         preserve_unknown: false,
+        compiled: Default::default(),
         rules: &[],
         judged_first: &[],
     };
@@ -228,16 +229,19 @@ fn run_time_schema() -> Struct {
 fn custom_resources_have_their_schema_in_place() {
     let mut catalog = default_catalog();
     let model = pintle_kinds::find("", "v1", "configmaps").expect("config maps are built in");
-    catalog.add(DiscoveredResource {
-        group: Str::new("stable.example.com"),
-        version: Str::new("v1"),
-        plural: Str::new("crontabs"),
-        kind: Str::new("CronTab"),
-        list_kind: Str::new("CronTabList"),
-        schema: Ref::Shared(Arc::new(run_time_schema())),
-        strategic_patch: false,
-        ..DiscoveredResource::from(model)
-    });
+    catalog.add(
+        DiscoveredResource {
+            group: Str::new("stable.example.com"),
+            version: Str::new("v1"),
+            plural: Str::new("crontabs"),
+            kind: Str::new("CronTab"),
+            list_kind: Str::new("CronTabList"),
+            schema: Ref::Shared(Arc::new(run_time_schema())),
+            strategic_patch: false,
+            ..DiscoveredResource::from(&**model)
+        },
+        pintle_resource::VersionPriorities::CUSTOM,
+    );
     let document = parse(&v3::document(&catalog, "apis/stable.example.com/v1", None).expect("served"));
     check_references("custom", &document, &["components", "schemas"]);
     assert_eq!(document.str_at(&["info", "title"]), "Kubernetes CRD Swagger");

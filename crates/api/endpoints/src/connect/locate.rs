@@ -262,7 +262,7 @@ pub fn service(context: &Context, target: &Target) -> Result<Location> {
     let all = collection(context, "", "endpoints", &target.namespace)?;
     // The reference names the service when its Endpoints are missing.
     let endpoints = object(context, &all, id.name).map_err(|status| match status.code {
-        404 => Status::not_found(target.resource, id.name),
+        404 => Status::not_found(&target.resource, id.name),
         _ => status,
     })?;
     let subsets: Vec<_> = View::<Endpoints>::new(&endpoints).field(Endpoints::SUBSETS).iter().collect();

@@ -15,8 +15,8 @@ use crate::answer::Answer;
 use crate::context::Context;
 use crate::request::{Request, ResourcePath, Verb};
 use locate::{Kubelet, encode_query, percent_encode};
-use pintle_kinds::resource::Subresource;
 use pintle_registry::{Result, Status, Target};
+use pintle_resource::Subresource;
 
 /// The gate, and the feature that a node declares, of kubelets that take a client's WebSocket as it is.
 const TAKES_WEBSOCKETS: &str = "ExtendWebSocketsToKubelet";
@@ -32,12 +32,12 @@ pub async fn serve(
     path: &ResourcePath,
     request: Request,
 ) -> Result<Answer> {
-    let mut location = match (target.resource.kind, subresource.name) {
+    let mut location = match (target.resource.kind.as_str(), subresource.name.as_str()) {
         ("Pod", "log") => return log::serve(context, target).await,
         ("Pod", "proxy") => locate::pod(context, target)?,
         ("Pod", name) => {
-            let kubelet = stream(context, target, name, path)?;
-            return carry(context, kubelet, name, request).await;
+            let kubelet = stream(context, target, &name, path)?;
+            return carry(context, kubelet, &name, request).await;
         }
         ("Service", _) => locate::service(context, target)?,
         _ => locate::node(context, target)?,

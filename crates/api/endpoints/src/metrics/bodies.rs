@@ -8,7 +8,8 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use pintle_instruments::{Histogram, Keyed, Layout};
-use pintle_kinds::resource::Resource;
+use pintle_resource::Resource;
+use pintle_schema::Str;
 use std::sync::Arc;
 
 /// From 50 kB to 3.05 MB in steps of 100 kB, as a body may be 3 MiB.
@@ -32,13 +33,15 @@ const BODY_SIZES: Family = Family::histogram(
 
 /// Sizes by group, resource and verb.
 #[derive(Default)]
-pub struct Bodies(Keyed<[&'static str; 3], Histogram>);
+pub struct Bodies(Keyed<[Str; 3], Histogram>);
 
 impl Bodies {
     /// A body that is counted when it has been read.
-    pub fn counted(&self, body: LazyBody, resource: &'static Resource, verb: Verb) -> LazyBody {
+    pub fn counted(&self, body: LazyBody, resource: &Resource, verb: Verb) -> LazyBody {
         let verb = if verb == Verb::DeleteCollection { "delete_collection" } else { verb.name() };
-        let sizes = self.0.get(&[resource.group, resource.plural, verb], || Histogram::new(&SIZES));
+        let sizes = self
+            .0
+            .get(&[resource.group.clone(), resource.plural.clone(), Str::new_static(verb)], || Histogram::new(&SIZES));
         Box::new(Counted { body, sizes })
     }
 

@@ -5,7 +5,7 @@
 use super::exposition::{Exposition, Family, Label};
 use crate::Api;
 use pintle_cache::{ResourceCache, State};
-use pintle_kinds::resource::Resource;
+use pintle_resource::Resource;
 use std::sync::Arc;
 
 const STORAGE_OBJECTS: Family = Family::gauge(
@@ -52,37 +52,37 @@ const READ_WAIT: Family = Family::histogram(
 );
 
 /// A stored resource as it is now.
-struct Row<'a> {
-    resource: &'static Resource,
-    cache: &'a Arc<ResourceCache>,
+struct Row {
+    resource: Arc<Resource>,
+    cache: Arc<ResourceCache>,
     state: Arc<State>,
 }
 
-impl Row<'_> {
-    fn labels(&self) -> [Label<'static>; 2] {
-        [("group", self.resource.group), ("resource", self.resource.plural)]
+impl Row {
+    fn labels(&self) -> [Label<'_>; 2] {
+        [("group", &self.resource.group), ("resource", &self.resource.plural)]
     }
 }
 
 pub(super) fn render(api: &Api, out: &mut Exposition) {
     // What is published for one resource is published for all: none is behind the whole.
     let current = api.registry.revision().0;
-    let mut rows: Vec<Row<'_>> = api
-        .router
-        .resources()
+    let table = api.registry.resources.snapshot();
+    let mut rows: Vec<Row> = table
+        .served()
         .filter_map(|resource| {
             let storage = resource.storage.as_ref()?;
             let hub = resource.api_version() == storage.api_version;
-            let cache = api.registry.cache.resource(storage.prefix).filter(|_| hub)?;
-            Some(Row { resource, cache, state: cache.state() })
+            let cache = api.registry.cache.resource(&storage.prefix).filter(|_| hub)?;
+            Some(Row { resource: resource.clone(), state: cache.state(), cache })
         })
         .collect();
-    rows.sort_by_key(|row| (row.resource.group, row.resource.plural));
+    rows.sort_by(|a, b| (&a.resource.group, &a.resource.plural).cmp(&(&b.resource.group, &b.resource.plural)));
     out.family(&STORAGE_OBJECTS);
     for row in &rows {
         out.sample(STORAGE_OBJECTS.name, &[("resource", &row.resource.qualified())], row.state.objects.len());
     }
-    let mut each = |family: &Family, value: &dyn Fn(&Row<'_>) -> u64| {
+    let mut each = |family: &Family, value: &dyn Fn(&Row) -> u64| {
         out.family(family);
         rows.iter().for_each(|row| out.sample(family.name, &row.labels(), value(row)));
     };
@@ -101,7 +101,7 @@ pub(super) fn render(api: &Api, out: &mut Exposition) {
     render_waits(&rows, out);
 }
 
-fn render_waits(rows: &[Row<'_>], out: &mut Exposition) {
+fn render_waits(rows: &[Row], out: &mut Exposition) {
     out.family(&CONSISTENT_READS);
     for row in rows {
         let [group, resource] = row.labels();
@@ -122,7 +122,7 @@ fn render_waits(rows: &[Row<'_>], out: &mut Exposition) {
     }
 }
 
-fn render_lists(rows: &[Row<'_>], out: &mut Exposition) {
+fn render_lists(rows: &[Row], out: &mut Exposition) {
     for family in [LISTS, LIST_FETCHED] {
         out.family(&family);
         for row in rows {

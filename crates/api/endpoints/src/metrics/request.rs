@@ -5,7 +5,8 @@
 use super::exposition::{Exposition, Family, Label};
 use crate::request::Verb;
 use pintle_instruments::{Histogram, Keyed, Layout};
-use pintle_kinds::resource::Resource;
+use pintle_resource::Resource;
+use pintle_schema::Str;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -56,49 +57,34 @@ const DEPRECATED: Family = Family::gauge(
 /// Where discovery in the aggregated form is counted.
 pub const DISCOVERY: [&str; 2] = ["api", "apis"];
 
-/// Whom a request is counted under.
-#[derive(Clone, Copy)]
+/// Whom a request is counted under: only what the server itself knows resources by.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Labels {
-    /// `None` for a path that names no resource.
-    pub resource: Option<&'static Resource>,
+    pub group: Str,
+    pub version: Str,
+    /// The plural name; "" for a path that names no resource.
+    pub resource: Str,
     /// The subresource, or the path.
-    pub subresource: &'static str,
+    pub subresource: Str,
     /// In capitals, as [`verb`] makes them.
     pub verb: &'static str,
     pub scope: &'static str,
+    /// The warning of a deprecated version.
+    pub deprecation: Str,
 }
 
 impl Labels {
-    fn parts(&self) -> [&'static str; 6] {
-        let (group, version, plural) = self.resource.map_or(("", "", ""), |r| (r.group, r.version, r.plural));
-        [group, version, plural, self.subresource, self.verb, self.scope]
-    }
-}
-
-impl PartialEq for Labels {
-    fn eq(&self, other: &Self) -> bool {
-        self.parts() == other.parts()
-    }
-}
-
-impl Eq for Labels {}
-
-impl PartialOrd for Labels {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Labels {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.parts().cmp(&other.parts())
-    }
-}
-
-impl std::hash::Hash for Labels {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        // Equal labels have equal texts; where those stand in memory does not count.
-        self.parts().hash(state);
+    /// The labels of requests to a resource.
+    pub fn of(resource: &Resource, subresource: Str, verb: &'static str, scope: &'static str) -> Self {
+        Labels {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            resource: resource.plural.clone(),
+            subresource,
+            verb,
+            scope,
+            deprecation: resource.deprecation.clone(),
+        }
     }
 }
 
@@ -298,7 +284,7 @@ pub struct Requests {
 impl Requests {
     /// The series of a request.
     pub fn series(&self, labels: Labels) -> Arc<Series> {
-        self.series.get(&labels, || Series::new(labels))
+        self.series.get(&labels, || Series::new(labels.clone()))
     }
 
     /// Counts a write by how its fields were validated.
@@ -343,10 +329,10 @@ impl Requests {
     }
 }
 
-fn series_labels(series: &Series) -> [Label<'static>; 7] {
-    let [group, version, resource, subresource, verb, scope] = series.labels.parts();
+fn series_labels(series: &Series) -> [Label<'_>; 7] {
+    let Labels { group, version, resource, subresource, verb, scope, .. } = &series.labels;
     // The reference has no component for other paths.
-    let component = if series.labels.resource.is_some() || DISCOVERY.contains(&subresource) { "apiserver" } else { "" };
+    let component = if !resource.is_empty() || DISCOVERY.contains(&subresource.as_str()) { "apiserver" } else { "" };
     [
         ("component", component),
         ("group", group),
@@ -398,16 +384,16 @@ fn render_deprecated(all: &[Arc<Series>], out: &mut Exposition) {
     out.family(&DEPRECATED);
     let mut told = Vec::new();
     for series in all {
-        let Some(resource) = series.labels.resource.filter(|resource| !resource.deprecation.is_empty()) else {
+        let Labels { group, version, resource, subresource, deprecation, .. } = &series.labels;
+        if deprecation.is_empty() {
             continue;
         };
-        let subresource = series.labels.subresource;
         let labels = [
-            ("group", resource.group),
-            ("removed_release", removed_release(resource.deprecation)),
-            ("resource", resource.plural),
+            ("group", group.as_str()),
+            ("removed_release", removed_release(deprecation)),
+            ("resource", resource),
             ("subresource", subresource),
-            ("version", resource.version),
+            ("version", version),
         ];
         if !told.contains(&labels) {
             out.sample(DEPRECATED.name, &labels, 1);
@@ -433,8 +419,8 @@ mod tests {
     }
 
     fn pods(verb: &'static str) -> Labels {
-        let resource = pintle_kinds::all().find(|resource| resource.plural == "pods");
-        Labels { resource, subresource: "", verb, scope: "namespace" }
+        let pods = pintle_kinds::find("", "v1", "pods").expect("a resource");
+        Labels::of(pods, Str::default(), verb, "namespace")
     }
 
     #[test]

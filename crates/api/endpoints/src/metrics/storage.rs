@@ -4,10 +4,11 @@
 
 use super::exposition::{Exposition, Family, Label};
 use pintle_instruments::{Histogram, Keyed, Layout};
+use pintle_resource::{Resources, Verbs};
+use pintle_schema::Str;
 use pintle_storage::{
     CommitError, CommitFuture, CompactFuture, Expect, Observer, Revision, Started, Store, StoreError, Transaction,
 };
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -27,7 +28,7 @@ const ERRORS: Family = Family::counter(
 );
 
 /// Operation, group and resource.
-type Key = [&'static str; 3];
+type Key = [Str; 3];
 
 struct Series {
     durations: Histogram,
@@ -57,24 +58,24 @@ pub struct Transactions {
 impl Transactions {
     pub(super) fn render(&self, out: &mut Exposition) {
         let all = self.series.sorted();
-        let labels = |[operation, group, resource]: Key| -> [Label<'static>; 3] {
+        fn labels([operation, group, resource]: &Key) -> [Label<'_>; 3] {
             [("group", group), ("operation", operation), ("resource", resource)]
-        };
+        }
         out.family(&REQUESTS);
         for (key, series) in &all {
             let count = series.durations.buckets().map(|(_, count)| count).sum::<u64>();
-            out.sample(REQUESTS.name, &labels(*key), count);
+            out.sample(REQUESTS.name, &labels(key), count);
         }
         out.family(&ERRORS);
         for (key, series) in &all {
             let errors = series.errors.load(Ordering::Relaxed);
             if errors > 0 {
-                out.sample(ERRORS.name, &labels(*key), errors);
+                out.sample(ERRORS.name, &labels(key), errors);
             }
         }
         out.family(&DURATION);
         for (key, series) in &all {
-            out.histogram(DURATION.name, &labels(*key), &series.durations);
+            out.histogram(DURATION.name, &labels(key), &series.durations);
         }
     }
 }
@@ -83,21 +84,16 @@ impl Transactions {
 pub struct MeasuredStore {
     inner: Arc<dyn Store>,
     transactions: Arc<Transactions>,
-    /// Group and resource by storage prefix.
-    resources: HashMap<&'static str, [&'static str; 2]>,
+    resources: Arc<Resources>,
 }
 
 impl MeasuredStore {
-    pub fn new(inner: Arc<dyn Store>, transactions: Arc<Transactions>) -> Self {
-        let stored = pintle_kinds::all().filter_map(|it| {
-            let storage = it.storage.as_ref().filter(|storage| storage.api_version == it.api_version())?;
-            Some((storage.prefix, [it.group, it.plural]))
-        });
-        MeasuredStore { inner, transactions, resources: stored.collect() }
+    pub fn new(inner: Arc<dyn Store>, transactions: Arc<Transactions>, resources: Arc<Resources>) -> Self {
+        MeasuredStore { inner, transactions, resources }
     }
 
     fn key(&self, transaction: &Transaction) -> Key {
-        let Some(first) = transaction.writes.first() else { return ["", "", ""] };
+        let Some(first) = transaction.writes.first() else { return Key::default() };
         let operation = match (&first.value, &first.expect) {
             (None, _) => "delete",
             (Some(_), Expect::Absent) => "create",
@@ -105,9 +101,12 @@ impl MeasuredStore {
         };
         // The longest prefix that is known ends at the third or fourth slash.
         let ends = first.key.match_indices('/').skip(2).take(2);
-        let found = ends.filter_map(|(at, _)| self.resources.get(first.key.get(..=at)?)).last();
-        let [group, resource] = found.copied().unwrap_or_default();
-        [operation, group, resource]
+        let table = self.resources.read();
+        let found = ends.filter_map(|(at, _)| table.stored(first.key.get(..=at)?)).last();
+        // Only what has a path is counted under its name.
+        let hub = found.map(|stored| &stored.hub).filter(|hub| hub.verbs != Verbs::NONE);
+        let (group, resource) = hub.map(|hub| (hub.group.clone(), hub.plural.clone())).unwrap_or_default();
+        [Str::new_static(operation), group, resource]
     }
 }
 
@@ -155,7 +154,8 @@ mod tests {
     #[test]
     fn transactions_are_counted_under_their_first_write() {
         let transactions = Arc::new(Transactions::default());
-        let store = MeasuredStore::new(Arc::new(MemoryStore::new()), transactions.clone());
+        let resources = Arc::new(Resources::new(pintle_kinds::table(|_| true)));
+        let store = MeasuredStore::new(Arc::new(MemoryStore::new()), transactions.clone(), resources);
         let commit = |key: &str, expect: Expect, value: Option<&'static [u8]>| {
             store.commit(Transaction::one(key.into(), expect, value.map(bytes::Bytes::from_static))).wait()
         };

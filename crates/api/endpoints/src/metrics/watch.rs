@@ -4,7 +4,8 @@
 
 use super::exposition::{Exposition, Family, Label};
 use pintle_instruments::{Histogram, Keyed, Layout};
-use pintle_kinds::resource::Resource;
+use pintle_resource::Resource;
+use pintle_schema::Str;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -75,42 +76,42 @@ impl WatchSeries {
 /// All series of watches, by group, resource and version.
 #[derive(Default)]
 pub struct Watches {
-    series: Keyed<[&'static str; 3], WatchSeries>,
+    series: Keyed<[Str; 3], WatchSeries>,
 }
 
 impl Watches {
     /// The series of a resource.
-    pub fn series(&self, resource: &'static Resource) -> Arc<WatchSeries> {
-        self.series.get(&[resource.group, resource.plural, resource.version], WatchSeries::new)
+    pub fn series(&self, resource: &Resource) -> Arc<WatchSeries> {
+        self.series.get(&[resource.group.clone(), resource.plural.clone(), resource.version.clone()], WatchSeries::new)
     }
 
     pub(super) fn render(&self, out: &mut Exposition) {
         let all = self.series.sorted();
-        let labels = |[group, resource, version]: [&'static str; 3]| -> [Label<'static>; 3] {
+        fn labels([group, resource, version]: &[Str; 3]) -> [Label<'_>; 3] {
             [("group", group), ("resource", resource), ("version", version)]
-        };
+        }
         out.family(&EVENTS);
         for (key, series) in &all {
-            out.sample(EVENTS.name, &labels(*key), series.sizes.buckets().map(|(_, count)| count).sum::<u64>());
+            out.sample(EVENTS.name, &labels(key), series.sizes.buckets().map(|(_, count)| count).sum::<u64>());
         }
         out.family(&EVENT_SIZES);
         for (key, series) in &all {
-            out.histogram(EVENT_SIZES.name, &labels(*key), &series.sizes);
+            out.histogram(EVENT_SIZES.name, &labels(key), &series.sizes);
         }
         out.family(&INIT_EVENTS);
         for (key, series) in &all {
-            out.sample(INIT_EVENTS.name, &labels(*key)[..2], series.init_events.load(Ordering::Relaxed));
+            out.sample(INIT_EVENTS.name, &labels(key)[..2], series.init_events.load(Ordering::Relaxed));
         }
         out.family(&TERMINATED);
         for (key, series) in &all {
             let terminated = series.terminated.load(Ordering::Relaxed);
             if terminated > 0 {
-                out.sample(TERMINATED.name, &labels(*key)[..2], terminated);
+                out.sample(TERMINATED.name, &labels(key)[..2], terminated);
             }
         }
         out.family(&LIST_DURATION);
         for (key, series) in &all {
-            let [group, resource, version] = labels(*key);
+            let [group, resource, version] = labels(key);
             for (scope, durations) in SCOPES.into_iter().zip(&series.lists).filter(|(_, found)| !found.is_empty()) {
                 out.histogram(LIST_DURATION.name, &[group, resource, ("scope", scope), version], durations);
             }

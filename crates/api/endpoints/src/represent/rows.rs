@@ -7,13 +7,13 @@ use bytes::Bytes;
 use memchr::memmem;
 use pintle_cache::{Object, Variant};
 use pintle_codec::json;
-use pintle_kinds::columns::{self, Now, OPEN_AGE, Printer};
 use pintle_registry::Result;
+use pintle_resource::{Now, OPEN_AGE, Printer};
 use pintle_schema::Value;
 use std::sync::Arc;
 
 /// Rows among the other encodings of an object. What is printed is always the storage version, so there is one.
-const ROW: Variant = Variant(u32::from_be_bytes(*b"rows"));
+const ROW: Variant = Variant(u32::from_be_bytes(*b"rows") as u64);
 
 /// A row of a stored object.
 pub(crate) struct Row {
@@ -41,7 +41,7 @@ impl Presenter<'_> {
     /// The stored object cannot be decoded.
     pub(crate) fn stored_row(&self, object: &Arc<Object>) -> Result<Row> {
         let printed = |now| {
-            let value = self.registry.decode_printed(self.target, object, &columns::unprinted())?;
+            let value = self.registry.decode_printed(self.target, object, &self.printer().unprinted())?;
             Ok(members(self.printer(), &value, now))
         };
         let kept = self.registry.cache.derived.get_or_make(object.id, ROW, || {
@@ -67,10 +67,10 @@ impl Presenter<'_> {
 }
 
 /// The members of an object's row but the object itself.
-fn members(printer: &Printer, object: &Value, now: Now) -> Bytes {
+fn members(printer: &dyn Printer, object: &Value, now: Now) -> Bytes {
     let mut members = b"\"cells\":".to_vec();
-    json::encode(&Value::List((printer.cells)(object, &now)), &mut members);
-    let conditions = printer.conditions.map(|conditions| conditions(object)).unwrap_or_default();
+    json::encode(&Value::List(printer.cells(object, &now)), &mut members);
+    let conditions = printer.conditions(object).unwrap_or_default();
     if !conditions.is_empty() {
         members.extend_from_slice(b",\"conditions\":");
         json::encode(&Value::List(conditions), &mut members);

@@ -5,6 +5,7 @@ use super::*;
 use futures_util::{FutureExt, StreamExt};
 use pintle_cache::{Cache, image};
 use pintle_registry::{AdmitAll, Environment, ListOptions, Selection};
+use pintle_resource::Resources;
 use pintle_storage::{Expect, MemoryStore, Store, Transaction};
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -26,20 +27,30 @@ impl Environment for Clock {
     }
 }
 
-fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Resource) {
+fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Arc<Resource>) {
     let store = Arc::new(MemoryStore::new());
     let resource = pintle_kinds::find("", "v1", "configmaps").expect("there are config maps");
-    let cache = Cache::new(resource.storage.iter().map(|storage| storage.prefix));
+    let cache = Cache::new(resource.storage.iter().map(|storage| storage.prefix.as_str()));
     store.start(Box::new(cache.feeder())).expect("starts once");
     let admission = Box::new(AdmitAll);
-    (Registry::new(cache, store.clone(), Box::new(clock), admission, pintle_kinds::all()), store, resource)
+    (
+        Registry::new(
+            cache,
+            store.clone(),
+            Box::new(clock),
+            admission,
+            Arc::new(Resources::new(pintle_kinds::table(|_| true))),
+        ),
+        store,
+        resource,
+    )
 }
 
 /// The cells of a list as a table.
 fn cells(registry: &Registry, target: &Target, include_object: IncludeObject) -> Vec<Value> {
     let wanted = Wanted { shape: Shape::Table, ..Wanted::JSON };
     let presenter = Presenter { registry, target, wanted, include_object };
-    let everything = Selection::parse(target.resource, target.resource, "", "").expect("a selection");
+    let everything = Selection::parse(&target.resource, &target.resource, "", "").expect("a selection");
     let page = registry.list(target, &everything, &ListOptions::default()).expect("a page");
     let mut body = presenter.list(page).expect("a table");
     let pieces = std::iter::from_fn(|| body.piece().now_or_never().expect("it waits for nothing"));

@@ -56,8 +56,9 @@ pub(super) struct Frames {
 /// What an event's frame is kept under, beside the object it is of.
 fn variant(target: &Target, wanted: Wanted, kind: Kind) -> Variant {
     let mut hasher = DefaultHasher::new();
-    (target.resource.api_version(), target.resource.kind, wanted, kind).hash(&mut hasher);
-    Variant(hasher.finish() as u32)
+    let resource = &target.resource;
+    (&resource.version, &resource.group, resource.schema.compiled.id(), wanted, kind).hash(&mut hasher);
+    Variant(hasher.finish())
 }
 
 /// Frames on their way out. One alone is handed on as it is; several are gathered in one buffer.
@@ -118,7 +119,7 @@ impl Frames {
         wanted: Wanted,
         include_object: IncludeObject,
     ) -> Self {
-        let counters = api.metrics.watches.series(target.resource);
+        let counters = api.metrics.watches.series(&target.resource);
         let variants = [Kind::Added, Kind::Modified, Kind::Deleted].map(|kind| variant(&target, wanted, kind));
         let shows_everything = target.namespace.is_empty() && target.name.is_empty() && selection.is_everything();
         let subject = Box::new(Subject { target, selection });
@@ -176,8 +177,12 @@ impl Frames {
             // It left the selection: the watcher sees what it last saw, as of now.
             (Kind::Deleted, false, Some(previous)) => {
                 let image = previous.image.at_revision(event.revision);
-                let last =
-                    Object::new(previous.key.clone(), self.subject.target.storage.prefix.len(), event.revision, image);
+                let last = Object::new(
+                    previous.key.clone(),
+                    self.subject.target.storage().prefix.len(),
+                    event.revision,
+                    image,
+                );
                 self.own_frame(kind, &Arc::new(last), out)?;
             }
             _ if self.wanted.shape == Shape::Table => self.own_frame(kind, object, out)?,
@@ -213,9 +218,9 @@ impl Frames {
                 .object(&Payload::Stored(object.clone()))
                 .map(|item| pintle_codec::cbor::encode_event(kind.name(), &item, out)),
             (Shape::Object, Format::Protobuf) => presenter.stored_protobuf(object).map(|raw| {
-                let resource = self.subject.target.resource;
+                let resource = &self.subject.target.resource;
                 let mut message = Vec::with_capacity(raw.len() + 64);
-                pintle_codec::protobuf::encode_envelope(&resource.api_version(), resource.kind, &raw, &mut message);
+                pintle_codec::protobuf::encode_envelope(&resource.api_version(), &resource.kind, &raw, &mut message);
                 put_protobuf_event(kind.name(), &message, out);
             }),
             (Shape::Object, _) => presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out)),
@@ -258,9 +263,9 @@ impl Frames {
         if self.refuses(out) {
             return;
         }
-        let resource = self.subject.target.resource;
+        let resource = &self.subject.target.resource;
         let (kind, api_version) = match self.wanted.shape {
-            Shape::Object | Shape::Table => (resource.kind.to_owned(), resource.api_version()),
+            Shape::Object | Shape::Table => (resource.kind.to_string(), resource.api_version()),
             _ => ("PartialObjectMetadata".to_owned(), self.wanted.meta_version().to_owned()),
         };
         let mut metadata = value!({"resourceVersion": (revision.0.to_string())});
@@ -269,7 +274,7 @@ impl Frames {
         }
         let mut object = value!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
         if matches!(self.wanted.shape, Shape::Object | Shape::Table) {
-            canonicalize((resource.schema)(), &mut object);
+            canonicalize(&resource.schema, &mut object);
         }
         if self.wanted.shape == Shape::Table {
             let presenter = self.presenter();
@@ -291,7 +296,7 @@ impl Frames {
             format @ (Format::Protobuf | Format::Cbor) => {
                 let schema = match (kind, self.wanted.shape) {
                     ("ERROR", _) => <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema(),
-                    (_, Shape::Object) => (self.subject.target.resource.schema)(),
+                    (_, Shape::Object) => &self.subject.target.resource.schema,
                     _ => <pintle_types::meta::v1::PartialObjectMetadata as pintle_schema::ApiType>::schema(),
                 };
                 let item = represent::encode(object, schema, Wanted { format, ..Wanted::JSON });

@@ -216,7 +216,7 @@ fn rename_keys(value: Value, rename: fn(&str) -> String) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::super::HORIZONTAL_POD_AUTOSCALERS_V1;
+    use super::super::horizontal_pod_autoscalers_v1;
     use super::*;
     use crate::tests::{pruned, round_trip};
     use pintle_schema::value;
@@ -280,7 +280,7 @@ mod tests {
                     "lastTransitionTime": "2020-01-01T00:00:00Z"}]
             }
         });
-        round_trip(&HORIZONTAL_POD_AUTOSCALERS_V1, old, new);
+        round_trip(&horizontal_pod_autoscalers_v1(), old, new);
     }
 
     #[test]

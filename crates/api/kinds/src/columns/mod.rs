@@ -31,59 +31,13 @@ mod storagemigration;
 mod tests;
 mod volume;
 
-use pintle_schema::duration::human_duration;
-use pintle_schema::{ApiType, Struct, Value};
+use pintle_resource::{Now, Printer, Unprinted};
+use pintle_schema::{ApiType, Str, Value};
 use pintle_types::core::v1::{Container, PodSpec};
 use pintle_types::meta::v1::ObjectMeta;
 
-/// What a table says about one of its columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Column {
-    pub name: &'static str,
-    /// The OpenAPI type that the cells are said to have; some kinds print others, as the reference does.
-    pub ty: &'static str,
-    /// `name` marks the column that names the object.
-    pub format: &'static str,
-    pub description: &'static str,
-    /// 0 is always shown, 1 only in wide output. The server fills in every column.
-    pub priority: i32,
-}
-
-/// How objects of a kind become rows.
-pub struct Printer {
-    pub columns: &'static [Column],
-    /// The cells of an object in its storage version, in the order of the columns.
-    pub cells: fn(&Value, &Now) -> Vec<Value>,
-    /// What is remarked on a row, as `TableRowCondition`s.
-    pub conditions: Option<fn(&Value) -> Vec<Value>>,
-}
-
-/// When a table is shown: what ages are reckoned from.
-#[derive(Clone, Copy, Debug)]
-pub enum Now {
-    /// At a time, in seconds since 1970.
-    At(i64),
-    /// Later, and maybe more than once: an age is left open, as the seconds of its beginning between two
-    /// [`OPEN_AGE`]s.
-    Open,
-}
-
-/// A character that Unicode assigns to nothing and that no text is meant to hold. In cells of an object that holds it
-/// all the same, open ages cannot be told from its own text.
-pub const OPEN_AGE: char = '\u{FDD0}';
-
-impl Now {
-    /// How long ago a time was.
-    pub fn since(&self, seconds: i64) -> String {
-        match self {
-            Now::At(now) => human_duration(now.saturating_sub(seconds)),
-            Now::Open => format!("{OPEN_AGE}{seconds}{OPEN_AGE}"),
-        }
-    }
-}
-
 /// The printer of a kind; a kind without its own shows name and time of creation.
-pub fn printer(group: &str, kind: &str) -> &'static Printer {
+pub fn printer(group: &str, kind: &str) -> &'static Table {
     // The events of both groups are stored alike.
     let group = if (group, kind) == ("events.k8s.io", "Event") { "" } else { group };
     let entries = TABLES.iter().flat_map(|table| table.iter());
@@ -104,8 +58,8 @@ pub fn hidden_annotations(group: &str, kind: &str) -> &'static [&'static str] {
     }
 }
 
-/// Fields that no printer looks at, so that objects need not be decoded whole to be printed.
-pub fn unprinted() -> Vec<(&'static Struct, &'static str)> {
+/// Fields that no printer looks at.
+pub fn unprinted() -> Vec<Unprinted> {
     let pod = PodSpec::schema();
     let container = Container::schema();
     let metadata = ObjectMeta::schema();
@@ -160,12 +114,54 @@ static TABLES: &[&[Entry]] = &[
     storagemigration::PRINTERS,
 ];
 
-static DEFAULT: Printer = Printer { columns: meta::DEFAULT_COLUMNS, cells: meta::default_cells, conditions: None };
+static DEFAULT: Table = Table { columns: meta::DEFAULT_COLUMNS, cells: meta::default_cells, conditions: None };
+
+/// A column, as `pintle_resource::Column` has it.
+#[derive(Clone, Copy)]
+pub struct Column {
+    name: &'static str,
+    ty: &'static str,
+    format: &'static str,
+    description: &'static str,
+    priority: i32,
+}
+
+/// The columns of a built-in kind.
+pub struct Table {
+    columns: &'static [Column],
+    cells: fn(&Value, &Now) -> Vec<Value>,
+    conditions: Option<fn(&Value) -> Vec<Value>>,
+}
+
+impl Printer for &'static Table {
+    fn columns(&self) -> Vec<pintle_resource::Column> {
+        let column = |column: &Column| pintle_resource::Column {
+            name: Str::new_static(column.name),
+            ty: Str::new_static(column.ty),
+            format: Str::new_static(column.format),
+            description: Str::new_static(column.description),
+            priority: column.priority,
+        };
+        self.columns.iter().map(column).collect()
+    }
+
+    fn cells(&self, object: &Value, now: &Now) -> Vec<Value> {
+        (self.cells)(object, now)
+    }
+
+    fn conditions(&self, object: &Value) -> Option<Vec<Value>> {
+        self.conditions.map(|conditions| conditions(object))
+    }
+
+    fn unprinted(&self) -> Vec<Unprinted> {
+        unprinted()
+    }
+}
 
 struct Entry {
     group: &'static str,
     kind: &'static str,
-    printer: Printer,
+    printer: Table,
 }
 
 const fn column(name: &'static str, ty: &'static str, description: &'static str) -> Column {
@@ -206,7 +202,7 @@ macro_rules! printers {
         &[$($crate::columns::Entry {
             group: $group,
             kind: stringify!($kind),
-            printer: $crate::columns::Printer {
+            printer: $crate::columns::Table {
                 columns: &[$($column),*],
                 cells: |object, now| {
                     let ($object, $now) = (::pintle_schema::View::<$kind>::new(object), now);

@@ -3,7 +3,7 @@
 //! Only what the objects say: whether an address answers is not known here.
 
 use super::cells::*;
-use super::{AGE, Column, Entry, NAME, Now, Printer, printers, string};
+use super::{AGE, Column, Entry, NAME, Now, Table, printers, string};
 use pintle_schema::{Value, View};
 use pintle_types::networking::v1::{
     IPAddress, IPAddressSpec, Ingress, IngressClass, IngressClassParametersReference, IngressClassSpec,
@@ -46,7 +46,7 @@ pub static PRINTERS: &[Entry] = printers! { "networking.k8s.io";
 pub static IP_ADDRESS_PRINTER: &[Entry] = &[Entry {
     group: "networking.k8s.io",
     kind: "IPAddress",
-    printer: Printer { columns: IP_ADDRESS_COLUMNS, cells: ip_address, conditions: None },
+    printer: Table { columns: IP_ADDRESS_COLUMNS, cells: ip_address, conditions: None },
 }];
 
 static IP_ADDRESS_COLUMNS: &[Column] = &[NAME, string("ParentRef", "Object that uses the address.")];

@@ -2,8 +2,8 @@
 //!
 //! The annotation of a container that has no profile of its own is copied to the field, and its use is warned of.
 
-use crate::strategy::Context;
 use crate::views::annotation;
+use pintle_resource::Context;
 use pintle_schema::{View, ViewMut};
 use pintle_types::core::v1::{
     AppArmorProfile, AppArmorProfileType, Container, OSName, Pod, PodOS, PodSecurityContext, PodSpec, SecurityContext,

@@ -2,25 +2,28 @@
 //!
 //! A Secret never leaves this module's hands with `stringData`: it is for writing only.
 
-use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage};
-use crate::strategy::{GENERAL, Strategy};
 use crate::views::clear;
+use pintle_resource::{GENERAL, NOT_SUPPORTED, Resource, Selectable, Storage, Strategy, texts};
 use pintle_schema::{ApiValue, Bytes, Value, ViewMut};
 use pintle_types::core::v1;
 
-pub(super) static CONFIG_MAPS: Resource = Resource {
-    short_names: &["cm"],
-    storage: Some(Storage::of::<v1::ConfigMap>("v1", "ConfigMap", "/registry/configmaps/", "qFsyl6wFWjQ=")),
-    ..Resource::namespaced::<v1::ConfigMap>("", "v1", "configmaps", "configmap", "ConfigMap")
-};
+pub(super) fn config_maps() -> Resource {
+    Resource {
+        short_names: texts(&["cm"]),
+        storage: Some(Storage::of::<v1::ConfigMap>("v1", "ConfigMap", "/registry/configmaps/", "qFsyl6wFWjQ=")),
+        ..Resource::namespaced::<v1::ConfigMap>("", "v1", "configmaps", "configmap", "ConfigMap")
+    }
+}
 
-pub(super) static SECRETS: Resource = Resource {
-    storage: Some(Storage::of::<v1::Secret>("v1", "Secret", "/registry/secrets/", "S6u1pOWzb84=")),
-    selectable: &[Selectable::path("type", &["type"])],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &Strategy { normalize: Some(merge_string_data), ..GENERAL },
-    ..Resource::namespaced::<v1::Secret>("", "v1", "secrets", "secret", "Secret")
-};
+pub(super) fn secrets() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::Secret>("v1", "Secret", "/registry/secrets/", "S6u1pOWzb84=")),
+        selectable: vec![Selectable::path("type", &["type"])],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &Strategy { normalize: Some(merge_string_data), ..GENERAL },
+        ..Resource::namespaced::<v1::Secret>("", "v1", "secrets", "secret", "Secret")
+    }
+}
 
 /// Merges `stringData` over `data`.
 fn merge_string_data(object: &mut Value) {
@@ -52,15 +55,12 @@ mod tests {
             (value!({"data": {"a": "eQ=="}, "stringData": {}}), value!({"data": {"a": "eQ=="}})),
         ];
         for (given, expected) in rows {
-            assert_eq!(
-                normalized(&SECRETS, given.clone()),
-                normalized(&CONFIG_MAPS_LIKE_SECRET, expected),
-                "{given:?}"
-            );
+            assert_eq!(normalized(&secrets(), given.clone()), normalized(&plain_secrets(), expected), "{given:?}");
         }
     }
 
-    /// A secret that nothing is done to.
-    static CONFIG_MAPS_LIKE_SECRET: Resource =
-        Resource { ..Resource::namespaced::<v1::Secret>("", "v1", "secrets", "secret", "Secret") };
+    /// Secrets that nothing is done to.
+    fn plain_secrets() -> Resource {
+        Resource::namespaced::<v1::Secret>("", "v1", "secrets", "secret", "Secret")
+    }
 }

@@ -19,24 +19,26 @@ mod service_update;
 mod volume;
 mod workload;
 
-use crate::resource::Resource;
+use pintle_resource::Resource;
 
-pub(crate) static RESOURCES: &[&Resource] = &[
-    &pod::BINDINGS,
-    &node::COMPONENT_STATUSES,
-    &config::CONFIG_MAPS,
-    &service::ENDPOINTS,
-    &event::EVENTS,
-    &quota::LIMIT_RANGES,
-    &namespace::NAMESPACES,
-    &node::NODES,
-    &volume::PERSISTENT_VOLUME_CLAIMS,
-    &volume::PERSISTENT_VOLUMES,
-    &pod::PODS,
-    &workload::POD_TEMPLATES,
-    &workload::REPLICATION_CONTROLLERS,
-    &quota::RESOURCE_QUOTAS,
-    &config::SECRETS,
-    &service_account::SERVICE_ACCOUNTS,
-    &service::SERVICES,
-];
+pub(crate) fn resources() -> Vec<Resource> {
+    vec![
+        pod::bindings(),
+        node::component_statuses(),
+        config::config_maps(),
+        service::endpoints(),
+        event::events(),
+        quota::limit_ranges(),
+        namespace::namespaces(),
+        node::nodes(),
+        volume::persistent_volume_claims(),
+        volume::persistent_volumes(),
+        pod::pods(),
+        workload::pod_templates(),
+        workload::replication_controllers(),
+        quota::resource_quotas(),
+        config::secrets(),
+        service_account::service_accounts(),
+        service::services(),
+    ]
+}

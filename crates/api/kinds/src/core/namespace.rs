@@ -3,9 +3,11 @@
 //! Their second list of finalizers, in the spec, is written through `finalize` alone, and holds a deleted namespace.
 
 use crate::defaults::namespace_label;
-use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
-use crate::strategy::{Context, GENERAL, NameRule, Part, STATUS, STATUS_PATHS, Strategy};
 use crate::views::push;
+use pintle_resource::{
+    Context, GENERAL, NOT_SUPPORTED, NameRule, Part, Resource, STATUS, STATUS_PATHS, Selectable, Storage, Strategy,
+    Subresource, Verbs, texts,
+};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1;
 use pintle_types::meta::v1::ObjectMeta;
@@ -13,19 +15,24 @@ use pintle_types::meta::v1::ObjectMeta;
 /// The finalizer that keeps a namespace until its contents are gone.
 const KUBERNETES: v1::FinalizerName = v1::FinalizerName::KUBERNETES;
 
-pub(super) static NAMESPACES: Resource = Resource {
-    verbs: Verbs::ALL.without(Verbs::DELETECOLLECTION),
-    short_names: &["ns"],
-    storage: Some(Storage::of::<v1::Namespace>("v1", "Namespace", "/registry/namespaces/", "Q3oi5N2YM8M=")),
-    subresources: &[
-        Subresource { verbs: Verbs::UPDATE, ..Subresource::part::<v1::Namespace>("finalize", "Namespace", &FINALIZE) },
-        Subresource::status::<v1::Namespace>("Namespace", &STATUS),
-    ],
-    selectable: &[Selectable::path("status.phase", &["status", "phase"])],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &NAMESPACE,
-    ..Resource::cluster::<v1::Namespace>("", "v1", "namespaces", "namespace", "Namespace")
-};
+pub(super) fn namespaces() -> Resource {
+    Resource {
+        verbs: Verbs::ALL.without(Verbs::DELETECOLLECTION),
+        short_names: texts(&["ns"]),
+        storage: Some(Storage::of::<v1::Namespace>("v1", "Namespace", "/registry/namespaces/", "Q3oi5N2YM8M=")),
+        subresources: vec![
+            Subresource {
+                verbs: Verbs::UPDATE,
+                ..Subresource::part::<v1::Namespace>("finalize", "Namespace", &FINALIZE)
+            },
+            Subresource::status::<v1::Namespace>("Namespace", &STATUS),
+        ],
+        selectable: vec![Selectable::path("status.phase", &["status", "phase"])],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &NAMESPACE,
+        ..Resource::cluster::<v1::Namespace>("", "v1", "namespaces", "namespace", "Namespace")
+    }
+}
 
 static NAMESPACE: Strategy = Strategy {
     name: NameRule::Label,
@@ -76,18 +83,18 @@ mod tests {
     #[test]
     fn a_new_namespace_is_active_and_held() {
         let namespace = created(
-            &NAMESPACES,
+            &namespaces(),
             value!({"spec": {"finalizers": ["example.com/a"]}, "status": {"phase": "Terminating"}}),
         );
         assert_eq!(namespace.at(&["spec", "finalizers"]), Some(&value!(["example.com/a", "kubernetes"])));
         assert_eq!(namespace.str_at(&["status", "phase"]), "Active");
-        let again = created(&NAMESPACES, value!({"spec": {"finalizers": ["kubernetes"]}}));
+        let again = created(&namespaces(), value!({"spec": {"finalizers": ["kubernetes"]}}));
         assert_eq!(again.at(&["spec", "finalizers"]), Some(&value!(["kubernetes"])));
     }
 
     #[test]
     fn a_generated_name_becomes_a_label_too() {
-        let namespace = created(&NAMESPACES, value!({"metadata": {"name": "a-x7k2p", "generateName": "a-"}}));
+        let namespace = created(&namespaces(), value!({"metadata": {"name": "a-x7k2p", "generateName": "a-"}}));
         let labels = value!({"kubernetes.io/metadata.name": "a-x7k2p"});
         assert_eq!(namespace.at(&["metadata", "labels"]), Some(&labels));
     }

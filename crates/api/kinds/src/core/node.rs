@@ -2,31 +2,37 @@
 //!
 //! Component statuses are probed when asked for and never stored.
 
-use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
-use crate::strategy::{Context, Part, STATUS, STATUS_PATHS, Strategy, WITH_STATUS};
 use crate::views::clear;
-use pintle_schema::{Value, ViewMut};
+use pintle_resource::{
+    Context, NOT_SUPPORTED, Part, Resource, STATUS, STATUS_PATHS, Selectable, Storage, Strategy, Subresource, Verbs,
+    WITH_STATUS, texts,
+};
+use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::core::v1;
 
-pub(super) static COMPONENT_STATUSES: Resource = Resource {
-    verbs: Verbs::GET.and(Verbs::LIST),
-    short_names: &["cs"],
-    deprecation: "v1 ComponentStatus is deprecated in v1.19+",
-    ..Resource::cluster::<v1::ComponentStatus>("", "v1", "componentstatuses", "componentstatus", "ComponentStatus")
-};
+pub(super) fn component_statuses() -> Resource {
+    Resource {
+        verbs: Verbs::GET.and(Verbs::LIST),
+        short_names: texts(&["cs"]),
+        deprecation: Str::new_static("v1 ComponentStatus is deprecated in v1.19+"),
+        ..Resource::cluster::<v1::ComponentStatus>("", "v1", "componentstatuses", "componentstatus", "ComponentStatus")
+    }
+}
 
-pub(super) static NODES: Resource = Resource {
-    short_names: &["no"],
-    storage: Some(Storage::of::<v1::Node>("v1", "Node", "/registry/minions/", "XwShjMxG9Fs=")),
-    subresources: &[
-        Subresource::connect::<v1::NodeProxyOptions>("proxy", "NodeProxyOptions", Verbs::PROXY),
-        Subresource::status::<v1::Node>("Node", &NODE_STATUS),
-    ],
-    selectable: &[Selectable::path("spec.unschedulable", &["spec", "unschedulable"])],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &NODE,
-    ..Resource::cluster::<v1::Node>("", "v1", "nodes", "node", "Node")
-};
+pub(super) fn nodes() -> Resource {
+    Resource {
+        short_names: texts(&["no"]),
+        storage: Some(Storage::of::<v1::Node>("v1", "Node", "/registry/minions/", "XwShjMxG9Fs=")),
+        subresources: vec![
+            Subresource::connect::<v1::NodeProxyOptions>("proxy", "NodeProxyOptions", Verbs::PROXY),
+            Subresource::status::<v1::Node>("Node", &NODE_STATUS),
+        ],
+        selectable: vec![Selectable::path("spec.unschedulable", &["spec", "unschedulable"])],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &NODE,
+        ..Resource::cluster::<v1::Node>("", "v1", "nodes", "node", "Node")
+    }
+}
 
 static NODE: Strategy = Strategy {
     // Unlike others, a node may be made with its status.
@@ -64,8 +70,8 @@ fn mirror_pod_cidr(object: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::same_at;
     use crate::tests::normalized;
+    use pintle_resource::same_at;
     use pintle_schema::value;
 
     #[test]
@@ -78,7 +84,7 @@ mod tests {
             (value!({}), value!({})),
         ];
         for (given, expected) in rows {
-            let node = normalized(&NODES, value!({"spec": (given.clone())}));
+            let node = normalized(&nodes(), value!({"spec": (given.clone())}));
             assert!(same_at(&node, &value!({"spec": expected}), &["spec"]), "{given:?}: {node:?}");
         }
     }

@@ -3,55 +3,59 @@
 //! What a pod is on create and update; the subresources that write parts of it stand in `pod_parts`.
 
 use super::{app_armor, match_label_keys, pod_parts, pod_spec, qos};
-use crate::resource::{Action, NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
-use crate::strategy::{Context, GENERAL, NameRule, SPEC_PATHS, Strategy, WITH_STATUS};
 use crate::views::{clear, push};
+use pintle_resource::{
+    Action, Context, GENERAL, NOT_SUPPORTED, NameRule, Resource, SPEC_PATHS, Selectable, Storage, Strategy,
+    Subresource, Verbs, WITH_STATUS, texts,
+};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1;
 use pintle_types::policy;
 use v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodSpec, PodStatus};
 
-pub(super) static BINDINGS: Resource = Resource {
-    verbs: Verbs::CREATE,
-    strategy: &Strategy { name: NameRule::PathSegment, ..GENERAL },
-    ..Resource::namespaced::<v1::Binding>("", "v1", "bindings", "binding", "Binding")
-};
+pub(super) fn bindings() -> Resource {
+    Resource {
+        verbs: Verbs::CREATE,
+        strategy: &Strategy { name: NameRule::PathSegment, ..GENERAL },
+        ..Resource::namespaced::<v1::Binding>("", "v1", "bindings", "binding", "Binding")
+    }
+}
 
-pub(super) static PODS: Resource = Resource {
-    short_names: &["po"],
-    categories: &["all"],
-    storage: Some(Storage::of::<Pod>("v1", "Pod", "/registry/pods/", "xPOwRZ+Yhw8=")),
-    subresources: &[
-        Subresource::connect::<v1::PodAttachOptions>("attach", "PodAttachOptions", Verbs::STREAM),
-        Subresource::create::<v1::Binding>("binding", "Binding", Action::Binding),
-        Subresource::part::<Pod>("ephemeralcontainers", "Pod", &pod_parts::EPHEMERAL_CONTAINERS),
-        Subresource {
-            group_version: Some(("policy", "v1")),
-            ..Subresource::create::<policy::v1::Eviction>("eviction", "Eviction", Action::Eviction)
-        },
-        Subresource::connect::<v1::PodExecOptions>("exec", "PodExecOptions", Verbs::STREAM),
-        Subresource::connect::<v1::PodLogOptions>("log", "Pod", Verbs::GET),
-        Subresource::connect::<v1::PodPortForwardOptions>("portforward", "PodPortForwardOptions", Verbs::STREAM),
-        Subresource::connect::<v1::PodProxyOptions>("proxy", "PodProxyOptions", Verbs::PROXY),
-        Subresource::part::<Pod>("resize", "Pod", &pod_parts::RESIZE),
-        Subresource::status::<Pod>("Pod", &pod_parts::STATUS),
-    ],
-    selectable: &[
-        Selectable::path("spec.hostNetwork", &["spec", "hostNetwork"]),
-        Selectable::path("spec.nodeName", &["spec", "nodeName"]).indexed(),
-        Selectable::path("spec.restartPolicy", &["spec", "restartPolicy"]),
-        Selectable::path("spec.schedulerName", &["spec", "schedulerName"]),
-        Selectable::path("spec.serviceAccountName", &["spec", "serviceAccountName"]),
-        Selectable::path("status.nominatedNodeName", &["status", "nominatedNodeName"]),
-        Selectable::path("status.phase", &["status", "phase"]),
-        Selectable::path("status.podIP", &["status", "podIP"]),
-        Selectable::unset("status.podIPs"),
-        Selectable::alias("spec.host", "spec.nodeName"),
-    ],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &POD,
-    ..Resource::namespaced::<Pod>("", "v1", "pods", "pod", "Pod")
-};
+pub(super) fn pods() -> Resource {
+    Resource {
+        short_names: texts(&["po"]),
+        categories: texts(&["all"]),
+        storage: Some(Storage::of::<Pod>("v1", "Pod", "/registry/pods/", "xPOwRZ+Yhw8=")),
+        subresources: vec![
+            Subresource::connect::<v1::PodAttachOptions>("attach", "PodAttachOptions", Verbs::STREAM),
+            Subresource::create::<v1::Binding>("binding", "Binding", Action::Binding),
+            Subresource::part::<Pod>("ephemeralcontainers", "Pod", &pod_parts::EPHEMERAL_CONTAINERS),
+            Subresource::create::<policy::v1::Eviction>("eviction", "Eviction", Action::Eviction)
+                .of_group("policy", "v1"),
+            Subresource::connect::<v1::PodExecOptions>("exec", "PodExecOptions", Verbs::STREAM),
+            Subresource::connect::<v1::PodLogOptions>("log", "Pod", Verbs::GET),
+            Subresource::connect::<v1::PodPortForwardOptions>("portforward", "PodPortForwardOptions", Verbs::STREAM),
+            Subresource::connect::<v1::PodProxyOptions>("proxy", "PodProxyOptions", Verbs::PROXY),
+            Subresource::part::<Pod>("resize", "Pod", &pod_parts::RESIZE),
+            Subresource::status::<Pod>("Pod", &pod_parts::STATUS),
+        ],
+        selectable: vec![
+            Selectable::path("spec.hostNetwork", &["spec", "hostNetwork"]),
+            Selectable::path("spec.nodeName", &["spec", "nodeName"]).indexed(),
+            Selectable::path("spec.restartPolicy", &["spec", "restartPolicy"]),
+            Selectable::path("spec.schedulerName", &["spec", "schedulerName"]),
+            Selectable::path("spec.serviceAccountName", &["spec", "serviceAccountName"]),
+            Selectable::path("status.nominatedNodeName", &["status", "nominatedNodeName"]),
+            Selectable::path("status.phase", &["status", "phase"]),
+            Selectable::path("status.podIP", &["status", "podIP"]),
+            Selectable::unset("status.podIPs"),
+            Selectable::alias("spec.host", "spec.nodeName"),
+        ],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &POD,
+        ..Resource::namespaced::<Pod>("", "v1", "pods", "pod", "Pod")
+    }
+}
 
 static POD: Strategy = Strategy {
     grace_period: Some(grace_period),
@@ -148,7 +152,7 @@ mod tests {
             (value!({"terminationGracePeriodSeconds": (-5)}), value!({"terminationGracePeriodSeconds": 1})),
         ];
         for (given, expected) in rows {
-            let pod = normalized(&PODS, value!({"spec": (given.clone())}));
+            let pod = normalized(&pods(), value!({"spec": (given.clone())}));
             for (key, value) in expected.as_map().into_iter().flat_map(|map| map.iter()) {
                 assert_eq!(pod.at(&["spec", key.as_str()]), Some(value), "{given:?}");
             }
@@ -164,7 +168,7 @@ mod tests {
             (value!({"podIP": "10.0.0.2", "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}), "10.0.0.2", 1),
         ];
         for (given, ip, count) in rows {
-            let pod = normalized(&PODS, value!({"status": (given.clone())}));
+            let pod = normalized(&pods(), value!({"status": (given.clone())}));
             let ips = pod.at(&["status", "podIPs"]).and_then(Value::as_list).unwrap_or_default();
             assert_eq!((pod.str_at(&["status", "podIP"]), ips.len()), (ip, count), "{given:?}");
             assert_eq!(ips[0].str_at(&["ip"]), ip);
@@ -174,13 +178,14 @@ mod tests {
     #[test]
     fn of_a_status_that_was_sent_the_class_stays() {
         let pod =
-            created(&PODS, value!({"status": {"qosClass": "Guaranteed", "phase": "Running", "podIP": "10.0.0.1"}}));
+            created(&pods(), value!({"status": {"qosClass": "Guaranteed", "phase": "Running", "podIP": "10.0.0.1"}}));
         assert_eq!(pod.get("status"), Some(&value!({"phase": "Pending", "qosClass": "Guaranteed"})));
     }
 
     #[test]
     fn a_gated_pod_says_so() {
-        let pod = created(&PODS, value!({"spec": {"containers": [{"name": "a"}], "schedulingGates": [{"name": "x"}]}}));
+        let pod =
+            created(&pods(), value!({"spec": {"containers": [{"name": "a"}], "schedulingGates": [{"name": "x"}]}}));
         let conditions = pod.at(&["status", "conditions"]).and_then(Value::as_list).unwrap_or_default();
         assert_eq!(conditions.len(), 1);
         assert_eq!(conditions[0].str_at(&["reason"]), "SchedulingGated");

@@ -2,8 +2,8 @@
 //!
 //! Each takes its own fields from the request and all else from the stored pod.
 
-use crate::strategy::{self, Context, Part, next_generation, same};
-use crate::views::take_old;
+use crate::views::{next_generation, take_old};
+use pintle_resource::{Context, Part, same};
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::core::v1::{Container, Pod, PodCondition, PodSpec, PodStatus};
 use pintle_types::meta::v1::ObjectMeta;
@@ -12,7 +12,7 @@ pub(super) static STATUS: Part = Part {
     keeps: &[&["spec"], &["metadata", "ownerReferences"], &["metadata", "deletionTimestamp"]],
     reset_fields: &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]],
     prepare: Some(prepare_status),
-    ..strategy::STATUS
+    ..pintle_resource::STATUS
 };
 
 pub(super) static EPHEMERAL_CONTAINERS: Part = Part {

@@ -2,26 +2,34 @@
 //!
 //! Only what is stored; admission applies them.
 
-use crate::resource::{Resource, Storage, Subresource};
-use crate::strategy::{Context, GENERAL, STATUS, Strategy, WITH_STATUS};
+use pintle_resource::{Context, GENERAL, Resource, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::core::v1;
 use pintle_types::meta::v1::ObjectMeta;
 
-pub(super) static LIMIT_RANGES: Resource = Resource {
-    short_names: &["limits"],
-    storage: Some(Storage::of::<v1::LimitRange>("v1", "LimitRange", "/registry/limitranges/", "EBKMFVe6cwo=")),
-    strategy: &Strategy { create_on_update: true, prepare_create: Some(name_limits), ..GENERAL },
-    ..Resource::namespaced::<v1::LimitRange>("", "v1", "limitranges", "limitrange", "LimitRange")
-};
+pub(super) fn limit_ranges() -> Resource {
+    Resource {
+        short_names: texts(&["limits"]),
+        storage: Some(Storage::of::<v1::LimitRange>("v1", "LimitRange", "/registry/limitranges/", "EBKMFVe6cwo=")),
+        strategy: &Strategy { create_on_update: true, prepare_create: Some(name_limits), ..GENERAL },
+        ..Resource::namespaced::<v1::LimitRange>("", "v1", "limitranges", "limitrange", "LimitRange")
+    }
+}
 
-pub(super) static RESOURCE_QUOTAS: Resource = Resource {
-    short_names: &["quota"],
-    storage: Some(Storage::of::<v1::ResourceQuota>("v1", "ResourceQuota", "/registry/resourcequotas/", "8uhSgffRX6w=")),
-    subresources: &[Subresource::status::<v1::ResourceQuota>("ResourceQuota", &STATUS)],
-    strategy: &Strategy { delete_answers_object: true, ..WITH_STATUS },
-    ..Resource::namespaced::<v1::ResourceQuota>("", "v1", "resourcequotas", "resourcequota", "ResourceQuota")
-};
+pub(super) fn resource_quotas() -> Resource {
+    Resource {
+        short_names: texts(&["quota"]),
+        storage: Some(Storage::of::<v1::ResourceQuota>(
+            "v1",
+            "ResourceQuota",
+            "/registry/resourcequotas/",
+            "8uhSgffRX6w=",
+        )),
+        subresources: vec![Subresource::status::<v1::ResourceQuota>("ResourceQuota", &STATUS)],
+        strategy: &Strategy { delete_answers_object: true, ..WITH_STATUS },
+        ..Resource::namespaced::<v1::ResourceQuota>("", "v1", "resourcequotas", "resourcequota", "ResourceQuota")
+    }
+}
 
 /// Limits without a name get a random one.
 fn name_limits(object: &mut Value, context: &mut Context) {
@@ -40,7 +48,7 @@ mod tests {
 
     #[test]
     fn limits_have_a_name() {
-        let name = |given: Value| created(&LIMIT_RANGES, given).str_at(&["metadata", "name"]).to_owned();
+        let name = |given: Value| created(&limit_ranges(), given).str_at(&["metadata", "name"]).to_owned();
         assert_eq!(name(value!({})), "a-uid");
         assert_eq!(name(value!({"metadata": {"name": "own"}})), "own");
     }

@@ -4,37 +4,43 @@
 //! `service_update`.
 
 use super::service_update;
-use crate::resource::{NOT_SUPPORTED, Resource, Selectable, Storage, Subresource, Verbs};
-use crate::strategy::{Allocation, Context, GENERAL, NameRule, STATUS, Strategy, WITH_STATUS};
 use crate::views::set_if_absent;
-use pintle_schema::{Value, ViewMut};
+use pintle_resource::{
+    Allocation, Context, GENERAL, NOT_SUPPORTED, NameRule, Resource, STATUS, Selectable, Storage, Strategy,
+    Subresource, Verbs, WITH_STATUS, texts,
+};
+use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::core::v1;
 use v1::{IPFamily, IPFamilyPolicy, Service, ServiceInternalTrafficPolicy, ServiceSpec};
 
-pub(super) static ENDPOINTS: Resource = Resource {
-    short_names: &["ep"],
-    storage: Some(Storage::of::<v1::Endpoints>("v1", "Endpoints", "/registry/services/endpoints/", "fWeeMqaN/OA=")),
-    strategy: &Strategy { create_on_update: true, ..GENERAL },
-    deprecation: "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-    ..Resource::namespaced::<v1::Endpoints>("", "v1", "endpoints", "endpoints", "Endpoints")
-};
+pub(super) fn endpoints() -> Resource {
+    Resource {
+        short_names: texts(&["ep"]),
+        storage: Some(Storage::of::<v1::Endpoints>("v1", "Endpoints", "/registry/services/endpoints/", "fWeeMqaN/OA=")),
+        strategy: &Strategy { create_on_update: true, ..GENERAL },
+        deprecation: Str::new_static("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+        ..Resource::namespaced::<v1::Endpoints>("", "v1", "endpoints", "endpoints", "Endpoints")
+    }
+}
 
-pub(super) static SERVICES: Resource = Resource {
-    short_names: &["svc"],
-    categories: &["all"],
-    storage: Some(Storage::of::<Service>("v1", "Service", "/registry/services/specs/", "0/CO1lhkEBI=")),
-    subresources: &[
-        Subresource::connect::<v1::ServiceProxyOptions>("proxy", "ServiceProxyOptions", Verbs::PROXY),
-        Subresource::status::<Service>("Service", &STATUS),
-    ],
-    selectable: &[
-        Selectable::path("spec.clusterIP", &["spec", "clusterIP"]),
-        Selectable::path("spec.type", &["spec", "type"]),
-    ],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &SERVICE,
-    ..Resource::namespaced::<Service>("", "v1", "services", "service", "Service")
-};
+pub(super) fn services() -> Resource {
+    Resource {
+        short_names: texts(&["svc"]),
+        categories: texts(&["all"]),
+        storage: Some(Storage::of::<Service>("v1", "Service", "/registry/services/specs/", "0/CO1lhkEBI=")),
+        subresources: vec![
+            Subresource::connect::<v1::ServiceProxyOptions>("proxy", "ServiceProxyOptions", Verbs::PROXY),
+            Subresource::status::<Service>("Service", &STATUS),
+        ],
+        selectable: vec![
+            Selectable::path("spec.clusterIP", &["spec", "clusterIP"]),
+            Selectable::path("spec.type", &["spec", "type"]),
+        ],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &SERVICE,
+        ..Resource::namespaced::<Service>("", "v1", "services", "service", "Service")
+    }
+}
 
 static SERVICE: Strategy = Strategy {
     name: NameRule::Gated("RelaxedServiceNameValidation", &NameRule::Label, &NameRule::Label1035),
@@ -109,7 +115,7 @@ mod tests {
             (value!({}), value!({})),
         ];
         for (given, expected) in rows {
-            let service = created(&SERVICES, value!({"spec": (given.clone())}));
+            let service = created(&services(), value!({"spec": (given.clone())}));
             assert_eq!(service.get("spec"), Some(&expected), "{given:?}");
         }
     }

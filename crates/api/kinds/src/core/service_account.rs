@@ -2,27 +2,28 @@
 //!
 //! The secrets they list are names alone; tokens are made by the registry.
 
-use crate::resource::{Action, Resource, Storage, Subresource};
-use crate::strategy::{Context, GENERAL, Strategy};
+use pintle_resource::{Action, Context, GENERAL, Resource, Storage, Strategy, Subresource, texts};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::authentication;
 use pintle_types::core::v1;
 
-pub(super) static SERVICE_ACCOUNTS: Resource = Resource {
-    short_names: &["sa"],
-    storage: Some(Storage::of::<v1::ServiceAccount>(
-        "v1",
-        "ServiceAccount",
-        "/registry/serviceaccounts/",
-        "pbx9ZvyFpBE=",
-    )),
-    subresources: &[Subresource {
-        group_version: Some(("authentication.k8s.io", "v1")),
-        ..Subresource::create::<authentication::v1::TokenRequest>("token", "TokenRequest", Action::Token)
-    }],
-    strategy: &SERVICE_ACCOUNT,
-    ..Resource::namespaced::<v1::ServiceAccount>("", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount")
-};
+pub(super) fn service_accounts() -> Resource {
+    Resource {
+        short_names: texts(&["sa"]),
+        storage: Some(Storage::of::<v1::ServiceAccount>(
+            "v1",
+            "ServiceAccount",
+            "/registry/serviceaccounts/",
+            "pbx9ZvyFpBE=",
+        )),
+        subresources: vec![
+            Subresource::create::<authentication::v1::TokenRequest>("token", "TokenRequest", Action::Token)
+                .of_group("authentication.k8s.io", "v1"),
+        ],
+        strategy: &SERVICE_ACCOUNT,
+        ..Resource::namespaced::<v1::ServiceAccount>("", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount")
+    }
+}
 
 static SERVICE_ACCOUNT: Strategy = Strategy {
     delete_answers_object: true,
@@ -49,6 +50,6 @@ mod tests {
     #[test]
     fn secrets_are_names() {
         let given = value!({"secrets": [{"kind": "Secret", "name": "a", "namespace": "b", "uid": "c"}]});
-        assert_eq!(created(&SERVICE_ACCOUNTS, given).get("secrets"), Some(&value!([{"name": "a"}])));
+        assert_eq!(created(&service_accounts(), given).get("secrets"), Some(&value!([{"name": "a"}])));
     }
 }

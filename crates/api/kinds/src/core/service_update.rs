@@ -3,8 +3,8 @@
 //! Clients that read, change one field and write back must not lose what was allocated, whatever fields they know.
 //! Nothing is allocated or released here.
 
-use crate::strategy::{Context, same};
 use crate::views::{clear, take_old};
+use pintle_resource::{Context, same};
 use pintle_schema::{FieldName, Value, View, ViewMut};
 use pintle_types::core::v1::{
     LoadBalancerStatus, Service, ServiceExternalTrafficPolicy, ServicePort, ServiceSpec, ServiceStatus, ServiceType,

@@ -3,9 +3,8 @@
 //! A claim names what it is filled from in two fields, one from before references could cross namespaces; here they
 //! are kept alike.
 
-use crate::resource::{Resource, Storage, Subresource};
-use crate::strategy::{Context, Part, STATUS, Strategy, WITH_STATUS};
 use crate::views::{clear, take_old};
+use pintle_resource::{Context, Part, Resource, STATUS, Storage, Strategy, Subresource, WITH_STATUS, texts};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1;
 use v1::{
@@ -13,37 +12,41 @@ use v1::{
     TypedLocalObjectReference, TypedObjectReference,
 };
 
-pub(super) static PERSISTENT_VOLUME_CLAIMS: Resource = Resource {
-    short_names: &["pvc"],
-    storage: Some(Storage::of::<PersistentVolumeClaim>(
-        "v1",
-        "PersistentVolumeClaim",
-        "/registry/persistentvolumeclaims/",
-        "QWTyNDq0dC4=",
-    )),
-    subresources: &[Subresource::status::<PersistentVolumeClaim>("PersistentVolumeClaim", &STATUS)],
-    strategy: &CLAIM,
-    ..Resource::namespaced::<PersistentVolumeClaim>(
-        "",
-        "v1",
-        "persistentvolumeclaims",
-        "persistentvolumeclaim",
-        "PersistentVolumeClaim",
-    )
-};
+pub(super) fn persistent_volume_claims() -> Resource {
+    Resource {
+        short_names: texts(&["pvc"]),
+        storage: Some(Storage::of::<PersistentVolumeClaim>(
+            "v1",
+            "PersistentVolumeClaim",
+            "/registry/persistentvolumeclaims/",
+            "QWTyNDq0dC4=",
+        )),
+        subresources: vec![Subresource::status::<PersistentVolumeClaim>("PersistentVolumeClaim", &STATUS)],
+        strategy: &CLAIM,
+        ..Resource::namespaced::<PersistentVolumeClaim>(
+            "",
+            "v1",
+            "persistentvolumeclaims",
+            "persistentvolumeclaim",
+            "PersistentVolumeClaim",
+        )
+    }
+}
 
-pub(super) static PERSISTENT_VOLUMES: Resource = Resource {
-    short_names: &["pv"],
-    storage: Some(Storage::of::<PersistentVolume>(
-        "v1",
-        "PersistentVolume",
-        "/registry/persistentvolumes/",
-        "HN/zwEC+JgM=",
-    )),
-    subresources: &[Subresource::status::<PersistentVolume>("PersistentVolume", &VOLUME_STATUS)],
-    strategy: &VOLUME,
-    ..Resource::cluster::<PersistentVolume>("", "v1", "persistentvolumes", "persistentvolume", "PersistentVolume")
-};
+pub(super) fn persistent_volumes() -> Resource {
+    Resource {
+        short_names: texts(&["pv"]),
+        storage: Some(Storage::of::<PersistentVolume>(
+            "v1",
+            "PersistentVolume",
+            "/registry/persistentvolumes/",
+            "HN/zwEC+JgM=",
+        )),
+        subresources: vec![Subresource::status::<PersistentVolume>("PersistentVolume", &VOLUME_STATUS)],
+        strategy: &VOLUME,
+        ..Resource::cluster::<PersistentVolume>("", "v1", "persistentvolumes", "persistentvolume", "PersistentVolume")
+    }
+}
 
 static CLAIM: Strategy = Strategy {
     delete_answers_object: true,
@@ -144,8 +147,8 @@ fn prepare_volume_status(new: &mut Value, old: &Value, context: &mut Context) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::strategy::same_at;
     use crate::tests::{created, with_context};
+    use pintle_resource::same_at;
     use pintle_schema::value;
 
     #[test]
@@ -160,7 +163,7 @@ mod tests {
             (value!({"dataSourceRef": {"kind": "PersistentVolumeClaim", "name": "a", "namespace": "b"}}), value!({})),
         ];
         for (given, expected) in rows {
-            let found = created(&PERSISTENT_VOLUME_CLAIMS, value!({"spec": (given.clone())}));
+            let found = created(&persistent_volume_claims(), value!({"spec": (given.clone())}));
             for field in ["dataSource", "dataSourceRef"] {
                 assert!(
                     same_at(&found, &value!({"spec": (expected.clone())}), &["spec", field]),
@@ -186,7 +189,7 @@ mod tests {
             with_context(|context| prepare_volume_status(&mut new, &old, context));
             assert_eq!(new.str_at(&["status", "lastPhaseTransitionTime"]), expected, "{status:?}");
         }
-        let volume = created(&PERSISTENT_VOLUMES, value!({"spec": {}}));
+        let volume = created(&persistent_volumes(), value!({"spec": {}}));
         assert_eq!(volume.str_at(&["status", "phase"]), "Pending");
         assert_eq!(volume.str_at(&["status", "lastPhaseTransitionTime"]), now);
     }

@@ -3,41 +3,48 @@
 //! Newer workloads stand in `apps`.
 
 use crate::core::pod_spec;
-use crate::resource::{NOT_SUPPORTED, Resource, SCALE, Selectable, Storage, Subresource};
-use crate::strategy::{GENERAL, GarbageCollection, NameRule, SPEC_PATHS, STATUS, Strategy, WITH_STATUS};
+use pintle_resource::{
+    GENERAL, GarbageCollection, NOT_SUPPORTED, NameRule, Resource, SPEC_PATHS, STATUS, ScalePaths, Selectable, Storage,
+    Strategy, Subresource, WITH_STATUS, texts,
+};
 use pintle_schema::{Value, ViewMut};
+use pintle_types::autoscaling::v1::Scale;
 use pintle_types::core::v1;
 
-pub(super) static POD_TEMPLATES: Resource = Resource {
-    storage: Some(Storage::of::<v1::PodTemplate>("v1", "PodTemplate", "/registry/podtemplates/", "LIXB2x4IFpk=")),
-    strategy: &POD_TEMPLATE,
-    ..Resource::namespaced::<v1::PodTemplate>("", "v1", "podtemplates", "podtemplate", "PodTemplate")
-};
+pub(super) fn pod_templates() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<v1::PodTemplate>("v1", "PodTemplate", "/registry/podtemplates/", "LIXB2x4IFpk=")),
+        strategy: &POD_TEMPLATE,
+        ..Resource::namespaced::<v1::PodTemplate>("", "v1", "podtemplates", "podtemplate", "PodTemplate")
+    }
+}
 
-pub(super) static REPLICATION_CONTROLLERS: Resource = Resource {
-    short_names: &["rc"],
-    categories: &["all"],
-    storage: Some(Storage::of::<v1::ReplicationController>(
-        "v1",
-        "ReplicationController",
-        "/registry/controllers/",
-        "Jond2If31h0=",
-    )),
-    subresources: &[
-        Subresource::scale(&SCALE),
-        Subresource::status::<v1::ReplicationController>("ReplicationController", &STATUS),
-    ],
-    selectable: &[Selectable::path("status.replicas", &["status", "replicas"])],
-    selector_refusal: NOT_SUPPORTED,
-    strategy: &REPLICATION_CONTROLLER,
-    ..Resource::namespaced::<v1::ReplicationController>(
-        "",
-        "v1",
-        "replicationcontrollers",
-        "replicationcontroller",
-        "ReplicationController",
-    )
-};
+pub(super) fn replication_controllers() -> Resource {
+    Resource {
+        short_names: texts(&["rc"]),
+        categories: texts(&["all"]),
+        storage: Some(Storage::of::<v1::ReplicationController>(
+            "v1",
+            "ReplicationController",
+            "/registry/controllers/",
+            "Jond2If31h0=",
+        )),
+        subresources: vec![
+            Subresource::scale::<Scale>(ScalePaths::default()),
+            Subresource::status::<v1::ReplicationController>("ReplicationController", &STATUS),
+        ],
+        selectable: vec![Selectable::path("status.replicas", &["status", "replicas"])],
+        selector_refusal: NOT_SUPPORTED,
+        strategy: &REPLICATION_CONTROLLER,
+        ..Resource::namespaced::<v1::ReplicationController>(
+            "",
+            "v1",
+            "replicationcontrollers",
+            "replicationcontroller",
+            "ReplicationController",
+        )
+    }
+}
 
 static POD_TEMPLATE: Strategy = Strategy {
     delete_answers_object: true,

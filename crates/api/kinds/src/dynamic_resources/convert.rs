@@ -115,7 +115,7 @@ fn flatten_exactly(request: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{RESOURCE_CLAIM_TEMPLATES_V1BETA1, RESOURCE_CLAIMS_V1BETA1, RESOURCE_SLICES_V1BETA1};
+    use super::super::{resource_claim_templates_v1beta1, resource_claims_v1beta1, resource_slices_v1beta1};
     use crate::tests::round_trip;
     use pintle_schema::value;
 
@@ -135,9 +135,9 @@ mod tests {
                 {"name": "r1", "firstAvailable": [{"name": "s0", "deviceClassName": "gpu", "allocationMode": "All"}]}
             ]}})
         };
-        round_trip(&RESOURCE_CLAIMS_V1BETA1, value!({"spec": (flat())}), value!({"spec": (nested())}));
+        round_trip(&resource_claims_v1beta1(), value!({"spec": (flat())}), value!({"spec": (nested())}));
         round_trip(
-            &RESOURCE_CLAIM_TEMPLATES_V1BETA1,
+            &resource_claim_templates_v1beta1(),
             value!({"spec": {"spec": (flat())}}),
             value!({"spec": {"spec": (nested())}}),
         );
@@ -153,6 +153,6 @@ mod tests {
             {"name": "dev0", "attributes": {"ok": {"bool": true}}, "allNodes": true},
             {"name": "dev1"}
         ]}});
-        round_trip(&RESOURCE_SLICES_V1BETA1, beta, stored);
+        round_trip(&resource_slices_v1beta1(), beta, stored);
     }
 }

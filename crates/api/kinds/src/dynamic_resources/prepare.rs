@@ -2,7 +2,7 @@
 //!
 //! Both see objects in their storage version.
 
-use crate::strategy::Context;
+use pintle_resource::Context;
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::resource::v1::{
     AllocatedDeviceStatus, AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim,

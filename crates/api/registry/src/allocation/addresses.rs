@@ -9,7 +9,7 @@ use super::taken::Claim;
 use super::{Registry, Result, SERVICES, claims_of_stored};
 use crate::{Target, metadata};
 use pintle_cache::{Object, ResourceCache};
-use pintle_kinds::strategy::Allocation;
+use pintle_resource::Allocation;
 use pintle_schema::{Value, View};
 use pintle_storage::{Expect, Key, Revision, Write};
 use pintle_types::meta::v1::ObjectMeta;
@@ -112,11 +112,11 @@ impl Registry {
     pub fn address_repairs(&self, in_line: Option<InLine>) -> Result<(Vec<Repair>, Option<InLine>)> {
         let unchanged = Ok((Vec::new(), in_line));
         let Some((services, allocation)) = self.allocating() else { return unchanged };
-        let addresses = self.hubs.get(allocation.addresses).and_then(|addresses| self.target(addresses, "", ""));
+        let addresses = self.stored_target(allocation.addresses, "", "");
         let Some(addresses) = addresses else { return unchanged };
         // The services first: what is registered later than this is of a service that came later.
         let last = |cache: &ResourceCache| cache.state().last;
-        let ranges = self.cache.resource(allocation.ranges).map_or(Revision(0), |ranges| last(ranges));
+        let ranges = self.cache.resource(allocation.ranges).map_or(Revision(0), |ranges| last(&ranges));
         let now = [last(&services.cache), last(&addresses.cache), ranges];
         if in_line == Some(now) {
             return unchanged;
@@ -138,8 +138,9 @@ impl Registry {
 
     /// The kind that is given addresses and ports.
     pub(super) fn allocating(&self) -> Option<(Target, &'static Allocation)> {
-        let hubs = self.hubs.values();
-        let (hub, allocation) = hubs.filter_map(|hub| Some((*hub, hub.strategy.allocates.as_ref()?))).next()?;
+        let resources = self.resources.read();
+        let mut hubs = resources.all_stored().map(|stored| &stored.hub);
+        let (hub, allocation) = hubs.find_map(|hub| Some((hub, hub.strategy.allocates.as_ref()?)))?;
         Some((self.target(hub, "", "")?, allocation))
     }
 
@@ -183,7 +184,7 @@ impl Registry {
     fn parent_key(&self, look: &Look<'_>, parent: &ParentReference) -> Option<String> {
         let ParentReference { group, resource, namespace, name } = parent;
         let is_service = group.is_empty() && resource == SERVICES;
-        Some(self.target(look.services.resource, namespace, name).filter(|_| is_service)?.key())
+        Some(self.target(&look.services.resource, namespace, name).filter(|_| is_service)?.key())
     }
 
     /// What removes registrations of addresses that no service has, and whether others must be given more time.

@@ -99,8 +99,7 @@ pub struct Left {
 impl Registry {
     /// The ranges that services' addresses come from, how much of each is left, and what was asked of it.
     pub fn address_figures(&self) -> Vec<(String, Left, Arc<RangeFigures>)> {
-        let allocating = self.hubs.values().find_map(|resource| resource.strategy.allocates.as_ref());
-        let Some(allocation) = allocating else { return Vec::new() };
+        let Some((_, allocation)) = self.allocating() else { return Vec::new() };
         let addresses: Vec<std::net::IpAddr> = match self.cache.resource(allocation.addresses) {
             Some(cache) => cache.state().objects.values().filter_map(|object| object.path().parse().ok()).collect(),
             None => Vec::new(),
@@ -118,12 +117,10 @@ impl Registry {
     pub fn node_port_figures(&self) -> (Left, &Attempts) {
         let range = &self.allocators.node_ports;
         let given = self.port_map().map(|map| map.len()).unwrap_or_else(|| {
-            let allocating = self.hubs.values().find(|resource| resource.strategy.allocates.is_some());
-            let storage = allocating.and_then(|resource| resource.storage.as_ref());
-            let cache = storage.and_then(|storage| self.cache.resource(storage.prefix));
+            let cache = self.allocating().map(|(services, _)| services.cache);
             let in_range = |claim: &Claim| matches!(claim, Claim::NodePort(port) if range.contains(port));
             cache.map_or(0, |cache| {
-                self.allocators.taken.of(cache, &claims_of_stored).in_use().filter(|claim| in_range(claim)).count()
+                self.allocators.taken.of(&cache, &claims_of_stored).in_use().filter(|claim| in_range(claim)).count()
             })
         });
         let given = given as u64;

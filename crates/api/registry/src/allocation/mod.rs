@@ -25,7 +25,7 @@ use draw::Draw;
 use families::{Cluster, is_headless};
 use pintle_cache::Object;
 use pintle_codec::json;
-use pintle_kinds::strategy::Allocation;
+use pintle_resource::Allocation;
 use pintle_schema::names::ip::parse_ip_sloppy;
 use pintle_schema::{ApiType, ApiValue, Value, View, ViewMut};
 use pintle_storage::{Expect, Write};
@@ -98,8 +98,8 @@ impl Registry {
         let old = old.map(|old| View::<Service>::new(old).field(Service::SPEC).get());
         let cluster = Cluster { families: self.allocators.families() };
         let invalid = |errors: &ErrorList| {
-            let resource = target.resource;
-            Status::invalid(resource.group, resource.kind, metadata::text(object, "name"), errors)
+            let resource = &target.resource;
+            Status::invalid(&resource.group, &resource.kind, metadata::text(object, "name"), errors)
         };
         families::settle(&mut spec, old.as_ref(), &cluster, fits).map_err(|errors| invalid(&errors))?;
         let ranges = self.ranges(allocation);
@@ -169,14 +169,14 @@ impl Registry {
 
     /// The object that stands for an address, if there is one.
     fn registered(&self, allocation: &Allocation, address: IpAddr) -> Option<(Target, Arc<Object>)> {
-        let place = self.target(self.hubs.get(allocation.addresses).copied()?, "", &address.to_string())?;
+        let place = self.stored_target(allocation.addresses, "", &address.to_string())?;
         let stored = place.cache.get(&place.key())?;
         Some((place, stored))
     }
 
     /// Creates the object that stands for an address. If somebody else just did, the whole transaction fails.
     fn register(&self, allocation: &Allocation, address: IpAddr, parent: &Value) -> Option<Write> {
-        let place = self.target(self.hubs.get(allocation.addresses).copied()?, "", &address.to_string())?;
+        let place = self.stored_target(allocation.addresses, "", &address.to_string())?;
         let mut object = registration(address, parent).to_value();
         self.complete(&place, &mut object);
         metadata::fill_new(&mut object, self.environment.as_ref());
@@ -186,9 +186,8 @@ impl Registry {
 
     /// Removes what goes with a removed object under its name, unless something else waits for that.
     fn remove_companion(&self, allocation: &Allocation, object: &Value) -> Result<Option<Write>> {
-        let place = self.hubs.get(allocation.companions).copied().and_then(|resource| {
-            self.target(resource, metadata::text(object, "namespace"), metadata::text(object, "name"))
-        });
+        let (namespace, name) = (metadata::text(object, "namespace"), metadata::text(object, "name"));
+        let place = self.stored_target(allocation.companions, namespace, name);
         let Some(place) = place else { return Ok(None) };
         let Some(stored) = place.cache.get(&place.key()) else { return Ok(None) };
         let companion = self.decode(&place, &stored)?;

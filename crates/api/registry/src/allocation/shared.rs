@@ -43,8 +43,8 @@ impl Registry {
         if !self.is_shared() {
             return None;
         }
-        let prefix = RANGE_ALLOCATIONS.storage.as_ref()?.prefix;
-        let stored = self.cache.resource(prefix).and_then(|cache| cache.get(KEY));
+        let prefix = &RANGE_ALLOCATIONS.storage.as_ref()?.prefix;
+        let stored = self.cache.resource(&prefix).and_then(|cache| cache.get(KEY));
         let Some(stored) = stored else { return Some(PortMap::default()) };
         let value = json::decode_trusted(RangeAllocation::schema(), stored.image.json()).unwrap_or(Value::Null);
         let map = RangeAllocation::from_value(&value).unwrap_or_default();

@@ -11,6 +11,7 @@ use crate::{
     Written,
 };
 use pintle_cache::Cache;
+use pintle_resource::Resources;
 use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::collections::BTreeSet;
@@ -44,11 +45,18 @@ struct Server(Registry);
 impl Server {
     fn new(ranges: &[&str], node_ports: std::ops::RangeInclusive<u16>) -> Self {
         let store = Arc::new(MemoryStore::new());
-        let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix)));
+        let cache =
+            Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         store.start(Box::new(cache.feeder())).unwrap();
         let admission: Box<dyn Admission> = Box::new(AdmitAll);
         let environment = Box::new(Repeatable(AtomicU64::new(7)));
-        let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::all());
+        let mut registry = Registry::new(
+            cache,
+            store,
+            environment,
+            admission,
+            Arc::new(Resources::new(pintle_kinds::table(|_| true))),
+        );
         registry.allocators = Allocators::new(ranges.iter().copied(), node_ports);
         let server = Server(registry);
         let namespace = value!({"metadata": {"name": "default"}});

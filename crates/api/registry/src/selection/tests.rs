@@ -3,6 +3,7 @@
 use super::*;
 use crate::{AdmitAll, Environment, ListOptions, Registry, Target};
 use pintle_cache::Cache;
+use pintle_resource::Resources;
 use pintle_schema::value;
 use pintle_storage::{Expect, MemoryStore, Store, Transaction};
 use std::sync::Arc;
@@ -25,11 +26,17 @@ impl Environment for Nowhere {
 
 fn registry() -> Registry {
     let store = Arc::new(MemoryStore::new());
-    let stored =
-        pintle_kinds::all().filter_map(|resource| Some((resource.storage.as_ref()?.prefix, resource.indexed_fields())));
+    let stored = pintle_kinds::all()
+        .filter_map(|resource| Some((resource.storage.as_ref()?.prefix.as_str(), resource.indexed_fields())));
     let cache = Cache::indexed(stored);
     store.start(Box::new(cache.feeder())).unwrap();
-    Registry::new(cache, store, Box::new(Nowhere), Box::new(AdmitAll), pintle_kinds::all())
+    Registry::new(
+        cache,
+        store,
+        Box::new(Nowhere),
+        Box::new(AdmitAll),
+        Arc::new(Resources::new(pintle_kinds::table(|_| true))),
+    )
 }
 
 fn pods(registry: &Registry, namespace: &str) -> Target {

@@ -2,6 +2,7 @@
 
 use super::*;
 use pintle_cache::Image;
+use pintle_resource::Resource;
 use pintle_schema::{base64, value};
 use pintle_storage::Revision;
 use std::path::Path;
@@ -9,7 +10,7 @@ use std::path::Path;
 /// Beside the checkout: a JSON document a line, with the key, the value and what the reference served of it.
 const RECORDED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/stored/objects.jsonl");
 
-fn served(collection: &str) -> &'static Resource {
+fn served(collection: &str) -> &'static Arc<Resource> {
     let segments: Vec<&str> = collection.trim_start_matches('/').split('/').collect();
     let (group, version, plural) = match segments[..] {
         ["api", version, plural] => ("", version, plural),
@@ -21,8 +22,8 @@ fn served(collection: &str) -> &'static Resource {
 
 fn canonical(resource: &Resource, object: &Value) -> String {
     let text = json::to_vec(object);
-    let mut object = json::decode((resource.schema)(), &text, Strictness::Ignore).unwrap().value;
-    canonicalize((resource.schema)(), &mut object);
+    let mut object = json::decode(&resource.schema, &text, Strictness::Ignore).unwrap().value;
+    canonicalize(&resource.schema, &mut object);
     json::to_string(&object)
 }
 
@@ -40,20 +41,21 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
         let image = Image::from_record(&record, Revision(revision.unsigned_abs())).unwrap();
         let resource = served(collection);
         let storage = resource.storage.as_ref().unwrap();
-        let mut object = json::decode_trusted((storage.schema)(), image.json()).unwrap();
+        let mut object = json::decode_trusted(&storage.schema, image.json()).unwrap();
         if let Some(convert) = &storage.convert {
             (convert.from_storage)(&mut object);
         }
-        set_type(&mut object, &resource.api_version(), resource.kind);
+        set_type(&mut object, &resource.api_version(), &resource.kind);
         let (found, wanted) = (canonical(resource, &object), canonical(resource, line.get("object").unwrap()));
         if found != wanted {
             wrong.push(format!("{key} as {collection}\n  is {found}\n  not {wanted}"));
         }
         // What reading fills in, the reference would store at the next write only.
         let versions = form.versions_of(key).unwrap();
-        let (_, mut plain) = decode(versions, &stored).unwrap();
-        canonicalize((versions[0].1.schema)(), &mut plain);
-        let again = form.encode(versions[0].1, &plain);
+        let (_, mut plain) = decode(&versions, &stored).unwrap();
+        let storage = home(&versions).unwrap();
+        canonicalize(&storage.schema, &mut plain);
+        let again = form.encode(storage, &plain);
         if again != stored {
             wrong.push(format!("{key} is stored as\n  {}\n  not {}", again.escape_ascii(), stored.escape_ascii()));
         }
@@ -135,25 +137,30 @@ fn what_is_no_object_is_refused() {
 const EXEMPLARS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/exemplars");
 
 /// The kind of the objects under a prefix.
-fn kind_of(form: &KubernetesForm, prefix: &str) -> &'static str {
-    form.versions_of(&format!("{prefix}a")).unwrap()[0].1.kind
+fn kind_of(form: &KubernetesForm, prefix: &str) -> String {
+    storage_of(form, &format!("{prefix}a")).kind.to_string()
+}
+
+fn storage_of(form: &KubernetesForm, key: &str) -> Storage {
+    home(&form.versions_of(key).unwrap()).unwrap().clone()
 }
 
 #[test]
 fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
     let form = KubernetesForm::default();
-    for old in unserved::UNSERVED {
+    for old in pintle_kinds::unserved::UNSERVED {
         let (key, kind) = (format!("{}a", old.prefix), kind_of(&form, old.prefix));
-        let home = form.versions_of(&key).unwrap()[0].1;
-        let object = value!({"kind": kind, "apiVersion": (old.api_version), "metadata": {"name": "a", "uid": "u"}});
+        let home = storage_of(&form, &key);
+        let object =
+            value!({"kind": (kind.as_str()), "apiVersion": (old.api_version), "metadata": {"name": "a", "uid": "u"}});
         let mut encoded = Vec::new();
-        protobuf::encode_object(old.api_version, kind, (old.schema)(), &object, &mut encoded);
+        protobuf::encode_object(old.api_version, &kind, (old.schema)(), &object, &mut encoded);
         for stored in [json::to_vec(&object), encoded] {
             let record = form.to_used(&key, &Bytes::from(stored)).unwrap_or_else(|error| panic!("{key}: {error}"));
             assert!(Image::from_record(&record, Revision(1)).unwrap().is_stale, "{key}");
             let read = json::parse(&image::object(&record).unwrap(), Strictness::Ignore).unwrap().value;
             assert_eq!(read.str_at(&["apiVersion"]), home.api_version, "{key}");
-            assert_eq!((read.str_at(&["kind"]), read.str_at(&["metadata", "uid"])), (kind, "u"), "{key}");
+            assert_eq!((read.str_at(&["kind"]), read.str_at(&["metadata", "uid"])), (kind.as_str(), "u"), "{key}");
             assert!(form.to_stored(&key, &record).is_ok(), "{key}");
         }
     }
@@ -162,7 +169,7 @@ fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
 #[test]
 fn exemplars_of_versions_that_are_not_served_lose_nothing() {
     let form = KubernetesForm::default();
-    for old in unserved::UNSERVED {
+    for old in pintle_kinds::unserved::UNSERVED {
         let group = match old.api_version.split_once('/') {
             Some((group, version)) => format!("{group}.{version}"),
             None => format!("core.{}", old.api_version),
@@ -181,7 +188,7 @@ fn exemplars_of_versions_that_are_not_served_lose_nothing() {
             assert_eq!(from_json, from_protobuf, "{group} {kind}");
         }
         // Without a conversion, the storage version's exemplar is the same but for fields that came later.
-        let home = form.versions_of(&key).unwrap()[0].1.api_version.replace('/', ".");
+        let home = storage_of(&form, &key).api_version.replace('/', ".");
         let newer = std::fs::read(Path::new(EXEMPLARS).join(format!("{home}.{kind}.json")));
         let (None, Ok(newer)) = (old.to_storage, newer) else { continue };
         let record = form.to_used(&key, &Bytes::from(newer)).unwrap();

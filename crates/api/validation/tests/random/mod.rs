@@ -66,7 +66,7 @@ const DEPTH: usize = 9;
 const MANY: usize = 40;
 
 /// A canonical object of a kind, with a name and where it belongs.
-pub fn object(schema: &'static Struct, namespaced: bool, random: &mut Random) -> Value {
+pub fn object(schema: &Struct, namespaced: bool, random: &mut Random) -> Value {
     let mut object = structure(schema, DEPTH, random);
     let mut metadata = value!({ "name": "a", "uid": "u", "labels": { "a": "b" } });
     if namespaced {
@@ -78,7 +78,7 @@ pub fn object(schema: &'static Struct, namespaced: bool, random: &mut Random) ->
 }
 
 /// The object with some of its parts replaced by others.
-pub fn changed(schema: &'static Struct, object: &Value, random: &mut Random) -> Value {
+pub fn changed(schema: &Struct, object: &Value, random: &mut Random) -> Value {
     let mut new = object.clone();
     for field in schema.fields.iter().filter(|field| !field.inline && &*field.name != "metadata") {
         change(&field.ty, field.rules, &mut new, &field.name, random);
@@ -91,7 +91,7 @@ pub fn changed(schema: &'static Struct, object: &Value, random: &mut Random) -> 
 ///
 /// `wrong` tells where the first fault is; what goes is what stands there, or the innermost thing around it.
 pub fn mended(
-    schema: &'static Struct,
+    schema: &Struct,
     object: &Value,
     wrong: impl Fn(&Value) -> Option<String>,
     random: &mut Random,

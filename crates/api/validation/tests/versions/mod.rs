@@ -8,17 +8,17 @@ mod stated;
 
 use super::{GATES, Row, judge, lines, name, resources, rounds, rows, stored};
 use pintle_api_validation::rulebook;
-use pintle_kinds::defaults;
-use pintle_kinds::resource::Resource;
+use pintle_resource::Resource;
 use pintle_schema::{Value, canonicalize};
 use pintle_validation::{FieldError, Rulebook, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The versions of each kind that has several, by where they are stored.
-fn families() -> BTreeMap<&'static str, Vec<&'static Resource>> {
+fn families() -> BTreeMap<&'static str, Vec<&'static Arc<Resource>>> {
     let mut families: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for resource in resources() {
-        families.entry(resource.storage.as_ref().map_or("", |storage| storage.prefix)).or_default().push(resource);
+        families.entry(resource.storage.as_ref().map_or("", |storage| &storage.prefix)).or_default().push(resource);
     }
     families.retain(|_, versions| versions.len() > 1);
     families
@@ -27,7 +27,7 @@ fn families() -> BTreeMap<&'static str, Vec<&'static Resource>> {
 /// An object that a client of a version sends, as it is judged and stored.
 pub fn as_stored(version: &Resource, object: &Value) -> Value {
     let mut object = object.clone();
-    defaults::complete(version, &mut object, 0);
+    version.complete(&mut object, 0);
     canonicalize(stored(version), &mut object);
     object
 }
@@ -35,18 +35,18 @@ pub fn as_stored(version: &Resource, object: &Value) -> Value {
 /// What was sent with the defaults of its version.
 fn defaulted(version: &Resource, object: &Value) -> Value {
     let mut object = object.clone();
-    defaults::complete(&Resource { storage: None, ..*version }, &mut object, 0);
-    canonicalize((version.schema)(), &mut object);
+    Resource { storage: None, ..Resource::clone(version) }.complete(&mut object, 0);
+    canonicalize(&version.schema, &mut object);
     object
 }
 
 /// A stored object as a client of a version reads it.
 fn as_served(version: &Resource, object: &Value) -> Value {
     let mut object = object.clone();
-    if let Some(convert) = version.storage.and_then(|storage| storage.convert) {
+    if let Some(convert) = version.storage.as_ref().and_then(|storage| storage.convert.as_ref()) {
         (convert.from_storage)(&mut object);
     }
-    canonicalize((version.schema)(), &mut object);
+    canonicalize(&version.schema, &mut object);
     object
 }
 
@@ -82,7 +82,7 @@ fn judged(version: &Resource, (new, old): (&Value, Option<&Value>)) -> Vec<Strin
 /// What the tags of a version alone find in an object of it, without regard to names and nesting that only this version has.
 fn tagged(version: &Resource, (new, old): (&Value, Option<&Value>), tags: &Rulebook) -> BTreeSet<String> {
     let old = old.map(|old| as_served(version, old));
-    let verdict = judge(tags, (version.schema)(), version, (&as_served(version, new), old.as_ref()), "", &|_| true);
+    let verdict = judge(tags, &version.schema, version, (&as_served(version, new), old.as_ref()), "", &|_| true);
     found(&verdict)
 }
 
@@ -131,11 +131,11 @@ fn stated_rows_are_judged_alike_in_every_version() {
     let mut seen = BTreeMap::<&str, BTreeSet<(bool, bool)>>::new();
     let mut differ = Vec::new();
     for row in stated::rows() {
-        let is_home = |version: &&&Resource| name(version) == row.stated_in;
+        let is_home = |version: &&&Arc<Resource>| name(version) == row.stated_in;
         let mut found = families.iter().filter_map(|(prefix, of)| Some((prefix, of, of.iter().find(is_home)?)));
         let (prefix, versions, home) = found.next().unwrap_or_else(|| panic!("no version {}", row.stated_in));
         let full = |mut object: Value| {
-            canonicalize((home.schema)(), &mut object);
+            canonicalize(&home.schema, &mut object);
             as_stored(home, &object)
         };
         let (new, old) = (full(row.new), row.old.map(full));
@@ -155,7 +155,7 @@ fn stated_rows_are_judged_alike_in_every_version() {
     assert!(differ.is_empty(), "{differ:#?}");
     // Of every kind whose versions convert there are right and wrong objects, new ones and changed ones.
     for (prefix, versions) in families {
-        if versions.iter().any(|version| version.storage.is_some_and(|storage| storage.convert.is_some())) {
+        if versions.iter().any(|version| version.storage.as_ref().is_some_and(|storage| storage.convert.is_some())) {
             assert_eq!(seen.get(prefix).map_or(0, BTreeSet::len), 4, "{prefix}");
         }
     }
@@ -168,7 +168,7 @@ fn random_objects_are_judged_alike_in_every_version() {
     let mut differ = BTreeSet::new();
     for (prefix, versions) in families() {
         for (home, seed) in versions.iter().flat_map(|home| (0..rounds() * TIMES).map(move |seed| (home, seed))) {
-            for Row { new, old, .. } in rows(home, (home.schema)(), seed) {
+            for Row { new, old, .. } in rows(home, &home.schema, seed) {
                 let sent = defaulted(home, &new);
                 let (new, old) = (as_stored(home, &new), old.map(|old| as_stored(home, &old)));
                 let row = (&new, old.as_ref());

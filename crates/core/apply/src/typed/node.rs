@@ -3,7 +3,7 @@
 //! This is the only module that knows how the API's types map to the few that apply tells apart. It never looks at
 //! more of a value than its kind.
 
-use pintle_schema::{Field, Form, Keys, List, ListKind, Literal, Presence, Str, Struct, Type, Value, zero};
+use pintle_schema::{Field, Form, Keys, List, ListKind, Presence, Str, Struct, Type, Value, zero};
 
 /// A place in a schema.
 #[derive(Clone, Copy)]
@@ -290,11 +290,8 @@ impl<'s> Node<'s> {
 
 /// What a key field counts as when an item leaves it out: its default, or the zero value that JSON always shows.
 pub(super) fn key_default(field: &Field) -> Option<Value> {
-    match (field.default, field.presence) {
-        (Some(Literal::Bool(value)), _) => Some(Value::Bool(value)),
-        (Some(Literal::Int(value)), _) => Some(Value::Int(value)),
-        (Some(Literal::String(text)), _) => Some(Value::String(Str::new_static(text))),
-        (Some(Literal::Empty), _) => Some(Value::map()),
+    match (&field.default, field.presence) {
+        (Some(default), _) => Some(default.to_value()),
         (None, Presence::Always) => Some(zero(&field.ty)).filter(|zero| !zero.is_null()),
         (None, _) => None,
     }

@@ -111,6 +111,7 @@ pub fn structure(fields: Vec<Field>) -> Struct {
         rules: &[],
         judged_first: &[],
         preserve_unknown: false,
+        compiled: Default::default(),
     }
 }
 

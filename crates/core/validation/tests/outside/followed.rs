@@ -32,7 +32,7 @@ mod tests {
     fn it_is_stored_defaulted_and_explained() {
         let schema = ReplicationControllerSpec::schema();
         let field = schema.field("maxUnavailable").expect("the field");
-        assert!(field.default == Some(Literal::Int(1)) && !field.doc.is_empty());
+        assert!(field.default == Some(FieldDefault::Literal(Literal::Int(1))) && !field.doc.is_empty());
         let object = pintle_schema::value!({ "maxUnavailable": 7 });
         let mut bytes = Vec::new();
         protobuf::encode(schema, &object, &mut bytes);

@@ -5,7 +5,7 @@
 use super::location::{Content, resource_of};
 use pintle_cache::Image;
 use pintle_codec::{Strictness, json};
-use pintle_kinds::resource::{Resource, Storage};
+use pintle_resource::{Resource, Storage};
 use pintle_schema::{ApiValue, Value, View};
 use pintle_storage::Record;
 use pintle_types::core::v1::Service;
@@ -23,8 +23,10 @@ pub fn problems(content: &Content) -> Vec<Problem> {
         checker.tell(&unreadable.key, format!("cannot be read: {}", unreadable.reason));
     }
     for record in content.records.values() {
-        if let Some((resource, storage)) = resource_of(&record.key).and_then(|it| Some((it, it.storage.as_ref()?))) {
-            checker.object(record, resource, storage);
+        if let Some((resource, storage)) =
+            resource_of(&record.key).as_deref().and_then(|it| Some((it, it.storage.as_ref()?)))
+        {
+            checker.object(record, &resource, storage);
         }
     }
     checker.addresses();
@@ -64,14 +66,14 @@ impl Checker {
         let Some(Ok(image)) = image else {
             return self.tell(key, "is no object: the record is damaged or of an unknown format");
         };
-        let decoded = match json::decode((storage.schema)(), image.as_written(), Strictness::Collect) {
+        let decoded = match json::decode(&storage.schema, image.as_written(), Strictness::Collect) {
             Ok(decoded) => decoded,
             Err(error) => return self.tell(key, format!("cannot be decoded: {error}")),
         };
         decoded.problems.iter().for_each(|problem| self.tell(key, format!("does not fit its schema: {problem}")));
         let object = decoded.value;
         let (api_version, kind) = (object.str_at(&["apiVersion"]), object.str_at(&["kind"]));
-        if (api_version, kind) != (storage.api_version, storage.kind) {
+        if (api_version, kind) != (&storage.api_version, &storage.kind) {
             let problem = format!("is a {kind} of {api_version}, not a {} of {}", storage.kind, storage.api_version);
             self.tell(key, problem);
         }
@@ -79,7 +81,7 @@ impl Checker {
         let metadata = View::<ObjectMeta>::new(object.get("metadata").unwrap_or(&none));
         let text = |field| metadata.field(field).get();
         let (namespace, name, uid) = (text(ObjectMeta::NAMESPACE), text(ObjectMeta::NAME), text(ObjectMeta::UID));
-        if Resource::key(storage, &namespace, &name) != key || namespace.is_empty() == resource.namespaced {
+        if storage.key(&namespace, &name) != key || namespace.is_empty() == resource.namespaced {
             self.tell(key, format!("holds the object {name:?} of namespace {namespace:?}"));
         }
         let labels = metadata.field(ObjectMeta::LABELS).get();
@@ -91,7 +93,7 @@ impl Checker {
         } else {
             self.claim(key, format!("uid {uid}"));
         }
-        match storage.kind {
+        match storage.kind.as_str() {
             "Service" => self.service(key, &namespace, &name, &object),
             "IPAddress" => self.address(key, &name, &object),
             _ => {}

@@ -4,8 +4,8 @@
 use pintle::encryption::{self, EncryptionSource};
 use pintle_encryption::Encryption;
 use pintle_etcd::{EtcdOptions, EtcdStore, Tls};
-use pintle_kinds::resource::Resource;
 use pintle_registry::KubernetesForm;
+use pintle_resource::{Resource, ResourceTable, Verbs};
 use pintle_storage::{EmbeddedStore, Key, Observer, Record, Revision, SealedStore, Started, Store, Unreadable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -209,20 +209,12 @@ impl Content {
 }
 
 /// The storage version of the resource that is kept under a key.
-pub fn resource_of(key: &str) -> Option<&'static Resource> {
-    static BY_PREFIX: LazyLock<HashMap<&'static str, &'static Resource>> = LazyLock::new(|| {
-        let mut found = HashMap::new();
-        for resource in pintle_kinds::all() {
-            let Some(storage) = &resource.storage else { continue };
-            let known = found.entry(storage.prefix).or_insert(resource);
-            if resource.api_version() == storage.api_version {
-                *known = resource;
-            }
-        }
-        found
-    });
+pub fn resource_of(key: &str) -> Option<Arc<Resource>> {
+    static TABLE: LazyLock<ResourceTable> = LazyLock::new(|| pintle_kinds::table(|_| true));
     let ends = key.match_indices('/').map(|(at, _)| at).skip(2).take(2);
-    ends.filter_map(|end| BY_PREFIX.get(key.get(..=end)?)).last().copied()
+    let found = ends.filter_map(|end| TABLE.stored(key.get(..=end)?)).last()?;
+    // What servers keep there for each other is nobody's resource.
+    Some(found.hub.clone()).filter(|hub| hub.verbs != Verbs::NONE)
 }
 
 /// Takes in what a store tells at its start.

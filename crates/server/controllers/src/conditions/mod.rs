@@ -5,12 +5,12 @@
 pub mod api_services;
 pub mod flow_schemas;
 
-use crate::feed::Observer;
+use crate::feed::{Listed, Observer};
 use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
 use crate::world::{KindId, Place, World};
-use pintle_cache::{Event, Interest, Object, State};
+use pintle_cache::{Event, Interest, Object};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::meta::v1::{Condition, ConditionStatus};
 use std::collections::HashMap;
@@ -129,10 +129,10 @@ impl<R: Rule> Observer for Keeper<R> {
         (kind == self.subject || self.depends_on.contains(&kind)).then_some(Interest::Everything)
     }
 
-    fn list(&self, states: &[Arc<State>]) {
+    fn list(&self, listed: &[Listed]) {
         let mut references = self.references();
         references.clear();
-        let objects = states.get(usize::from(self.subject)).into_iter().flat_map(|state| state.objects.values());
+        let objects = listed.iter().filter(|one| one.id == self.subject).flat_map(|one| one.state.objects.values());
         objects.for_each(|object| self.learn(&mut references, object));
     }
 

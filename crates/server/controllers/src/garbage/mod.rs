@@ -7,15 +7,15 @@ mod graph;
 mod references;
 mod report;
 
-use crate::feed::Observer;
+use crate::feed::{Listed, Observer};
 use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
 use crate::requests::{AT_A_TIME, Requests, Who, retry_on_failure};
-use crate::world::{Kind, KindId, Place, World, has_finalizer, metadata, waits_for};
+use crate::world::{KindId, Place, World, has_finalizer, metadata, waits_for};
 use futures_util::StreamExt;
 use futures_util::stream;
 use graph::Graph;
-use pintle_cache::{Event, Interest, Object, State};
+use pintle_cache::{Event, Interest, Object};
 use pintle_registry::options::Propagation;
 use pintle_registry::{DeleteOptions, Result, Target};
 use pintle_schema::{Value, ViewMut};
@@ -239,17 +239,15 @@ impl Observer for GarbageCollector {
     }
 
     fn interest(&self, kind: KindId) -> Option<Interest> {
-        self.world.kind(kind).is_some_and(Kind::is_collected).then_some(Interest::Lifecycle)
+        self.world.kind(kind).is_some_and(|kind| kind.is_collected()).then_some(Interest::Lifecycle)
     }
 
     /// Two passes over image headers: who names owners, and which of these are there.
-    fn list(&self, states: &[Arc<State>]) {
+    fn list(&self, listed: &[Listed]) {
         let mut graph = Graph::default();
-        for (id, (_, state)) in
-            (0..).zip(self.world.kinds.iter().zip(states)).filter(|(_, (kind, _))| kind.is_collected())
-        {
+        for Listed { id, state, .. } in listed.iter().filter(|one| one.kind.is_collected()) {
             for object in state.objects.values() {
-                let place = || Place { kind: id, key: object.key.clone() };
+                let place = || Place { kind: *id, key: object.key.clone() };
                 if object.image.owners().next().is_some() {
                     graph.insert(&place(), object.image.owners());
                 }
@@ -258,10 +256,9 @@ impl Observer for GarbageCollector {
                 }
             }
         }
-        let objects = states.iter().flat_map(|state| state.objects.values());
+        let objects = listed.iter().flat_map(|one| one.state.objects.values());
         let owners = objects.filter(|object| graph.has_dependents(object.image.uid()));
         let there: HashMap<&str, &str> = owners.map(|owner| (owner.image.uid(), owner.namespace())).collect();
-        let mut gone = Vec::new();
         for (uid, dependents) in graph.owners() {
             // An owner without a namespace may have dependents in any.
             let fits = |place: &Place| match there.get(uid) {
@@ -270,12 +267,9 @@ impl Observer for GarbageCollector {
                 Some(namespace) => self.world.object(place).is_none_or(|object| object.namespace() == *namespace),
             };
             dependents.iter().filter(|place| !fits(place)).for_each(|place| self.soon(place.clone()));
-            gone.extend((!there.contains_key(uid)).then(|| uid.to_owned()));
         }
-        // Whose uid is not found may be one that cannot be read: then each is looked up where it would have to be.
-        if states.iter().all(|state| state.unreadable.is_empty()) {
-            gone.iter().for_each(|uid| graph.set_gone(uid));
-        }
+        // An owner whose uid is not found may be one that cannot be read, or of a kind that is announced later: each is
+        // looked up where it would have to be.
         *self.graph() = graph;
     }
 

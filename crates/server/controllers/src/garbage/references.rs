@@ -6,7 +6,6 @@ use super::FOREGROUND;
 use super::graph::Graph;
 use crate::world::{Kind, World, waits_for};
 use pintle_cache::Object;
-use pintle_kinds::resource::Resource;
 use pintle_schema::{Value, View};
 use pintle_types::meta::v1::{ObjectMeta, OwnerReference};
 use std::sync::{Mutex, PoisonError};
@@ -47,7 +46,7 @@ pub fn judge(world: &World, graph: &Mutex<Graph>, object: &Object, references: V
     for reference in references {
         let namespaced_only = object.namespace().is_empty();
         let kind = world.named(&reference.api_version, &reference.kind);
-        if kind.is_some_and(|kind| kind.resource.namespaced && namespaced_only) {
+        if kind.as_ref().is_some_and(|kind| kind.resource.namespaced && namespaced_only) {
             // Such a reference can never be right, and tells nothing of what its owner wanted.
             owners.undecided = true;
             owners.misplaced.extend(kind.filter(|kind| exists(kind, &reference.uid)).map(|_| reference));
@@ -62,7 +61,7 @@ pub fn judge(world: &World, graph: &Mutex<Graph>, object: &Object, references: V
             continue;
         }
         let namespace = if kind.resource.namespaced { object.namespace() } else { "" };
-        let key = Resource::key(kind.target.storage, namespace, &reference.name);
+        let key = kind.target.storage().key(namespace, &reference.name);
         if kind.target.cache.state().unreadable.contains_key(key.as_str()) {
             // It may be the owner.
             owners.undecided = true;
@@ -73,7 +72,7 @@ pub fn judge(world: &World, graph: &Mutex<Graph>, object: &Object, references: V
             Some(_) => owners.solid += 1,
             None => {
                 owners.dangling.push(reference.uid.clone());
-                if exists(kind, &reference.uid) {
+                if exists(&kind, &reference.uid) {
                     owners.misplaced.extend(kind.resource.namespaced.then_some(reference));
                 } else {
                     // Uids do not come back: nobody has to look for this one again.

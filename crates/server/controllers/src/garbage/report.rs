@@ -42,7 +42,7 @@ fn event(
             ..ObjectMeta::default()
         },
         involved_object: ObjectReference {
-            kind: target.resource.kind.to_owned(),
+            kind: target.resource.kind.to_string(),
             namespace: object.namespace().to_owned(),
             name: object.name().to_owned(),
             uid: object.image.uid().to_owned(),

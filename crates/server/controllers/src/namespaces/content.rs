@@ -7,9 +7,9 @@ use crate::world::{Kind, World, metadata};
 use futures_util::StreamExt;
 use futures_util::stream;
 use pintle_cache::Object;
-use pintle_kinds::resource::Verbs;
 use pintle_registry::Status;
 use pintle_registry::options::Propagation;
+use pintle_resource::Verbs;
 use pintle_schema::View;
 use pintle_types::meta::v1::ObjectMeta;
 use std::collections::BTreeMap;
@@ -37,7 +37,8 @@ impl NamespaceController {
         let mut emptied = Emptied::default();
         let deletable = |kind: &&Kind| kind.resource.namespaced && kind.resource.verbs.contains(Verbs::DELETE);
         let graceful = |kind: &&Kind| kind.resource.strategy.grace_period.is_some();
-        let kinds = || self.world.kinds.iter().filter(deletable);
+        let all = self.world.kinds();
+        let kinds = || all.iter().map(|(_, kind)| &**kind).filter(deletable);
         for kind in kinds().filter(graceful) {
             self.empty_kind(kind, namespace, age_seconds, &mut emptied).await;
         }
@@ -71,7 +72,7 @@ impl NamespaceController {
         if left.is_empty() {
             return;
         }
-        let resource = kind.resource;
+        let resource = &kind.resource;
         emptied.remaining.insert(format!("{}.{}", resource.plural, resource.group), left.len());
         let mut held = false;
         for object in &left {

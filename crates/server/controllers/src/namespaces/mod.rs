@@ -5,12 +5,12 @@
 mod conditions;
 mod content;
 
-use crate::feed::Observer;
+use crate::feed::{Listed, Observer};
 use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
 use crate::world::{KindId, Place, World};
-use pintle_cache::{Event, Interest, Object, State};
+use pintle_cache::{Event, Interest, Object};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1::{FinalizerName, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus};
 use pintle_types::meta::v1::ObjectMeta;
@@ -123,8 +123,8 @@ impl Observer for NamespaceController {
         Some(Interest::Lifecycle)
     }
 
-    fn list(&self, states: &[Arc<State>]) {
-        let Some(state) = states.get(usize::from(self.namespaces)) else { return };
+    fn list(&self, listed: &[Listed]) {
+        let Some(Listed { state, .. }) = listed.iter().find(|one| one.id == self.namespaces) else { return };
         let gone = state.objects.values().filter(|namespace| namespace.image.terminating);
         let mut terminating = self.terminating();
         terminating.clear();
@@ -146,7 +146,7 @@ impl Observer for NamespaceController {
         } else if terminating.contains(event.object.namespace()) {
             // What was in the way may have gone.
             let namespaces = self.world.kind(self.namespaces);
-            let key = namespaces.map(|kind| format!("{}{}", kind.target.storage.prefix, event.object.namespace()));
+            let key = namespaces.map(|kind| format!("{}{}", kind.target.storage().prefix, event.object.namespace()));
             let place = key.map(|key| Place { kind: self.namespaces, key: key.into() });
             place.into_iter().for_each(|place| self.queue.add(place, self.settle));
         }

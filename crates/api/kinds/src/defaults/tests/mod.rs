@@ -6,7 +6,7 @@ mod groups;
 mod pods;
 
 use super::apply;
-use pintle_schema::{ApiType, Form, Literal, Presence, Ref, Struct, Type, Value, canonicalize, value, value as v};
+use pintle_schema::{ApiType, Form, Presence, Ref, Struct, Type, Value, canonicalize, value, value as v};
 use pintle_types::admissionregistration::v1beta1::ValidatingWebhookConfiguration as OldWebhooks;
 use pintle_types::apiextensions::v1::CustomResourceDefinition;
 use pintle_types::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
@@ -88,7 +88,10 @@ fn check_constants(schema: &Struct, object: &Value, path: &str) {
     schema.each_field(&mut |field| {
         let path = format!("{path}.{}", field.name.as_str());
         let value = object.get(&field.name).cloned().unwrap_or_default();
-        let zero = matches!(field.default, Some(Literal::Bool(false) | Literal::Int(0) | Literal::String("")));
+        let zero = field
+            .default
+            .as_ref()
+            .is_some_and(|default| default.to_value().is_zero() && default.to_value() != Value::map());
         if field.default.is_some() && !(zero && field.presence != Presence::Pointer) {
             assert!(!value.is_null(), "{path} is not set");
         }

@@ -210,7 +210,7 @@ fn what_does_nothing_is_warned_of() {
     let told = |old: Option<&Value>| {
         let mut warnings = Vec::new();
         let written = crate::warnings::Written { object: &object, old, subresource: "" };
-        crate::warnings::warn(Pod::schema(), &written, &mut warnings);
+        crate::warnings::of(Pod::schema()).expect("pods have warnings")(&written, &mut warnings);
         warnings
     };
     assert_eq!(

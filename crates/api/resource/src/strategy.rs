@@ -4,8 +4,7 @@
 //! sees the object and the old one as canonical values under the storage schema; it does no I/O and reads time and
 //! randomness only from the `Context`.
 
-use pintle_schema::{Value, View, ViewMut};
-use pintle_types::meta::v1::ObjectMeta;
+use pintle_schema::Value;
 
 /// JSON field names from the object down.
 pub type Path = &'static [&'static str];
@@ -186,9 +185,4 @@ pub fn same(a: &Value, b: &Value) -> bool {
 pub fn same_at(a: &Value, b: &Value, path: &[&str]) -> bool {
     let null = Value::Null;
     same(a.at(path).unwrap_or(&null), b.at(path).unwrap_or(&null))
-}
-
-/// Sets the generation one above the old object's.
-pub fn next_generation(metadata: ViewMut<ObjectMeta>, old: View<ObjectMeta>) {
-    metadata.field(ObjectMeta::GENERATION).set(old.field(ObjectMeta::GENERATION).get() + 1);
 }

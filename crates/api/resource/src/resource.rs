@@ -3,39 +3,91 @@
 //! Discovery, routing, storage keys, selectors and strategies are read from here by everything that serves resources;
 //! nothing else may know a resource by name.
 
+use crate::defaults::DefaultFunctions;
+use crate::printer::{NameAndAge, Printer};
 use crate::strategy::{GENERAL, Part, Strategy};
-use pintle_schema::{ApiType, Struct, Type, Value};
-use pintle_types::autoscaling;
+use pintle_schema::{ApiType, Ref, Str, Struct, Type, Value, View};
+use pintle_validation::Rulebook;
+use std::sync::{Arc, LazyLock};
 
-/// A version's view of a resource: what one line of discovery shows, and what is behind it.
+/// One version of a resource: what one line of discovery shows, and what is behind it. Built-in resources are made once
+/// at start, others whenever their definition arrives; both are shared as `Arc<Resource>` and never change.
+#[derive(Clone)]
 pub struct Resource {
     /// The API group; "" is the core group.
-    pub group: &'static str,
-    pub version: &'static str,
+    pub group: Str,
+    pub version: Str,
     /// The plural name in paths.
-    pub plural: &'static str,
-    pub singular: &'static str,
-    pub kind: &'static str,
+    pub plural: Str,
+    pub singular: Str,
+    pub kind: Str,
     pub namespaced: bool,
     pub verbs: Verbs,
-    pub short_names: &'static [&'static str],
-    pub categories: &'static [&'static str],
-    pub schema: fn() -> &'static Struct,
+    pub short_names: Vec<Str>,
+    pub categories: Vec<Str>,
+    pub schema: Ref<Struct>,
     /// In which runtime configuration the version is served.
     pub served: Served,
     /// `None`: nothing is stored (reviews, bindings).
     pub storage: Option<Storage>,
-    pub subresources: &'static [Subresource],
+    pub subresources: Vec<Subresource>,
     /// Field labels that field selectors may name besides `metadata.name` and, if namespaced, `metadata.namespace`.
     /// Their values are read from the object in its storage version.
-    pub selectable: &'static [Selectable],
+    pub selectable: Vec<Selectable>,
     /// Message for an unsupported field label; `{label}` stands for it. "" for the general text.
-    pub selector_refusal: &'static str,
+    pub selector_refusal: Str,
+    /// Versions in which objects may still be stored, though they are not served any more.
+    pub unserved: Vec<&'static Unserved>,
+    /// What defaulting fills in beyond the constants of the schemas.
+    pub defaults: Arc<DefaultFunctions>,
+    pub printer: Arc<dyn Printer>,
+    /// Annotations that stand for fields of the reference's own form of a kind, so that neither tables nor metadata alone
+    /// show them: they come from that form.
+    pub hidden_annotations: &'static [&'static str],
+    /// The rules that objects of the storage version are validated with.
+    pub rules: Arc<Rulebook>,
+    /// What there is to say of an object that was found right.
+    pub warn: Option<Warn>,
+    /// Functions and settings that are code, so they are known when the program is compiled.
     pub strategy: &'static Strategy,
     /// Seconds after which objects expire (events); 0 for never.
     pub ttl_seconds: u32,
     /// Sent with every answer of a deprecated version, as a Warning header; "" for none.
-    pub deprecation: &'static str,
+    pub deprecation: Str,
+}
+
+/// Of resources whose defaults are all in their schema.
+static NO_FUNCTIONS: LazyLock<Arc<DefaultFunctions>> = LazyLock::new(|| Arc::new(DefaultFunctions::new([])));
+
+/// Of resources whose rules are all in their schema.
+static TAGS_ALONE: LazyLock<Arc<Rulebook>> = LazyLock::new(|| Arc::new(Rulebook::new(&[])));
+
+/// Says what should be written another way in an object.
+pub type Warn = fn(&Written<'_>, &mut Vec<String>);
+
+/// An object that was found right, and how it came.
+pub struct Written<'a> {
+    pub object: &'a Value,
+    /// What it replaces.
+    pub old: Option<&'a Value>,
+    /// "" for the object itself.
+    pub subresource: &'a str,
+}
+
+impl<'a> Written<'a> {
+    pub fn view<T>(&self) -> View<'a, T> {
+        View::new(self.object)
+    }
+
+    pub fn is_new(&self) -> bool {
+        self.old.is_none()
+    }
+
+    /// Whether it is new, or has a new generation.
+    pub fn has_new_generation(&self) -> bool {
+        let of = |object: &Value| object.at(&["metadata", "generation"]).and_then(Value::as_i64).unwrap_or_default();
+        self.old.is_none_or(|old| of(old) != of(self.object))
+    }
 }
 
 /// When a version of a resource is served.
@@ -49,20 +101,31 @@ pub enum Served {
 }
 
 /// Where and how a resource is stored. Versions of one resource share it, all but the conversion.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Storage {
     /// `/registry/...`, ending in a slash.
-    pub prefix: &'static str,
+    pub prefix: Str,
     /// The storage version: group/version as in `apiVersion`, and its schema.
-    pub api_version: &'static str,
-    pub kind: &'static str,
-    pub schema: fn() -> &'static Struct,
+    pub api_version: Str,
+    pub kind: Str,
+    pub schema: Ref<Struct>,
     /// The reference's hash of it, in discovery.
-    pub version_hash: &'static str,
+    pub version_hash: Str,
     /// Whether stores that are shared with the reference keep it as JSON; the others keep protobuf.
     pub json: bool,
     /// From this version to the storage version and back; `None` when the shapes are equal.
     pub convert: Option<Convert>,
+}
+
+/// A version that an older server stored objects in.
+pub struct Unserved {
+    /// Of the resource's keys, as in its `Storage`.
+    pub prefix: &'static str,
+    /// As objects name it.
+    pub api_version: &'static str,
+    pub schema: fn() -> &'static Struct,
+    /// To the storage version; `None` where its fields are among the storage version's.
+    pub to_storage: Option<fn(&mut Value)>,
 }
 
 /// Conversion between a served version and the storage version where shapes differ.
@@ -134,22 +197,23 @@ impl Verbs {
 }
 
 /// A field label and how its value is read from an object.
+#[derive(Clone)]
 pub struct Selectable {
-    pub label: &'static str,
+    pub label: Str,
     pub value: FieldValue,
     /// Lists by this field are short and frequent, so an index finds them.
     pub indexed: bool,
 }
 
 /// Where a field label's value comes from.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum FieldValue {
     /// The scalar at a path; when absent its type's zero value (`""`, `false`, `0`).
-    Path(&'static [&'static str]),
+    Path(Vec<Str>),
     /// Computed.
     Function(fn(&Value) -> String),
     /// Another label's value.
-    Alias(&'static str),
+    Alias(Str),
     /// Accepted, but never has a value.
     Unset,
     /// Not accepted, although the kind is namespaced and other namespaced kinds accept it.
@@ -157,24 +221,25 @@ pub enum FieldValue {
 }
 
 /// A subresource.
+#[derive(Clone)]
 pub struct Subresource {
-    pub name: &'static str,
-    pub kind: &'static str,
+    pub name: Str,
+    pub kind: Str,
     /// Group and version of the kind when they are not the resource's.
-    pub group_version: Option<(&'static str, &'static str)>,
+    pub group_version: Option<(Str, Str)>,
     pub verbs: Verbs,
     pub action: Action,
     /// Schema of what is sent and answered; of the query's options where streams are opened.
-    pub schema: Option<fn() -> &'static Struct>,
+    pub schema: Option<Ref<Struct>>,
 }
 
 /// What a subresource does.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum Action {
     /// Reads and writes the part of the object that the strategy leaves to it (status, finalize, approval, resize, ephemeralcontainers).
     Part(&'static Part),
     /// Shows and sets the number of replicas. A write is an update of the whole object, with the resource's own strategy.
-    Scale(&'static ScalePaths),
+    Scale(ScalePaths),
     /// pods/binding.
     Binding,
     /// pods/eviction.
@@ -187,7 +252,7 @@ pub enum Action {
 
 impl FieldValue {
     /// The value in an object whose (storage) schema is given; `None` when the label has none.
-    pub fn read(self, schema: &Struct, object: &Value) -> Option<String> {
+    pub fn read(&self, schema: &Struct, object: &Value) -> Option<String> {
         match self {
             FieldValue::Path(path) => Some(match object.at(path) {
                 Some(Value::String(text)) => text.to_string(),
@@ -205,118 +270,150 @@ impl FieldValue {
     }
 }
 
-/// Where a scalable kind keeps what `Scale` shows.
+/// Where a scalable kind keeps what `Scale` shows: JSON field names from the object down.
+#[derive(Clone)]
 pub struct ScalePaths {
-    pub spec_replicas: &'static [&'static str],
-    pub status_replicas: &'static [&'static str],
-    /// A LabelSelector, or for replication controllers a plain map.
-    pub selector: &'static [&'static str],
+    pub spec_replicas: Vec<Str>,
+    pub status_replicas: Vec<Str>,
+    /// A LabelSelector, or a plain map or text that stands for one.
+    pub selector: Vec<Str>,
 }
 
-/// Where all built-in scalable kinds keep it.
-pub(crate) const SCALE: ScalePaths = ScalePaths {
-    spec_replicas: &["spec", "replicas"],
-    status_replicas: &["status", "replicas"],
-    selector: &["spec", "selector"],
-};
+impl Default for ScalePaths {
+    /// Where all built-in scalable kinds keep it.
+    fn default() -> Self {
+        ScalePaths {
+            spec_replicas: texts(&["spec", "replicas"]),
+            status_replicas: texts(&["status", "replicas"]),
+            selector: texts(&["spec", "selector"]),
+        }
+    }
+}
 
 /// The refusal that kinds with field labels of their own give.
-pub(crate) const NOT_SUPPORTED: &str = "field label not supported: {label}";
+pub const NOT_SUPPORTED: Str = Str::new_static("field label not supported: {label}");
 
-/// What most cluster-scoped kinds accept in vain.
-pub(crate) const NAMESPACE_UNSET: Selectable = Selectable::unset("metadata.namespace");
+/// Texts known when the program is compiled, as a resource holds them.
+pub fn texts(texts: &[&'static str]) -> Vec<Str> {
+    texts.iter().map(|text| Str::new_static(text)).collect()
+}
 
 impl Selectable {
-    pub const fn path(label: &'static str, path: &'static [&'static str]) -> Self {
-        Selectable { label, value: FieldValue::Path(path), indexed: false }
+    pub fn path(label: &'static str, path: &[&'static str]) -> Self {
+        Selectable::new(label, FieldValue::Path(texts(path)))
     }
 
-    pub const fn alias(label: &'static str, of: &'static str) -> Self {
-        Selectable { label, value: FieldValue::Alias(of), indexed: false }
+    pub fn alias(label: &'static str, of: &'static str) -> Self {
+        Selectable::new(label, FieldValue::Alias(Str::new_static(of)))
     }
 
-    pub const fn unset(label: &'static str) -> Self {
-        Selectable { label, value: FieldValue::Unset, indexed: false }
+    pub fn unset(label: &'static str) -> Self {
+        Selectable::new(label, FieldValue::Unset)
     }
 
-    pub const fn refused(label: &'static str) -> Self {
-        Selectable { label, value: FieldValue::Refused, indexed: false }
+    pub fn refused(label: &'static str) -> Self {
+        Selectable::new(label, FieldValue::Refused)
+    }
+
+    pub fn new(label: &'static str, value: FieldValue) -> Self {
+        Selectable { label: Str::new_static(label), value, indexed: false }
     }
 
     /// The same, with an index.
-    pub const fn indexed(self) -> Self {
+    pub fn indexed(self) -> Self {
         Selectable { indexed: true, ..self }
     }
 }
 
 impl Subresource {
     /// `status`, read and written by itself.
-    pub const fn status<T: ApiType>(kind: &'static str, part: &'static Part) -> Self {
+    pub fn status<T: ApiType>(kind: &'static str, part: &'static Part) -> Self {
         Subresource::part::<T>("status", kind, part)
     }
 
     /// A part of the object, read and written by itself.
-    pub const fn part<T: ApiType>(name: &'static str, kind: &'static str, part: &'static Part) -> Self {
-        let (verbs, action, schema) = (Verbs::PART, Action::Part(part), Some(T::schema as fn() -> &'static Struct));
-        Subresource { name, kind, group_version: None, verbs, action, schema }
+    pub fn part<T: ApiType>(name: &'static str, kind: &'static str, part: &'static Part) -> Self {
+        Subresource::new::<T>(name, kind, Verbs::PART, Action::Part(part))
     }
 
-    /// `scale` of the built-in kinds.
-    pub const fn scale(paths: &'static ScalePaths) -> Self {
-        Subresource {
-            name: "scale",
-            kind: "Scale",
-            group_version: Some(("autoscaling", "v1")),
-            verbs: Verbs::PART,
-            action: Action::Scale(paths),
-            schema: Some(autoscaling::v1::Scale::schema),
-        }
+    /// `scale`, whose kind is `Scale` of `autoscaling/v1` and has the schema of `T`.
+    pub fn scale<T: ApiType>(paths: ScalePaths) -> Self {
+        Subresource::new::<T>("scale", "Scale", Verbs::PART, Action::Scale(paths)).of_group("autoscaling", "v1")
+    }
+
+    /// The same, with a kind of another group and version than the resource's.
+    pub fn of_group(self, group: &'static str, version: &'static str) -> Self {
+        Subresource { group_version: Some((Str::new_static(group), Str::new_static(version))), ..self }
     }
 
     /// An object that is only created, to make something happen.
-    pub const fn create<T: ApiType>(name: &'static str, kind: &'static str, action: Action) -> Self {
-        Subresource { name, kind, group_version: None, verbs: Verbs::CREATE, action, schema: Some(T::schema) }
+    pub fn create<T: ApiType>(name: &'static str, kind: &'static str, action: Action) -> Self {
+        Subresource::new::<T>(name, kind, Verbs::CREATE, action)
     }
 
     /// A stream; `Options` are the query's.
-    pub const fn connect<Options: ApiType>(name: &'static str, kind: &'static str, verbs: Verbs) -> Self {
-        Subresource { name, kind, group_version: None, verbs, action: Action::Connect, schema: Some(Options::schema) }
+    pub fn connect<Options: ApiType>(name: &'static str, kind: &'static str, verbs: Verbs) -> Self {
+        Subresource::new::<Options>(name, kind, verbs, Action::Connect)
+    }
+
+    fn new<T: ApiType>(name: &'static str, kind: &'static str, verbs: Verbs, action: Action) -> Self {
+        Subresource {
+            name: Str::new_static(name),
+            kind: Str::new_static(kind),
+            group_version: None,
+            verbs,
+            action,
+            schema: Some(Ref::Static(T::schema)),
+        }
     }
 }
 
 impl Storage {
     /// Storage in the version of `T`.
-    pub const fn of<T: ApiType>(
+    pub fn of<T: ApiType>(
         api_version: &'static str,
         kind: &'static str,
         prefix: &'static str,
         version_hash: &'static str,
     ) -> Self {
-        Storage { prefix, api_version, kind, schema: T::schema, version_hash, json: false, convert: None }
+        Storage {
+            prefix: Str::new_static(prefix),
+            api_version: Str::new_static(api_version),
+            kind: Str::new_static(kind),
+            schema: Ref::Static(T::schema),
+            version_hash: Str::new_static(version_hash),
+            json: false,
+            convert: None,
+        }
     }
 
     /// The same storage, kept as JSON where it is shared with the reference.
-    pub const fn as_json(self) -> Self {
+    pub fn as_json(self) -> Self {
         Storage { json: true, ..self }
     }
 
     /// The same storage seen from a version of another shape.
-    pub const fn converting(self, to_storage: fn(&mut Value), from_storage: fn(&mut Value)) -> Self {
+    pub fn converting(self, to_storage: fn(&mut Value), from_storage: fn(&mut Value)) -> Self {
         Storage { convert: Some(Convert { to_storage, from_storage, defaulted: false }), ..self }
     }
 
     /// The same for a version whose objects get the storage version's defaults, too.
-    pub const fn defaulted(self) -> Self {
-        match self.convert {
-            Some(convert) => Storage { convert: Some(Convert { defaulted: true, ..convert }), ..self },
-            None => self,
+    pub fn defaulted(self) -> Self {
+        Storage { convert: self.convert.map(|convert| Convert { defaulted: true, ..convert }), ..self }
+    }
+
+    /// The key of an object; "" for no namespace.
+    pub fn key(&self, namespace: &str, name: &str) -> String {
+        match namespace.is_empty() {
+            true => format!("{}{name}", self.prefix),
+            false => format!("{}{namespace}/{name}", self.prefix),
         }
     }
 }
 
 impl Resource {
-    /// A namespaced kind with all verbs and no storage yet; a row names what it has besides.
-    pub const fn namespaced<T: ApiType>(
+    /// A namespaced kind with all verbs and no storage yet; who makes it names what it has besides.
+    pub fn namespaced<T: ApiType>(
         group: &'static str,
         version: &'static str,
         plural: &'static str,
@@ -324,29 +421,35 @@ impl Resource {
         kind: &'static str,
     ) -> Self {
         Resource {
-            group,
-            version,
-            plural,
-            singular,
-            kind,
+            group: Str::new_static(group),
+            version: Str::new_static(version),
+            plural: Str::new_static(plural),
+            singular: Str::new_static(singular),
+            kind: Str::new_static(kind),
             namespaced: true,
             verbs: Verbs::ALL,
-            short_names: &[],
-            categories: &[],
-            schema: T::schema,
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            schema: Ref::Static(T::schema),
             served: Served::ByDefault,
             storage: None,
-            subresources: &[],
-            selectable: &[],
-            selector_refusal: "",
+            subresources: Vec::new(),
+            selectable: Vec::new(),
+            selector_refusal: Str::default(),
+            unserved: Vec::new(),
+            defaults: NO_FUNCTIONS.clone(),
+            printer: Arc::new(NameAndAge),
+            hidden_annotations: &[],
+            rules: TAGS_ALONE.clone(),
+            warn: None,
             strategy: &GENERAL,
             ttl_seconds: 0,
-            deprecation: "",
+            deprecation: Str::default(),
         }
     }
 
     /// The same for a kind without namespace.
-    pub const fn cluster<T: ApiType>(
+    pub fn cluster<T: ApiType>(
         group: &'static str,
         version: &'static str,
         plural: &'static str,
@@ -355,14 +458,14 @@ impl Resource {
     ) -> Self {
         Resource {
             namespaced: false,
-            selectable: &[NAMESPACE_UNSET],
+            selectable: vec![Selectable::unset("metadata.namespace")],
             ..Resource::namespaced::<T>(group, version, plural, singular, kind)
         }
     }
 
     /// The refusal of a field label, as the client reads it.
     pub fn refuse_label(&self, label: &str) -> String {
-        match self.selector_refusal {
+        match self.selector_refusal.as_str() {
             "" => format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""),
             refusal => refusal.replace("{label}", label),
         }
@@ -373,25 +476,27 @@ impl Resource {
         self.selectable.iter().enumerate().filter(|(_, field)| field.indexed).map(|(at, _)| at).collect()
     }
 
+    /// The version that is stored and not served, by its `apiVersion`.
+    pub fn unserved(&self, api_version: &str) -> Option<&'static Unserved> {
+        self.unserved.iter().copied().find(|version| version.api_version == api_version)
+    }
+
+    /// The schema of the storage version, or the resource's own when it is not stored.
+    pub fn stored_schema(&self) -> &Struct {
+        self.storage.as_ref().map_or(&self.schema, |storage| &storage.schema)
+    }
+
     /// As in `apiVersion`.
     pub fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_owned() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
     }
 
     /// `pods`, `deployments.apps`: how messages name the resource.
     pub fn qualified(&self) -> String {
-        if self.group.is_empty() { self.plural.to_owned() } else { format!("{}.{}", self.plural, self.group) }
+        if self.group.is_empty() { self.plural.to_string() } else { format!("{}.{}", self.plural, self.group) }
     }
 
     pub fn subresource(&self, name: &str) -> Option<&Subresource> {
         self.subresources.iter().find(|subresource| subresource.name == name)
-    }
-
-    /// The storage key of an object.
-    pub fn key(storage: &Storage, namespace: &str, name: &str) -> String {
-        match namespace.is_empty() {
-            true => format!("{}{name}", storage.prefix),
-            false => format!("{}{namespace}/{name}", storage.prefix),
-        }
     }
 }

@@ -1,0 +1,105 @@
+//! Defaulting: what the server fills into an object of a served or stored version that its author left out.
+//!
+//! Constants come from the schema, everything else from the `DefaultFunctions` of a group. Applying twice changes nothing
+//! more. Nothing here may refuse an object: what has the wrong shape is left as it is.
+
+mod plan;
+
+use crate::Resource;
+use pintle_schema::compiled::unique_id;
+use pintle_schema::{Struct, Value, canonicalize};
+use plan::Plan;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A function that fills in what is missing in a value of a type.
+///
+/// The value may be `Null`: a struct that Go would hold by value and that nobody set. A function leaves it so unless
+/// it has something to set, and it must not read what lies outside the value.
+#[derive(Clone, Copy)]
+pub enum DefaultFunction {
+    Plain(fn(&mut Value)),
+    /// One that fills in the time, which is given in seconds since 1970.
+    Dated(fn(&mut Value, i64)),
+}
+
+/// What has been stored was dated when it was written; a date that is missing there is not made up.
+pub const UNDATED: i64 = 0;
+
+/// The functions of some types, those of one type in the order in which they run.
+pub struct DefaultFunctions {
+    /// Under which the plans are kept with the schemas.
+    id: u64,
+    by_type: HashMap<u64, Vec<DefaultFunction>>,
+}
+
+impl DefaultFunctions {
+    pub fn new(functions: impl IntoIterator<Item = (&'static Struct, DefaultFunction)>) -> Self {
+        let mut by_type: HashMap<u64, Vec<DefaultFunction>> = HashMap::new();
+        for (schema, function) in functions {
+            by_type.entry(schema.compiled.id()).or_default().push(function);
+        }
+        DefaultFunctions { id: unique_id(), by_type }
+    }
+
+    fn of(&self, schema: &Struct) -> impl Iterator<Item = DefaultFunction> {
+        self.by_type.get(&schema.compiled.id()).into_iter().flatten().copied()
+    }
+
+    /// The plan of a schema, made when it is first asked for.
+    fn plan(&self, schema: &Struct) -> Arc<Plan> {
+        schema.compiled.get_or_make(self.id, || Plan::new(schema, self))
+    }
+
+    /// Applies the defaults to a decoded object of the schema's version, at a time in seconds since 1970.
+    ///
+    /// The tree needs not be canonical, before or after: explicit zeros, nulls and empty collections count as absent where
+    /// Go could not tell them apart. A type's functions run before its constants, an owner before its fields.
+    pub fn apply(&self, schema: &Struct, object: &mut Value, now_unix: i64) {
+        self.plan(schema).run(object, now_unix);
+    }
+
+    /// What a canonical object is read as once it has been stored, if that is more than was written: what a strategy did to it
+    /// may have left room for a default.
+    pub fn completed(&self, schema: &Struct, object: &Value) -> Option<Value> {
+        let plan = self.plan(schema);
+        if plan.is_empty() {
+            return None;
+        }
+        let mut completed = object.clone();
+        plan.run(&mut completed, UNDATED);
+        if completed == *object {
+            return None;
+        }
+        canonicalize(schema, &mut completed);
+        (completed != *object).then_some(completed)
+    }
+}
+
+impl Resource {
+    /// Applies the defaults of the resource's version to a decoded object, at a time in seconds since 1970.
+    pub fn default(&self, object: &mut Value, now_unix: i64) {
+        self.defaults.apply(&self.schema, object, now_unix);
+    }
+
+    /// A request's object, decoded and of this version, as a full object of the version that is stored.
+    pub fn complete(&self, object: &mut Value, now_unix: i64) {
+        if let Some(normalize) = self.strategy.normalize {
+            normalize(object);
+        }
+        self.default(object, now_unix);
+        if let Some(storage) = &self.storage
+            && let Some(convert) = &storage.convert
+        {
+            (convert.to_storage)(object);
+            if convert.defaulted {
+                self.defaults.apply(&storage.schema, object, now_unix);
+            }
+        }
+    }
+
+    /// What a canonical object of the storage version is read as once it has been stored, if that is more than was written.
+    pub fn completed(&self, object: &Value) -> Option<Value> {
+        self.defaults.completed(self.stored_schema(), object)
+    }
+}

@@ -1,0 +1,22 @@
+//! What a resource of the API is (`Resource`, `Strategy`), and the table of those that a server has.
+//!
+//! A table is an immutable snapshot that is replaced whole, so that all who read it agree. Nothing here knows a kind by
+//! name, and nothing here does I/O.
+
+mod defaults;
+mod printer;
+mod resource;
+mod strategy;
+mod table;
+
+pub use defaults::{DefaultFunction, DefaultFunctions, UNDATED};
+pub use printer::{Column, NameAndAge, Now, OPEN_AGE, Printer, Unprinted};
+pub use resource::{
+    Action, Convert, FieldValue, NOT_SUPPORTED, Resource, ScalePaths, Selectable, Served, Storage, Subresource,
+    Unserved, Verbs, Warn, Written, texts,
+};
+pub use strategy::{
+    Allocation, Context, GENERAL, GarbageCollection, NameRule, Outside, Part, Path, SPEC_PATHS, STATUS, STATUS_ALONE,
+    STATUS_PATHS, Strategy, WITH_STATUS, same, same_at,
+};
+pub use table::{Found, GroupPriorities, ResourceTable, Resources, StoredVersions, VersionPriorities};
