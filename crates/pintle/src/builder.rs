@@ -170,7 +170,7 @@ impl Builder {
     pub fn new(store: Arc<dyn Store>) -> Self {
         let form = KubernetesForm::of(&*store).map(|form| form.resources.clone());
         Builder {
-            resources: form.unwrap_or_else(|| Arc::new(Resources::new(pintle_kinds::table(|_| true)))),
+            resources: form.unwrap_or_else(|| pintle_kinds::resources()),
             store,
             authenticator: Authenticator::new(true),
             service_account_tokens: None,

@@ -237,7 +237,7 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
             Arc::new(SealedStore::new(Arc::new(store), encryption.clone()))
         }
         Storage::Etcd => {
-            let mut form = KubernetesForm::default();
+            let mut form = KubernetesForm::new(pintle_kinds::resources());
             form.json = config.etcd.json;
             let (store, figures) = pintle::etcd::store(etcd_options(config)?, form, Some(encryption.clone()))?;
             metrics.push(Box::new(move |out| pintle::etcd_figures(&figures, out)));

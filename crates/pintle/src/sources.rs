@@ -7,10 +7,10 @@ mod etcd;
 mod pod_security;
 mod work_queues;
 
-use pintle_api_validation::OUTCOMES;
 use pintle_discovery::version;
 use pintle_endpoints::metrics::exposition::Number;
 use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_validation::OUTCOMES;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

@@ -130,7 +130,7 @@ fn a_server_whose_store_has_failed_says_so_and_ends() {
         let store = EtcdStore::new(options).expect("a store");
         stores.push((
             "what follows etcd",
-            Arc::new(FormedStore::new(Arc::new(store), Arc::new(KubernetesForm::default()))),
+            Arc::new(FormedStore::new(Arc::new(store), Arc::new(KubernetesForm::new(pintle_kinds::resources())))),
         ));
     }
     for (what, store) in stores {

@@ -221,7 +221,10 @@ fn frobber_with_unknown() -> Vec<u8> {
 fn each_store(test: impl Fn(&Fixture)) {
     test(&Fixture::start());
     let inner = Arc::new(MemoryStore::new());
-    test(&Fixture::start_with(Arc::new(FormedStore::new(inner, Arc::new(KubernetesForm::default())))));
+    test(&Fixture::start_with(Arc::new(FormedStore::new(
+        inner,
+        Arc::new(KubernetesForm::new(pintle_kinds::resources())),
+    ))));
 }
 
 #[test]

@@ -11,7 +11,6 @@ use pintle_registry::status::Result;
 use pintle_registry::{
     Admission, AdmissionRequest, AdmitAll, DeleteOptions, Environment, Registry, Requester, Target, WriteOptions,
 };
-use pintle_resource::Resources;
 use pintle_schema::{Value, canonicalize, value};
 use pintle_storage::{MemoryStore, Store};
 use std::sync::Arc;
@@ -58,13 +57,7 @@ impl Cluster {
             Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("an empty store starts");
-        let registry = Registry::new(
-            cache,
-            store,
-            Box::new(Still),
-            Box::new(AdmitAll),
-            Arc::new(Resources::new(pintle_kinds::table(|_| true))),
-        );
+        let registry = Registry::new(cache, store, Box::new(Still), Box::new(AdmitAll), pintle_kinds::resources());
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let enabled: Vec<String> = plugins.iter().map(ToString::to_string).collect();
         let authorizer = Authorizer::new(vec![Mode::Rbac], roles);

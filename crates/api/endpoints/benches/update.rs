@@ -13,7 +13,6 @@ use pintle_endpoints::patch::{Patch, PatchType};
 use pintle_endpoints::query::{FieldValidation, WriteQuery};
 use pintle_registry::update::{Owners, Update};
 use pintle_registry::{AdmitAll, Applying, Environment, Registry, Result, Target, WriteOptions};
-use pintle_resource::Resources;
 use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::future::Future;
@@ -63,13 +62,7 @@ impl Home {
         let store = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("a store in memory starts");
         let environment = Box::new(Ticking(AtomicI64::new(1_700_000_000)));
-        let registry = Registry::new(
-            cache,
-            store,
-            environment,
-            Box::new(AdmitAll),
-            Arc::new(Resources::new(pintle_kinds::table(|_| true))),
-        );
+        let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::resources());
         let (_, pod) = objects::pod();
         let name = pod.str_at(&["metadata", "name"]).to_owned();
         let find = |plural, namespace: &str, name: &str| {

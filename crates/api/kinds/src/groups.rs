@@ -6,7 +6,7 @@ use crate::defaults::DEFAULTS;
 use crate::internal::internal;
 use crate::{columns, unserved};
 use pintle_api_validation::{rulebook, warnings};
-use pintle_resource::{GroupPriorities, Resource, ResourceTable, VersionPriorities};
+use pintle_resource::{GroupPriorities, Resource, ResourceTable, Resources, VersionPriorities};
 use pintle_schema::Str;
 use std::sync::{Arc, LazyLock};
 
@@ -195,6 +195,11 @@ pub fn table(is_served: impl Fn(&Resource) -> bool) -> ResourceTable {
     all().for_each(|resource| table.install(resource.clone(), is_served(resource)));
     internal().for_each(|resource| table.install(resource.clone(), false));
     table
+}
+
+/// A table of the built-in resources, all of them served, to which others can be added.
+pub fn resources() -> Arc<Resources> {
+    Arc::new(Resources::new(table(|_| true)))
 }
 
 /// Of the one group that no APIService can precede.

@@ -36,4 +36,4 @@ pub mod unserved;
 mod views;
 
 pub use core::qos::class as qos_class;
-pub use groups::{GROUPS, Group, GroupVersion, all, find, group_order, table};
+pub use groups::{GROUPS, Group, GroupVersion, all, find, group_order, resources, table};

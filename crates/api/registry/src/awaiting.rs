@@ -17,7 +17,8 @@ impl Registry {
     /// awaits none.
     pub(crate) async fn appears(&self, awaited: Option<&AwaitedObject>) -> bool {
         let Some(AwaitedObject { group, version, plural, namespace, name }) = awaited else { return false };
-        let resource = pintle_kinds::find(group, version, plural);
+        let table = self.resources.snapshot();
+        let resource = table.get(group, version, plural);
         let Some(target) = resource.and_then(|resource| self.target(resource, namespace, name)) else { return false };
         let mut random = [0; 2];
         self.environment.random(&mut random);

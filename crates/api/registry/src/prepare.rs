@@ -6,11 +6,12 @@
 use crate::environment::Environment;
 use crate::status::{Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata, set_type};
-use pintle_api_validation::{OUTCOMES, Subject};
 use pintle_resource::{Context, NameRule, Path, Resource, Strategy, Written};
 use pintle_schema::{ApiType, Struct, Value, canonicalize, names, with_empties};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{Comparison, ErrorList, Operation, Request, Surroundings, metadata as rules};
+use pintle_validation::{
+    Comparison, ErrorList, OUTCOMES, Operation, Request, Subject, Surroundings, metadata as rules,
+};
 
 impl Registry {
     /// A request's object, decoded and of the target's version, as a full object of the storage version.

@@ -22,13 +22,6 @@ pub struct KubernetesForm {
     pub json: bool,
 }
 
-impl Default for KubernetesForm {
-    /// The form of the built-in resources, and of those that are installed later.
-    fn default() -> Self {
-        KubernetesForm::new(Arc::new(Resources::new(pintle_kinds::table(|_| true))))
-    }
-}
-
 impl KubernetesForm {
     pub fn new(resources: Arc<Resources>) -> Self {
         KubernetesForm { resources, json: false }

@@ -18,7 +18,6 @@ pub mod flowcontrol;
 pub mod meta;
 pub mod networking;
 pub mod node;
-mod outcomes;
 pub mod policy;
 pub mod rbac;
 pub mod resource;
@@ -32,8 +31,6 @@ pub mod template_warnings;
 #[cfg(test)]
 mod warning_tests;
 pub mod warnings;
-
-pub use outcomes::{OUTCOMES, Subject};
 
 use pintle_validation::{Group, Rulebook};
 use std::sync::{Arc, LazyLock};

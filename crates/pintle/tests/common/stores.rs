@@ -36,7 +36,9 @@ impl Server {
             Some(etcd) => {
                 let endpoints = vec![etcd.urls()];
                 let options = EtcdOptions { endpoints, lifetimes: pintle::etcd::lifetimes(None), ..Default::default() };
-                pintle::etcd::store(options, KubernetesForm::default(), None).map_err(StartError::Store)?.0
+                pintle::etcd::store(options, KubernetesForm::new(pintle_kinds::resources()), None)
+                    .map_err(StartError::Store)?
+                    .0
             }
         };
         Ok(Server { server: TestServer::start_with(store).await?, _etcd: etcd })

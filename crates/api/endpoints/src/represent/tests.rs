@@ -5,7 +5,6 @@ use super::*;
 use futures_util::{FutureExt, StreamExt};
 use pintle_cache::{Cache, image};
 use pintle_registry::{AdmitAll, Environment, ListOptions, Selection};
-use pintle_resource::Resources;
 use pintle_storage::{Expect, MemoryStore, Store, Transaction};
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -33,17 +32,7 @@ fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Arc<Resour
     let cache = Cache::new(resource.storage.iter().map(|storage| storage.prefix.as_str()));
     store.start(Box::new(cache.feeder())).expect("starts once");
     let admission = Box::new(AdmitAll);
-    (
-        Registry::new(
-            cache,
-            store.clone(),
-            Box::new(clock),
-            admission,
-            Arc::new(Resources::new(pintle_kinds::table(|_| true))),
-        ),
-        store,
-        resource,
-    )
+    (Registry::new(cache, store.clone(), Box::new(clock), admission, pintle_kinds::resources()), store, resource)
 }
 
 /// The cells of a list as a table.

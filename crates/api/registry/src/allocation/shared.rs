@@ -10,7 +10,6 @@ use super::{Registry, Result, claims_of_stored, claims_of_value};
 use crate::Status;
 use pintle_cache::image;
 use pintle_codec::json;
-use pintle_kinds::internal::RANGE_ALLOCATIONS;
 use pintle_schema::{ApiType, ApiValue, Value, canonicalize};
 use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
 use pintle_types::core::v1::RangeAllocation;
@@ -18,6 +17,7 @@ use pintle_types::meta::v1::TypeMeta;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
+const PREFIX: &str = "/registry/ranges/";
 const KEY: &str = "/registry/ranges/servicenodeports";
 
 /// The ports that the map has, and the revision of the map.
@@ -43,8 +43,7 @@ impl Registry {
         if !self.is_shared() {
             return None;
         }
-        let prefix = &RANGE_ALLOCATIONS.storage.as_ref()?.prefix;
-        let stored = self.cache.resource(&prefix).and_then(|cache| cache.get(KEY));
+        let stored = self.cache.resource(PREFIX).and_then(|cache| cache.get(KEY));
         let Some(stored) = stored else { return Some(PortMap::default()) };
         let value = json::decode_trusted(RangeAllocation::schema(), stored.image.json()).unwrap_or(Value::Null);
         let map = RangeAllocation::from_value(&value).unwrap_or_default();

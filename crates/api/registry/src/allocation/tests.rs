@@ -11,7 +11,7 @@ use crate::{
     Written,
 };
 use pintle_cache::Cache;
-use pintle_resource::Resources;
+
 use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::collections::BTreeSet;
@@ -50,13 +50,7 @@ impl Server {
         store.start(Box::new(cache.feeder())).unwrap();
         let admission: Box<dyn Admission> = Box::new(AdmitAll);
         let environment = Box::new(Repeatable(AtomicU64::new(7)));
-        let mut registry = Registry::new(
-            cache,
-            store,
-            environment,
-            admission,
-            Arc::new(Resources::new(pintle_kinds::table(|_| true))),
-        );
+        let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::resources());
         registry.allocators = Allocators::new(ranges.iter().copied(), node_ports);
         let server = Server(registry);
         let namespace = value!({"metadata": {"name": "default"}});

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{AdmitAll, Environment, ListOptions, Registry, Target};
 use pintle_cache::Cache;
-use pintle_resource::Resources;
+
 use pintle_schema::value;
 use pintle_storage::{Expect, MemoryStore, Store, Transaction};
 use std::sync::Arc;
@@ -30,13 +30,7 @@ fn registry() -> Registry {
         .filter_map(|resource| Some((resource.storage.as_ref()?.prefix.as_str(), resource.indexed_fields())));
     let cache = Cache::indexed(stored);
     store.start(Box::new(cache.feeder())).unwrap();
-    Registry::new(
-        cache,
-        store,
-        Box::new(Nowhere),
-        Box::new(AdmitAll),
-        Arc::new(Resources::new(pintle_kinds::table(|_| true))),
-    )
+    Registry::new(cache, store, Box::new(Nowhere), Box::new(AdmitAll), pintle_kinds::resources())
 }
 
 fn pods(registry: &Registry, namespace: &str) -> Target {

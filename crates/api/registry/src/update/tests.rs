@@ -284,7 +284,7 @@ fn what_a_strategy_leaves_room_for_is_filled_in_when_it_is_read_and_written_with
         Ok(())
     };
     let store = Judged(MemoryStore::new(), remember);
-    let mut form = KubernetesForm::default();
+    let mut form = KubernetesForm::new(pintle_kinds::resources());
     form.json = true;
     let registry = registry_over(Arc::new(FormedStore::new(Arc::new(store), Arc::new(form))));
     let jobs = pintle_kinds::find("batch", "v1", "jobs").unwrap();

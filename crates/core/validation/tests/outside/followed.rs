@@ -6,7 +6,7 @@ mod replication_controller;
 mod tests {
     use super::replication_controller::{ReplicationController, ReplicationControllerSpec};
     use pintle_codec::{Strictness, json, protobuf};
-    use pintle_schema::{ApiType, Literal, Value};
+    use pintle_schema::{ApiType, FieldDefault, Literal, Value};
     use pintle_validation::{Operation, Request, Rulebook};
 
     /// What is wrong with an object whose new field has a value, without what is wrong with the rest of it.

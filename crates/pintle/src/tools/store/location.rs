@@ -136,7 +136,11 @@ impl Location {
                 Content::of(&SealedStore::new(Arc::new(store), sealing))
             }
             Location::Etcd(endpoints) => within_runtime(|| {
-                let store = pintle::etcd::store(options.etcd(endpoints)?, KubernetesForm::default(), Some(sealing));
+                let store = pintle::etcd::store(
+                    options.etcd(endpoints)?,
+                    KubernetesForm::new(pintle_kinds::resources()),
+                    Some(sealing),
+                );
                 store.map(|(store, _)| store).map_err(|error| error.to_string())
             })
             .and_then(|(store, _runtime)| Content::of(store.as_ref())),

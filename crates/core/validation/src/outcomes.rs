@@ -2,7 +2,7 @@
 //!
 //! Counted where objects are judged; read where metrics are rendered.
 
-use pintle_validation::{ErrorWords, FieldError, Verdict};
+use crate::{ErrorWords, FieldError, Verdict};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts of verdicts that should not occur.
@@ -65,7 +65,7 @@ impl Subject<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pintle_validation::ErrorList;
+    use crate::ErrorList;
     use std::cell::RefCell;
 
     #[test]

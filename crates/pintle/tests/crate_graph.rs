@@ -1,0 +1,69 @@
+//! The graph of the workspace's crates: which crate may depend on which.
+//! Guarantees that no inner ring depends on an outer one, and that the generic API server depends on no more of the
+//! built-in kinds than is listed here.
+//! Must never look at dependencies of tests: those may go anywhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::read_to_string;
+use std::path::Path;
+
+/// From the innermost to the outermost: a crate depends on its own ring and those before it.
+const RINGS: [&str; 4] = ["core", "store", "api", "server"];
+
+/// Crates of the API ring that belong to Kubernetes' own groups. The others serve any group.
+const KUBERNETES: [&str; 5] = ["admission", "bootstrap", "kinds", "types", "validation"];
+
+/// Where a generic crate still depends on one of those. Remove what is no longer so.
+const KNOWN: [(&str, &str); 4] =
+    [("discovery", "types"), ("endpoints", "kinds"), ("endpoints", "types"), ("registry", "types")];
+
+type Graph = BTreeMap<(String, String), BTreeSet<(String, String)>>;
+
+/// The crates that each crate is built from, by ring and name.
+fn graph() -> Graph {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut graph = Graph::new();
+    for ring in RINGS {
+        for entry in crates.join(ring).read_dir().expect("a ring") {
+            let directory = entry.expect("an entry").path();
+            let Ok(manifest) = read_to_string(directory.join("Cargo.toml")) else { continue };
+            let dependencies = manifest.split("[dev-dependencies]").next().unwrap_or_default();
+            let paths =
+                dependencies.lines().filter_map(|line| Some(line.split_once("path = \"")?.1.split_once('"')?.0));
+            let found = paths.map(|path| {
+                let mut names: Vec<&str> = path.split('/').filter(|part| *part != "..").collect();
+                let name = names.pop().expect("a name").to_owned();
+                (names.pop().unwrap_or(ring).to_owned(), name)
+            });
+            let name = directory.file_name().expect("a name").to_string_lossy().into_owned();
+            graph.insert((ring.to_owned(), name), found.collect());
+        }
+    }
+    graph
+}
+
+#[test]
+fn no_ring_depends_on_an_outer_one() {
+    let graph = graph();
+    assert!(graph.len() > 20, "only {} crates were found", graph.len());
+    let place = |ring: &str| RINGS.iter().position(|known| *known == ring).unwrap_or_else(|| panic!("no ring {ring}"));
+    for ((ring, name), dependencies) in &graph {
+        for (other, dependency) in dependencies {
+            assert!(graph.contains_key(&(other.clone(), dependency.clone())), "{ring}/{name} -> {other}/{dependency}");
+            assert!(place(other) <= place(ring), "{ring}/{name} depends on {other}/{dependency}");
+        }
+    }
+}
+
+#[test]
+fn the_generic_server_depends_on_no_more_of_the_kinds_than_is_known() {
+    let mut found = BTreeSet::new();
+    for ((ring, name), dependencies) in graph() {
+        if ring == "api" && !KUBERNETES.contains(&name.as_str()) {
+            let kinds = dependencies.into_iter().map(|(_, other)| other).filter(|other| KUBERNETES.contains(&&**other));
+            found.extend(kinds.map(|other| (name.clone(), other)));
+        }
+    }
+    let known = KNOWN.map(|(name, other)| (name.to_owned(), other.to_owned()));
+    assert_eq!(found, BTreeSet::from(known));
+}
