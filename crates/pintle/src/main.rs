@@ -29,13 +29,13 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::net::SocketAddr;
-use std::num::NonZero;
 use std::path::Path;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// Where in the data directory the embedded store is.
@@ -60,11 +60,7 @@ fn main() -> ExitCode {
     config.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
     without_effect(&config).for_each(|warning| eprintln!("warning: {warning}"));
     raise_open_files();
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    if let Some(workers) = workers() {
-        runtime.worker_threads(workers);
-    }
-    let runtime = runtime.enable_all().build();
+    let runtime = runtime(config.worker_threads);
     let outcome = runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(run(*config)));
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -95,12 +91,13 @@ fn exposed(config: &Config) -> Vec<String> {
     told
 }
 
-/// How many threads serve requests: one for every two processors, unless the runtime's own variable says another number. What
-/// is done for an operation is so little that a second thread for it costs more than it brings; the store writes beside them.
-fn workers() -> Option<usize> {
-    let is_told = std::env::var_os("TOKIO_WORKER_THREADS").is_some();
-    let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
-    (!is_told).then(|| processors.div_ceil(2))
+/// The runtime that serves requests, with a worker thread for each processor where no number is given.
+fn runtime(workers: Option<u32>) -> std::io::Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if let Some(workers) = workers {
+        builder.worker_threads(workers as usize);
+    }
+    builder.enable_all().build()
 }
 
 /// Takes as many files, and so connections, as the system lets it: what shells and service managers begin with, often 1024,
@@ -429,4 +426,19 @@ fn announce(config: &Config, url: &str) {
     }
     let kubeconfig = std::path::absolute(config.kubeconfig()).unwrap_or_else(|_| config.kubeconfig());
     println!("export KUBECONFIG={}", kubeconfig.display());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZero;
+
+    #[test]
+    fn there_are_as_many_workers_as_processors_unless_a_number_is_given() {
+        let workers = |given| runtime(given).expect("a runtime").metrics().num_workers();
+        assert_eq!(workers(Some(3)), 3);
+        if std::env::var_os("TOKIO_WORKER_THREADS").is_none() {
+            assert_eq!(workers(None), std::thread::available_parallelism().map_or(1, NonZero::get));
+        }
+    }
 }

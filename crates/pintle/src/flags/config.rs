@@ -130,6 +130,8 @@ with_defaults! {
         /// All that was said of controllers.
         pub(super) controller_items: Vec<String>,
         pub kubelet: Kubelet,
+        /// As many as there are processors if not given.
+        pub worker_threads: Option<u32>,
         pub verbosity: u32,
         /// What labels of metrics may show, by metric and label.
         pub metric_labels: AllowedLabels,

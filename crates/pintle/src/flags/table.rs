@@ -457,5 +457,11 @@ static OWN_FLAGS: &[Flag] = &[
     Flag::only("permit-port-sharing", "false", "Whether several servers may listen at one port."),
     Flag::only("profiling", "false", "Whether /debug/pprof shows what the process is busy with."),
     Flag::only("contention-profiling", "false", "Whether /debug/pprof shows what waits for locks, too."),
+    Flag::new(
+        "worker-threads",
+        |c| &mut c.worker_threads,
+        "Threads that serve requests, at most 1024 (as many as there are processors).",
+    )
+    .checked(|c| must(c.worker_threads.is_none_or(|n| (1..=1024).contains(&n)), "must be between 1 and 1024")),
     Flag::new("v", |c| &mut c.verbosity, "How much is logged; nothing is logged yet, at any level."),
 ];

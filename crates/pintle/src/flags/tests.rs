@@ -88,7 +88,7 @@ fn command_lines_of_installers() {
 #[test]
 fn forms_of_flags() {
     type Check = fn(&Config) -> bool;
-    let rows: [(&str, Check); 17] = [
+    let rows: [(&str, Check); 19] = [
         ("pintle --allow_privileged --profiling=0 --storage-backend etcd3 --v 3", |c| c.verbosity == 3),
         ("pintle --storage-backend= --client-ca-file= --advertise-address=", |c| {
             c.client_ca_file.is_none() && c.advertise_address.is_none()
@@ -134,6 +134,8 @@ fn forms_of_flags() {
             "pintle --external-hostname=a:1 --cors-allowed-origins= --strict-transport-security-directives=preload",
             |c| c.external_hostname.as_deref() == Some("a:1"),
         ),
+        ("pintle", |c| c.worker_threads.is_none()),
+        ("pintle --worker-threads=3", |c| c.worker_threads == Some(3)),
         ("pintle --version=false --http2-max-streams-per-connection=0", |c| {
             c.connections.max_concurrent_streams == 100
         }),
@@ -195,6 +197,10 @@ fn refusals_name_the_flag() {
         (
             "pintle --goaway-chance=0.03",
             "invalid argument \"0.03\" for \"--goaway-chance\" flag: must be between 0 and 0.02",
+        ),
+        (
+            "pintle --worker-threads=0",
+            "invalid argument \"0\" for \"--worker-threads\" flag: must be between 1 and 1024",
         ),
         (
             "pintle --tls-min-version=VersionTLS11",
