@@ -15,7 +15,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyDataStream, BodyExt};
 use pin_project_lite::pin_project;
 use tokio::runtime::Handle;
-use tokio::time::{Instant, Sleep, sleep, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::connection::Counted;
 use crate::limits::{
@@ -257,18 +257,26 @@ impl Drop for Handover {
     }
 }
 
-/// How a body ends that has no end of its own. Nothing waits for the shutdown here: the connection polls its streams when it
-/// begins.
+/// How a body ends that has no end of its own.
 struct Ending {
     shutdown: Shutdown,
     /// The time it has then. With none it ends at once, even while there is more to send.
     delay: Duration,
-    wait: Option<Pin<Box<Sleep>>>,
+    end: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Ending {
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        self.wait.get_or_insert_with(|| Box::pin(sleep(self.delay))).as_mut().poll(cx)
+    fn new((shutdown, delay): (Shutdown, Duration)) -> Ending {
+        let begun = shutdown.clone();
+        let end = Box::pin(async move {
+            begun.triggered().await;
+            sleep(delay).await;
+        });
+        Ending { shutdown, delay, end }
+    }
+
+    fn is_due(&self) -> bool {
+        self.delay.is_zero() && self.shutdown.is_triggered()
     }
 }
 
@@ -276,7 +284,7 @@ impl<B> Tracked<B> {
     /// Wraps the body of a counted request; the request ends when the body is dropped. It ends so long after a shutdown has
     /// begun, if it has no end of its own.
     pub(crate) fn new(inner: B, counted: Counted, ends_with: Option<(Shutdown, Duration)>) -> Tracked<B> {
-        let ending = ends_with.map(|(shutdown, delay)| Ending { shutdown, delay, wait: None });
+        let ending = ends_with.map(Ending::new);
         Tracked { inner, ending, ended: false, sending: None, counted }
     }
 
@@ -292,20 +300,17 @@ impl<B: Body> Body for Tracked<B> {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let this = self.project();
-        let Some(ending) = this.ending.as_mut().filter(|ending| ending.shutdown.is_triggered()) else {
+        if !*this.ended && !this.ending.as_ref().is_some_and(Ending::is_due) {
             let frame = this.inner.poll_frame(cx);
             match this.sending {
                 Some(Handover(sending)) if frame.is_ready() => sending.progress(),
                 Some(Handover(sending)) => sending.make_more(),
                 None => {}
             }
-            return frame;
-        };
-        if !*this.ended && !ending.delay.is_zero() {
-            if let Poll::Ready(frame) = this.inner.poll_frame(cx) {
-                return Poll::Ready(frame);
+            match this.ending {
+                Some(ending) if frame.is_pending() => ready!(ending.end.as_mut().poll(cx)),
+                _ => return frame,
             }
-            ready!(ending.poll(cx));
         }
         *this.ended = true;
         Poll::Ready(None)
@@ -326,6 +331,7 @@ mod tests {
     use std::convert::Infallible;
 
     use super::*;
+    use tokio::time::Sleep;
 
     /// A body of given pieces that declares a length of its own choosing.
     struct Pieces(VecDeque<Bytes>, SizeHint);
@@ -439,6 +445,19 @@ mod tests {
         let read = read_body(pieces(&[3, 0, 4, 5, 6], None), BodyLimits::default(), room).await;
         assert!(matches!(read, Err(BodyError::NoRoom)), "{read:?}");
         assert_eq!(announced, [3, 4, 5]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_waits_is_woken_by_the_shutdown() {
+        let (shutdown, delay) = (Shutdown::new(), Duration::from_secs(7));
+        let activity = std::sync::Arc::default();
+        let body = Tracked::new(Endless, Counted::new(&activity), Some((shutdown.clone(), delay)));
+        let waiting = tokio::spawn(body.collect());
+        tokio::task::yield_now().await;
+        let began = tokio::time::Instant::now();
+        shutdown.trigger();
+        waiting.await.expect("no panic").expect("a clean end");
+        assert_eq!(began.elapsed(), delay);
     }
 
     #[tokio::test(start_paused = true)]

@@ -4,16 +4,13 @@
 //! Must never know what a request means: that is the service's matter, reached through one trait.
 
 mod body;
+mod buffered_writer;
 mod client;
 mod client_tls;
 mod connection;
-mod cork;
 mod dice;
-mod doorbell;
-mod gather;
 mod head;
 pub mod limits;
-mod seldom;
 mod sending;
 mod server;
 mod shutdown;

@@ -79,10 +79,7 @@ pub const PING_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Bytes that gather on an HTTP/2 connection before they are written even though more may be coming: four TLS
 /// records, beyond which a larger write saves nothing. One frame may come on top.
-pub const CORKED_BYTES: usize = 64 * 1024;
-
-/// Capacity of a buffer of gathered bytes up to which it is kept for the next writer: room for one large frame on top.
-pub const CORKED_BYTES_KEPT: usize = 4 * CORKED_BYTES;
+pub const WRITE_BUFFER_BYTES: usize = 64 * 1024;
 
 /// Time for a client to complete the TLS handshake: seconds even on bad links, so ten are generous.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -107,7 +104,3 @@ pub const SPREAD_OF_GRACE: f64 = 0.8;
 
 /// Time that requests in work have to finish once the server is told to stop.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(60);
-
-/// A request that was worked at for less than this is worth waiting for others like it: writing its answer by itself
-/// would cost about as much as the work.
-pub(crate) const QUICK_WORK: Duration = Duration::from_micros(100);

@@ -1,16 +1,15 @@
 //! The accept loop and the life of a connection.
 //! Guarantees that one bad client costs only its own connection, and that `serve` returns within the grace after shutdown.
-//! Must never let one request of a connection keep the others waiting: what it works at is a task of its own.
+//! Must never let one request of a connection keep the others waiting: each HTTP/2 stream is a task of its own.
 
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::net::SocketAddr;
-use std::panic::resume_unwind;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll, ready};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use http::header::{CONNECTION, EXPECT, UPGRADE};
@@ -18,23 +17,18 @@ use http::{Request, Response, Version};
 use hyper::rt::Executor;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
-use pintle_together::{Members, Together};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use crate::body::{LongRunning, RequestBody, Tracked};
+use crate::buffered_writer::{Flusher, buffered};
 use crate::connection::{Activity, Connection, Counted, Incoming, Service};
-use crate::cork::{Cork, corked};
 use crate::dice::Dice;
-use crate::doorbell::{AtTheDoor, Doorbell};
-use crate::gather::{Answers, Gathering, Work};
 use crate::head::HeadTimeout;
 use crate::limits;
-use crate::seldom::Seldom;
 use crate::sending::{Paced, Sending};
 use crate::shutdown::{Phase, Shutdown};
 use crate::tls::TlsConfig;
@@ -90,7 +84,7 @@ pub async fn serve<S: Service>(
 ) -> io::Result<()> {
     // Every connection holds a sender: when the last is gone, so are the connections.
     let (alive, mut all_gone) = mpsc::channel::<Infallible>(1);
-    let server = Arc::new(Server { tls, service, config, shutdown, dice: Dice::default(), doorbell: Doorbell::new()? });
+    let server = Arc::new(Server { tls, service, config, shutdown, dice: Dice::default() });
     let mut stop = pin!(server.shutdown.triggered());
     loop {
         let accepted = tokio::select! {
@@ -100,10 +94,7 @@ pub async fn serve<S: Service>(
         match accepted {
             Ok((stream, peer)) => {
                 let (server, alive) = (Arc::clone(&server), alive.clone());
-                tokio::spawn(async move {
-                    server.connection(stream, peer).await;
-                    drop(alive);
-                });
+                tokio::spawn(async move { server.connection(stream, peer, alive).await });
             }
             Err(error) if is_of_one_connection(&error) => {}
             Err(_) => sleep(limits::ACCEPT_RETRY).await,
@@ -126,19 +117,26 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-/// Has the streams of a connection run in its task.
-#[derive(Clone)]
-struct Streams(Together);
+/// Says by its clones that a connection, or one of its streams, is alive.
+type Alive = mpsc::Sender<Infallible>;
 
-impl<F: Future<Output = ()> + Send + 'static> Executor<F> for Streams {
+/// Runs each HTTP/2 stream in a task. h2 ends the streams of a connection that is dropped.
+#[derive(Clone)]
+struct StreamExecutor(Alive);
+
+impl<F: Future<Output = ()> + Send + 'static> Executor<F> for StreamExecutor {
     fn execute(&self, stream: F) {
+        let alive = self.0.clone();
         let stream = Paced::new(stream, Arc::<Sending>::default());
-        self.0.spawn(async move { stream.await.unwrap_or_default() });
+        tokio::spawn(async move {
+            stream.await.unwrap_or_default();
+            drop(alive);
+        });
     }
 }
 
-fn http_builder(config: &ServerConfig, streams: Streams) -> Builder<Streams> {
-    let mut builder = Builder::new(streams);
+fn http_builder(config: &ServerConfig, alive: Alive) -> Builder<StreamExecutor> {
+    let mut builder = Builder::new(StreamExecutor(alive));
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -169,20 +167,17 @@ struct Server<S> {
     config: ServerConfig,
     shutdown: Shutdown,
     dice: Dice,
-    doorbell: Arc<Doorbell>,
 }
 
 impl<S: Service> Server<S> {
     /// A connection from accept to close. Its errors are the peer's business: there is nobody to answer.
-    async fn connection(&self, stream: TcpStream, peer: SocketAddr) {
+    async fn connection(&self, stream: TcpStream, peer: SocketAddr, alive: Alive) {
         tune(&stream);
-        let doorbell = Arc::clone(&self.doorbell);
-        let (together, streams) = Together::new(move |task| doorbell.wake(task));
-        let builder = http_builder(&self.config, Streams(together));
+        let builder = http_builder(&self.config, alive);
         let activity = Arc::<Activity>::default();
         let Some(tls) = &self.tls else {
             let connection = self.describe(peer, false, Vec::new());
-            return self.requests(stream, None::<Cork<TcpStream>>, builder, streams, connection, activity).await;
+            return self.requests(stream, None::<Flusher<TcpStream>>, builder, connection, activity).await;
         };
         let handshake = timeout(self.config.handshake_timeout, TlsAcceptor::from(tls.current()).accept(stream));
         let mut stop = pin!(self.shutdown.triggered());
@@ -203,12 +198,12 @@ impl<S: Service> Server<S> {
         let certs = certs.iter().map(|cert| cert.clone().into_owned()).collect();
         let connection = self.describe(peer, true, certs);
         if is_http2 {
-            let (stream, cork) = corked(stream);
-            self.requests(stream, Some(cork), builder.http2_only(), streams, connection, activity).await;
+            let (stream, flusher) = buffered(stream);
+            self.requests(stream, Some(flusher), builder.http2_only(), connection, activity).await;
         } else {
             let stream = HeadTimeout::new(stream, Arc::clone(&activity), self.config.head_timeout);
             let builder = builder.http1_only();
-            self.requests(stream, None::<Cork<TcpStream>>, builder, streams, connection, activity).await;
+            self.requests(stream, None::<Flusher<TcpStream>>, builder, connection, activity).await;
         }
     }
 
@@ -222,65 +217,33 @@ impl<S: Service> Server<S> {
     }
 
     /// Answers the requests of a connection until it closes, idles too long or the server stops.
-    async fn requests<I, C>(
+    async fn requests<I, W>(
         &self,
         stream: I,
-        cork: Option<Cork<C>>,
-        builder: Builder<Streams>,
-        mut streams: Members,
+        mut flusher: Option<Flusher<W>>,
+        builder: Builder<StreamExecutor>,
         connection: Arc<Connection<S::State>>,
         activity: Arc<Activity>,
     ) where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-        C: AsyncWrite + Unpin,
+        W: AsyncWrite + Unpin,
     {
-        let answers = Arc::<Answers>::default();
-        let mut gathering = Gathering::new(Arc::clone(&answers));
         let answer = hyper::service::service_fn(|request| {
-            self.answer(request, Arc::clone(&connection), Counted::new(&activity), &answers)
+            self.answer(request, Arc::clone(&connection), Counted::new(&activity))
         });
         let http = builder.serve_connection_with_upgrades(TokioIo::new(stream), answer);
         let mut http = pin!(Paced::new(http, Arc::clone(&activity.sending)));
-        let leave = AtomicBool::new(false);
-        let mut abort = Seldom::new(self.attend(&activity, &leave));
-        let mut aborted = false;
-        poll_fn(|cx| {
-            aborted = abort.poll(cx).is_ready();
-            if aborted {
-                return Poll::Ready(());
-            }
-            ready!(gathering.poll(cx));
-            if leave.swap(false, Ordering::Relaxed) {
-                http.as_mut().inner().graceful_shutdown();
-                streams.call_all();
-            }
-            streams.poll(cx, |cx| match (http.as_mut().poll(cx), &cork) {
-                // How it ended is the peer's business.
-                (Poll::Ready(_), _) => Poll::Ready(()),
-                (Poll::Pending, Some(cork)) => cork.poll(cx),
-                (Poll::Pending, None) => Poll::Pending,
-            })
-        })
-        .await;
-        if aborted {
-            return;
-        }
-        if let Some((takeover, upgraded)) = activity.handed_over() {
-            tokio::select! {
-                () = takeover.run(upgraded) => {}
-                () = self.end_of_long_running() => {}
-            }
-        }
-    }
-
-    /// Says when the client is to leave: when the server stops, a request asked for it, or the connection idles. Returns
-    /// when it is not given any more time.
-    async fn attend(&self, activity: &Activity, leave: &AtomicBool) {
         let mut phase = self.shutdown.subscribe();
         phase.mark_changed(); // it may have moved before this connection looked
         let mut idle = pin!(sleep(self.config.idle_timeout));
         let mut idled = false;
         loop {
+            let served = poll_fn(|cx| match (http.as_mut().poll(cx), &mut flusher) {
+                // How it ended is the peer's business.
+                (Poll::Ready(_), _) => Poll::Ready(()),
+                (Poll::Pending, None) => Poll::Pending,
+                (Poll::Pending, Some(flusher)) => flusher.poll(cx),
+            });
             let leaves = tokio::select! {
                 biased;
                 changed = phase.changed() => match *phase.borrow_and_update() {
@@ -301,9 +264,16 @@ impl<S: Service> Server<S> {
                     }
                     expired
                 }
+                () = served => break,
             };
             if leaves {
-                leave.store(true, Ordering::Relaxed);
+                http.as_mut().inner().graceful_shutdown();
+            }
+        }
+        if let Some((takeover, upgraded)) = activity.handed_over() {
+            tokio::select! {
+                () = takeover.run(upgraded) => {}
+                () = self.end_of_long_running() => {}
             }
         }
     }
@@ -320,11 +290,9 @@ impl<S: Service> Server<S> {
         request: Request<hyper::body::Incoming>,
         connection: Arc<Connection<S::State>>,
         counted: Counted,
-        answers: &Arc<Answers>,
     ) -> impl Future<Output = Result<Response<Tracked<S::Body>>, Infallible>> + Send + use<S> {
         let service = self.service.clone();
         let shutdown = self.shutdown.clone();
-        let (doorbell, answers) = (Arc::clone(&self.doorbell), Arc::clone(answers));
         let end_delay = self.dice.part_of(self.config.long_running_grace.mul_f64(limits::SPREAD_OF_GRACE));
         let is_http2 = request.version() == Version::HTTP_2;
         let deadline = Instant::now() + self.config.answer_timeout;
@@ -339,12 +307,7 @@ impl<S: Service> Server<S> {
             let incoming = Incoming { parts, body: RequestBody::new(body, waits), connection };
             // In a box at once: hyper moves what answers around.
             let working = Box::pin(async move { service.call(incoming).await });
-            // The streams of HTTP/2 share the connection's task; what they wait for has all threads to run on.
-            let response = match is_http2 {
-                true => Apart(tokio::spawn(AtTheDoor::new(Work::new(working, &answers), &doorbell))).await,
-                false => working.await,
-            };
-            let (mut parts, body) = response.into_parts();
+            let (mut parts, body) = working.await.into_parts();
             if let (Some(upgrade), Some(takeover)) = (upgrade, parts.extensions.remove::<Takeover>()) {
                 counted.hand_over(takeover, upgrade);
             }
@@ -358,30 +321,6 @@ impl<S: Service> Server<S> {
             let body = Tracked::new(body, counted, ends_with).paced(sending);
             Ok(Response::from_parts(parts, body))
         }
-    }
-}
-
-/// Work in a task of its own that ends with whoever waits for it, and hands its panic to them.
-struct Apart<T>(JoinHandle<T>);
-
-impl<T> Future for Apart<T> {
-    type Output = T;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        match ready!(Pin::new(&mut self.0).poll(cx)) {
-            Ok(done) => Poll::Ready(done),
-            Err(error) => match error.try_into_panic() {
-                Ok(panic) => resume_unwind(panic),
-                // The runtime ends, and everything with it.
-                Err(_) => Poll::Pending,
-            },
-        }
-    }
-}
-
-impl<T> Drop for Apart<T> {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }
 

@@ -1,11 +1,10 @@
-//! A cork on a connection: what its streams write while they run goes out in one write.
-//! Guarantees that nothing stays behind the cork once the connection has been polled, and bounds what gathers there.
-//! Must never sit on a connection that can be taken over: who takes it would flush in vain.
+//! `BufferedWriter`: what the streams of an HTTP/2 connection write at a time goes out in one write.
+//! Guarantees that nothing stays in the buffer once the connection has been polled, and bounds what gathers there.
+//! Must never be put around a connection that can be taken over: who takes it would flush in vain.
 //!
-//! HTTP/2 flushes after every frame. With many watchers on a connection each of their events would cost a TLS record
-//! and a system call, which is most of what an event costs.
+//! h2 flushes after every frame, and so through tokio's `BufWriter`. With many watchers on a connection each of their events
+//! would cost a TLS record and a system call, which is most of what an event costs. So flushing is left to the connection.
 
-use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,23 +12,17 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::limits::{CORKED_BYTES, CORKED_BYTES_KEPT};
+use crate::limits::WRITE_BUFFER_BYTES;
 
-thread_local! {
-    /// A buffer for whoever writes next: nearly always one is empty again before another connection has its turn, so they
-    /// share one that is warm.
-    static SPARE: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
-}
-
-/// A connection behind a cork, and the cork.
-pub(crate) fn corked<I>(io: I) -> (Corked<I>, Cork<I>) {
+/// The two halves of a buffered connection: for hyper, and for the connection's task to flush.
+pub(crate) fn buffered<I>(io: I) -> (BufferedWriter<I>, Flusher<I>) {
     let pipe = Arc::new(Mutex::new(Pipe { io, waiting: Vec::new(), sent: 0, owes_flush: false }));
-    (Corked(Arc::clone(&pipe)), Cork(pipe))
+    (BufferedWriter(Arc::clone(&pipe)), Flusher { pipe, has_yielded: false })
 }
 
 struct Pipe<I> {
     io: I,
-    /// Bytes to be written, the first `sent` of which are.
+    /// Bytes to be written, the first `sent` of which are. Allocated while there are any: most connections are idle.
     waiting: Vec<u8>,
     sent: usize,
     /// What was written may still lie within `io`, as TLS records that the network has not taken.
@@ -37,17 +30,6 @@ struct Pipe<I> {
 }
 
 impl<I: AsyncWrite + Unpin> Pipe<I> {
-    /// Makes room for one more write of the streams.
-    fn poll_room(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        if self.waiting.len() >= CORKED_BYTES {
-            ready!(self.poll_drain(cx))?;
-        }
-        if self.waiting.capacity() == 0 {
-            self.waiting = SPARE.take();
-        }
-        Poll::Ready(Ok(()))
-    }
-
     fn poll_drain(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let Some(rest) = self.waiting.get(self.sent..).filter(|rest| !rest.is_empty()) {
             match ready!(Pin::new(&mut self.io).poll_write(cx, rest))? {
@@ -55,13 +37,7 @@ impl<I: AsyncWrite + Unpin> Pipe<I> {
                 written => (self.sent, self.owes_flush) = (self.sent + written, true),
             }
         }
-        self.sent = 0;
-        self.waiting.clear();
-        if (1..=CORKED_BYTES_KEPT).contains(&self.waiting.capacity()) {
-            SPARE.set(std::mem::take(&mut self.waiting));
-        } else {
-            self.waiting = Vec::new();
-        }
+        (self.waiting, self.sent) = (Vec::new(), 0);
         let flushed = Pin::new(&mut self.io).poll_flush(cx);
         self.owes_flush &= flushed.is_pending();
         flushed
@@ -72,16 +48,16 @@ fn lock<I>(pipe: &Mutex<Pipe<I>>) -> MutexGuard<'_, Pipe<I>> {
     pipe.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The connection as its streams see it: writing gathers, flushing is left to the cork.
-pub(crate) struct Corked<I>(Arc<Mutex<Pipe<I>>>);
+/// The connection as its streams see it: writing fills the buffer, flushing is left to the [`Flusher`].
+pub(crate) struct BufferedWriter<I>(Arc<Mutex<Pipe<I>>>);
 
-impl<I: AsyncRead + Unpin> AsyncRead for Corked<I> {
+impl<I: AsyncRead + Unpin> AsyncRead for BufferedWriter<I> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut lock(&self.0).io).poll_read(cx, buf)
     }
 }
 
-impl<I: AsyncWrite + Unpin> AsyncWrite for Corked<I> {
+impl<I: AsyncWrite + Unpin> AsyncWrite for BufferedWriter<I> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_write_vectored(cx, &[IoSlice::new(buf)])
     }
@@ -92,7 +68,9 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Corked<I> {
         bufs: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let mut pipe = lock(&self.0);
-        ready!(pipe.poll_room(cx))?;
+        if pipe.waiting.len() >= WRITE_BUFFER_BYTES {
+            ready!(pipe.poll_drain(cx))?;
+        }
         let before = pipe.waiting.len();
         bufs.iter().for_each(|buf| pipe.waiting.extend_from_slice(buf));
         Poll::Ready(Ok(pipe.waiting.len() - before))
@@ -113,13 +91,24 @@ impl<I: AsyncWrite + Unpin> AsyncWrite for Corked<I> {
     }
 }
 
-/// Lets out what has gathered.
-pub(crate) struct Cork<I>(Arc<Mutex<Pipe<I>>>);
+/// Writes what the buffer has.
+pub(crate) struct Flusher<I> {
+    pipe: Arc<Mutex<Pipe<I>>>,
+    has_yielded: bool,
+}
 
-impl<I: AsyncWrite + Unpin> Cork<I> {
-    /// Writes what the network takes; for the rest the task is woken. Ready if the network has failed.
-    pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
-        let mut pipe = lock(&self.0);
+impl<I: AsyncWrite + Unpin> Flusher<I> {
+    /// Writes what the network takes, once the tasks that are ready have run: their streams may write, too. For the rest
+    /// the task is woken. Ready if the network has failed.
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut pipe = lock(&self.pipe);
+        if !self.has_yielded && !pipe.waiting.is_empty() {
+            self.has_yielded = true;
+            // The runtime runs a task that has woken itself after those that are ready.
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        self.has_yielded = false;
         match pipe.owes_flush || !pipe.waiting.is_empty() {
             false => Poll::Pending,
             true => match pipe.poll_drain(cx) {
@@ -155,32 +144,28 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_written_before_the_cork_is_drawn_goes_out_together() {
+    async fn what_is_written_before_a_flush_goes_out_together() {
         let writes = Arc::new(Mutex::new(Vec::new()));
         let written = || std::mem::take(&mut *writes.lock().expect("no panic"));
-        let (mut stream, cork) = corked(Network(Arc::clone(&writes)));
-        let draw = async || poll_fn(|cx| Poll::Ready(cork.poll(cx))).await.is_pending();
+        let (mut stream, mut flusher) = buffered(Network(Arc::clone(&writes)));
+        let mut poll = async || poll_fn(|cx| Poll::Ready(flusher.poll(cx))).await.is_pending();
         for _ in 0..5 {
             stream.write_all(&[0; 100]).await.expect("room");
-            stream.flush().await.expect("left to the cork");
+            stream.flush().await.expect("left to the flusher");
         }
-        assert!(written().is_empty());
-        assert!(draw().await);
-        assert_eq!(written(), [500]);
-        // The buffer is for all.
-        let (mut other, _cork) = corked(Network(Arc::default()));
-        let spare = SPARE.take();
-        assert!(spare.capacity() >= 500 && lock(&stream.0).waiting.capacity() == 0);
-        SPARE.set(spare);
-        other.write_all(&[0; 100]).await.expect("room");
-        assert!(SPARE.take().capacity() == 0 && lock(&other.0).waiting.capacity() >= 500);
+        assert!(poll().await && written().is_empty());
+        // A stream that was ready, too.
+        stream.write_all(&[0; 100]).await.expect("room");
+        assert!(poll().await);
+        assert_eq!(written(), [600]);
+        assert!(poll().await && written().is_empty());
+        assert_eq!(lock(&stream.0).waiting.capacity(), 0, "an idle connection keeps no buffer");
         // What does not fit is not kept back, and the end lets out the rest.
-        for size in [CORKED_BYTES, 1, 1] {
+        for size in [WRITE_BUFFER_BYTES, 1, 1] {
             stream.write_all(&vec![0; size]).await.expect("room");
         }
-        assert!(lock(&stream.0).waiting.capacity() >= CORKED_BYTES, "the buffer goes on in use");
         stream.shutdown().await.expect("shut down");
-        assert_eq!(written(), [CORKED_BYTES, 2]);
+        assert_eq!(written(), [WRITE_BUFFER_BYTES, 2]);
     }
 
     /// Takes every write, as TLS does, and lets it out when the network allows it.
@@ -210,10 +195,11 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_network_did_not_take_at_once_goes_out_later() {
-        let (mut stream, cork) = corked(Records::default());
+        let (mut stream, mut flusher) = buffered(Records::default());
         stream.write_all(&[0; 100]).await.expect("room");
+        assert!(poll_fn(|cx| Poll::Ready(flusher.poll(cx))).await.is_pending());
         for outside in [0, 40, 80, 100] {
-            assert!(poll_fn(|cx| Poll::Ready(cork.poll(cx))).await.is_pending());
+            assert!(poll_fn(|cx| Poll::Ready(flusher.poll(cx))).await.is_pending());
             assert_eq!(lock(&stream.0).io.outside, outside);
             lock(&stream.0).io.allowed = 40;
         }
