@@ -6,12 +6,12 @@ use crate::deadlines::Deadlines;
 use crate::endpoint::Endpoint;
 use crate::figures::{Calls, Figures};
 use crate::limits;
+use crate::tasks::Tasks;
 use crate::tls::Tls;
 use crate::wire::{RangeRequest, RangeResponse, StatusRequest, StatusResponse};
 use bytes::Bytes;
 use http::header::{HeaderName, HeaderValue};
 use pintle_grpc::{Call, Code, Status, framed};
-use pintle_together::Together;
 use prost::Message;
 use std::marker::PhantomData;
 use std::pin::pin;
@@ -58,8 +58,8 @@ impl Client {
     ///
     /// # Errors
     /// An endpoint is no URL, or a certificate cannot be used.
-    pub fn new(endpoints: &[String], tls: &Tls, probe: Bytes, together: &Together) -> Result<Client, String> {
-        let endpoints = endpoints.iter().map(|url| Endpoint::new(url, tls, together));
+    pub fn new(endpoints: &[String], tls: &Tls, probe: Bytes, tasks: &Arc<Tasks>) -> Result<Client, String> {
+        let endpoints = endpoints.iter().map(|url| Endpoint::new(url, tls, tasks));
         let endpoints: Vec<_> = endpoints.collect::<Result<_, String>>()?;
         if endpoints.is_empty() {
             return Err("no etcd endpoint is named".to_owned());

@@ -4,11 +4,11 @@
 
 use crate::explained::Explained;
 use crate::limits;
+use crate::tasks::Tasks;
 use crate::tls::{self, Tls};
 use http::Uri;
 use http::uri::Scheme;
 use pintle_grpc::{Connection, Settings, Status};
-use pintle_together::Together;
 use rustls::pki_types::ServerName;
 use std::fmt::Display;
 use std::io;
@@ -27,8 +27,8 @@ pub struct Endpoint {
     port: u16,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     settings: Settings,
-    /// Where connections are kept going.
-    together: Together,
+    /// Run the connections.
+    tasks: Arc<Tasks>,
     link: Mutex<Link>,
 }
 
@@ -47,7 +47,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// It is no URL, or a certificate cannot be used.
-    pub fn new(url: &str, tls: &Tls, together: &Together) -> Result<Arc<Endpoint>, String> {
+    pub fn new(url: &str, tls: &Tls, tasks: &Arc<Tasks>) -> Result<Arc<Endpoint>, String> {
         let with_scheme = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
         let wrong = |error: &dyn Display| format!("etcd endpoint {url}: {error}");
         let uri: Uri = with_scheme.parse().map_err(|error: http::uri::InvalidUri| wrong(&error))?;
@@ -76,8 +76,8 @@ impl Endpoint {
             message_max: usize::MAX,
             keep_alive: Some((limits::KEEP_ALIVE, limits::KEEP_ALIVE_TIMEOUT)),
         };
-        let (together, link) = (together.clone(), Mutex::new(Link::Closed));
-        Ok(Arc::new(Endpoint { host, port, tls, settings, together, link }))
+        let (tasks, link) = (tasks.clone(), Mutex::new(Link::Closed));
+        Ok(Arc::new(Endpoint { host, port, tls, settings, tasks, link }))
     }
 
     fn link(&self) -> MutexGuard<'_, Link> {
@@ -137,7 +137,7 @@ impl Endpoint {
 
     async fn begin(&self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> io::Result<Connection> {
         let (connection, driver) = Connection::with_driver(stream, &self.settings).await.map_err(io::Error::other)?;
-        self.together.spawn(driver);
+        self.tasks.spawn(driver);
         Ok(connection)
     }
 }
@@ -145,12 +145,12 @@ impl Endpoint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::task::Waker;
+    use tokio::runtime::Handle;
 
     #[tokio::test]
     async fn what_is_no_url_of_a_member_is_refused() {
-        let (together, _) = Together::new(Waker::wake);
-        let endpoint = |url: &str| Endpoint::new(url, &Tls::default(), &together);
+        let tasks = Arc::new(Tasks::new(Handle::current()));
+        let endpoint = |url: &str| Endpoint::new(url, &Tls::default(), &tasks);
         for url in ["http://a:2379", "a:1", "10.0.0.1", "http://[::1]:2379", "https://a"] {
             assert!(endpoint(url).is_ok(), "{url}");
         }
@@ -164,11 +164,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_certificate_that_cannot_be_used_is_told_at_once() {
-        let (together, _) = Together::new(Waker::wake);
+        let tasks = Arc::new(Tasks::new(Handle::current()));
         let tls = Tls { identity: Some((b"no certificate".to_vec(), b"no key".to_vec())), ..Tls::default() };
         let without = Tls { ca_pem: Some(b"no certificate".to_vec()), ..Tls::default() };
         for tls in [tls, without] {
-            let told = Endpoint::new("https://a:1", &tls, &together).err().unwrap_or_default();
+            let told = Endpoint::new("https://a:1", &tls, &tasks).err().unwrap_or_default();
             assert!(told.starts_with("etcd endpoint https://a:1: "), "{told}");
         }
     }

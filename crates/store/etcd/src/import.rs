@@ -10,11 +10,10 @@ use crate::wire::{
 };
 use crate::{EtcdStore, limits};
 use bytes::Bytes;
+use futures_util::future::join_all;
 use pintle_grpc::{Code, Status};
 use pintle_storage::{Record, Revision, StoreError};
 use std::collections::VecDeque;
-use std::future::poll_fn;
-use std::task::Poll;
 use tokio::task::JoinSet;
 
 /// Written over and over where the source had no value of this revision any more. Outside of every prefix.
@@ -219,7 +218,7 @@ impl Shared {
             // Never twice when it is not known what became of it: a second one would count on.
             client.attempt::<TxnResponse>(client.turn(), limits::CALL, method::TXN, &request).await
         });
-        let answers: Result<Vec<_>, _> = together(calls.collect()).await.into_iter().collect();
+        let answers: Result<Vec<_>, _> = join_all(calls).await.into_iter().collect();
         row.made(revision, &answers.map_err(failed)?)
     }
 
@@ -265,23 +264,6 @@ impl Shared {
         // Without fillers there was nothing to delete, and there may be nothing to compact.
         compacted.map(drop).or_else(|status| if status.code == Code::OutOfRange { Ok(()) } else { Err(failed(status)) })
     }
-}
-
-/// What comes of futures that are begun in their order and run at the same time.
-async fn together<T>(futures: Vec<impl Future<Output = T>>) -> Vec<T> {
-    let mut running: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
-    poll_fn(|context| {
-        let mut is_done = true;
-        for (future, outcome) in running.iter_mut().filter(|(_, outcome)| outcome.is_none()) {
-            match future.as_mut().poll(context) {
-                Poll::Ready(done) => *outcome = Some(done),
-                Poll::Pending => is_done = false,
-            }
-        }
-        if is_done { Poll::Ready(()) } else { Poll::Pending }
-    })
-    .await;
-    running.into_iter().filter_map(|(_, outcome)| outcome).collect()
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@
 //! reached. A watch that breaks goes on elsewhere after the last revision; when that has been compacted meanwhile,
 //! everything is read anew and the observer is told that history has a gap.
 //!
-//! All of this and the connections are one task of the runtime (`Together`): who waits is woken once, with the outcome.
+//! Each connection, the watch and each commit under way is a task of the runtime; closing the store ends them.
 
 mod client;
 mod commit;
@@ -30,6 +30,7 @@ mod lease;
 pub mod limits;
 mod progress;
 mod store;
+mod tasks;
 mod tls;
 mod wire;
 

@@ -8,6 +8,7 @@ use crate::figures::Figures;
 use crate::fresh::Fresh;
 use crate::lease::Leases;
 use crate::progress::Progress;
+use crate::tasks::Tasks;
 use crate::tls::Tls;
 use crate::wire::{CompactionRequest, CompactionResponse};
 use crate::{client::method, commit, compact, follow, limits};
@@ -17,15 +18,12 @@ use pintle_storage::{
     CommitError, CommitFuture, CompactFuture, Ended, Ending, Guard, Key, Observer, Revision, Started, Store,
     StoreError, Transaction,
 };
-use pintle_together::Together;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Waker;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 /// What all keys begin with for those who use the store.
@@ -150,13 +148,11 @@ pub struct EtcdStore {
     pub(crate) shared: Arc<Shared>,
     /// For messages.
     endpoints: String,
-    together: Together,
+    tasks: Arc<Tasks>,
     pub(crate) runtime: Handle,
     compaction_interval: Option<Duration>,
     health_timeout: Duration,
     size_interval: Option<Duration>,
-    /// Runs everything that goes on until the store is closed.
-    task: JoinHandle<()>,
     is_started: AtomicBool,
     is_closed: AtomicBool,
 }
@@ -169,12 +165,10 @@ impl EtcdStore {
     /// An endpoint is no URL, or a certificate cannot be used.
     pub fn new(options: EtcdOptions) -> Result<EtcdStore, StoreError> {
         let runtime = Handle::try_current().map_err(|error| StoreError::Remote(error.to_string()))?;
-        let (together, members) = Together::new(Waker::wake);
-        // What they wait for must not pretend that it has not come; they bound themselves.
-        let task = runtime.spawn(tokio::task::unconstrained(members));
+        let tasks = Arc::new(Tasks::new(runtime.clone()));
         let keys = Keys::new(&options.prefix);
         let probe = keys.outer("/health");
-        let client = Client::new(&options.endpoints, &options.tls, probe, &together).map_err(StoreError::Remote)?;
+        let client = Client::new(&options.endpoints, &options.tls, probe, &tasks).map_err(StoreError::Remote)?;
         let shared = Shared {
             client: Arc::new(client),
             keys,
@@ -189,12 +183,11 @@ impl EtcdStore {
         let store = EtcdStore {
             shared: Arc::new(shared),
             endpoints: options.endpoints.join(", "),
-            together,
+            tasks,
             runtime,
             compaction_interval: options.compaction_interval.filter(|interval| !interval.is_zero()),
             health_timeout: options.health_timeout,
             size_interval: options.size_interval.filter(|interval| !interval.is_zero()),
-            task,
             is_started: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         };
@@ -215,7 +208,7 @@ impl EtcdStore {
     fn keep<F: Future<Output = ()> + Send + 'static>(&self, what: &'static str, work: impl FnOnce(Arc<Shared>) -> F) {
         let vital = Vital { shared: self.shared.clone(), _guard: self.shared.ending.guard(what) };
         let work = work(self.shared.clone());
-        self.together.spawn(async move {
+        self.tasks.spawn(async move {
             let _vital = vital;
             work.await;
         });
@@ -225,7 +218,7 @@ impl EtcdStore {
     fn carry_out(&self, work: impl Future<Output = Outcome> + Send + 'static) -> CommitFuture {
         let (tell, outcome) = oneshot::channel();
         // Who has gone away need not be told.
-        self.together.spawn(async move { drop(tell.send(work.await)) });
+        self.tasks.spawn(async move { drop(tell.send(work.await)) });
         CommitFuture::pending(async move { outcome.await.unwrap_or(Err(CommitError::Closed)) })
     }
 }
@@ -288,7 +281,7 @@ impl Store for EtcdStore {
 
     fn close(&self) {
         self.is_closed.store(true, Ordering::Release);
-        self.task.abort();
+        self.tasks.close();
         self.shared.close();
     }
 

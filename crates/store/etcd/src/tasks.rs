@@ -1,0 +1,77 @@
+//! `Tasks`: everything that the store runs in the background, from its connections to the commits under way.
+//! Guarantees that closing the store ends all of it, and that nothing begins after that.
+//! Must never keep what has ended for longer than until the next task begins.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+
+pub struct Tasks {
+    runtime: Handle,
+    /// `None` once the store is closed.
+    running: Mutex<Option<JoinSet<()>>>,
+}
+
+impl Tasks {
+    pub fn new(runtime: Handle) -> Tasks {
+        Tasks { runtime, running: Mutex::new(Some(JoinSet::new())) }
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<JoinSet<()>>> {
+        // Nothing that holds the lock can fail half way.
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a future to its end, or until the store is closed.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        if let Some(running) = self.running().as_mut() {
+            while running.try_join_next().is_some() {}
+            running.spawn_on(work, &self.runtime);
+        }
+    }
+
+    /// Ends everything.
+    pub fn close(&self) {
+        let running = self.running().take();
+        // Without the lock, as dropping it wakes those who wait for its tasks.
+        drop(running);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::pending;
+    use std::sync::Arc;
+
+    #[tokio::test]
+    async fn closing_ends_what_runs_and_what_would_begin() {
+        let tasks = Tasks::new(Handle::current());
+        let held = Arc::new(());
+        let hold = || {
+            let held = held.clone();
+            async move {
+                pending::<()>().await;
+                drop(held);
+            }
+        };
+        tasks.spawn(hold());
+        tokio::task::yield_now().await;
+        assert_eq!(Arc::strong_count(&held), 2);
+        tasks.close();
+        tasks.spawn(hold());
+        while Arc::strong_count(&held) > 1 {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn what_has_ended_is_not_kept() {
+        let tasks = Tasks::new(Handle::current());
+        for _ in 0..100 {
+            tasks.spawn(async {});
+            tokio::task::yield_now().await;
+        }
+        assert!(tasks.running().as_ref().is_some_and(|running| running.len() <= 2));
+    }
+}
