@@ -6,7 +6,6 @@
 use crate::Cache;
 use crate::resource::Writer;
 use pintle_storage::{Record, Unreadable};
-use std::hint::black_box;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -16,9 +15,6 @@ use std::thread::JoinHandle;
 /// and little beside what is read.
 const BATCH: usize = 128;
 const BATCHES: usize = 8;
-
-/// Bytes of memory that are asked for at once: more than the images of a batch nearly always need.
-const ROOM: usize = 1 << 20;
 
 /// What a store kept under a key.
 pub(crate) enum Kept {
@@ -64,7 +60,6 @@ impl Replay {
 
 fn run(cache: &Cache, batches: &Receiver<Vec<Kept>>) {
     for batch in batches {
-        make_room();
         let mut writers = cache.writers();
         for kept in batch {
             match kept {
@@ -74,12 +69,6 @@ fn run(cache: &Cache, batches: &Receiver<Vec<Kept>>) {
         }
         writers.all().for_each(Writer::trim);
     }
-}
-
-/// Has the allocator get memory for some batches at once. Left to itself, the C library's grows what a thread other than
-/// the first has by a few pages at a time, and each is a system call: 31,000 more for 100,000 objects.
-fn make_room() {
-    drop(black_box(Vec::<u8>::with_capacity(ROOM)));
 }
 
 #[cfg(test)]
