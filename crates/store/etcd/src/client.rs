@@ -2,7 +2,6 @@
 //! Guarantees that a call ends in bounded time, and that only what may happen twice is tried twice.
 //! Must never know what a key means.
 
-use crate::deadlines::Deadlines;
 use crate::endpoint::Endpoint;
 use crate::figures::{Calls, Figures};
 use crate::limits;
@@ -14,7 +13,6 @@ use http::header::{HeaderName, HeaderValue};
 use pintle_grpc::{Call, Code, Status, framed};
 use prost::Message;
 use std::marker::PhantomData;
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -33,7 +31,6 @@ pub mod method {
 /// The endpoints of a cluster.
 pub struct Client {
     pub figures: Arc<Figures>,
-    deadlines: Deadlines,
     endpoints: Vec<Arc<Endpoint>>,
     /// Counts failures; the endpoint in use is this modulo their number.
     current: AtomicUsize,
@@ -65,12 +62,7 @@ impl Client {
             return Err("no etcd endpoint is named".to_owned());
         }
         let figures = Arc::new(Figures::new(endpoints.len()));
-        Ok(Client { figures, deadlines: Deadlines::default(), endpoints, current: AtomicUsize::new(0), probe })
-    }
-
-    /// Without this no call ends for being late.
-    pub async fn keep_time(&self) {
-        self.deadlines.run().await;
+        Ok(Client { figures, endpoints, current: AtomicUsize::new(0), probe })
     }
 
     /// The endpoint in use, to be named when it fails.
@@ -108,9 +100,9 @@ impl Client {
         let calls = self.figures.calls.get(&(method, false), Calls::default);
         calls.started.increment();
         let message = encoded(request);
-        let call = pin!(async { self.endpoint(turn)?.connection().await?.unary(method, message).await });
+        let call = async { self.endpoint(turn)?.connection().await?.unary(method, message).await };
         calls.sent.increment();
-        let answer = self.deadlines.within(time, call).await.unwrap_or_else(|| Err(Status::deadline_exceeded()));
+        let answer = timeout(time, call).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()));
         calls.received.add(u64::from(answer.is_ok()));
         Figures::ended(&calls, &answer);
         answer.and_then(decoded)

@@ -19,7 +19,6 @@
 mod client;
 mod commit;
 mod compact;
-mod deadlines;
 mod endpoint;
 mod explained;
 pub mod figures;

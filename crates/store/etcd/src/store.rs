@@ -180,7 +180,7 @@ impl EtcdStore {
             ending: Ending::default(),
             lifetimes: options.lifetimes.into_iter().filter(|(_, seconds)| *seconds > 0).collect(),
         };
-        let store = EtcdStore {
+        Ok(EtcdStore {
             shared: Arc::new(shared),
             endpoints: options.endpoints.join(", "),
             tasks,
@@ -190,9 +190,7 @@ impl EtcdStore {
             size_interval: options.size_interval.filter(|interval| !interval.is_zero()),
             is_started: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
-        };
-        store.keep("what keeps the time of etcd's calls", |shared| async move { shared.client.keep_time().await });
-        Ok(store)
+        })
     }
 
     /// What the cluster was called for.
