@@ -24,11 +24,10 @@ use pintle_storage::Revision;
 use std::collections::VecDeque;
 use std::future::Future;
 use std::ops::Bound;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
-use tokio::task::coop::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// Bytes of frames sent at a time.
@@ -47,8 +46,8 @@ struct Watch {
     bookmarks: bool,
     next_bookmark: Instant,
     deadline: Instant,
-    /// Rings at the next bookmark or the end.
-    alarm: Alarm,
+    /// Set to the next bookmark or the end.
+    timer: Pin<Box<Sleep>>,
     /// It has taken from the history: if that moves past it, it was too slow.
     followed: bool,
     /// There is something to see to before the next event: it begins, fails or has ended.
@@ -130,7 +129,7 @@ pub fn start(
         bookmarks: query.allow_bookmarks,
         next_bookmark: next_bookmark(now, deadline),
         deadline,
-        alarm: Alarm::new(deadline),
+        timer: Box::pin(sleep_until(deadline)),
         followed: false,
         unsettled: true,
         apart: Box::new(apart),
@@ -201,7 +200,7 @@ impl Stream for Watch {
             } else if !watch.followed || watch.cursor.poll_changed(context).is_ready() {
                 watch.gather(&mut out);
             } else {
-                ready!(watch.alarm.poll(watch.alarm_due(), context));
+                ready!(watch.poll_timer(context));
                 let now = Instant::now();
                 if now >= watch.deadline {
                     return Poll::Ready(None);
@@ -218,38 +217,14 @@ impl Stream for Watch {
     }
 }
 
-/// A timer that is asked at every event and seldom rings: set and asked itself only when it must be, as that would cost
-/// more than the event.
-struct Alarm {
-    due: Instant,
-    sleep: Pin<Box<Sleep>>,
-    /// Whom it wakes.
-    told: Option<Waker>,
-}
-
-impl Alarm {
-    fn new(due: Instant) -> Self {
-        Alarm { due, sleep: Box::pin(sleep_until(due)), told: None }
-    }
-
-    fn poll(&mut self, due: Instant, context: &mut Context<'_>) -> Poll<()> {
-        let tells = self.told.as_ref().is_some_and(|told| told.will_wake(context.waker()));
-        if tells && self.due == due && Instant::now() < due {
-            return Poll::Pending;
-        }
-        if self.due != due {
-            self.due = due;
-            self.sleep.as_mut().reset(due);
-        }
-        self.told = Some(context.waker().clone());
-        // A task that has had its share would be put off without the alarm being set, and does not ask again.
-        pin!(unconstrained(self.sleep.as_mut())).poll(context)
-    }
-}
-
 impl Watch {
-    fn alarm_due(&self) -> Instant {
-        if self.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline }
+    /// Waits for the next bookmark or the end.
+    fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let due = if self.bookmarks { self.next_bookmark.min(self.deadline) } else { self.deadline };
+        if self.timer.deadline() != due {
+            self.timer.as_mut().reset(due);
+        }
+        self.timer.as_mut().poll(context)
     }
 
     /// Appends more of the initial state, once that has reached the revision that was asked for.
@@ -349,24 +324,6 @@ impl Watch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::future::poll_fn;
-    use tokio::task::consume_budget;
-    use tokio::time::timeout;
-
-    #[tokio::test]
-    async fn an_alarm_rings_also_when_it_was_first_asked_by_a_task_that_had_its_share() {
-        let due = Instant::now() + Duration::from_millis(10);
-        let mut alarm = Alarm::new(due);
-        let mut had_its_share = false;
-        // Asked by nobody else: it has to call.
-        let rings = tokio::spawn(poll_fn(move |context| {
-            while !had_its_share {
-                had_its_share = pin!(consume_budget()).poll(context).is_pending();
-            }
-            alarm.poll(due, context)
-        }));
-        assert!(timeout(Duration::from_secs(5), rings).await.is_ok());
-    }
 
     #[test]
     fn the_last_bookmark_comes_before_the_end_or_not_at_all() {
