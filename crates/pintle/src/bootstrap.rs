@@ -2,7 +2,7 @@
 //! running server puts back. Must never change what belongs to administrators: objects say themselves what that is.
 
 use pintle_bootstrap::{BootstrapObject, LocalApiService, Settings};
-use pintle_registry::update::{Owners, SubresourcePart, Update};
+use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{DeleteOptions, Registry, Status, Target, WriteOptions};
 
 /// How often it is looked anew at what is missing, when other servers start at the same time.
@@ -92,7 +92,8 @@ async fn exists(
     if let Some(wanted) = object.reconciled(&existing) {
         let change = move |_: Option<&pintle_schema::Value>| Ok(wanted.clone());
         let part = SubresourcePart::of(&target.resource, object.reconcile.subresource());
-        let update = Update { change: &change, part, create: false, from_stored: true, owners: Owners::Tracked };
+        let update =
+            Update { change: &change, part, create: false, from_stored: true, owners: ManagedFieldsUpdate::Compute };
         match registry.update(target, &update, options).await {
             // What was gathered from many servers starts anew with what this one needs.
             Err(status) if object.reconcile.starts_anew() && is_too_large(&status) => {

@@ -23,13 +23,13 @@ const ALLOWED: [(HeaderName, &str); 4] = [
 
 /// The rules of a server.
 #[derive(Clone, Debug, Default)]
-pub struct Browsers {
+pub struct BrowserConfig {
     origins: Vec<Regex>,
     directives: Vec<String>,
     transport: Option<HeaderValue>,
 }
 
-impl Browsers {
+impl BrowserConfig {
     /// Lets the pages of origins that match a pattern read answers.
     ///
     /// # Errors
@@ -111,13 +111,13 @@ mod tests {
             ("", false),
         ];
         for (pattern, is_right) in rows {
-            assert_eq!(Browsers::default().allow_origin(pattern).is_ok(), is_right, "{pattern}");
+            assert_eq!(BrowserConfig::default().allow_origin(pattern).is_ok(), is_right, "{pattern}");
         }
     }
 
     #[test]
     fn directives_are_those_of_the_header() {
-        let mut browsers = Browsers::default();
+        let mut browsers = BrowserConfig::default();
         assert!(browsers.told(&HeaderMap::new()).is_empty());
         for (directive, is_right) in
             [("max-age=1", true), ("max-age=1=2", false), ("age=1", false), ("preload", true), ("", false)]

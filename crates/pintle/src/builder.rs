@@ -4,8 +4,8 @@
 //! written.
 
 use crate::backends::{KUBELET_TIMEOUT, SocketConnector};
-use crate::browsers::Browsers;
-use crate::presence::{EndpointReconciler, Presence};
+use crate::browsers::BrowserConfig;
+use crate::presence::{EndpointReconciler, IdentityLease};
 use crate::service::ApiService;
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
 use futures_util::future::select_all;
@@ -20,7 +20,7 @@ use pintle_bootstrap::ServiceRange;
 use pintle_cache::Cache;
 use pintle_controllers::{Controller, Controllers};
 use pintle_endpoints::backend::{Backends, Connector};
-use pintle_endpoints::documents::Documents;
+use pintle_endpoints::documents::DiscoveryCache;
 use pintle_endpoints::flow::Flow;
 use pintle_endpoints::health::{Health, Probe};
 use pintle_endpoints::metrics::{Measured, MeasuredStore, Metrics, Source};
@@ -29,7 +29,7 @@ use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_resource::{Resource, Resources};
 
-use pintle_registry::{Allocators, Environment, KubernetesForm, Registry};
+use pintle_registry::{Allocators, Environment, EtcdCodec, Registry};
 use pintle_schema::Time;
 use pintle_storage::{Ended, Ending, Store, StoreError};
 use std::collections::BTreeMap;
@@ -94,7 +94,7 @@ pub struct Builder {
     /// What admission plugins are told.
     pub admission_configuration: Configuration,
     /// What browsers are told.
-    pub browsers: Browsers,
+    pub browsers: BrowserConfig,
     pub settings: Settings,
     /// Addresses of services, one range per IP family, the primary family first.
     pub service_ranges: Vec<ServiceRange>,
@@ -168,9 +168,9 @@ impl Environment for System {
 impl Builder {
     /// A server over a store, without TLS, that lets everybody do everything: tests and embedders start from it.
     pub fn new(store: Arc<dyn Store>) -> Self {
-        let form = KubernetesForm::of(&*store).map(|form| form.resources.clone());
+        let form = EtcdCodec::of(&*store).map(|form| form.resources.clone());
         Builder {
-            resources: form.unwrap_or_else(|| pintle_kinds::resources()),
+            resources: form.unwrap_or_else(pintle_kinds::resources),
             store,
             authenticator: Authenticator::new(true),
             service_account_tokens: None,
@@ -181,7 +181,7 @@ impl Builder {
             enabled_admission_plugins: Vec::new(),
             disabled_admission_plugins: Vec::new(),
             admission_configuration: Configuration::default(),
-            browsers: Browsers::default(),
+            browsers: BrowserConfig::default(),
             settings: Settings::default(),
             service_ranges: ServiceRange::parse("10.0.0.0/24").into_iter().collect(),
             service_node_ports: 30_000..=32_767,
@@ -256,7 +256,7 @@ impl Builder {
         &mut self,
         address: SocketAddr,
         roles: &Arc<Rbac>,
-    ) -> Result<(Arc<Api>, Arc<Presence>), StartError> {
+    ) -> Result<(Arc<Api>, Arc<IdentityLease>), StartError> {
         let connector = match self.connector.take() {
             Some(connector) => connector,
             None => Box::new(
@@ -288,7 +288,7 @@ impl Builder {
         node_objects.follow(&registry);
         let host = certs::host_name().unwrap_or_default();
         let authorities = self.authorities.clone();
-        let presence = Arc::new(Presence::new(
+        let presence = Arc::new(IdentityLease::new(
             registry.clone(),
             first_objects,
             authorities,
@@ -304,7 +304,7 @@ impl Builder {
             authorizer,
             impersonator: Impersonator::default(),
             rbac: roles.clone(),
-            documents: Documents::new(self.resources.clone()),
+            documents: DiscoveryCache::new(self.resources.clone()),
             health: Health::default(),
             metrics,
             flow: Flow::new(&self.settings),
@@ -503,7 +503,7 @@ pub struct Server {
     ends: JoinHandle<()>,
     ending: Ending,
     controllers: Controllers,
-    presence: (Arc<Presence>, JoinHandle<()>),
+    presence: (Arc<IdentityLease>, JoinHandle<()>),
     store: Arc<dyn Store>,
     shutdown_delay: Duration,
     shutdown_send_retry_after: bool,

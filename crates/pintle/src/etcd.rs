@@ -1,11 +1,11 @@
 //! The store over an etcd cluster that is shared with other servers and with kube-apiserver.
 
 use crate::presence;
-use pintle_etcd::figures::Figures;
+use pintle_etcd::figures::Stats;
 use pintle_etcd::{EtcdOptions, EtcdStore};
 use pintle_kinds::internal::SERVER_ADDRESSES;
-use pintle_registry::KubernetesForm;
-use pintle_storage::{FormedStore, SealedStore, Store, StoreError, Transformer};
+use pintle_registry::EtcdCodec;
+use pintle_storage::{EncryptedStore, Store, StoreError, TranscodingStore, Transformer};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,16 +16,16 @@ use std::time::Duration;
 /// An endpoint is no URL, or a certificate cannot be used.
 pub fn store(
     options: EtcdOptions,
-    form: KubernetesForm,
+    form: EtcdCodec,
     transformer: Option<Arc<dyn Transformer>>,
-) -> Result<(Arc<dyn Store>, Arc<Figures>), StoreError> {
+) -> Result<(Arc<dyn Store>, Arc<Stats>), StoreError> {
     let etcd = EtcdStore::new(options)?;
     let figures = etcd.figures();
     let mut store: Arc<dyn Store> = Arc::new(etcd);
     if let Some(transformer) = transformer {
-        store = Arc::new(SealedStore::new(store, transformer));
+        store = Arc::new(EncryptedStore::new(store, transformer));
     }
-    Ok((Arc::new(FormedStore::new(store, Arc::new(form))), figures))
+    Ok((Arc::new(TranscodingStore::new(store, Arc::new(form))), figures))
 }
 
 /// How many seconds objects live, by what their keys begin with: each kind's own lifetime unless another is told, and the

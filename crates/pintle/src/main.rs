@@ -23,8 +23,8 @@ use pintle_encryption::Encryption;
 use pintle_endpoints::metrics::{AllowedLabels, Source};
 use pintle_etcd::{EtcdOptions, Identity, Renewal, Tls};
 use pintle_http::{ClientTlsMaterial, NamedCertificate, TlsConfig, TlsMaterial};
-use pintle_registry::KubernetesForm;
-use pintle_storage::{EmbeddedOptions, EmbeddedStore, MemoryStore, SealedStore, Store};
+use pintle_registry::EtcdCodec;
+use pintle_storage::{EmbeddedOptions, EmbeddedStore, EncryptedStore, MemoryStore, Store};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -222,7 +222,7 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
                 Some(interval) => MemoryStore::compacting(interval)?,
                 None => MemoryStore::new(),
             };
-            Arc::new(SealedStore::new(Arc::new(store), encryption.clone()))
+            Arc::new(EncryptedStore::new(Arc::new(store), encryption.clone()))
         }
         Storage::Embedded => {
             let data = &config.data_dir;
@@ -231,10 +231,10 @@ fn over_store(config: &Config) -> Result<Builder, Box<dyn Error>> {
             let options = EmbeddedOptions { retention: compaction_interval(config), ..EmbeddedOptions::default() };
             let store = EmbeddedStore::open(&directory, options)?;
             metrics.push(Box::new(move |out| pintle::storage_size(&directory, out)));
-            Arc::new(SealedStore::new(Arc::new(store), encryption.clone()))
+            Arc::new(EncryptedStore::new(Arc::new(store), encryption.clone()))
         }
         Storage::Etcd => {
-            let mut form = KubernetesForm::new(pintle_kinds::resources());
+            let mut form = EtcdCodec::new(pintle_kinds::resources());
             form.json = config.etcd.json;
             let (store, figures) = pintle::etcd::store(etcd_options(config)?, form, Some(encryption.clone()))?;
             metrics.push(Box::new(move |out| pintle::etcd_figures(&figures, out)));

@@ -10,10 +10,10 @@ use data_encoding::BASE32_NOPAD;
 use pintle_bootstrap::{Settings, kept_objects, needed_objects, servers};
 use pintle_cache::image;
 use pintle_endpoints::metrics::{Exposition, Family};
-use pintle_instruments::Counter;
 use pintle_kinds::internal::SERVER_ADDRESSES;
+use pintle_metrics::Counter;
 use pintle_registry::environment::new_uid;
-use pintle_registry::update::{Owners, Update};
+use pintle_registry::update::{ManagedFieldsUpdate, Update};
 use pintle_registry::{DeleteOptions, Registry, Result, Status, Target, WriteOptions};
 use pintle_resource::Resource;
 use pintle_schema::{ApiType, ApiValue, MicroTime, Time, Value, View, ViewMut, canonicalize};
@@ -67,7 +67,7 @@ pub enum EndpointReconciler {
 }
 
 /// One server's.
-pub struct Presence {
+pub struct IdentityLease {
     registry: Arc<Registry>,
     first_objects: Settings,
     /// As they are now.
@@ -82,7 +82,7 @@ pub struct Presence {
     repair_errors: Arc<Counter>,
 }
 
-impl Presence {
+impl IdentityLease {
     /// The presence of the server that wrote these first objects and is reached at this address.
     pub fn new(
         registry: Arc<Registry>,
@@ -95,7 +95,18 @@ impl Presence {
         let (name, port) = (identity(&host), first_objects.secure_port);
         let holder = format!("{name}_{}", new_uid(registry.environment.as_ref()));
         let repair_errors = Arc::default();
-        Presence { registry, first_objects, authorities, address, port, host, name, holder, endpoints, repair_errors }
+        IdentityLease {
+            registry,
+            first_objects,
+            authorities,
+            address,
+            port,
+            host,
+            name,
+            holder,
+            endpoints,
+            repair_errors,
+        }
     }
 
     /// Metrics of what is done here beside keeping the server known.
@@ -301,7 +312,13 @@ impl Presence {
             }
             Ok(renewed)
         };
-        let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Tracked };
+        let update = Update {
+            change: &change,
+            part: None,
+            create: true,
+            from_stored: true,
+            owners: ManagedFieldsUpdate::Compute,
+        };
         let options = WriteOptions::of_server("kube-apiserver");
         self.registry.update(&target, &update, &options).await.map(drop)
     }

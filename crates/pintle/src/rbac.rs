@@ -8,7 +8,7 @@ use pintle_admission::policy_rule;
 use pintle_auth::authorization::rbac::{
     Binding, Rbac, RbacSnapshot, RbacSource, Role, RoleKind, RoleRef, Subject, SubjectKind,
 };
-use pintle_cache::{Cursor, Expired, Object};
+use pintle_cache::{Expired, Object, Watcher};
 use pintle_registry::{Registry, Target};
 use pintle_schema::ApiValue;
 use pintle_types::rbac::v1;
@@ -92,7 +92,7 @@ pub async fn follow(api: Arc<pintle_endpoints::Api>, rbac: Arc<Rbac>) {
 }
 
 /// Waits for changes, and names the namespaces in which there were any; the cluster's own are in "".
-async fn changed(cursors: &mut [Cursor]) -> Result<BTreeSet<String>, Expired> {
+async fn changed(cursors: &mut [Watcher]) -> Result<BTreeSet<String>, Expired> {
     select_all(cursors.iter_mut().map(|cursor| Box::pin(cursor.changed()))).await;
     let mut namespaces = BTreeSet::new();
     for cursor in cursors {

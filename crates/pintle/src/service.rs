@@ -1,7 +1,7 @@
 //! Between a connection and `serve()`: a request as it came becomes one that knows no socket.
 //! Guarantees that browsers are told their rules with every answer. Must never look into a request any further than that.
 
-use crate::browsers::{Browsers, preflight};
+use crate::browsers::{BrowserConfig, preflight};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::{HOST, HeaderValue};
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone)]
 pub struct ApiService {
     pub api: SharedApi,
-    pub browsers: Arc<Browsers>,
+    pub browsers: Arc<BrowserConfig>,
 }
 
 /// What is remembered with a connection.

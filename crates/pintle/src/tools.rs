@@ -8,7 +8,7 @@ mod share;
 mod store;
 mod validate;
 
-use pintle_api_validation::rulebook;
+use pintle_api_validation::validator;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -73,7 +73,7 @@ fn rules(kind: &str) -> Outcome {
     let is = |name: &str| name.eq_ignore_ascii_case(kind);
     for resource in pintle_kinds::all().filter(|one| is(&one.kind) || is(&one.plural) || is(&one.singular)) {
         let _ = writeln!(text, "# {} {}", resource.api_version(), resource.kind);
-        text.push_str(&rulebook().tree(&resource.schema));
+        text.push_str(&validator().tree(&resource.schema));
     }
     if text.is_empty() { Outcome::Failed(format!("no kind is called {kind:?}\n")) } else { Outcome::Fine(text) }
 }

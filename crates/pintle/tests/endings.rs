@@ -10,10 +10,10 @@ use common::process::{Installation, start};
 use common::{Scratch, name, wait_for};
 use pintle::Builder;
 use pintle_etcd::{EtcdOptions, EtcdStore};
-use pintle_registry::KubernetesForm;
+use pintle_registry::EtcdCodec;
 use pintle_storage::{
-    CommitFuture, CompactFuture, EmbeddedOptions, EmbeddedStore, FormedStore, MemoryStore, Observer, Record, Revision,
-    Started, Store, StoreError, Transaction,
+    CommitFuture, CompactFuture, EmbeddedOptions, EmbeddedStore, MemoryStore, Observer, Record, Revision, Started,
+    Store, StoreError, Transaction, TranscodingStore,
 };
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::json;
@@ -130,7 +130,7 @@ fn a_server_whose_store_has_failed_says_so_and_ends() {
         let store = EtcdStore::new(options).expect("a store");
         stores.push((
             "what follows etcd",
-            Arc::new(FormedStore::new(Arc::new(store), Arc::new(KubernetesForm::new(pintle_kinds::resources())))),
+            Arc::new(TranscodingStore::new(Arc::new(store), Arc::new(EtcdCodec::new(pintle_kinds::resources())))),
         ));
     }
     for (what, store) in stores {

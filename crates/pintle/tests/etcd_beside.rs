@@ -189,7 +189,7 @@ fn what_is_taken_over_is_given_back_as_it_was() {
             client.send("PATCH", &format!("{path}?fieldManager=t"), MERGE_PATCH, patch.as_bytes()).expect("an answer")
         };
         let answers = [write(more), write(finalizers)];
-        // Documents within an object are compared with their blanks, which no client sees; so the reference too lets
+        // DiscoveryCache within an object are compared with their blanks, which no client sees; so the reference too lets
         // nobody change an object that must keep one with blanks.
         let has_blanks = before.windows(3).any(|window| window == b"\": ");
         let refused = answers.iter().find(|answer| answer.status != 200);

@@ -50,7 +50,7 @@ fn names(client: &mut Client, collection: &str) -> Vec<String> {
 #[test]
 fn what_is_acknowledged_can_be_read_watched_and_deleted() {
     let installation = Installation::new();
-    // Owners that do not exist would have the garbage collector delete what is to be read.
+    // ManagedFieldsUpdate that do not exist would have the garbage collector delete what is to be read.
     let process = installation.start_with(&["--controllers="]);
     let mut client = process.endpoint().client();
     let mut made: Vec<(&str, Value)> = Vec::new();

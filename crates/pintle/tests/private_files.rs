@@ -42,7 +42,7 @@ fn modes(folder: &Path, found: &mut Vec<(PathBuf, u32)>) {
 #[test]
 fn what_it_makes_is_its_owners_alone_whatever_the_umask() {
     let scratch = Scratch::new();
-    // Outside of the folder that is looked at.
+    // StrategyEnvironment of the folder that is looked at.
     let certs = scratch.path().join("made/certificates/deep");
     let command = |port: u16| {
         let server = pintle(scratch.path());

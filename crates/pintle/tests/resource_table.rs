@@ -6,13 +6,13 @@ mod common;
 
 use common::http::{Client, Endpoint};
 use common::wait_for;
-use pintle_registry::{KubernetesForm, Registry};
+use pintle_registry::{EtcdCodec, Registry};
 use pintle_resource::{FieldValue, Resource, STATUS, Selectable, Storage, Subresource};
 use pintle_schema::{
     Field, FieldDefault, Form, List, ListKind, Presence, Ref, Slice, Str, Struct, Text, Type, Value as Schemaless,
     value,
 };
-use pintle_storage::{FormedStore, MemoryStore, Store};
+use pintle_storage::{MemoryStore, Store, TranscodingStore};
 use pintle_types::core::v1::ConfigMap;
 use pintle_types::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
@@ -221,9 +221,9 @@ fn frobber_with_unknown() -> Vec<u8> {
 fn each_store(test: impl Fn(&Fixture)) {
     test(&Fixture::start());
     let inner = Arc::new(MemoryStore::new());
-    test(&Fixture::start_with(Arc::new(FormedStore::new(
+    test(&Fixture::start_with(Arc::new(TranscodingStore::new(
         inner,
-        Arc::new(KubernetesForm::new(pintle_kinds::resources())),
+        Arc::new(EtcdCodec::new(pintle_kinds::resources())),
     ))));
 }
 

@@ -53,34 +53,34 @@ fn binding(name: &str, kind: &str) -> Value {
 fn what_changes_in_a_scope_is_heard_of_there() {
     let installation = Installation::new();
     let process = installation.start();
-    let mut judge = Judge(process.endpoint().client());
+    let mut validate = Judge(process.endpoint().client());
     let other = json!({"metadata": {"name": "other"}});
-    judge.0.post("/api/v1/namespaces", &other).expect("an answer").expect(201);
-    assert_eq!(judge.verdicts("pods"), [false; 3]);
+    validate.0.post("/api/v1/namespaces", &other).expect("an answer").expect(201);
+    assert_eq!(validate.verdicts("pods"), [false; 3]);
     for (namespace, resource) in [("default", "pods"), ("other", "services")] {
         let scope = format!("/namespaces/{namespace}");
-        judge.create(&scope, "roles", role("reader", &[resource]));
-        judge.create(&scope, "rolebindings", binding("reads", "Role"));
+        validate.create(&scope, "roles", role("reader", &[resource]));
+        validate.create(&scope, "rolebindings", binding("reads", "Role"));
     }
-    judge.until("pods", [true, false, false]);
-    judge.until("services", [false, true, false]);
+    validate.until("pods", [true, false, false]);
+    validate.until("services", [false, true, false]);
     // A role of the cluster, bound in one namespace and then everywhere.
-    judge.create("", "clusterroles", role("reader", &["nodes"]));
-    judge.create("/namespaces/other", "rolebindings", binding("reads-more", "ClusterRole"));
-    judge.until("nodes", [false, true, false]);
-    judge.create("", "clusterrolebindings", binding("reads", "ClusterRole"));
-    judge.until("nodes", [true; 3]);
+    validate.create("", "clusterroles", role("reader", &["nodes"]));
+    validate.create("/namespaces/other", "rolebindings", binding("reads-more", "ClusterRole"));
+    validate.until("nodes", [false, true, false]);
+    validate.create("", "clusterrolebindings", binding("reads", "ClusterRole"));
+    validate.until("nodes", [true; 3]);
     let wider = role("reader", &["pods", "secrets"]);
-    judge.0.put(&format!("{RBAC}/namespaces/default/roles/reader"), &wider).expect("an answer").expect(200);
-    judge.until("secrets", [true, false, false]);
-    judge.delete("/clusterrolebindings/reads");
-    judge.until("nodes", [false, true, false]);
-    judge.delete("/namespaces/other/rolebindings/reads");
-    judge.until("services", [false; 3]);
-    assert_eq!(judge.verdicts("pods"), [true, false, false]);
-    assert_eq!(judge.verdicts("nodes"), [false, true, false]);
-    judge.delete("/namespaces/default/roles/reader");
-    judge.until("pods", [false; 3]);
+    validate.0.put(&format!("{RBAC}/namespaces/default/roles/reader"), &wider).expect("an answer").expect(200);
+    validate.until("secrets", [true, false, false]);
+    validate.delete("/clusterrolebindings/reads");
+    validate.until("nodes", [false, true, false]);
+    validate.delete("/namespaces/other/rolebindings/reads");
+    validate.until("services", [false; 3]);
+    assert_eq!(validate.verdicts("pods"), [true, false, false]);
+    assert_eq!(validate.verdicts("nodes"), [false, true, false]);
+    validate.delete("/namespaces/default/roles/reader");
+    validate.until("pods", [false; 3]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(crate) fn check_deletion(target: &Target) -> Result<()> {
     if (resource.group.as_str(), resource.plural.as_str()) == ("", "namespaces")
         && IMMORTAL.contains(&target.name.as_str())
     {
-        return Err(Status::forbidden(&resource, &target.name, "this namespace may not be deleted"));
+        return Err(Status::forbidden(resource, &target.name, "this namespace may not be deleted"));
     }
     Ok(())
 }

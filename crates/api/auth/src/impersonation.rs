@@ -6,7 +6,7 @@
 use crate::authorization::{Attributes, Authorizer, Forbidden, forbidden};
 use crate::user::{NODE_NAME_KEY, groups, users};
 use crate::{Str, UserInfo};
-use pintle_instruments::{Histogram, Keyed, Layout, exponential};
+use pintle_metrics::{Histogram, Keyed, Layout, exponential};
 use pintle_schema::names::{Fault, domain_prefixed_path, quoted};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -37,7 +37,7 @@ pub struct VersionEntry {
 
 /// A version of a group that another server serves, and how both rank.
 #[derive(Clone, Debug)]
-pub struct Elsewhere {
+pub struct AggregatedVersion {
     pub group: Str,
     pub version: Str,
     pub group_priority: i32,
@@ -102,7 +102,7 @@ impl Catalog {
     }
 
     /// Adds a version that another server serves, unless it is there.
-    pub fn add_elsewhere(&mut self, elsewhere: &Elsewhere) {
+    pub fn add_elsewhere(&mut self, elsewhere: &AggregatedVersion) {
         if self.version(&elsewhere.group, &elsewhere.version).is_none() {
             let priorities = GroupPriorities { priority: elsewhere.group_priority, built_in: false };
             let group = self.group_entry(&elsewhere.group, priorities);

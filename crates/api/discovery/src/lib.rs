@@ -15,7 +15,8 @@ pub mod version;
 mod document;
 
 pub use catalog::{
-    Catalog, DiscoveredResource, DiscoveredSubresource, Elsewhere, GroupEntry, VersionEntry, storage_version_hash,
+    AggregatedVersion, Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, VersionEntry,
+    storage_version_hash,
 };
 pub use document::{Document, etag};
 

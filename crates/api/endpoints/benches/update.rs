@@ -11,7 +11,7 @@ use pintle_cache::Cache;
 use pintle_codec::json;
 use pintle_endpoints::patch::{Patch, PatchType};
 use pintle_endpoints::query::{FieldValidation, WriteQuery};
-use pintle_registry::update::{Owners, Update};
+use pintle_registry::update::{ManagedFieldsUpdate, Update};
 use pintle_registry::{AdmitAll, Applying, Environment, Registry, Result, Target, WriteOptions};
 use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Store};
@@ -80,7 +80,7 @@ impl Home {
     fn update(
         &self,
         change: &(dyn Fn(Option<&Value>) -> Result<Value> + Send + Sync),
-        owners: Owners,
+        owners: ManagedFieldsUpdate,
         from_stored: bool,
         manager: &str,
     ) {
@@ -95,13 +95,13 @@ impl Home {
         let change = |stored: Option<&Value>| {
             patch.apply(&self.target.resource.schema, stored.expect("a pod"), &query, &mut Vec::new())
         };
-        self.update(&change, Owners::Tracked, true, "patcher");
+        self.update(&change, ManagedFieldsUpdate::Compute, true, "patcher");
     }
 
     /// The object as its owner reads it, changes it and sends it back.
     fn put(&self, mut object: Value, round: usize) {
         object.set_at(&["metadata", "annotations", "example.com/round"], round.to_string());
-        self.update(&|_| Ok(object.clone()), Owners::Tracked, false, "replacer");
+        self.update(&|_| Ok(object.clone()), ManagedFieldsUpdate::Compute, false, "replacer");
     }
 
     fn apply(&self, round: usize) {
@@ -112,7 +112,7 @@ impl Home {
         });
         let applying = Applying { config: &config, force: true, subresource: "" };
         let change = |live: Option<&Value>| self.registry.apply(&self.target, live, &applying, &options("applier"));
-        self.update(&change, Owners::Settled, true, "applier");
+        self.update(&change, ManagedFieldsUpdate::Provided, true, "applier");
     }
 
     fn read(&self) -> Value {

@@ -1,11 +1,11 @@
-//! `Answer`: what a step answers with, and how it is put on the wire: headers, warnings, compression.
+//! `ApiResponse`: what a step answers with, and how it is put on the wire: headers, warnings, compression.
 //!
 //! Everything that is sent passes through `respond`; it never changes what an answer says.
 
 use crate::body::{Body, Size};
 use crate::compress::compressed;
 use crate::limits;
-use crate::negotiation::{Shape, Wanted};
+use crate::negotiation::{MediaTypeOptions, ResponseKind};
 use crate::represent;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue, WARNING};
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// What something comes to, with what is to be warned of whether it is refused or not.
-pub(crate) fn warned(outcome: Result<Answer, Status>, warnings: Vec<String>) -> Result<Answer, Status> {
+pub(crate) fn warned(outcome: Result<ApiResponse, Status>, warnings: Vec<String>) -> Result<ApiResponse, Status> {
     match outcome {
         Ok(answer) => Ok(answer.with_warnings(warnings)),
         Err(status) => Err(status.warned_before(warnings)),
@@ -23,7 +23,7 @@ pub(crate) fn warned(outcome: Result<Answer, Status>, warnings: Vec<String>) -> 
 }
 
 /// An answer before it is put on the wire.
-pub struct Answer {
+pub struct ApiResponse {
     pub code: u16,
     pub content_type: String,
     pub body: Body,
@@ -33,9 +33,9 @@ pub struct Answer {
     pub passed: HeaderMap,
 }
 
-impl Answer {
+impl ApiResponse {
     pub fn new(code: u16, content_type: impl Into<String>, body: impl Into<Bytes>) -> Self {
-        Answer {
+        ApiResponse {
             code,
             content_type: content_type.into(),
             body: Body::Full(body.into()),
@@ -51,18 +51,18 @@ impl Answer {
     }
 
     pub fn text(code: u16, text: impl Into<String>) -> Self {
-        let mut answer = Answer::new(code, "text/plain; charset=utf-8", text.into().into_bytes());
+        let mut answer = ApiResponse::new(code, "text/plain; charset=utf-8", text.into().into_bytes());
         answer.headers.push(("x-content-type-options", "nosniff".to_owned()));
         answer
     }
 }
 
 /// A Status as an answer, in the form that was negotiated.
-pub fn refusal(status: &Status, wanted: Wanted) -> Answer {
-    let wanted = Wanted { shape: Shape::Object, ..wanted };
+pub fn refusal(status: &Status, wanted: MediaTypeOptions) -> ApiResponse {
+    let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
     let schema = <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema();
     let body = represent::encode(&status.to_value(), schema, wanted);
-    let mut answer = Answer::new(status.code, wanted.format.content_type(), body);
+    let mut answer = ApiResponse::new(status.code, wanted.format.content_type(), body);
     answer.warnings = status.warnings.clone();
     let retry_after = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
     if retry_after > 0 {
@@ -90,7 +90,7 @@ pub struct Sending<'a> {
 }
 
 /// Puts an answer on the wire.
-pub fn respond(answer: Answer, sending: Sending<'_>) -> Response<Body> {
+pub fn respond(answer: ApiResponse, sending: Sending<'_>) -> Response<Body> {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::from_u16(answer.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();

@@ -2,14 +2,14 @@
 //!
 //! A configuration is read as YAML or CBOR without a schema; what it means is the registry's to say.
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::context::Context;
 use crate::decode::{check_objects, warnings_of};
-use crate::negotiation::{Format, Wanted};
+use crate::negotiation::{Format, MediaTypeOptions};
 use crate::query::{FieldValidation, WriteQuery};
 use crate::write::{answer, check_name, check_namespace};
 use pintle_codec::{Strictness, cbor, yaml};
-use pintle_registry::update::{Owners, SubresourcePart, Update};
+use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{Applying, Result, Status, Target, metadata};
 use pintle_schema::{Value, canonicalize};
 use std::borrow::Cow;
@@ -22,11 +22,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub async fn apply(
     context: &Context,
     target: &Target,
-    wanted: Wanted,
+    wanted: MediaTypeOptions,
     config: Configuration,
     query: &WriteQuery,
     part: Option<SubresourcePart<'_>>,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     if part.is_some() {
         target.get()?;
     }
@@ -55,7 +55,8 @@ pub async fn apply(
         check_name(target, &object)?;
         Ok(object)
     };
-    let update = Update { change: &change, part, create: true, from_stored: true, owners: Owners::Settled };
+    let update =
+        Update { change: &change, part, create: true, from_stored: true, owners: ManagedFieldsUpdate::Provided };
     let written = registry.update(target, &update, &query.options).await;
     // What could not even be merged is not warned of.
     let warnings =

@@ -2,12 +2,12 @@
 //! Guarantees that a pod is bound once, and not while it is gated or going away.
 //! Must never choose the node.
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::context::Context;
-use crate::negotiation::Wanted;
+use crate::negotiation::MediaTypeOptions;
 use crate::review::in_namespace;
 use crate::subresource::created;
-use pintle_registry::update::{Owners, SubresourcePart, Update, failed_precondition};
+use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update, failed_precondition};
 use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata};
 use pintle_resource::Part;
 use pintle_schema::{Time, Value, View, ViewMut, names};
@@ -26,9 +26,9 @@ pub async fn bind(
     namespace: &str,
     pod: Option<&str>,
     mut binding: Value,
-    wanted: Wanted,
+    wanted: MediaTypeOptions,
     dry_run: bool,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     in_namespace(&mut binding, namespace)?;
     let (name, binding) = (metadata::text(&binding, "name"), &binding);
     if pod.is_some_and(|pod| pod != name) {
@@ -69,7 +69,7 @@ pub async fn bind(
         create: false,
         from_stored: true,
         // A binding is nobody's write to the pod.
-        owners: Owners::Settled,
+        owners: ManagedFieldsUpdate::Provided,
     };
     let options = WriteOptions { dry_run, requester: context.requester(), ..WriteOptions::default() };
     context.api.registry.update(&target, &update, &options).await?;

@@ -3,10 +3,10 @@
 //! Guarantees the reference's components, in a fixed order, and an answer within the time that it gives a probe.
 //! Must never connect to another machine.
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::backend::{Destination, Trust};
 use crate::context::Context;
-use crate::negotiation::{Offer, Shape, Wanted};
+use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
 use crate::query::list_options;
 use crate::read::{include_object, refuse_export};
 use crate::represent;
@@ -52,7 +52,7 @@ struct Found {
 ///
 /// # Errors
 /// There is no such component, or the options are wrong.
-pub async fn serve(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) -> Result<Answer> {
+pub async fn serve(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) -> Result<ApiResponse> {
     if path.name.is_empty() { list(context, resource, path).await } else { get(context, resource, &path.name).await }
 }
 
@@ -131,8 +131,8 @@ fn judged(code: u16, body: String) -> Found {
     }
 }
 
-async fn get(context: &Context, resource: &Resource, name: &str) -> Result<Answer> {
-    let wanted = context.negotiate(Offer::Objects)?;
+async fn get(context: &Context, resource: &Resource, name: &str) -> Result<ApiResponse> {
+    let wanted = context.negotiate(AllowedMediaTypes::Objects)?;
     refuse_export(&context.query)?;
     let Some((_, source)) = COMPONENTS.iter().find(|(component, _)| *component == name) else {
         // The reference says the singular here.
@@ -142,16 +142,16 @@ async fn get(context: &Context, resource: &Resource, name: &str) -> Result<Answe
     };
     let object = component(context, resource, name, source).await;
     let (shown, schema) = match wanted.shape {
-        Shape::Object => (object, ComponentStatus::schema()),
-        Shape::Partial => (represent::partial(&object, wanted), PartialObjectMetadata::schema()),
-        Shape::Table => (table(context, resource, &[object], wanted)?, Table::schema()),
-        Shape::PartialList => return Err(represent::not_a_list(&resource.group, &resource.kind)),
+        ResponseKind::Object => (object, ComponentStatus::schema()),
+        ResponseKind::Partial => (represent::partial(&object, wanted), PartialObjectMetadata::schema()),
+        ResponseKind::Table => (table(context, resource, &[object], wanted)?, Table::schema()),
+        ResponseKind::PartialList => return Err(represent::not_a_list(&resource.group, &resource.kind)),
     };
-    Ok(Answer::new(200, wanted.format.content_type(), represent::encode(&shown, schema, wanted)))
+    Ok(ApiResponse::new(200, wanted.format.content_type(), represent::encode(&shown, schema, wanted)))
 }
 
-async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) -> Result<Answer> {
-    let wanted = context.negotiate(Offer::Collection)?;
+async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) -> Result<ApiResponse> {
+    let wanted = context.negotiate(AllowedMediaTypes::Collection)?;
     let query = list_options(&context.query, path.legacy_watch)?;
     let selection = Selection::parse(resource, resource, &query.label_selector, &query.field_selector)?;
     // All are asked at a time, and whether or not they are selected: the time that it takes tells nobody.
@@ -159,8 +159,8 @@ async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) 
     let mut objects: Vec<Value> = join_all(asked).await;
     objects.retain(|object| selection.matches_name(object.str_at(&["metadata", "name"])));
     let (shown, schema) = match wanted.shape {
-        Shape::Table => (table(context, resource, &objects, wanted)?, Table::schema()),
-        Shape::PartialList => {
+        ResponseKind::Table => (table(context, resource, &objects, wanted)?, Table::schema()),
+        ResponseKind::PartialList => {
             let items: Vec<_> = objects.iter().map(|object| represent::partial(object, wanted)).collect();
             // Unlike other lists, this one is gathered item by item in the reference: no item is no list.
             let items = if items.is_empty() { Value::Null } else { Value::List(items) };
@@ -169,7 +169,7 @@ async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) 
             });
             (list, PartialObjectMetadataList::schema())
         }
-        Shape::Object => {
+        ResponseKind::Object => {
             for object in &mut objects {
                 let map = object.make_map();
                 map.remove("kind");
@@ -178,12 +178,12 @@ async fn list(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) 
             let list = value!({"kind": "ComponentStatusList", "apiVersion": "v1", "metadata": {}, "items": (Value::List(objects))});
             (list, pintle_types::core::v1::ComponentStatusList::schema())
         }
-        Shape::Partial => return Err(represent::is_a_list(resource)),
+        ResponseKind::Partial => return Err(represent::is_a_list(resource)),
     };
-    Ok(Answer::new(200, wanted.format.content_type(), represent::encode(&shown, schema, wanted)))
+    Ok(ApiResponse::new(200, wanted.format.content_type(), represent::encode(&shown, schema, wanted)))
 }
 
-fn table(context: &Context, resource: &Resource, objects: &[Value], wanted: Wanted) -> Result<Value> {
+fn table(context: &Context, resource: &Resource, objects: &[Value], wanted: MediaTypeOptions) -> Result<Value> {
     let include = include_object(&context.query, wanted)?;
     let printer = &*resource.printer;
     let now = context.api.registry.environment.now_unix();

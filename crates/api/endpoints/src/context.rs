@@ -3,7 +3,7 @@
 //! Nothing here decides: it only finds what the request says.
 
 use crate::flow::Admission;
-use crate::negotiation::{Format, Offer, Wanted, body_format, negotiate};
+use crate::negotiation::{AllowedMediaTypes, Format, MediaTypeOptions, body_format, negotiate};
 use crate::patch::PatchType;
 use crate::query::Query;
 use crate::{SharedApi, access};
@@ -71,7 +71,7 @@ impl Context {
     ///
     /// # Errors
     /// The client accepts nothing that is offered.
-    pub fn negotiate(&self, offer: Offer) -> Result<Wanted, Status> {
+    pub fn negotiate(&self, offer: AllowedMediaTypes) -> Result<MediaTypeOptions, Status> {
         negotiate(self.header(ACCEPT), self.header(USER_AGENT), &self.query, offer, self.api.formats())
     }
 

@@ -1,11 +1,13 @@
-//! Documents that describe the server: discovery, OpenAPI, version.
+//! DiscoveryCache that describe the server: discovery, OpenAPI, version.
 //!
 //! What is large is made when it is first asked for: aggregated discovery, kept as clients want it, and OpenAPI documents,
 //! kept compressed. These have an ETag, so that clients that know them get 304.
 
 use crate::Api;
-use crate::answer::Answer;
-use crate::negotiation::{Format, GENERAL, Offer, Wanted, find_path, negotiate, negotiate_aggregated, preferred};
+use crate::answer::ApiResponse;
+use crate::negotiation::{
+    AllowedMediaTypes, Format, GENERAL, MediaTypeOptions, find_path, negotiate, negotiate_aggregated, preferred,
+};
 use crate::query::Query;
 use crate::request::Request;
 use crate::{elsewhere, represent, zpages};
@@ -22,7 +24,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// What the server says of itself.
-pub struct Documents {
+pub struct DiscoveryCache {
     resources: Arc<Resources>,
     pub build: pintle_discovery::version::Build<'static>,
     current: ArcSwap<DocumentSet>,
@@ -50,10 +52,10 @@ struct Made {
     etag: String,
 }
 
-impl Documents {
+impl DiscoveryCache {
     pub fn new(resources: Arc<Resources>) -> Self {
         let current = ArcSwap::from_pointee(DocumentSet::of(&resources.read()));
-        Documents { resources, build: pintle_discovery::version::Build::default(), current }
+        DiscoveryCache { resources, build: pintle_discovery::version::Build::default(), current }
     }
 
     /// The documents of the table that holds now.
@@ -81,17 +83,17 @@ impl DocumentSet {
     }
 
     /// `/api` or `/apis` in the aggregated form, and its ETag. What is served here alone is kept.
-    fn aggregated(&self, is_core: bool, catalog: &Catalog, wanted: Wanted) -> (Bytes, String) {
+    fn aggregated(&self, is_core: bool, catalog: &Catalog, wanted: MediaTypeOptions) -> (Bytes, String) {
         let [core, named] = &self.aggregated;
         let kept = if is_core { core } else { named };
         let make = if is_core { discovery::aggregated_api } else { discovery::aggregated_apis };
         let now = || {
             let document = make(catalog);
-            Aggregated { json: encode(&document, Wanted::JSON), etag: etag(&document.to_json()) }
+            Aggregated { json: encode(&document, MediaTypeOptions::JSON), etag: etag(&document.to_json()) }
         };
         let Aggregated { json, etag } =
             if std::ptr::eq(catalog, &self.catalog) { kept.get_or_init(now) } else { &now() };
-        let bytes = if wanted == Wanted::JSON { json.clone() } else { encode(&make(catalog), wanted) };
+        let bytes = if wanted == MediaTypeOptions::JSON { json.clone() } else { encode(&make(catalog), wanted) };
         (bytes, etag.clone())
     }
 
@@ -129,7 +131,7 @@ fn inflate(made: &Made) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// The form asked for cannot be given.
-pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
+pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse> {
     let trimmed = match request.path.strip_suffix('/') {
         Some(path) if !path.is_empty() => path,
         _ => request.path.as_str(),
@@ -160,10 +162,10 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
         [""] | ["index.html"] => return Ok(root(api)),
         ["version"] => {
             only_get(request)?;
-            negotiate(accept, request.header(USER_AGENT), query, Offer::JsonDocuments, GENERAL)?;
+            negotiate(accept, request.header(USER_AGENT), query, AllowedMediaTypes::JsonDocuments, GENERAL)?;
             let document = pintle_discovery::version::version(&api.documents.build);
-            let wanted = Wanted { pretty: true, ..Wanted::JSON };
-            return Ok(Answer::new(
+            let wanted = MediaTypeOptions { pretty: true, ..MediaTypeOptions::JSON };
+            return Ok(ApiResponse::new(
                 200,
                 "application/json",
                 represent::encode(&document.value, document.schema, wanted),
@@ -191,7 +193,12 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
             if !is_groups {
                 only_get(request)?;
             }
-            discovery_answer(request, query, &document, if is_groups { Offer::Groups } else { Offer::Documents })
+            discovery_answer(
+                request,
+                query,
+                &document,
+                if is_groups { AllowedMediaTypes::Groups } else { AllowedMediaTypes::DiscoveryCache },
+            )
         }
         None => {
             let unavailable = match segments[..] {
@@ -201,22 +208,22 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
             match unavailable {
                 Some(answer) => Ok(answer),
                 None if known_group => Err(Status::no_such_path()),
-                None => Ok(Answer::text(404, "404 page not found\n")),
+                None => Ok(ApiResponse::text(404, "404 page not found\n")),
             }
         }
     }
 }
 
 /// What others need who want to believe service account tokens: the issuer's description, or its keys.
-fn issuer_document(api: &Api, request: &Request, content_type: &str) -> Result<Answer> {
+fn issuer_document(api: &Api, request: &Request, content_type: &str) -> Result<ApiResponse> {
     let document = api.authenticator.service_accounts.as_ref().and_then(|tokens| match content_type {
         "application/json" => tokens.discovery(&api.settings.server_address),
         _ => tokens.key_set(),
     });
-    let Some(document) = document else { return Ok(Answer::text(404, "404 page not found\n")) };
+    let Some(document) = document else { return Ok(ApiResponse::text(404, "404 page not found\n")) };
     only_get(request)?;
     find_path(request.header(ACCEPT), &[content_type])?;
-    let mut answer = Answer::new(200, content_type, pintle_codec::json::to_vec(&document));
+    let mut answer = ApiResponse::new(200, content_type, pintle_codec::json::to_vec(&document));
     answer.headers.push(("cache-control", "public, max-age=3600".into()));
     Ok(answer)
 }
@@ -225,12 +232,17 @@ fn only_get(request: &Request) -> Result<()> {
     if request.method == Method::GET { Ok(()) } else { Err(Status::method_not_allowed()) }
 }
 
-fn discovery_answer(request: &Request, query: &Query, document: &Document, offer: Offer) -> Result<Answer> {
+fn discovery_answer(
+    request: &Request,
+    query: &Query,
+    document: &Document,
+    offer: AllowedMediaTypes,
+) -> Result<ApiResponse> {
     let wanted = negotiate(request.header(ACCEPT), request.header(USER_AGENT), query, offer, GENERAL)?;
-    Ok(Answer::new(200, wanted.format.content_type(), encode(document, wanted)))
+    Ok(ApiResponse::new(200, wanted.format.content_type(), encode(document, wanted)))
 }
 
-fn encode(document: &Document, wanted: Wanted) -> Bytes {
+fn encode(document: &Document, wanted: MediaTypeOptions) -> Bytes {
     if wanted.format != Format::Protobuf {
         return represent::encode(&document.value, document.schema, wanted);
     }
@@ -240,7 +252,7 @@ fn encode(document: &Document, wanted: Wanted) -> Bytes {
     bytes.into()
 }
 
-fn aggregated_answer(request: &Request, bytes: Bytes, tag: String, format: Format) -> Answer {
+fn aggregated_answer(request: &Request, bytes: Bytes, tag: String, format: Format) -> ApiResponse {
     let content_type = format!("{};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList", format.content_type());
     let mut answer = with_etag(request, bytes, &content_type, tag);
     answer.headers.push(("vary", "Accept".into()));
@@ -271,12 +283,12 @@ pub(crate) fn listed_paths(api: &Api) -> Vec<String> {
     paths
 }
 
-fn root(api: &Api) -> Answer {
+fn root(api: &Api) -> ApiResponse {
     let value = pintle_schema::value!({ "paths": (listed_paths(api)) });
     let schema = <pintle_types::meta::v1::RootPaths as pintle_schema::ApiType>::schema();
     // It is written as it is, whatever the client accepts.
-    let wanted = Wanted { pretty: true, ..Wanted::JSON };
-    Answer::new(200, "application/json", represent::encode(&value, schema, wanted))
+    let wanted = MediaTypeOptions { pretty: true, ..MediaTypeOptions::JSON };
+    ApiResponse::new(200, "application/json", represent::encode(&value, schema, wanted))
 }
 
 /// Rules of validation are shown to those who ask: they are no part of the reference's documents.
@@ -303,17 +315,17 @@ fn openapi_v3_protobuf(api: &Api, rules: bool, path: &str, json: &[u8]) -> Vec<u
     made.map_or_else(Vec::new, |(bytes, _)| bytes)
 }
 
-fn openapi_v3_index(api: &Api, request: &Request, query: &Query) -> Result<Answer> {
+fn openapi_v3_index(api: &Api, request: &Request, query: &Query) -> Result<ApiResponse> {
     let Some((bytes, tag)) = openapi_v3_json(api, shows_rules(query), "") else { return Err(Status::no_such_path()) };
     // It does not say that it is JSON, in the reference neither.
     Ok(with_etag(request, bytes.into(), "text/plain; charset=utf-8", tag))
 }
 
-fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result<Answer> {
+fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result<ApiResponse> {
     let rules = shows_rules(query);
     let is_document = !path.is_empty() && !path.ends_with('/');
     let Some((json, tag)) = is_document.then(|| openapi_v3_json(api, rules, path)).flatten() else {
-        return Ok(Answer::new(404, "", Bytes::new()));
+        return Ok(ApiResponse::new(404, "", Bytes::new()));
     };
     let (content_type, is_protobuf) = match openapi_form(request, openapi::v3::PROTOBUF_MEDIA_TYPE) {
         Some(found) => found,
@@ -321,7 +333,7 @@ fn openapi_v3(api: &Api, request: &Request, query: &Query, path: &str) -> Result
     };
     let hash = query.get("hash");
     let mut answer = if !hash.is_empty() && hash != tag {
-        let mut answer = Answer::new(301, content_type, Bytes::new());
+        let mut answer = ApiResponse::new(301, content_type, Bytes::new());
         let asked = if rules { "&rules=true" } else { "" };
         answer.headers.push(("location", format!("/openapi/v3/{path}?hash={tag}{asked}")));
         answer.headers.push(("etag", format!("{tag:?}")));
@@ -346,13 +358,13 @@ fn openapi_form(request: &Request, protobuf: &'static str) -> Option<(&'static s
     Some(if at == 0 { ("application/json", false) } else { (protobuf, true) })
 }
 
-fn none_acceptable() -> Answer {
-    let mut answer = Answer::new(406, "", Bytes::new());
+fn none_acceptable() -> ApiResponse {
+    let mut answer = ApiResponse::new(406, "", Bytes::new());
     answer.headers.push(("vary", "Accept".into()));
     answer
 }
 
-fn openapi_v2(api: &Api, request: &Request) -> Result<Answer> {
+fn openapi_v2(api: &Api, request: &Request) -> Result<ApiResponse> {
     let documents = api.documents.current();
     let Some((content_type, is_protobuf)) = openapi_form(request, openapi::v2::PROTOBUF_MEDIA_TYPE) else {
         return Ok(none_acceptable());
@@ -367,12 +379,12 @@ fn openapi_v2(api: &Api, request: &Request) -> Result<Answer> {
     Ok(answer)
 }
 
-fn with_etag(request: &Request, bytes: Bytes, content_type: &str, tag: String) -> Answer {
+fn with_etag(request: &Request, bytes: Bytes, content_type: &str, tag: String) -> ApiResponse {
     let quoted = format!("{tag:?}");
     let known = request.header(IF_NONE_MATCH).split(',').any(|known| known.trim() == quoted);
     let mut answer = match known {
-        true => Answer::new(304, "", Bytes::new()),
-        false => Answer::new(200, content_type, bytes),
+        true => ApiResponse::new(304, "", Bytes::new()),
+        false => ApiResponse::new(200, content_type, bytes),
     };
     answer.headers.push(("etag", quoted));
     answer

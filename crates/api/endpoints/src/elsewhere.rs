@@ -4,8 +4,8 @@
 //! services say of themselves, too. Must never be asked about what is served here.
 
 use crate::Api;
-use crate::answer::Answer;
-use pintle_discovery::{Catalog, Elsewhere};
+use crate::answer::ApiResponse;
+use pintle_discovery::{AggregatedVersion, Catalog};
 use pintle_registry::{ListOptions, Selection};
 use pintle_resource::Resource;
 use pintle_schema::View;
@@ -18,13 +18,13 @@ fn api_services() -> Option<&'static Arc<Resource>> {
 }
 
 /// The refusal of a request to a version that an API service gives to another server; `None` if none does.
-pub fn unavailable(api: &Api, group: &str, version: &str) -> Option<Answer> {
+pub fn unavailable(api: &Api, group: &str, version: &str) -> Option<ApiResponse> {
     let target = api.registry.target(api_services()?, "", &format!("{version}.{group}"))?;
     let object = api.registry.decode(&target, target.get().ok()?.as_ref()).ok()?;
     let spec = View::<APIService>::new(&object).field(APIService::SPEC);
     let is_given =
         spec.field(APIServiceSpec::GROUP).as_str() == group && spec.field(APIServiceSpec::SERVICE).some().is_some();
-    is_given.then(|| Answer::text(503, "service unavailable\n"))
+    is_given.then(|| ApiResponse::text(503, "service unavailable\n"))
 }
 
 /// What is served, here and elsewhere. Who serves nothing elsewhere is told by name only: the documents of old list API
@@ -38,7 +38,7 @@ pub fn catalog<'a>(api: &Api, here: &'a Catalog, aggregated: bool) -> Cow<'a, Ca
 }
 
 /// The versions that API services alone speak of.
-fn others(api: &Api, here: &Catalog, with_service: bool) -> Option<Vec<Elsewhere>> {
+fn others(api: &Api, here: &Catalog, with_service: bool) -> Option<Vec<AggregatedVersion>> {
     let resource = api_services()?;
     let all = api.registry.target(resource, "", "")?;
     let everything = Selection::parse(resource, resource, "", "").ok()?;
@@ -51,7 +51,7 @@ fn others(api: &Api, here: &Catalog, with_service: bool) -> Option<Vec<Elsewhere
         let service = api.registry.decode(&all, object).ok()?;
         let spec = View::<APIService>::new(&service).field(APIService::SPEC);
         if !with_service || spec.field(APIServiceSpec::SERVICE).some().is_some() {
-            found.push(Elsewhere {
+            found.push(AggregatedVersion {
                 group: group.into(),
                 version: version.into(),
                 group_priority: spec.field(APIServiceSpec::GROUP_PRIORITY_MINIMUM).get(),

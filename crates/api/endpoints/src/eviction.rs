@@ -3,15 +3,15 @@
 //! Guarantees that a disruption is taken from the budget's status, durably, before the pod is touched, so that no two
 //! evictions share one. Must never work out what a budget allows: its status is somebody else's to keep.
 
-use crate::answer::{Answer, warned};
-use crate::negotiation::{Shape, Wanted};
+use crate::answer::{ApiResponse, warned};
+use crate::negotiation::{MediaTypeOptions, ResponseKind};
 use crate::query::delete_options_from_body;
 use crate::represent;
 use crate::request::Request;
 use crate::review::in_namespace;
 use crate::subresource::{Call, body, created, label_selector};
 use pintle_cache::Object;
-use pintle_registry::update::{Owners, SubresourcePart, Update};
+use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{
     Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target, WriteOptions,
     metadata,
@@ -36,7 +36,7 @@ const RETRY_AFTER_SECONDS: u32 = 10;
 ///
 /// # Errors
 /// There is no such pod, its budget does not allow it, or the deletion is refused.
-pub(crate) async fn evict(call: Call<'_>, request: Request) -> Result<Answer> {
+pub(crate) async fn evict(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let (mut eviction, options, mut warnings) = body(call, request).await?;
     let outcome = match asked_for(call, &mut eviction, &options, &mut warnings) {
         Ok(options) => Evicting { registry: &call.context.api.registry, target: call.target, options }.run().await,
@@ -155,7 +155,7 @@ impl Evicting<'_> {
         if self.options.dry_run {
             return change(Some(budget)).map(drop);
         }
-        self.update_status(target, &change, Owners::Tracked).await.map(drop)
+        self.update_status(target, &change, ManagedFieldsUpdate::Compute).await.map(drop)
     }
 
     /// Says in the pod's conditions why it goes, and deletes it; if it still is as it was `seen`.
@@ -174,7 +174,7 @@ impl Evicting<'_> {
                 mark_disrupted(&mut pod, now);
                 Ok(pod)
             };
-            let written = self.update_status(self.target, &change, Owners::Settled).await?;
+            let written = self.update_status(self.target, &change, ManagedFieldsUpdate::Provided).await?;
             if let (Some(version), Payload::Stored(pod)) = (&mut options.resource_version, written) {
                 *version = pod.revision.0.to_string();
             }
@@ -186,7 +186,7 @@ impl Evicting<'_> {
         &self,
         target: &Target,
         change: &pintle_registry::update::Change<'_>,
-        owners: Owners,
+        owners: ManagedFieldsUpdate,
     ) -> Result<Payload> {
         let part = SubresourcePart::of(&target.resource, "status");
         let update = Update { change, part, create: false, from_stored: true, owners };
@@ -318,12 +318,12 @@ fn forbidden(budget: &str, why: &str) -> Status {
 }
 
 /// The answer for a pod that several budgets guard: a failure by its text, a success by its code, as the reference has it.
-fn guarded_twice(wanted: Wanted) -> Answer {
+fn guarded_twice(wanted: MediaTypeOptions) -> ApiResponse {
     let failure = value!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
         "message": "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
         "code": 500
     });
-    let wanted = Wanted { shape: Shape::Object, ..wanted };
-    Answer::new(201, wanted.format.content_type(), represent::encode(&failure, v1::Status::schema(), wanted))
+    let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
+    ApiResponse::new(201, wanted.format.content_type(), represent::encode(&failure, v1::Status::schema(), wanted))
 }

@@ -3,7 +3,7 @@
 //! A check is a name and a flag that the server sets; asking never does work. Why a check fails is told to nobody:
 //! these paths are open to all.
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::metrics::{Exposition, Family};
 use crate::query::Query;
 use pintle_schema::names::quoted;
@@ -198,19 +198,19 @@ impl Health {
     }
 
     /// One check's answer.
-    fn one(&self, endpoint: usize, name: &str) -> Answer {
+    fn one(&self, endpoint: usize, name: &str) -> ApiResponse {
         let checks = self.checks.read().unwrap_or_else(PoisonError::into_inner);
         match checks.iter().find(|check| check.name == name && is_asked(check, endpoint)) {
             Some(check) => match check.fault() {
-                Ok(()) => Answer::text(200, "ok"),
-                Err(fault) => Answer::text(500, format!("internal server error: {fault}\n")),
+                Ok(()) => ApiResponse::text(200, "ok"),
+                Err(fault) => ApiResponse::text(500, format!("internal server error: {fault}\n")),
             },
-            None => Answer::text(404, "404 page not found\n"),
+            None => ApiResponse::text(404, "404 page not found\n"),
         }
     }
 
     /// The answer of all checks of an endpoint together.
-    fn all(&self, endpoint: usize, query: &Query) -> Answer {
+    fn all(&self, endpoint: usize, query: &Query) -> ApiResponse {
         let excluded: BTreeSet<&str> = query.all("exclude").collect();
         let mut unknown = excluded.clone();
         let mut report = String::new();
@@ -234,9 +234,9 @@ impl Health {
         }
         let endpoint = &ENDPOINTS[endpoint][1..];
         match (failed, query.has("verbose")) {
-            (true, _) => Answer::text(500, format!("{report}{endpoint} check failed\n")),
-            (false, true) => Answer::text(200, format!("{report}{endpoint} check passed\n")),
-            (false, false) => Answer::text(200, "ok"),
+            (true, _) => ApiResponse::text(500, format!("{report}{endpoint} check failed\n")),
+            (false, true) => ApiResponse::text(200, format!("{report}{endpoint} check passed\n")),
+            (false, false) => ApiResponse::text(200, "ok"),
         }
     }
 }
@@ -251,7 +251,7 @@ fn is_asked(check: &Check, endpoint: usize) -> bool {
 }
 
 /// Answers a health path; `None` when it is none.
-pub fn serve(health: &Health, path: &str, query: &Query) -> Option<Answer> {
+pub fn serve(health: &Health, path: &str, query: &Query) -> Option<ApiResponse> {
     let endpoint = ENDPOINTS.iter().position(|endpoint| path.starts_with(endpoint))?;
     let rest = &path[ENDPOINTS[endpoint].len()..];
     match rest.strip_prefix('/') {

@@ -5,7 +5,7 @@
 use crate::Api;
 use pintle_auth::authentication::UsedSecret;
 use pintle_auth::authentication::service_account::LAST_USED_LABEL;
-use pintle_registry::update::{Owners, Update};
+use pintle_registry::update::{ManagedFieldsUpdate, Update};
 use pintle_registry::{Result, Status, WriteOptions, metadata};
 use pintle_schema::Value;
 use std::time::Duration;
@@ -38,7 +38,8 @@ async fn write(api: &Api, used: &UsedSecret) -> Result<()> {
         secret.set_at(&["metadata", "labels", LAST_USED_LABEL], used.date.as_str());
         Ok(secret)
     };
-    let update = Update { change: &change, part: None, create: false, from_stored: true, owners: Owners::Tracked };
+    let update =
+        Update { change: &change, part: None, create: false, from_stored: true, owners: ManagedFieldsUpdate::Compute };
     let options = WriteOptions::of_server("kube-apiserver");
     api.registry.update(&target, &update, &options).await.map(drop)
 }

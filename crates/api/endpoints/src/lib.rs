@@ -49,7 +49,7 @@ mod zpages;
 pub use body::Body;
 pub use request::{BodyFailure, LazyBody, Request, Room, UnreadBody};
 
-use documents::Documents;
+use documents::DiscoveryCache;
 use flow::Flow;
 use health::Health;
 use metrics::Metrics;
@@ -119,7 +119,7 @@ pub struct Api {
     pub impersonator: Impersonator,
     /// The roles behind the authorizer, for reviews that list rules.
     pub rbac: Arc<dyn RbacSource>,
-    pub documents: Documents,
+    pub documents: DiscoveryCache,
     pub health: Health,
     pub metrics: Metrics,
     pub flow: Arc<Flow>,

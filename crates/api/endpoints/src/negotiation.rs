@@ -56,7 +56,7 @@ fn media_types(formats: &[Format]) -> Vec<&'static str> {
 
 /// Which object is shown in place of the one asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Shape {
+pub enum ResponseKind {
     Object,
     Table,
     Partial,
@@ -65,16 +65,17 @@ pub enum Shape {
 
 /// The form of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Wanted {
+pub struct MediaTypeOptions {
     pub format: Format,
-    pub shape: Shape,
+    pub shape: ResponseKind,
     pub pretty: bool,
     /// Tables and metadata are wanted as of `meta.k8s.io/v1beta1`.
     pub beta: bool,
 }
 
-impl Wanted {
-    pub const JSON: Wanted = Wanted { format: Format::Json, shape: Shape::Object, pretty: false, beta: false };
+impl MediaTypeOptions {
+    pub const JSON: MediaTypeOptions =
+        MediaTypeOptions { format: Format::Json, shape: ResponseKind::Object, pretty: false, beta: false };
 
     /// The `apiVersion` of tables and of metadata alone.
     pub fn meta_version(self) -> &'static str {
@@ -84,7 +85,7 @@ impl Wanted {
 
 /// What a path can answer with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Offer {
+pub enum AllowedMediaTypes {
     /// Objects of a resource, also as tables or as metadata alone.
     Objects,
     /// What an action answers, of which there are no tables.
@@ -93,20 +94,20 @@ pub enum Offer {
     Collection,
     /// The changes of a collection.
     Watch,
-    /// Documents that have one shape.
-    Documents,
-    /// Documents that have one shape, at paths that are found whatever is accepted.
+    /// DiscoveryCache that have one shape.
+    DiscoveryCache,
+    /// DiscoveryCache that have one shape, at paths that are found whatever is accepted.
     Groups,
-    /// Documents that are JSON, whatever parameters a client's wishes have.
+    /// DiscoveryCache that are JSON, whatever parameters a client's wishes have.
     JsonDocuments,
 }
 
-impl Offer {
+impl AllowedMediaTypes {
     /// The forms among those of the server that the answer itself can have.
     fn formats(self, served: &'static [Format]) -> &'static [Format] {
         match self {
-            Offer::JsonDocuments => &GENERAL[..1],
-            Offer::Documents | Offer::Groups => GENERAL,
+            AllowedMediaTypes::JsonDocuments => &GENERAL[..1],
+            AllowedMediaTypes::DiscoveryCache | AllowedMediaTypes::Groups => GENERAL,
             _ => served,
         }
     }
@@ -115,14 +116,17 @@ impl Offer {
     fn available(self, served: &'static [Format]) -> Vec<&'static str> {
         let formats = self.formats(served);
         let mut types = media_types(formats);
-        if matches!(self, Offer::Collection | Offer::Watch) {
+        if matches!(self, AllowedMediaTypes::Collection | AllowedMediaTypes::Watch) {
             types.extend(formats.iter().filter_map(|format| format.stream()));
         }
         types
     }
 
     fn has_shapes(self) -> bool {
-        !matches!(self, Offer::Documents | Offer::Groups | Offer::JsonDocuments)
+        !matches!(
+            self,
+            AllowedMediaTypes::DiscoveryCache | AllowedMediaTypes::Groups | AllowedMediaTypes::JsonDocuments
+        )
     }
 }
 
@@ -141,19 +145,19 @@ pub fn negotiate(
     accept: &str,
     user_agent: &str,
     query: &Query,
-    offer: Offer,
+    offer: AllowedMediaTypes,
     served: &'static [Format],
-) -> Result<Wanted> {
+) -> Result<MediaTypeOptions> {
     let pretty = pretty(query, user_agent);
     if accept.trim().is_empty() {
-        return Ok(Wanted { pretty, ..Wanted::JSON });
+        return Ok(MediaTypeOptions { pretty, ..MediaTypeOptions::JSON });
     }
     // The path is found by media types alone; only then is it asked for shapes.
-    if offer != Offer::Groups {
+    if offer != AllowedMediaTypes::Groups {
         find_path(accept, &offer.available(served))?;
     }
-    if offer == Offer::JsonDocuments {
-        return Ok(Wanted { pretty, ..Wanted::JSON });
+    if offer == AllowedMediaTypes::JsonDocuments {
+        return Ok(MediaTypeOptions { pretty, ..MediaTypeOptions::JSON });
     }
     let formats = offer.formats(served);
     for clause in by_preference(accept.split(',').filter_map(clause).collect()) {
@@ -164,16 +168,21 @@ pub fn negotiate(
             {
                 continue;
             }
-            let has_tables = offer != Offer::Actions && matches!(format, Format::Json | Format::Yaml);
-            if shape == Shape::Table && !has_tables || shape != Shape::Object && !offer.has_shapes() {
+            let has_tables = offer != AllowedMediaTypes::Actions && matches!(format, Format::Json | Format::Yaml);
+            if shape == ResponseKind::Table && !has_tables || shape != ResponseKind::Object && !offer.has_shapes() {
                 continue;
             }
-            if offer == Offer::Watch && format.stream().is_none() {
+            if offer == AllowedMediaTypes::Watch && format.stream().is_none() {
                 let streams: Vec<_> = formats.iter().filter_map(|format| format.stream()).collect();
                 return Err(Status::not_acceptable(&streams));
             }
             let has = |key: &str, value: &str| clause.parameter(key) == Some(value);
-            return Ok(Wanted { format, shape, pretty: pretty || has("pretty", "1"), beta: has("v", "v1beta1") });
+            return Ok(MediaTypeOptions {
+                format,
+                shape,
+                pretty: pretty || has("pretty", "1"),
+                beta: has("v", "v1beta1"),
+            });
         }
     }
     Err(Status::not_acceptable(&media_types(formats)))
@@ -248,18 +257,18 @@ impl Clause<'_> {
     }
 
     /// `None` when the parameters ask for something that cannot be given.
-    fn shape(&self) -> Option<Shape> {
+    fn shape(&self) -> Option<ResponseKind> {
         if self.parameter("stream").is_some_and(|stream| stream != "watch")
             || self.parameter("sv").is_some_and(|version| version != "v1")
         {
             return None;
         }
         match (self.parameter("as"), self.parameter("g"), self.parameter("v")) {
-            (None, None, None) => Some(Shape::Object),
+            (None, None, None) => Some(ResponseKind::Object),
             (Some(kind), Some("meta.k8s.io"), Some("v1" | "v1beta1")) => match kind {
-                "Table" => Some(Shape::Table),
-                "PartialObjectMetadata" => Some(Shape::Partial),
-                "PartialObjectMetadataList" => Some(Shape::PartialList),
+                "Table" => Some(ResponseKind::Table),
+                "PartialObjectMetadata" => Some(ResponseKind::Partial),
+                "PartialObjectMetadataList" => Some(ResponseKind::PartialList),
                 _ => None,
             },
             _ => None,
@@ -277,7 +286,7 @@ pub fn pretty(query: &Query, user_agent: &str) -> bool {
 
 /// Chooses the form of discovery of everything at once; `None` where that is not asked for. It need not be what the client
 /// likes best.
-pub fn negotiate_aggregated(accept: &str, user_agent: &str, query: &Query) -> Option<Wanted> {
+pub fn negotiate_aggregated(accept: &str, user_agent: &str, query: &Query) -> Option<MediaTypeOptions> {
     let kind = [("as", "APIGroupDiscoveryList"), ("g", "apidiscovery.k8s.io"), ("v", "v2")];
     let asks = |clause: &Clause<'_>, format: &Format| {
         let streams = clause.parameter("stream").is_none_or(|stream| stream == "watch" && format.stream().is_some());
@@ -290,7 +299,7 @@ pub fn negotiate_aggregated(accept: &str, user_agent: &str, query: &Query) -> Op
     clauses.iter().find_map(|clause| {
         let format = GENERAL.iter().copied().find(|format| asks(clause, format))?;
         let pretty = pretty(query, user_agent) || clause.parameter("pretty") == Some("1");
-        Some(Wanted { format, pretty, ..Wanted::JSON })
+        Some(MediaTypeOptions { format, pretty, ..MediaTypeOptions::JSON })
     })
 }
 
@@ -312,7 +321,7 @@ pub fn negotiate_kind(
     query: &Query,
     wanted: &Kind<'_>,
     formats: &[Format],
-) -> Result<Option<(Wanted, &'static str)>> {
+) -> Result<Option<(MediaTypeOptions, &'static str)>> {
     const TEXT: &str = "text/plain";
     if accept.trim().is_empty() {
         return Ok(None);
@@ -330,7 +339,7 @@ pub fn negotiate_kind(
         let format = formats.iter().copied().find(|format| clause.matches(*format));
         if let (Some(version), Some(format)) = (version, format) {
             let pretty = pretty(query, user_agent) || clause.parameter("pretty") == Some("1");
-            return Ok(Some((Wanted { format, pretty, ..Wanted::JSON }, version)));
+            return Ok(Some((MediaTypeOptions { format, pretty, ..MediaTypeOptions::JSON }, version)));
         }
         if asked == [None; 3] && matches!(clause.media, ("*", "*") | ("text", "*" | "plain")) {
             return Ok(None);
@@ -377,18 +386,18 @@ mod tests {
         let none = Query::default();
         let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json";
         let rows = [
-            ("", Ok((Format::Json, Shape::Object))),
-            ("*/*", Ok((Format::Json, Shape::Object))),
-            (table, Ok((Format::Json, Shape::Table))),
-            ("application/vnd.kubernetes.protobuf,application/json", Ok((Format::Protobuf, Shape::Object))),
-            ("application/json;q=0.5, application/yaml", Ok((Format::Yaml, Shape::Object))),
-            ("application/json;as=Foo, application/yaml", Ok((Format::Yaml, Shape::Object))),
-            ("*/*, application/yaml", Ok((Format::Yaml, Shape::Object))),
-            ("application/yaml;q=0.1, */*;q=0.9", Ok((Format::Json, Shape::Object))),
-            ("*/*;q=0.9, application/yaml;q=0.1", Ok((Format::Yaml, Shape::Object))),
-            ("application/*, application/json", Ok((Format::Json, Shape::Object))),
-            ("application/json;stream=watch", Ok((Format::Json, Shape::Object))),
-            ("application/json;sv=v1;pretty=0", Ok((Format::Json, Shape::Object))),
+            ("", Ok((Format::Json, ResponseKind::Object))),
+            ("*/*", Ok((Format::Json, ResponseKind::Object))),
+            (table, Ok((Format::Json, ResponseKind::Table))),
+            ("application/vnd.kubernetes.protobuf,application/json", Ok((Format::Protobuf, ResponseKind::Object))),
+            ("application/json;q=0.5, application/yaml", Ok((Format::Yaml, ResponseKind::Object))),
+            ("application/json;as=Foo, application/yaml", Ok((Format::Yaml, ResponseKind::Object))),
+            ("*/*, application/yaml", Ok((Format::Yaml, ResponseKind::Object))),
+            ("application/yaml;q=0.1, */*;q=0.9", Ok((Format::Json, ResponseKind::Object))),
+            ("*/*;q=0.9, application/yaml;q=0.1", Ok((Format::Yaml, ResponseKind::Object))),
+            ("application/*, application/json", Ok((Format::Json, ResponseKind::Object))),
+            ("application/json;stream=watch", Ok((Format::Json, ResponseKind::Object))),
+            ("application/json;sv=v1;pretty=0", Ok((Format::Json, ResponseKind::Object))),
             ("application/json;stream=events", Err(406)),
             ("application/json;sv=v2", Err(406)),
             ("application/yaml;stream=watch", Err(406)),
@@ -399,7 +408,7 @@ mod tests {
             ("application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1", Err(406)),
         ];
         for (accept, expected) in rows {
-            let found = negotiate(accept, "", &none, Offer::Objects, GENERAL)
+            let found = negotiate(accept, "", &none, AllowedMediaTypes::Objects, GENERAL)
                 .map(|wanted| (wanted.format, wanted.shape))
                 .map_err(|status| status.code);
             assert_eq!(found, expected, "{accept}");
@@ -412,37 +421,37 @@ mod tests {
         let rows = [
             (
                 "application/yaml",
-                Offer::JsonDocuments,
+                AllowedMediaTypes::JsonDocuments,
                 "406: Not Acceptable\n\nAvailable representations: application/json",
             ),
             (
                 "text/html",
-                Offer::Groups,
+                AllowedMediaTypes::Groups,
                 "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ),
             (
                 table,
-                Offer::Documents,
+                AllowedMediaTypes::DiscoveryCache,
                 "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ),
             (
                 "application/json;sv=v1",
-                Offer::Documents,
+                AllowedMediaTypes::DiscoveryCache,
                 "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ),
             (
                 table,
-                Offer::Actions,
+                AllowedMediaTypes::Actions,
                 "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ),
             (
                 "application/json;as=Foo",
-                Offer::Watch,
+                AllowedMediaTypes::Watch,
                 "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf",
             ),
             (
                 "application/yaml",
-                Offer::Watch,
+                AllowedMediaTypes::Watch,
                 "only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
             ),
         ];
@@ -498,11 +507,15 @@ mod tests {
     fn cbor_is_there_where_it_is_served() {
         let none = Query::default();
         let rows = [
-            ("application/cbor", Offer::Objects, Ok(Format::Cbor)),
-            ("application/cbor, application/json", Offer::Watch, Ok(Format::Cbor)),
-            ("application/cbor;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Offer::Objects, Ok(Format::Cbor)),
-            ("application/cbor;as=Table;g=meta.k8s.io;v=v1", Offer::Objects, Err(406)),
-            ("application/cbor", Offer::Documents, Err(406)),
+            ("application/cbor", AllowedMediaTypes::Objects, Ok(Format::Cbor)),
+            ("application/cbor, application/json", AllowedMediaTypes::Watch, Ok(Format::Cbor)),
+            (
+                "application/cbor;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+                AllowedMediaTypes::Objects,
+                Ok(Format::Cbor),
+            ),
+            ("application/cbor;as=Table;g=meta.k8s.io;v=v1", AllowedMediaTypes::Objects, Err(406)),
+            ("application/cbor", AllowedMediaTypes::DiscoveryCache, Err(406)),
         ];
         for (accept, offer, expected) in rows {
             let found = negotiate(accept, "", &none, offer, FORMATS).map(|wanted| wanted.format);

@@ -2,19 +2,19 @@
 //! Guarantees the reference's refusals, whatever a patch makes of an object.
 //! Must never merge: how patches of each kind apply is `pintle_apply`'s to say.
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::apply::{self, Configuration};
 use crate::blocking;
 use crate::context::Context;
 use crate::decode;
-use crate::negotiation::{Format, Wanted};
+use crate::negotiation::{Format, MediaTypeOptions};
 use crate::query::{FieldValidation, WriteQuery, patch_options};
 use crate::request::Request;
 use crate::scheme;
 use crate::write::{answer, check_name, check_namespace, read_body};
 use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
-use pintle_registry::update::{Owners, SubresourcePart, Update};
+use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{Details, Result, Status, Target};
 use pintle_schema::{Str, Struct, Value, canonicalize};
 use std::borrow::Cow;
@@ -27,10 +27,10 @@ use std::sync::Mutex;
 pub async fn patch(
     context: &Context,
     target: &Target,
-    wanted: Wanted,
+    wanted: MediaTypeOptions,
     request: Request,
     part: Option<SubresourcePart<'_>>,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     let kind = context.patch_type()?;
     let bytes = read_body(context, request.body).await?;
     let query = patch_options(&context.query, kind.applies(), context.requester())?;
@@ -67,7 +67,8 @@ pub async fn patch(
         check_name(target, &object)?;
         Ok(object)
     };
-    let update = Update { change: &change, part, create: false, from_stored: true, owners: Owners::Tracked };
+    let update =
+        Update { change: &change, part, create: false, from_stored: true, owners: ManagedFieldsUpdate::Compute };
     let written = context.api.registry.update(target, &update, &query.options).await;
     answer(context, target, wanted, written, warnings.into_inner().unwrap_or_default())
 }

@@ -1,11 +1,11 @@
 //! Get, list and the start of watches.
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::body::Body;
 use crate::context::Context;
-use crate::negotiation::{Format, Shape, Wanted};
+use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::{Query, list_options};
-use crate::represent::{IncludeObject, Presenter};
+use crate::represent::{IncludeObject, ObjectEncoder};
 use crate::request::ResourcePath;
 use crate::{Api, upgrade, watch, websocket};
 use pintle_registry::{Payload, Result, Selection, Status, Target};
@@ -44,7 +44,7 @@ async fn await_revision(context: &Context, revision: Revision) -> Result<()> {
 ///
 /// # Errors
 /// There is none, or the version asked for cannot be had.
-pub async fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<Answer> {
+pub async fn get(context: &Context, target: &Target, wanted: MediaTypeOptions) -> Result<ApiResponse> {
     refuse_export(&context.query)?;
     let version = context.query.get("resourceVersion");
     if !version.is_empty() {
@@ -55,8 +55,8 @@ pub async fn get(context: &Context, target: &Target, wanted: Wanted) -> Result<A
     }
     let object = target.get()?;
     let include_object = include_object(&context.query, wanted)?;
-    let presenter = Presenter { registry: &context.api.registry, target, wanted, include_object };
-    Ok(Answer::new(200, wanted.format.content_type(), presenter.object(&Payload::Stored(object))?))
+    let presenter = ObjectEncoder { registry: &context.api.registry, target, wanted, include_object };
+    Ok(ApiResponse::new(200, wanted.format.content_type(), presenter.object(&Payload::Stored(object))?))
 }
 
 /// Refuses to leave out what only one cluster knows, which gets were once asked for.
@@ -74,7 +74,12 @@ pub fn refuse_export(query: &Query) -> Result<()> {
 ///
 /// # Errors
 /// Options or selectors are wrong, or the version asked for cannot be had.
-pub async fn list_or_watch(context: &Context, target: Target, path: &ResourcePath, wanted: Wanted) -> Result<Answer> {
+pub async fn list_or_watch(
+    context: &Context,
+    target: Target,
+    path: &ResourcePath,
+    wanted: MediaTypeOptions,
+) -> Result<ApiResponse> {
     let query = list_options(&context.query, path.legacy_watch)?;
     let include_object = include_object(&context.query, wanted)?;
     let hub = &target.stored.hub;
@@ -98,7 +103,7 @@ pub async fn list_or_watch(context: &Context, target: Target, path: &ResourcePat
             }
             body => body,
         };
-        let mut answer = Answer::new(200, content_type, "");
+        let mut answer = ApiResponse::new(200, content_type, "");
         answer.body = body;
         return Ok(answer);
     }
@@ -106,8 +111,8 @@ pub async fn list_or_watch(context: &Context, target: Target, path: &ResourcePat
         await_revision(context, revision).await?;
     }
     let page = registry.list(&target, &selection, &query.list)?;
-    let presenter = Presenter { registry, target: &target, wanted, include_object };
-    let mut answer = Answer::new(200, wanted.format.content_type(), "");
+    let presenter = ObjectEncoder { registry, target: &target, wanted, include_object };
+    let mut answer = ApiResponse::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;
     Ok(answer)
 }
@@ -116,9 +121,9 @@ pub async fn list_or_watch(context: &Context, target: Target, path: &ResourcePat
 ///
 /// # Errors
 /// 400 for a value that is not allowed, if a table is wanted at all.
-pub fn include_object(query: &Query, wanted: Wanted) -> Result<IncludeObject> {
+pub fn include_object(query: &Query, wanted: MediaTypeOptions) -> Result<IncludeObject> {
     match query.get("includeObject") {
-        _ if wanted.shape != Shape::Table => Ok(IncludeObject::Metadata),
+        _ if wanted.shape != ResponseKind::Table => Ok(IncludeObject::Metadata),
         "" | "Metadata" => Ok(IncludeObject::Metadata),
         "None" => Ok(IncludeObject::None),
         "Object" => Ok(IncludeObject::Object),

@@ -1,11 +1,11 @@
 //! Delete and deletecollection.
 
-use crate::answer::{Answer, warned};
+use crate::answer::{ApiResponse, warned};
 use crate::context::Context;
-use crate::negotiation::{Format, Shape, Wanted};
+use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::{ListQuery, delete_options, delete_options_from_body, list_options};
 use crate::read::include_object;
-use crate::represent::{self, Presenter};
+use crate::represent::{self, ObjectEncoder};
 use crate::request::Request;
 use crate::write::read_body;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
@@ -24,7 +24,12 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// The options are wrong, there is no such object, or a precondition does not hold.
-pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
+pub async fn delete(
+    context: &Context,
+    target: &Target,
+    wanted: MediaTypeOptions,
+    request: Request,
+) -> Result<ApiResponse> {
     let options = options(context, request).await?;
     let registry = &context.api.registry;
     let (undeletable, why) = target.resource.strategy.undeletable;
@@ -38,9 +43,9 @@ pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request:
         let details = pintle_registry::Details { name: target.name.clone(), kind, ..Default::default() };
         let mut status = status::success(Some(&details));
         status.set_at(&["code"], 200);
-        let wanted = Wanted { shape: Shape::Object, ..wanted };
+        let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
         let body = represent::encode(&status, v1::Status::schema(), wanted);
-        return Ok(Answer::new(200, wanted.format.content_type(), body));
+        return Ok(ApiResponse::new(200, wanted.format.content_type(), body));
     }
     let warnings = orphan_warning(target, &options);
     let deleted = registry.delete(target, &options).await;
@@ -55,9 +60,9 @@ pub async fn delete(context: &Context, target: &Target, wanted: Wanted, request:
         return Ok(answer.with_warnings(warnings));
     }
     let details = pintle_registry::Details { uid: deleted.uid, ..status::named(&target.resource, &target.name) };
-    let wanted = Wanted { shape: Shape::Object, ..wanted };
+    let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
     let body = represent::encode(&status::success(Some(&details)), v1::Status::schema(), wanted);
-    Ok(Answer::new(200, wanted.format.content_type(), body).with_warnings(warnings))
+    Ok(ApiResponse::new(200, wanted.format.content_type(), body).with_warnings(warnings))
 }
 
 /// What is said to somebody who leaves dependents behind without having asked for it, whether the delete succeeds or not.
@@ -80,20 +85,25 @@ fn authorize_unsafe(context: &Context, target: &Target) -> Result<()> {
         return Ok(());
     }
     let why = format!("not permitted to do {UNSAFE_DELETION_VERB:?}, reason: {}", decision.reason());
-    Err(Status::forbidden(&resource, &target.name, &why))
+    Err(Status::forbidden(resource, &target.name, &why))
 }
 
-fn show(context: &Context, target: &Target, wanted: Wanted, deleted: &Deleted) -> Result<Answer> {
+fn show(context: &Context, target: &Target, wanted: MediaTypeOptions, deleted: &Deleted) -> Result<ApiResponse> {
     let registry = &context.api.registry;
-    let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
-    Ok(Answer::new(200, wanted.format.content_type(), presenter.object(&deleted.payload)?))
+    let presenter = ObjectEncoder { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
+    Ok(ApiResponse::new(200, wanted.format.content_type(), presenter.object(&deleted.payload)?))
 }
 
 /// DELETE of a collection: every object that the selectors match.
 ///
 /// # Errors
 /// The options are wrong, or an object cannot be deleted for another reason than that it is gone.
-pub async fn delete_collection(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
+pub async fn delete_collection(
+    context: &Context,
+    target: &Target,
+    wanted: MediaTypeOptions,
+    request: Request,
+) -> Result<ApiResponse> {
     let query = list_options(&context.query, false)?;
     let options = options(context, request).await?;
     if options.ignore_read_error {
@@ -110,10 +120,10 @@ pub async fn delete_collection(context: &Context, target: &Target, wanted: Wante
 async fn delete_selected(
     context: &Context,
     target: &Target,
-    wanted: Wanted,
+    wanted: MediaTypeOptions,
     query: &ListQuery,
     options: &DeleteOptions,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     let registry = &context.api.registry;
     let hub = &target.stored.hub;
     let selection = Selection::parse(&target.resource, hub, &query.label_selector, &query.field_selector)?;
@@ -131,8 +141,8 @@ async fn delete_selected(
     let objects: Vec<_> = page.items.iter().cloned().collect();
     let deleting = stream::iter(objects).map(delete).buffered(context.api.settings.delete_collection_workers.max(1));
     deleting.try_collect::<()>().await?;
-    let presenter = Presenter { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
-    let mut answer = Answer::new(200, wanted.format.content_type(), "");
+    let presenter = ObjectEncoder { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
+    let mut answer = ApiResponse::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;
     Ok(answer)
 }

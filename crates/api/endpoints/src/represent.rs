@@ -7,7 +7,7 @@ mod rows;
 mod splice;
 
 use crate::body::{Body, Size};
-use crate::negotiation::{Format, Shape, Wanted};
+use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::scheme;
 use bytes::Bytes;
 use memchr::memmem;
@@ -30,39 +30,39 @@ pub enum IncludeObject {
 }
 
 /// Everything needed to show objects of one target.
-pub struct Presenter<'a> {
+pub struct ObjectEncoder<'a> {
     pub registry: &'a Registry,
     pub target: &'a Target,
-    pub wanted: Wanted,
+    pub wanted: MediaTypeOptions,
     pub include_object: IncludeObject,
 }
 
-impl Presenter<'_> {
+impl ObjectEncoder<'_> {
     /// One object as an answer's body.
     ///
     /// # Errors
     /// The stored object cannot be decoded, or the form does not fit a single object.
     pub fn object(&self, payload: &Payload) -> Result<Bytes> {
         match (self.wanted.shape, payload) {
-            (Shape::Object, Payload::Stored(object)) if self.wanted == Wanted::JSON => {
+            (ResponseKind::Object, Payload::Stored(object)) if self.wanted == MediaTypeOptions::JSON => {
                 let json = self.stored_json(object)?;
                 let mut bytes = Vec::with_capacity(json.len() + 1);
                 bytes.extend_from_slice(&json);
                 bytes.push(b'\n');
                 Ok(bytes.into())
             }
-            (Shape::Object, Payload::Stored(object)) if self.wanted.format == Format::Protobuf => {
+            (ResponseKind::Object, Payload::Stored(object)) if self.wanted.format == Format::Protobuf => {
                 let raw = self.stored_protobuf(object)?;
                 let mut bytes = Vec::with_capacity(raw.len() + 64);
                 let resource = &self.target.resource;
                 protobuf::encode_envelope(&resource.api_version(), &resource.kind, &raw, &mut bytes);
                 Ok(bytes.into())
             }
-            (Shape::Object, _) => {
+            (ResponseKind::Object, _) => {
                 let value = self.served(payload)?;
                 Ok(encode(&value, &self.target.resource.schema, self.wanted))
             }
-            (Shape::Table, _) => {
+            (ResponseKind::Table, _) => {
                 let object = self.storage_value(payload)?;
                 let version = object.str_at(&["metadata", "resourceVersion"]).to_owned();
                 let mut meta = Map::new();
@@ -72,11 +72,11 @@ impl Presenter<'_> {
                 let rows = vec![self.row(&object)?];
                 Ok(self.encode_table(meta, rows))
             }
-            (Shape::Partial, _) => {
+            (ResponseKind::Partial, _) => {
                 let object = self.partial(&self.storage_value(payload)?);
                 Ok(encode(&object, PartialObjectMetadata::schema(), self.wanted))
             }
-            (Shape::PartialList, _) => Err(not_a_list(&self.target.resource.group, &self.target.resource.kind)),
+            (ResponseKind::PartialList, _) => Err(not_a_list(&self.target.resource.group, &self.target.resource.kind)),
         }
     }
 
@@ -86,11 +86,13 @@ impl Presenter<'_> {
     /// A stored object cannot be decoded, or the form does not fit a list.
     pub fn list(&self, page: Page) -> Result<Body> {
         match self.wanted.shape {
-            Shape::Object if self.wanted == Wanted::JSON && self.registry.serves_stored_form(self.target) => {
+            ResponseKind::Object
+                if self.wanted == MediaTypeOptions::JSON && self.registry.serves_stored_form(self.target) =>
+            {
                 Ok(self.spliced(page))
             }
-            Shape::Object if self.wanted.format == Format::Protobuf => self.list_protobuf(page),
-            Shape::Object => {
+            ResponseKind::Object if self.wanted.format == Format::Protobuf => self.list_protobuf(page),
+            ResponseKind::Object => {
                 let mut items = Vec::with_capacity(page.items.len());
                 for object in page.items.iter() {
                     let mut item = self.served(&Payload::Stored(object.clone()))?;
@@ -107,15 +109,15 @@ impl Presenter<'_> {
                 });
                 Ok(Body::Full(self.finish(&list)))
             }
-            Shape::Table if self.wanted.format == Format::Json && !self.wanted.pretty => self.list_table(page),
-            Shape::Table => {
+            ResponseKind::Table if self.wanted.format == Format::Json && !self.wanted.pretty => self.list_table(page),
+            ResponseKind::Table => {
                 let rows =
                     page.items.iter().map(|object| self.row(&self.storage_value(&Payload::Stored(object.clone()))?));
                 let rows = rows.collect::<Result<Vec<_>>>()?;
                 Ok(Body::Full(self.encode_table(list_meta(&page), rows)))
             }
-            Shape::PartialList => self.list_partial(page),
-            Shape::Partial => Err(is_a_list(&self.target.resource)),
+            ResponseKind::PartialList => self.list_partial(page),
+            ResponseKind::Partial => Err(is_a_list(&self.target.resource)),
         }
     }
 
@@ -218,7 +220,7 @@ impl Presenter<'_> {
     }
 
     fn list_partial(&self, page: Page) -> Result<Body> {
-        if self.wanted != (Wanted { shape: Shape::PartialList, ..Wanted::JSON }) {
+        if self.wanted != (MediaTypeOptions { shape: ResponseKind::PartialList, ..MediaTypeOptions::JSON }) {
             let items = page
                 .items
                 .iter()
@@ -366,11 +368,11 @@ fn from(object: &Object, skip: usize) -> &[u8] {
 ///
 /// # Errors
 /// The form does not fit a single object.
-pub fn made(object: &Value, group: &str, kind: &str, schema: &Struct, wanted: Wanted) -> Result<Bytes> {
+pub fn made(object: &Value, group: &str, kind: &str, schema: &Struct, wanted: MediaTypeOptions) -> Result<Bytes> {
     match wanted.shape {
-        Shape::Partial => Ok(encode(&partial(object, wanted), PartialObjectMetadata::schema(), wanted)),
-        Shape::PartialList => Err(not_a_list(group, kind)),
-        Shape::Object | Shape::Table => Ok(encode(object, schema, wanted)),
+        ResponseKind::Partial => Ok(encode(&partial(object, wanted), PartialObjectMetadata::schema(), wanted)),
+        ResponseKind::PartialList => Err(not_a_list(group, kind)),
+        ResponseKind::Object | ResponseKind::Table => Ok(encode(object, schema, wanted)),
     }
 }
 
@@ -394,7 +396,7 @@ pub fn made_rows(
     objects: &[Value],
     include: IncludeObject,
     now_unix: i64,
-    wanted: Wanted,
+    wanted: MediaTypeOptions,
 ) -> Vec<Value> {
     let row = |object: &Value| {
         let shown = match include {
@@ -408,7 +410,13 @@ pub fn made_rows(
 }
 
 /// A table with a kind's columns, if they are wanted.
-pub fn table(printer: &dyn Printer, meta: Value, with_columns: bool, rows: Vec<Value>, wanted: Wanted) -> Value {
+pub fn table(
+    printer: &dyn Printer,
+    meta: Value,
+    with_columns: bool,
+    rows: Vec<Value>,
+    wanted: MediaTypeOptions,
+) -> Value {
     let columns = printer.columns().into_iter().map(|column| {
         value!({
             "name": (column.name), "type": (column.ty), "format": (column.format), "description": (column.description),
@@ -423,7 +431,7 @@ pub fn table(printer: &dyn Printer, meta: Value, with_columns: bool, rows: Vec<V
 }
 
 /// Encodes a document in the form that was negotiated.
-pub fn encode(value: &Value, schema: &Struct, wanted: Wanted) -> Bytes {
+pub fn encode(value: &Value, schema: &Struct, wanted: MediaTypeOptions) -> Bytes {
     match wanted.format {
         Format::Json => {
             let mut bytes = Vec::with_capacity(1024);
@@ -497,7 +505,7 @@ pub fn indent(json: &[u8]) -> Vec<u8> {
 }
 
 /// The metadata of an object alone.
-pub fn partial(object: &Value, wanted: Wanted) -> Value {
+pub fn partial(object: &Value, wanted: MediaTypeOptions) -> Value {
     let metadata = object.get("metadata").cloned().unwrap_or_else(Value::map);
     value!({"kind": "PartialObjectMetadata", "apiVersion": (wanted.meta_version()), "metadata": metadata})
 }

@@ -2,10 +2,10 @@
 
 mod selectors;
 
-use crate::answer::{Answer, warned};
+use crate::answer::{ApiResponse, warned};
 use crate::context::Context;
 use crate::legacy_tokens::record_use;
-use crate::negotiation::Offer;
+use crate::negotiation::AllowedMediaTypes;
 use crate::query::write_options;
 use crate::represent;
 use crate::request::{Request, ResourcePath};
@@ -35,11 +35,11 @@ pub async fn serve(
     resource: &Arc<Resource>,
     path: &ResourcePath,
     request: Request,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     if resource.kind == "ComponentStatus" {
         return component::serve(context, resource, path).await;
     }
-    let wanted = context.negotiate(Offer::Actions)?;
+    let wanted = context.negotiate(AllowedMediaTypes::Actions)?;
     let query = write_options(&context.query, "CreateOptions", context.requester())?;
     let bytes = read_body(context, request.body).await?;
     let mut warnings = Vec::new();
@@ -58,7 +58,7 @@ pub async fn serve(
         return Err(status.with_warnings(warnings));
     }
     let body = represent::made(&object, &resource.group, &resource.kind, &resource.schema, wanted)?;
-    let mut answer = Answer::new(201, wanted.format.content_type(), body);
+    let mut answer = ApiResponse::new(201, wanted.format.content_type(), body);
     answer.warnings = warnings;
     Ok(answer)
 }

@@ -2,21 +2,21 @@
 //! Guarantees that a write changes the number of replicas and who owns it, and nothing else of the object.
 //! Must never know where a kind keeps its replicas: its resource says so.
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::apply::Configuration;
 use crate::context::Context;
 use crate::decode::{self, Expected};
-use crate::negotiation::{Shape, Wanted};
+use crate::negotiation::{MediaTypeOptions, ResponseKind};
 use crate::patch::{Patch, PatchType};
 use crate::query::{FieldValidation, patch_options, write_options};
 use crate::read::{include_object, refuse_export};
-use crate::represent::{self, IncludeObject, Presenter};
+use crate::represent::{self, IncludeObject, ObjectEncoder};
 use crate::request::{Request, Verb};
 use crate::subresource::{Call, label_selector};
 use crate::write::{check_name, check_namespace, read_body, warned};
 use pintle_kinds::columns;
 use pintle_registry::scale::Scaling;
-use pintle_registry::update::{Owners, Update, precondition_failed};
+use pintle_registry::update::{ManagedFieldsUpdate, Update, precondition_failed};
 use pintle_registry::{Details, Payload, Result, Status, Target, metadata, status};
 use pintle_resource::ScalePaths;
 use pintle_schema::Str;
@@ -32,11 +32,12 @@ use std::sync::Mutex;
 ///
 /// # Errors
 /// What is sent is refused, or the object that it makes.
-pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, request: Request) -> Result<Answer> {
+pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, request: Request) -> Result<ApiResponse> {
     let Call { context, target, wanted, .. } = call;
     let registry = &context.api.registry;
     let presenter = |payload: &Payload| -> Result<Value> {
-        let presenter = Presenter { registry, target, wanted: Wanted::JSON, include_object: IncludeObject::None };
+        let presenter =
+            ObjectEncoder { registry, target, wanted: MediaTypeOptions::JSON, include_object: IncludeObject::None };
         Ok(scale_of(&presenter.served(payload)?, paths))
     };
     if verb == Verb::Get {
@@ -87,7 +88,7 @@ pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, reques
         part: None,
         create: false,
         from_stored: patch_type.is_some(),
-        owners: Owners::Settled,
+        owners: ManagedFieldsUpdate::Provided,
     };
     let written = registry.update(target, &update, &query.options).await;
     let mut written = warned(written, warnings.into_inner().unwrap_or_default())?;
@@ -207,9 +208,9 @@ fn another_scale(target: &Target, uid: &str, stored_uid: &str) -> Status {
     Status::conflict_of(subject, &precondition_failed("UID", uid, stored_uid))
 }
 
-fn show(context: &Context, scale: &Value, wanted: Wanted) -> Result<Answer> {
+fn show(context: &Context, scale: &Value, wanted: MediaTypeOptions) -> Result<ApiResponse> {
     let body = match wanted.shape {
-        Shape::Table => {
+        ResponseKind::Table => {
             let include = include_object(&context.query, wanted)?;
             let printer = &columns::printer("autoscaling", "Scale");
             let now = context.api.registry.environment.now_unix();
@@ -219,5 +220,5 @@ fn show(context: &Context, scale: &Value, wanted: Wanted) -> Result<Answer> {
         }
         _ => represent::made(scale, "autoscaling", "Scale", Scale::schema(), wanted)?,
     };
-    Ok(Answer::new(200, wanted.format.content_type(), body))
+    Ok(ApiResponse::new(200, wanted.format.content_type(), body))
 }

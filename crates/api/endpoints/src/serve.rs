@@ -1,12 +1,12 @@
 //! `serve()`: the steps of a request in their order. A reader learns the server from this page.
 
-use crate::answer::{Answer, Sending, accepts_gzip, refusal, respond};
+use crate::answer::{ApiResponse, Sending, accepts_gzip, refusal, respond};
 use crate::blocking;
 use crate::body::Body;
 use crate::context::Context;
 use crate::flow::{Admission, Slot};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
-use crate::negotiation::{Offer, Wanted, negotiate};
+use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, negotiate};
 use crate::query::{Query, decode, well_escaped};
 use crate::request::{Request, ResourcePath, Verb, parse_path};
 use crate::{
@@ -47,8 +47,8 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     let path = parse_path(&request.path);
     let agent = request.header(USER_AGENT);
     let pretty = crate::negotiation::pretty(&query, agent);
-    let wanted = negotiate(request.header(ACCEPT), agent, &query, Offer::Objects, api.formats())
-        .unwrap_or(Wanted { pretty, ..Wanted::JSON });
+    let wanted = negotiate(request.header(ACCEPT), agent, &query, AllowedMediaTypes::Objects, api.formats())
+        .unwrap_or(MediaTypeOptions { pretty, ..MediaTypeOptions::JSON });
     let dry_run = DryRun::of(query.all("dryRun"));
     let system_client = metrics::system_client(agent);
     let validated = matches!(request.method, Method::POST | Method::PUT | Method::PATCH)
@@ -99,7 +99,7 @@ impl Tally {
 
     /// What a request is answered that has been worked on. Its slot goes on with the answer, unless there was none after all, or
     /// no room for the answer.
-    fn admitted(&mut self, admission: &Admission, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
+    fn admitted(&mut self, admission: &Admission, outcome: Result<ApiResponse, Status>) -> Result<ApiResponse, Status> {
         let held = outcome.as_ref().ok().and_then(|answer| answer.body.held_bytes());
         let has_room = held.is_none_or(|bytes| admission.hold(bytes).is_ok());
         self.slot = admission.leave().filter(|_| has_room);
@@ -123,7 +123,7 @@ async fn steps(
     query: Query,
     path: Option<&ResourcePath>,
     tally: &mut Tally,
-) -> Result<Answer, Status> {
+) -> Result<ApiResponse, Status> {
     if path.is_some_and(ResourcePath::is_prefix_alone) {
         return Ok(undetermined(&request));
     }
@@ -150,7 +150,7 @@ async fn steps(
         Found::Resource(resource) => resource,
         missing => match (elsewhere::unavailable(&api, &path.group, &path.version), missing) {
             (Some(unavailable), _) => return Ok(unavailable),
-            (None, Found::NoGroup) => return Ok(Answer::text(404, "404 page not found\n")),
+            (None, Found::NoGroup) => return Ok(ApiResponse::text(404, "404 page not found\n")),
             (None, _) => return Err(Status::no_such_path()),
         },
     };
@@ -204,7 +204,7 @@ async fn act(
     path: &ResourcePath,
     verb: Verb,
     request: Request,
-) -> Result<Answer, Status> {
+) -> Result<ApiResponse, Status> {
     check_watch(resource, verb)?;
     if verb.reads() && wants_more_than_known(context) {
         catch_up(context, resource, verb).await?;
@@ -222,9 +222,9 @@ async fn act(
         context.patch_type()?;
     }
     let wanted = context.negotiate(match verb {
-        Verb::Watch => Offer::Watch,
-        Verb::List => Offer::Collection,
-        _ => Offer::Objects,
+        Verb::Watch => AllowedMediaTypes::Watch,
+        Verb::List => AllowedMediaTypes::Collection,
+        _ => AllowedMediaTypes::Objects,
     })?;
     // What takes much room waits in a box of its own: most requests are reads, and many are under way at a time.
     match verb {
@@ -269,7 +269,7 @@ fn wants_more_than_known(context: &Context) -> bool {
 
 /// A deprecated version warns with every answer, good or bad, but for media types that its routes do not take: those are
 /// refused before anybody could warn, by a Status whose details say nothing.
-fn with_deprecation(resource: &Resource, outcome: Result<Answer, Status>) -> Result<Answer, Status> {
+fn with_deprecation(resource: &Resource, outcome: Result<ApiResponse, Status>) -> Result<ApiResponse, Status> {
     let warn = |warnings: &mut Vec<String>| {
         if !resource.deprecation.is_empty() {
             warnings.insert(0, resource.deprecation.to_string());
@@ -310,33 +310,33 @@ fn count_turned_away(api: &Api, path: &ResourcePath, verb: Verb, query: &Query, 
 }
 
 /// What a request beyond the limits is answered.
-fn turn_away() -> Answer {
-    let mut answer = Answer::text(429, "Too many requests, please try again later.\n");
+fn turn_away() -> ApiResponse {
+    let mut answer = ApiResponse::text(429, "Too many requests, please try again later.\n");
     answer.headers.push(("retry-after", limits::RETRY_AFTER_SECONDS.to_string()));
     answer
 }
 
 /// What a path is answered that ends where it should say what it is about.
-fn undetermined(request: &Request) -> Answer {
+fn undetermined(request: &Request) -> ApiResponse {
     let query = if request.query.is_empty() { "" } else { "?" };
     let url = format!("{}{query}{}", request.path, request.query);
     let why = format!(
         "Internal Server Error: {}: failed to create RequestInfo: unable to determine kind and namespace from url, {url}\n",
         quoted(&url)
     );
-    Answer::text(500, escape(&why))
+    ApiResponse::text(500, escape(&why))
 }
 
 /// What is answered to a path with a percent sign that begins no escape. The connection ends with it.
-fn unreadable_address() -> Answer {
-    let mut answer = Answer::text(400, "400 Bad Request");
+fn unreadable_address() -> ApiResponse {
+    let mut answer = ApiResponse::text(400, "400 Bad Request");
     answer.headers.push(("connection", "close".to_owned()));
     answer
 }
 
 /// What a request is answered that comes while the server stops. The connection ends with it.
-fn stopping() -> Answer {
-    let mut answer = Answer::text(429, "The apiserver is shutting down, please try again later.\n");
+fn stopping() -> ApiResponse {
+    let mut answer = ApiResponse::text(429, "The apiserver is shutting down, please try again later.\n");
     answer.headers.push(("retry-after", limits::RETRY_AFTER_SHUTDOWN_SECONDS.to_string()));
     answer.headers.push(("connection", "close".to_owned()));
     answer
@@ -349,7 +349,7 @@ fn outside_resources(
     query: &Query,
     request: &Request,
     tally: &mut Tally,
-) -> Result<Answer, Status> {
+) -> Result<ApiResponse, Status> {
     let verb = request.method.as_str().to_ascii_lowercase();
     access::decide(api, &Attributes::non_resource(user, &verb, &request.path))?;
     let path = request.path.as_str();
@@ -371,13 +371,13 @@ fn outside_resources(
         return Ok(turn_away());
     }
     let outcome = match path {
-        "/metrics" => Ok(Answer::new(200, METRICS_TYPE, metrics::render(api))),
-        "/metrics/slis" => Ok(Answer::new(200, METRICS_TYPE, api.health.metrics())),
+        "/metrics" => Ok(ApiResponse::new(200, METRICS_TYPE, metrics::render(api))),
+        "/metrics/slis" => Ok(ApiResponse::new(200, METRICS_TYPE, api.health.metrics())),
         _ => {
             let answer = documents::serve(api, request, query);
             // Discovery in the aggregated form counts, and it alone has a tag.
             let aggregated = metrics::DISCOVERY.into_iter().find(|name| path.strip_prefix('/') == Some(*name));
-            let is_tagged = |answer: &Answer| answer.headers.iter().any(|(name, _)| *name == "etag");
+            let is_tagged = |answer: &ApiResponse| answer.headers.iter().any(|(name, _)| *name == "etag");
             aggregated.filter(|_| answer.as_ref().is_ok_and(is_tagged)).into_iter().for_each(count);
             answer
         }

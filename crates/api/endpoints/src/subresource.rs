@@ -1,9 +1,9 @@
 //! Subresources: a part of an object, its scale, or an action on it.
 
-use crate::answer::{Answer, warned};
+use crate::answer::{ApiResponse, warned};
 use crate::context::Context;
 use crate::decode::{self, Expected};
-use crate::negotiation::{Offer, Shape, Wanted};
+use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
 use crate::query::write_options;
 use crate::request::{Request, ResourcePath, Verb};
 use crate::write::{self, read_body};
@@ -22,7 +22,7 @@ pub(crate) struct Call<'a> {
     pub context: &'a Context,
     pub target: &'a Target,
     pub subresource: &'a Subresource,
-    pub wanted: Wanted,
+    pub wanted: MediaTypeOptions,
 }
 
 /// Answers a request for a subresource.
@@ -35,7 +35,7 @@ pub async fn serve(
     path: &ResourcePath,
     verb: Verb,
     request: Request,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     let subresource = resource.subresource(&path.subresource).ok_or_else(Status::no_such_path)?;
     let namespace = if resource.namespaced { path.namespace.as_str() } else { "" };
     let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
@@ -46,8 +46,8 @@ pub async fn serve(
         context.patch_type()?;
     }
     let wanted = context.negotiate(match subresource.action {
-        Action::Binding | Action::Eviction | Action::Token => Offer::Actions,
-        _ => Offer::Objects,
+        Action::Binding | Action::Eviction | Action::Token => AllowedMediaTypes::Actions,
+        _ => AllowedMediaTypes::Objects,
     })?;
     let call = Call { context, target: &target, subresource, wanted };
     match &subresource.action {
@@ -59,7 +59,7 @@ pub async fn serve(
                 _ => patch::patch(context, &target, wanted, request, part).await,
             }
         }
-        Action::Scale(paths) => scale::serve(call, &paths, verb, request).await,
+        Action::Scale(paths) => scale::serve(call, paths, verb, request).await,
         Action::Binding => {
             let (object, options, warnings) = body(call, request).await?;
             let bound = binding::bind(context, namespace, Some(&path.name), object, wanted, options.dry_run).await;
@@ -101,9 +101,9 @@ pub(crate) fn label_selector(field: &v1::LabelSelector) -> Option<LabelSelector>
 }
 
 /// What is answered where something was made to happen.
-pub(crate) fn created(wanted: Wanted) -> Answer {
-    let wanted = Wanted { shape: Shape::Object, ..wanted };
+pub(crate) fn created(wanted: MediaTypeOptions) -> ApiResponse {
+    let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
     let mut success = status::success(None);
     success.set_at(&["code"], 201);
-    Answer::new(201, wanted.format.content_type(), represent::encode(&success, v1::Status::schema(), wanted))
+    ApiResponse::new(201, wanted.format.content_type(), represent::encode(&success, v1::Status::schema(), wanted))
 }

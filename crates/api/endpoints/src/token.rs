@@ -3,7 +3,7 @@
 //! Nothing is stored, so a dry run gives a token as well. A token must never say more than its request could read: the
 //! objects it is bound to are looked up in the account's own namespace.
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::context::Context;
 use crate::represent;
 use crate::request::Request;
@@ -34,7 +34,7 @@ const EXTENDED_EXPIRATION_SECONDS: i64 = 365 * 24 * 3600;
 ///
 /// # Errors
 /// The body is refused, the account or what the token shall be bound to is not there, or is not what the request says.
-pub(crate) async fn create(call: Call<'_>, request: Request) -> Result<Answer> {
+pub(crate) async fn create(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let wanted = call.wanted;
     let (mut object, options, mut warnings) = body(call, request).await?;
     if let Err(status) = complete(call, &mut object, &options, &mut warnings) {
@@ -43,7 +43,7 @@ pub(crate) async fn create(call: Call<'_>, request: Request) -> Result<Answer> {
     set_type(&mut object, API_VERSION, KIND);
     canonicalize(TokenRequest::schema(), &mut object);
     let bytes = represent::made(&object, "authentication.k8s.io", "TokenRequest", TokenRequest::schema(), wanted)?;
-    Ok(Answer::new(201, wanted.format.content_type(), bytes).with_warnings(warnings))
+    Ok(ApiResponse::new(201, wanted.format.content_type(), bytes).with_warnings(warnings))
 }
 
 /// Makes the request its own answer.

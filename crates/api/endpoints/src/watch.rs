@@ -9,7 +9,7 @@ mod frames;
 
 use crate::Api;
 use crate::body::Body;
-use crate::negotiation::Wanted;
+use crate::negotiation::MediaTypeOptions;
 use crate::query::ListQuery;
 use crate::read::reached;
 use crate::represent::IncludeObject;
@@ -18,7 +18,7 @@ use frames::{Chunk, Frames, Subject};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::Stream;
 use pintle_cache::objects::end_of;
-use pintle_cache::{Cursor, Interest, Object, State};
+use pintle_cache::{Object, State, WatchFilter, Watcher};
 use pintle_registry::{Result, Selection, Status, Target};
 use pintle_storage::Revision;
 use std::collections::VecDeque;
@@ -42,7 +42,7 @@ const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// A running watch. An event finds most of these out of the processor's caches, so what it does not need stands apart.
 struct Watch {
     frames: Frames,
-    cursor: Cursor,
+    cursor: Watcher,
     bookmarks: bool,
     next_bookmark: Instant,
     deadline: Instant,
@@ -85,7 +85,7 @@ pub fn start(
     target: Target,
     selection: Selection,
     query: &ListQuery,
-    wanted: Wanted,
+    wanted: MediaTypeOptions,
     include_object: IncludeObject,
 ) -> Result<Body> {
     let asked = match query.list.resource_version.as_str() {
@@ -106,7 +106,7 @@ pub fn start(
         let (api, revision) = (api.clone(), Revision(asked));
         (revision, async move { reached(&api, revision).await }.boxed())
     });
-    let cursor = target.cache.cursor_of(start, interest(&target, &selection));
+    let cursor = target.cache.watch_matching(start, interest(&target, &selection));
     let frames = Frames::new(api.clone(), target, selection, wanted, include_object);
     let initial = match with_state && awaited.is_none() {
         true => initial(&frames.subject, &state),
@@ -163,17 +163,17 @@ fn initial(subject: &Subject, state: &State) -> VecDeque<Arc<Object>> {
 }
 
 /// The narrowest index that finds every event the watch can need.
-fn interest(target: &Target, selection: &Selection) -> Interest {
+fn interest(target: &Target, selection: &Selection) -> WatchFilter {
     let named = (!target.name.is_empty()).then_some(target.name.as_str()).or_else(|| selection.single_name());
     let namespace =
         (!target.namespace.is_empty()).then_some(target.namespace.as_str()).or_else(|| selection.single_namespace());
     match (named, namespace) {
-        (Some(name), _) if !target.resource.namespaced => Interest::Key(target.storage().key("", name).into()),
-        (Some(name), Some(namespace)) => Interest::Key(target.storage().key(namespace, name).into()),
+        (Some(name), _) if !target.resource.namespaced => WatchFilter::Key(target.storage().key("", name).into()),
+        (Some(name), Some(namespace)) => WatchFilter::Key(target.storage().key(namespace, name).into()),
         _ => match (selection.single_value(), namespace) {
-            (Some((field, value)), _) => Interest::Field(field, value.into()),
-            (None, Some(namespace)) => Interest::Namespace(namespace.into()),
-            (None, None) => Interest::Everything,
+            (Some((field, value)), _) => WatchFilter::Field(field, value.into()),
+            (None, Some(namespace)) => WatchFilter::Namespace(namespace.into()),
+            (None, None) => WatchFilter::Everything,
         },
     }
 }
@@ -246,7 +246,7 @@ impl Watch {
         if reached {
             let state = target.cache.state();
             let from = api.registry.revision().max(state.last);
-            self.cursor = target.cache.cursor_of(from, interest(target, selection));
+            self.cursor = target.cache.watch_matching(from, interest(target, selection));
             self.apart.initial = initial(subject, &state);
         } else {
             let status = Status::too_large_resource_version(revision.0, api.registry.revision().0);

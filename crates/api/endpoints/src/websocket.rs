@@ -5,7 +5,7 @@
 
 pub mod frames;
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::body::Body;
 use crate::upgrade::tokens;
 use bytes::Bytes;
@@ -46,7 +46,7 @@ const READER_PROTOCOLS: [(&str, Framing); 2] =
 ///
 /// # Errors
 /// The handshake is none.
-pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Framing) -> Result<Answer> {
+pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Framing) -> Result<ApiResponse> {
     let protocol = tokens(headers, &SEC_WEBSOCKET_PROTOCOL).next();
     accept(headers, protocol, Some(MAX_MESSAGE_BYTES), move |from, to| send(from, to, events, framing).boxed())
 }
@@ -55,7 +55,7 @@ pub fn watch(headers: &HeaderMap, events: BoxStream<'static, Bytes>, framing: Fr
 ///
 /// # Errors
 /// The handshake is none, or no protocol offered is known.
-pub fn bytes(headers: &HeaderMap, pieces: BoxStream<'static, Bytes>) -> Result<Answer> {
+pub fn bytes(headers: &HeaderMap, pieces: BoxStream<'static, Bytes>) -> Result<ApiResponse> {
     let mut offered = tokens(headers, &SEC_WEBSOCKET_PROTOCOL).peekable();
     if offered.peek().is_none() {
         let run = |from, to| send(from, to, pieces, Framing::Pieces).boxed();
@@ -86,9 +86,9 @@ pub fn accept(
     protocol: Option<&str>,
     max_bytes: Option<u64>,
     run: impl FnOnce(Reader, Writer) -> BoxFuture<'static, ()> + Send + 'static,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     let key = check(headers)?;
-    let mut answer = Answer::new(101, "", "");
+    let mut answer = ApiResponse::new(101, "", "");
     answer.headers = vec![
         ("connection", "Upgrade".into()),
         ("upgrade", "websocket".into()),

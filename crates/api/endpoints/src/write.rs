@@ -1,16 +1,16 @@
 //! Create and update: from a body to the registry and back, and what all writes do on that way.
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::blocking;
 use crate::context::Context;
 use crate::decode::{self, Expected};
-use crate::negotiation::Wanted;
+use crate::negotiation::MediaTypeOptions;
 use crate::query::{FieldValidation, write_options};
 use crate::read::include_object;
-use crate::represent::Presenter;
+use crate::represent::ObjectEncoder;
 use crate::request::{LazyBody, Request};
 use bytes::Bytes;
-use pintle_registry::update::{Owners, SubresourcePart, Update};
+use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{Result, Status, Target, Written, metadata};
 use pintle_resource::Resource;
 use pintle_schema::Value;
@@ -34,7 +34,12 @@ pub async fn read_body(context: &Context, body: LazyBody) -> Result<Bytes> {
 ///
 /// # Errors
 /// The body or the object is refused.
-pub async fn create(context: &Context, target: &Target, wanted: Wanted, request: Request) -> Result<Answer> {
+pub async fn create(
+    context: &Context,
+    target: &Target,
+    wanted: MediaTypeOptions,
+    request: Request,
+) -> Result<ApiResponse> {
     // The body's form is judged before it is read.
     context.body_format()?;
     let bytes = read_body(context, request.body).await?;
@@ -53,10 +58,10 @@ pub async fn create(context: &Context, target: &Target, wanted: Wanted, request:
 pub async fn update(
     context: &Context,
     target: &Target,
-    wanted: Wanted,
+    wanted: MediaTypeOptions,
     request: Request,
     part: Option<SubresourcePart<'_>>,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     let bytes = read_body(context, request.body).await?;
     let query = write_options(&context.query, "UpdateOptions", context.requester())?;
     let mut warnings = Vec::new();
@@ -71,7 +76,8 @@ pub async fn update(
         }
         .map(|()| object.clone())
     };
-    let update = Update { change: &change, part, create: false, from_stored: false, owners: Owners::Tracked };
+    let update =
+        Update { change: &change, part, create: false, from_stored: false, owners: ManagedFieldsUpdate::Compute };
     let written = context.api.registry.update(target, &update, &query.options).await;
     answer(context, target, wanted, written, warnings)
 }
@@ -128,12 +134,12 @@ pub(crate) fn check_namespace(target: &Target, object: &Value) -> Result<()> {
 pub fn answer(
     context: &Context,
     target: &Target,
-    wanted: Wanted,
+    wanted: MediaTypeOptions,
     written: Result<Written>,
     warnings: Vec<String>,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     let written = warned(written, warnings)?;
-    let presenter = Presenter {
+    let presenter = ObjectEncoder {
         registry: &context.api.registry,
         target,
         wanted,
@@ -141,7 +147,7 @@ pub fn answer(
     };
     let code = if written.created { 201 } else { 200 };
     let body = presenter.object(&written.payload)?;
-    Ok(Answer::new(code, wanted.format.content_type(), body).with_warnings(written.warnings))
+    Ok(ApiResponse::new(code, wanted.format.content_type(), body).with_warnings(written.warnings))
 }
 
 /// A write's outcome with what was warned of before it.

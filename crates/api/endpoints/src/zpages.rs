@@ -3,7 +3,7 @@
 //! Must never show the content of a file that a flag names.
 
 use crate::Api;
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::documents::listed_paths;
 use crate::negotiation::{Format, Kind, negotiate_kind};
 use crate::query::Query;
@@ -44,7 +44,7 @@ pub fn is_served(api: &Api, path: &str) -> bool {
 ///
 /// # Errors
 /// 406 when the client accepts nothing that can be given.
-pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Option<Answer>> {
+pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Option<ApiResponse>> {
     let path = request.path.as_str();
     if !is_served(api, path) {
         return Ok(None);
@@ -55,7 +55,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Option<Answe
     let negotiated = negotiate_kind(request.header(ACCEPT), request.header(USER_AGENT), query, &wanted, &formats)?;
     let Some((form, version)) = negotiated else {
         let text = if kind == "Flagz" { flags_text(api) } else { status_text(api) };
-        return Ok(Some(Answer::new(200, "text/plain; charset=utf-8", text)));
+        return Ok(Some(ApiResponse::new(200, "text/plain; charset=utf-8", text)));
     };
     let type_meta = TypeMeta { kind: kind.to_owned(), api_version: format!("{GROUP}/{version}") };
     let metadata = ObjectMeta { name: COMPONENT.to_owned(), ..ObjectMeta::default() };
@@ -64,7 +64,7 @@ pub fn serve(api: &Api, request: &Request, query: &Query) -> Result<Option<Answe
         _ => (Statusz::schema(), Statusz { type_meta, metadata, ..status(api) }.to_value()),
     };
     canonicalize(schema, &mut object);
-    let mut answer = Answer::new(200, form.format.content_type(), represent::encode(&object, schema, form));
+    let mut answer = ApiResponse::new(200, form.format.content_type(), represent::encode(&object, schema, form));
     if version == DEPRECATED {
         let path = &path[1..];
         answer.warnings.push(format!("This version of the {path} endpoint is deprecated. Please use a newer version."));

@@ -5,7 +5,7 @@
 use crate::defaults::DEFAULTS;
 use crate::internal::internal;
 use crate::{columns, unserved};
-use pintle_api_validation::{rulebook, warnings};
+use pintle_api_validation::{validator, warnings};
 use pintle_resource::{GroupPriorities, Resource, ResourceTable, Resources, VersionPriorities};
 use pintle_schema::Str;
 use std::sync::{Arc, LazyLock};
@@ -165,7 +165,7 @@ fn complete(resource: Resource) -> Resource {
         defaults: DEFAULTS.clone(),
         printer: Arc::new(columns::printer(group, kind)),
         hidden_annotations: columns::hidden_annotations(group, kind),
-        rules: rulebook().clone(),
+        rules: validator().clone(),
         warn: stored.and_then(|storage| warnings::of(&storage.schema)),
         ..resource
     }

@@ -3,7 +3,7 @@
 //! Nothing here knows a kind's rules.
 
 use crate::{all, find, group_order};
-use pintle_resource::{Action, Context, FieldValue, Outside, Path, Resource, Strategy, Verbs};
+use pintle_resource::{Action, Context, FieldValue, Path, Resource, Strategy, StrategyEnvironment, Verbs};
 use pintle_schema::{Struct, Value, canonicalize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) fn with_context<T>(run: impl FnOnce(&mut Context) -> T) -> T {
 
 struct AllOff;
 
-impl Outside for AllOff {
+impl StrategyEnvironment for AllOff {
     fn enabled(&self, _: &str) -> bool {
         false
     }

@@ -6,7 +6,7 @@
 use crate::status::Result;
 use crate::{DeleteOptions, Registry, Requester, Target, WriteOptions};
 use pintle_schema::Value;
-use pintle_validation::{Refusal, Right, Surroundings};
+use pintle_validation::{Refusal, Right, ValidationEnvironment};
 
 /// A write that wants to be admitted.
 pub struct AdmissionRequest<'a> {
@@ -17,7 +17,7 @@ pub struct AdmissionRequest<'a> {
     /// The stored object, for updates.
     pub old: Option<&'a Value>,
     pub options: &'a WriteOptions,
-    pub around: &'a dyn Surroundings,
+    pub around: &'a dyn ValidationEnvironment,
 }
 
 /// Changes objects before they are validated, or refuses them. Objects are of the storage version.

@@ -4,7 +4,7 @@
 
 use crate::{Registry, Requester, Target};
 use pintle_schema::Value;
-use pintle_validation::{Refusal, Right, Surroundings};
+use pintle_validation::{Refusal, Right, ValidationEnvironment};
 use std::cell::OnceCell;
 
 /// The surroundings of an object that is written.
@@ -28,7 +28,7 @@ impl<'a> Around<'a> {
     }
 }
 
-impl Surroundings for Around<'_> {
+impl ValidationEnvironment for Around<'_> {
     fn empties(&self) -> Option<&Value> {
         let find = || {
             let mut sent = (self.find_empties)()?;

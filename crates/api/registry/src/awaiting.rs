@@ -40,7 +40,7 @@ impl Registry {
 mod tests {
     use crate::status::{AwaitedObject, Result, Status};
     use crate::testing::{registry_in, wait};
-    use crate::update::{Owners, Update};
+    use crate::update::{ManagedFieldsUpdate, Update};
     use crate::{Admission, AdmissionRequest, DeleteOptions, Environment, Registry, Requester, Target, WriteOptions};
     use pintle_schema::{Value, value};
     use pintle_validation::{Refusal, Right};
@@ -135,7 +135,13 @@ mod tests {
         let object = value!({"metadata": {"name": "c"}});
         let (target, options) = (target(&registry, "configmaps", "c"), WriteOptions::default());
         let change = |_: Option<&Value>| Ok(object.clone());
-        let update = Update { change: &change, part: None, create: true, from_stored: false, owners: Owners::Tracked };
+        let update = Update {
+            change: &change,
+            part: None,
+            create: true,
+            from_stored: false,
+            owners: ManagedFieldsUpdate::Compute,
+        };
         let outcome = match by_update {
             true => wait(registry.update(&target, &update, &options)),
             false => wait(registry.create(&target, object.clone(), &options)),

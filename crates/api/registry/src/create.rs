@@ -6,7 +6,7 @@ use crate::around::Around;
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
-use crate::update::Owners;
+use crate::update::ManagedFieldsUpdate;
 use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
 use pintle_resource::{Context, NameRule};
 use pintle_schema::{Value, empties};
@@ -21,7 +21,7 @@ impl Registry {
     /// # Errors
     /// The object is refused, exists already, or its namespace does not exist.
     pub async fn create(&self, target: &Target, object: Value, options: &WriteOptions) -> Result<Written> {
-        self.create_owned(target, object, options, Owners::Tracked).await
+        self.create_owned(target, object, options, ManagedFieldsUpdate::Compute).await
     }
 
     /// The same for an object whose owners may be settled already.
@@ -30,7 +30,7 @@ impl Registry {
         target: &Target,
         object: Value,
         options: &WriteOptions,
-        owners: Owners,
+        owners: ManagedFieldsUpdate,
     ) -> Result<Written> {
         // What is no version at all is left out, like all that clients may not set; a dry run does not look.
         let version = metadata::text(&object, "resourceVersion").parse::<u64>();
@@ -49,12 +49,12 @@ impl Registry {
         let creation = Creation::new(self, target, &object, options, owners);
         self.complete(target, &mut object);
         match owners {
-            Owners::Tracked => {
+            ManagedFieldsUpdate::Compute => {
                 metadata::dedup_owners(&mut object, false, &mut warnings);
                 metadata::fill_new(&mut object, self.environment.as_ref());
                 self.track_new(target, &mut object, creation.sent.as_ref(), options);
             }
-            Owners::Settled => {
+            ManagedFieldsUpdate::Provided => {
                 metadata::identify(&mut object, self.environment.as_ref());
                 self.finish(target, &mut object);
             }
@@ -95,7 +95,7 @@ impl Registry {
         let mut writes = Vec::with_capacity(objects.len());
         for (target, mut object, options) in objects {
             // These bring the addresses they have, and the objects that stand for them.
-            let creation = Creation::new(self, &target, &object, &options, Owners::Tracked);
+            let creation = Creation::new(self, &target, &object, &options, ManagedFieldsUpdate::Compute);
             self.complete(&target, &mut object);
             metadata::fill_new(&mut object, self.environment.as_ref());
             self.track_new(&target, &mut object, creation.sent.as_ref(), &options);
@@ -161,7 +161,7 @@ struct Creation<'a> {
     registry: &'a Registry,
     target: &'a Target,
     options: &'a WriteOptions,
-    owners: Owners,
+    owners: ManagedFieldsUpdate,
     /// What was empty in what was sent, which had a canonical form before its metadata was completed.
     sent: Option<Value>,
     sent_labels: bool,
@@ -174,7 +174,7 @@ impl<'a> Creation<'a> {
         target: &'a Target,
         object: &Value,
         options: &'a WriteOptions,
-        owners: Owners,
+        owners: ManagedFieldsUpdate,
     ) -> Creation<'a> {
         let sent_labels = object.at(&["metadata", "labels"]).is_some_and(|labels| !labels.is_zero());
         Creation { registry, target, options, owners, sent: empties(object), sent_labels }

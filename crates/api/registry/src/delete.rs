@@ -57,14 +57,14 @@ impl DeleteOptions {
         };
         if resource.strategy.begin_deletion.is_some() {
             // Kinds with a way of their own to end say it otherwise.
-            return Err(Status::conflict(&resource, &target.name, &precondition_failed(what, asked, found)));
+            return Err(Status::conflict(resource, &target.name, &precondition_failed(what, asked, found)));
         }
         let why = format!(
             "the {what} in the precondition ({asked}) does not match the {what} in record ({found}). The object might have \
              been {since}"
         );
         // The reference names the kind here, not the resource.
-        Err(Status::conflict_of(Details { kind: resource.kind.to_string(), ..named(&resource, &target.name) }, &why))
+        Err(Status::conflict_of(Details { kind: resource.kind.to_string(), ..named(resource, &target.name) }, &why))
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the outside world gives to the registry: time and randomness, so that tests can give their own.
 
-use pintle_resource::Outside;
+use pintle_resource::StrategyEnvironment;
 use std::future::{Future, ready};
 use std::pin::Pin;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub trait Environment: Send + Sync + 'static {
     }
 }
 
-impl Outside for Box<dyn Environment> {
+impl StrategyEnvironment for Box<dyn Environment> {
     fn enabled(&self, gate: &str) -> bool {
         self.feature_enabled(gate)
     }

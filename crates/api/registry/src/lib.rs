@@ -11,6 +11,7 @@ mod awaiting;
 pub mod create;
 pub mod delete;
 pub mod environment;
+mod etcd_codec;
 mod field_manager;
 mod gates;
 mod known_sets;
@@ -25,7 +26,6 @@ mod request_size;
 pub mod scale;
 pub mod selection;
 pub mod status;
-mod stored;
 #[cfg(test)]
 mod testing;
 pub mod unreadable;
@@ -35,19 +35,19 @@ pub use admission::{Admission, AdmissionRequest, AdmitAll, NamespaceCheck};
 pub use allocation::Allocators;
 pub use apply::Applying;
 pub use environment::Environment;
+pub use etcd_codec::EtcdCodec;
 pub use field_manager::track_posted;
 pub use list::ListOptions;
 pub use options::{DeleteOptions, Requester, WriteOptions};
 pub use page::{Items, Page};
 pub use selection::Selection;
 pub use status::{Cause, Details, Result, Status};
-pub use stored::KubernetesForm;
 
 use pintle_cache::{Cache, Image, Object, ResourceCache, image};
 use pintle_codec::json;
 use pintle_resource::{Resource, Resources, Storage, StoredVersions};
 use pintle_schema::{Value, names};
-use pintle_storage::StoredForm;
+use pintle_storage::ValueCodec;
 use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Write};
 use std::sync::Arc;
 use std::time::Duration;
@@ -150,7 +150,7 @@ impl Registry {
         admission: Box<dyn Admission>,
         resources: Arc<Resources>,
     ) -> Self {
-        let form = KubernetesForm::new(resources.clone());
+        let form = EtcdCodec::new(resources.clone());
         cache.set_read_kept(Box::new(move |key, kept| form.to_used(key, kept).map_err(|error| error.to_string())));
         Registry {
             opened_at: cache.current(),
@@ -211,7 +211,7 @@ impl Registry {
     /// read then.
     pub(crate) fn encode(&self, target: &Target, object: &mut Value) -> Encoded {
         ["resourceVersion", "selfLink"].iter().for_each(|field| metadata::clear(object, field));
-        let stored = KubernetesForm::of(&*self.store).map(|form| form.encode(target.storage(), object));
+        let stored = EtcdCodec::of(&*self.store).map(|form| form.encode(target.storage(), object));
         let record = match target.resource.completed(object) {
             None => self.record(target, object),
             Some(completed) => self.record_as(image::encode_stale, target, &completed),
@@ -274,11 +274,11 @@ impl Registry {
         target: &Target,
         expect: Expect,
         object: &mut Value,
-        owners: update::Owners,
+        owners: update::ManagedFieldsUpdate,
         others: Vec<Write>,
     ) -> std::result::Result<Arc<Object>, CommitError> {
         match self.commit_bounded(target, expect, object, others.clone()).await {
-            Err(error) if owners == update::Owners::Tracked && request_size::is_too_large(&error) => {
+            Err(error) if owners == update::ManagedFieldsUpdate::Compute && request_size::is_too_large(&error) => {
                 metadata::clear(object, field_manager::MANAGED_FIELDS);
                 self.commit_bounded(target, expect, object, others).await
             }

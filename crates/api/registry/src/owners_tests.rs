@@ -1,7 +1,7 @@
 //! Who owns what after creates, updates and applies of kinds whose conversion, defaults or empty fields have a say in it.
 
 use crate::testing::{registry, wait};
-use crate::update::{Owners, Update};
+use crate::update::{ManagedFieldsUpdate, Update};
 use crate::{Applying, Payload, Registry, Result, Target, WriteOptions, Written};
 use pintle_codec::{Strictness, json};
 use pintle_schema::{Value, value};
@@ -36,7 +36,8 @@ fn owners(object: &Value) -> Vec<String> {
 
 fn replaced(registry: &Registry, target: &Target, object: &Value, manager: &str) -> Value {
     let change = |_: Option<&Value>| Ok(object.clone());
-    let update = Update { change: &change, part: None, create: false, from_stored: false, owners: Owners::Tracked };
+    let update =
+        Update { change: &change, part: None, create: false, from_stored: false, owners: ManagedFieldsUpdate::Compute };
     stored(registry, target, wait(registry.update(target, &update, &writer(manager))))
 }
 
@@ -44,7 +45,8 @@ fn applied(registry: &Registry, target: &Target, config: &Value) -> Value {
     let options = writer("team");
     let applying = Applying { config, force: false, subresource: "" };
     let change = |live: Option<&Value>| registry.apply(target, live, &applying, &options);
-    let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Settled };
+    let update =
+        Update { change: &change, part: None, create: true, from_stored: true, owners: ManagedFieldsUpdate::Provided };
     stored(registry, target, wait(registry.update(target, &update, &options)))
 }
 

@@ -10,7 +10,7 @@ use pintle_resource::{Context, NameRule, Path, Resource, Strategy, Written};
 use pintle_schema::{ApiType, Struct, Value, canonicalize, names, with_empties};
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{
-    Comparison, ErrorList, OUTCOMES, Operation, Request, Subject, Surroundings, metadata as rules,
+    Comparison, ErrorList, OUTCOMES, Operation, Request, Subject, ValidationEnvironment, metadata as rules,
 };
 
 impl Registry {
@@ -61,12 +61,12 @@ fn clear_path(object: &mut Value, path: Path) {
 pub(crate) fn validate_create(
     target: &Target,
     object: &Value,
-    around: &dyn Surroundings,
+    around: &dyn ValidationEnvironment,
     user: &str,
     environment: &dyn Environment,
 ) -> Result<()> {
     let candidate = Candidate { object, beside: None, around, subresource: "" };
-    judge(target, &candidate, user, environment, ErrorList::default())?;
+    validate(target, &candidate, user, environment, ErrorList::default())?;
     let mut errors = ErrorList::default();
     let meta = object.get("metadata").unwrap_or(&Value::Null);
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
@@ -78,7 +78,7 @@ pub(crate) fn validate_create(
 pub(crate) fn validate_update(
     target: &Target,
     comparison: &Comparison<'_>,
-    around: &dyn Surroundings,
+    around: &dyn ValidationEnvironment,
     subresource: &str,
     user: &str,
     environment: &dyn Environment,
@@ -88,7 +88,7 @@ pub(crate) fn validate_update(
     let check = |name: &str, prefix: bool| check_name(&NameRule::PathSegment, name, prefix, &|_| false);
     rules::validate_compared(comparison, target.resource.namespaced, &check, &mut errors);
     let candidate = Candidate { object: comparison.new_object(), beside: Some(comparison), around, subresource };
-    judge(target, &candidate, user, environment, errors)
+    validate(target, &candidate, user, environment, errors)
 }
 
 /// What is judged.
@@ -96,11 +96,11 @@ struct Candidate<'a> {
     object: &'a Value,
     /// It and the stored object that it replaces.
     beside: Option<&'a Comparison<'a>>,
-    around: &'a dyn Surroundings,
+    around: &'a dyn ValidationEnvironment,
     subresource: &'a str,
 }
 
-fn judge(
+fn validate(
     target: &Target,
     candidate: &Candidate<'_>,
     user: &str,
@@ -121,8 +121,8 @@ fn judge(
     };
     let schema = &target.storage().schema;
     let mut verdict = match beside {
-        Some(comparison) => target.stored.hub.rules.judge_update(schema, comparison, &request),
-        None => target.stored.hub.rules.judge(schema, object, None, &request),
+        Some(comparison) => target.stored.hub.rules.validate_update(schema, comparison, &request),
+        None => target.stored.hub.rules.validate(schema, object, None, &request),
     };
     let (name, namespace) = (metadata::text(object, "name"), metadata::text(object, "namespace"));
     let subject = Subject { resource: &target.resource.plural, namespace, name, user };
@@ -133,7 +133,8 @@ fn judge(
         // Who is refused is shown what was empty in what was sent. This changes what errors say, never what they are about.
         let mut shown = object.clone();
         with_empties(schema, &mut shown, sent, &shows_empties);
-        let told = target.stored.hub.rules.judge(schema, &shown, beside.map(Comparison::old_object), &request).errors;
+        let told =
+            target.stored.hub.rules.validate(schema, &shown, beside.map(Comparison::old_object), &request).errors;
         if told.is_about_the_same_as(&verdict.errors) {
             verdict.errors = told;
         }
@@ -143,7 +144,7 @@ fn judge(
 }
 
 /// What is wrong with some fields of an object's struct, for those who must know before the object is complete.
-pub fn judge_fields(
+pub fn validate_fields(
     target: &Target,
     fields: (&str, &[&str]),
     object: &Value,
@@ -157,7 +158,7 @@ pub fn judge_fields(
         enabled: &|gate: &str| environment.feature_enabled(gate),
         ..Request::new(operation)
     };
-    target.stored.hub.rules.judge_fields(&target.storage().schema, fields, object, old, &request)
+    target.stored.hub.rules.validate_fields(&target.storage().schema, fields, object, old, &request)
 }
 
 /// Whether the reference shows what is empty in a struct: types that all groups share it shows as JSON, but for the
@@ -177,7 +178,7 @@ pub fn validate_review(resource: &Resource, object: &Value, environment: &dyn En
         enabled: &|gate: &str| environment.feature_enabled(gate),
         ..Request::new(Operation::Create)
     };
-    let verdict = resource.rules.judge(&resource.schema, object, None, &request);
+    let verdict = resource.rules.validate(&resource.schema, object, None, &request);
     let subject = Subject { resource: &resource.plural, namespace: "", name: "", user: "" };
     OUTCOMES.note(&verdict, subject, &|line| environment.log(line));
     if verdict.errors.is_empty() {

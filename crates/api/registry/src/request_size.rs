@@ -64,7 +64,7 @@ pub(crate) fn is_too_large(error: &CommitError) -> bool {
 
 /// The bytes of an object's stored form, unless that is far below the bounds; `record_bytes` are those of its record here.
 pub(crate) fn measured(storage: &Storage, object: &Value, record_bytes: usize) -> Option<usize> {
-    (record_bytes >= UNMEASURED).then(|| crate::stored::encode(storage, object, false).len())
+    (record_bytes >= UNMEASURED).then(|| crate::etcd_codec::encode(storage, object, false).len())
 }
 
 /// Whether a request to etcd that writes a value of so many bytes would be taken.

@@ -1,4 +1,4 @@
-//! Owners of fields for writes to an object's scale.
+//! ManagedFieldsUpdate of fields for writes to an object's scale.
 //!
 //! A scale is an object of its own to whoever writes it; who owns its replicas owns those of the object. See the apply
 //! crate for the mapping.

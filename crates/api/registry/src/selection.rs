@@ -128,7 +128,7 @@ fn source(resource: &Resource, hub: &Resource, label: &str) -> Result<Source> {
     let known = resource.selectable.iter().find(|field| field.label == label);
     let refused = || Status::bad_request(resource.refuse_label(label));
     match (label, known.map(|field| &field.value)) {
-        (_, Some(FieldValue::Alias(other))) if other != label => source(resource, hub, &other),
+        (_, Some(FieldValue::Alias(other))) if other != label => source(resource, hub, other),
         (_, Some(FieldValue::Unset)) => Ok(Source::Unset),
         (_, Some(FieldValue::Refused)) => Err(refused()),
         (_, Some(value)) => Ok(position(hub, label, value).map_or(Source::Unset, Source::Header)),

@@ -54,16 +54,16 @@ pub struct Update<'a> {
     pub create: bool,
     /// Whether the change was computed from the stored object, as patches are.
     pub from_stored: bool,
-    pub owners: Owners,
+    pub owners: ManagedFieldsUpdate,
 }
 
 /// Who owns the fields that a change sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Owners {
+pub enum ManagedFieldsUpdate {
     /// The writer comes to own what it changes.
-    Tracked,
+    Compute,
     /// The change brings its managed fields with it, as apply does.
-    Settled,
+    Provided,
 }
 
 impl Registry {
@@ -184,7 +184,7 @@ impl Attempt<'_> {
         if !metadata::text(&object, "uid").is_empty() && !update.create {
             return Err(failed_precondition(target, "UID", metadata::text(&object, "uid"), "", options.dry_run));
         }
-        if update.owners == Owners::Settled {
+        if update.owners == ManagedFieldsUpdate::Provided {
             check_readable(metadata::text(&object, "resourceVersion"))?;
         }
         metadata::clear(&mut object, "resourceVersion");
@@ -202,8 +202,8 @@ impl Attempt<'_> {
         let mut object = (update.change)(Some(&served))?;
         let named_version = check_meant(target, update.from_stored, &object, old, options.dry_run)?;
         let (managed, sent_empties) = match update.owners {
-            Owners::Tracked => (object.remove_at(&["metadata", MANAGED_FIELDS]), empties(&object)),
-            Owners::Settled => (None, None),
+            ManagedFieldsUpdate::Compute => (object.remove_at(&["metadata", MANAGED_FIELDS]), empties(&object)),
+            ManagedFieldsUpdate::Provided => (None, None),
         };
         // Who is refused is shown what was sent, as it was before the canonical form, in which an empty list is none.
         let empties = || (update.change)(Some(&served)).ok().as_ref().and_then(empties);
@@ -213,7 +213,7 @@ impl Attempt<'_> {
             metadata::dedup_owners(&mut object, false, warnings);
         }
         let subresource = update.part.map_or("", |part| part.name);
-        if update.owners == Owners::Tracked {
+        if update.owners == ManagedFieldsUpdate::Compute {
             let sent = Sent { managed: managed.as_ref(), empties: sent_empties.as_ref() };
             registry.track(target, subresource, Some(&served), sent, &mut object, options);
         }

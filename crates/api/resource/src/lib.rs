@@ -16,7 +16,7 @@ pub use resource::{
     Unserved, Verbs, Warn, Written, texts,
 };
 pub use strategy::{
-    Allocation, Context, GENERAL, GarbageCollection, NameRule, Outside, Part, Path, SPEC_PATHS, STATUS, STATUS_ALONE,
-    STATUS_PATHS, Strategy, WITH_STATUS, same, same_at,
+    Allocation, Context, GENERAL, GarbageCollection, NameRule, Part, Path, SPEC_PATHS, STATUS, STATUS_ALONE,
+    STATUS_PATHS, Strategy, StrategyEnvironment, WITH_STATUS, same, same_at,
 };
 pub use table::{Found, GroupPriorities, ResourceTable, Resources, StoredVersions, VersionPriorities};

@@ -7,7 +7,7 @@ use crate::defaults::DefaultFunctions;
 use crate::printer::{NameAndAge, Printer};
 use crate::strategy::{GENERAL, Part, Strategy};
 use pintle_schema::{ApiType, Ref, Str, Struct, Type, Value, View};
-use pintle_validation::Rulebook;
+use pintle_validation::Validator;
 use std::sync::{Arc, LazyLock};
 
 /// One version of a resource: what one line of discovery shows, and what is behind it. Built-in resources are made once
@@ -45,7 +45,7 @@ pub struct Resource {
     /// show them: they come from that form.
     pub hidden_annotations: &'static [&'static str],
     /// The rules that objects of the storage version are validated with.
-    pub rules: Arc<Rulebook>,
+    pub rules: Arc<Validator>,
     /// What there is to say of an object that was found right.
     pub warn: Option<Warn>,
     /// Functions and settings that are code, so they are known when the program is compiled.
@@ -60,7 +60,7 @@ pub struct Resource {
 static NO_FUNCTIONS: LazyLock<Arc<DefaultFunctions>> = LazyLock::new(|| Arc::new(DefaultFunctions::new([])));
 
 /// Of resources whose rules are all in their schema.
-static TAGS_ALONE: LazyLock<Arc<Rulebook>> = LazyLock::new(|| Arc::new(Rulebook::new(&[])));
+static TAGS_ALONE: LazyLock<Arc<Validator>> = LazyLock::new(|| Arc::new(Validator::new(&[])));
 
 /// Says what should be written another way in an object.
 pub type Warn = fn(&Written<'_>, &mut Vec<String>);

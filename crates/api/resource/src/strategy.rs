@@ -126,7 +126,7 @@ pub struct Context<'a> {
     pub groups: &'a [String],
     /// The user's other attributes.
     pub extra: &'a [(String, Vec<String>)],
-    pub outside: &'a dyn Outside,
+    pub outside: &'a dyn StrategyEnvironment,
     /// Whether a new object was sent with labels; if not, those it has are defaults.
     pub sent_labels: bool,
     /// Texts for Warning headers.
@@ -134,7 +134,7 @@ pub struct Context<'a> {
 }
 
 /// What a strategy's function is given from outside: settings and randomness.
-pub trait Outside {
+pub trait StrategyEnvironment {
     /// Whether a feature gate is on.
     fn enabled(&self, gate: &str) -> bool;
 

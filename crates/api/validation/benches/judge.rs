@@ -3,7 +3,7 @@
 #[path = "../tests/objects/mod.rs"]
 mod objects;
 
-use pintle_api_validation::rulebook;
+use pintle_api_validation::validator;
 use pintle_validation::{Comparison, Operation};
 use std::hint::black_box;
 use std::time::Instant;
@@ -38,14 +38,15 @@ fn main() {
         let (create, update) = (objects::request(Operation::Create), objects::request(Operation::Update));
         let when = |operation: &str, run: &mut dyn FnMut()| if is_asked(1, operation) { time(run) } else { f64::NAN };
         let created =
-            when("create", &mut || drop(black_box(rulebook().judge(schema, black_box(&object), None, &create))));
-        let updated =
-            when("relabel", &mut || drop(black_box(rulebook().judge(schema, black_box(&new), Some(&object), &update))));
+            when("create", &mut || drop(black_box(validator().validate(schema, black_box(&object), None, &create))));
+        let updated = when("relabel", &mut || {
+            drop(black_box(validator().validate(schema, black_box(&new), Some(&object), &update)))
+        });
         // As the server does it: what is as it was has been found out when the object came into its canonical form.
         let mut stored_anew = new.clone();
         let known = Comparison::canonical(schema, &mut stored_anew, &object);
         let compared = when("compared", &mut || {
-            drop(black_box(rulebook().judge_update(schema, &black_box(&known).clone(), &update)));
+            drop(black_box(validator().validate_update(schema, &black_box(&known).clone(), &update)));
         });
         let share = compared / created * 100.0;
         println!("{name:<12} {created:>9.0} ns {updated:>9.0} ns {compared:>9.0} ns {share:>7.1}%");

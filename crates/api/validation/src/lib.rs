@@ -1,4 +1,4 @@
-//! The rules of the built-in kinds: what tags cannot say, one module for each group, and the rulebook of all.
+//! The rules of the built-in kinds: what tags cannot say, one module for each group, and the validator of all.
 //!
 //! Rules judge typed views and never change anything; where they run and in which order is the plan's matter.
 
@@ -32,7 +32,7 @@ pub mod template_warnings;
 mod warning_tests;
 pub mod warnings;
 
-use pintle_validation::{Group, Rulebook};
+use pintle_validation::{Group, Validator};
 use std::sync::{Arc, LazyLock};
 
 /// The groups that have rules beyond tags.
@@ -66,9 +66,9 @@ static GROUPS: &[&Group] = &[
 ];
 
 /// The rules of all built-in kinds.
-pub fn rulebook() -> &'static Arc<Rulebook> {
-    static RULEBOOK: LazyLock<Arc<Rulebook>> =
-        LazyLock::new(|| Arc::new(Rulebook::new(GROUPS).showing(crate::shown::full)));
+pub fn validator() -> &'static Arc<Validator> {
+    static RULEBOOK: LazyLock<Arc<Validator>> =
+        LazyLock::new(|| Arc::new(Validator::new(GROUPS).showing(crate::shown::full)));
     &RULEBOOK
 }
 

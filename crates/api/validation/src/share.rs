@@ -3,7 +3,7 @@
 //! Counted where rules stand, each once, in the types that objects are judged in: a group answers for its own types, wherever
 //! these are used.
 
-use crate::rulebook;
+use crate::validator;
 use pintle_schema::rules::Rule;
 use pintle_schema::{Struct, Type};
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,7 +39,7 @@ impl Count {
         let fields = schema.fields.iter().map(|field| tags(field.rules)).sum::<usize>();
         let share = self.groups.entry(schema.group_version().0.to_owned()).or_default();
         share.tags += tags(schema.rules) + fields;
-        share.functions += rulebook().handwritten(schema);
+        share.functions += validator().handwritten(schema);
         schema.fields.iter().filter_map(|field| innermost(&field.ty)).for_each(|inside| self.visit(inside));
     }
 }

@@ -4,7 +4,7 @@
 
 use pintle_schema::{ApiValue, FieldName, Map, Value, View, names};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement, ObjectMeta};
-use pintle_validation::{At, Cx, FieldPath, formats};
+use pintle_validation::{At, FieldPath, ValidationContext, formats};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::Hash;
 
@@ -20,13 +20,13 @@ pub fn selects(selector: View<'_, BTreeMap<String, String>>, metadata: View<'_, 
 }
 
 /// Keys and values of labels at any place.
-pub fn labels(labels: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
+pub fn labels(labels: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     let path = labels.path.to_string();
     pintle_validation::metadata::validate_labels(Some(labels.new.value()), &path, &mut cx.errors);
 }
 
 /// A field that updates must leave as it is, told with the new value.
-pub fn immutable<T: ApiValue>(field: At<'_, T>, cx: &mut Cx<'_>) {
+pub fn immutable<T: ApiValue>(field: At<'_, T>, cx: &mut ValidationContext<'_>) {
     if field.old.is_some() && !field.unchanged() {
         cx.errors.immutable(field.path, crate::shown::in_full(field.new));
     }
@@ -36,19 +36,19 @@ pub fn immutable<T: ApiValue>(field: At<'_, T>, cx: &mut Cx<'_>) {
 pub const STRICT_ADDRESSES: &str = "StrictIPCIDRValidation";
 
 /// An address in an old field. Says whether it is one.
-pub fn legacy_ip(address: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+pub fn legacy_ip(address: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let messages = names::ip::ip_legacy(address, cx.enabled(STRICT_ADDRESSES));
     invalid_each(address, messages, path, cx)
 }
 
 /// A block of addresses in an old field. Says whether it is one.
-pub fn legacy_cidr(block: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+pub fn legacy_cidr(block: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let messages = names::ip::cidr_legacy(block, cx.enabled(STRICT_ADDRESSES));
     invalid_each(block, messages, path, cx)
 }
 
 /// One error for each message of a check of a text. Says whether there was none.
-pub fn invalid_each(text: &str, messages: Vec<String>, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+pub fn invalid_each(text: &str, messages: Vec<String>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let is_right = messages.is_empty();
     for message in messages {
         cx.errors.invalid(path, text, message);
@@ -57,13 +57,13 @@ pub fn invalid_each(text: &str, messages: Vec<String>, path: &FieldPath<'_>, cx:
 }
 
 /// Tells what is wrong with a text that should have one of the formats that tags name.
-pub fn has_format(format: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
-    let messages = formats::find(format).map(|format| (format.judge)(value)).unwrap_or_default();
+pub fn has_format(format: &str, value: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
+    let messages = formats::find(format).map(|format| (format.validate)(value)).unwrap_or_default();
     cx.errors.invalid_each(path, value, messages);
 }
 
 /// Tells once more what was found wrong inside a place, as the reference does that judges it a second time.
-pub fn tell_again(place: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn tell_again(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if !cx.errors.is_empty() {
         let place = place.to_string();
         let again = |field: &str| field.strip_prefix(&place).is_some_and(|rest| rest.starts_with(['.', '[']));
@@ -135,7 +135,7 @@ pub fn text_in<S, F>(items: &[Value], at: usize, field: FieldName<S, F>) -> &str
 }
 
 /// A selector by labels, whose values must be such that labels can have them.
-pub fn label_selector(selector: At<'_, LabelSelector>, cx: &mut Cx<'_>) {
+pub fn label_selector(selector: At<'_, LabelSelector>, cx: &mut ValidationContext<'_>) {
     type Requirement = LabelSelectorRequirement;
     selector.field(LabelSelector::MATCH_LABELS, |wanted| labels(wanted, cx));
     selector.field(LabelSelector::MATCH_EXPRESSIONS, |expressions| {
@@ -166,7 +166,7 @@ pub fn label_selector(selector: At<'_, LabelSelector>, cx: &mut Cx<'_>) {
 }
 
 /// A name in the domain of who gives it; errors show the part that is wrong.
-pub fn domain_prefixed_path(name: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn domain_prefixed_path(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
     for fault in names::domain_prefixed_path(name.new.as_str()) {
         match fault {
             names::Fault::Required => cx.errors.required(name.path, ""),

@@ -127,9 +127,9 @@ mod tests {
     use super::{address, block};
     use pintle_validation::FieldPath;
 
-    fn of(text: &str, judge: fn(&str, &FieldPath<'_>, &mut Vec<String>)) -> Vec<String> {
+    fn of(text: &str, validate: fn(&str, &FieldPath<'_>, &mut Vec<String>)) -> Vec<String> {
         let mut warnings = Vec::new();
-        judge(text, &FieldPath::new("f"), &mut warnings);
+        validate(text, &FieldPath::new("f"), &mut warnings);
         warnings
     }
 

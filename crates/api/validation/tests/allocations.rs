@@ -4,13 +4,13 @@
 mod objects;
 
 use allocation_counter::measure;
-use pintle_api_validation::rulebook;
+use pintle_api_validation::validator;
 use pintle_schema::{Struct, Value};
-use pintle_validation::{Operation, Verdict};
+use pintle_validation::{Operation, ValidationResult};
 
-fn judge(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Verdict {
+fn validate(schema: &'static Struct, new: &Value, old: Option<&Value>) -> ValidationResult {
     let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-    rulebook().judge(schema, new, old, &objects::request(operation))
+    validator().validate(schema, new, old, &objects::request(operation))
 }
 
 /// What judging may allocate: a new pod with three containers, and a new ConfigMap. An update that changes a label allocates nothing.
@@ -22,12 +22,12 @@ fn valid_objects_allocate_next_to_nothing() {
     for ((schema, object), bound) in [(objects::pod(), OF_POD), (objects::config_map(), OF_CONFIG_MAP)] {
         let name = schema.name.as_str();
         // The first time, plans are compiled.
-        assert_eq!(judge(schema, &object, None).errors.0, [], "{name}");
-        let created = measure(|| drop(judge(schema, &object, None))).count_total;
+        assert_eq!(validate(schema, &object, None).errors.0, [], "{name}");
+        let created = measure(|| drop(validate(schema, &object, None))).count_total;
         assert!(created <= bound, "{name}: {created}");
         let new = objects::relabelled(schema, &object);
-        assert_eq!(judge(schema, &new, Some(&object)).errors.0, [], "{name}");
-        let updated = measure(|| drop(judge(schema, &new, Some(&object)))).count_total;
+        assert_eq!(validate(schema, &new, Some(&object)).errors.0, [], "{name}");
+        let updated = measure(|| drop(validate(schema, &new, Some(&object)))).count_total;
         assert_eq!(updated, 0, "{name}");
     }
 }
@@ -37,15 +37,15 @@ fn what_is_wrong_does_allocate() {
     // The counter counts: or the bounds above would hold for anything.
     let (schema, mut object) = objects::pod();
     object.set_at(&["spec", "restartPolicy"], "Sometimes");
-    let verdict = judge(schema, &object, None);
+    let verdict = validate(schema, &object, None);
     assert_eq!(verdict.errors.0.len(), 1);
-    assert!(measure(|| drop(judge(schema, &object, None))).count_total > OF_POD);
+    assert!(measure(|| drop(validate(schema, &object, None))).count_total > OF_POD);
 }
 
 #[test]
 fn a_label_costs_a_tenth_of_a_new_object() {
     let (schema, object) = objects::pod();
-    let created = judge(schema, &object, None).steps;
-    let updated = judge(schema, &objects::relabelled(schema, &object), Some(&object)).steps;
+    let created = validate(schema, &object, None).steps;
+    let updated = validate(schema, &objects::relabelled(schema, &object), Some(&object)).steps;
     assert!(created > 100 && updated * 10 <= created, "{updated} of {created} rules");
 }

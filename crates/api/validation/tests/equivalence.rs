@@ -11,11 +11,11 @@
 mod random;
 mod versions;
 
-use pintle_api_validation::rulebook;
+use pintle_api_validation::validator;
 use pintle_resource::{Action, Resource};
 use pintle_schema::rules::Rule;
 use pintle_schema::{Presence, Struct, Type, Value};
-use pintle_validation::{ErrorKind, FieldError, Operation, Request, Rulebook, Verdict};
+use pintle_validation::{ErrorKind, FieldError, Operation, Request, ValidationResult, Validator};
 use random::Random;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ fn rows(resource: &Resource, schema: &Struct, seed: u64) -> Vec<Row> {
         let wrong = |object: &Value| {
             let stored = (!std::ptr::eq(schema, stored(resource))).then(|| versions::as_stored(resource, object));
             let object = stored.as_ref().unwrap_or(object);
-            let verdict = judge(rulebook(), self::stored(resource), resource, (object, None), "", &|_| true);
+            let verdict = validate(validator(), self::stored(resource), resource, (object, None), "", &|_| true);
             verdict.errors.0.first().map(|error| error.field.clone())
         };
         random::mended(schema, &object, wrong, random).into_iter().for_each(|mended| add(mended, true, random));
@@ -66,27 +66,27 @@ fn rows(resource: &Resource, schema: &Struct, seed: u64) -> Vec<Row> {
     rows
 }
 
-fn judge(
-    book: &Rulebook,
+fn validate(
+    book: &Validator,
     schema: &Struct,
     resource: &Resource,
     (new, old): (&Value, Option<&Value>),
     subresource: &str,
     enabled: &dyn Fn(&str) -> bool,
-) -> Verdict {
+) -> ValidationResult {
     let operation = if old.is_some() { Operation::Update } else { Operation::Create };
-    judge_as(operation, book, schema, resource, (new, old), subresource, enabled)
+    validate_as(operation, book, schema, resource, (new, old), subresource, enabled)
 }
 
-fn judge_as(
+fn validate_as(
     operation: Operation,
-    book: &Rulebook,
+    book: &Validator,
     schema: &Struct,
     resource: &Resource,
     (new, old): (&Value, Option<&Value>),
     subresource: &str,
     enabled: &dyn Fn(&str) -> bool,
-) -> Verdict {
+) -> ValidationResult {
     let request = Request {
         subresource,
         api_version: &resource.api_version(),
@@ -94,10 +94,10 @@ fn judge_as(
         enabled,
         ..Request::new(operation)
     };
-    book.judge(schema, new, old, &request)
+    book.validate(schema, new, old, &request)
 }
 
-fn lines(verdict: &Verdict) -> Vec<String> {
+fn lines(verdict: &ValidationResult) -> Vec<String> {
     verdict.errors.0.iter().map(FieldError::line).collect()
 }
 
@@ -113,7 +113,7 @@ const GATES: [fn(&str) -> bool; 3] = [|_| true, |gate| gate != "DeclarativeValid
 
 #[test]
 fn stages_change_no_answer_and_no_rule_panics() {
-    let book = rulebook();
+    let book = validator();
     let mut valid = BTreeSet::new();
     for resource in resources().filter(|resource| {
         resource.storage.as_ref().is_some_and(|storage| storage.api_version == resource.api_version())
@@ -126,7 +126,7 @@ fn stages_change_no_answer_and_no_rule_panics() {
                 valid.extend(row.is_valid.then(|| name(resource)));
                 for part in parts.iter().take(if row.old.is_some() { parts.len() } else { 1 }) {
                     let of = |enabled: &dyn Fn(&str) -> bool| {
-                        judge(book, schema, resource, (&row.new, row.old.as_ref()), part, enabled)
+                        validate(book, schema, resource, (&row.new, row.old.as_ref()), part, enabled)
                     };
                     let verdicts = GATES.map(|gates| of(&gates));
                     for verdict in &verdicts {
@@ -148,18 +148,18 @@ fn judges_changes(error: &FieldError) -> bool {
 
 #[test]
 fn updates_find_nothing_that_a_create_would_not_and_nothing_in_what_stays() {
-    let tags = Rulebook::new(&[]);
+    let tags = Validator::new(&[]);
     for resource in resources() {
         let schema = stored(resource);
         for seed in 0..rounds() {
             for (new, old) in rows(resource, schema, seed).into_iter().filter_map(|row| Some((row.new, row.old?))) {
-                let same = judge(&tags, schema, resource, (&old, Some(&old)), "", &|_| true);
+                let same = validate(&tags, schema, resource, (&old, Some(&old)), "", &|_| true);
                 assert_eq!(lines(&same), [""; 0], "{} seed {seed}: nothing changed", name(resource));
                 assert_eq!(same.steps, 0, "{} seed {seed}: nothing is judged", name(resource));
-                let created = judge(&tags, schema, resource, (&new, None), "", &|_| true);
-                let updated = judge(&tags, schema, resource, (&new, Some(&old)), "", &|_| true);
+                let created = validate(&tags, schema, resource, (&new, None), "", &|_| true);
+                let updated = validate(&tags, schema, resource, (&new, Some(&old)), "", &|_| true);
                 // Some rules are for updates alone: those, too, are found when everything is new.
-                let anew = judge_as(Operation::Update, &tags, schema, resource, (&new, None), "", &|_| true);
+                let anew = validate_as(Operation::Update, &tags, schema, resource, (&new, None), "", &|_| true);
                 // What is absent is passed over unless there was something, so an update looks at more, but not at much more.
                 let most = created.steps.max(anew.steps);
                 assert!(updated.steps <= most * 3 / 2 + schema.fields.len(), "{} seed {seed}", name(resource));
@@ -246,7 +246,7 @@ impl Plain {
                 Rule::First(_) | Rule::When(..) | Rule::Unless(..) | Rule::WhenSet(..) | Rule::WhenUnset(..) => {
                     return false;
                 }
-                Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Worded(..) | Rule::ToldAt(..) => return false,
+                Rule::IfEnabled(..) | Rule::IfDisabled(..) | Rule::Worded(..) | Rule::ErrorPath(..) => return false,
                 Rule::WhenNamespaced(_) | Rule::WhenClusterWide(_) | Rule::OnCreate(_) | Rule::OnUpdate(_) => {
                     return false;
                 }
@@ -260,13 +260,13 @@ impl Plain {
 
 #[test]
 fn the_plan_finds_what_the_tags_say_read_one_by_one() {
-    let tags = Rulebook::new(&[]);
+    let tags = Validator::new(&[]);
     let mut found = 0;
     for resource in resources() {
         let schema = stored(resource);
         for seed in 0..rounds() {
             for object in rows(resource, schema, seed).into_iter().filter(|row| row.old.is_none()).map(|row| row.new) {
-                let verdict = judge(&tags, schema, resource, (&object, None), "", &|_| true);
+                let verdict = validate(&tags, schema, resource, (&object, None), "", &|_| true);
                 let mut plain = Plain::default();
                 plain.structure(schema, &object, "");
                 let engine: BTreeSet<_> =

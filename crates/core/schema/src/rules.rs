@@ -37,7 +37,7 @@ pub enum Rule {
     /// Updates must not change the value, which is judged further all the same; with what is told otherwise.
     Fixed(&'static str),
     /// Updates must not make the number less; with what is told otherwise.
-    NeverFalls(&'static str),
+    Monotonic(&'static str),
     /// What updates must not do.
     Update(&'static [Change]),
     Minimum(i64),
@@ -118,7 +118,7 @@ pub enum Rule {
     /// Told in these words, as this kind of error.
     Worded(&'static [(&'static str, &'static str)], &'static [Rule]),
     /// Told of another place: so many steps up, and down by names.
-    ToldAt(&'static str, &'static [Rule]),
+    ErrorPath(&'static str, &'static [Rule]),
     /// In the shadow since this version: run and compared, never answered.
     Alpha(&'static str, &'static [Rule]),
     /// Answered since this version, unless switched off.
@@ -128,7 +128,7 @@ pub enum Rule {
     /// A function beside the type.
     Custom(Judge),
     /// A validator from outside, with its payload.
-    External(&'static Validator, Payload),
+    External(&'static RuleFunction, Payload),
 }
 
 impl Rule {
@@ -156,7 +156,7 @@ impl Rule {
             | Rule::First(inner)
             | Rule::Last(inner)
             | Rule::Worded(_, inner)
-            | Rule::ToldAt(_, inner)
+            | Rule::ErrorPath(_, inner)
             | Rule::Alpha(_, inner)
             | Rule::Beta(_, inner) => Some(inner),
             _ => None,
@@ -209,13 +209,13 @@ pub struct Fault {
 pub type Judge = fn(Judged<'_>) -> Vec<Fault>;
 
 /// A validator that is not built in: one static of this type is all that it takes.
-pub struct Validator {
+pub struct RuleFunction {
     /// The origin that its errors name.
     pub name: &'static str,
     pub doc: &'static str,
     /// Whether it can judge values of a type, told when rules are compiled; the text says what would be right.
     pub accepts: fn(&Type, &Payload) -> Result<(), String>,
-    pub judge: Judge,
+    pub validate: Judge,
     /// What OpenAPI shows of it: a key and a value.
     pub published: fn(&Payload) -> Option<(&'static str, Value)>,
 }

@@ -16,6 +16,7 @@ mod each_entry_key;
 mod each_key;
 mod each_val;
 mod enumeration;
+mod error_path;
 mod first;
 mod fixed;
 mod forbidden;
@@ -36,8 +37,8 @@ mod member;
 mod min_items;
 mod min_length;
 mod minimum;
+mod monotonic;
 mod neq;
-mod never_falls;
 mod not_above;
 mod not_below;
 mod not_together;
@@ -50,7 +51,6 @@ mod required;
 mod rule;
 mod subfield;
 mod subfields;
-mod told_at;
 mod union_discriminator;
 mod union_member;
 mod unique;
@@ -181,7 +181,7 @@ pub static CATALOGUE: &[&Tag] = &[
     &forbidden::TAG,
     &immutable::TAG,
     &fixed::TAG,
-    &never_falls::TAG,
+    &monotonic::TAG,
     &update::TAG,
     &minimum::TAG,
     &maximum::TAG,
@@ -230,7 +230,7 @@ pub static CATALOGUE: &[&Tag] = &[
     &first::TAG,
     &last::TAG,
     &worded::TAG,
-    &told_at::TAG,
+    &error_path::TAG,
     &alpha::TAG,
     &beta::TAG,
     &opaque_type::TAG,

@@ -5,10 +5,10 @@
 use crate::error::{ErrorKind, ErrorList};
 use crate::formats::Format;
 use crate::item_union::ItemUnion;
+use crate::location::Location;
 use crate::path::FieldPath;
 use crate::relation::{self, Bound, Condition, Sibling, Together, Words};
 use crate::request::Operation;
-use crate::spot::Spot;
 use pintle_schema::rules::{Change, Judge, Judged, Payload};
 use pintle_schema::{Keys, List, ListKind, Literal, Map, Type, Value, names};
 
@@ -70,12 +70,12 @@ pub enum Check {
     Together(Together, Box<[Sibling]>, Type),
     /// The value stays; its type, for how it is shown.
     Fixed(&'static str, Type),
-    NeverFalls(&'static str),
+    Monotonic(&'static str),
     If(Condition, Checks),
     Namespaced(bool, Checks),
     On(Operation, Checks),
     /// Told of the place that a way leads to.
-    ToldAt(&'static str, Checks),
+    ErrorPath(&'static str, Checks),
     First(Checks),
     /// For items of lists that have more than one.
     Several(Checks),
@@ -116,7 +116,7 @@ impl Check {
             Check::If(_, inner)
             | Check::Namespaced(_, inner)
             | Check::On(_, inner)
-            | Check::ToldAt(_, inner)
+            | Check::ErrorPath(_, inner)
             | Check::First(inner)
             | Check::Several(inner)
             | Check::Worded(_, _, inner)
@@ -127,7 +127,7 @@ impl Check {
             Check::Together(..) | Check::Bound(_) | Check::Function(..) => pointer,
             leaf => {
                 let mut errors = ErrorList::default();
-                self::leaf(leaf, pointer, &Spot::root(&NULL, None, false), &mut errors);
+                self::leaf(leaf, pointer, &Location::root(&NULL, None, false), &mut errors);
                 errors.is_empty()
             }
         }
@@ -147,7 +147,7 @@ impl Check {
                 | Check::If(..)
                 | Check::Namespaced(..)
                 | Check::On(..)
-                | Check::ToldAt(..)
+                | Check::ErrorPath(..)
                 | Check::First(_)
                 | Check::Several(_)
                 | Check::Worded(..)
@@ -165,7 +165,7 @@ impl Check {
             | Check::Worded(_, _, inner)
             | Check::Namespaced(_, inner)
             | Check::On(_, inner)
-            | Check::ToldAt(_, inner)
+            | Check::ErrorPath(_, inner)
             | Check::First(inner) => inner.related,
             _ => false,
         }
@@ -192,8 +192,8 @@ pub fn is_set(value: &Value, pointer: bool) -> bool {
 }
 
 /// Judges a value that the check needs to look at alone. True ends the judging of the value.
-pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Spot<'_>, errors: &mut ErrorList) -> bool {
-    let Spot { value, old, owner, path, .. } = *spot;
+pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Location<'_>, errors: &mut ErrorList) -> bool {
+    let Location { value, old, owner, path, .. } = *spot;
     let set = is_set(value, pointer);
     match check {
         Check::Optional => return !set,
@@ -217,7 +217,7 @@ pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Spot<'_>, errors: &mut E
                 return true;
             }
         }
-        Check::NeverFalls(detail) => {
+        Check::Monotonic(detail) => {
             let now = number(value).filter(|_| set);
             if let Some(old) = old.filter(|old| is_set(old, pointer)).and_then(number)
                 && now.is_none_or(|now| now < old)
@@ -280,7 +280,7 @@ pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Spot<'_>, errors: &mut E
             }
         }
         Check::Format(format) => {
-            let messages = (format.judge)(value);
+            let messages = (format.validate)(value);
             if !messages.is_empty() {
                 for message in messages {
                     let value = value.as_str().map_or_else(|| shown(value), |text| (format.part)(text).into());
@@ -304,7 +304,7 @@ pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Spot<'_>, errors: &mut E
         Check::Unique(keys) => unique(keys, value, path, errors),
         Check::Distinct(field) => relation::distinct(field, value, path, errors),
         Check::DistinctItems(field) => relation::distinct_items(field, value, path, errors),
-        Check::ItemUnion(union) => union.judge(value, old, path, errors),
+        Check::ItemUnion(union) => union.validate(value, old, path, errors),
         Check::Labels => labels(value, path, errors),
         Check::HasKeys(keys) => {
             for key in keys.iter().filter(|key| value.get(key).is_none()) {
@@ -312,9 +312,9 @@ pub(crate) fn leaf(check: &Check, pointer: bool, spot: &Spot<'_>, errors: &mut E
                 errors.origin("hasKeys");
             }
         }
-        Check::Bound(bound) => bound.judge(value, owner, path, errors),
-        Check::Function(judge, payload, origin) => {
-            for fault in judge(Judged { value, old, payload: *payload }) {
+        Check::Bound(bound) => bound.validate(value, owner, path, errors),
+        Check::Function(validate, payload, origin) => {
+            for fault in validate(Judged { value, old, payload: *payload }) {
                 errors.push(fault.kind, path, Some(value.clone()), fault.detail);
                 errors.origin(origin);
             }

@@ -7,7 +7,7 @@ use crate::formats;
 use crate::item_union::ItemUnion;
 use crate::relation::{Bound, Condition, Order, Sibling, Together, Words};
 use crate::request::Operation;
-use pintle_schema::rules::{Payload, Rule, Validator};
+use pintle_schema::rules::{Payload, Rule, RuleFunction};
 use pintle_schema::{ListKind, Struct, Type};
 
 /// What rules stand on.
@@ -100,7 +100,7 @@ fn related(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Result
         Rule::WhenClusterWide(inner) => vec![Check::Namespaced(false, compile(inner, on, problems))],
         Rule::OnCreate(inner) => vec![Check::On(Operation::Create, compile(inner, on, problems))],
         Rule::OnUpdate(inner) => vec![Check::On(Operation::Update, compile(inner, on, problems))],
-        Rule::ToldAt(way, inner) => vec![Check::ToldAt(way, compile(inner, on, problems))],
+        Rule::ErrorPath(way, inner) => vec![Check::ErrorPath(way, compile(inner, on, problems))],
         Rule::WhenSeveral(inner) => vec![Check::Several(compile(inner, on, problems))],
         Rule::First(inner) => vec![Check::First(compile(inner, on, problems))],
         Rule::Last(_) => return Err(Misplaced("`last` is not for the inside of another tag".to_owned())),
@@ -143,7 +143,7 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         Rule::Forbidden(detail) => Check::Forbidden(detail),
         Rule::Immutable => Check::Immutable,
         Rule::Fixed(detail) => Check::Fixed(detail, ty.clone()),
-        Rule::NeverFalls(detail) => Check::NeverFalls(detail),
+        Rule::Monotonic(detail) => Check::Monotonic(detail),
         Rule::Update(changes) => Check::Update(changes),
         Rule::Minimum(_) | Rule::Maximum(_) if !matches!(ty, Type::Int32 | Type::Int64 | Type::IntOrString) => {
             return wrong("minimum and maximum", "an integer");
@@ -218,14 +218,14 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         Rule::IfDisabled(gate, inner) => Check::Gate(gate, false, compile(inner, on, problems)),
         Rule::Alpha(_, inner) => Check::Shadow(Stage::Alpha, compile(inner, on, problems)),
         Rule::Beta(_, inner) => Check::Shadow(Stage::Beta, compile(inner, on, problems)),
-        Rule::Custom(judge) => Check::Function(*judge, Payload::None, ""),
+        Rule::Custom(validate) => Check::Function(*validate, Payload::None, ""),
         Rule::External(validator, payload) => {
-            let Validator { name, accepts, judge, .. } = *validator;
+            let RuleFunction { name, accepts, validate, .. } = *validator;
             if let Err(right) = accepts(ty, payload) {
                 problems.push(Misplaced(format!("`{name}`: {right}")));
                 return None;
             }
-            Check::Function(*judge, *payload, name)
+            Check::Function(*validate, *payload, name)
         }
         // The struct's, or no check at all.
         Rule::UnionMember(_)
@@ -245,7 +245,7 @@ fn check_alone(rule: &Rule, on: Ground<'_>, problems: &mut Vec<Misplaced>) -> Op
         | Rule::WhenClusterWide(_)
         | Rule::OnCreate(_)
         | Rule::OnUpdate(_)
-        | Rule::ToldAt(..)
+        | Rule::ErrorPath(..)
         | Rule::First(_)
         | Rule::Last(_)
         | Rule::NotAbove(_)

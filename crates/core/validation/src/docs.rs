@@ -1,7 +1,7 @@
 //! The reference of tags and formats, and a kind's effective rules as a tree, made from what the engine runs.
 
+use crate::custom_rule::CustomRule;
 use crate::formats::FORMATS;
-use crate::hand::Hand;
 use pintle_schema::rules::{Member, Payload, Rule};
 use pintle_schema::{Literal, Struct, Type};
 use pintle_tags::CATALOGUE;
@@ -55,7 +55,7 @@ pub fn reference() -> String {
 const DEPTH: usize = 12;
 
 /// A kind's rules as a tree: a line for each field that has some, handwritten rules by name.
-pub fn tree(schema: &Struct, hand: &HashMap<usize, Vec<&'static Hand>>) -> String {
+pub fn tree(schema: &Struct, hand: &HashMap<usize, Vec<&'static CustomRule>>) -> String {
     let mut tree = Tree { hand, out: String::new(), above: Vec::new() };
     tree.line(0, &schema.name, &tree.of_struct(schema));
     tree.fields(schema, 1);
@@ -63,7 +63,7 @@ pub fn tree(schema: &Struct, hand: &HashMap<usize, Vec<&'static Hand>>) -> Strin
 }
 
 struct Tree<'a> {
-    hand: &'a HashMap<usize, Vec<&'static Hand>>,
+    hand: &'a HashMap<usize, Vec<&'static CustomRule>>,
     out: String,
     above: Vec<usize>,
 }
@@ -151,7 +151,7 @@ pub fn show(rule: &Rule) -> String {
         Rule::Forbidden(text) => detail("forbidden", text),
         Rule::Immutable => "immutable".to_owned(),
         Rule::Fixed(text) => detail("fixed", text),
-        Rule::NeverFalls(text) => detail("never_falls", text),
+        Rule::Monotonic(text) => detail("monotonic", text),
         Rule::Update(changes) => format!("update({changes:?})"),
         Rule::Minimum(number) => format!("minimum = {number}"),
         Rule::Maximum(number) => format!("maximum = {number}"),
@@ -193,7 +193,7 @@ pub fn show(rule: &Rule) -> String {
         Rule::WhenClusterWide(inner) => chain("when_cluster_wide".to_owned(), inner),
         Rule::OnCreate(inner) => chain("on_create".to_owned(), inner),
         Rule::OnUpdate(inner) => chain("on_update".to_owned(), inner),
-        Rule::ToldAt(way, inner) => chain(format!("told_at({way:?})"), inner),
+        Rule::ErrorPath(way, inner) => chain(format!("error_path({way:?})"), inner),
         Rule::First(inner) => chain("first".to_owned(), inner),
         Rule::Last(inner) => chain("last".to_owned(), inner),
         Rule::Worded(words, inner) => chain(format!("worded({})", pairs(words)), inner),

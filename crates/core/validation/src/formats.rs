@@ -11,7 +11,7 @@ pub struct Format {
     /// The origin that errors name.
     pub origin: &'static str,
     pub doc: &'static str,
-    pub judge: fn(&Value) -> Messages,
+    pub validate: fn(&Value) -> Messages,
     /// What of a text is judged, and shown.
     pub part: fn(&str) -> &str,
 }
@@ -25,15 +25,15 @@ fn without_last_dot(name: &str) -> &str {
 }
 
 macro_rules! texts {
-    ($name:literal, $doc:literal, $judge:expr) => {
-        texts!($name, $doc, $judge, all)
+    ($name:literal, $doc:literal, $validate:expr) => {
+        texts!($name, $doc, $validate, all)
     };
-    ($name:literal, $doc:literal, $judge:expr, $part:expr) => {
+    ($name:literal, $doc:literal, $validate:expr, $part:expr) => {
         Format {
             name: $name,
             origin: concat!("format=", $name),
             doc: $doc,
-            judge: |value| Told::told($judge(value.as_str().unwrap_or_default())),
+            validate: |value| Told::told($validate(value.as_str().unwrap_or_default())),
             part: $part,
         }
     };
@@ -143,14 +143,14 @@ pub static FORMATS: &[Format] = &[
         name: "port",
         origin: "format=port",
         doc: "The number of a port.",
-        judge: |value| in_range(value, 1, 65535),
+        validate: |value| in_range(value, 1, 65535),
         part: all,
     },
     Format {
         name: "port-or-name",
         origin: "format=port-or-name",
         doc: "The number or the name of a port.",
-        judge: |value| match value.as_str() {
+        validate: |value| match value.as_str() {
             Some(name) => names::port_name(name),
             None => in_range(value, 1, 65535),
         },
@@ -160,14 +160,14 @@ pub static FORMATS: &[Format] = &[
         name: "user-id",
         origin: "format=user-id",
         doc: "The number of a user or group.",
-        judge: |value| in_range(value, 0, i32::MAX.into()),
+        validate: |value| in_range(value, 0, i32::MAX.into()),
         part: all,
     },
     Format {
         name: "file-mode",
         origin: "format=file-mode",
         doc: "Permission bits of a file.",
-        judge: |value| match value.as_i64().unwrap_or_default() {
+        validate: |value| match value.as_i64().unwrap_or_default() {
             0..=0o777 => Vec::new(),
             _ => vec!["must be a number between 0 and 0777 (octal), both inclusive".to_owned()],
         },
@@ -185,7 +185,7 @@ pub static FORMATS: &[Format] = &[
         name: "positive",
         origin: "minimum",
         doc: "A number greater than zero.",
-        judge: |value| match value.as_i64().unwrap_or_default() {
+        validate: |value| match value.as_i64().unwrap_or_default() {
             1.. => Vec::new(),
             _ => vec!["must be greater than zero".to_owned()],
         },
@@ -195,14 +195,14 @@ pub static FORMATS: &[Format] = &[
         name: "positive-int32",
         origin: "format=positive-int32",
         doc: "A number greater than zero that 32 bits hold.",
-        judge: |value| in_range(value, 1, i32::MAX.into()),
+        validate: |value| in_range(value, 1, i32::MAX.into()),
         part: all,
     },
     Format {
         name: "weight",
         origin: "format=weight",
         doc: "A share from 1 to 100.",
-        judge: |value| match value.as_i64().unwrap_or_default() {
+        validate: |value| match value.as_i64().unwrap_or_default() {
             1..=100 => Vec::new(),
             _ => vec!["must be in the range 1-100".to_owned()],
         },
@@ -212,7 +212,7 @@ pub static FORMATS: &[Format] = &[
         name: "int-or-percent",
         origin: "",
         doc: "A number that is not negative, or a percentage.",
-        judge: |value| match value {
+        validate: |value| match value {
             Value::String(text) => names::percent(text),
             _ if value.as_i64().unwrap_or_default() < 0 => vec!["must be greater than or equal to 0".to_owned()],
             _ => Vec::new(),
@@ -223,7 +223,7 @@ pub static FORMATS: &[Format] = &[
         name: "at-most-100-percent",
         origin: "",
         doc: "A number, or a percentage that is not more than all.",
-        judge: |value| match value.as_str().and_then(percentage) {
+        validate: |value| match value.as_str().and_then(percentage) {
             Some(101..) => vec!["must not be greater than 100%".to_owned()],
             _ => Vec::new(),
         },
@@ -233,7 +233,7 @@ pub static FORMATS: &[Format] = &[
         name: "zero-or-more",
         origin: "minimum",
         doc: "A number that is not negative, worded in letters.",
-        judge: |value| match value.as_i64().unwrap_or_default() {
+        validate: |value| match value.as_i64().unwrap_or_default() {
             0.. => Vec::new(),
             _ => vec!["must be greater than or equal to zero".to_owned()],
         },
@@ -243,14 +243,14 @@ pub static FORMATS: &[Format] = &[
         name: "byte",
         origin: "format=byte",
         doc: "A number that eight bits hold.",
-        judge: |value| in_range(value, 0, 255),
+        validate: |value| in_range(value, 0, 255),
         part: all,
     },
     Format {
         name: "disk-partition",
         origin: "format=disk-partition",
         doc: "The number of a partition of a disk; 0 stands for the whole disk.",
-        judge: |value| match value.as_i64().unwrap_or_default() {
+        validate: |value| match value.as_i64().unwrap_or_default() {
             0..=255 => Vec::new(),
             _ => vec!["must be between 1 and 255, inclusive".to_owned()],
         },

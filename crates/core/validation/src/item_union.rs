@@ -41,7 +41,7 @@ impl ItemUnion {
     }
 
     /// Judges a list, unless it has the members that the old one had.
-    pub fn judge(&self, list: &Value, old: Option<&Value>, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    pub fn validate(&self, list: &Value, old: Option<&Value>, path: &FieldPath<'_>, errors: &mut ErrorList) {
         let set = |keys: &Keys| has(list, keys);
         if old.is_some_and(|old| self.members.iter().all(|keys| set(keys) == has(old, keys))) {
             return;
@@ -83,15 +83,15 @@ mod tests {
     #[test]
     fn at_most_one_item() {
         let unions = ItemUnion::all(RULES);
-        let judge = |list: &Value, old: Option<&Value>| {
+        let validate = |list: &Value, old: Option<&Value>| {
             let (mut errors, path) = (ErrorList::default(), FieldPath::new("status"));
-            unions.iter().for_each(|union| union.judge(list, old, &path.child("conditions"), &mut errors));
+            unions.iter().for_each(|union| union.validate(list, old, &path.child("conditions"), &mut errors));
             errors.0.iter().map(|error| error.line()).collect::<Vec<_>>()
         };
         let (one, both) = (value!([{"type": "A"}, {"type": "C"}]), value!([{"type": "B"}, {"type": "A"}]));
-        assert_eq!(judge(&one, None), [""; 0]);
+        assert_eq!(validate(&one, None), [""; 0]);
         let said = r#"status.conditions: Invalid value: "{conditions[{\"type\": \"A\"}], conditions[{\"type\": \"B\"}]}": must specify at most one of: `conditions[{"type": "A"}]`, `conditions[{"type": "B"}]`"#;
-        assert_eq!(judge(&both, Some(&one)), [said]);
-        assert_eq!(judge(&both, Some(&both)), [""; 0], "as before");
+        assert_eq!(validate(&both, Some(&one)), [said]);
+        assert_eq!(validate(&both, Some(&both)), [""; 0], "as before");
     }
 }

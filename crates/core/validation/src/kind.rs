@@ -1,7 +1,7 @@
 //! `KindRules`: what is judged of a kind, step by step, where the order is not the usual one.
 
-use crate::hand::{Hand, Untyped};
-use crate::request::Cx;
+use crate::custom_rule::{CustomRule, Untyped};
+use crate::request::ValidationContext;
 use pintle_schema::Struct;
 
 /// One step of judging an object. Errors stand in the order of the steps.
@@ -19,7 +19,7 @@ pub enum Step {
     /// The rules of one field of the kind, by JSON name.
     Field(&'static str),
     /// A rule that has its place here alone.
-    Rule(fn(&Untyped<'_>, &mut Cx<'_>)),
+    Rule(fn(&Untyped<'_>, &mut ValidationContext<'_>)),
 }
 
 /// A kind's steps. A kind without an entry has the usual ones.
@@ -45,7 +45,7 @@ impl KindRules {
 /// The rules of an API group: one table for the kinds, one for the handwritten rules.
 pub struct Group {
     pub kinds: &'static [KindRules],
-    pub hand: &'static [Hand],
+    pub hand: &'static [CustomRule],
 }
 
 /// A typed rule as a step: `step!(ConfigMap, immutable)`.

@@ -2,7 +2,7 @@
 //!
 //! Counted where objects are judged; read where metrics are rendered.
 
-use crate::{ErrorWords, FieldError, Verdict};
+use crate::{ErrorWords, FieldError, ValidationResult};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counts of verdicts that should not occur.
@@ -25,7 +25,7 @@ pub struct Subject<'a> {
 
 impl Outcomes {
     /// Counts what a verdict says of the rules themselves, and tells it to the log.
-    pub fn note(&self, verdict: &Verdict, subject: Subject<'_>, log: &dyn Fn(&str)) {
+    pub fn note(&self, verdict: &ValidationResult, subject: Subject<'_>, log: &dyn Fn(&str)) {
         if verdict.panicked {
             self.panics.fetch_add(1, Ordering::Relaxed);
             log(&format!("a validation rule panicked: {}", subject.text()));
@@ -74,11 +74,11 @@ mod tests {
         let mut errors = ErrorList::default();
         errors.invalid("spec.a", "secret", "wrong");
         errors.origin("minimum");
-        let verdict = Verdict { mismatches: errors.0, panicked: true, ..Verdict::default() };
+        let verdict = ValidationResult { mismatches: errors.0, panicked: true, ..ValidationResult::default() };
         let subject = Subject { resource: "pods", namespace: "b", name: "a\n", user: "u" };
         let lines = RefCell::new(Vec::new());
         outcomes.note(&verdict, subject, &|line| lines.borrow_mut().push(line.to_owned()));
-        outcomes.note(&Verdict::default(), subject, &|line| lines.borrow_mut().push(line.to_owned()));
+        outcomes.note(&ValidationResult::default(), subject, &|line| lines.borrow_mut().push(line.to_owned()));
         assert_eq!((outcomes.mismatches(), outcomes.panics()), (1, 1));
         let of = r#"resource="pods" namespace="b" name="a\n" user="u""#;
         assert_eq!(

@@ -5,13 +5,13 @@
 
 use crate::check::{Check, Checks, Correlation, Stage, is_pointer};
 use crate::compile::{Ground, Misplaced, compile};
-use crate::hand::{Hand, When};
+use crate::custom_rule::{CustomRule, When};
 use pintle_schema::rules::{Member, Rule};
 use pintle_schema::{Field, Struct, Text, Type};
 use std::collections::HashMap;
 
 /// The handwritten rules of all groups, by the type they are registered at.
-pub type HandRules = HashMap<usize, Vec<&'static Hand>>;
+pub type CustomRules = HashMap<usize, Vec<&'static CustomRule>>;
 
 /// What a type is known by: where its schema is.
 pub fn key(schema: &Struct) -> usize {
@@ -30,7 +30,7 @@ pub struct Plan {
 #[derive(Default)]
 pub struct StructPlan {
     pub name: String,
-    pub before: Vec<&'static Hand>,
+    pub before: Vec<&'static CustomRule>,
     pub checks: Checks,
     pub fields: Vec<FieldPlan>,
     /// All fields of the type in the schema's order, each with its place in `fields`; beyond its end for those not judged.
@@ -40,7 +40,7 @@ pub struct StructPlan {
     pub unions: Vec<Union>,
     /// What holds after the fields are judged.
     pub last: Checks,
-    pub after: Vec<&'static Hand>,
+    pub after: Vec<&'static CustomRule>,
     /// Whether anything here or below is judged at all.
     pub active: bool,
     /// Whether anything here or below is judged even when nothing changed.
@@ -59,11 +59,11 @@ pub struct FieldPlan {
 /// The rules of a value in its place.
 pub struct Node {
     pub checks: Checks,
-    pub before: Vec<&'static Hand>,
+    pub before: Vec<&'static CustomRule>,
     pub inner: Inner,
     /// What holds after the inside is judged.
     pub last: Checks,
-    pub after: Vec<&'static Hand>,
+    pub after: Vec<&'static CustomRule>,
     pub always: bool,
 }
 
@@ -100,7 +100,7 @@ pub struct Choice {
 
 impl Plan {
     /// Compiles the rules of a kind.
-    pub fn new(schema: &Struct, hand: &HandRules) -> Self {
+    pub fn new(schema: &Struct, hand: &CustomRules) -> Self {
         let mut compiler = Compiler { hand, structs: Vec::new(), places: HashMap::new(), problems: Vec::new() };
         let root = compiler.of(schema);
         let mut plan = Plan { structs: compiler.structs, root, problems: compiler.problems };
@@ -197,7 +197,7 @@ impl Node {
 }
 
 struct Compiler<'a> {
-    hand: &'a HandRules,
+    hand: &'a CustomRules,
     structs: Vec<StructPlan>,
     places: HashMap<usize, usize>,
     problems: Vec<(String, Misplaced)>,
@@ -240,7 +240,7 @@ impl Compiler<'_> {
         self.problems.extend(problems.into_iter().map(|problem| (place.to_owned(), problem)));
     }
 
-    fn hands(&self, schema: &Struct, field: &str) -> (Vec<&'static Hand>, Vec<&'static Hand>) {
+    fn hands(&self, schema: &Struct, field: &str) -> (Vec<&'static CustomRule>, Vec<&'static CustomRule>) {
         let all = self.hand.get(&key(schema)).into_iter().flatten();
         all.filter(|hand| hand.field == field).partition(|hand| !hand.when.has(When::AFTER))
     }

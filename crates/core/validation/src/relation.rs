@@ -114,7 +114,7 @@ pub struct Bound {
 }
 
 impl Bound {
-    pub fn judge(&self, value: &Value, owner: Owner<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
+    pub fn validate(&self, value: &Value, owner: Owner<'_>, path: &FieldPath<'_>, errors: &mut ErrorList) {
         let Some(bound) = self.field.number(owner.value) else { return };
         let number = value.as_i64().unwrap_or_default();
         let (right, origin) = match self.order {
@@ -139,7 +139,7 @@ pub enum Together {
 
 impl Together {
     /// `shown` is the value as messages show it.
-    pub fn judge(
+    pub fn validate(
         self,
         fields: &[Sibling],
         value: &Value,

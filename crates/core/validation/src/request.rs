@@ -31,7 +31,7 @@ pub struct Request<'a> {
     pub name_check: NameCheck<'a>,
     /// Whether a feature gate is on.
     pub enabled: &'a dyn Fn(&str) -> bool,
-    pub around: &'a dyn Surroundings,
+    pub around: &'a dyn ValidationEnvironment,
 }
 
 impl Request<'_> {
@@ -50,7 +50,7 @@ impl Request<'_> {
 }
 
 /// What surrounds an object, for the few rules that look beyond it: nobody finds out what no rule asks for.
-pub trait Surroundings {
+pub trait ValidationEnvironment {
     /// The lists and maps that were sent with nothing in them, at their places: the canonical form does not show them.
     fn empties(&self) -> Option<&Value> {
         None
@@ -92,7 +92,7 @@ pub struct Refusal {
 }
 
 /// No surroundings: an object by itself.
-impl Surroundings for () {}
+impl ValidationEnvironment for () {}
 
 /// A value with its place in the object, and on update the value it replaces (where the two can be told to be the same thing).
 pub struct At<'r, T> {
@@ -143,7 +143,7 @@ impl<'r, T> At<'r, Option<T>> {
 const LARGE: usize = 10;
 
 /// What rules share while one object is judged.
-pub struct Cx<'a> {
+pub struct ValidationContext<'a> {
     pub errors: ErrorList,
     pub request: &'a Request<'a>,
     root: &'a Value,
@@ -161,9 +161,9 @@ pub struct Cx<'a> {
     compared: Cell<Option<(usize, usize, bool)>>,
 }
 
-impl<'a> Cx<'a> {
+impl<'a> ValidationContext<'a> {
     pub fn new(request: &'a Request<'a>, root: &'a Value, old_root: Option<&'a Value>) -> Self {
-        Cx {
+        ValidationContext {
             errors: ErrorList::default(),
             request,
             root,
@@ -181,7 +181,7 @@ impl<'a> Cx<'a> {
     /// The same for an update.
     pub fn of_update(request: &'a Request<'a>, comparison: &'a Comparison<'a>) -> Self {
         let (root, old_root) = (comparison.new_object(), comparison.old_object());
-        Cx { comparison: Some(comparison), ..Cx::new(request, root, Some(old_root)) }
+        ValidationContext { comparison: Some(comparison), ..ValidationContext::new(request, root, Some(old_root)) }
     }
 
     /// Whether a feature gate is on.

@@ -4,14 +4,14 @@
 //! places. For an object without errors the walk allocates nothing.
 
 use crate::check::{self, Check, Checks, Correlation, NULL, Stage, at, is_set};
+use crate::custom_rule::{CustomRule, When};
 use crate::error::ErrorKind;
-use crate::hand::{Hand, When};
+use crate::location::Location;
 use crate::path::FieldPath;
 use crate::plan::{Choice, FieldPlan, Inner, Node, Plan, StructPlan, Union};
 use crate::relation::{Condition, Owner, Sibling, Together, Words};
-use crate::request::Cx;
+use crate::request::ValidationContext;
 use crate::same::{Places, same};
-use crate::spot::Spot;
 use crate::turn;
 use pintle_schema::{Map, Str, Text, Type, Value};
 use std::collections::HashMap;
@@ -23,19 +23,19 @@ pub type Show = fn(&Type, &Value, bool) -> Value;
 pub struct Run<'p, 'c, 'a> {
     pub plan: &'p Plan,
     pub show: Show,
-    pub cx: &'c mut Cx<'a>,
+    pub cx: &'c mut ValidationContext<'a>,
 }
 
 impl Run<'_, '_, '_> {
     /// Judges the whole object.
     pub fn object(&mut self, value: &Value, old: Option<&Value>) {
-        self.of(self.plan.root, &Spot::root(value, old, self.cx.is_unchanged()));
+        self.of(self.plan.root, &Location::root(value, old, self.cx.is_unchanged()));
     }
 
     /// Judges one field of the object.
     pub fn field_of_object(&mut self, name: &str, value: &Value, old: Option<&Value>) {
         let Some(field) = self.plan.field(name) else { return };
-        self.field(field, value, &Spot::root(value, old, false));
+        self.field(field, value, &Location::root(value, old, false));
     }
 
     /// Judges some fields of a struct that is a field of the object, in the order given.
@@ -43,12 +43,12 @@ impl Run<'_, '_, '_> {
         let Some(Inner::Struct(inside)) = self.plan.field(name).map(|field| &field.node.inner) else { return };
         let Some(plan) = self.plan.structs.get(*inside) else { return };
         let path = FieldPath::ROOT.child(name);
-        let spot = Spot { path: &path, ..Spot::root(at(value, name), old.map(|old| at(old, name)), false) };
+        let spot = Location { path: &path, ..Location::root(at(value, name), old.map(|old| at(old, name)), false) };
         let named = |name: &&str| plan.fields.iter().find(|field| field.name.is(name));
         fields.iter().filter_map(named).for_each(|field| self.field(field, spot.value, &spot));
     }
 
-    fn of(&mut self, index: usize, spot: &Spot<'_>) {
+    fn of(&mut self, index: usize, spot: &Location<'_>) {
         let Some(plan) = self.plan.structs.get(index) else { return };
         if !plan.active || spot.unchanged && !plan.always {
             return;
@@ -66,11 +66,11 @@ impl Run<'_, '_, '_> {
 
     /// Runs a struct's own rules: they name its own fields.
     #[inline]
-    fn own_checks(&mut self, checks: &Checks, spot: &Spot<'_>) -> bool {
-        !checks.list.is_empty() && self.each_check(checks, &Spot { owner: spot.as_owner(), ..*spot })
+    fn own_checks(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
+        !checks.list.is_empty() && self.each_check(checks, &Location { owner: spot.as_owner(), ..*spot })
     }
 
-    fn fields(&mut self, plan: &StructPlan, spot: &Spot<'_>) {
+    fn fields(&mut self, plan: &StructPlan, spot: &Location<'_>) {
         let fields = plan.fields.len();
         if fields <= FEW_FIELDS {
             self.placed_fields::<FEW_FIELDS>(plan, spot);
@@ -81,7 +81,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn placed_fields<const N: usize>(&mut self, plan: &StructPlan, spot: &Spot<'_>) {
+    fn placed_fields<const N: usize>(&mut self, plan: &StructPlan, spot: &Location<'_>) {
         let entries = spot.value.as_map().map_or(&[][..], Map::entries);
         let mut values = [&NULL; N];
         let set = place(plan, entries, &mut values);
@@ -96,17 +96,17 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn field(&mut self, field: &FieldPlan, owner: &Value, spot: &Spot<'_>) {
+    fn field(&mut self, field: &FieldPlan, owner: &Value, spot: &Location<'_>) {
         match field.node.inner {
             Inner::Inlined(inlined) => self.of(inlined, spot),
             _ => self.field_value(field, at(owner, &field.name), spot),
         }
     }
 
-    fn field_value(&mut self, field: &FieldPlan, value: &Value, owner: &Spot<'_>) {
+    fn field_value(&mut self, field: &FieldPlan, value: &Value, owner: &Location<'_>) {
         let old = owner.old.map(|old| at(old, &field.name));
         let path = owner.path.child(&field.name);
-        let spot = Spot {
+        let spot = Location {
             value,
             old,
             path: &path,
@@ -128,7 +128,7 @@ impl Run<'_, '_, '_> {
     }
 
     #[inline(always)]
-    fn node(&mut self, node: &Node, owner_unchanged: bool, spot: &Spot<'_>) {
+    fn node(&mut self, node: &Node, owner_unchanged: bool, spot: &Location<'_>) {
         let found_before = self.cx.errors.0.len();
         let stopped = match spot.unchanged {
             false => self.checks(&node.checks, spot),
@@ -144,7 +144,7 @@ impl Run<'_, '_, '_> {
         if !stopped && !absent {
             match spot.old {
                 // What is behind a pointer that was not there has nothing to be compared with.
-                Some(Value::Null) if pointer => self.inner(&node.inner, &Spot { old: None, ..*spot }),
+                Some(Value::Null) if pointer => self.inner(&node.inner, &Location { old: None, ..*spot }),
                 _ => self.inner(&node.inner, spot),
             }
             if found_here > found_before && matches!(node.inner, Inner::List(..)) {
@@ -159,7 +159,7 @@ impl Run<'_, '_, '_> {
         self.hands(&node.after, spot);
     }
 
-    fn inner(&mut self, inner: &Inner, spot: &Spot<'_>) {
+    fn inner(&mut self, inner: &Inner, spot: &Location<'_>) {
         match inner {
             Inner::Nothing => {}
             Inner::Struct(index) | Inner::Inlined(index) => self.of(*index, spot),
@@ -176,18 +176,18 @@ impl Run<'_, '_, '_> {
     }
 
     /// Judges an item of a list or a map.
-    fn item(&mut self, node: &Node, owner_unchanged: bool, item: &mut Spot<'_>) {
+    fn item(&mut self, node: &Node, owner_unchanged: bool, item: &mut Location<'_>) {
         item.unchanged = owner_unchanged || self.same(item.value, item.old);
         self.node(node, owner_unchanged, item);
     }
 
     /// Runs rules on a value; true when one of them ended it.
     #[inline(always)]
-    fn checks(&mut self, checks: &Checks, spot: &Spot<'_>) -> bool {
+    fn checks(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
         !checks.list.is_empty() && self.each_check(checks, spot)
     }
 
-    fn each_check(&mut self, checks: &Checks, spot: &Spot<'_>) -> bool {
+    fn each_check(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
         for check in &checks.list {
             self.cx.steps += 1;
             let stop = match check {
@@ -206,15 +206,15 @@ impl Run<'_, '_, '_> {
 
     /// Runs rules whose condition holds; when it may not have held before, on what did not change, too.
     #[inline(never)]
-    fn under(&mut self, condition: &Condition, checks: &Checks, spot: &Spot<'_>) -> bool {
+    fn under(&mut self, condition: &Condition, checks: &Checks, spot: &Location<'_>) -> bool {
         match !spot.again && condition.changed(spot.owner) {
-            true => self.checks(checks, &Spot { again: true, ..*spot }),
+            true => self.checks(checks, &Location { again: true, ..*spot }),
             false => self.checks(checks, spot),
         }
     }
 
     /// Runs a rule that has rules inside, or that shows the value in its own way. True when it ended the judging of the value.
-    fn parts(&mut self, check: &Check, pointer: bool, spot: &Spot<'_>) -> bool {
+    fn parts(&mut self, check: &Check, pointer: bool, spot: &Location<'_>) -> bool {
         // Each of them is a function of its own, so that those that are not asked for cost nothing.
         match check {
             Check::Fixed(detail, ty) => self.fixed(detail, ty, pointer, spot),
@@ -224,10 +224,10 @@ impl Run<'_, '_, '_> {
             }
             Check::Namespaced(is, inner) => return self.cx.request.namespaced == *is && self.checks(inner, spot),
             Check::On(operation, inner) => return self.cx.request.operation == *operation && self.checks(inner, spot),
-            Check::ToldAt(way, inner) => {
-                return spot.path.visit(way, |path| self.checks(inner, &Spot { path, ..*spot }));
+            Check::ErrorPath(way, inner) => {
+                return spot.path.visit(way, |path| self.checks(inner, &Location { path, ..*spot }));
             }
-            Check::Several(inner) => return spot.several && self.checks(inner, &Spot { again: true, ..*spot }),
+            Check::Several(inner) => return spot.several && self.checks(inner, &Location { again: true, ..*spot }),
             Check::First(inner) => return self.first(|run| run.checks(inner, spot)),
             Check::Gate(gate, on, inner) => {
                 return self.cx.enabled(gate) == *on && self.gated(*on, spot, |run| run.checks(inner, spot));
@@ -251,7 +251,7 @@ impl Run<'_, '_, '_> {
     }
 
     #[inline(never)]
-    fn fixed(&mut self, detail: &str, ty: &Type, pointer: bool, spot: &Spot<'_>) {
+    fn fixed(&mut self, detail: &str, ty: &Type, pointer: bool, spot: &Location<'_>) {
         if spot.old.is_some_and(|old| !same(spot.value, old)) {
             let detail = if detail.is_empty() { "field is immutable" } else { detail };
             self.cx.errors.invalid(spot.path, (self.show)(ty, spot.value, pointer), detail);
@@ -260,15 +260,15 @@ impl Run<'_, '_, '_> {
     }
 
     #[inline(never)]
-    fn together(&mut self, together: Together, fields: &[Sibling], ty: &Type, pointer: bool, spot: &Spot<'_>) {
+    fn together(&mut self, together: Together, fields: &[Sibling], ty: &Type, pointer: bool, spot: &Location<'_>) {
         if !(pointer && spot.value.is_null()) {
             let shown = || (self.show)(ty, spot.value, pointer);
-            together.judge(fields, spot.value, shown, spot.path, &mut self.cx.errors);
+            together.validate(fields, spot.value, shown, spot.path, &mut self.cx.errors);
         }
     }
 
     #[inline(never)]
-    fn subfield(&mut self, name: &str, checks: &Checks, pointer: bool, spot: &Spot<'_>) {
+    fn subfield(&mut self, name: &str, checks: &Checks, pointer: bool, spot: &Location<'_>) {
         // What is not there has no fields.
         if pointer && spot.value.is_null() {
             return;
@@ -281,11 +281,11 @@ impl Run<'_, '_, '_> {
         let path = spot.path.child(name);
         let owner = Owner { value: spot.value, old };
         let old = old.map(|old| at(old, name));
-        self.changed(checks, &Spot { value, old, path: &path, owner, ..*spot });
+        self.changed(checks, &Location { value, old, path: &path, owner, ..*spot });
     }
 
     /// Runs rules on a part of a value, if that part changed, or what they depend on.
-    fn changed(&mut self, checks: &Checks, spot: &Spot<'_>) {
+    fn changed(&mut self, checks: &Checks, spot: &Location<'_>) {
         if spot.again || !spot.old.is_some_and(|old| same(spot.value, old)) {
             self.checks(checks, spot);
         } else if checks.related {
@@ -294,14 +294,14 @@ impl Run<'_, '_, '_> {
     }
 
     /// Runs, on a value that did not change, the rules that depend on fields that did; true when one of them ended it.
-    fn related(&mut self, checks: &Checks, spot: &Spot<'_>) -> bool {
+    fn related(&mut self, checks: &Checks, spot: &Location<'_>) -> bool {
         for check in &checks.list {
             self.cx.steps += 1;
             let stop = match check {
                 // What is not there is judged no further.
                 Check::Optional | Check::Required(_) => !is_set(spot.value, checks.pointer),
                 Check::If(condition, inner) if condition.changed(spot.owner) => {
-                    condition.holds(spot.owner.value) && self.checks(inner, &Spot { again: true, ..*spot })
+                    condition.holds(spot.owner.value) && self.checks(inner, &Location { again: true, ..*spot })
                 }
                 Check::If(condition, inner) if inner.related && condition.holds(spot.owner.value) => {
                     self.related(inner, spot)
@@ -312,15 +312,15 @@ impl Run<'_, '_, '_> {
                 Check::Worded(words, ty, inner) if inner.related => {
                     self.worded(words, ty, checks.pointer, spot, |run| run.related(inner, spot))
                 }
-                Check::Several(inner) => spot.several && self.checks(inner, &Spot { again: true, ..*spot }),
+                Check::Several(inner) => spot.several && self.checks(inner, &Location { again: true, ..*spot }),
                 Check::Namespaced(is, inner) if inner.related => {
                     self.cx.request.namespaced == *is && self.related(inner, spot)
                 }
                 Check::On(operation, inner) if inner.related => {
                     self.cx.request.operation == *operation && self.related(inner, spot)
                 }
-                Check::ToldAt(way, inner) if inner.related => {
-                    spot.path.visit(way, |path| self.related(inner, &Spot { path, ..*spot }))
+                Check::ErrorPath(way, inner) if inner.related => {
+                    spot.path.visit(way, |path| self.related(inner, &Location { path, ..*spot }))
                 }
                 Check::First(inner) if inner.related => self.first(|run| run.related(inner, spot)),
                 Check::Gate(gate, on, inner) if inner.related => {
@@ -338,7 +338,7 @@ impl Run<'_, '_, '_> {
 
     /// Runs rules of a gate. What became wrong by switching it off, and stands anywhere in the stored object where it stands
     /// now, may stay. True when they end the judging of the value.
-    fn gated(&mut self, on: bool, spot: &Spot<'_>, run: impl FnOnce(&mut Self) -> bool) -> bool {
+    fn gated(&mut self, on: bool, spot: &Location<'_>, run: impl FnOnce(&mut Self) -> bool) -> bool {
         let from = self.cx.errors.0.len();
         let stopped = run(self);
         if on || self.cx.errors.0.len() == from || !self.cx.was_used(spot.value, spot.path) {
@@ -361,7 +361,7 @@ impl Run<'_, '_, '_> {
         words: &Words,
         ty: &Type,
         pointer: bool,
-        spot: &Spot<'_>,
+        spot: &Location<'_>,
         run: impl FnOnce(&mut Self) -> bool,
     ) -> bool {
         let from = self.cx.errors.0.len();
@@ -372,7 +372,7 @@ impl Run<'_, '_, '_> {
         stopped
     }
 
-    fn keys(&mut self, checks: &Checks, spot: &Spot<'_>) {
+    fn keys(&mut self, checks: &Checks, spot: &Location<'_>) {
         if checks.list.is_empty() {
             return;
         }
@@ -383,47 +383,52 @@ impl Run<'_, '_, '_> {
             }
             // A static or short key is copied without allocating.
             let value = Value::String(key.clone());
-            self.checks(checks, &Spot { value: &value, old: None, unchanged: false, ..*spot });
+            self.checks(checks, &Location { value: &value, old: None, unchanged: false, ..*spot });
         }
     }
 
-    fn entry_keys(&mut self, checks: &Checks, spot: &Spot<'_>) {
+    fn entry_keys(&mut self, checks: &Checks, spot: &Location<'_>) {
         let mut old = Places::of_value(spot.old);
         for (key, _) in spot.value.as_map().into_iter().flat_map(Map::iter) {
             if old.get(key).is_none() {
                 let (value, path) = (Value::String(key.clone()), spot.path.key(key));
-                self.checks(checks, &Spot { value: &value, old: None, path: &path, unchanged: false, ..*spot });
+                self.checks(checks, &Location { value: &value, old: None, path: &path, unchanged: false, ..*spot });
             }
         }
     }
 
-    fn values(&mut self, spot: &Spot<'_>, mut visit: impl FnMut(&mut Self, &mut Spot<'_>)) {
+    fn values(&mut self, spot: &Location<'_>, mut visit: impl FnMut(&mut Self, &mut Location<'_>)) {
         let mut old = Places::of_value(spot.old);
         for (key, value) in spot.value.as_map().into_iter().flat_map(Map::iter) {
             let path = spot.path.key(key);
             let old = old.get(key);
-            visit(self, &mut Spot { value, old, path: &path, ..*spot });
+            visit(self, &mut Location { value, old, path: &path, ..*spot });
         }
     }
 
-    fn items(&mut self, correlation: &Correlation, spot: &Spot<'_>, mut visit: impl FnMut(&mut Self, &mut Spot<'_>)) {
+    fn items(
+        &mut self,
+        correlation: &Correlation,
+        spot: &Location<'_>,
+        mut visit: impl FnMut(&mut Self, &mut Location<'_>),
+    ) {
         let items = spot.value.as_list().unwrap_or(&[]);
         let mut finder = Finder::new(correlation, spot.old.and_then(Value::as_list).unwrap_or(&[]));
         for (index, value) in items.iter().enumerate() {
             let path = spot.path.index(index);
             let old = if spot.unchanged { Some(value) } else { finder.find(index, value) };
-            visit(self, &mut Spot { value, old, path: &path, several: items.len() > 1, ..*spot });
+            visit(self, &mut Location { value, old, path: &path, several: items.len() > 1, ..*spot });
         }
     }
 
     #[inline(always)]
-    fn hands(&mut self, hands: &[&'static Hand], spot: &Spot<'_>) {
+    fn hands(&mut self, hands: &[&'static CustomRule], spot: &Location<'_>) {
         if !hands.is_empty() {
             self.each_hand(hands, spot);
         }
     }
 
-    fn each_hand(&mut self, hands: &[&'static Hand], spot: &Spot<'_>) {
+    fn each_hand(&mut self, hands: &[&'static CustomRule], spot: &Location<'_>) {
         for hand in hands {
             if spot.unchanged && !hand.when.has(When::ALWAYS) || !hand.when.runs_on(self.cx.request) {
                 continue;
@@ -453,7 +458,7 @@ impl Run<'_, '_, '_> {
         stopped && stage == Stage::Beta && self.cx.beta()
     }
 
-    fn choice(&mut self, choice: &Choice, pointer: bool, owner: &Spot<'_>, spot: &Spot<'_>) {
+    fn choice(&mut self, choice: &Choice, pointer: bool, owner: &Location<'_>, spot: &Location<'_>) {
         let chosen = at(owner.value, &choice.discriminator);
         let chosen = chosen.as_str().map(str::to_owned).or_else(|| chosen.as_i64().map(|n| n.to_string()));
         let chosen = chosen.unwrap_or_default();
@@ -464,7 +469,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn union(&mut self, union: &Union, spot: &Spot<'_>) {
+    fn union(&mut self, union: &Union, spot: &Location<'_>) {
         match union.stage {
             Some(stage) => {
                 _ = self.shadow(stage, |run| {
@@ -476,7 +481,7 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    fn judge_union(&mut self, union: &Union, spot: &Spot<'_>) {
+    fn judge_union(&mut self, union: &Union, spot: &Location<'_>) {
         let set = |value: &Value, at: usize| {
             union.members.get(at).is_some_and(|member| is_set(value.get(&member.name).unwrap_or(&NULL), member.pointer))
         };

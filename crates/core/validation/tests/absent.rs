@@ -50,19 +50,19 @@ static GROUP: Group = Group {
     hand: &[],
 };
 
-fn judge(new: Value, old: Option<Value>) -> Vec<String> {
-    let verdict = common::judge(&GROUP, Whole::schema(), &new, old.as_ref(), &|_| false);
+fn validate(new: Value, old: Option<Value>) -> Vec<String> {
+    let verdict = common::validate(&GROUP, Whole::schema(), &new, old.as_ref(), &|_| false);
     verdict.errors.0.iter().map(|error| error.field.to_string()).collect()
 }
 
 #[test]
 fn what_nothing_satisfies_is_told() {
     let missing = ["kind", "count", "name", "word", "part.name"];
-    assert_eq!(judge(value!({}), None), missing);
+    assert_eq!(validate(value!({}), None), missing);
     let whole = value!({ "kind": "A", "count": 1, "name": "a", "word": "a", "part": { "name": "a" } });
-    assert_eq!(judge(whole.clone(), None), [""; 0]);
+    assert_eq!(validate(whole.clone(), None), [""; 0]);
     // What an update takes away is as wrong as what was never there.
-    assert_eq!(judge(value!({}), Some(whole)), missing);
+    assert_eq!(validate(value!({}), Some(whole)), missing);
 }
 
 #[test]
@@ -72,5 +72,5 @@ fn what_is_there_is_judged() {
         "part": { "name": "ab", "size": 0 }
     });
     let fields = ["kind", "count", "name", "path", "note", "word", "most", "part.size", "part.name"];
-    assert_eq!(judge(wrong, None), fields);
+    assert_eq!(validate(wrong, None), fields);
 }

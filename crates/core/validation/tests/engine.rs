@@ -2,9 +2,9 @@
 
 mod common;
 
-use pintle_schema::rules::{ErrorKind, Fault, Judged, Payload, Validator};
+use pintle_schema::rules::{ErrorKind, Fault, Judged, Payload, RuleFunction};
 use pintle_schema::{ApiType, Type, Value, string_type, value};
-use pintle_validation::{At, Cx, Group, Hand, KindRules, Step, at_field, at_type};
+use pintle_validation::{At, CustomRule, Group, KindRules, Step, ValidationContext, at_field, at_type};
 use std::collections::BTreeMap;
 
 string_type! {
@@ -120,11 +120,11 @@ struct Whole {
     compared: String,
 }
 
-static MULTIPLE: Validator = Validator {
+static MULTIPLE: RuleFunction = RuleFunction {
     name: "multiple",
     doc: "A multiple of the payload.",
     accepts: |ty, _| if matches!(ty, Type::Int32) { Ok(()) } else { Err("for an integer".to_owned()) },
-    judge: |Judged { value, payload, .. }| match (value.as_i64(), payload) {
+    validate: |Judged { value, payload, .. }| match (value.as_i64(), payload) {
         (Some(number), Payload::Int(of)) if number % of != 0 => {
             vec![Fault { kind: ErrorKind::Invalid, detail: format!("must be a multiple of {of}") }]
         }
@@ -147,19 +147,19 @@ fn few(judged: Judged<'_>) -> Vec<Fault> {
     }
 }
 
-fn alpha(at: At<'_, i32>, cx: &mut Cx<'_>) {
+fn alpha(at: At<'_, i32>, cx: &mut ValidationContext<'_>) {
     if at.new.get() < -5 {
         cx.errors.invalid(at.path, at.new.get(), "far too small");
     }
 }
 
-fn verb(at: At<'_, String>, cx: &mut Cx<'_>) {
+fn verb(at: At<'_, String>, cx: &mut ValidationContext<'_>) {
     if cx.root::<Whole>().field(Whole::ALPHA).get() == 9 {
         cx.errors.forbidden(at.path, "nine");
     }
 }
 
-fn last(at: At<'_, Whole>, cx: &mut Cx<'_>) {
+fn last(at: At<'_, Whole>, cx: &mut ValidationContext<'_>) {
     if at.new.field(Whole::COLOR).value().as_str() == Some("Panic") {
         panic!("a rule of the test's own");
     }
@@ -172,7 +172,7 @@ static GROUP: Group = Group {
     kinds: &[KindRules { create: &[Step::Rules], update: &[Step::Rules], parts: &[], of: Whole::schema }],
     hand: HAND,
 };
-static HAND: &[Hand] =
+static HAND: &[CustomRule] =
     &[at_field!(Whole::ALPHA, alpha, COVERED), at_field!(Rule::VERB, verb, ALWAYS), at_type!(Whole, last, AFTER)];
 
 struct Judgement {
@@ -182,7 +182,7 @@ struct Judgement {
 }
 
 fn judge_with(new: &Value, old: Option<&Value>, gates: &[&str]) -> Judgement {
-    let verdict = common::judge(&GROUP, Whole::schema(), new, old, &|gate| gates.contains(&gate));
+    let verdict = common::validate(&GROUP, Whole::schema(), new, old, &|gate| gates.contains(&gate));
     Judgement {
         lines: verdict.errors.0.iter().map(|error| error.line()).collect(),
         mismatches: verdict.mismatches.len(),
@@ -190,7 +190,7 @@ fn judge_with(new: &Value, old: Option<&Value>, gates: &[&str]) -> Judgement {
     }
 }
 
-fn judge(new: Value) -> Vec<String> {
+fn validate(new: Value) -> Vec<String> {
     let mut new = new;
     if new.get("color").is_none() {
         new.set_at(&["color"], "Red");
@@ -204,13 +204,13 @@ fn update(new: &Value, old: &Value) -> Vec<String> {
 
 #[test]
 fn single_values() {
-    assert_eq!(judge(value!({})), Vec::<String>::new());
+    assert_eq!(validate(value!({})), Vec::<String>::new());
     assert_eq!(
-        judge(value!({"color": "Green"})),
+        validate(value!({"color": "Green"})),
         ["color: Unsupported value: \"Green\": supported values: \"Blue\", \"Red\""]
     );
     assert_eq!(
-        judge(value!({"parts": [{"name": "A"}, {"name": "b", "size": 10}, {"size": (-1)}]}))[1..],
+        validate(value!({"parts": [{"name": "A"}, {"name": "b", "size": 10}, {"size": (-1)}]}))[1..],
         [
             "parts[1].size: Invalid value: 10: must be less than or equal to 9",
             "parts[2].name: Required value",
@@ -218,11 +218,11 @@ fn single_values() {
         ]
     );
     assert_eq!(
-        judge(value!({"labels": {"a b": "1", "c": "1234"}}))[1..],
+        validate(value!({"labels": {"a b": "1", "c": "1234"}}))[1..],
         ["labels[c]: Too long: may not be more than 3 bytes"]
     );
     assert_eq!(
-        judge(value!({"loose": {"size": 3}})),
+        validate(value!({"loose": {"size": 3}})),
         ["loose.size: Invalid value: 3: must be less than or equal to 2"]
     );
 }
@@ -230,25 +230,25 @@ fn single_values() {
 #[test]
 fn lists() {
     assert_eq!(
-        judge(value!({"parts": [{"name": "a"}, {"name": "a"}]})),
+        validate(value!({"parts": [{"name": "a"}, {"name": "a"}]})),
         ["parts[1]: Duplicate value: {\"name\":\"a\"}"]
     );
     let many = value!({"parts": [{"name": "A"}, {"name": "B"}, {"name": "C"}, {"name": "D"}]});
     // What is inside a list that is too long is not judged.
-    assert_eq!(judge(many), ["parts: Too many: 4: must have at most 3 items"]);
+    assert_eq!(validate(many), ["parts: Too many: 4: must have at most 3 items"]);
     assert_eq!(
-        judge(value!({"items": [{"name": "first", "size": 5}, {"name": "second", "size": 5}]})),
+        validate(value!({"items": [{"name": "first", "size": 5}, {"name": "second", "size": 5}]})),
         ["items[0].size: Invalid value: 5: must not be equal to 5"]
     );
     let nested = value!({"parts": [{"name": "a", "parts": [{"name": "b", "parts": [{"name": ""}]}]}]});
-    assert_eq!(judge(nested), ["parts[0].parts[0].parts[0].name: Required value"]);
+    assert_eq!(validate(nested), ["parts[0].parts[0].parts[0].name: Required value"]);
 }
 
 #[test]
 fn unions() {
-    assert_eq!(judge(value!({"choice": {"kind": "Left", "left": 0}})), Vec::<String>::new());
+    assert_eq!(validate(value!({"choice": {"kind": "Left", "left": 0}})), Vec::<String>::new());
     assert_eq!(
-        judge(value!({"choice": {"kind": "Left", "right": 1, "x": 1, "y": 2}})),
+        validate(value!({"choice": {"kind": "Left", "right": 1, "x": 1, "y": 2}})),
         [
             "choice.left: Invalid value: \"\": must be specified when `kind` is \"Left\"",
             "choice.right: Invalid value: \"\": may only be specified when `kind` is \"Other\"",
@@ -260,10 +260,10 @@ fn unions() {
 #[test]
 fn functions_and_gates() {
     assert_eq!(
-        judge(value!({"numbers": [4, 6, 8]})),
+        validate(value!({"numbers": [4, 6, 8]})),
         ["numbers: Forbidden: 3 are too many", "numbers[1]: Invalid value: 6: must be a multiple of 4"]
     );
-    assert_eq!(judge(value!({"gated": "abc"})), ["gated: Forbidden"]);
+    assert_eq!(validate(value!({"gated": "abc"})), ["gated: Forbidden"]);
     let short = value!({"color": "Red", "gated": "ab"});
     assert_eq!(judge_with(&short, None, &["Gate"]).lines, ["gated: Too short: must be at least 3 characters"]);
     let unset = value!({"color": "Red"});
@@ -317,7 +317,7 @@ fn stages() {
 
 #[test]
 fn handwritten_rules_and_panics() {
-    assert_eq!(judge(value!({"alpha": 7})), ["alpha: Forbidden: seven"]);
+    assert_eq!(validate(value!({"alpha": 7})), ["alpha: Forbidden: seven"]);
     let broken = judge_with(&value!({"color": "Panic"}), None, &[]);
     assert!(broken.panicked && broken.lines.last().is_some_and(|line| line.contains("failed to run")));
 }
@@ -333,10 +333,10 @@ fn a_staged_rule_that_panics_changes_no_answer() {
 #[test]
 fn unions_of_items() {
     let both = value!({"oneItem": [{"name": "b"}, {"name": "a"}]});
-    let lines = judge(both.clone());
+    let lines = validate(both.clone());
     assert!(
         lines.len() == 1 && lines[0].contains("must specify at most one of: `oneItem[{\"name\": \"a\"}]`"),
         "{lines:?}"
     );
-    assert_eq!(judge(value!({"oneItem": [{"name": "b"}, {"name": "c"}]})), [""; 0]);
+    assert_eq!(validate(value!({"oneItem": [{"name": "b"}, {"name": "c"}]})), [""; 0]);
 }

@@ -26,27 +26,27 @@ static GROUP: Group = Group {
     hand: &[],
 };
 
-fn judge(new: Value, old: Option<Value>, on: bool) -> Vec<String> {
-    let verdict = common::judge(&GROUP, Whole::schema(), &new, old.as_ref(), &|_| on);
+fn validate(new: Value, old: Option<Value>, on: bool) -> Vec<String> {
+    let verdict = common::validate(&GROUP, Whole::schema(), &new, old.as_ref(), &|_| on);
     verdict.errors.0.iter().map(|error| error.line()).collect()
 }
 
 #[test]
 fn a_new_object_needs_the_gate() {
     let new = value!({ "actions": [{ "what": "Restart" }] });
-    assert_eq!(judge(new.clone(), None, true), [""; 0]);
+    assert_eq!(validate(new.clone(), None, true), [""; 0]);
     let error = "actions[0].what: Unsupported value: \"Restart\": supported values: \"Stop\"";
-    assert_eq!(judge(new.clone(), None, false), [error]);
+    assert_eq!(validate(new.clone(), None, false), [error]);
     // What is stored does not have it either.
     let old = value!({ "actions": [{ "what": "Stop" }] });
-    assert_eq!(judge(new, Some(old), false), [error]);
+    assert_eq!(validate(new, Some(old), false), [error]);
 }
 
 #[test]
 fn what_is_stored_keeps_its_value_wherever_it_goes() {
     let old = value!({ "actions": [{ "what": "Restart" }] });
     let new = value!({ "actions": [{ "what": "Stop" }, { "what": "Restart" }] });
-    assert_eq!(judge(new, Some(old.clone()), false), [""; 0]);
+    assert_eq!(validate(new, Some(old.clone()), false), [""; 0]);
     let other = value!({ "actions": [{ "what": "Restart" }, { "what": "Jump" }] });
-    assert_eq!(judge(other, Some(old), false).len(), 1);
+    assert_eq!(validate(other, Some(old), false).len(), 1);
 }

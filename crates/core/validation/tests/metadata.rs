@@ -5,9 +5,9 @@ use pintle_schema::{Value, value};
 use pintle_validation::ErrorList;
 use pintle_validation::metadata::{validate_anew, validate_anew_and_update, validate_update};
 
-fn lines(judge: impl Fn(&mut ErrorList)) -> Vec<String> {
+fn lines(validate: impl Fn(&mut ErrorList)) -> Vec<String> {
     let mut errors = ErrorList::default();
-    judge(&mut errors);
+    validate(&mut errors);
     errors.0.iter().map(|error| error.line()).collect()
 }
 

@@ -27,7 +27,7 @@ fn formats_are_the_same_to_the_compiler_and_to_the_engine() {
     for (known, judged) in pintle_tags::formats::FORMATS.iter().zip(pintle_validation::formats::FORMATS) {
         let Some((low, high)) = known.range else { continue };
         for number in around(low, high) {
-            let right = (judged.judge)(&Value::Int(number)).is_empty();
+            let right = (judged.validate)(&Value::Int(number)).is_empty();
             assert_eq!(right, (low..=high).contains(&number), "{} and {number}", known.name);
         }
     }

@@ -77,7 +77,7 @@ struct Thing {
     #[k8s(proto = 8, optional, fixed = "stays", max_length = 3)]
     settled: String,
     /// Counted.
-    #[k8s(proto = 9, never_falls)]
+    #[k8s(proto = 9, monotonic)]
     count: Option<i32>,
     /// Owner.
     #[k8s(proto = 10, when_namespaced(worded(unshown = "nobody's")(forbidden)))]
@@ -97,7 +97,7 @@ struct Thing {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 struct Room {
     /// Its name.
-    #[k8s(proto = 1, optional, told_at("../../named")(max_length = 2))]
+    #[k8s(proto = 1, optional, error_path("../../named")(max_length = 2))]
     name: String,
 }
 
@@ -105,7 +105,7 @@ struct Room {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     subfields("left", "right")(required = "both"),
-    when(left = "l")(told_at("../other")(worded(invalid = "not with l", shown = "it")(not_together("left", "right")))),
+    when(left = "l")(error_path("../other")(worded(invalid = "not with l", shown = "it")(not_together("left", "right")))),
     on_create(subfield(left)(neq = "new")),
     on_update(subfield(left)(neq = "old"))
 )]
@@ -114,7 +114,7 @@ struct Place {
     #[k8s(proto = 1, optional)]
     left: String,
     /// Right.
-    #[k8s(proto = 2, optional, when(left = "a")(told_at("..")(forbidden)))]
+    #[k8s(proto = 2, optional, when(left = "a")(error_path("..")(forbidden)))]
     right: String,
     /// Rooms.
     #[k8s(proto = 3, optional, list_type = atomic, distinct_items(name))]
@@ -137,17 +137,17 @@ static GROUP: Group = Group {
     hand: &[],
 };
 
-fn judge(new: &Value, old: Option<&Value>) -> Vec<String> {
-    judge_as(Thing::schema(), new, old)
+fn validate(new: &Value, old: Option<&Value>) -> Vec<String> {
+    validate_as(Thing::schema(), new, old)
 }
 
-fn judge_as(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {
-    let verdict = common::judge(&GROUP, schema, new, old, &|_| true);
+fn validate_as(schema: &'static Struct, new: &Value, old: Option<&Value>) -> Vec<String> {
+    let verdict = common::validate(&GROUP, schema, new, old, &|_| true);
     verdict.errors.0.iter().map(|error| error.line()).collect()
 }
 
 fn created(new: Value) -> Vec<String> {
-    judge(&new, None)
+    validate(&new, None)
 }
 
 const NONE: [&str; 0] = [];
@@ -226,16 +226,16 @@ fn turns() {
 fn what_stays() {
     let old = value!({"settled": "a", "count": 2});
     assert_eq!(
-        judge(&value!({"settled": "abcd", "count": 1}), Some(&old)),
+        validate(&value!({"settled": "abcd", "count": 1}), Some(&old)),
         [
             "settled: Invalid value: \"abcd\": stays",
             "settled: Too long: may not be more than 3 characters",
             "count: Invalid value: 1: cannot be decremented",
         ]
     );
-    assert_eq!(judge(&value!({"settled": "a"}), Some(&old)), ["count: Invalid value: 0: cannot be decremented"]);
+    assert_eq!(validate(&value!({"settled": "a"}), Some(&old)), ["count: Invalid value: 0: cannot be decremented"]);
     assert_eq!(
-        judge(&value!({"settled": "a", "count": 2}), Some(&value!({}))),
+        validate(&value!({"settled": "a", "count": 2}), Some(&value!({}))),
         ["settled: Invalid value: \"a\": stays"]
     );
 }
@@ -243,19 +243,19 @@ fn what_stays() {
 #[test]
 fn what_a_rule_depends_on_changes() {
     let old = value!({"kind": "Far", "address": "A", "ports": [{"node": 1}], "low": 1, "high": 1});
-    assert_eq!(judge(&old, Some(&old)), NONE);
+    assert_eq!(validate(&old, Some(&old)), NONE);
     // Neither the label nor the ports changed, but where they are did.
     let near = value!({"kind": "Near", "address": "A", "ports": [{"node": 1}], "low": 1, "high": 1});
-    assert_eq!(judge(&near, Some(&old)), ["ports[0].node: Forbidden: never near"]);
+    assert_eq!(validate(&near, Some(&old)), ["ports[0].node: Forbidden: never near"]);
     let other = value!({"kind": "Other", "address": "A", "ports": [{"node": 1}], "low": 2, "high": 1});
-    assert_eq!(judge(&other, Some(&old)), ["address: Forbidden", "high: Invalid value: 1: lower than low"]);
+    assert_eq!(validate(&other, Some(&old)), ["address: Forbidden", "high: Invalid value: 1: lower than low"]);
     // What is not set is judged no more than before.
-    assert_eq!(judge(&value!({"high": 0}), Some(&value!({"low": 0, "high": 0}))), ["high: Invalid value: 0: alone"]);
+    assert_eq!(validate(&value!({"high": 0}), Some(&value!({"low": 0, "high": 0}))), ["high: Invalid value: 0: alone"]);
 }
 
 #[test]
 fn elsewhere() {
-    let place = |place: Value| judge_as(Holder::schema(), &value!({ "place": place }), None);
+    let place = |place: Value| validate_as(Holder::schema(), &value!({ "place": place }), None);
     assert_eq!(
         place(value!({"left": "l", "right": "r"})),
         ["other: Invalid value: \"it\": not with l"],
@@ -276,15 +276,15 @@ fn elsewhere() {
 
 #[test]
 fn each_of_several_fields() {
-    let errors = judge_as(Holder::schema(), &value!({"place": {}}), None);
+    let errors = validate_as(Holder::schema(), &value!({"place": {}}), None);
     assert_eq!(errors, ["place.left: Required value: both", "place.right: Required value: both"]);
 }
 
 #[test]
 fn operations() {
     let place = |left: &str| value!({"place": {"left": left, "right": "r"}});
-    let created = |left: &str| judge_as(Holder::schema(), &place(left), None);
-    let updated = |left: &str| judge_as(Holder::schema(), &place(left), Some(&place("x")));
+    let created = |left: &str| validate_as(Holder::schema(), &place(left), None);
+    let updated = |left: &str| validate_as(Holder::schema(), &place(left), Some(&place("x")));
     let wrong = |left: &str| [format!("place.left: Invalid value: {left:?}: must not be equal to {left:?}")];
     assert_eq!((created("old"), updated("new")), (Vec::new(), Vec::new()));
     assert_eq!(created("new"), wrong("new"));
@@ -294,6 +294,6 @@ fn operations() {
 #[test]
 fn what_is_told_elsewhere_is_judged_when_its_neighbour_changes() {
     let place = |left: &str| value!({"place": {"left": left, "right": "r"}});
-    assert_eq!(judge_as(Holder::schema(), &place("a"), Some(&place("b"))), ["place: Forbidden"]);
-    assert_eq!(judge_as(Holder::schema(), &place("a"), Some(&place("a"))), NONE);
+    assert_eq!(validate_as(Holder::schema(), &place("a"), Some(&place("b"))), ["place: Forbidden"]);
+    assert_eq!(validate_as(Holder::schema(), &place("a"), Some(&place("a"))), NONE);
 }

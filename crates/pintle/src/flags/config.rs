@@ -10,7 +10,7 @@ use super::table::{self, Flag};
 use super::values::ServiceRanges;
 use super::{FeatureGates, FlagError, runtime_config};
 use pintle::EndpointReconciler;
-use pintle::browsers::Browsers;
+use pintle::browsers::BrowserConfig;
 use pintle::certs::AdministratorBy;
 use pintle::encryption::EncryptionSource;
 use pintle_auth::Mode;
@@ -85,7 +85,7 @@ with_defaults! {
         /// Whether reads are to be made from memory, which they always are.
         pub watch_cache: bool = true,
         pub external_hostname: Option<String>,
-        pub browsers: Browsers,
+        pub browsers: BrowserConfig,
         pub data_dir: PathBuf = PathBuf::from("pintle-data"),
         /// What `--storage` says, which is not all: [`Config::storage`].
         pub own_storage: Option<Storage>,

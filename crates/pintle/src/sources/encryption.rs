@@ -5,7 +5,7 @@
 use crate::encryption::text_digest;
 use crate::{certs, presence};
 use pintle_encryption::Encryption;
-use pintle_encryption::figures::{Direction, Figures, KeyUse, Occurrences};
+use pintle_encryption::figures::{Direction, KeyUse, Occurrences, Stats};
 use pintle_endpoints::metrics::exposition::{Label, Number};
 use pintle_endpoints::metrics::{Exposition, Family};
 
@@ -85,7 +85,7 @@ fn name(direction: Direction) -> &'static str {
     }
 }
 
-fn values(figures: &Figures, out: &mut Exposition) {
+fn values(figures: &Stats, out: &mut Exposition) {
     out.family(&TRANSFORMATIONS);
     for (it, count) in figures.transformations.sorted() {
         let resource = it.resource.to_string();
@@ -108,7 +108,7 @@ fn values(figures: &Figures, out: &mut Exposition) {
     out.single(&DATA_KEY_FAILURES, figures.data_key_failures.get());
 }
 
-fn services(figures: &Figures, out: &mut Exposition) {
+fn services(figures: &Stats, out: &mut Exposition) {
     out.family(&CALLS);
     for ((provider, method, code), durations) in figures.calls.sorted() {
         let labels = [("grpc_status_code", code), ("method_name", method), ("provider_name", &provider)];
@@ -120,7 +120,7 @@ fn services(figures: &Figures, out: &mut Exposition) {
     }
 }
 
-fn keys(figures: &Figures, server: &str, out: &mut Exposition) {
+fn keys(figures: &Stats, server: &str, out: &mut Exposition) {
     let keys = figures.keys();
     let (named, used): (Vec<_>, Vec<_>) = keys.iter().partition(|key| key.direction == Direction::Status);
     type Value = fn(&Occurrences) -> f64;
@@ -143,7 +143,7 @@ fn labels<'a>(server: &'a str, key: &'a KeyUse) -> [Label<'a>; 3] {
     [("apiserver_id_hash", server), ("key_id_hash", &key.key_id_hash), ("provider_name", &key.provider)]
 }
 
-fn reloads(figures: &Figures, server: &str, out: &mut Exposition) {
+fn reloads(figures: &Stats, server: &str, out: &mut Exposition) {
     let made = [("failure", figures.reloads(false)), ("success", figures.reloads(true))];
     let made = made.map(|(status, reloads)| ([("apiserver_id_hash", server), ("status", status)], reloads));
     let made: Vec<_> = made.iter().filter(|(_, reloads)| reloads.count() > 0).collect();

@@ -4,7 +4,7 @@
 
 use super::STORAGE_SIZE;
 use pintle_endpoints::metrics::{Exposition, Family};
-use pintle_etcd::figures::{Calls, Figures};
+use pintle_etcd::figures::{Calls, Stats};
 
 const STARTED: Family = Family::counter("grpc_client_started_total", "Calls that were begun.");
 const HANDLED: Family = Family::counter("grpc_client_handled_total", "Calls that have ended, by code.");
@@ -13,7 +13,7 @@ const RECEIVED: Family = Family::counter("grpc_client_msg_received_total", "Mess
 const LEASE_KEYS: Family =
     Family::histogram("etcd_lease_object_counts", "Objects that shared a lease which was left for another.");
 
-pub fn render(figures: &Figures, out: &mut Exposition) {
+pub fn render(figures: &Stats, out: &mut Exposition) {
     let calls = figures.calls.sorted();
     let labels = |(path, streams): (&'static str, bool)| {
         let (service, method) = path.trim_start_matches('/').split_once('/').unwrap_or((path, ""));

@@ -2,10 +2,10 @@
 //! Guarantees that a scrape holds a queue's lock for no longer than it takes to walk what is due.
 //! Must never change a queue.
 
-use pintle_controllers::{Figures, Queues, Reading};
+use pintle_controllers::{Queues, Reading, Stats};
 use pintle_endpoints::metrics::exposition::Number;
 use pintle_endpoints::metrics::{Exposition, Family};
-use pintle_instruments::Histogram;
+use pintle_metrics::Histogram;
 
 const ADDS: Family = Family::counter("workqueue_adds_total", "Keys that were put into a queue.").beta();
 const RETRIES: Family = Family::counter("workqueue_retries_total", "Keys that were put back to be tried again.").beta();
@@ -35,7 +35,7 @@ pub fn render(queues: &Queues, out: &mut Exposition) {
     each(&DEPTH, &|it| it.depth as f64);
     each(&UNFINISHED, &|it| it.unfinished.as_secs_f64());
     each(&LONGEST, &|it| it.longest.as_secs_f64());
-    type Durations = fn(&Figures) -> &Histogram;
+    type Durations = fn(&Stats) -> &Histogram;
     let histograms: [(_, Durations); 2] = [(WAITS, |it| &it.waits), (WORKS, |it| &it.works)];
     for (family, durations) in histograms {
         out.family(&family);

@@ -4,7 +4,7 @@
 
 use super::Outcome;
 use super::lines::{Document, documents};
-use pintle_api_validation::rulebook;
+use pintle_api_validation::validator;
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json, yaml};
 use pintle_resource::{NameRule, Resource};
 use pintle_schema::{Struct, Value, canonicalize};
@@ -37,7 +37,7 @@ pub fn files(names: &[&str]) -> Outcome {
             }
         };
         for document in documents(&text) {
-            let objects = judge(&document);
+            let objects = validate(&document);
             right += objects.iter().filter(|findings| findings.is_empty()).count();
             for Finding { field, text } in objects.iter().flatten() {
                 _ = writeln!(wrong, "{name}:{}: {text}", document.line_of(field));
@@ -52,7 +52,7 @@ pub fn files(names: &[&str]) -> Outcome {
 }
 
 /// What is wrong with each object of a document; a `List` holds several.
-fn judge(document: &Document<'_>) -> Vec<Vec<Finding>> {
+fn validate(document: &Document<'_>) -> Vec<Vec<Finding>> {
     let bytes = document.text.as_bytes();
     let head = match yaml::parse(bytes, Strictness::Ignore) {
         Ok(head) => head.value,
@@ -121,7 +121,7 @@ fn causes(resource: &'static Resource, object: &mut Value) -> Vec<(String, Strin
         enabled: &|gate| gates().enabled(gate),
         ..Request::new(Operation::Create)
     };
-    let verdict = rulebook().judge(schema, object, None, &request);
+    let verdict = validator().validate(schema, object, None, &request);
     verdict.errors.0.iter().map(|error| (error.field.clone(), error.line())).collect()
 }
 

@@ -6,7 +6,7 @@
 use super::etcd::{Etcd, program};
 use pintle::{StartError, TestServer};
 use pintle_etcd::EtcdOptions;
-use pintle_registry::KubernetesForm;
+use pintle_registry::EtcdCodec;
 use pintle_storage::{MemoryStore, Store};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Server {
             Some(etcd) => {
                 let endpoints = vec![etcd.urls()];
                 let options = EtcdOptions { endpoints, lifetimes: pintle::etcd::lifetimes(None), ..Default::default() };
-                pintle::etcd::store(options, KubernetesForm::new(pintle_kinds::resources()), None)
+                pintle::etcd::store(options, EtcdCodec::new(pintle_kinds::resources()), None)
                     .map_err(StartError::Store)?
                     .0
             }

@@ -5,8 +5,8 @@
 //! Budget: a change costs one entry of some tens of bytes at the end of a line; there is one timer.
 
 use crate::feed::{Listed, Observer};
-use crate::world::{KindId, Place, World};
-use pintle_cache::{Event, Interest, Object};
+use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
+use pintle_cache::{Event, Object, WatchFilter};
 use pintle_codec::json;
 use pintle_schema::{ApiType, View};
 use pintle_storage::{CommitFuture, Revision};
@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 const AT_A_TIME: usize = 256;
 
 pub struct Expiry {
-    world: Arc<World>,
+    world: Arc<ResourceIndex>,
     /// Seconds, where the kind's own lifetime does not count; 0 for ever.
     lifetime: Option<i64>,
     line: Mutex<VecDeque<Entry>>,
@@ -31,12 +31,12 @@ pub struct Expiry {
 /// A state of an object and when it expires. Lifetimes are equal, so the line is in order.
 struct Entry {
     at_unix: i64,
-    place: Place,
+    place: ObjectKey,
     revision: Revision,
 }
 
 impl Expiry {
-    pub fn new(world: Arc<World>, lifetime: Option<Duration>) -> Self {
+    pub fn new(world: Arc<ResourceIndex>, lifetime: Option<Duration>) -> Self {
         let lifetime = lifetime.map(|lifetime| i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX));
         Expiry { world, lifetime, line: Mutex::default(), filled: Notify::new() }
     }
@@ -94,7 +94,7 @@ impl Expiry {
     fn entry(kind: KindId, object: &Object, changed_unix: i64, lifetime: i64) -> Entry {
         // Clocks here have whole seconds: one more, so that none is missing.
         let at_unix = changed_unix.saturating_add(lifetime).saturating_add(1);
-        Entry { at_unix, place: Place { kind, key: object.key.clone() }, revision: object.revision }
+        Entry { at_unix, place: ObjectKey { kind, key: object.key.clone() }, revision: object.revision }
     }
 }
 
@@ -109,8 +109,8 @@ fn last_change(object: &Object) -> Option<i64> {
 }
 
 impl Observer for Expiry {
-    fn interest(&self, kind: KindId) -> Option<Interest> {
-        self.lifetime(kind).map(|_| Interest::Everything)
+    fn interest(&self, kind: KindId) -> Option<WatchFilter> {
+        self.lifetime(kind).map(|_| WatchFilter::Everything)
     }
 
     fn list(&self, listed: &[Listed]) {

@@ -5,9 +5,9 @@
 //! Budget: a change that no observer wants costs nothing, any other its observers' work; a round costs a pointer load and a
 //! search per kind, some microseconds.
 
-use crate::figures::Reading;
-use crate::world::{Kind, KindId, World};
-use pintle_cache::{Cursor, Event, Expired, Interest, State};
+use crate::resource_index::{Kind, KindId, ResourceIndex};
+use crate::stats::Reading;
+use pintle_cache::{Event, Expired, State, WatchFilter, Watcher};
 use pintle_storage::Revision;
 use std::future::{pending, poll_fn};
 use std::panic::resume_unwind;
@@ -29,7 +29,7 @@ pub struct Listed {
 /// Who is shown what changes. Called by one task; must be quick.
 pub trait Observer: Send + Sync {
     /// Which changes of a kind it must be shown. It may be shown others.
-    fn interest(&self, kind: KindId) -> Option<Interest>;
+    fn interest(&self, kind: KindId) -> Option<WatchFilter>;
 
     /// What there is, by kind. What was known before no longer counts.
     fn list(&self, listed: &[Listed]);
@@ -44,7 +44,7 @@ pub trait Observer: Send + Sync {
 }
 
 /// Shows the observers everything, until it is dropped. `batch`: how long changes may gather before they are shown.
-pub async fn run(world: Arc<World>, observers: Vec<Arc<dyn Observer>>, batch: Duration) {
+pub async fn run(world: Arc<ResourceIndex>, observers: Vec<Arc<dyn Observer>>, batch: Duration) {
     let mut tables = world.registry.resources.changes();
     loop {
         tables.borrow_and_update();
@@ -81,14 +81,14 @@ pub async fn run(world: Arc<World>, observers: Vec<Arc<dyn Observer>>, batch: Du
 }
 
 /// Follows a kind from a state on, if anybody wants to be shown its changes.
-fn follow(one: &Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, Cursor)>) {
+fn follow(one: &Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, Watcher)>) {
     let after = one.state.last.max(one.state.compacted);
     let interest = interest(observers, one.id);
-    cursors.extend(interest.map(|interest| (one.id, one.kind.target.cache.cursor_of(after, interest))));
+    cursors.extend(interest.map(|interest| (one.id, one.kind.target.cache.watch_matching(after, interest))));
 }
 
 /// Shows what there is of a kind that is new, each object as if it had just been made, and follows it.
-fn add(new: Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, Cursor)>) {
+fn add(new: Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, Watcher)>) {
     cursors.retain(|(id, _)| *id != new.id);
     for object in new.state.objects.values() {
         let event = Event { revision: object.revision, object: object.clone(), previous: None, removed: false };
@@ -98,7 +98,7 @@ fn add(new: Listed, observers: &[Arc<dyn Observer>], cursors: &mut Vec<(KindId, 
 }
 
 /// Shows everything that there is, on a thread where nobody waits for an answer: that takes long where there is much.
-async fn list(world: &World, observers: &[Arc<dyn Observer>]) -> Vec<Listed> {
+async fn list(world: &ResourceIndex, observers: &[Arc<dyn Observer>]) -> Vec<Listed> {
     let kinds = world.kinds();
     let listed = |(id, kind): (KindId, &Arc<Kind>)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() };
     let listed: Vec<Listed> = kinds.iter().map(listed).collect();
@@ -116,13 +116,13 @@ async fn list(world: &World, observers: &[Arc<dyn Observer>]) -> Vec<Listed> {
 }
 
 /// What of a kind anybody must be shown.
-fn interest(observers: &[Arc<dyn Observer>], kind: KindId) -> Option<Interest> {
+fn interest(observers: &[Arc<dyn Observer>], kind: KindId) -> Option<WatchFilter> {
     let wanted = observers.iter().filter_map(|observer| observer.interest(kind));
-    wanted.reduce(|a, b| if a == b { a } else { Interest::Everything })
+    wanted.reduce(|a, b| if a == b { a } else { WatchFilter::Everything })
 }
 
 /// Waits until one of them may have something to show.
-async fn changed(cursors: &mut [(KindId, Cursor)]) {
+async fn changed(cursors: &mut [(KindId, Watcher)]) {
     poll_fn(|context| {
         // All are asked, as only who was asked calls.
         let called = cursors.iter_mut().filter_map(|(_, cursor)| cursor.poll_changed(context).is_ready().then_some(()));
@@ -132,7 +132,11 @@ async fn changed(cursors: &mut [(KindId, Cursor)]) {
 }
 
 /// Shows what has changed; says which change was the last.
-fn show(world: &World, cursors: &mut [(KindId, Cursor)], observers: &[Arc<dyn Observer>]) -> Result<Revision, Expired> {
+fn show(
+    world: &ResourceIndex,
+    cursors: &mut [(KindId, Watcher)],
+    observers: &[Arc<dyn Observer>],
+) -> Result<Revision, Expired> {
     let revision = world.registry.cache.current();
     let mut seen = revision;
     for (id, cursor) in cursors {
@@ -155,10 +159,10 @@ fn show(world: &World, cursors: &mut [(KindId, Cursor)], observers: &[Arc<dyn Ob
 mod tests {
     use super::*;
 
-    struct Wants([Option<Interest>; 2]);
+    struct Wants([Option<WatchFilter>; 2]);
 
     impl Observer for Wants {
-        fn interest(&self, kind: KindId) -> Option<Interest> {
+        fn interest(&self, kind: KindId) -> Option<WatchFilter> {
             self.0[kind as usize].clone()
         }
 
@@ -169,7 +173,7 @@ mod tests {
 
     #[test]
     fn a_kind_is_followed_as_far_as_anybody_wants() {
-        let (life, all) = (Some(Interest::Lifecycle), Some(Interest::Everything));
+        let (life, all) = (Some(WatchFilter::Lifecycle), Some(WatchFilter::Everything));
         let rows = [
             ([None, None], None),
             ([life.clone(), None], life.clone()),

@@ -7,27 +7,28 @@
 mod conditions;
 mod expiry;
 mod feed;
-mod figures;
 mod garbage;
 mod names;
 mod namespaces;
 mod queue;
 mod requests;
+mod resource_index;
+mod stats;
 #[cfg(test)]
 mod tests;
-mod world;
 
-pub use figures::{Figures, Reading};
 pub use names::{Controller, UnknownController};
+pub use stats::{Reading, Stats};
 
 use conditions::api_services::Available;
 use conditions::flow_schemas::Dangling;
-use conditions::{Keeper, Rule};
+use conditions::{Rule, StatusController};
 use expiry::Expiry;
 use feed::Observer;
 use garbage::GarbageCollector;
 use namespaces::NamespaceController;
 use pintle_registry::Registry;
+use resource_index::ResourceIndex;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -35,7 +36,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use world::World;
 
 /// How many namespaces are emptied at a time.
 const NAMESPACE_WORKERS: usize = 8;
@@ -84,7 +84,7 @@ impl Controllers {
     /// Starts the controllers, which begin with what is there. To be called within a runtime.
     pub fn start(registry: Arc<Registry>, settings: &Settings) -> Controllers {
         let mut tasks = JoinSet::new();
-        let world = Arc::new(World::new(registry));
+        let world = Arc::new(ResourceIndex::new(registry));
         let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
         let on = |controller| settings.enabled.contains(&controller);
         let namespaces =
@@ -148,8 +148,8 @@ async fn restarted(run: impl AsyncFn()) {
     }
 }
 
-fn keep<R: Rule>(world: &Arc<World>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut JoinSet<()>) {
-    let Some(keeper) = Keeper::<R>::new(world.clone()).map(Arc::new) else { return };
+fn keep<R: Rule>(world: &Arc<ResourceIndex>, observers: &mut Vec<Arc<dyn Observer>>, tasks: &mut JoinSet<()>) {
+    let Some(keeper) = StatusController::<R>::new(world.clone()).map(Arc::new) else { return };
     observers.push(keeper.clone());
     tasks.spawn(restarted(async move || keeper.work().await));
 }

@@ -2,7 +2,7 @@
 //! Guarantees that a key added while it is worked on is worked on again, and that failures come back ever later.
 //! Must never hold its lock across an await.
 
-use crate::figures::{Figures, Reading};
+use crate::stats::{Reading, Stats};
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -27,7 +27,7 @@ pub enum Outcome {
 }
 
 pub struct Queue<K> {
-    figures: Figures,
+    figures: Stats,
     line: Mutex<Line<K>>,
     /// The first key in line has changed.
     changed: Notify,
@@ -55,7 +55,7 @@ impl<K: Clone + Ord + Hash> Queue<K> {
         let line =
             Line { due: BTreeSet::new(), times: HashMap::new(), running: HashMap::new(), failures: HashMap::new() };
         Queue {
-            figures: Figures::new(name),
+            figures: Stats::new(name),
             line: Mutex::new(line),
             changed: Notify::new(),
             turn: tokio::sync::Mutex::new(()),

@@ -2,9 +2,9 @@
 //! Guarantees that admission and field ownership see who asks. Must never ask for anything that a client could not.
 
 use crate::queue::Outcome;
-use crate::world::World;
+use crate::resource_index::ResourceIndex;
 use pintle_registry::options::Propagation;
-use pintle_registry::update::{Owners, SubresourcePart, Update};
+use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{DeleteOptions, Requester, Result, Status, Target, WriteOptions};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::meta::v1::ObjectMeta;
@@ -23,7 +23,7 @@ pub enum Who {
 
 /// Makes requests in somebody's name.
 pub struct Requests<'a> {
-    pub world: &'a World,
+    pub world: &'a ResourceIndex,
     pub who: Who,
 }
 
@@ -68,7 +68,7 @@ impl Requests<'_> {
             part: SubresourcePart::of(&target.resource, subresource),
             create: false,
             from_stored: true,
-            owners: Owners::Tracked,
+            owners: ManagedFieldsUpdate::Compute,
         };
         gone_is_fine(self.world.registry.update(target, &update, &self.write_options()).await.map(drop))
     }

@@ -6,9 +6,9 @@ mod conditions;
 use crate::expiry::Expiry;
 use crate::feed::{self, Listed, Observer};
 use crate::requests::{Requests, Who};
-use crate::world::{KindId, World};
+use crate::resource_index::{KindId, ResourceIndex};
 use crate::{Controller, Controllers, Settings};
-use pintle_cache::{Cache, Event, Interest, Object, image};
+use pintle_cache::{Cache, Event, Object, WatchFilter, image};
 use pintle_registry::options::Propagation;
 use pintle_registry::{AdmitAll, DeleteOptions, Environment, Registry, Target, WriteOptions};
 use pintle_schema::{Value, value};
@@ -172,7 +172,7 @@ async fn foreground_deletion_waits_for_dependents() {
     assert!(fixture.map("held").is_some_and(|object| object.image.terminating));
     assert!(fixture.map("a").is_some(), "a dependent is still there");
     let target = fixture.target("", "configmaps", "default", "held");
-    let requests = Requests { world: &World::new(fixture.registry.clone()), who: Who::Account("test") };
+    let requests = Requests { world: &ResourceIndex::new(fixture.registry.clone()), who: Who::Account("test") };
     let release = |object: &mut Value| drop(object.remove_at(&["metadata", "finalizers"]));
     requests.change(&target, "", release).await.expect("changed");
     fixture.gone(&["held", "a"]).await;
@@ -189,7 +189,7 @@ async fn foreground_deletion_does_not_wait_for_dependents_that_let_it_go() {
     fixture.quiet().await;
     assert!(fixture.map("a").is_some(), "it waits");
     let target = fixture.target("", "configmaps", "default", "held");
-    let requests = Requests { world: &World::new(fixture.registry.clone()), who: Who::Account("test") };
+    let requests = Requests { world: &ResourceIndex::new(fixture.registry.clone()), who: Who::Account("test") };
     let let_go = |object: &mut Value| {
         let owner = value!({"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": (a.as_str()), "blockOwnerDeletion": false});
         object.set_at(&["metadata", "ownerReferences"], Value::List(vec![owner]));
@@ -205,7 +205,7 @@ async fn circles_are_broken() {
     let a = fixture.owned("a", &[("b", "to be set")], &[]).await;
     let b = fixture.owned("b", &[("a", &a)], &[]).await;
     let target = fixture.target("", "configmaps", "default", "a");
-    let world = World::new(fixture.registry.clone());
+    let world = ResourceIndex::new(fixture.registry.clone());
     let requests = Requests { world: &world, who: Who::Account("test") };
     let close = |object: &mut Value| {
         let owner = value!({"apiVersion": "v1", "kind": "ConfigMap", "name": "b", "uid": (b.as_str()), "blockOwnerDeletion": true});
@@ -313,7 +313,7 @@ async fn a_namespace_is_emptied_and_goes() {
     let finalizers = "Some content in the namespace has finalizers remaining: example.com/hold in 1 resource instances";
     assert_eq!(condition("NamespaceFinalizersRemaining"), Some(("True".to_owned(), finalizers.to_owned())));
     let held = fixture.target("", "configmaps", "other", "held");
-    let world = World::new(fixture.registry.clone());
+    let world = ResourceIndex::new(fixture.registry.clone());
     let requests = Requests { world: &world, who: Who::Account("test") };
     let release = |object: &mut Value| drop(object.remove_at(&["metadata", "finalizers"]));
     requests.change(&held, "", release).await.expect("changed");
@@ -339,7 +339,7 @@ async fn events_live_their_time_after_their_last_change() {
     let event = |name: &str| value!({"metadata": {"name": name}, "involvedObject": {"namespace": "default", "kind": "Pod", "name": "p"}});
     fixture.create("", "events", "default", event("old")).await;
     fixture.owned("no-event", &[], &[]).await;
-    let world = Arc::new(World::new(fixture.registry.clone()));
+    let world = Arc::new(ResourceIndex::new(fixture.registry.clone()));
     let expiry = Expiry::new(world.clone(), Some(Duration::from_secs(100)));
     let kinds = world.kinds();
     let listed = kinds.iter().map(|(id, kind)| Listed { id, kind: kind.clone(), state: kind.target.cache.state() });
@@ -376,8 +376,8 @@ impl Wake for AtOnce {
 struct Everything;
 
 impl Observer for Everything {
-    fn interest(&self, _: KindId) -> Option<Interest> {
-        Some(Interest::Everything)
+    fn interest(&self, _: KindId) -> Option<WatchFilter> {
+        Some(WatchFilter::Everything)
     }
 
     fn list(&self, _: &[Listed]) {}
@@ -393,7 +393,7 @@ fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
     let environment = Box::new(Simulated { now: Arc::default(), random: AtomicU64::new(1) });
     let store = Arc::new(MemoryStore::new());
     let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::resources());
-    let world = Arc::new(World::new(Arc::new(registry)));
+    let world = Arc::new(ResourceIndex::new(Arc::new(registry)));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let _entered = runtime.enter();
     let run = feed::run(world.clone(), vec![Arc::new(Everything)], Duration::ZERO);

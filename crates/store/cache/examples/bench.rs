@@ -2,7 +2,7 @@
 //! Guarantees nothing; run it with `cargo run --release -p pintle-cache --example bench`.
 
 use bytes::Bytes;
-use pintle_cache::{Cache, Cursor, image};
+use pintle_cache::{Cache, Watcher, image};
 use pintle_schema::value;
 use pintle_storage::{Observer, Record, Revision, Started};
 use std::time::Instant;
@@ -31,7 +31,7 @@ fn main() {
     println!("replay of {OBJECTS} objects: {} ms", start.elapsed().as_millis());
 
     let Some(pods) = cache.resource("/registry/pods/") else { return };
-    let mut cursors: Vec<Cursor> = (0..WATCHERS).map(|_| pods.cursor(Revision(OBJECTS + 1))).collect();
+    let mut cursors: Vec<Watcher> = (0..WATCHERS).map(|_| pods.cursor(Revision(OBJECTS + 1))).collect();
     let (mut publishing, mut visiting, mut seen) = (0, 0, 0_u64);
     for revision in OBJECTS + 2..OBJECTS + 2 + CHANGES {
         let start = Instant::now();

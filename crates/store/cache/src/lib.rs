@@ -4,22 +4,22 @@
 //! published before the commit is answered. It never decodes an object, and never reads a clock.
 
 pub mod derived;
-mod figures;
 mod history;
 pub mod image;
 pub mod index;
-mod interest;
 pub mod limits;
 pub mod objects;
 mod replay;
 pub mod resource;
+mod stats;
+mod watch_filter;
 mod writers;
 
 pub use derived::{Derived, Variant};
-pub use figures::{Figures, Listed};
 pub use image::Image;
-pub use interest::Interest;
-pub use resource::{Cursor, Event, Expired, Object, ResourceCache, State};
+pub use resource::{Event, Expired, Object, ResourceCache, State, Watcher};
+pub use stats::{Listed, Stats};
+pub use watch_filter::WatchFilter;
 
 use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
@@ -129,8 +129,8 @@ impl Cache {
     }
 
     /// The store's observer that feeds this cache. Make one, and give it to `Store::start`.
-    pub fn feeder(self: &Arc<Self>) -> Feeder {
-        Feeder { cache: self.clone(), replay: None, replayed: false }
+    pub fn feeder(self: &Arc<Self>) -> CacheWriter {
+        CacheWriter { cache: self.clone(), replay: None, replayed: false }
     }
 
     /// Everything up to this revision has been published.
@@ -141,14 +141,14 @@ impl Cache {
 }
 
 /// The cache's only writer, driven by the store.
-pub struct Feeder {
+pub struct CacheWriter {
     cache: Arc<Cache>,
     replay: Option<Replay>,
     /// Whether there is a state that readers may see.
     replayed: bool,
 }
 
-impl Feeder {
+impl CacheWriter {
     /// What takes in what the store kept, from the first of it on.
     fn replay_of(&mut self) -> &mut Replay {
         let cache = &self.cache;
@@ -156,7 +156,7 @@ impl Feeder {
     }
 }
 
-impl Observer for Feeder {
+impl Observer for CacheWriter {
     fn replay(&mut self, record: Record, history: bool) {
         self.replay_of().push(Kept::Record(record, history));
     }

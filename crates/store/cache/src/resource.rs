@@ -6,13 +6,13 @@
 //! Budget: a commit costs two path copies of the map and a slot of the history, and two path copies of the index when a
 //! value changed; a read costs one pointer load.
 
-use crate::figures::{Figures, Listed};
 use crate::history::History;
 use crate::image::Image;
 use crate::index::Index;
-use crate::interest::{Interest, Waiter, Waiters};
 use crate::limits;
 use crate::objects::{Keys, Objects};
+use crate::stats::{Listed, Stats};
+use crate::watch_filter::{Waiter, Waiters, WatchFilter};
 use arc_swap::ArcSwap;
 use imbl::{OrdMap, Vector};
 use pintle_storage::{Key, Revision, Unreadable, UnreadableReason};
@@ -296,7 +296,7 @@ pub struct ResourceCache {
     indexed: Arc<[usize]>,
     state: ArcSwap<State>,
     waiters: Waiters,
-    figures: Figures,
+    figures: Stats,
     /// The resource is no longer served.
     ended: AtomicBool,
 }
@@ -307,7 +307,7 @@ impl ResourceCache {
         let indexed = indexed.into();
         ResourceCache {
             prefix: prefix.into(),
-            figures: Figures::new(indexed.len()),
+            figures: Stats::new(indexed.len()),
             indexed,
             state: ArcSwap::from_pointee(State::new(Bounds::default())),
             waiters: Waiters::default(),
@@ -322,7 +322,7 @@ impl ResourceCache {
     }
 
     /// What this cache has done so far.
-    pub fn figures(&self) -> &Figures {
+    pub fn figures(&self) -> &Stats {
         &self.figures
     }
 
@@ -351,14 +351,14 @@ impl ResourceCache {
     }
 
     /// A cursor over the events after a revision.
-    pub fn cursor(self: &Arc<Self>, after: Revision) -> Cursor {
-        self.cursor_of(after, Interest::Everything)
+    pub fn cursor(self: &Arc<Self>, after: Revision) -> Watcher {
+        self.watch_matching(after, WatchFilter::Everything)
     }
 
     /// A cursor over those events after a revision that concern an interest.
-    pub fn cursor_of(self: &Arc<Self>, after: Revision, interest: Interest) -> Cursor {
+    pub fn watch_matching(self: &Arc<Self>, after: Revision, interest: WatchFilter) -> Watcher {
         let (name, waiter) = self.waiters.join(&interest);
-        Cursor { cache: self.clone(), interest, name, waiter, after, behind: true }
+        Watcher { cache: self.clone(), interest, name, waiter, after, behind: true }
     }
 }
 
@@ -467,9 +467,9 @@ impl Writer {
 
 /// A watcher's place in the history: costs nothing while nothing concerns it, and ends when the history has moved past
 /// what does.
-pub struct Cursor {
+pub struct Watcher {
     cache: Arc<ResourceCache>,
-    interest: Interest,
+    interest: WatchFilter,
     name: (u64, u64),
     waiter: Arc<Waiter>,
     after: Revision,
@@ -477,7 +477,7 @@ pub struct Cursor {
     behind: bool,
 }
 
-impl Cursor {
+impl Watcher {
     /// Whether the resource is no longer served: `take` fails after the last event.
     pub fn is_ended(&self) -> bool {
         self.cache.ended.load(Ordering::Acquire)
@@ -563,7 +563,7 @@ impl Cursor {
     }
 }
 
-impl Drop for Cursor {
+impl Drop for Watcher {
     fn drop(&mut self) {
         self.cache.waiters.leave(self.name);
     }

@@ -175,7 +175,7 @@ fn take_in(writer: &mut Writer, record: &Record, history: bool, read: Option<&Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cache, Interest};
+    use crate::{Cache, WatchFilter};
     use pintle_schema::value;
     use pintle_storage::{Observer, Started};
 
@@ -220,7 +220,7 @@ mod tests {
         let frobbers = cache.announce(PREFIX, Vec::new());
         let expected = [("a".to_owned(), 4), ("c".to_owned(), 4)];
         assert_eq!(names(&frobbers), expected);
-        assert!(frobbers.cursor(Revision(4)).take(10).is_ok_and(|events| events.is_empty()) == false);
+        assert!(frobbers.cursor(Revision(4)).take(10).is_err(), "the removal cannot be shown");
         let mut watch = frobbers.cursor(Revision(5));
         feeder.publish(&[record("d", 6)], Revision(6));
         assert_eq!(watch.take(10).map(|events| events.len()), Ok(1));
@@ -239,7 +239,7 @@ mod tests {
         feeder.replayed(Started { compacted: Revision(1), current: Revision(1) });
         let first = cache.announce(PREFIX, Vec::new());
         feeder.publish(&[record("a", 2), record("b", 2)], Revision(2));
-        let mut watch = first.cursor_of(Revision(2), Interest::Namespace("".into()));
+        let mut watch = first.watch_matching(Revision(2), WatchFilter::Namespace("".into()));
         assert!(!watch.is_ended());
         assert!(cache.withdraw(PREFIX) && !cache.withdraw(PREFIX));
         assert!(cache.resource(PREFIX).is_none() && watch.is_ended() && watch.take(10).is_err());

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use pintle_storage::{Key, Opened, Seal, TransformError, Transformer};
 
 use crate::chain::Chain;
-use crate::figures::{Figures, Teller};
+use crate::figures::{Stats, Teller};
 use crate::kms::{self, Pace};
 use crate::names::{GroupResource, Names};
 use crate::transformers::{Rule, RuleError, Transformers};
@@ -22,7 +22,7 @@ pub struct Encryption {
     pace: Pace,
     listeners: Arc<Listeners>,
     /// What was sealed and opened.
-    pub figures: Arc<Figures>,
+    pub figures: Arc<Stats>,
 }
 
 #[derive(Default)]

@@ -1,9 +1,9 @@
-//! `Figures`: what was sealed and opened, and how key services were asked for it.
+//! `Stats`: what was sealed and opened, and how key services were asked for it.
 //! Guarantees that no secret and no name of a key is told: keys of services are known by their digest.
 //! Must never be asked for a decision.
 
 use crate::names::GroupResource;
-use pintle_instruments::{Counter, Histogram, Keyed, Layout, exponential};
+use pintle_metrics::{Counter, Histogram, Keyed, Layout, exponential};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,7 +44,7 @@ pub struct Transformation {
 /// Counts what is done to the values of a resource.
 #[derive(Clone, Copy)]
 pub(crate) struct Teller<'a> {
-    pub figures: &'a Figures,
+    pub figures: &'a Stats,
     pub resource: &'a GroupResource,
 }
 
@@ -105,7 +105,7 @@ fn now_micros() -> u64 {
 }
 
 /// The counters of an encryption.
-pub struct Figures {
+pub struct Stats {
     pub transformations: Keyed<Transformation, Counter>,
     /// How long values took that were transformed, by direction and prefix.
     pub durations: Keyed<(Direction, String), Histogram>,
@@ -124,9 +124,9 @@ pub struct Figures {
     config_hash: Mutex<Option<String>>,
 }
 
-impl Default for Figures {
+impl Default for Stats {
     fn default() -> Self {
-        Figures {
+        Stats {
             transformations: Keyed::default(),
             durations: Keyed::default(),
             cache_misses: Counter::new(),
@@ -141,7 +141,7 @@ impl Default for Figures {
     }
 }
 
-impl Figures {
+impl Stats {
     pub(crate) fn called(&self, provider: &str, method: &'static str, took: Duration, code: &'static str) {
         let calls = self.calls.get(&(provider.to_owned(), method, code), || Histogram::new(&CALLS));
         calls.observe_duration(took);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn of_many_keys_the_last_are_told() {
-        let figures = Figures::default();
+        let figures = Stats::default();
         for number in 0..KEYS_TOLD + 2 {
             figures.key(Direction::ToStorage, "kms", format!("sha256:{number}")).used();
         }

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::chain::{Chain, Link, Provider, Ring};
-use crate::figures::Figures;
+use crate::figures::Stats;
 use crate::kms::{Changed, Kms, Pace};
 use crate::names::GroupResource;
 
@@ -63,7 +63,7 @@ impl Transformers {
         rules: &[Rule],
         pace: Pace,
         changed: &Changed,
-        figures: &Arc<Figures>,
+        figures: &Arc<Stats>,
     ) -> Result<Transformers, RuleError> {
         let mut made = Transformers::default();
         for rule in rules {

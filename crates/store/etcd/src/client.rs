@@ -3,7 +3,7 @@
 //! Must never know what a key means.
 
 use crate::endpoint::Endpoint;
-use crate::figures::{Calls, Figures};
+use crate::figures::{Calls, Stats};
 use crate::limits;
 use crate::tasks::Tasks;
 use crate::tls::Tls;
@@ -30,7 +30,7 @@ pub mod method {
 
 /// The endpoints of a cluster.
 pub struct Client {
-    pub figures: Arc<Figures>,
+    pub figures: Arc<Stats>,
     endpoints: Vec<Arc<Endpoint>>,
     /// Counts failures; the endpoint in use is this modulo their number.
     current: AtomicUsize,
@@ -61,7 +61,7 @@ impl Client {
         if endpoints.is_empty() {
             return Err("no etcd endpoint is named".to_owned());
         }
-        let figures = Arc::new(Figures::new(endpoints.len()));
+        let figures = Arc::new(Stats::new(endpoints.len()));
         Ok(Client { figures, endpoints, current: AtomicUsize::new(0), probe })
     }
 
@@ -104,7 +104,7 @@ impl Client {
         calls.sent.increment();
         let answer = timeout(time, call).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()));
         calls.received.add(u64::from(answer.is_ok()));
-        Figures::ended(&calls, &answer);
+        Stats::ended(&calls, &answer);
         answer.and_then(decoded)
     }
 
@@ -197,7 +197,7 @@ impl Client {
         calls.started.increment();
         let call = timeout(limits::ATTEMPT, opening).await.unwrap_or_else(|_| Err(Status::deadline_exceeded()));
         if call.is_err() {
-            Figures::ended(&calls, &call);
+            Stats::ended(&calls, &call);
         }
         calls.sent.increment();
         Ok(Stream { call: call?, calls, types: PhantomData })
@@ -229,7 +229,7 @@ impl<Q: Message, A: Message + Default> Stream<Q, A> {
         let message = self.call.message().await;
         match &message {
             Ok(Some(_)) => self.calls.received.increment(),
-            ended => Figures::ended(&self.calls, ended),
+            ended => Stats::ended(&self.calls, ended),
         }
         message?.map(decoded).transpose()
     }

@@ -1,9 +1,9 @@
-//! `Figures`: what a cluster was called for, how leases were shared, and how large its members' databases are.
+//! `Stats`: what a cluster was called for, how leases were shared, and how large its members' databases are.
 //! Guarantees that a call costs two look-ups and two additions.
 //! Must never be asked for a decision.
 
 use pintle_grpc::{Code, Status};
-use pintle_instruments::{Counter, Histogram, Keyed, Layout};
+use pintle_metrics::{Counter, Histogram, Keyed, Layout};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static LEASE_KEYS: Layout = Layout::bytes(&[10.0, 50.0, 100.0, 500.0, 1_000.0, 2_500.0, 5_000.0]);
@@ -19,7 +19,7 @@ pub struct Calls {
 }
 
 /// The counters of a store.
-pub struct Figures {
+pub struct Stats {
     /// By the path of the method, and whether it is a stream.
     pub calls: Keyed<(&'static str, bool), Calls>,
     /// How many keys shared each lease that was left for another.
@@ -28,10 +28,10 @@ pub struct Figures {
     sizes: Vec<AtomicU64>,
 }
 
-impl Figures {
+impl Stats {
     pub(crate) fn new(endpoints: usize) -> Self {
         let sizes = (0..endpoints).map(|_| AtomicU64::new(0)).collect();
-        Figures { calls: Keyed::default(), lease_keys: Histogram::new(&LEASE_KEYS), sizes }
+        Stats { calls: Keyed::default(), lease_keys: Histogram::new(&LEASE_KEYS), sizes }
     }
 
     pub(crate) fn ended<T>(calls: &Calls, outcome: &Result<T, Status>) {

@@ -4,7 +4,7 @@
 
 use crate::client::Client;
 use crate::compact::Compacted;
-use crate::figures::Figures;
+use crate::figures::Stats;
 use crate::fresh::Fresh;
 use crate::lease::Leases;
 use crate::progress::Progress;
@@ -194,7 +194,7 @@ impl EtcdStore {
     }
 
     /// What the cluster was called for.
-    pub fn figures(&self) -> Arc<Figures> {
+    pub fn figures(&self) -> Arc<Stats> {
         self.shared.client.figures.clone()
     }
 

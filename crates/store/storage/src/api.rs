@@ -11,9 +11,9 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::ending::Ended;
-use crate::form::StoredForm;
 use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{TransformError, Unreadable};
+use crate::value_codec::ValueCodec;
 
 /// A state of the whole store. One counter, one step per transaction (etcd's mod revision).
 #[derive(Debug, Default, Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -96,7 +96,7 @@ impl Transaction {
     /// # Errors
     /// A bound is exceeded, or a key occurs twice.
     pub fn check(&self) -> Result<usize, CommitError> {
-        crate::ledger::check(self)
+        crate::key_index::check(self)
     }
 }
 
@@ -205,7 +205,7 @@ pub trait Store: Send + Sync + 'static {
     }
 
     /// The form that values are kept in, where that is another than they are written in.
-    fn form(&self) -> Option<&dyn StoredForm> {
+    fn form(&self) -> Option<&dyn ValueCodec> {
         self.inner()?.form()
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::api::{CommitError, Observer, Record, Revision, Started, Transaction};
 use crate::clock::Clock;
-use crate::ledger::{Ledger, Position, Removal};
+use crate::key_index::{CompactionBatch, KeyIndex, Position};
 use crate::retention::{Mark, Retention};
 
 /// An engine's own error, for people to read.
@@ -22,7 +22,7 @@ pub(crate) struct Step<'a> {
     /// New log entries in order. An entry's ordinal is its place among the records of its revision.
     pub records: &'a [Record],
     /// Dead log entries, with the compaction revision that their removal makes.
-    pub removal: Option<&'a Removal>,
+    pub removal: Option<&'a CompactionBatch>,
     /// The time marks, if they changed.
     pub marks: Option<&'a [Mark]>,
 }
@@ -52,13 +52,13 @@ impl Backend for NoLog {
 
 /// The state that a log's replay leaves.
 pub(crate) struct Replayed {
-    pub ledger: Ledger,
+    pub ledger: KeyIndex,
     pub marks: Vec<Mark>,
 }
 
 /// The one writer of a store.
 pub(crate) struct Committer<B> {
-    ledger: Ledger,
+    ledger: KeyIndex,
     retention: Option<Retention>,
     backend: B,
     observer: Box<dyn Observer>,

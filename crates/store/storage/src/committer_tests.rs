@@ -96,7 +96,7 @@ impl Bench {
         let published = Published::default();
         let (ledger, marks) = {
             let disk = disk.0.lock().unwrap();
-            let mut ledger = Ledger::new(true, Revision(0));
+            let mut ledger = KeyIndex::new(true, Revision(0));
             for (position, (key, value)) in &disk.log {
                 ledger.replay(*position, key, value.is_none());
             }

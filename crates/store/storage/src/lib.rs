@@ -12,7 +12,7 @@
 //! Two stores share that writer: [`EmbeddedStore`] keeps a log on disk, [`MemoryStore`] keeps nothing but what the
 //! preconditions need. What the store itself holds in memory is the key and the revision of each live object, some
 //! 50 bytes each (the key is shared with whoever keeps the [`Record`]); values live with the observer and on disk.
-//! [`FormedStore`] stands before a store that keeps values in another form than its users.
+//! [`TranscodingStore`] stands before a store that keeps values in another form than its users.
 //!
 //! # What a revision means
 //!
@@ -24,24 +24,24 @@ mod api;
 mod clock;
 mod committer;
 mod embedded;
+mod encrypted;
 mod ending;
 mod files;
-mod form;
-mod ledger;
+mod key_index;
 pub mod limits;
 mod memory;
 mod queue;
 mod retention;
-mod sealed;
 mod transform;
+mod value_codec;
 
 pub use api::{CommitError, Expect, Key, Observer, Record, Revision, Started, Store, StoreError, Transaction, Write};
 pub use clock::{Clock, SystemClock};
 pub use embedded::{EmbeddedOptions, EmbeddedStore, format, import};
+pub use encrypted::EncryptedStore;
 pub use ending::{Ended, Ending, Guard};
 pub use files::{OsStorage, Storage, StorageFile};
-pub use form::{FormError, FormedStore, StoredForm};
 pub use memory::MemoryStore;
 pub use queue::{CommitFuture, CompactFuture};
-pub use sealed::SealedStore;
 pub use transform::{Changed, Opened, Seal, TransformError, Transformer, Unreadable, UnreadableReason};
+pub use value_codec::{TranscodingStore, ValueCodec, ValueCodecError};

@@ -11,7 +11,7 @@ use crate::api::{CommitError, Observer, Revision, Started, Store, StoreError, Tr
 use crate::clock::SystemClock;
 use crate::committer::{Committer, NoLog, Replayed};
 use crate::ending::{Ended, Ending};
-use crate::ledger::{self, Ledger};
+use crate::key_index::{self, KeyIndex};
 use crate::queue::{CommitFuture, CompactFuture};
 
 /// A [`Store`] that forgets everything when it is dropped. Starts empty and without a file; without a thread too, unless it
@@ -89,7 +89,7 @@ impl Store for MemoryStore {
         if !matches!(*state, State::New) {
             return Err(StoreError::AlreadyStarted);
         }
-        let ledger = Ledger::new(false, Revision::EMPTY);
+        let ledger = KeyIndex::new(false, Revision::EMPTY);
         let replayed = Replayed { ledger, marks: Vec::new() };
         let committer = Committer::new(NoLog, observer, Arc::new(SystemClock), None, replayed);
         let started = committer.started();
@@ -98,7 +98,7 @@ impl Store for MemoryStore {
     }
 
     fn commit(&self, transaction: Transaction) -> CommitFuture {
-        if let Err(error) = ledger::check(&transaction) {
+        if let Err(error) = key_index::check(&transaction) {
             return CommitFuture::ready(Err(error));
         }
         let _guard = self.ending.guard("the store");

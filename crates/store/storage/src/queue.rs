@@ -14,7 +14,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError, oneshot};
 
 use crate::api::{CommitError, Revision, Transaction};
-use crate::ledger;
+use crate::key_index;
 use crate::limits;
 
 type Answer = Result<Revision, CommitError>;
@@ -70,7 +70,7 @@ impl Queue {
 
     /// Puts a transaction in line, at once if there is room. Budget: one allocation.
     pub fn commit(self: &Arc<Self>, transaction: Transaction) -> CommitFuture {
-        let bytes = match ledger::check(&transaction) {
+        let bytes = match key_index::check(&transaction) {
             Ok(bytes) => bytes,
             Err(error) => return CommitFuture::ready(Err(error)),
         };

@@ -5,8 +5,8 @@ mod support;
 
 use bytes::Bytes;
 use pintle_storage::{
-    Changed, EmbeddedOptions, EmbeddedStore, Expect, Key, MemoryStore, Observer, Opened, Record, Revision, Seal,
-    SealedStore, Started, Store, Transaction, TransformError, Transformer, Unreadable,
+    Changed, EmbeddedOptions, EmbeddedStore, EncryptedStore, Expect, Key, MemoryStore, Observer, Opened, Record,
+    Revision, Seal, Started, Store, Transaction, TransformError, Transformer, Unreadable,
 };
 use std::sync::{Arc, Mutex};
 use support::TempDir;
@@ -110,7 +110,7 @@ fn memory_holds_plain_values_and_the_inner_store_sealed_ones() {
     let open = |keys: &[u8]| {
         let inner = EmbeddedStore::open(directory.path(), EmbeddedOptions::default()).unwrap();
         let keys = Numbered::new(keys);
-        (SealedStore::new(Arc::new(inner), keys.clone()), keys, Lines::default())
+        (EncryptedStore::new(Arc::new(inner), keys.clone()), keys, Lines::default())
     };
     let (store, _, lines) = open(&[1]);
     store.start(Box::new(lines.clone())).unwrap();
@@ -144,7 +144,7 @@ fn memory_holds_plain_values_and_the_inner_store_sealed_ones() {
 #[test]
 fn what_does_not_open_can_be_overwritten_and_deleted() {
     let keys = Numbered::new(&[1]);
-    let (store, lines) = (SealedStore::new(Arc::new(MemoryStore::new()), keys.clone()), Lines::default());
+    let (store, lines) = (EncryptedStore::new(Arc::new(MemoryStore::new()), keys.clone()), Lines::default());
     store.start(Box::new(lines.clone())).unwrap();
     keys.change(&[]);
     let refused = store.commit(Transaction::one("/a".into(), Expect::Absent, Some(Bytes::from_static(b"x")))).wait();

@@ -5,7 +5,7 @@
 use super::policy::{Level, Policy};
 use crate::plugin::Operation;
 use crate::request::Request;
-use pintle_instruments::{Counter, Keyed};
+use pintle_metrics::{Counter, Keyed};
 use pintle_schema::Str;
 use std::fmt;
 use std::sync::Arc;

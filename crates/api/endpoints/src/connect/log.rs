@@ -3,7 +3,7 @@
 //! Guarantees that a log is never held whole. Must never take a kubelet's failure for a log's text.
 
 use super::locate::{self, Location, encode_query};
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::backend::{ByteStream, Exchange, Trust};
 use crate::body::Body;
 use crate::context::Context;
@@ -22,14 +22,14 @@ const SPLIT_STREAMS: &str = "PodLogsQuerySplitStreams";
 ///
 /// # Errors
 /// The options are wrong, or the kubelet does not give the log.
-pub async fn serve(context: &Context, target: &Target) -> Result<Answer> {
+pub async fn serve(context: &Context, target: &Target) -> Result<ApiResponse> {
     let options = Options::read(context, &target.name)?;
     let pod = locate::object(context, target, &target.name)?;
     let container = locate::container(&pod, context.query.get("container"))?;
     let node = locate::node_of(&pod);
     if node.is_empty() {
         // Nothing was ever said.
-        return Ok(Answer::new(204, "", ""));
+        return Ok(ApiResponse::new(204, "", ""));
     }
     let mut location = locate::kubelet(context, node)?.location;
     if options.insecure {
@@ -46,7 +46,7 @@ pub async fn serve(context: &Context, target: &Target) -> Result<Answer> {
         let pieces = exchange.body.map(std::result::Result::ok).take_while(|piece| future::ready(piece.is_some()));
         return websocket::bytes(&context.headers, pieces.filter_map(future::ready).boxed());
     }
-    let mut answer = Answer::new(200, "text/plain", "");
+    let mut answer = ApiResponse::new(200, "text/plain", "");
     answer.body = Body::Passed(exchange.body);
     Ok(answer)
 }

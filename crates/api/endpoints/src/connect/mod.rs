@@ -11,7 +11,7 @@ mod translate;
 mod tunnel;
 
 use crate::access;
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::context::Context;
 use crate::request::{Request, ResourcePath, Verb};
 use locate::{Kubelet, encode_query, percent_encode};
@@ -31,13 +31,13 @@ pub async fn serve(
     subresource: &Subresource,
     path: &ResourcePath,
     request: Request,
-) -> Result<Answer> {
+) -> Result<ApiResponse> {
     let mut location = match (target.resource.kind.as_str(), subresource.name.as_str()) {
         ("Pod", "log") => return log::serve(context, target).await,
         ("Pod", "proxy") => locate::pod(context, target)?,
         ("Pod", name) => {
-            let kubelet = stream(context, target, &name, path)?;
-            return carry(context, kubelet, &name, request).await;
+            let kubelet = stream(context, target, name, path)?;
+            return carry(context, kubelet, name, request).await;
         }
         ("Service", _) => locate::service(context, target)?,
         _ => locate::node(context, target)?,
@@ -50,7 +50,7 @@ pub async fn serve(
 }
 
 /// Connects a client to a kubelet's stream. A WebSocket ends here, unless the kubelet takes it itself.
-async fn carry(context: &Context, kubelet: Kubelet, name: &str, request: Request) -> Result<Answer> {
+async fn carry(context: &Context, kubelet: Kubelet, name: &str, request: Request) -> Result<ApiResponse> {
     let enabled = |gate| context.api.registry.environment.feature_enabled(gate);
     let Kubelet { location, takes_websockets } = kubelet;
     if takes_websockets && enabled(TAKES_WEBSOCKETS) {
@@ -64,7 +64,7 @@ async fn carry(context: &Context, kubelet: Kubelet, name: &str, request: Request
         _ if enabled("TranslateStreamCloseWebsocketRequests") && translate::is_asked(&request.headers) => {
             let [stdin, stdout, stderr, tty] =
                 ["stdin", "stdout", "stderr", "tty"].map(|flag| context.query.flag(flag));
-            translate::serve(context, location, translate::Wanted { stdin, stdout, stderr, tty })
+            translate::serve(context, location, translate::MediaTypeOptions { stdin, stdout, stderr, tty })
         }
         _ => proxy::upgrade(context, location, request).await,
     }

@@ -6,7 +6,7 @@
 use super::locate::Location;
 use super::rewrite::{self, Rewriter};
 use crate::Request;
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::backend::{ByteStream, Exchange};
 use crate::body::Body;
 use crate::context::Context;
@@ -41,7 +41,7 @@ const CORS: [HeaderName; 4] = [
 ///
 /// # Errors
 /// The request asks for no upgrade, or the backend cannot be reached.
-pub async fn upgrade(context: &Context, location: Location, request: Request) -> Result<Answer> {
+pub async fn upgrade(context: &Context, location: Location, request: Request) -> Result<ApiResponse> {
     if !is_upgrade(&request.headers) {
         return Err(Status::bad_request("Upgrade request required"));
     }
@@ -58,7 +58,7 @@ pub async fn upgrade(context: &Context, location: Location, request: Request) ->
     if exchange.response.status != http::StatusCode::SWITCHING_PROTOCOLS {
         return Ok(answer(exchange));
     }
-    let mut answer = Answer::new(101, "", "");
+    let mut answer = ApiResponse::new(101, "", "");
     answer.passed = exchange.response.headers;
     let backend = exchange.upgraded;
     answer.body = Body::Upgrade(Box::new(|client| {
@@ -104,14 +104,14 @@ async fn join(client: Upgraded, backend: Upgraded) {
 ///
 /// # Errors
 /// The backend cannot be reached.
-pub async fn pass(context: &Context, location: Location, prefix: String, request: Request) -> Result<Answer> {
+pub async fn pass(context: &Context, location: Location, prefix: String, request: Request) -> Result<ApiResponse> {
     if is_upgrade(&request.headers) {
         return upgrade(context, location, request).await;
     }
     if location.path.is_empty() && matches!(request.method.as_str(), "GET" | "HEAD") {
         // Relative links of a root page are relative to a path that ends in a slash.
         let query = if request.query.is_empty() { String::new() } else { format!("?{}", request.query) };
-        let mut answer = Answer::new(301, "", "");
+        let mut answer = ApiResponse::new(301, "", "");
         answer.headers.push(("location", format!("{}/{query}", request.path)));
         return Ok(answer);
     }
@@ -174,8 +174,8 @@ fn without_hop_by_hop(headers: &HeaderMap) -> HeaderMap {
     headers.iter().filter(|(name, _)| passes(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
-pub fn answer(exchange: Exchange) -> Answer {
-    let mut answer = Answer::new(exchange.response.status.as_u16(), "", "");
+pub fn answer(exchange: Exchange) -> ApiResponse {
+    let mut answer = ApiResponse::new(exchange.response.status.as_u16(), "", "");
     answer.passed = without_hop_by_hop(&exchange.response.headers);
     answer.body = Body::Passed(exchange.body);
     answer

@@ -3,7 +3,7 @@
 //! Guarantees that what is no link stays as it is, byte for byte. Must never hold more of a page than its bound: a
 //! larger one passes as it is.
 
-use crate::answer::{Answer, gzip};
+use crate::answer::{ApiResponse, gzip};
 use crate::backend::ByteStream;
 use crate::body::Body;
 use bytes::Bytes;
@@ -197,7 +197,7 @@ pub fn join(first: &str, second: &str) -> String {
 }
 
 /// Changes the links of an answer that is an HTML page in an encoding that is understood.
-pub async fn page(mut answer: Answer, rewriter: &Rewriter) -> Answer {
+pub async fn page(mut answer: ApiResponse, rewriter: &Rewriter) -> ApiResponse {
     let header = |name| answer.passed.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok()).unwrap_or("");
     let is_html = header(CONTENT_TYPE).split(';').next().unwrap_or("").trim() == "text/html";
     let zipped = match header(CONTENT_ENCODING) {

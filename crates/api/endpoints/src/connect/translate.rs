@@ -6,7 +6,7 @@
 use super::locate::Location;
 use super::spdy::{self, Frame, Frames, Opener};
 use crate::SharedApi;
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::backend::{ByteStream, Exchange};
 use crate::context::Context;
 use crate::upgrade::{Upgraded, is_upgrade, is_websocket, tokens};
@@ -58,7 +58,7 @@ const MAX_REPORT_BYTES: usize = 64 << 10;
 
 /// The streams that a client asks for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted {
+pub struct MediaTypeOptions {
     pub stdin: bool,
     pub stdout: bool,
     pub stderr: bool,
@@ -74,14 +74,14 @@ pub fn is_asked(headers: &HeaderMap) -> bool {
 ///
 /// # Errors
 /// The handshake is none. What is wrong later is told on the error channel.
-pub fn serve(context: &Context, location: Location, wanted: Wanted) -> Result<Answer> {
+pub fn serve(context: &Context, location: Location, wanted: MediaTypeOptions) -> Result<ApiResponse> {
     let api = context.api.clone();
     websocket::accept(&context.headers, Some(PROTOCOL), Some(MAX_MESSAGE_BYTES), move |from_client, to_client| {
         run(api, location, wanted, from_client, to_client).boxed()
     })
 }
 
-async fn run(api: SharedApi, location: Location, wanted: Wanted, mut from_client: Reader, to_client: Writer) {
+async fn run(api: SharedApi, location: Location, wanted: MediaTypeOptions, mut from_client: Reader, to_client: Writer) {
     let channel = [(wanted.stdout, STDOUT), (wanted.stderr, STDERR)].into_iter().find(|(wanted, _)| *wanted);
     // An empty message says that the connection stands.
     let greeting = [channel.map_or(ERROR, |(_, channel)| channel)];
@@ -165,7 +165,12 @@ async fn refusal(mut exchange: Exchange) -> Value {
 }
 
 /// Carries pieces both ways until the command has ended, and returns how; `None` when the client went away.
-async fn translate(kubelet: Kubelet, wanted: Wanted, from_client: &mut Reader, to_client: &Writer) -> Option<Value> {
+async fn translate(
+    kubelet: Kubelet,
+    wanted: MediaTypeOptions,
+    from_client: &mut Reader,
+    to_client: &Writer,
+) -> Option<Value> {
     let (from_kubelet, to_kubelet) = split(kubelet.connection);
     let (frames, waiting) = mpsc::channel(FRAMES_AHEAD);
     let mut opening = BytesMut::new();
@@ -196,7 +201,7 @@ struct Streams {
 }
 
 impl Streams {
-    fn open(wanted: Wanted, out: &mut BytesMut) -> Streams {
+    fn open(wanted: MediaTypeOptions, out: &mut BytesMut) -> Streams {
         let mut opener = Opener::default();
         let mut open = |name| opener.open(&[("streamtype", name)], out);
         Streams {
@@ -405,11 +410,11 @@ mod tests {
 
     #[test]
     fn streams_are_those_asked_for() {
-        let all = Wanted { stdin: true, stdout: true, stderr: true, tty: false };
+        let all = MediaTypeOptions { stdin: true, stdout: true, stderr: true, tty: false };
         let opened = |wanted| Streams::open(wanted, &mut BytesMut::new());
         let expected = Streams { error: 1, stdin: Some(3), stdout: Some(5), stderr: Some(7), resize: None };
         assert_eq!(opened(all), expected);
         let terminal = Streams { stderr: None, resize: Some(7), ..expected };
-        assert_eq!(opened(Wanted { tty: true, ..all }), terminal, "a terminal has one output");
+        assert_eq!(opened(MediaTypeOptions { tty: true, ..all }), terminal, "a terminal has one output");
     }
 }

@@ -5,7 +5,7 @@
 use super::locate::Location;
 use super::proxy;
 use super::translate::STREAM_PROTOCOL;
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 use crate::context::Context;
 use crate::upgrade::{Upgraded, is_websocket, tokens};
 use crate::websocket::frames::{Kind, Reader, Writer};
@@ -39,7 +39,7 @@ pub fn offered(headers: &HeaderMap) -> Vec<&str> {
 ///
 /// # Errors
 /// The handshake is none, or the kubelet cannot be reached.
-pub async fn serve(context: &Context, location: Location, request: Request) -> Result<Answer> {
+pub async fn serve(context: &Context, location: Location, request: Request) -> Result<ApiResponse> {
     websocket::check(&request.headers)?;
     let mut headers = proxy::outgoing_headers(&request);
     for name in [

@@ -4,7 +4,7 @@
 
 use super::exposition::{Exposition, Family};
 use pintle_auth::authorization::{Allowed, Decision, Mode};
-use pintle_instruments::{Histogram, Layout};
+use pintle_metrics::{Histogram, Layout};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 

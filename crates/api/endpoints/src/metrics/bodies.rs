@@ -7,7 +7,7 @@ use crate::request::{BodyFailure, LazyBody, Room, UnreadBody, Verb};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use pintle_instruments::{Histogram, Keyed, Layout};
+use pintle_metrics::{Histogram, Keyed, Layout};
 use pintle_resource::Resource;
 use pintle_schema::Str;
 use std::sync::Arc;

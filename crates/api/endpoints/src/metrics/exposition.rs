@@ -3,7 +3,7 @@
 //! Must never hold a metric: what it writes it is given.
 
 use super::allowed::{AllowedLabels, Merged, Sum};
-use pintle_instruments::Histogram;
+use pintle_metrics::Histogram;
 use std::fmt::{self, Display, Write};
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@
 
 use super::exposition::{Exposition, Family, Label};
 use crate::request::Verb;
-use pintle_instruments::{Histogram, Keyed, Layout};
+use pintle_metrics::{Histogram, Keyed, Layout};
 use pintle_resource::Resource;
 use pintle_schema::Str;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};

@@ -3,7 +3,7 @@
 //! Must never change what is measured: the store answers as if it were alone.
 
 use super::exposition::{Exposition, Family, Label};
-use pintle_instruments::{Histogram, Keyed, Layout};
+use pintle_metrics::{Histogram, Keyed, Layout};
 use pintle_resource::{Resources, Verbs};
 use pintle_schema::Str;
 use pintle_storage::{

@@ -3,7 +3,7 @@
 //! Must never count what is passed through as it is.
 
 use super::exposition::{Exposition, Family};
-use pintle_instruments::Keyed;
+use pintle_metrics::Keyed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const TRANSLATED: Family = Family::counter(

@@ -3,7 +3,7 @@
 //! Must never count what is not sent.
 
 use super::exposition::{Exposition, Family, Label};
-use pintle_instruments::{Histogram, Keyed, Layout};
+use pintle_metrics::{Histogram, Keyed, Layout};
 use pintle_resource::Resource;
 use pintle_schema::Str;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //!
 //! Only ages differ from one answer to the next. They are left open in what is kept, and put in when it is sent.
 
-use super::{IncludeObject, Presenter, put_partial};
+use super::{IncludeObject, ObjectEncoder, put_partial};
 use bytes::Bytes;
 use memchr::memmem;
 use pintle_cache::{Object, Variant};
@@ -34,7 +34,7 @@ enum Shown {
     Json(Bytes),
 }
 
-impl Presenter<'_> {
+impl ObjectEncoder<'_> {
     /// The row of a stored object.
     ///
     /// # Errors

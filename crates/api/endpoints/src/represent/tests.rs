@@ -37,8 +37,8 @@ fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Arc<Resour
 
 /// The cells of a list as a table.
 fn cells(registry: &Registry, target: &Target, include_object: IncludeObject) -> Vec<Value> {
-    let wanted = Wanted { shape: Shape::Table, ..Wanted::JSON };
-    let presenter = Presenter { registry, target, wanted, include_object };
+    let wanted = MediaTypeOptions { shape: ResponseKind::Table, ..MediaTypeOptions::JSON };
+    let presenter = ObjectEncoder { registry, target, wanted, include_object };
     let everything = Selection::parse(&target.resource, &target.resource, "", "").expect("a selection");
     let page = registry.list(target, &everything, &ListOptions::default()).expect("a page");
     let mut body = presenter.list(page).expect("a table");
@@ -104,10 +104,10 @@ fn a_list_in_chunks_is_the_list() {
             .map(|object| (object.str_at(&["metadata", "name"]).to_owned(), object.str_at(&["data", "x"]).len()))
             .collect();
         assert_eq!(wanted.len(), count);
-        let presenter = Presenter {
+        let presenter = ObjectEncoder {
             registry: &registry,
             target: &target,
-            wanted: Wanted::JSON,
+            wanted: MediaTypeOptions::JSON,
             include_object: IncludeObject::None,
         };
         let Ok(Body::Chunks(chunks, Size::Exactly(total))) = presenter.list(page) else { panic!("it has one chunk") };

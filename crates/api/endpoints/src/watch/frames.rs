@@ -5,8 +5,8 @@
 
 use crate::Api;
 use crate::metrics::WatchSeries;
-use crate::negotiation::{Format, Shape, Wanted};
-use crate::represent::{self, IncludeObject, Presenter, TABLE_END};
+use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
+use crate::represent::{self, IncludeObject, ObjectEncoder, TABLE_END};
 use bytes::Bytes;
 use pintle_cache::{Event, Object, Variant};
 use pintle_codec::json;
@@ -45,7 +45,7 @@ pub(super) struct Frames {
     /// Apart, as it need not be looked at for those who are shown everything.
     pub subject: Box<Subject>,
     shows_everything: bool,
-    wanted: Wanted,
+    wanted: MediaTypeOptions,
     include_object: IncludeObject,
     /// Under which each kind of event is kept in this form.
     variants: [Variant; 3],
@@ -54,7 +54,7 @@ pub(super) struct Frames {
 }
 
 /// What an event's frame is kept under, beside the object it is of.
-fn variant(target: &Target, wanted: Wanted, kind: Kind) -> Variant {
+fn variant(target: &Target, wanted: MediaTypeOptions, kind: Kind) -> Variant {
     let mut hasher = DefaultHasher::new();
     let resource = &target.resource;
     (&resource.version, &resource.group, resource.schema.compiled.id(), wanted, kind).hash(&mut hasher);
@@ -116,7 +116,7 @@ impl Frames {
         api: Arc<Api>,
         target: Target,
         selection: Selection,
-        wanted: Wanted,
+        wanted: MediaTypeOptions,
         include_object: IncludeObject,
     ) -> Self {
         let counters = api.metrics.watches.series(&target.resource);
@@ -129,12 +129,12 @@ impl Frames {
     /// An event has one object, and never the form of a list: a client that asks for it gets nothing but errors. As in the reference
     /// that is found out only when there is something to show.
     fn refuses(&self, out: &mut Chunk) -> bool {
-        out.is_refused |= self.wanted.shape == Shape::PartialList;
+        out.is_refused |= self.wanted.shape == ResponseKind::PartialList;
         out.is_refused
     }
 
-    fn presenter(&self) -> Presenter<'_> {
-        Presenter {
+    fn presenter(&self) -> ObjectEncoder<'_> {
+        ObjectEncoder {
             registry: &self.api.registry,
             target: &self.subject.target,
             wanted: self.wanted,
@@ -185,7 +185,7 @@ impl Frames {
                 );
                 self.own_frame(kind, &Arc::new(last), out)?;
             }
-            _ if self.wanted.shape == Shape::Table => self.own_frame(kind, object, out)?,
+            _ if self.wanted.shape == ResponseKind::Table => self.own_frame(kind, object, out)?,
             _ => {
                 let derived = &self.api.registry.cache.derived;
                 out.push(derived.get_or_make(object.id, self.variants[kind as usize], || {
@@ -214,33 +214,43 @@ impl Frames {
     fn put_frame(&self, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
         let presenter = self.presenter();
         match (self.wanted.shape, self.wanted.format) {
-            (Shape::Object | Shape::Partial, Format::Cbor) => presenter
+            (ResponseKind::Object | ResponseKind::Partial, Format::Cbor) => presenter
                 .object(&Payload::Stored(object.clone()))
                 .map(|item| pintle_codec::cbor::encode_event(kind.name(), &item, out)),
-            (Shape::Object, Format::Protobuf) => presenter.stored_protobuf(object).map(|raw| {
+            (ResponseKind::Object, Format::Protobuf) => presenter.stored_protobuf(object).map(|raw| {
                 let resource = &self.subject.target.resource;
                 let mut message = Vec::with_capacity(raw.len() + 64);
                 pintle_codec::protobuf::encode_envelope(&resource.api_version(), &resource.kind, &raw, &mut message);
                 put_protobuf_event(kind.name(), &message, out);
             }),
-            (Shape::Object, _) => presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out)),
-            (Shape::Table, _) => self.table_frame(&presenter, kind, object, out),
-            (Shape::Partial, Format::Json) if self.wanted.beta => self.partial_json(&presenter, kind, object, out),
-            (Shape::Partial, Format::Protobuf) => presenter
+            (ResponseKind::Object, _) => {
+                presenter.stored_json(object).map(|json| put_json_event(kind.name(), &json, out))
+            }
+            (ResponseKind::Table, _) => self.table_frame(&presenter, kind, object, out),
+            (ResponseKind::Partial, Format::Json) if self.wanted.beta => {
+                self.partial_json(&presenter, kind, object, out)
+            }
+            (ResponseKind::Partial, Format::Protobuf) => presenter
                 .object(&Payload::Stored(object.clone()))
                 .map(|message| put_protobuf_event(kind.name(), &message, out)),
-            (Shape::Partial, _) => {
+            (ResponseKind::Partial, _) => {
                 let mut json = Vec::new();
                 presenter.put_partial(object, &mut json);
                 put_json_event(kind.name(), &json, out);
                 Ok(())
             }
             // It is refused before.
-            (Shape::PartialList, _) => Ok(()),
+            (ResponseKind::PartialList, _) => Ok(()),
         }
     }
 
-    fn table_frame(&self, presenter: &Presenter, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+    fn table_frame(
+        &self,
+        presenter: &ObjectEncoder,
+        kind: Kind,
+        object: &Arc<Object>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let row = presenter.stored_row(object)?;
         let mut json = Vec::with_capacity(row.size(object) + 256);
         presenter.put_table_head(version_meta(object.revision), !self.columns_sent, &mut json);
@@ -250,7 +260,13 @@ impl Frames {
         Ok(())
     }
 
-    fn partial_json(&self, presenter: &Presenter, kind: Kind, object: &Arc<Object>, out: &mut Vec<u8>) -> Result<()> {
+    fn partial_json(
+        &self,
+        presenter: &ObjectEncoder,
+        kind: Kind,
+        object: &Arc<Object>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         let value = presenter.partial(&self.api.registry.decode(&self.subject.target, object)?);
         let mut json = Vec::new();
         json::encode(&value, &mut json);
@@ -265,7 +281,7 @@ impl Frames {
         }
         let resource = &self.subject.target.resource;
         let (kind, api_version) = match self.wanted.shape {
-            Shape::Object | Shape::Table => (resource.kind.to_string(), resource.api_version()),
+            ResponseKind::Object | ResponseKind::Table => (resource.kind.to_string(), resource.api_version()),
             _ => ("PartialObjectMetadata".to_owned(), self.wanted.meta_version().to_owned()),
         };
         let mut metadata = value!({"resourceVersion": (revision.0.to_string())});
@@ -273,10 +289,10 @@ impl Frames {
             metadata.set_at(&["annotations", "k8s.io/initial-events-end"], "true");
         }
         let mut object = value!({"kind": kind, "apiVersion": api_version, "metadata": metadata});
-        if matches!(self.wanted.shape, Shape::Object | Shape::Table) {
+        if matches!(self.wanted.shape, ResponseKind::Object | ResponseKind::Table) {
             canonicalize(&resource.schema, &mut object);
         }
-        if self.wanted.shape == Shape::Table {
+        if self.wanted.shape == ResponseKind::Table {
             let presenter = self.presenter();
             let rows = presenter.row(&object).map(|row| vec![row]).unwrap_or_default();
             object = presenter.table(version_meta(revision), !self.columns_sent, rows);
@@ -296,10 +312,10 @@ impl Frames {
             format @ (Format::Protobuf | Format::Cbor) => {
                 let schema = match (kind, self.wanted.shape) {
                     ("ERROR", _) => <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema(),
-                    (_, Shape::Object) => &self.subject.target.resource.schema,
+                    (_, ResponseKind::Object) => &self.subject.target.resource.schema,
                     _ => <pintle_types::meta::v1::PartialObjectMetadata as pintle_schema::ApiType>::schema(),
                 };
-                let item = represent::encode(object, schema, Wanted { format, ..Wanted::JSON });
+                let item = represent::encode(object, schema, MediaTypeOptions { format, ..MediaTypeOptions::JSON });
                 match format {
                     Format::Cbor => pintle_codec::cbor::encode_event(kind, &item, out),
                     _ => put_protobuf_event(kind, &item, out),

@@ -3,7 +3,7 @@
 //! For real, what is drawn is held until the request is done. A dry run holds nothing and shows what no service can
 //! have where it would have to draw: a network's own address, a port above the usual range.
 
-use super::figures::{Figures, Scope};
+use super::figures::{Scope, Stats};
 use super::range::AddressRange;
 use super::taken::{Claim, State};
 use crate::environment::Environment;
@@ -34,7 +34,7 @@ pub struct Draw<'a> {
     /// Whether the node port is given, by this server or another, as far as no service tells.
     pub is_given: &'a dyn Fn(u16) -> bool,
     pub environment: &'a dyn Environment,
-    pub figures: &'a Figures,
+    pub figures: &'a Stats,
     pub dry_run: bool,
     /// What this request has drawn and holds.
     pub held: Vec<Claim>,

@@ -1,11 +1,11 @@
-//! `Figures`: how often addresses and node ports were given and refused, and how many are left.
+//! `Stats`: how often addresses and node ports were given and refused, and how many are left.
 //! Guarantees that dry runs are not counted, and that nothing is counted for show: what is left is read when asked for.
 //! Must never be asked for a decision.
 
 use super::range::AddressRange;
 use super::taken::Claim;
 use super::{Registry, claims_of_stored};
-use pintle_instruments::{Counter, Histogram, Keyed, Layout};
+use pintle_metrics::{Counter, Histogram, Keyed, Layout};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -73,13 +73,13 @@ impl RangeFigures {
 
 /// The counters of a server's allocators.
 #[derive(Default)]
-pub struct Figures {
+pub struct Stats {
     ranges: Keyed<String, RangeFigures>,
     /// Of node ports.
     pub ports: Attempts,
 }
 
-impl Figures {
+impl Stats {
     pub(super) fn address(&self, range: &AddressRange, scope: Scope, since: Instant, given: bool) {
         let figures = self.ranges.get(range.text(), RangeFigures::new);
         figures.attempts.made(scope, given);

@@ -18,7 +18,7 @@ mod tests;
 pub use range::AddressRange;
 pub(crate) use taken::Reserved;
 
-use crate::prepare::judge_fields;
+use crate::prepare::validate_fields;
 use crate::status::{Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata};
 use draw::Draw;
@@ -51,7 +51,7 @@ pub struct Allocators {
     ranges: Vec<AddressRange>,
     node_ports: RangeInclusive<u16>,
     taken: Arc<Taken>,
-    figures: figures::Figures,
+    figures: figures::Stats,
 }
 
 impl Default for Allocators {
@@ -64,7 +64,7 @@ impl Allocators {
     /// Texts that are no ranges are left out.
     pub fn new<'a>(ranges: impl IntoIterator<Item = &'a str>, node_ports: RangeInclusive<u16>) -> Self {
         let ranges = ranges.into_iter().filter_map(AddressRange::parse).collect();
-        Allocators { ranges, node_ports, taken: Arc::default(), figures: figures::Figures::default() }
+        Allocators { ranges, node_ports, taken: Arc::default(), figures: figures::Stats::default() }
     }
 
     fn families(&self) -> Vec<IPFamily> {
@@ -93,7 +93,7 @@ impl Registry {
                 ServiceSpec::IP_FAMILIES.name(),
                 ServiceSpec::IP_FAMILY_POLICY.name(),
             ];
-            judge_fields(target, (Service::SPEC.name(), &fields), object, old, self.environment.as_ref())
+            validate_fields(target, (Service::SPEC.name(), &fields), object, old, self.environment.as_ref())
         };
         let old = old.map(|old| View::<Service>::new(old).field(Service::SPEC).get());
         let cluster = Cluster { families: self.allocators.families() };

@@ -3,7 +3,7 @@
 //! What is in use follows from the stored services and is kept up with them, change by change. What is about to be is
 //! held by requests that wait for their commit. Nothing here is ever stored, so nothing can be left over.
 
-use pintle_cache::{Cursor, Event, Object, ResourceCache};
+use pintle_cache::{Event, Object, ResourceCache, Watcher};
 use pintle_storage::{Key, Revision};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -29,7 +29,7 @@ pub struct Taken(Mutex<State>);
 
 #[derive(Default)]
 pub struct State {
-    cursor: Option<Cursor>,
+    cursor: Option<Watcher>,
     by_object: HashMap<Key, Vec<Claim>>,
     /// How many objects have it. More than one happens only in data that another program wrote.
     in_use: HashMap<Claim, u32>,

@@ -118,7 +118,7 @@ impl Server {
             part: None,
             create: false,
             from_stored: true,
-            owners: crate::update::Owners::Tracked,
+            owners: crate::update::ManagedFieldsUpdate::Compute,
         };
         let written = wait(self.0.update(&target, &update, &WriteOptions::default()));
         written.map(|written| self.value(&target, written)).map_err(|status| status.message)

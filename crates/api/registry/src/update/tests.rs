@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::testing::{registry, registry_over, wait};
-use crate::{Admission, Applying, DeleteOptions, KubernetesForm, Requester};
+use crate::{Admission, Applying, DeleteOptions, EtcdCodec, Requester};
 use pintle_codec::{Strictness, json};
 use pintle_schema::value;
 use pintle_storage::{
-    CommitFuture, CompactFuture, FormedStore, MemoryStore, Observer, Revision, Started, Store, StoreError,
+    CommitFuture, CompactFuture, MemoryStore, Observer, Revision, Started, Store, StoreError, TranscodingStore,
 };
 use pintle_validation::{Refusal, Right};
 use std::sync::Mutex;
@@ -22,7 +22,13 @@ fn applying_what_is_undone_changes_nothing() {
         config.set_at(&["metadata", field], value);
         let applying = Applying { config: &config, force: false, subresource: "" };
         let change = |live: Option<&Value>| registry.apply(&target, live, &applying, &options);
-        let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Settled };
+        let update = Update {
+            change: &change,
+            part: None,
+            create: true,
+            from_stored: true,
+            owners: ManagedFieldsUpdate::Provided,
+        };
         match wait(registry.update(&target, &update, &options)).unwrap().payload {
             Payload::Stored(stored) => stored.revision,
             Payload::Value(_) => panic!("nothing is stored"),
@@ -95,7 +101,13 @@ fn every_store_takes_what_etcd_would() {
     };
     let put = |keys, values| {
         let change = |_: Option<&Value>| Ok(object(keys, values));
-        let update = Update { change: &change, part: None, create: false, from_stored: false, owners: Owners::Tracked };
+        let update = Update {
+            change: &change,
+            part: None,
+            create: false,
+            from_stored: false,
+            owners: ManagedFieldsUpdate::Compute,
+        };
         is_owned(wait(registry.update(&target, &update, &options)))
     };
     let apply = |keys, values| {
@@ -103,7 +115,13 @@ fn every_store_takes_what_etcd_would() {
             let config = object(keys, values);
             registry.apply(&target, live, &Applying { config: &config, force: true, subresource: "" }, &options)
         };
-        let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Settled };
+        let update = Update {
+            change: &change,
+            part: None,
+            create: true,
+            from_stored: true,
+            owners: ManagedFieldsUpdate::Provided,
+        };
         is_owned(wait(registry.update(&target, &update, &options)))
     };
     let too_large = || Err((500, String::new(), TOO_LARGE.to_owned()));
@@ -124,7 +142,8 @@ fn every_store_takes_what_etcd_would() {
     // A dry run asks no store.
     let dry = WriteOptions { dry_run: true, ..options.clone() };
     let change = |_: Option<&Value>| Ok(object(4_000, 900_000));
-    let update = Update { change: &change, part: None, create: false, from_stored: false, owners: Owners::Tracked };
+    let update =
+        Update { change: &change, part: None, create: false, from_stored: false, owners: ManagedFieldsUpdate::Compute };
     assert!(wait(registry.update(&target, &update, &dry)).is_ok());
     assert!(wait(registry.delete(&target, &DeleteOptions::default())).is_ok());
 }
@@ -148,7 +167,13 @@ fn what_is_too_large_with_its_owners_is_stored_without() {
     };
     let put = |keys: usize| {
         let change = |_: Option<&Value>| Ok(object(keys));
-        let update = Update { change: &change, part: None, create: false, from_stored: false, owners: Owners::Tracked };
+        let update = Update {
+            change: &change,
+            part: None,
+            create: false,
+            from_stored: false,
+            owners: ManagedFieldsUpdate::Compute,
+        };
         wait(registry.update(&target, &update, &options))
     };
     let owned = |written: Written| match written.payload {
@@ -167,7 +192,8 @@ fn what_is_too_large_with_its_owners_is_stored_without() {
         let config = object(31);
         registry.apply(&target, live, &Applying { config: &config, force: true, subresource: "" }, &options)
     };
-    let update = Update { change: &change, part: None, create: true, from_stored: true, owners: Owners::Settled };
+    let update =
+        Update { change: &change, part: None, create: true, from_stored: true, owners: ManagedFieldsUpdate::Provided };
     let refused =
         wait(registry.update(&target, &update, &options)).map(|_| ()).map_err(|status| (status.code, status.message));
     assert_eq!(refused, Err((500, TOO_LARGE.into())));
@@ -236,10 +262,13 @@ fn a_link_is_never_stored() {
         registry.apply(&target, live, &Applying { config: &object("/a"), force: false, subresource: "" }, &options)
     };
     let put = |_: Option<&Value>| Ok(object("/b"));
-    for (change, owners) in
-        [(&apply as &Change<'_>, Owners::Settled), (&put, Owners::Tracked), (&apply, Owners::Settled)]
-    {
-        let update = Update { change, part: None, create: true, from_stored: owners == Owners::Settled, owners };
+    for (change, owners) in [
+        (&apply as &Change<'_>, ManagedFieldsUpdate::Provided),
+        (&put, ManagedFieldsUpdate::Compute),
+        (&apply, ManagedFieldsUpdate::Provided),
+    ] {
+        let update =
+            Update { change, part: None, create: true, from_stored: owners == ManagedFieldsUpdate::Provided, owners };
         assert_eq!(link(wait(registry.update(&target, &update, &options))), "", "{owners:?}");
     }
 }
@@ -263,7 +292,8 @@ fn who_is_refused_after_the_object_was_found_right_is_warned_all_the_same() {
         deployment.set_at(&["spec", "replicas"], 2);
         Ok(deployment)
     };
-    let update = Update { change: &change, part: None, create: false, from_stored: false, owners: Owners::Tracked };
+    let update =
+        Update { change: &change, part: None, create: false, from_stored: false, owners: ManagedFieldsUpdate::Compute };
     for (refused, reason) in [
         (wait(registry.create(&target, deployment.clone(), &options)), "AlreadyExists"),
         (wait(registry.update(&target, &update, &options)), "BadRequest"),
@@ -284,9 +314,9 @@ fn what_a_strategy_leaves_room_for_is_filled_in_when_it_is_read_and_written_with
         Ok(())
     };
     let store = Judged(MemoryStore::new(), remember);
-    let mut form = KubernetesForm::new(pintle_kinds::resources());
+    let mut form = EtcdCodec::new(pintle_kinds::resources());
     form.json = true;
-    let registry = registry_over(Arc::new(FormedStore::new(Arc::new(store), Arc::new(form))));
+    let registry = registry_over(Arc::new(TranscodingStore::new(Arc::new(store), Arc::new(form))));
     let jobs = pintle_kinds::find("batch", "v1", "jobs").unwrap();
     let labels = |object: &Value| {
         let labels = object.at(&["metadata", "labels"]).and_then(Value::as_map).cloned().unwrap_or_default();
@@ -315,8 +345,13 @@ fn what_a_strategy_leaves_room_for_is_filled_in_when_it_is_read_and_written_with
         let writes = || {
             let before = registry.revision();
             let change = |live: Option<&Value>| Ok(live.unwrap().clone());
-            let update =
-                Update { change: &change, part: None, create: false, from_stored: true, owners: Owners::Tracked };
+            let update = Update {
+                change: &change,
+                part: None,
+                create: false,
+                from_stored: true,
+                owners: ManagedFieldsUpdate::Compute,
+            };
             wait(registry.update(&target, &update, &WriteOptions::default())).unwrap();
             registry.revision() != before
         };

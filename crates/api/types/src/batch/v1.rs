@@ -20,7 +20,7 @@ pub struct Job {
     #[k8s(proto = 2, optional, last(subfield(selector)(required)))]
     pub spec: JobSpec,
     /// Last observed progress; may lag behind.
-    #[k8s(proto = 3, optional, last(subfield(failed)(never_falls = "cannot decrease the failed counter")))]
+    #[k8s(proto = 3, optional, last(subfield(failed)(monotonic = "cannot decrease the failed counter")))]
     pub status: JobStatus,
 }
 

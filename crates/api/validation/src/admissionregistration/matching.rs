@@ -5,7 +5,7 @@ use pintle_schema::{Value, View, names};
 use pintle_types::admissionregistration::v1::{
     MatchResources, NamedRuleWithOperations, OperationType, RuleWithOperations,
 };
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 use std::collections::HashSet;
 
 const ANY: &str = "*";
@@ -15,7 +15,7 @@ fn texts<T>(list: View<'_, Vec<T>>) -> impl Iterator<Item = &str> + Clone {
 }
 
 /// What stands for all stands alone.
-fn alone<T>(list: At<'_, Vec<T>>, of: &str, cx: &mut Cx<'_>) {
+fn alone<T>(list: At<'_, Vec<T>>, of: &str, cx: &mut ValidationContext<'_>) {
     let mut all = texts(list.new);
     if items(list.new).len() > 1 && all.any(|text| text == ANY) {
         let detail = format!("if '*' is present, must not specify other {of}");
@@ -23,7 +23,7 @@ fn alone<T>(list: At<'_, Vec<T>>, of: &str, cx: &mut Cx<'_>) {
     }
 }
 
-pub fn operations(operations: At<'_, Vec<OperationType>>, cx: &mut Cx<'_>) {
+pub fn operations(operations: At<'_, Vec<OperationType>>, cx: &mut ValidationContext<'_>) {
     const OPERATIONS: &[&str] = &[ANY, "CONNECT", "CREATE", "DELETE", "UPDATE"];
     alone(operations, "operations", cx);
     for (at, operation) in texts(operations.new).enumerate() {
@@ -34,7 +34,7 @@ pub fn operations(operations: At<'_, Vec<OperationType>>, cx: &mut Cx<'_>) {
 }
 
 /// What mutates cannot mutate what is deleted.
-pub fn mutable_operations(matching: At<'_, Option<MatchResources>>, cx: &mut Cx<'_>) {
+pub fn mutable_operations(matching: At<'_, Option<MatchResources>>, cx: &mut ValidationContext<'_>) {
     const OPERATIONS: &[&str] = &[ANY, "CONNECT", "CREATE", "UPDATE"];
     let path = matching.path.to(MatchResources::RESOURCE_RULES);
     for rule in matching.new.or_zero().field(MatchResources::RESOURCE_RULES).iter() {
@@ -47,16 +47,16 @@ pub fn mutable_operations(matching: At<'_, Option<MatchResources>>, cx: &mut Cx<
     }
 }
 
-pub fn api_groups(groups: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn api_groups(groups: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     alone(groups, "API groups", cx);
 }
 
-pub fn api_versions(versions: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn api_versions(versions: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     alone(versions, "API versions", cx);
 }
 
 /// Resources and subresources, none of which another one includes.
-pub fn resources(resources: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn resources(resources: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let all = texts(resources.new);
     let (mut with_any_part, mut parts_of_any) = (HashSet::new(), HashSet::new());
     for (at, resource) in all.clone().enumerate() {
@@ -99,7 +99,7 @@ fn repeats<'a>(mut all: impl Iterator<Item = &'a str>, at: usize, resource: &str
 }
 
 /// Names, each once.
-pub fn resource_names(list: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn resource_names(list: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let mut seen = HashSet::new();
     for (at, name) in texts(list.new).enumerate() {
         cx.errors.invalid_each(list.path.index(at), &Value::from(name), names::path_segment_name(name));

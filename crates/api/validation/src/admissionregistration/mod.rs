@@ -12,7 +12,7 @@ use crate::warnings::Written;
 use pintle_schema::ApiType;
 use pintle_types::admissionregistration::{v1, v1beta1};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{Group, Hand, KindRules, Step, When};
+use pintle_validation::{CustomRule, Group, KindRules, Step, When};
 
 /// The group's kinds whose steps are not the usual ones, and its rules for the first version.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES_OF_V1 };
@@ -58,7 +58,7 @@ static KINDS_OF_V1BETA1: &[KindRules] =
 /// A rule for a type of a version, or for one of its fields, that is written for the first version's.
 macro_rules! rule {
     ($version:ident :: $of:ident, $rule:expr $(, $when:ident)?) => {
-        Hand {
+        CustomRule {
             name: stringify!($rule),
             of: <$version::$of as ApiType>::schema,
             field: "",
@@ -67,7 +67,7 @@ macro_rules! rule {
         }
     };
     ($version:ident :: $of:ident :: $field:ident, $rule:expr $(, $when:ident)?) => {
-        Hand { field: $version::$of::$field.name(), ..rule!($version::$of, $rule $(, $when)?) }
+        CustomRule { field: $version::$of::$field.name(), ..rule!($version::$of, $rule $(, $when)?) }
     };
 }
 
@@ -88,7 +88,7 @@ macro_rules! of_version {
     };
 }
 
-static RULES_OF_V1: &[Hand] = of_version!(v1;
+static RULES_OF_V1: &[CustomRule] = of_version!(v1;
     rule!(v1::RuleWithOperations::OPERATIONS, matching::operations),
     rule!(v1::Rule::API_GROUPS, matching::api_groups),
     rule!(v1::Rule::API_VERSIONS, matching::api_versions),
@@ -106,7 +106,7 @@ static RULES_OF_V1: &[Hand] = of_version!(v1;
     rule!(v1::WebhookClientConfig, webhook_client::config)
 );
 
-static RULES_OF_V1BETA1: &[Hand] = of_version!(v1beta1;);
+static RULES_OF_V1BETA1: &[CustomRule] = of_version!(v1beta1;);
 
 #[cfg(test)]
 mod tests;

@@ -8,17 +8,17 @@ use pintle_types::admissionregistration::v1::{
     ParameterNotFoundActionType, PatchType, ValidatingAdmissionPolicy, Validation, ValidationAction, Variable,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 use std::collections::HashSet;
 
 /// An expression that says something.
-pub fn some_expression(expression: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn some_expression(expression: At<'_, String>, cx: &mut ValidationContext<'_>) {
     if expression.new.as_str().trim().is_empty() {
         cx.errors.required(expression.path, "");
     }
 }
 
-pub fn match_condition(condition: At<'_, MatchCondition>, cx: &mut Cx<'_>) {
+pub fn match_condition(condition: At<'_, MatchCondition>, cx: &mut ValidationContext<'_>) {
     condition.field(MatchCondition::EXPRESSION, |expression| some_expression(expression, cx));
     let path = condition.path.to(MatchCondition::NAME);
     match condition.new.field(MatchCondition::NAME).as_str() {
@@ -28,7 +28,7 @@ pub fn match_condition(condition: At<'_, MatchCondition>, cx: &mut Cx<'_>) {
 }
 
 /// A kind, with the version that it is read in.
-pub fn param_kind(kind: At<'_, ParamKind>, cx: &mut Cx<'_>) {
+pub fn param_kind(kind: At<'_, ParamKind>, cx: &mut ValidationContext<'_>) {
     let path = kind.path.to(ParamKind::API_VERSION);
     match kind.new.field(ParamKind::API_VERSION).as_str() {
         "" => cx.errors.required(path, ""),
@@ -62,7 +62,7 @@ pub fn param_kind(kind: At<'_, ParamKind>, cx: &mut Cx<'_>) {
 }
 
 /// Parameters are named or selected, and it is said what happens if there are none.
-pub fn param_ref(param: At<'_, ParamRef>, cx: &mut Cx<'_>) {
+pub fn param_ref(param: At<'_, ParamRef>, cx: &mut ValidationContext<'_>) {
     const EXCLUSIVE: &str = "name and selector are mutually exclusive";
     let name = param.new.field(ParamRef::NAME).as_str();
     let selects = param.new.field(ParamRef::SELECTOR).is_set();
@@ -86,7 +86,7 @@ pub fn param_ref(param: At<'_, ParamRef>, cx: &mut Cx<'_>) {
     }
 }
 
-pub fn variable(variable: At<'_, Variable>, cx: &mut Cx<'_>) {
+pub fn variable(variable: At<'_, Variable>, cx: &mut ValidationContext<'_>) {
     let path = variable.path.to(Variable::NAME);
     let name = variable.new.field(Variable::NAME).as_str();
     let is_word = |text: &str| text.chars().all(|c| c == '_' || c.is_ascii_alphanumeric());
@@ -101,7 +101,7 @@ pub fn variable(variable: At<'_, Variable>, cx: &mut Cx<'_>) {
 }
 
 /// A mutation is told in the field of its type and in no other.
-pub fn mutation(mutation: At<'_, Mutation>, cx: &mut Cx<'_>) {
+pub fn mutation(mutation: At<'_, Mutation>, cx: &mut ValidationContext<'_>) {
     let fields = [
         (PatchType::JSON_PATCH, Mutation::JSON_PATCH.name()),
         (PatchType::APPLY_CONFIGURATION, Mutation::APPLY_CONFIGURATION.name()),
@@ -137,7 +137,7 @@ fn has_line_breaks(text: &str) -> bool {
 }
 
 /// An expression, and a message that fits on a line.
-pub fn validation(validation: At<'_, Validation>, cx: &mut Cx<'_>) {
+pub fn validation(validation: At<'_, Validation>, cx: &mut ValidationContext<'_>) {
     const NOTHING: &str = "must be non-empty if specified";
     const REASONS: &[&str] = &["Forbidden", "Invalid", "RequestEntityTooLarge"];
     let expression = validation.new.field(Validation::EXPRESSION).as_str().trim();
@@ -166,7 +166,7 @@ pub fn validation(validation: At<'_, Validation>, cx: &mut Cx<'_>) {
 }
 
 /// Not too many.
-pub fn audit_annotations(annotations: At<'_, Vec<AuditAnnotation>>, cx: &mut Cx<'_>) {
+pub fn audit_annotations(annotations: At<'_, Vec<AuditAnnotation>>, cx: &mut ValidationContext<'_>) {
     const MOST: usize = 20;
     if items(annotations.new).len() > MOST {
         let detail = format!("must not have more than {MOST} auditAnnotations");
@@ -175,7 +175,7 @@ pub fn audit_annotations(annotations: At<'_, Vec<AuditAnnotation>>, cx: &mut Cx<
 }
 
 /// A key that is a name after the policy's own, and an expression for its value.
-pub fn audit_annotation(annotation: At<'_, AuditAnnotation>, cx: &mut Cx<'_>) {
+pub fn audit_annotation(annotation: At<'_, AuditAnnotation>, cx: &mut ValidationContext<'_>) {
     const LONGEST: usize = 5 * 1024;
     let metadata = cx.root::<ValidatingAdmissionPolicy>().field(ValidatingAdmissionPolicy::METADATA);
     let policy = metadata.field(ObjectMeta::NAME).as_str();
@@ -198,7 +198,7 @@ pub fn audit_annotation(annotation: At<'_, AuditAnnotation>, cx: &mut Cx<'_>) {
 }
 
 /// What is done when a policy is not kept to: each once, and not one thing in two ways.
-pub fn actions(actions: At<'_, Vec<ValidationAction>>, cx: &mut Cx<'_>) {
+pub fn actions(actions: At<'_, Vec<ValidationAction>>, cx: &mut ValidationContext<'_>) {
     const ACTIONS: &[&str] = &["Audit", "Deny", "Warn"];
     let mut seen = HashSet::new();
     for (at, action) in items(actions.new).iter().enumerate() {
@@ -221,7 +221,7 @@ pub fn actions(actions: At<'_, Vec<ValidationAction>>, cx: &mut Cx<'_>) {
 }
 
 /// What was found wrong, and where.
-pub fn expression_warning(warning: At<'_, ExpressionWarning>, cx: &mut Cx<'_>) {
+pub fn expression_warning(warning: At<'_, ExpressionWarning>, cx: &mut ValidationContext<'_>) {
     if warning.new.field(ExpressionWarning::WARNING).as_str().is_empty() {
         cx.errors.required(warning.path.to(ExpressionWarning::WARNING), "");
     }

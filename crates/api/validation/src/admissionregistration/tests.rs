@@ -1,12 +1,12 @@
 //! Rules of policies and webhooks on single objects.
 
-use crate::tests::judge_as;
+use crate::tests::validate_as;
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::admissionregistration::{v1, v1beta1};
 use pintle_validation::{Operation, Request};
 
-fn judge(schema: &'static Struct, object: Value) -> Vec<String> {
-    judge_as(
+fn validate(schema: &'static Struct, object: Value) -> Vec<String> {
+    validate_as(
         schema,
         &object,
         None,
@@ -28,7 +28,7 @@ fn webhook(client: Value, resources: Value) -> Vec<String> {
         "name": "a.example.com", "clientConfig": (client), "rules": [(rule(resources))], "failurePolicy": "Fail",
         "matchPolicy": "Exact", "sideEffects": "None", "timeoutSeconds": 10, "admissionReviewVersions": ["v1"]
     });
-    judge(v1::ValidatingWebhookConfiguration::schema(), value!({"metadata": {"name": "a"}, "webhooks": [(hook)]}))
+    validate(v1::ValidatingWebhookConfiguration::schema(), value!({"metadata": {"name": "a"}, "webhooks": [(hook)]}))
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn mutations_are_told_in_the_field_of_their_type() {
             "failurePolicy": "Fail", "reinvocationPolicy": "Never", "mutations": [(mutation)],
             "matchConstraints": {"matchPolicy": "Exact", "resourceRules": [(rule(value!(["pods"])))]}
         });
-        judge(v1beta1::MutatingAdmissionPolicy::schema(), value!({"metadata": {"name": "a"}, "spec": spec}))
+        validate(v1beta1::MutatingAdmissionPolicy::schema(), value!({"metadata": {"name": "a"}, "spec": spec}))
     };
     assert_eq!(policy(value!({"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}})), [""; 0]);
     assert_eq!(

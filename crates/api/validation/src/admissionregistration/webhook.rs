@@ -2,14 +2,14 @@
 
 use crate::shared::invalid_each;
 use pintle_schema::names;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 use std::collections::HashSet;
 
 /// The versions of reviews that a server sends.
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
 /// A name in a domain.
-pub fn name(name: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn name(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let text = name.new.as_str();
     if text.is_empty() {
         return cx.errors.required(name.path, "");
@@ -24,7 +24,7 @@ pub fn name(name: At<'_, String>, cx: &mut Cx<'_>) {
 }
 
 /// Versions, each once, and one of them is known. What was stored without a known one stays.
-pub fn review_versions(versions: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn review_versions(versions: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let known = REVIEW_VERSIONS.join(", ");
     if versions.new.iter().len() == 0 {
         return cx.errors.required(versions.path, format!("must specify one of {known}"));

@@ -3,10 +3,10 @@
 use crate::shared::invalid_each;
 use pintle_schema::names;
 use pintle_types::admissionregistration::v1::{ServiceReference, WebhookClientConfig};
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// One of the two ways.
-pub fn config(config: At<'_, WebhookClientConfig>, cx: &mut Cx<'_>) {
+pub fn config(config: At<'_, WebhookClientConfig>, cx: &mut ValidationContext<'_>) {
     type Config = WebhookClientConfig;
     let (web, service) = (config.new.field(Config::URL).some(), config.new.field(Config::SERVICE).is_set());
     match (web, service) {
@@ -23,7 +23,7 @@ pub fn config(config: At<'_, WebhookClientConfig>, cx: &mut Cx<'_>) {
 const FORM: &str = "; desired format: https://host[/path]";
 
 /// A plain address of a host, by HTTPS.
-fn url(text: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn url(text: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let url = Url::of(text);
     if url.scheme != "https" {
         cx.errors.invalid(path, &*url.scheme, format!("'https' is the only allowed URL scheme{FORM}"));
@@ -70,7 +70,7 @@ impl<'a> Url<'a> {
     }
 }
 
-fn reference(service: At<'_, ServiceReference>, cx: &mut Cx<'_>) {
+fn reference(service: At<'_, ServiceReference>, cx: &mut ValidationContext<'_>) {
     // The reference takes the one for the other.
     let told =
         [(ServiceReference::NAMESPACE, ServiceReference::NAME), (ServiceReference::NAME, ServiceReference::NAMESPACE)];
@@ -90,7 +90,7 @@ fn reference(service: At<'_, ServiceReference>, cx: &mut Cx<'_>) {
 }
 
 /// Segments that are names.
-fn url_path(text: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn url_path(text: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if matches!(text, "" | "/") {
         return;
     }

@@ -4,7 +4,7 @@ use crate::shared::{invalid_each, items};
 use pintle_schema::{ApiType, View, base64, names};
 use pintle_types::apiregistration::v1::{APIService, APIServiceCondition, APIServiceSpec, APIServiceStatus};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{At, CustomRule, Group, KindRules, Step, ValidationContext, at_field, at_type, step};
 
 /// The group's kind and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -16,14 +16,14 @@ static KINDS: &[KindRules] = &[KindRules {
     ..KindRules::of(APIService::schema)
 }];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(APIServiceSpec::CA_BUNDLE, local_needs_no_certificate, ALWAYS | ON_CREATE | ON_UPDATE),
     at_type!(APIServiceSpec, certificate_or_trust, AFTER),
     at_field!(APIServiceStatus::CONDITIONS, conditions),
 ];
 
 /// The name tells version and group.
-fn name(service: At<'_, APIService>, cx: &mut Cx<'_>) {
+fn name(service: At<'_, APIService>, cx: &mut ValidationContext<'_>) {
     let spec = service.new.field(APIService::SPEC);
     let (group, version) = (spec.field(APIServiceSpec::GROUP).as_str(), spec.field(APIServiceSpec::VERSION).as_str());
     let required = format!("{version}.{group}");
@@ -42,7 +42,7 @@ fn name(service: At<'_, APIService>, cx: &mut Cx<'_>) {
 }
 
 /// Certificates are for services.
-fn local_needs_no_certificate(bundle: At<'_, pintle_schema::Bytes>, cx: &mut Cx<'_>) {
+fn local_needs_no_certificate(bundle: At<'_, pintle_schema::Bytes>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<APIService>().field(APIService::SPEC);
     let text = bundle.new.value().as_str().unwrap_or_default();
     if !text.is_empty() && !spec.field(APIServiceSpec::SERVICE).is_set() {
@@ -52,7 +52,7 @@ fn local_needs_no_certificate(bundle: At<'_, pintle_schema::Bytes>, cx: &mut Cx<
 }
 
 /// A certificate is looked at, or none is.
-fn certificate_or_trust(spec: At<'_, APIServiceSpec>, cx: &mut Cx<'_>) {
+fn certificate_or_trust(spec: At<'_, APIServiceSpec>, cx: &mut ValidationContext<'_>) {
     let trusts = spec.new.field(APIServiceSpec::INSECURE_SKIP_TLS_VERIFY);
     let has_bundle = !spec.new.field(APIServiceSpec::CA_BUNDLE).value().is_zero();
     if spec.new.field(APIServiceSpec::SERVICE).is_set() && trusts.get() && has_bundle {
@@ -61,7 +61,7 @@ fn certificate_or_trust(spec: At<'_, APIServiceSpec>, cx: &mut Cx<'_>) {
     }
 }
 
-fn conditions(conditions: At<'_, Vec<APIServiceCondition>>, cx: &mut Cx<'_>) {
+fn conditions(conditions: At<'_, Vec<APIServiceCondition>>, cx: &mut ValidationContext<'_>) {
     const STATUSES: &[&str] = &["True", "False", "Unknown"];
     for (at, condition) in items(conditions.new).iter().enumerate() {
         let status = View::<APIServiceCondition>::new(condition).field(APIServiceCondition::STATUS);

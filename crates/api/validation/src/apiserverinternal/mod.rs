@@ -6,7 +6,9 @@ use pintle_types::apiserverinternal::v1alpha1::{
     ServerStorageVersion, StorageVersion, StorageVersionCondition, StorageVersionStatus,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{
+    At, CustomRule, FieldPath, Group, KindRules, Step, ValidationContext, at_field, at_type, step,
+};
 
 /// The group's kind and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -18,14 +20,14 @@ static KINDS: &[KindRules] = &[KindRules {
     of: StorageVersion::schema,
 }];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_type!(ServerStorageVersion, versions, AFTER),
     at_field!(StorageVersionStatus::COMMON_ENCODING_VERSION, common_version, ALWAYS),
     at_type!(StorageVersionStatus, conditions, AFTER),
 ];
 
 /// The name tells group and resource.
-fn name(version: At<'_, StorageVersion>, cx: &mut Cx<'_>) {
+fn name(version: At<'_, StorageVersion>, cx: &mut ValidationContext<'_>) {
     let metadata = version.new.field(StorageVersion::METADATA);
     let path = version.path.to(StorageVersion::METADATA);
     for field in [ObjectMeta::GENERATE_NAME, ObjectMeta::NAME] {
@@ -69,7 +71,7 @@ fn version_faults(text: &str) -> Vec<String> {
     faults
 }
 
-fn judge_version(text: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn judge_version(text: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let faults = version_faults(text);
     if !faults.is_empty() {
         cx.errors.invalid(path, text, faults.join(","));
@@ -77,7 +79,7 @@ fn judge_version(text: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// A server can read what it writes, and what it serves.
-fn versions(server: At<'_, ServerStorageVersion>, cx: &mut Cx<'_>) {
+fn versions(server: At<'_, ServerStorageVersion>, cx: &mut ValidationContext<'_>) {
     type Server = ServerStorageVersion;
     let encoding = server.new.field(Server::ENCODING_VERSION).as_str();
     judge_version(encoding, &server.path.to(Server::ENCODING_VERSION), cx);
@@ -106,7 +108,7 @@ fn versions(server: At<'_, ServerStorageVersion>, cx: &mut Cx<'_>) {
 }
 
 /// The version that all servers write, if they agree.
-fn common_version(common: At<'_, Option<String>>, cx: &mut Cx<'_>) {
+fn common_version(common: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
     let status = cx.root::<StorageVersion>().field(StorageVersion::STATUS);
     let mut written = status
         .field(StorageVersionStatus::STORAGE_VERSIONS)
@@ -131,7 +133,7 @@ fn common_version(common: At<'_, Option<String>>, cx: &mut Cx<'_>) {
 }
 
 /// The reference tells of conditions as if the status were their list.
-fn conditions(status: At<'_, StorageVersionStatus>, cx: &mut Cx<'_>) {
+fn conditions(status: At<'_, StorageVersionStatus>, cx: &mut ValidationContext<'_>) {
     type Of = StorageVersionCondition;
     let conditions = status.new.field(StorageVersionStatus::CONDITIONS);
     let kind = |condition: &Value| condition.str_at(&[Of::TYPE.name()]).to_owned();

@@ -1,10 +1,10 @@
 //! Rules of ControllerRevision.
 
 use pintle_schema::RawExtension;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// What is kept is an object.
-pub fn data(data: At<'_, RawExtension>, cx: &mut Cx<'_>) {
+pub fn data(data: At<'_, RawExtension>, cx: &mut ValidationContext<'_>) {
     match data.new.value().json_kind() {
         "null" => cx.errors.required(data.path, "data is mandatory"),
         "object" => {}
@@ -13,7 +13,7 @@ pub fn data(data: At<'_, RawExtension>, cx: &mut Cx<'_>) {
 }
 
 /// What is kept stays as it is, to the last blank.
-pub fn data_is_fixed(data: At<'_, RawExtension>, cx: &mut Cx<'_>) {
+pub fn data_is_fixed(data: At<'_, RawExtension>, cx: &mut ValidationContext<'_>) {
     if data.old.is_some_and(|old| old.value() != data.new.value()) {
         cx.errors.immutable(data.path, data.new.value().clone());
     }

@@ -4,26 +4,26 @@ use super::workload;
 use pintle_types::apps::v1::{Deployment, DeploymentSpec, DeploymentStrategy, RollingUpdateDeployment};
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::LabelSelector;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// It selects by something that can be selected by.
-pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut Cx<'_>) {
+pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut ValidationContext<'_>) {
     workload::usable(selector, "invalid label selector", cx);
 }
 
 /// It selects the pods that it makes.
-pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<Deployment>().field(Deployment::SPEC);
     workload::labels_match(spec.field(DeploymentSpec::SELECTOR), template, cx);
 }
 
 /// Old pods go before new ones come, or while they do.
-pub fn strategy(strategy: At<'_, DeploymentStrategy>, cx: &mut Cx<'_>) {
+pub fn strategy(strategy: At<'_, DeploymentStrategy>, cx: &mut ValidationContext<'_>) {
     workload::known(strategy.new.field(DeploymentStrategy::TYPE).value(), &["Recreate", "RollingUpdate"], strategy, cx);
 }
 
 /// Without a pod that may be missing or be more, nothing can be replaced.
-pub fn rolling_update(update: At<'_, RollingUpdateDeployment>, cx: &mut Cx<'_>) {
+pub fn rolling_update(update: At<'_, RollingUpdateDeployment>, cx: &mut ValidationContext<'_>) {
     let unavailable = update.new.field(RollingUpdateDeployment::MAX_UNAVAILABLE);
     if workload::is_none(unavailable) && workload::is_none(update.new.field(RollingUpdateDeployment::MAX_SURGE)) {
         let path = update.path.to(RollingUpdateDeployment::MAX_UNAVAILABLE);

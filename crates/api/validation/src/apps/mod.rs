@@ -15,7 +15,7 @@ use pintle_types::apps::v1::{
     RollingUpdateDaemonSet, RollingUpdateDeployment, RollingUpdateStatefulSetStrategy, StatefulSet, StatefulSetSpec,
     StatefulSetUpdateStrategy,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -28,7 +28,7 @@ static KINDS: &[KindRules] = &[
     KindRules { parts: &[("status", &[Step::Rules, Step::MetadataUpdate])], ..KindRules::of(StatefulSet::schema) },
 ];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(ControllerRevision::DATA, controller_revision::data, ON_CREATE),
     at_field!(ControllerRevision::DATA, controller_revision::data_is_fixed, ALWAYS | ON_UPDATE),
     at_field!(DaemonSetSpec::TEMPLATE, daemon_set::labels_match, ALWAYS | ON_CREATE | ON_UPDATE),

@@ -4,15 +4,15 @@ use super::workload;
 use pintle_types::apps::v1::{ReplicaSet, ReplicaSetSpec};
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::LabelSelector;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// It selects by something that can be selected by.
-pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut Cx<'_>) {
+pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut ValidationContext<'_>) {
     workload::usable(selector, "invalid label selector", cx);
 }
 
 /// It selects the pods that it makes.
-pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<ReplicaSet>().field(ReplicaSet::SPEC);
     workload::labels_match(spec.field(ReplicaSetSpec::SELECTOR), template, cx);
 }

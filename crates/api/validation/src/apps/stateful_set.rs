@@ -9,21 +9,21 @@ use pintle_types::apps::v1::{
 };
 use pintle_types::core::v1::{PersistentVolumeClaim, PodSpec, PodTemplateSpec, Volume};
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
-use pintle_validation::{At, Cx, ErrorKind, metadata as general, same_at};
+use pintle_validation::{At, ErrorKind, ValidationContext, metadata as general, same_at};
 
 /// It selects by something that can be selected by.
-pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut Cx<'_>) {
+pub fn selector(selector: At<'_, Option<LabelSelector>>, cx: &mut ValidationContext<'_>) {
     workload::usable(selector, "", cx);
 }
 
 /// It selects the pods that it makes.
-pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+pub fn labels_match(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
     workload::labels_match(spec.field(StatefulSetSpec::SELECTOR), template, cx);
 }
 
 /// What its pods are labeled with is judged once more, with the template's own path.
-pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     claims_are_volumes(template, cx);
     let metadata = template.new.field(PodTemplateSpec::METADATA);
     let labels = template.path.to(ObjectMeta::LABELS).to_string();
@@ -34,7 +34,7 @@ pub fn pods(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
 
 /// Each claim that is made for a pod is a volume of its own, before those of the template and in place of any that has
 /// its name. What was found in the template's volumes is put straight for that.
-fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<StatefulSet>().field(StatefulSet::SPEC);
     let claims = spec.field(StatefulSetSpec::VOLUME_CLAIM_TEMPLATES);
     let claimed: Vec<&str> = claims
@@ -73,7 +73,7 @@ fn claims_are_volumes(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
 }
 
 /// Pods are replaced in turn, or when somebody deletes them.
-pub fn strategy(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut Cx<'_>) {
+pub fn strategy(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut ValidationContext<'_>) {
     match strategy.new.field(StatefulSetUpdateStrategy::TYPE).value().as_str().unwrap_or_default() {
         "" => cx.errors.required(strategy.path, ""),
         "OnDelete" | "RollingUpdate" => {}
@@ -85,7 +85,7 @@ pub fn strategy(strategy: At<'_, StatefulSetUpdateStrategy>, cx: &mut Cx<'_>) {
 }
 
 /// Pods cannot be replaced while none may be missing.
-pub fn rolling_update(update: At<'_, RollingUpdateStatefulSetStrategy>, cx: &mut Cx<'_>) {
+pub fn rolling_update(update: At<'_, RollingUpdateStatefulSetStrategy>, cx: &mut ValidationContext<'_>) {
     let unavailable = update.new.field(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
     if cx.enabled("MaxUnavailableStatefulSet") && unavailable.is_set() && workload::is_none(unavailable) {
         let path = update.path.to(RollingUpdateStatefulSetStrategy::MAX_UNAVAILABLE);
@@ -102,7 +102,7 @@ const FIXED: [&str; 4] = [
 ];
 
 /// Pods that exist keep their identity.
-pub fn what_is_fixed(spec: At<'_, StatefulSetSpec>, cx: &mut Cx<'_>) {
+pub fn what_is_fixed(spec: At<'_, StatefulSetSpec>, cx: &mut ValidationContext<'_>) {
     let Some(old) = spec.old else { return };
     // Nothing is told of a claim or a service but that it may not change.
     let unjudged = [StatefulSetSpec::VOLUME_CLAIM_TEMPLATES.name(), StatefulSetSpec::SERVICE_NAME.name()];

@@ -1,6 +1,6 @@
 //! Rules of the group in their place.
 
-use crate::tests::judge;
+use crate::tests::validate;
 use pintle_schema::{ApiType, Value, value};
 use pintle_types::apps::v1::{DaemonSet, Deployment, StatefulSet};
 
@@ -26,8 +26,8 @@ fn deployments() {
         "replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "progressDeadlineSeconds": 600,
         "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%", "maxSurge": 1}}
     }));
-    let judge = |object: &Value, old: Option<&Value>| judge(Deployment::schema(), object, old, "");
-    assert_eq!(judge(&good, None), Vec::<String>::new());
+    let validate = |object: &Value, old: Option<&Value>| validate(Deployment::schema(), object, old, "");
+    assert_eq!(validate(&good, None), Vec::<String>::new());
     let changed = |path: &[&str], to: Value| {
         let mut object = good.clone();
         object.set_at(path, to);
@@ -37,20 +37,23 @@ fn deployments() {
         "spec.template.metadata.labels: Invalid value: {\"a\":\"b\"}: `selector` does not match template `labels`";
     let other = changed(&["spec", "selector"], value!({"matchLabels": {"a": "c"}}));
     assert_eq!(
-        judge(&other, Some(&good)),
+        validate(&other, Some(&good)),
         [label, "spec.selector: Invalid value: {\"matchLabels\":{\"a\":\"c\"}}: field is immutable"]
     );
-    assert_eq!(judge(&changed(&["spec", "selector"], Value::Null), None), ["spec.selector: Required value", label]);
+    assert_eq!(validate(&changed(&["spec", "selector"], Value::Null), None), ["spec.selector: Required value", label]);
     assert_eq!(
-        judge(&changed(&["spec", "minReadySeconds"], value!(600)), Some(&good)),
+        validate(&changed(&["spec", "minReadySeconds"], value!(600)), Some(&good)),
         ["spec.progressDeadlineSeconds: Invalid value: 600: must be greater than minReadySeconds"]
     );
     assert_eq!(
-        judge(&changed(&["spec", "strategy", "rollingUpdate"], value!({"maxUnavailable": "0%", "maxSurge": 0})), None),
+        validate(
+            &changed(&["spec", "strategy", "rollingUpdate"], value!({"maxUnavailable": "0%", "maxSurge": 0})),
+            None
+        ),
         ["spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"0%\": may not be 0 when `maxSurge` is 0"]
     );
     assert_eq!(
-        judge(&changed(&["spec", "strategy"], value!({"type": "Other"})), None),
+        validate(&changed(&["spec", "strategy"], value!({"type": "Other"})), None),
         [
             "spec.strategy: Unsupported value: {\"Type\":\"Other\",\"RollingUpdate\":null}: supported values: \"Recreate\", \
           \"RollingUpdate\""
@@ -66,7 +69,7 @@ fn daemon_sets_and_stateful_sets() {
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": (update)}
         }))
     };
-    let daemons = |object: Value| judge(DaemonSet::schema(), &object, None, "");
+    let daemons = |object: Value| validate(DaemonSet::schema(), &object, None, "");
     assert_eq!(daemons(rolling(value!({"maxUnavailable": 1, "maxSurge": 0}))), Vec::<String>::new());
     assert_eq!(
         daemons(rolling(value!({"maxUnavailable": "150%", "maxSurge": 1}))),
@@ -77,14 +80,14 @@ fn daemon_sets_and_stateful_sets() {
     );
     let mut set = rolling(value!({"partition": 0}));
     set.set_at(&["spec", "podManagementPolicy"], "Parallel");
-    assert_eq!(judge(StatefulSet::schema(), &set, None, ""), Vec::<String>::new());
+    assert_eq!(validate(StatefulSet::schema(), &set, None, ""), Vec::<String>::new());
     let mut renamed = set.clone();
     renamed.set_at(&["spec", "serviceName"], "other");
-    let errors = judge(StatefulSet::schema(), &renamed, Some(&set), "");
+    let errors = validate(StatefulSet::schema(), &renamed, Some(&set), "");
     assert!(errors.len() == 1 && errors[0].starts_with("spec: Forbidden: updates to statefulset spec"), "{errors:?}");
     renamed = set.clone();
     renamed.set_at(&["spec", "replicas"], 3);
-    assert_eq!(judge(StatefulSet::schema(), &renamed, Some(&set), ""), Vec::<String>::new());
+    assert_eq!(validate(StatefulSet::schema(), &renamed, Some(&set), ""), Vec::<String>::new());
 }
 
 #[test]
@@ -94,7 +97,7 @@ fn a_status_that_is_emptied() {
     let mut new = old.clone();
     new.set_at(&["status"], value!({}));
     assert_eq!(
-        judge(Deployment::schema(), &new, Some(&old), "status"),
+        validate(Deployment::schema(), &new, Some(&old), "status"),
         ["status.collisionCount: Invalid value: 0: cannot be decremented"]
     );
 }
@@ -112,8 +115,8 @@ fn claims_are_volumes_of_a_stateful_set() {
     let mut container = set.at(&["spec", "template", "spec", "containers"]).unwrap().as_list().unwrap()[0].clone();
     container.set_at(&["volumeMounts"], value!([{"name": "data", "mountPath": "/data"}]));
     set.set_at(&[pod[0], pod[1], pod[2], "containers"], vec![container]);
-    assert_eq!(judge(StatefulSet::schema(), &set, None, ""), Vec::<String>::new());
+    assert_eq!(validate(StatefulSet::schema(), &set, None, ""), Vec::<String>::new());
     set.set_at(&[pod[0], pod[1], pod[2], "volumes"], value!([{"name": "data"}, {"name": "Other", "emptyDir": {}}]));
-    let errors = judge(StatefulSet::schema(), &set, None, "");
+    let errors = validate(StatefulSet::schema(), &set, None, "");
     assert!(errors.len() == 1 && errors[0].starts_with("spec.template.spec.volumes[1].name: "), "{errors:?}");
 }

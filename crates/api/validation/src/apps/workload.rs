@@ -6,24 +6,28 @@ use pintle_schema::{ApiValue, IntOrString, Value, View};
 use pintle_types::core::v1::PodTemplateSpec;
 use pintle_types::meta::v1::{LabelSelector, ObjectMeta};
 use pintle_validation::formats::percentage;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// A selector can be used; `detail` is what is said of one that cannot.
-pub fn usable(selector: At<'_, Option<LabelSelector>>, detail: &str, cx: &mut Cx<'_>) {
+pub fn usable(selector: At<'_, Option<LabelSelector>>, detail: &str, cx: &mut ValidationContext<'_>) {
     if let Some(selector) = selector.some().filter(|selector| !label_selector::is_valid(selector.new)) {
         cx.errors.invalid(selector.path, selector.new.value().clone(), detail);
     }
 }
 
 /// How pods are replaced is one of a few ways; the reference tells of the strategy as a whole.
-pub fn known<T: ApiValue>(kind: &Value, kinds: &[&str], strategy: At<'_, T>, cx: &mut Cx<'_>) {
+pub fn known<T: ApiValue>(kind: &Value, kinds: &[&str], strategy: At<'_, T>, cx: &mut ValidationContext<'_>) {
     if !kinds.contains(&kind.as_str().unwrap_or_default()) {
         cx.errors.not_supported(strategy.path, in_full(strategy.new), kinds);
     }
 }
 
 /// The selector selects the pods that are made; one that is not set selects none.
-pub fn labels_match(selector: View<'_, Option<LabelSelector>>, template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+pub fn labels_match(
+    selector: View<'_, Option<LabelSelector>>,
+    template: At<'_, PodTemplateSpec>,
+    cx: &mut ValidationContext<'_>,
+) {
     template.field(PodTemplateSpec::METADATA, |metadata| {
         let labels = metadata.new.field(ObjectMeta::LABELS).value();
         let wrong = match selector.some() {

@@ -10,7 +10,7 @@ use pintle_types::authorization::v1::{
     SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SelfSubjectRulesReview, SubjectAccessReview,
     SubjectAccessReviewSpec,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds, none of which has the usual steps, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -42,7 +42,7 @@ static KINDS: &[KindRules] = &[
     KindRules { create: &[], ..KindRules::of(SelfSubjectRulesReview::schema) },
 ];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_type!(SubjectAccessReviewSpec, review::of_subject),
     at_type!(SelfSubjectAccessReviewSpec, review::of_self),
     at_field!(ResourceAttributes::FIELD_SELECTOR, review::field_selector),

@@ -8,10 +8,10 @@ use pintle_types::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReviewSpec, SubjectAccessReviewSpec,
 };
 use pintle_types::meta::v1::{FieldSelectorRequirement, LabelSelectorRequirement, ObjectMeta};
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// One action is asked for, and who is to do it is told.
-pub fn of_subject(spec: At<'_, SubjectAccessReviewSpec>, cx: &mut Cx<'_>) {
+pub fn of_subject(spec: At<'_, SubjectAccessReviewSpec>, cx: &mut ValidationContext<'_>) {
     type Spec = SubjectAccessReviewSpec;
     let (resource, other) = (Spec::RESOURCE_ATTRIBUTES, Spec::NON_RESOURCE_ATTRIBUTES);
     one_action(spec, resource, other, cx);
@@ -22,7 +22,7 @@ pub fn of_subject(spec: At<'_, SubjectAccessReviewSpec>, cx: &mut Cx<'_>) {
 }
 
 /// One action is asked for.
-pub fn of_self(spec: At<'_, SelfSubjectAccessReviewSpec>, cx: &mut Cx<'_>) {
+pub fn of_self(spec: At<'_, SelfSubjectAccessReviewSpec>, cx: &mut ValidationContext<'_>) {
     type Spec = SelfSubjectAccessReviewSpec;
     one_action(spec, Spec::RESOURCE_ATTRIBUTES, Spec::NON_RESOURCE_ATTRIBUTES, cx);
 }
@@ -31,7 +31,7 @@ fn one_action<T>(
     spec: At<'_, T>,
     resource: FieldName<T, Option<ResourceAttributes>>,
     other: FieldName<T, Option<NonResourceAttributes>>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     let asked = spec.new.field(other);
     match (spec.new.field(resource).is_set(), asked.is_set()) {
@@ -48,20 +48,20 @@ fn one_action<T>(
 }
 
 /// A restriction by fields is told in one way.
-pub fn field_selector(selector: At<'_, Option<FieldSelectorAttributes>>, cx: &mut Cx<'_>) {
+pub fn field_selector(selector: At<'_, Option<FieldSelectorAttributes>>, cx: &mut ValidationContext<'_>) {
     let Some(selector) = selector.some() else { return };
     let raw = selector.new.field(FieldSelectorAttributes::RAW_SELECTOR).as_str();
     one_way(raw, items(selector.new.field(FieldSelectorAttributes::REQUIREMENTS)), selector.path, cx);
 }
 
 /// A restriction by labels is told in one way.
-pub fn label_selector(selector: At<'_, Option<LabelSelectorAttributes>>, cx: &mut Cx<'_>) {
+pub fn label_selector(selector: At<'_, Option<LabelSelectorAttributes>>, cx: &mut ValidationContext<'_>) {
     let Some(selector) = selector.some() else { return };
     let raw = selector.new.field(LabelSelectorAttributes::RAW_SELECTOR).as_str();
     one_way(raw, items(selector.new.field(LabelSelectorAttributes::REQUIREMENTS)), selector.path, cx);
 }
 
-fn one_way(raw: &str, requirements: &[Value], path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn one_way(raw: &str, requirements: &[Value], path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     match (raw.is_empty(), requirements.is_empty()) {
         (false, false) => {
             let path = path.to(LabelSelectorAttributes::RAW_SELECTOR);
@@ -76,7 +76,7 @@ fn one_way(raw: &str, requirements: &[Value], path: &FieldPath<'_>, cx: &mut Cx<
 }
 
 /// How many values a requirement has depends on its operator. Operators yet to come are let through.
-fn values_fit(operator: &str, values: &[Value], path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn values_fit(operator: &str, values: &[Value], path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let path = path.to(LabelSelectorRequirement::VALUES);
     match (operator, values.is_empty()) {
         ("In" | "NotIn", true) => cx.errors.required(path, "must be specified when `operator` is 'In' or 'NotIn'"),
@@ -88,7 +88,7 @@ fn values_fit(operator: &str, values: &[Value], path: &FieldPath<'_>, cx: &mut C
 }
 
 /// Each requirement on a field can be met.
-pub fn field_requirements(selector: At<'_, FieldSelectorAttributes>, cx: &mut Cx<'_>) {
+pub fn field_requirements(selector: At<'_, FieldSelectorAttributes>, cx: &mut ValidationContext<'_>) {
     type Requirement = FieldSelectorRequirement;
     selector.field(FieldSelectorAttributes::REQUIREMENTS, |requirements| {
         requirements.each(|requirement| {
@@ -102,7 +102,7 @@ pub fn field_requirements(selector: At<'_, FieldSelectorAttributes>, cx: &mut Cx
 }
 
 /// Each requirement on a label can be met.
-pub fn label_requirements(selector: At<'_, LabelSelectorAttributes>, cx: &mut Cx<'_>) {
+pub fn label_requirements(selector: At<'_, LabelSelectorAttributes>, cx: &mut ValidationContext<'_>) {
     type Requirement = LabelSelectorRequirement;
     selector.field(LabelSelectorAttributes::REQUIREMENTS, |requirements| {
         requirements.each(|requirement| {
@@ -121,7 +121,7 @@ pub fn label_requirements(selector: At<'_, LabelSelectorAttributes>, cx: &mut Cx
 }
 
 /// A review is no object: it has no metadata, but for the namespace it is in.
-pub fn no_metadata<T>(review: At<'_, T>, metadata: FieldName<T, ObjectMeta>, cx: &mut Cx<'_>) {
+pub fn no_metadata<T>(review: At<'_, T>, metadata: FieldName<T, ObjectMeta>, cx: &mut ValidationContext<'_>) {
     let value = review.new.field(metadata).value();
     let kept = [ObjectMeta::MANAGED_FIELDS.name(), ObjectMeta::NAMESPACE.name()];
     let namespaced = cx.request.namespaced;
@@ -133,7 +133,7 @@ pub fn no_metadata<T>(review: At<'_, T>, metadata: FieldName<T, ObjectMeta>, cx:
 }
 
 /// A review in a namespace asks of that namespace alone.
-pub fn within_namespace(review: At<'_, LocalSubjectAccessReview>, cx: &mut Cx<'_>) {
+pub fn within_namespace(review: At<'_, LocalSubjectAccessReview>, cx: &mut ValidationContext<'_>) {
     type Spec = SubjectAccessReviewSpec;
     let namespace = review.new.field(LocalSubjectAccessReview::METADATA).field(ObjectMeta::NAMESPACE).as_str();
     review.field(LocalSubjectAccessReview::SPEC, |spec| {

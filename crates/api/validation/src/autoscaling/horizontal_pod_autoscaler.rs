@@ -4,15 +4,15 @@ use pintle_schema::{Quantity, Value, View};
 use pintle_types::autoscaling::v2::{
     CrossVersionObjectReference, HorizontalPodAutoscaler, HorizontalPodAutoscalerSpec, MetricSpec,
 };
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
-fn least(cx: &Cx<'_>) -> Option<i32> {
+fn least(cx: &ValidationContext<'_>) -> Option<i32> {
     let spec = cx.root::<HorizontalPodAutoscaler>().field(HorizontalPodAutoscaler::SPEC);
     spec.field(HorizontalPodAutoscalerSpec::MIN_REPLICAS).some().map(View::get)
 }
 
 /// There is a number of pods between the bounds.
-pub fn most_is_not_below_least(most: At<'_, i32>, cx: &mut Cx<'_>) {
+pub fn most_is_not_below_least(most: At<'_, i32>, cx: &mut ValidationContext<'_>) {
     let number = most.new.get();
     if least(cx).is_some_and(|least| number < least) {
         cx.errors.invalid(most.path, number, "must be greater than or equal to `minReplicas`");
@@ -20,7 +20,7 @@ pub fn most_is_not_below_least(most: At<'_, i32>, cx: &mut Cx<'_>) {
 }
 
 /// Without pods, their own metrics say nothing.
-pub fn zero_needs_a_metric(metrics: At<'_, Vec<MetricSpec>>, cx: &mut Cx<'_>) {
+pub fn zero_needs_a_metric(metrics: At<'_, Vec<MetricSpec>>, cx: &mut ValidationContext<'_>) {
     let is_outside = |metric: View<'_, MetricSpec>| {
         metric.field(MetricSpec::OBJECT).is_set() || metric.field(MetricSpec::EXTERNAL).is_set()
     };
@@ -31,7 +31,7 @@ pub fn zero_needs_a_metric(metrics: At<'_, Vec<MetricSpec>>, cx: &mut Cx<'_>) {
 }
 
 /// An `apiVersion` has at most one slash.
-pub fn api_version(version: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn api_version(version: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let text = version.new.as_str();
     if text.matches('/').count() > 1 {
         cx.errors.invalid(version.path, text, format!("unexpected GroupVersion string: {text}"));
@@ -39,7 +39,7 @@ pub fn api_version(version: At<'_, String>, cx: &mut Cx<'_>) {
 }
 
 /// What is scaled has a group, but for the one kind of the core group that can be.
-pub fn target_has_group(target: At<'_, CrossVersionObjectReference>, cx: &mut Cx<'_>) {
+pub fn target_has_group(target: At<'_, CrossVersionObjectReference>, cx: &mut ValidationContext<'_>) {
     type Reference = CrossVersionObjectReference;
     let text = |field| target.new.field(field).as_str();
     let version = text(Reference::API_VERSION);
@@ -53,7 +53,7 @@ pub fn target_has_group(target: At<'_, CrossVersionObjectReference>, cx: &mut Cx
 }
 
 /// A deviation that changes nothing is no less than none.
-pub fn tolerance(tolerance: At<'_, Option<Quantity>>, cx: &mut Cx<'_>) {
+pub fn tolerance(tolerance: At<'_, Option<Quantity>>, cx: &mut ValidationContext<'_>) {
     let Some(tolerance) = tolerance.some() else { return };
     if sign(tolerance.new.value()) < 0 {
         let value = tolerance.new.value().clone();

@@ -9,7 +9,7 @@ use pintle_types::autoscaling::v2::{
     ObjectMetricSource, PodsMetricSource, ResourceMetricSource,
 };
 use pintle_types::core::v1::ResourceName;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// The types of sources, each with the field that describes it.
 const SOURCES: [(&str, &str); 5] = [
@@ -30,7 +30,7 @@ const JUDGED: [&str; 5] = [
 const TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
 
 /// A metric comes from a source that is known.
-pub fn source_type(source: At<'_, MetricSourceType>, cx: &mut Cx<'_>) {
+pub fn source_type(source: At<'_, MetricSourceType>, cx: &mut ValidationContext<'_>) {
     let text = source.new.value().as_str().unwrap_or_default();
     if text.is_empty() {
         cx.errors.required(source.path, "must specify a metric source type");
@@ -41,7 +41,7 @@ pub fn source_type(source: At<'_, MetricSourceType>, cx: &mut Cx<'_>) {
 }
 
 /// The source that the type names is described, and no other.
-pub fn one_source(metric: At<'_, MetricSpec>, cx: &mut Cx<'_>) {
+pub fn one_source(metric: At<'_, MetricSpec>, cx: &mut ValidationContext<'_>) {
     let kind = metric.new.field(MetricSpec::TYPE).value().as_str().unwrap_or_default();
     let is_set = |field: &str| metric.new.value().get(field).is_some_and(|source| !source.is_null());
     let expected = SOURCES.iter().find(|(name, _)| *name == kind).map_or("", |(_, field)| field);
@@ -64,7 +64,7 @@ pub fn one_source(metric: At<'_, MetricSpec>, cx: &mut Cx<'_>) {
 }
 
 /// A target says what it means and is a number to be reached.
-pub fn target(target: At<'_, MetricTarget>, cx: &mut Cx<'_>) {
+pub fn target(target: At<'_, MetricTarget>, cx: &mut ValidationContext<'_>) {
     let kind = target.new.field(MetricTarget::TYPE).value().as_str().unwrap_or_default();
     let path = target.path.to(MetricTarget::TYPE);
     if kind.is_empty() {
@@ -85,7 +85,7 @@ pub fn target(target: At<'_, MetricTarget>, cx: &mut Cx<'_>) {
 }
 
 /// A metric of an object has a target.
-pub fn object(source: At<'_, ObjectMetricSource>, cx: &mut Cx<'_>) {
+pub fn object(source: At<'_, ObjectMetricSource>, cx: &mut ValidationContext<'_>) {
     source.field(ObjectMetricSource::TARGET, |target| {
         let new = target.new;
         if !new.field(MetricTarget::VALUE).is_set() && !new.field(MetricTarget::AVERAGE_VALUE).is_set() {
@@ -96,7 +96,7 @@ pub fn object(source: At<'_, ObjectMetricSource>, cx: &mut Cx<'_>) {
 }
 
 /// A metric of pods is averaged over them.
-pub fn pods(source: At<'_, PodsMetricSource>, cx: &mut Cx<'_>) {
+pub fn pods(source: At<'_, PodsMetricSource>, cx: &mut ValidationContext<'_>) {
     source.field(PodsMetricSource::TARGET, |target| {
         if !target.new.field(MetricTarget::AVERAGE_VALUE).is_set() {
             let detail = "must specify a positive target averageValue";
@@ -106,16 +106,16 @@ pub fn pods(source: At<'_, PodsMetricSource>, cx: &mut Cx<'_>) {
 }
 
 /// The use of a resource has a target.
-pub fn resource(source: At<'_, ResourceMetricSource>, cx: &mut Cx<'_>) {
+pub fn resource(source: At<'_, ResourceMetricSource>, cx: &mut ValidationContext<'_>) {
     source.field(ResourceMetricSource::TARGET, |target| raw_or_utilization(target, cx));
 }
 
 /// The use of a resource by a container has a target.
-pub fn container_resource(source: At<'_, ContainerResourceMetricSource>, cx: &mut Cx<'_>) {
+pub fn container_resource(source: At<'_, ContainerResourceMetricSource>, cx: &mut ValidationContext<'_>) {
     source.field(ContainerResourceMetricSource::TARGET, |target| raw_or_utilization(target, cx));
 }
 
-fn raw_or_utilization(target: At<'_, MetricTarget>, cx: &mut Cx<'_>) {
+fn raw_or_utilization(target: At<'_, MetricTarget>, cx: &mut ValidationContext<'_>) {
     let utilization = target.new.field(MetricTarget::AVERAGE_UTILIZATION).is_set();
     match (utilization, target.new.field(MetricTarget::AVERAGE_VALUE).is_set()) {
         (false, false) => {
@@ -131,7 +131,7 @@ fn raw_or_utilization(target: At<'_, MetricTarget>, cx: &mut Cx<'_>) {
 }
 
 /// A metric from outside has one target.
-pub fn external(source: At<'_, ExternalMetricSource>, cx: &mut Cx<'_>) {
+pub fn external(source: At<'_, ExternalMetricSource>, cx: &mut ValidationContext<'_>) {
     source.field(ExternalMetricSource::TARGET, |target| {
         let value = target.new.field(MetricTarget::VALUE).is_set();
         match (value, target.new.field(MetricTarget::AVERAGE_VALUE).is_set()) {
@@ -149,7 +149,7 @@ pub fn external(source: At<'_, ExternalMetricSource>, cx: &mut Cx<'_>) {
 }
 
 /// The resource is one that containers have.
-pub fn container_resource_name(name: At<'_, ResourceName>, cx: &mut Cx<'_>) {
+pub fn container_resource_name(name: At<'_, ResourceName>, cx: &mut ValidationContext<'_>) {
     let text = name.new.value().as_str().unwrap_or_default();
     if text.is_empty() {
         return;

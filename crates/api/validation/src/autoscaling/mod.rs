@@ -9,12 +9,12 @@ use pintle_types::autoscaling::v2::{
     ContainerResourceMetricSource, CrossVersionObjectReference, ExternalMetricSource, HPAScalingRules,
     HorizontalPodAutoscalerSpec, MetricSpec, MetricTarget, ObjectMetricSource, PodsMetricSource, ResourceMetricSource,
 };
-use pintle_validation::{Group, Hand, at_field, at_type};
+use pintle_validation::{CustomRule, Group, at_field, at_type};
 
 /// The group's rules; its kinds have the usual steps.
 pub static GROUP: Group = Group { kinds: &[], hand: RULES };
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(
         HorizontalPodAutoscalerSpec::MAX_REPLICAS,
         horizontal_pod_autoscaler::most_is_not_below_least,

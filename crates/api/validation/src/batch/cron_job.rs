@@ -1,10 +1,10 @@
 //! Rules of CronJob.
 
 use pintle_types::batch::v1::{CronJob, CronJobSpec, JobSpec, JobTemplateSpec};
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// The time zone has a field of its own; schedules that named one before may still.
-pub fn one_time_zone(text: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn one_time_zone(text: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let value = text.new.as_str();
     if !value.contains("TZ") {
         return;
@@ -20,7 +20,7 @@ pub fn one_time_zone(text: At<'_, String>, cx: &mut Cx<'_>) {
 }
 
 /// Jobs that are made select their own pods.
-pub fn selects_automatically(template: At<'_, JobTemplateSpec>, cx: &mut Cx<'_>) {
+pub fn selects_automatically(template: At<'_, JobTemplateSpec>, cx: &mut ValidationContext<'_>) {
     template.field(JobTemplateSpec::SPEC, |spec| {
         if spec.new.field(JobSpec::MANUAL_SELECTOR).get() == Some(true) {
             cx.errors.not_supported(spec.path.to(JobSpec::MANUAL_SELECTOR), true, &["nil", "false"]);

@@ -8,7 +8,7 @@ use pintle_schema::{FieldName, Value, View, names, value};
 use pintle_types::batch::v1::{Job, JobSpec, JobStatus};
 use pintle_types::core::v1::{Affinity, Container, PodSpec, PodTemplateSpec, ResourceRequirements};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, same, same_at};
+use pintle_validation::{At, ValidationContext, same, same_at};
 
 const LEGACY_UID: &str = "controller-uid";
 const LEGACY_NAME: &str = "job-name";
@@ -17,7 +17,7 @@ const NAME: &str = "batch.kubernetes.io/job-name";
 
 /// A job without labels gets those of its template when it is read again: what is wrong with generated ones is told of
 /// the template alone.
-pub fn labels_of_its_own(job: At<'_, Job>, cx: &mut Cx<'_>) {
+pub fn labels_of_its_own(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
     let labels = labels_of(job.new);
     let mut keys = labels.as_map().into_iter().flat_map(|map| map.keys());
     if job.new.field(Job::METADATA).field(ObjectMeta::LABELS).value() == labels
@@ -28,7 +28,7 @@ pub fn labels_of_its_own(job: At<'_, Job>, cx: &mut Cx<'_>) {
 }
 
 /// Unless the client says otherwise, a job's pods carry its identity, and it selects by that.
-pub fn generated_selector(job: At<'_, Job>, cx: &mut Cx<'_>) {
+pub fn generated_selector(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
     let spec = job.new.field(Job::SPEC);
     if spec.field(JobSpec::MANUAL_SELECTOR).get() == Some(true) {
         return;
@@ -69,7 +69,7 @@ fn labels_of(job: View<'_, Job>) -> &Value {
 }
 
 /// A job selects the pods that it makes.
-pub fn selects_its_pods(spec: At<'_, JobSpec>, cx: &mut Cx<'_>) {
+pub fn selects_its_pods(spec: At<'_, JobSpec>, cx: &mut ValidationContext<'_>) {
     spec.field(JobSpec::SELECTOR, |selector| {
         selector.some().into_iter().for_each(|selector| valid_selector(selector, cx));
     });
@@ -78,7 +78,7 @@ pub fn selects_its_pods(spec: At<'_, JobSpec>, cx: &mut Cx<'_>) {
 }
 
 /// The names that numbered pods get are names that pods can have.
-pub fn names_of_pods(job: At<'_, Job>, cx: &mut Cx<'_>) {
+pub fn names_of_pods(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
     let spec = job.new.field(Job::SPEC);
     let completions = number(spec, JobSpec::COMPLETIONS).unwrap_or_default();
     if !is_indexed(spec) || completions <= 0 {
@@ -93,7 +93,7 @@ pub fn names_of_pods(job: At<'_, Job>, cx: &mut Cx<'_>) {
 }
 
 /// What a job does is settled when it is made, but for what its numbering and its suspension leave open.
-pub fn what_is_fixed(job: At<'_, Job>, cx: &mut Cx<'_>) {
+pub fn what_is_fixed(job: At<'_, Job>, cx: &mut ValidationContext<'_>) {
     let Some(old) = job.old else { return };
     job.field(Job::SPEC, |spec| {
         completions(spec, old.field(Job::SPEC), cx);
@@ -108,7 +108,7 @@ pub fn what_is_fixed(job: At<'_, Job>, cx: &mut Cx<'_>) {
 }
 
 /// Numbered pods may become more or fewer when as many run at a time.
-fn completions(spec: At<'_, JobSpec>, old: View<'_, JobSpec>, cx: &mut Cx<'_>) {
+fn completions(spec: At<'_, JobSpec>, old: View<'_, JobSpec>, cx: &mut ValidationContext<'_>) {
     let (now, before) = (number(spec.new, JobSpec::COMPLETIONS), number(old, JobSpec::COMPLETIONS));
     if now == before {
         return;
@@ -121,7 +121,7 @@ fn completions(spec: At<'_, JobSpec>, old: View<'_, JobSpec>, cx: &mut Cx<'_>) {
     }
 }
 
-fn template(spec: At<'_, JobSpec>, old: View<'_, Job>, cx: &mut Cx<'_>) {
+fn template(spec: At<'_, JobSpec>, old: View<'_, Job>, cx: &mut ValidationContext<'_>) {
     spec.field(JobSpec::TEMPLATE, |template| {
         if template.unchanged() {
             return;
@@ -146,7 +146,7 @@ fn template(spec: At<'_, JobSpec>, old: View<'_, Job>, cx: &mut Cx<'_>) {
 }
 
 /// Whether what decides where pods run, and whether what they use, may change still.
-fn what_is_open(old: View<'_, Job>, cx: &Cx<'_>) -> (bool, bool) {
+fn what_is_open(old: View<'_, Job>, cx: &ValidationContext<'_>) -> (bool, bool) {
     let suspended = old.field(Job::SPEC).field(JobSpec::SUSPEND).get() == Some(true);
     let status = old.field(Job::STATUS);
     let never_started = !status.field(JobStatus::START_TIME).is_set();

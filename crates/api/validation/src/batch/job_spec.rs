@@ -4,7 +4,7 @@ use super::indexes;
 use crate::shared::domain_prefixed_path;
 use pintle_schema::{Value, View};
 use pintle_types::batch::v1::{JobSpec, SuccessPolicy, SuccessPolicyRule};
-use pintle_validation::{At, Cx, ErrorKind};
+use pintle_validation::{At, ErrorKind, ValidationContext};
 
 /// Beyond so many completions, failures are kept track of for few indexes only.
 const MANY_COMPLETIONS: i32 = 100_000;
@@ -20,12 +20,12 @@ pub fn is_indexed(spec: View<'_, JobSpec>) -> bool {
 }
 
 /// Who manages a job has a name in a domain.
-pub fn manager(manager: At<'_, Option<String>>, cx: &mut Cx<'_>) {
+pub fn manager(manager: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
     manager.some().into_iter().for_each(|manager| domain_prefixed_path(manager, cx));
 }
 
 /// Where very many pods are numbered, failures are kept track of for few of them only.
-pub fn many_completions(spec: At<'_, JobSpec>, cx: &mut Cx<'_>) {
+pub fn many_completions(spec: At<'_, JobSpec>, cx: &mut ValidationContext<'_>) {
     let by_index = spec.new.field(JobSpec::BACKOFF_LIMIT_PER_INDEX).is_set();
     let completions = number(spec.new, JobSpec::COMPLETIONS).unwrap_or_default();
     if !is_indexed(spec.new) || !by_index || completions <= MANY_COMPLETIONS {
@@ -47,7 +47,7 @@ pub fn many_completions(spec: At<'_, JobSpec>, cx: &mut Cx<'_>) {
 }
 
 /// What early success is told by are indexes that the job has.
-pub fn success_policy(spec: At<'_, JobSpec>, cx: &mut Cx<'_>) {
+pub fn success_policy(spec: At<'_, JobSpec>, cx: &mut ValidationContext<'_>) {
     let policy = spec.new.field(JobSpec::SUCCESS_POLICY).some().filter(|_| is_indexed(spec.new));
     let Some(policy) = policy else { return };
     let completions = number(spec.new, JobSpec::COMPLETIONS).unwrap_or_default();
@@ -57,7 +57,7 @@ pub fn success_policy(spec: At<'_, JobSpec>, cx: &mut Cx<'_>) {
         .each(|rule| success_rule(rule, completions.into(), cx));
 }
 
-fn success_rule(rule: At<'_, SuccessPolicyRule>, completions: i64, cx: &mut Cx<'_>) {
+fn success_rule(rule: At<'_, SuccessPolicyRule>, completions: i64, cx: &mut ValidationContext<'_>) {
     let indexes = rule.new.field(SuccessPolicyRule::SUCCEEDED_INDEXES).some();
     let named = indexes.map(|indexes| {
         let text = indexes.value().as_str().unwrap_or_default();
@@ -81,6 +81,6 @@ fn success_rule(rule: At<'_, SuccessPolicyRule>, completions: i64, cx: &mut Cx<'
 }
 
 /// An error that shows no value.
-pub(super) fn invalid_without_value(path: impl ToString, detail: &str, cx: &mut Cx<'_>) {
+pub(super) fn invalid_without_value(path: impl ToString, detail: &str, cx: &mut ValidationContext<'_>) {
     cx.errors.push(ErrorKind::Invalid, path, None::<Value>, detail);
 }

@@ -8,7 +8,7 @@ use crate::shared::{Repeats, items};
 use crate::shown::in_full;
 use pintle_schema::{Value, View};
 use pintle_types::batch::v1::{Job, JobCondition, JobSpec, JobStatus, UncountedTerminatedPods};
-use pintle_validation::{At, Cx, same_at};
+use pintle_validation::{At, ValidationContext, same_at};
 
 type Status = JobStatus;
 
@@ -21,7 +21,7 @@ pub fn is_true(job: View<'_, Job>, kind: &str) -> bool {
 }
 
 /// Pods that wait to be counted are named once each.
-pub fn counted_once(status: At<'_, JobStatus>, cx: &mut Cx<'_>) {
+pub fn counted_once(status: At<'_, JobStatus>, cx: &mut ValidationContext<'_>) {
     let Some(pods) = status.new.field(Status::UNCOUNTED_TERMINATED_PODS).some() else { return };
     let path = status.path.to(Status::UNCOUNTED_TERMINATED_PODS);
     let lists = [UncountedTerminatedPods::SUCCEEDED, UncountedTerminatedPods::FAILED];
@@ -70,7 +70,7 @@ impl State {
 }
 
 /// The parts of a status agree with each other and with the spec, where this write changed them.
-pub fn is_consistent(status: At<'_, JobStatus>, cx: &mut Cx<'_>) {
+pub fn is_consistent(status: At<'_, JobStatus>, cx: &mut ValidationContext<'_>) {
     let (Some(old_job), Some(old)) = (cx.old_root::<Job>(), status.old) else { return };
     let job = cx.root::<Job>();
     let (spec, new) = (job.field(Job::SPEC), status.new);
@@ -118,7 +118,7 @@ pub fn is_consistent(status: At<'_, JobStatus>, cx: &mut Cx<'_>) {
         let detail = "cannot set Complete=True condition without the SuccessCriteriaMet=true condition";
         invalid_without_value(conditions, detail, cx);
     }
-    let none_left = |field: &'static str, count: i32, cx: &mut Cx<'_>| {
+    let none_left = |field: &'static str, count: i32, cx: &mut ValidationContext<'_>| {
         if (finish || changed(field)) && count > 0 && is.finished() {
             cx.errors.invalid(status.path.child(field), count, format!("{field}>0 is invalid for finished job"));
         }
@@ -161,7 +161,12 @@ fn is_empty(pods: View<'_, Option<UncountedTerminatedPods>>) -> bool {
 }
 
 /// Indexes are told only by jobs that have them, and none has both failed and succeeded.
-fn indexes_fit(status: At<'_, JobStatus>, spec: View<'_, JobSpec>, changed: (bool, bool), cx: &mut Cx<'_>) {
+fn indexes_fit(
+    status: At<'_, JobStatus>,
+    spec: View<'_, JobSpec>,
+    changed: (bool, bool),
+    cx: &mut ValidationContext<'_>,
+) {
     let completed = status.new.field(Status::COMPLETED_INDEXES).as_str();
     let failed = status.new.field(Status::FAILED_INDEXES).some().map(|text| text.value().as_str().unwrap_or_default());
     let completions = number(spec, JobSpec::COMPLETIONS).map(i64::from);
@@ -195,7 +200,7 @@ fn indexes_fit(status: At<'_, JobStatus>, spec: View<'_, JobSpec>, changed: (boo
 }
 
 /// Jobs that ended stay ended, and counters do not fall.
-pub fn moves_forward(status: At<'_, JobStatus>, cx: &mut Cx<'_>) {
+pub fn moves_forward(status: At<'_, JobStatus>, cx: &mut ValidationContext<'_>) {
     let (Some(old_job), Some(old)) = (cx.old_root::<Job>(), status.old) else { return };
     let job = cx.root::<Job>();
     let (spec, new) = (job.field(Job::SPEC), status.new);

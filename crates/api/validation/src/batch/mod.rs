@@ -13,7 +13,7 @@ use pintle_schema::ApiType;
 use pintle_types::batch::v1::{
     CronJob, CronJobSpec, Job, JobSpec, JobStatus, JobTemplateSpec, PodFailurePolicyOnExitCodesRequirement,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -43,7 +43,7 @@ static KINDS: &[KindRules] = &[
     KindRules { parts: &[("status", &[])], ..KindRules::of(CronJob::schema) },
 ];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(JobSpec::MANAGED_BY, job_spec::manager),
     at_type!(JobSpec, job_spec::many_completions, AFTER),
     at_field!(PodFailurePolicyOnExitCodesRequirement::CONTAINER_NAME, pod_failure_policy::container_name, ALWAYS),

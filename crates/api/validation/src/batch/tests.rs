@@ -1,6 +1,6 @@
 //! Rules of the group in their place.
 
-use crate::tests::judge;
+use crate::tests::validate;
 use pintle_schema::{ApiType, Value, value};
 use pintle_types::batch::v1::{CronJob, Job};
 
@@ -28,10 +28,10 @@ fn job(changes: &[(&[&str], Value)]) -> Value {
 
 #[test]
 fn jobs() {
-    let judge = |changes: &[(&[&str], Value)]| judge(Job::schema(), &job(changes), None, "");
-    assert_eq!(judge(&[]), Vec::<String>::new());
+    let validate = |changes: &[(&[&str], Value)]| validate(Job::schema(), &job(changes), None, "");
+    assert_eq!(validate(&[]), Vec::<String>::new());
     assert_eq!(
-        judge(&[(&["spec", "maxFailedIndexes"], value!(3)), (&["spec", "completionMode"], value!("NonIndexed"))]),
+        validate(&[(&["spec", "maxFailedIndexes"], value!(3)), (&["spec", "completionMode"], value!("NonIndexed"))]),
         [
             "spec.backoffLimitPerIndex: Required value: when maxFailedIndexes is specified",
             "spec.maxFailedIndexes: Invalid value: 3: requires indexed completion mode"
@@ -41,7 +41,7 @@ fn jobs() {
         {"action": "FailJob", "onExitCodes": {"operator": "In", "containerName": "x", "values": [1, 0]}}, {}
     ]});
     assert_eq!(
-        judge(&[(&["spec", "podFailurePolicy"], policy)]),
+        validate(&[(&["spec", "podFailurePolicy"], policy)]),
         [
             "spec.podFailurePolicy.rules[0].onExitCodes.containerName: Invalid value: \"x\": must be one of the \
              container or initContainer names in the pod template",
@@ -57,13 +57,13 @@ fn jobs() {
 #[test]
 fn a_changed_job_is_judged_twice() {
     let old = job(&[]);
-    let twice = judge(Job::schema(), &job(&[(&["spec", "parallelism"], value!(-1))]), Some(&old), "");
+    let twice = validate(Job::schema(), &job(&[(&["spec", "parallelism"], value!(-1))]), Some(&old), "");
     let text = "spec.parallelism: Invalid value: -1: must be greater than or equal to 0";
     assert_eq!(twice, [text, text]);
-    let fixed = judge(Job::schema(), &job(&[(&["spec", "completionMode"], value!("NonIndexed"))]), Some(&old), "");
+    let fixed = validate(Job::schema(), &job(&[(&["spec", "completionMode"], value!("NonIndexed"))]), Some(&old), "");
     assert_eq!(fixed, ["spec.completionMode: Invalid value: \"NonIndexed\": field is immutable"]);
     let resized = job(&[(&["spec", "completions"], value!(2)), (&["spec", "parallelism"], value!(2))]);
-    assert_eq!(judge(Job::schema(), &resized, Some(&old), ""), Vec::<String>::new());
+    assert_eq!(validate(Job::schema(), &resized, Some(&old), ""), Vec::<String>::new());
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_suspended_job_may_be_placed_elsewhere() {
     let moved = |old: &Value| {
         let mut job = old.clone();
         job.set_at(&["spec", "template", "spec", "nodeSelector"], value!({"a": "b"}));
-        judge(Job::schema(), &job, Some(old), "")
+        validate(Job::schema(), &job, Some(old), "")
     };
     assert_eq!(moved(&old), Vec::<String>::new());
     let errors = moved(&job(&[]));
@@ -82,7 +82,7 @@ fn a_suspended_job_may_be_placed_elsewhere() {
 #[test]
 fn the_status_of_a_job() {
     let old = job(&[(&["status"], value!({"failed": 2}))]);
-    let status = |status: Value| judge(Job::schema(), &job(&[(&["status"], status)]), Some(&old), "status");
+    let status = |status: Value| validate(Job::schema(), &job(&[(&["status"], status)]), Some(&old), "status");
     let finished = value!({"failed": 1, "active": 1, "conditions": [{"type": "Complete", "status": "True"}]});
     assert_eq!(
         status(finished),
@@ -105,12 +105,12 @@ fn cron_jobs() {
     for field in ["selector", "manualSelector"] {
         cron.remove_at(&["spec", "jobTemplate", "spec", field]);
     }
-    assert_eq!(judge(CronJob::schema(), &cron, None, ""), Vec::<String>::new());
+    assert_eq!(validate(CronJob::schema(), &cron, None, ""), Vec::<String>::new());
     cron.set_at(&["spec", "schedule"], "TZ=UTC * * * * *");
     cron.set_at(&["spec", "timeZone"], "GMT+1");
     cron.set_at(&["spec", "jobTemplate", "spec", "manualSelector"], true);
     assert_eq!(
-        judge(CronJob::schema(), &cron, None, ""),
+        validate(CronJob::schema(), &cron, None, ""),
         [
             "spec.schedule: Invalid value: \"TZ=UTC * * * * *\": cannot use TZ or CRON_TZ in schedule, use timeZone \
              field instead",

@@ -16,7 +16,7 @@ use pintle_types::certificates::v1beta1::{
     ClusterTrustBundle, ClusterTrustBundleSpec, PodCertificateRequest, PodCertificateRequestSpec,
     PodCertificateRequestStatus,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -59,7 +59,7 @@ static KINDS: &[KindRules] = &[
     },
 ];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(CertificateSigningRequestSpec::REQUEST, signing_request::request),
     at_field!(CertificateSigningRequestSpec::SIGNER_NAME, signing_request::signer),
     at_field!(CertificateSigningRequestSpec::EXPIRATION_SECONDS, signing_request::expiration),

@@ -8,17 +8,17 @@ use pintle_types::certificates::v1beta1::{
     PodCertificateRequest, PodCertificateRequestSpec, PodCertificateRequestStatus,
 };
 use pintle_types::meta::v1::Condition;
-use pintle_validation::{At, Cx, ErrorKind, same};
+use pintle_validation::{At, ErrorKind, ValidationContext, same};
 use std::collections::BTreeMap;
 
 type Spec = PodCertificateRequestSpec;
 
-pub fn signer(name: At<'_, String>, cx: &mut Cx<'_>) {
-    signer_name::judge(name.new.as_str(), name.path, cx);
+pub fn signer(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
+    signer_name::validate(name.new.as_str(), name.path, cx);
 }
 
 /// Keys as annotations have them.
-pub fn annotations(annotations: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
+pub fn annotations(annotations: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     for key in annotations.new.value().as_map().into_iter().flat_map(Map::keys) {
         if invalid_each(key, names::label_key(&key.to_lowercase()), annotations.path, cx) && !key.contains('/') {
             let detail = "must be a domain-prefixed key (such as \"acme.io/foo\")";
@@ -28,7 +28,7 @@ pub fn annotations(annotations: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_
 }
 
 /// For an hour at least, and for longer from signers of one's own.
-pub fn expiration(seconds: At<'_, Option<i32>>, cx: &mut Cx<'_>) {
+pub fn expiration(seconds: At<'_, Option<i32>>, cx: &mut ValidationContext<'_>) {
     const LEAST: i32 = 3600;
     const MOST_OF_KUBERNETES: i32 = 86_400;
     const MOST: i32 = 7_862_400;
@@ -43,7 +43,7 @@ pub fn expiration(seconds: At<'_, Option<i32>>, cx: &mut Cx<'_>) {
 }
 
 /// One way of proving that the key is one's own.
-pub fn one_proof(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
+pub fn one_proof(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     if !spec.new.field(Spec::MAX_EXPIRATION_SECONDS).is_set() {
         return;
     }
@@ -56,7 +56,7 @@ pub fn one_proof(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
 }
 
 /// A request is answered once: issued, denied or failed. What a certificate says is not judged here.
-pub fn is_answered_once(request: At<'_, PodCertificateRequest>, cx: &mut Cx<'_>) {
+pub fn is_answered_once(request: At<'_, PodCertificateRequest>, cx: &mut ValidationContext<'_>) {
     const ANSWERS: &[&str] = &["Issued", "Denied", "Failed"];
     let Some(old) = request.old.map(|old| old.field(PodCertificateRequest::STATUS)) else { return };
     let new = request.new.field(PodCertificateRequest::STATUS);
@@ -79,6 +79,6 @@ pub fn is_answered_once(request: At<'_, PodCertificateRequest>, cx: &mut Cx<'_>)
 }
 
 /// What was asked for stays.
-pub fn keeps_spec(request: At<'_, PodCertificateRequest>, cx: &mut Cx<'_>) {
+pub fn keeps_spec(request: At<'_, PodCertificateRequest>, cx: &mut ValidationContext<'_>) {
     request.field(PodCertificateRequest::SPEC, |spec| immutable(spec, cx));
 }

@@ -1,14 +1,14 @@
 //! The names of signers: a domain, a slash and a path.
 
 use pintle_schema::names::{self, quoted};
-use pintle_validation::{Cx, FieldPath};
+use pintle_validation::{FieldPath, ValidationContext};
 
 const MAX_DOMAIN: usize = 253;
 /// A domain, a slash, and a path that is a domain with one label more.
 const MAX_NAME: usize = MAX_DOMAIN + 1 + MAX_DOMAIN + 64;
 
 /// Judges the name of a signer.
-pub fn judge(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn validate(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if name.is_empty() {
         cx.errors.required(path, "");
         return;
@@ -31,7 +31,7 @@ pub fn judge(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     }
 }
 
-fn labels(text: &str, check: fn(&str) -> Vec<String>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn labels(text: &str, check: fn(&str) -> Vec<String>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     for label in text.split('.') {
         for message in check(label) {
             cx.errors.invalid(path, text, format!("validating label {}: {message}", quoted(label)));

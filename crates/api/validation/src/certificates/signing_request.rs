@@ -6,7 +6,7 @@ use pintle_schema::{Bytes, Value, View, base64};
 use pintle_types::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestCondition, CertificateSigningRequestStatus,
 };
-use pintle_validation::{At, Cx, same};
+use pintle_validation::{At, ValidationContext, same};
 
 const LEAST_SECONDS: i32 = 600;
 const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
@@ -17,7 +17,7 @@ fn text_of(data: &Value) -> String {
 }
 
 /// What is to be signed is a request for a certificate.
-pub fn request(request: At<'_, Bytes>, cx: &mut Cx<'_>) {
+pub fn request(request: At<'_, Bytes>, cx: &mut ValidationContext<'_>) {
     let text = text_of(request.new.value());
     let blocks = pem::blocks(&text);
     let why = match blocks.first().filter(|block| block.kind == "CERTIFICATE REQUEST") {
@@ -29,18 +29,18 @@ pub fn request(request: At<'_, Bytes>, cx: &mut Cx<'_>) {
 }
 
 /// The signer is named, and is none of those that sign anything.
-pub fn signer(name: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn signer(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
     match name.new.as_str() {
         LEGACY_SIGNER => {
             let detail = "the legacy signerName is not allowed via this API version";
             cx.errors.invalid(name.path, LEGACY_SIGNER, detail);
         }
-        text => signer_name::judge(text, name.path, cx),
+        text => signer_name::validate(text, name.path, cx),
     }
 }
 
 /// Certificates last for some time.
-pub fn expiration(seconds: At<'_, Option<i32>>, cx: &mut Cx<'_>) {
+pub fn expiration(seconds: At<'_, Option<i32>>, cx: &mut ValidationContext<'_>) {
     if let Some(seconds) = seconds.new.some().map(View::get).filter(|seconds| *seconds < LEAST_SECONDS) {
         let detail = format!("may not specify a duration less than {LEAST_SECONDS} seconds (10 minutes)");
         cx.errors.invalid("spec.expirationSeconds", seconds, detail);
@@ -48,7 +48,7 @@ pub fn expiration(seconds: At<'_, Option<i32>>, cx: &mut Cx<'_>) {
 }
 
 /// Decisions are true, are made once, and do not contradict each other.
-pub fn conditions(conditions: At<'_, Vec<CertificateSigningRequestCondition>>, cx: &mut Cx<'_>) {
+pub fn conditions(conditions: At<'_, Vec<CertificateSigningRequestCondition>>, cx: &mut ValidationContext<'_>) {
     type Condition = CertificateSigningRequestCondition;
     let list = items(conditions.new);
     let kind = |at: usize| text_in(list, at, Condition::TYPE);
@@ -83,7 +83,7 @@ pub fn conditions(conditions: At<'_, Vec<CertificateSigningRequestCondition>>, c
 }
 
 /// What is issued are certificates.
-pub fn certificate(certificate: At<'_, Bytes>, cx: &mut Cx<'_>) {
+pub fn certificate(certificate: At<'_, Bytes>, cx: &mut ValidationContext<'_>) {
     let data = certificate.new.value();
     if data.is_zero() {
         return;
@@ -103,7 +103,7 @@ pub fn certificate(certificate: At<'_, Bytes>, cx: &mut Cx<'_>) {
 }
 
 /// Approval is given through its endpoint, the certificate through that of the status; neither is taken back.
-pub fn each_part_by_its_endpoint(request: At<'_, CertificateSigningRequest>, cx: &mut Cx<'_>) {
+pub fn each_part_by_its_endpoint(request: At<'_, CertificateSigningRequest>, cx: &mut ValidationContext<'_>) {
     type Status = CertificateSigningRequestStatus;
     let Some(old) = request.old.map(|old| old.field(CertificateSigningRequest::STATUS)) else { return };
     let new = request.new.field(CertificateSigningRequest::STATUS);

@@ -5,7 +5,7 @@ use crate::shared::invalid_each;
 use pintle_schema::names;
 use pintle_types::certificates::v1beta1::{ClusterTrustBundle, ClusterTrustBundleSpec};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 use std::collections::HashMap;
 
 /// What all certificates together may come to, in bytes.
@@ -16,7 +16,7 @@ fn signer<'a>(bundle: At<'a, ClusterTrustBundle>) -> &'a str {
 }
 
 /// The name begins with the signer's, if there is one.
-pub fn name(bundle: At<'_, ClusterTrustBundle>, cx: &mut Cx<'_>) {
+pub fn name(bundle: At<'_, ClusterTrustBundle>, cx: &mut ValidationContext<'_>) {
     let metadata = bundle.new.field(ClusterTrustBundle::METADATA);
     let path = bundle.path.to(ClusterTrustBundle::METADATA);
     for field in [ObjectMeta::GENERATE_NAME, ObjectMeta::NAME] {
@@ -47,21 +47,21 @@ fn faults(name: &str, signer: &str) -> Vec<String> {
 }
 
 /// A signer's name, or none.
-pub fn judge_signer(name: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn judge_signer(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
     if !name.new.as_str().is_empty() {
-        signer_name::judge(name.new.as_str(), name.path, cx);
+        signer_name::validate(name.new.as_str(), name.path, cx);
     }
 }
 
 /// The signer stays.
-pub fn keeps_signer(bundle: At<'_, ClusterTrustBundle>, cx: &mut Cx<'_>) {
+pub fn keeps_signer(bundle: At<'_, ClusterTrustBundle>, cx: &mut ValidationContext<'_>) {
     bundle.field(ClusterTrustBundle::SPEC, |spec| {
         spec.field(ClusterTrustBundleSpec::SIGNER_NAME, |name| crate::shared::immutable(name, cx));
     });
 }
 
 /// Certificates, each once. Only their frame is looked at; what is in them is not told.
-pub fn certificates(bundle: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn certificates(bundle: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let text = bundle.new.as_str();
     if text.len() > MAX_BYTES {
         return cx.errors.too_long(bundle.path, MAX_BYTES);

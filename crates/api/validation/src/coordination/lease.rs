@@ -3,20 +3,20 @@
 use crate::shared::invalid_each;
 use pintle_schema::names;
 use pintle_types::coordination::v1::CoordinatedLeaseStrategy;
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// The gate of strategies.
 const STRATEGIES: &str = "CoordinatedLeaderElection";
 
 /// How the holder is chosen, where it is.
-pub fn optional_strategy(strategy: At<'_, Option<CoordinatedLeaseStrategy>>, cx: &mut Cx<'_>) {
+pub fn optional_strategy(strategy: At<'_, Option<CoordinatedLeaseStrategy>>, cx: &mut ValidationContext<'_>) {
     if let Some(name) = strategy.new.value().as_str().filter(|_| cx.enabled(STRATEGIES)) {
         known_strategy(name, strategy.path, cx);
     }
 }
 
 /// Strategies are known, or have a domain. The reference's path names the field twice.
-pub fn known_strategy(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn known_strategy(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let path = path.child("strategy");
     if name.contains('/') {
         invalid_each(name, names::label_key(name), &path, cx);

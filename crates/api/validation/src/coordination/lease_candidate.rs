@@ -4,10 +4,10 @@ use super::lease::known_strategy;
 use pintle_schema::names::version::Version;
 use pintle_types::coordination::v1::CoordinatedLeaseStrategy;
 use pintle_types::coordination::v1beta1::{LeaseCandidate, LeaseCandidateSpec};
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// A program acts as one that is not newer. What is no version counts as the oldest.
-pub fn not_older(binary: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn not_older(binary: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<LeaseCandidate>().field(LeaseCandidate::SPEC);
     let (text, emulated) = (binary.new.as_str(), spec.field(LeaseCandidateSpec::EMULATION_VERSION).as_str());
     let version = |text| Version::parse(text).unwrap_or_default();
@@ -17,7 +17,7 @@ pub fn not_older(binary: At<'_, String>, cx: &mut Cx<'_>) {
 }
 
 /// What a strategy needs to know is there.
-pub fn strategy(spec: At<'_, LeaseCandidateSpec>, cx: &mut Cx<'_>) {
+pub fn strategy(spec: At<'_, LeaseCandidateSpec>, cx: &mut ValidationContext<'_>) {
     type Spec = LeaseCandidateSpec;
     let strategy = spec.new.field(Spec::STRATEGY).value().as_str().unwrap_or_default();
     let emulated = Version::parse(spec.new.field(Spec::EMULATION_VERSION).as_str()).unwrap_or_default();

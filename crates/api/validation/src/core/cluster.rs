@@ -5,7 +5,7 @@ use pintle_schema::ApiType;
 use pintle_types::core::v1::{
     Endpoints, Event, LoadBalancerIngress, LoadBalancerStatus, Namespace, NamespaceSpec, Node, Service, ServiceSpec,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The kinds whose steps are not the usual ones, and the rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -40,7 +40,7 @@ static KINDS: &[KindRules] = &[
     },
 ];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_type!(Service, service::topology_mode),
     at_field!(ServiceSpec::CLUSTER_IPS, service::cluster_ips, ALWAYS | ON_CREATE | ON_UPDATE),
     at_field!(ServiceSpec::EXTERNAL_IPS, service::external_ips),

@@ -1,6 +1,6 @@
 //! Services, nodes, namespaces and events, as the tables judge them.
 
-use crate::tests::{judge, judge_as};
+use crate::tests::{validate, validate_as};
 use pintle_schema::{ApiType, Value, value};
 use pintle_types::core::v1::{Endpoints, Event, Namespace, Node, Service};
 use pintle_validation::{Operation, Request};
@@ -17,7 +17,7 @@ fn service() -> Value {
 }
 
 fn of_service(new: &Value, old: Option<&Value>, part: &str) -> Vec<String> {
-    judge(Service::schema(), new, old, part)
+    validate(Service::schema(), new, old, part)
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn endpoints_have_addresses() {
     let endpoints = |subset: Value| {
         let mut endpoints = value!({"metadata": {"name": "a", "namespace": "b"}});
         endpoints.set_at(&["subsets"], Value::List(vec![subset]));
-        judge(Endpoints::schema(), &endpoints, None, "")
+        validate(Endpoints::schema(), &endpoints, None, "")
     };
     let port = value!({"port": 80, "protocol": "TCP"});
     let mut subset = value!({"addresses": [{"ip": "10.0.0.1"}]});
@@ -107,7 +107,7 @@ fn a_mapped_block_of_a_node_counts_as_the_ipv4_one() {
     for (blocks, expected, same_family) in rows {
         let node = value!({"metadata": {"name": "a"}, "spec": {"podCIDRs": (blocks.to_vec())}});
         let enabled = &|gate: &str| gate == "StrictIPCIDRValidation";
-        let found = judge_as(
+        let found = validate_as(
             Node::schema(),
             &node,
             None,
@@ -127,7 +127,7 @@ fn a_node_is_not_moved() {
     moved.set_at(&["spec", "podCIDRs"], value!(["10.1.0.0/24"]));
     moved.set_at(&["status", "capacity"], value!({"pods": "1500m", "cpu": "-1"}));
     assert_eq!(
-        judge(Node::schema(), &moved, Some(&node), "status"),
+        validate(Node::schema(), &moved, Some(&node), "status"),
         [
             "status.capacity.cpu: Invalid value: \"-1\": must be greater than or equal to 0",
             "status.capacity.pods: Invalid value: \"1500m\": must be an integer",
@@ -142,12 +142,12 @@ fn a_namespace_ends_in_order() {
     let mut ended = namespace.clone();
     ended.set_at(&["status", "phase"], "Terminating");
     assert_eq!(
-        judge(Namespace::schema(), &ended, Some(&namespace), "status"),
+        validate(Namespace::schema(), &ended, Some(&namespace), "status"),
         ["status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"]
     );
     let mut finalized = namespace.clone();
     finalized.set_at(&["spec", "finalizers"], value!(["foo"]));
-    let lines = judge(Namespace::schema(), &finalized, Some(&namespace), "finalize");
+    let lines = validate(Namespace::schema(), &finalized, Some(&namespace), "finalize");
     assert!(lines.len() == 1 && lines[0].starts_with("spec.finalizers[0]: Invalid value: \"foo\""), "{lines:?}");
 }
 
@@ -156,10 +156,10 @@ fn an_event_is_where_its_object_is() {
     let mut event = value!({
         "metadata": {"name": "a", "namespace": "b"}, "involvedObject": {"namespace": "b"}, "eventTime": null
     });
-    assert_eq!(judge(Event::schema(), &event, None, ""), [""; 0]);
+    assert_eq!(validate(Event::schema(), &event, None, ""), [""; 0]);
     event.set_at(&["involvedObject", "namespace"], "c");
     assert_eq!(
-        judge(Event::schema(), &event, None, ""),
+        validate(Event::schema(), &event, None, ""),
         ["involvedObject.namespace: Invalid value: \"c\": does not match event.namespace"]
     );
 }
@@ -185,6 +185,6 @@ fn every_plan_is_sound() {
         scheduling::v1::PriorityClass::schema(),
     ];
     for schema in schemas {
-        assert_eq!(crate::rulebook().plan(schema).problems, [], "{}", schema.name.as_str());
+        assert_eq!(crate::validator().plan(schema).problems, [], "{}", schema.name.as_str());
     }
 }

@@ -2,19 +2,19 @@
 
 use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::ConfigMap;
-use pintle_validation::{At, Cx, ErrorKind, same_at};
+use pintle_validation::{At, ErrorKind, ValidationContext, same_at};
 use std::collections::BTreeMap;
 
 /// What keys and values may come to, in bytes.
 const MAX_BYTES: usize = 1 << 20;
 
 /// What an update of a ConfigMap that is marked immutable may not change.
-pub fn keeps_immutable(config: At<'_, ConfigMap>, cx: &mut Cx<'_>) {
+pub fn keeps_immutable(config: At<'_, ConfigMap>, cx: &mut ValidationContext<'_>) {
     stays(config, &[ConfigMap::DATA.name(), ConfigMap::BINARY_DATA.name()], cx);
 }
 
 /// An object marked immutable keeps the mark and these fields.
-pub fn stays<T>(object: At<'_, T>, fields: &[&str], cx: &mut Cx<'_>) {
+pub fn stays<T>(object: At<'_, T>, fields: &[&str], cx: &mut ValidationContext<'_>) {
     let mark = ConfigMap::IMMUTABLE.name();
     let is_marked = |object: &Value| object.get(mark) == Some(&Value::Bool(true));
     let new = object.new.value();
@@ -27,7 +27,7 @@ pub fn stays<T>(object: At<'_, T>, fields: &[&str], cx: &mut Cx<'_>) {
 }
 
 /// Keys stand in one of the two maps.
-pub fn data(data: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
+pub fn data(data: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     let others = cx.root::<ConfigMap>().field(ConfigMap::BINARY_DATA).value();
     for (key, _) in data.new.value().as_map().into_iter().flat_map(Map::iter) {
         if others.get(key).is_some() {
@@ -37,7 +37,7 @@ pub fn data(data: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
 }
 
 /// All values together have a bound.
-pub fn size(config: At<'_, ConfigMap>, cx: &mut Cx<'_>) {
+pub fn size(config: At<'_, ConfigMap>, cx: &mut ValidationContext<'_>) {
     let sum = |field: &str, bytes: fn(&str) -> usize| -> usize {
         let values = config.new.value().get(field).and_then(|map| map.as_map()).into_iter().flat_map(Map::values);
         values.filter_map(|value| value.as_str()).map(bytes).sum()

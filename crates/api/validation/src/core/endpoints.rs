@@ -2,10 +2,10 @@
 
 use crate::shared::invalid_each;
 use pintle_schema::names::ip;
-use pintle_validation::{Cx, FieldPath};
+use pintle_validation::{FieldPath, ValidationContext};
 
 /// Refuses what is no address, too: the reference says so beside what the address's form says.
-pub fn endpoint_ip(ip: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn endpoint_ip(ip: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if ip::parse_ip_sloppy(ip).is_none() {
         cx.errors.invalid(path, ip, "must be a valid IP address");
     }

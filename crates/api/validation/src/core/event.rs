@@ -7,12 +7,12 @@ use crate::shown::in_full;
 use pintle_schema::{FieldName, Value, View, names};
 use pintle_types::core::v1::{Event, EventSeries, EventSource, ObjectReference};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, metadata as general};
+use pintle_validation::{At, ValidationContext, metadata as general};
 
 const MAX_MESSAGE: usize = 1024;
 const MAX_OTHER_TEXT: usize = 128;
 
-fn is_old_version(cx: &Cx<'_>) -> bool {
+fn is_old_version(cx: &ValidationContext<'_>) -> bool {
     matches!(cx.request.api_version, "v1" | "events.k8s.io/v1beta1")
 }
 
@@ -21,7 +21,7 @@ fn metadata<'a>(event: View<'a, Event>) -> &'a Value {
 }
 
 /// A new event.
-pub fn create(event: At<'_, Event>, cx: &mut Cx<'_>) {
+pub fn create(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     by_old_rules(event, cx);
     if is_old_version(cx) {
         return;
@@ -49,7 +49,7 @@ pub fn create(event: At<'_, Event>, cx: &mut Cx<'_>) {
 }
 
 /// An event that replaces another: only its series goes on.
-pub fn update(event: At<'_, Event>, cx: &mut Cx<'_>) {
+pub fn update(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     by_old_rules(event, cx);
     let Some(old) = event.old.filter(|_| !is_old_version(cx)) else { return };
     general::validate_update(metadata(event.new), metadata(old), &mut cx.errors);
@@ -85,13 +85,13 @@ fn has_changed<T>(field: At<'_, Option<T>>) -> bool {
     !field.unchanged() || field.old.is_some_and(|old| old.is_set() != field.new.is_set())
 }
 
-fn immutable_text(field: At<'_, String>, cx: &mut Cx<'_>) {
+fn immutable_text(field: At<'_, String>, cx: &mut ValidationContext<'_>) {
     if field.old.is_some_and(|old| old.as_str() != field.new.as_str()) {
         cx.errors.immutable(field.path, field.new.as_str());
     }
 }
 
-fn unset<F>(event: At<'_, Event>, field: FieldName<Event, F>, cx: &mut Cx<'_>) {
+fn unset<F>(event: At<'_, Event>, field: FieldName<Event, F>, cx: &mut ValidationContext<'_>) {
     if !event.new.field(field).value().is_zero() {
         cx.errors.invalid(event.path.to(field), "", "needs to be unset");
     }
@@ -102,7 +102,7 @@ fn is_timed(event: View<'_, Event>) -> bool {
 }
 
 /// A series has a second event, and a time of the last one.
-fn series(event: At<'_, Event>, cx: &mut Cx<'_>) {
+fn series(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     event.field(Event::SERIES, |series| {
         let Some(series) = series.some() else { return };
         if series.new.field(EventSeries::COUNT).get() < 2 {
@@ -115,7 +115,7 @@ fn series(event: At<'_, Event>, cx: &mut Cx<'_>) {
 }
 
 /// What holds for events of all versions: they are where their object is, and with a time they tell who reports.
-fn by_old_rules(event: At<'_, Event>, cx: &mut Cx<'_>) {
+fn by_old_rules(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     let namespace = event.new.field(Event::METADATA).field(ObjectMeta::NAMESPACE).as_str();
     let object = event.new.field(Event::INVOLVED_OBJECT).field(ObjectReference::NAMESPACE).as_str();
     let is_timed = is_timed(event.new);
@@ -136,7 +136,7 @@ fn by_old_rules(event: At<'_, Event>, cx: &mut Cx<'_>) {
     invalid_each(namespace, names::dns1123_subdomain(namespace), &event.path.child("namespace"), cx);
 }
 
-fn reporter(event: At<'_, Event>, cx: &mut Cx<'_>) {
+fn reporter(event: At<'_, Event>, cx: &mut ValidationContext<'_>) {
     let name = if cx.request.api_version == "v1" { "reportingComponent" } else { "reportingController" };
     let reporter = event.new.field(Event::REPORTING_COMPONENT).as_str();
     let path = event.path.child(name);
@@ -154,7 +154,13 @@ fn reporter(event: At<'_, Event>, cx: &mut Cx<'_>) {
     bounded(event.new.field(Event::MESSAGE).as_str(), MAX_MESSAGE, event, Event::MESSAGE, cx);
 }
 
-fn bounded(text: &str, most: usize, event: At<'_, Event>, field: FieldName<Event, String>, cx: &mut Cx<'_>) {
+fn bounded(
+    text: &str,
+    most: usize,
+    event: At<'_, Event>,
+    field: FieldName<Event, String>,
+    cx: &mut ValidationContext<'_>,
+) {
     if text.len() > most {
         cx.errors.invalid(event.path.to(field), "", format!("can have at most {most} characters"));
     }

@@ -24,7 +24,7 @@ pub mod volume;
 
 use pintle_schema::ApiType;
 use pintle_types::core::v1::{ConfigMap, PodTemplateSpec, ReplicationControllerSpec};
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -34,7 +34,7 @@ static KINDS: &[KindRules] = &[KindRules {
     ..KindRules::of(ConfigMap::schema)
 }];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(ConfigMap::DATA, config_map::data),
     at_type!(ConfigMap, config_map::size, AFTER),
     at_type!(PodTemplateSpec, pod_template::metadata),

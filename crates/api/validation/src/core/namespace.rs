@@ -4,13 +4,13 @@ use crate::shared::{invalid_each, items};
 use pintle_schema::names;
 use pintle_types::core::v1::{FinalizerName, Namespace, NamespaceStatus};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// Finalizers that may stand without a domain.
 const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 /// Who finalizes namespaces has a name with a domain. Only where finalizers alone are written is the index told.
-pub fn finalizers(finalizers: At<'_, Vec<FinalizerName>>, cx: &mut Cx<'_>) {
+pub fn finalizers(finalizers: At<'_, Vec<FinalizerName>>, cx: &mut ValidationContext<'_>) {
     let is_indexed = cx.request.subresource == "finalize";
     for (at, name) in items(finalizers.new).iter().enumerate() {
         let name = name.as_str().unwrap_or_default();
@@ -25,7 +25,7 @@ pub fn finalizers(finalizers: At<'_, Vec<FinalizerName>>, cx: &mut Cx<'_>) {
 }
 
 /// A namespace ends when its deletion has begun, and not before.
-pub fn phase(namespace: At<'_, Namespace>, cx: &mut Cx<'_>) {
+pub fn phase(namespace: At<'_, Namespace>, cx: &mut ValidationContext<'_>) {
     let phase = namespace.new.field(Namespace::STATUS).field(NamespaceStatus::PHASE).value();
     let is_deleted = namespace.new.field(Namespace::METADATA).field(ObjectMeta::DELETION_TIMESTAMP).is_set();
     let (wanted, detail) = match is_deleted {

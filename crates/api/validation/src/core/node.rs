@@ -6,13 +6,13 @@ use crate::shown::in_full;
 use pintle_schema::names::{self, ip};
 use pintle_schema::{Map, Value, View};
 use pintle_types::core::v1::{Node, NodeSpec, NodeStatus, NodeSwapStatus, NodeSystemInfo, Taint};
-use pintle_validation::{At, Cx, ErrorKind};
+use pintle_validation::{At, ErrorKind, ValidationContext};
 
 const PROVIDER_STAYS: &str = "node updates may not change providerID except from \"\" to valid";
 const CIDRS_STAY: &str = "node updates may not change podCIDR except from \"\" to valid";
 
 /// What holds for every node that is written as a whole.
-pub fn node(node: At<'_, Node>, cx: &mut Cx<'_>) {
+pub fn node(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     taints(node, cx);
     resources(node, cx);
     let info = node.new.field(Node::STATUS).field(NodeStatus::NODE_INFO);
@@ -29,7 +29,7 @@ pub fn node(node: At<'_, Node>, cx: &mut Cx<'_>) {
 }
 
 /// What an update, of the status too, may leave.
-pub fn update(node: At<'_, Node>, cx: &mut Cx<'_>) {
+pub fn update(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     let Some(old) = node.old else { return };
     resources(node, cx);
     declared_features(node, cx);
@@ -55,7 +55,7 @@ pub fn update(node: At<'_, Node>, cx: &mut Cx<'_>) {
 }
 
 /// A node has a taint of an effect once for each key. The reference tells them beside the labels.
-fn taints(node: At<'_, Node>, cx: &mut Cx<'_>) {
+fn taints(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     let taints = items(node.new.field(Node::SPEC).field(NodeSpec::TAINTS));
     let text = |at: usize, field: &str| taints.get(at).map_or("", |taint| taint.str_at(&[field]));
     let identity = |at| (text(at, Taint::KEY.name()), text(at, Taint::EFFECT.name()));
@@ -74,7 +74,7 @@ fn taints(node: At<'_, Node>, cx: &mut Cx<'_>) {
     }
 }
 
-fn resources(node: At<'_, Node>, cx: &mut Cx<'_>) {
+fn resources(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     let status = node.new.field(Node::STATUS);
     let root = node.path.to(Node::STATUS);
     for field in [NodeStatus::CAPACITY, NodeStatus::ALLOCATABLE] {
@@ -86,7 +86,7 @@ fn resources(node: At<'_, Node>, cx: &mut Cx<'_>) {
 }
 
 /// Features are named each once, in the order of the alphabet.
-fn declared_features(node: At<'_, Node>, cx: &mut Cx<'_>) {
+fn declared_features(node: At<'_, Node>, cx: &mut ValidationContext<'_>) {
     let features = items(node.new.field(Node::STATUS).field(NodeStatus::DECLARED_FEATURES));
     let status = node.path.to(Node::STATUS);
     let path = status.to(NodeStatus::DECLARED_FEATURES);
@@ -114,7 +114,7 @@ fn is_feature_name(name: &str) -> bool {
 }
 
 /// Pods get addresses of at most one block per family.
-fn pod_cidrs(spec: At<'_, NodeSpec>, cx: &mut Cx<'_>) {
+fn pod_cidrs(spec: At<'_, NodeSpec>, cx: &mut ValidationContext<'_>) {
     let cidrs = items(spec.new.field(NodeSpec::POD_CIDRS));
     let path = spec.path.to(NodeSpec::POD_CIDRS);
     for (at, cidr) in cidrs.iter().enumerate() {

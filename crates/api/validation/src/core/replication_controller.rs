@@ -3,10 +3,10 @@
 use crate::shared::selects;
 use pintle_types::core::v1::{PodTemplateSpec, ReplicationController, ReplicationControllerSpec};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// The controller selects the pods that it makes.
-pub fn labels_match(template: At<'_, Option<PodTemplateSpec>>, cx: &mut Cx<'_>) {
+pub fn labels_match(template: At<'_, Option<PodTemplateSpec>>, cx: &mut ValidationContext<'_>) {
     let Some(template) = template.some() else { return };
     let spec = cx.root::<ReplicationController>().field(ReplicationController::SPEC);
     let selector = spec.field(ReplicationControllerSpec::SELECTOR);

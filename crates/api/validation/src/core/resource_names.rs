@@ -5,7 +5,7 @@
 use super::pod::resources::{is_extended, is_native};
 use super::volume::persistent::{is_whole, quantity};
 use pintle_schema::{Value, names};
-use pintle_validation::{Cx, FieldPath};
+use pintle_validation::{FieldPath, ValidationContext};
 
 /// Every name without a domain, but for huge pages.
 pub const STANDARD: &[&str] = &[
@@ -54,7 +54,7 @@ pub fn is_standard(name: &str) -> bool {
 }
 
 /// A resource has a name that everybody knows, or one with a domain.
-pub fn resource(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn resource(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if STANDARD.contains(&name) {
         return;
     }
@@ -72,7 +72,7 @@ fn is_common(name: &str) -> bool {
 }
 
 /// A resource that a container can have.
-pub fn resource_of_container(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn resource_of_container(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if is_common(name) {
         return;
     }
@@ -87,14 +87,14 @@ pub fn resource_of_container(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) 
 }
 
 /// There is no less than nothing of a resource. Amounts are canonical, so that a negative one begins with its sign.
-pub fn not_negative(amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn not_negative(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if amount.as_str().is_none_or(|amount| amount.starts_with('-')) && quantity(amount).signum() < 0 {
         cx.errors.invalid(path, amount.clone(), "must be greater than or equal to 0");
     }
 }
 
 /// How much there is of a resource: never less than nothing, and whole where the resource cannot be divided.
-pub fn amount(name: &str, amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn amount(name: &str, amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     not_negative(amount, path, cx);
     if is_common(name) {
         return;

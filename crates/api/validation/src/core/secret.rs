@@ -4,7 +4,9 @@ use pintle_codec::{Strictness, json};
 use pintle_schema::{ApiType, Bytes, Map, Value, View};
 use pintle_types::core::v1::{Secret, SecretType, ServiceAccount};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{
+    At, CustomRule, FieldPath, Group, KindRules, Step, ValidationContext, at_field, at_type, step,
+};
 use std::collections::BTreeMap;
 
 /// The rules of secrets and of the accounts that have them.
@@ -18,7 +20,7 @@ static KINDS: &[KindRules] = &[
     KindRules { update: &[Step::MetadataUpdate, Step::Metadata, Step::Rules], ..KindRules::of(ServiceAccount::schema) },
 ];
 
-static RULES: &[Hand] = &[at_field!(Secret::DATA, data), at_type!(Secret, keys_of_type, AFTER)];
+static RULES: &[CustomRule] = &[at_field!(Secret::DATA, data), at_type!(Secret, keys_of_type, AFTER)];
 
 /// What all values together may come to, in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -27,7 +29,7 @@ const MAX_BYTES: usize = 1 << 20;
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 /// The type stays; one that is marked immutable stays as it is, mark included.
-pub fn keeps_type(secret: At<'_, Secret>, cx: &mut Cx<'_>) {
+pub fn keeps_type(secret: At<'_, Secret>, cx: &mut ValidationContext<'_>) {
     let Some(old) = secret.old else { return };
     let (new_type, old_type) = (secret.new.field(Secret::TYPE).value(), old.field(Secret::TYPE).value());
     if new_type != old_type {
@@ -37,7 +39,7 @@ pub fn keeps_type(secret: At<'_, Secret>, cx: &mut Cx<'_>) {
 }
 
 /// All values together have a bound.
-pub fn data(data: At<'_, BTreeMap<String, Bytes>>, cx: &mut Cx<'_>) {
+pub fn data(data: At<'_, BTreeMap<String, Bytes>>, cx: &mut ValidationContext<'_>) {
     let mut total = 0;
     for value in data.new.value().as_map().into_iter().flat_map(Map::values) {
         total += super::config_map::decoded_len(value.as_str().unwrap_or_default());
@@ -48,7 +50,7 @@ pub fn data(data: At<'_, BTreeMap<String, Bytes>>, cx: &mut Cx<'_>) {
 }
 
 /// Each type has keys of its own.
-pub fn keys_of_type(secret: At<'_, Secret>, cx: &mut Cx<'_>) {
+pub fn keys_of_type(secret: At<'_, Secret>, cx: &mut ValidationContext<'_>) {
     let data = secret.new.field(Secret::DATA).value();
     let path = secret.path.to(Secret::DATA);
     let kind = secret.new.field(Secret::TYPE).value().as_str().unwrap_or_default();
@@ -78,7 +80,7 @@ pub fn keys_of_type(secret: At<'_, Secret>, cx: &mut Cx<'_>) {
 }
 
 /// Credentials for registries are a JSON object. What is wrong is told without the text itself.
-fn credentials(data: &Value, key: &str, data_path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn credentials(data: &Value, key: &str, data_path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let path = data_path.key(key);
     let Some(text) = data.get(key) else { return };
     let Bytes(text) = View::<Bytes>::new(text).get();

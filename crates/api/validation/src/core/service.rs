@@ -11,7 +11,7 @@ use pintle_types::core::v1::{
     ServiceSpec, ServiceStatus, ServiceType,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// The address of services that have none.
 const NONE: &str = "None";
@@ -30,7 +30,7 @@ pub fn is_headless(spec: View<'_, ServiceSpec>) -> bool {
     matches!(items(spec.field(ServiceSpec::CLUSTER_IPS)), [only] if only.as_str() == Some(NONE))
 }
 
-fn spec_of<'a>(cx: &Cx<'a>) -> View<'a, ServiceSpec> {
+fn spec_of<'a>(cx: &ValidationContext<'a>) -> View<'a, ServiceSpec> {
     cx.root::<Service>().field(Service::SPEC)
 }
 
@@ -39,7 +39,7 @@ fn annotation<'a>(service: View<'a, Service>, key: &str) -> Option<&'a str> {
 }
 
 /// The two names of one annotation must not say different things.
-pub fn topology_mode(service: At<'_, Service>, cx: &mut Cx<'_>) {
+pub fn topology_mode(service: At<'_, Service>, cx: &mut ValidationContext<'_>) {
     let (mode, hints) = (annotation(service.new, TOPOLOGY_MODE), annotation(service.new, TOPOLOGY_HINTS));
     if let (Some(mode), Some(hints)) = (mode, hints)
         && mode != hints
@@ -56,7 +56,7 @@ fn family_of(address: &str) -> Option<&'static str> {
 }
 
 /// Addresses, their families and the policy for families fit each other.
-pub fn cluster_ips(ips: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn cluster_ips(ips: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let spec = spec_of(cx);
     if is(spec, &ServiceType::EXTERNAL_NAME) {
         return;
@@ -86,7 +86,7 @@ pub fn cluster_ips(ips: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
 }
 
 /// For addresses that are right each by itself.
-fn address_families(ips: At<'_, Vec<String>>, spec: View<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+fn address_families(ips: At<'_, Vec<String>>, spec: View<'_, ServiceSpec>, cx: &mut ValidationContext<'_>) {
     let list = items(ips.new);
     let has = |family| list.iter().any(|ip| ip.as_str().and_then(family_of) == Some(family));
     if list.len() > 1 && !(has("IPv4") && has("IPv6")) {
@@ -106,7 +106,7 @@ fn address_families(ips: At<'_, Vec<String>>, spec: View<'_, ServiceSpec>, cx: &
 }
 
 /// Addresses from outside can be reached from outside.
-pub fn external_ips(ips: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn external_ips(ips: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let old = ips.old.map(items).unwrap_or_default();
     for (at, ip) in items(ips.new).iter().enumerate() {
         let text = ip.as_str().unwrap_or_default();
@@ -118,13 +118,13 @@ pub fn external_ips(ips: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
 }
 
 /// Ports are not served twice, and the ranges that a load balancer lets in are ranges.
-pub fn ports_and_ranges(ranges: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn ports_and_ranges(ranges: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let spec = spec_of(cx);
     repeated_ports(items(spec.field(ServiceSpec::PORTS)), cx);
     source_ranges(ranges, is(spec, &ServiceType::LOAD_BALANCER), cx);
 }
 
-fn repeated_ports(ports: &[Value], cx: &mut Cx<'_>) {
+fn repeated_ports(ports: &[Value], cx: &mut ValidationContext<'_>) {
     let number = |at: usize, field: &str| -> i64 {
         ports.get(at).and_then(|port| port.get(field)).and_then(Value::as_i64).unwrap_or_default()
     };
@@ -149,13 +149,13 @@ fn repeated_ports(ports: &[Value], cx: &mut Cx<'_>) {
 }
 
 /// The field is filled in for load balancers. The reference's path of this error begins at the field.
-pub fn allocates(allocates: At<'_, Option<bool>>, cx: &mut Cx<'_>) {
+pub fn allocates(allocates: At<'_, Option<bool>>, cx: &mut ValidationContext<'_>) {
     if !allocates.new.is_set() && is(spec_of(cx), &ServiceType::LOAD_BALANCER) {
         cx.errors.required(ServiceSpec::ALLOCATE_LOAD_BALANCER_NODE_PORTS.name(), "");
     }
 }
 
-fn source_ranges(ranges: At<'_, Vec<String>>, balanced: bool, cx: &mut Cx<'_>) {
+fn source_ranges(ranges: At<'_, Vec<String>>, balanced: bool, cx: &mut ValidationContext<'_>) {
     let list = items(ranges.new);
     if !list.is_empty() {
         // The reference's path has this capital.
@@ -180,14 +180,14 @@ fn source_ranges(ranges: At<'_, Vec<String>>, balanced: bool, cx: &mut Cx<'_>) {
 }
 
 /// What only load balancers have.
-fn only_for(balanced: bool, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn only_for(balanced: bool, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if !balanced {
         cx.errors.forbidden(path, "may only be used when `type` is 'LoadBalancer'");
     }
 }
 
 /// Only load balancers are of a class.
-pub fn load_balancer_class(class: At<'_, Option<String>>, balanced: bool, cx: &mut Cx<'_>) {
+pub fn load_balancer_class(class: At<'_, Option<String>>, balanced: bool, cx: &mut ValidationContext<'_>) {
     match class.new.some() {
         Some(class_name) if balanced => {
             let name = class_name.as_str();
@@ -205,7 +205,7 @@ pub fn needs_health_check(spec: View<'_, ServiceSpec>) -> bool {
 }
 
 /// What an update may not do to addresses, families, the load balancer's class and the port of health checks.
-pub fn keeps(service: At<'_, Service>, cx: &mut Cx<'_>) {
+pub fn keeps(service: At<'_, Service>, cx: &mut ValidationContext<'_>) {
     service.field(Service::SPEC, |spec| {
         let Some(old) = spec.old else { return };
         keeps_addresses(spec, old, cx);
@@ -235,7 +235,7 @@ fn is_single(spec: View<'_, ServiceSpec>) -> bool {
     policy == Some(IPFamilyPolicy::SINGLE_STACK.as_str())
 }
 
-fn keeps_addresses(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+fn keeps_addresses(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>, cx: &mut ValidationContext<'_>) {
     if has_alias(spec, old) || is_headless(spec.new) && is_headless(old) {
         return;
     }
@@ -249,7 +249,7 @@ fn keeps_addresses(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>, cx: &m
     releases(spec, count, before, "clusterIP", cx);
 }
 
-fn keeps_families(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>, cx: &mut Cx<'_>) {
+fn keeps_families(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>, cx: &mut ValidationContext<'_>) {
     if has_alias(spec, old) || is_headless(spec.new) || is_headless(old) {
         return;
     }
@@ -265,7 +265,7 @@ fn keeps_families(spec: At<'_, ServiceSpec>, old: View<'_, ServiceSpec>, cx: &mu
 }
 
 /// The first stays; as many as before stay as they are.
-fn keeps_first(new: &[Value], old: &[Value], all: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn keeps_first(new: &[Value], old: &[Value], all: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let judged = if new.len() == old.len() { new.len() } else { 1 };
     for (at, (new, old)) in new.iter().zip(old).take(judged).enumerate() {
         if new != old {
@@ -275,7 +275,7 @@ fn keeps_first(new: &[Value], old: &[Value], all: &Value, path: &FieldPath<'_>, 
 }
 
 /// Who gives up the second of two says so.
-fn releases(spec: At<'_, ServiceSpec>, count: usize, before: usize, what: &str, cx: &mut Cx<'_>) {
+fn releases(spec: At<'_, ServiceSpec>, count: usize, before: usize, what: &str, cx: &mut ValidationContext<'_>) {
     if count == 1 && before > 1 && !is_single(spec.new) {
         let policy = spec.new.field(ServiceSpec::IP_FAMILY_POLICY).value().clone();
         let detail = format!("must be set to 'SingleStack' when releasing the secondary {what}");
@@ -284,7 +284,7 @@ fn releases(spec: At<'_, ServiceSpec>, count: usize, before: usize, what: &str, 
 }
 
 /// Only load balancers report where they are; what others report is not looked at.
-pub fn only_balancers_report(status: At<'_, LoadBalancerStatus>, cx: &mut Cx<'_>) {
+pub fn only_balancers_report(status: At<'_, LoadBalancerStatus>, cx: &mut ValidationContext<'_>) {
     status.field(LoadBalancerStatus::INGRESS, |ingress| {
         if !is(spec_of(cx), &ServiceType::LOAD_BALANCER) && !items(ingress.new).is_empty() {
             take_back(ingress.path, cx);
@@ -294,7 +294,7 @@ pub fn only_balancers_report(status: At<'_, LoadBalancerStatus>, cx: &mut Cx<'_>
 }
 
 /// An address that was not reported before.
-pub fn reported_ip(ip: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn reported_ip(ip: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let old = cx.old_root::<Service>().map(|old| old.field(Service::STATUS).field(ServiceStatus::LOAD_BALANCER));
     let known = old.map(|old| items(old.field(LoadBalancerStatus::INGRESS))).unwrap_or_default();
     let text = ip.new.as_str();

@@ -7,10 +7,10 @@ use pintle_schema::Value;
 use pintle_schema::names::{self, ip};
 use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// Addresses are of the slice's kind.
-pub fn addresses(addresses: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn addresses(addresses: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let kind = cx.root::<EndpointSlice>().field(EndpointSlice::ADDRESS_TYPE).value().as_str().unwrap_or_default();
     for (at, address) in items(addresses.new).iter().enumerate() {
         let text = address.as_str().unwrap_or_default();
@@ -24,7 +24,7 @@ pub fn addresses(addresses: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
     }
 }
 
-fn of_family(address: &str, v4: bool, list: &FieldPath<'_>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn of_family(address: &str, v4: bool, list: &FieldPath<'_>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     // A mapped address counts as the IPv4 one that it stands for.
     if ip::parse_ip_sloppy(address).is_some_and(|parsed| parsed.to_canonical().is_ipv4() != v4) {
         let detail = if v4 { "must be an IPv4 address" } else { "must be an IPv6 address" };
@@ -33,7 +33,7 @@ fn of_family(address: &str, v4: bool, list: &FieldPath<'_>, path: &FieldPath<'_>
     endpoint_ip(address, path, cx);
 }
 
-fn domain(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn domain(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     match names::fully_qualified_domain_name(name) {
         Ok(()) => {}
         Err(names::Fault::Required) => cx.errors.required(path, ""),
@@ -66,27 +66,27 @@ pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::tests::judge_as;
+    use crate::tests::validate_as;
     use pintle_schema::{ApiType, value};
     use pintle_types::discovery::v1::EndpointSlice;
     use pintle_validation::{Operation, Request};
 
     #[test]
     fn a_mapped_address_counts_as_the_ipv4_one() {
-        let judge = |kind: &str, strict: bool| {
+        let validate = |kind: &str, strict: bool| {
             let slice = value!({
                 "metadata": {"name": "a", "namespace": "b"}, "addressType": kind, "ports": [],
                 "endpoints": [{"addresses": ["::ffff:1.2.3.4"]}],
             });
             let enabled: &dyn Fn(&str) -> bool = &|gate| strict && gate == "StrictIPCIDRValidation";
-            judge_as(EndpointSlice::schema(), &slice, None, Request { enabled, ..Request::new(Operation::Create) })
+            validate_as(EndpointSlice::schema(), &slice, None, Request { enabled, ..Request::new(Operation::Create) })
         };
         let fault =
             "endpoints[0].addresses[0]: Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address";
         for (kind, strict, expected) in
             [("IPv4", false, vec![]), ("IPv4", true, vec![fault]), ("IPv6", false, vec![fault])]
         {
-            assert_eq!(judge(kind, strict), expected, "{kind}");
+            assert_eq!(validate(kind, strict), expected, "{kind}");
         }
     }
 }

@@ -4,7 +4,7 @@ pub mod endpoint_slice;
 
 use pintle_schema::ApiType;
 use pintle_types::discovery::v1::{Endpoint, EndpointSlice};
-use pintle_validation::{Group, Hand, KindRules, Step, at_field};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -12,4 +12,4 @@ pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 static KINDS: &[KindRules] =
     &[KindRules { update: &[Step::Metadata, Step::Rules], ..KindRules::of(EndpointSlice::schema) }];
 
-static RULES: &[Hand] = &[at_field!(Endpoint::ADDRESSES, endpoint_slice::addresses, AFTER)];
+static RULES: &[CustomRule] = &[at_field!(Endpoint::ADDRESSES, endpoint_slice::addresses, AFTER)];

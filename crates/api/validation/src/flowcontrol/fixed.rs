@@ -6,13 +6,13 @@ use pintle_types::flowcontrol::v1::{
     FlowSchema, FlowSchemaSpec, PriorityLevelConfiguration, PriorityLevelConfigurationSpec,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, same};
+use pintle_validation::{At, ValidationContext, same};
 
 const EXEMPT: &str = "exempt";
 const CATCH_ALL: &str = "catch-all";
 
 /// The specs of `exempt` and `catch-all` stay.
-pub fn flow_schema(spec: At<'_, FlowSchemaSpec>, cx: &mut Cx<'_>) {
+pub fn flow_schema(spec: At<'_, FlowSchemaSpec>, cx: &mut ValidationContext<'_>) {
     let name = cx.root::<FlowSchema>().field(FlowSchema::METADATA).field(ObjectMeta::NAME).as_str();
     let Some(fixed) = flow_schema_spec(name) else { return };
     if !same(spec.new.value(), &fixed) {
@@ -21,7 +21,7 @@ pub fn flow_schema(spec: At<'_, FlowSchemaSpec>, cx: &mut Cx<'_>) {
 }
 
 /// The specs of `exempt`, but for what it may lend, and of `catch-all` stay.
-pub fn priority_level(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut Cx<'_>) {
+pub fn priority_level(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut ValidationContext<'_>) {
     type Spec = PriorityLevelConfigurationSpec;
     let root = cx.root::<PriorityLevelConfiguration>();
     let name = root.field(PriorityLevelConfiguration::METADATA).field(ObjectMeta::NAME).as_str();

@@ -6,12 +6,12 @@ use pintle_types::flowcontrol::v1::{
     FlowDistinguisherMethod, FlowSchema, PolicyRulesWithSubjects, Subject, SubjectKind,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 const ANY: &str = "*";
 
 /// No schema comes before the one that nothing holds up.
-pub fn only_exempt_is_first(precedence: At<'_, i32>, cx: &mut Cx<'_>) {
+pub fn only_exempt_is_first(precedence: At<'_, i32>, cx: &mut ValidationContext<'_>) {
     let name = cx.root::<FlowSchema>().field(FlowSchema::METADATA).field(ObjectMeta::NAME).as_str();
     if precedence.new.get() == 1 && name != "exempt" {
         let detail = "only the schema named 'exempt' may have matchingPrecedence 1";
@@ -20,7 +20,7 @@ pub fn only_exempt_is_first(precedence: At<'_, i32>, cx: &mut Cx<'_>) {
 }
 
 /// Flows are divided in one of two ways.
-pub fn distinguisher(method: At<'_, FlowDistinguisherMethod>, cx: &mut Cx<'_>) {
+pub fn distinguisher(method: At<'_, FlowDistinguisherMethod>, cx: &mut ValidationContext<'_>) {
     const METHODS: &[&str] = &["ByNamespace", "ByUser"];
     let path = method.path.to(FlowDistinguisherMethod::TYPE);
     let name = method.new.field(FlowDistinguisherMethod::TYPE).value().as_str().unwrap_or_default();
@@ -30,7 +30,7 @@ pub fn distinguisher(method: At<'_, FlowDistinguisherMethod>, cx: &mut Cx<'_>) {
 }
 
 /// Rules are about something.
-pub fn some_rule(rules: At<'_, PolicyRulesWithSubjects>, cx: &mut Cx<'_>) {
+pub fn some_rule(rules: At<'_, PolicyRulesWithSubjects>, cx: &mut ValidationContext<'_>) {
     let is_empty = |list: &Value| list.is_zero();
     if is_empty(rules.new.field(PolicyRulesWithSubjects::RESOURCE_RULES).value())
         && is_empty(rules.new.field(PolicyRulesWithSubjects::NON_RESOURCE_RULES).value())
@@ -40,7 +40,7 @@ pub fn some_rule(rules: At<'_, PolicyRulesWithSubjects>, cx: &mut Cx<'_>) {
 }
 
 /// A subject is told in the field of its kind and in no other. The reference looks at that field first.
-pub fn subject(subject: At<'_, Subject>, cx: &mut Cx<'_>) {
+pub fn subject(subject: At<'_, Subject>, cx: &mut ValidationContext<'_>) {
     const KINDS: &[&str] = &["Group", "ServiceAccount", "User"];
     let kind = subject.new.field(Subject::KIND).value().as_str().unwrap_or_default();
     let kinds = [SubjectKind::SERVICE_ACCOUNT, SubjectKind::USER, SubjectKind::GROUP];
@@ -63,7 +63,7 @@ pub fn subject(subject: At<'_, Subject>, cx: &mut Cx<'_>) {
 }
 
 /// Verbs that requests have, or all.
-pub fn verbs(verbs: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn verbs(verbs: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     const VERBS: &[&str] =
         &["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"];
     let value = verbs.new.value();
@@ -76,16 +76,16 @@ pub fn verbs(verbs: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
     }
 }
 
-pub fn api_groups(groups: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn api_groups(groups: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     alone(groups, "api groups", cx);
 }
 
-pub fn resources(resources: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn resources(resources: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     alone(resources, "resources", cx);
 }
 
 /// Namespaces by name, or all.
-pub fn namespaces(namespaces: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn namespaces(namespaces: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     alone(namespaces, "namespaces", cx);
     each_unless_any(namespaces, cx, |name, path, cx| {
         for message in names::dns1123_label(name) {
@@ -96,7 +96,7 @@ pub fn namespaces(namespaces: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
 }
 
 /// Paths, or all.
-pub fn urls(urls: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn urls(urls: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     alone(urls, "non-resource URLs", cx);
     each_unless_any(urls, cx, |url, path, cx| {
         if let Some(fault) = fault_of_url(url) {
@@ -127,17 +127,21 @@ fn has_any(list: View<'_, Vec<String>>) -> bool {
 }
 
 /// What stands for all stands alone.
-fn alone(list: At<'_, Vec<String>>, of: &str, cx: &mut Cx<'_>) {
+fn alone(list: At<'_, Vec<String>>, of: &str, cx: &mut ValidationContext<'_>) {
     if has_any(list.new) && list.new.iter().len() > 1 {
         let detail = format!("if '*' is present, must not specify other {of}");
         cx.errors.invalid(list.path, list.new.value().clone(), detail);
     }
 }
 
-fn each_unless_any(list: At<'_, Vec<String>>, cx: &mut Cx<'_>, judge: impl Fn(&str, &FieldPath<'_>, &mut Cx<'_>)) {
+fn each_unless_any(
+    list: At<'_, Vec<String>>,
+    cx: &mut ValidationContext<'_>,
+    validate: impl Fn(&str, &FieldPath<'_>, &mut ValidationContext<'_>),
+) {
     if !has_any(list.new) {
         for (at, item) in list.new.iter().enumerate() {
-            judge(item.as_str(), &list.path.index(at), cx);
+            validate(item.as_str(), &list.path.index(at), cx);
         }
     }
 }

@@ -11,7 +11,7 @@ use pintle_types::flowcontrol::v1::{
     FlowDistinguisherMethod, FlowSchema, FlowSchemaSpec, NonResourcePolicyRule, PolicyRulesWithSubjects,
     PriorityLevelConfiguration, QueuingConfiguration, ResourcePolicyRule, Subject,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -29,7 +29,7 @@ static KINDS: &[KindRules] = &[
     },
 ];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(FlowSchema::SPEC, fixed::flow_schema, AFTER | ON_CREATE | ON_UPDATE),
     at_field!(FlowSchemaSpec::MATCHING_PRECEDENCE, flow_schema::only_exempt_is_first, AFTER),
     at_type!(FlowDistinguisherMethod, flow_schema::distinguisher),

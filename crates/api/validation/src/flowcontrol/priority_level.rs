@@ -4,12 +4,12 @@ use pintle_types::flowcontrol::v1::{
     PriorityLevelConfiguration, PriorityLevelConfigurationSpec, PriorityLevelEnablement, QueuingConfiguration,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// Was for older versions of the API alone.
 const ANNOTATION: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
-pub fn no_old_annotation(level: At<'_, PriorityLevelConfiguration>, cx: &mut Cx<'_>) {
+pub fn no_old_annotation(level: At<'_, PriorityLevelConfiguration>, cx: &mut ValidationContext<'_>) {
     let metadata = level.new.field(PriorityLevelConfiguration::METADATA);
     if metadata.field(ObjectMeta::ANNOTATIONS).value().get(ANNOTATION).is_some() {
         let path = level.path.to(PriorityLevelConfiguration::METADATA);
@@ -18,7 +18,7 @@ pub fn no_old_annotation(level: At<'_, PriorityLevelConfiguration>, cx: &mut Cx<
 }
 
 /// One level is exempt, and it is always the same.
-pub fn only_exempt_is_exempt(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut Cx<'_>) {
+pub fn only_exempt_is_exempt(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &mut ValidationContext<'_>) {
     let root = cx.root::<PriorityLevelConfiguration>();
     let name = root.field(PriorityLevelConfiguration::METADATA).field(ObjectMeta::NAME).as_str();
     let kind = spec.new.field(PriorityLevelConfigurationSpec::TYPE);
@@ -32,7 +32,7 @@ pub fn only_exempt_is_exempt(spec: At<'_, PriorityLevelConfigurationSpec>, cx: &
 
 /// A flow's requests go to some of the queues: not to more than there are, and not to so many that there are more
 /// choices than can be drawn.
-pub fn hand_size(queuing: At<'_, QueuingConfiguration>, cx: &mut Cx<'_>) {
+pub fn hand_size(queuing: At<'_, QueuingConfiguration>, cx: &mut ValidationContext<'_>) {
     let queues = queuing.new.field(QueuingConfiguration::QUEUES).get();
     let hand = queuing.new.field(QueuingConfiguration::HAND_SIZE).get();
     let path: FieldPath<'_> = queuing.path.to(QueuingConfiguration::HAND_SIZE);

@@ -1,12 +1,12 @@
 //! Rules of flow control on single objects.
 
-use crate::tests::judge_as;
+use crate::tests::validate_as;
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::flowcontrol::v1::{FlowSchema, PriorityLevelConfiguration};
 use pintle_validation::{Operation, Request};
 
-fn judge(schema: &'static Struct, object: Value) -> Vec<String> {
-    judge_as(
+fn validate(schema: &'static Struct, object: Value) -> Vec<String> {
+    validate_as(
         schema,
         &object,
         None,
@@ -21,7 +21,7 @@ fn judge(schema: &'static Struct, object: Value) -> Vec<String> {
 
 fn flow_schema(name: &str, rule: Value) -> Vec<String> {
     let spec = value!({"priorityLevelConfiguration": {"name": "a"}, "matchingPrecedence": 5, "rules": [(rule)]});
-    judge(FlowSchema::schema(), value!({"metadata": {"name": name}, "spec": spec}))
+    validate(FlowSchema::schema(), value!({"metadata": {"name": name}, "spec": spec}))
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn what_flow_control_needs_stays() {
     let told = flow_schema("exempt", value!({}));
     assert!(told.last().is_some_and(|last| last.ends_with("spec of 'exempt' must equal the fixed value")), "{told:?}");
     let level = |shares: i32| {
-        judge(
+        validate(
             PriorityLevelConfiguration::schema(),
             value!({"metadata": {"name": "catch-all"}, "spec": {"type": "Limited", "limited": {
                 "nominalConcurrencyShares": shares, "limitResponse": {"type": "Reject"}, "lendablePercent": 0

@@ -2,14 +2,14 @@
 
 use pintle_schema::names;
 use pintle_types::meta::v1::Condition;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// How long a reason and a message may be, in bytes.
 const MAX_REASON: usize = 1024;
 const MAX_MESSAGE: usize = 32 * 1024;
 
 /// Each condition is complete, and none is there twice.
-pub fn conditions(conditions: At<'_, Vec<Condition>>, cx: &mut Cx<'_>) {
+pub fn conditions(conditions: At<'_, Vec<Condition>>, cx: &mut ValidationContext<'_>) {
     let items = conditions.new.value().as_list().unwrap_or_default();
     let kind = |index: usize| items.get(index).map_or("", |item| item.str_at(&[Condition::TYPE.name()]));
     let mut index = 0;
@@ -23,7 +23,7 @@ pub fn conditions(conditions: At<'_, Vec<Condition>>, cx: &mut Cx<'_>) {
     });
 }
 
-fn condition(condition: At<'_, Condition>, cx: &mut Cx<'_>) {
+fn condition(condition: At<'_, Condition>, cx: &mut ValidationContext<'_>) {
     let text = |field: &str| condition.new.value().str_at(&[field]);
     let (kind, status, reason) =
         (text(Condition::TYPE.name()), text(Condition::STATUS.name()), text(Condition::REASON.name()));

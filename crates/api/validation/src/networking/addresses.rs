@@ -4,15 +4,15 @@ use crate::shared::{immutable, invalid_each, items};
 use crate::shown::in_full;
 use pintle_schema::names::ip;
 use pintle_types::networking::v1::{IPAddress, IPAddressSpec, ServiceCIDR, ServiceCIDRSpec};
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// An address stays with its parent.
-pub fn keeps_parent(address: At<'_, IPAddress>, cx: &mut Cx<'_>) {
+pub fn keeps_parent(address: At<'_, IPAddress>, cx: &mut ValidationContext<'_>) {
     address.field(IPAddress::SPEC, |spec| spec.field(IPAddressSpec::PARENT_REF, |parent| immutable(parent, cx)));
 }
 
 /// One block, or one of each family.
-pub fn cidrs(cidrs: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn cidrs(cidrs: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let list = items(cidrs.new);
     if list.is_empty() {
         return cx.errors.required(cidrs.path, "at least one CIDR required");
@@ -36,7 +36,7 @@ pub fn cidrs(cidrs: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
 }
 
 /// Blocks stay; one may get a second beside it.
-pub fn grows_only(range: At<'_, ServiceCIDR>, cx: &mut Cx<'_>) {
+pub fn grows_only(range: At<'_, ServiceCIDR>, cx: &mut ValidationContext<'_>) {
     range.field(ServiceCIDR::SPEC, |spec| {
         spec.field(ServiceCIDRSpec::CIDRS, |list| {
             let (new, old) = (items(list.new), list.old.map(items).unwrap_or_default());

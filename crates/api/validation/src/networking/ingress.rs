@@ -8,13 +8,13 @@ use pintle_types::networking::v1::{
     Ingress, IngressBackend, IngressLoadBalancerIngress, IngressLoadBalancerStatus, IngressServiceBackend, IngressSpec,
     IngressStatus, ServiceBackendPort,
 };
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// Where the class stood before it had a field.
 const CLASS: &str = "kubernetes.io/ingress.class";
 
 /// The two places that name a class do not name two.
-pub fn one_class(ingress: At<'_, Ingress>, cx: &mut Cx<'_>) {
+pub fn one_class(ingress: At<'_, Ingress>, cx: &mut ValidationContext<'_>) {
     let annotations = ingress.new.field(Ingress::METADATA).field(ObjectMeta::ANNOTATIONS).value();
     let Some(annotated) = annotations.get(CLASS).and_then(Value::as_str) else { return };
     if let Some(class) = ingress.new.field(Ingress::SPEC).field(IngressSpec::INGRESS_CLASS_NAME).some()
@@ -27,7 +27,7 @@ pub fn one_class(ingress: At<'_, Ingress>, cx: &mut Cx<'_>) {
 }
 
 /// An ingress leads somewhere.
-pub fn has_backend(spec: At<'_, IngressSpec>, cx: &mut Cx<'_>) {
+pub fn has_backend(spec: At<'_, IngressSpec>, cx: &mut ValidationContext<'_>) {
     let rules = spec.new.field(IngressSpec::RULES);
     if rules.value().is_zero() && !spec.new.field(IngressSpec::DEFAULT_BACKEND).is_set() {
         let rules = rules.value().clone();
@@ -36,7 +36,7 @@ pub fn has_backend(spec: At<'_, IngressSpec>, cx: &mut Cx<'_>) {
 }
 
 /// A backend's port has a number or a name; what is wrong is told of the backend.
-pub fn backend_port(backend: At<'_, IngressBackend>, cx: &mut Cx<'_>) {
+pub fn backend_port(backend: At<'_, IngressBackend>, cx: &mut ValidationContext<'_>) {
     let Some(service) = backend.new.field(IngressBackend::SERVICE).some() else { return };
     if backend.new.field(IngressBackend::RESOURCE).is_set() {
         return;
@@ -51,7 +51,7 @@ pub fn backend_port(backend: At<'_, IngressBackend>, cx: &mut Cx<'_>) {
 }
 
 /// The address at which a load balancer can be reached. Those that it reported before stay right.
-pub fn ingress_point(ingress: At<'_, IngressLoadBalancerIngress>, cx: &mut Cx<'_>) {
+pub fn ingress_point(ingress: At<'_, IngressLoadBalancerIngress>, cx: &mut ValidationContext<'_>) {
     type Point = IngressLoadBalancerIngress;
     let old = cx.old_root::<Ingress>().map(|old| {
         let status = old.field(Ingress::STATUS).field(IngressStatus::LOAD_BALANCER);

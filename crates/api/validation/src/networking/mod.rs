@@ -15,7 +15,7 @@ use pintle_types::networking::v1::{
     IPAddress, IPBlock, Ingress, IngressBackend, IngressClass, IngressClassSpec, IngressLoadBalancerIngress,
     IngressSpec, NetworkPolicyPort, ServiceCIDR, ServiceCIDRSpec,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -42,7 +42,7 @@ static KINDS: &[KindRules] = &[
     },
 ];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_type!(NetworkPolicyPort, network_policy::named_port),
     at_type!(NetworkPolicyPort, network_policy::port_range, AFTER),
     at_type!(IPBlock, network_policy::block, AFTER),

@@ -8,10 +8,10 @@ use pintle_types::networking::v1::{
     IPBlock, NetworkPolicy, NetworkPolicyEgressRule, NetworkPolicyIngressRule, NetworkPolicyPeer, NetworkPolicyPort,
     NetworkPolicySpec,
 };
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// A port by its name begins no range.
-pub fn named_port(port: At<'_, NetworkPolicyPort>, cx: &mut Cx<'_>) {
+pub fn named_port(port: At<'_, NetworkPolicyPort>, cx: &mut ValidationContext<'_>) {
     if let (Value::String(_), Some(last)) = ends(port.new) {
         let path = port.path.to(NetworkPolicyPort::END_PORT);
         cx.errors.invalid(path, last, "may not be specified when `port` is non-numeric");
@@ -19,7 +19,7 @@ pub fn named_port(port: At<'_, NetworkPolicyPort>, cx: &mut Cx<'_>) {
 }
 
 /// A range of ports goes from a number up.
-pub fn port_range(port: At<'_, NetworkPolicyPort>, cx: &mut Cx<'_>) {
+pub fn port_range(port: At<'_, NetworkPolicyPort>, cx: &mut ValidationContext<'_>) {
     let (Value::Int(first), Some(last)) = ends(port.new) else { return };
     let path = port.path.to(NetworkPolicyPort::END_PORT);
     if last < *first {
@@ -35,7 +35,7 @@ fn ends<'a>(port: View<'a, NetworkPolicyPort>) -> (&'a Value, Option<i64>) {
 }
 
 /// Blocks that are left out lie inside the one that is meant.
-pub fn block(block: At<'_, IPBlock>, cx: &mut Cx<'_>) {
+pub fn block(block: At<'_, IPBlock>, cx: &mut ValidationContext<'_>) {
     let cidr = block.new.field(IPBlock::CIDR).as_str();
     if cidr.is_empty() {
         return;
@@ -57,7 +57,7 @@ pub fn block(block: At<'_, IPBlock>, cx: &mut Cx<'_>) {
 }
 
 /// What the stored policy has already stays right.
-fn legacy_block(cidr: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+fn legacy_block(cidr: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let messages = ip::cidr_legacy(cidr, cx.enabled(STRICT_ADDRESSES));
     let is_known = !messages.is_empty() && cx.old_root::<NetworkPolicy>().is_some_and(|old| has_block(old, cidr));
     is_known || invalid_each(cidr, messages, path, cx)

@@ -1,6 +1,6 @@
 //! Policies, ingresses and ranges, as the tables judge them.
 
-use crate::tests::judge;
+use crate::tests::validate;
 use pintle_schema::{ApiType, Value, value};
 use pintle_types::networking::v1::{Ingress, NetworkPolicy, ServiceCIDR};
 
@@ -19,7 +19,7 @@ fn what_a_policy_leaves_out_lies_inside() {
         rule.set_at(&["from"], Value::List(vec![peer]));
         let mut spec = value!({"podSelector": {}, "policyTypes": ["Ingress"]});
         spec.set_at(&["ingress"], Value::List(vec![rule]));
-        judge(NetworkPolicy::schema(), &named(spec), None, "")
+        validate(NetworkPolicy::schema(), &named(spec), None, "")
     };
     assert_eq!(policy(value!({"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]})), [""; 0]);
     assert_eq!(
@@ -33,17 +33,20 @@ fn what_a_policy_leaves_out_lies_inside() {
 
 #[test]
 fn an_ingress_leads_somewhere() {
-    let judge = |spec: Value| judge(Ingress::schema(), &named(spec), None, "");
+    let validate = |spec: Value| validate(Ingress::schema(), &named(spec), None, "");
     let backend = value!({"service": {"name": "s", "port": {"number": 80}}});
     let mut good = Value::map();
     good.set_at(&["defaultBackend"], backend);
-    assert_eq!(judge(good), [""; 0]);
-    assert_eq!(judge(Value::Null), ["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"]);
+    assert_eq!(validate(good), [""; 0]);
+    assert_eq!(
+        validate(Value::Null),
+        ["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"]
+    );
     let rule = value!({"http": {"paths": [{"path": "a", "pathType": "Exact", "backend": {}}, {"path": "/"}]}});
     let mut bad = Value::map();
     bad.set_at(&["rules"], Value::List(vec![rule]));
     assert_eq!(
-        judge(bad),
+        validate(bad),
         [
             "spec.rules[0].http.paths[0].path: Invalid value: \"a\": must be an absolute path",
             "spec.rules[0].http.paths[0].backend: Invalid value: \"\": resource or service backend is required",
@@ -60,7 +63,7 @@ fn a_range_only_grows() {
         range
     };
     let old = range(value!(["10.0.0.0/24"]));
-    let update = |cidrs: Value| judge(ServiceCIDR::schema(), &range(cidrs), Some(&old), "");
+    let update = |cidrs: Value| validate(ServiceCIDR::schema(), &range(cidrs), Some(&old), "");
     assert_eq!(update(value!(["10.0.0.0/24", "fd00::/64"])), [""; 0]);
     assert_eq!(update(value!(["10.1.0.0/24"])), ["spec.cidrs[0]: Invalid value: \"10.1.0.0/24\": field is immutable"]);
     assert_eq!(update(value!([])), ["spec.cidrs: Invalid value: null: field is immutable"]);
@@ -79,7 +82,7 @@ fn an_update_adds_no_second_way_to_choose_peers() {
     let old = policy(value!({"ipBlock": {"cidr": "10.0.0.0/8"}}));
     let new = policy(value!({"podSelector": {}, "ipBlock": {"cidr": "10.0.0.0/8"}}));
     assert_eq!(
-        judge(NetworkPolicy::schema(), &new, Some(&old), ""),
+        validate(NetworkPolicy::schema(), &new, Some(&old), ""),
         ["spec.ingress[0].from[0]: Forbidden: may not specify both ipBlock and another peer"]
     );
 }

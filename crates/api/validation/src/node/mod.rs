@@ -4,7 +4,7 @@ pub mod runtime_class;
 
 use pintle_schema::ApiType;
 use pintle_types::node::v1::{RuntimeClass, Scheduling};
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, step};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -20,7 +20,7 @@ static KINDS: &[KindRules] = &[KindRules {
     ..KindRules::of(RuntimeClass::schema)
 }];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(RuntimeClass::OVERHEAD, runtime_class::overhead),
     at_field!(Scheduling::NODE_SELECTOR, crate::shared::labels),
     at_field!(Scheduling::TOLERATIONS, runtime_class::tolerations_once, AFTER),

@@ -8,10 +8,10 @@ use crate::warnings::Written;
 use pintle_schema::{Map, View};
 use pintle_types::core::v1::Toleration;
 use pintle_types::node::v1::{Overhead, RuntimeClass, Scheduling};
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// A class stays with its handler.
-pub fn keeps_handler(class: At<'_, RuntimeClass>, cx: &mut Cx<'_>) {
+pub fn keeps_handler(class: At<'_, RuntimeClass>, cx: &mut ValidationContext<'_>) {
     class.field(RuntimeClass::HANDLER, |handler| {
         if !handler.unchanged() {
             cx.errors.immutable(handler.path, handler.new.as_str());
@@ -20,7 +20,7 @@ pub fn keeps_handler(class: At<'_, RuntimeClass>, cx: &mut Cx<'_>) {
 }
 
 /// What pods take beyond their containers is told as limits of a container are.
-pub fn overhead(overhead: At<'_, Option<Overhead>>, cx: &mut Cx<'_>) {
+pub fn overhead(overhead: At<'_, Option<Overhead>>, cx: &mut ValidationContext<'_>) {
     if let Some(overhead) = overhead.some() {
         let fixed = At { new: overhead.new.field(Overhead::POD_FIXED), old: None, path: overhead.path };
         resources::overhead(fixed, cx);
@@ -28,7 +28,7 @@ pub fn overhead(overhead: At<'_, Option<Overhead>>, cx: &mut Cx<'_>) {
 }
 
 /// A toleration stands once.
-pub fn tolerations_once(tolerations: At<'_, Vec<Toleration>>, cx: &mut Cx<'_>) {
+pub fn tolerations_once(tolerations: At<'_, Vec<Toleration>>, cx: &mut ValidationContext<'_>) {
     let list = items(tolerations.new);
     let text = |at: usize, field: &str| list.get(at).map_or("", |toleration| toleration.str_at(&[field]));
     let mut repeats = Repeats::new(list.len(), |at| {

@@ -3,7 +3,7 @@
 use crate::meta::condition;
 use pintle_schema::ApiType;
 use pintle_types::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
-use pintle_validation::{Group, Hand, KindRules, Step, at_field};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -16,4 +16,4 @@ static KINDS: &[KindRules] = &[KindRules {
     ..KindRules::of(PodDisruptionBudget::schema)
 }];
 
-static RULES: &[Hand] = &[at_field!(PodDisruptionBudgetStatus::CONDITIONS, condition::conditions)];
+static RULES: &[CustomRule] = &[at_field!(PodDisruptionBudgetStatus::CONDITIONS, condition::conditions)];

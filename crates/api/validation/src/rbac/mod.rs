@@ -6,7 +6,7 @@ pub mod role;
 
 use pintle_schema::ApiType;
 use pintle_types::rbac::v1::{AggregationRule, ClusterRole, ClusterRoleBinding, Role, RoleBinding};
-use pintle_validation::{Group, Hand, KindRules, Step, at_field};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -20,7 +20,7 @@ static KINDS: &[KindRules] = &[
     KindRules { update: METADATA_FIRST, ..KindRules::of(ClusterRoleBinding::schema) },
 ];
 
-static RULES: &[Hand] = &[at_field!(AggregationRule::CLUSTER_ROLE_SELECTORS, role::selectors, AFTER)];
+static RULES: &[CustomRule] = &[at_field!(AggregationRule::CLUSTER_ROLE_SELECTORS, role::selectors, AFTER)];
 
 #[cfg(test)]
 mod tests;

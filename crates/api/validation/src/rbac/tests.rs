@@ -1,6 +1,6 @@
 //! Rules of the group in their place.
 
-use crate::tests::judge;
+use crate::tests::validate;
 use pintle_schema::{ApiType, value};
 use pintle_types::rbac::v1::{Role, RoleBinding};
 
@@ -12,7 +12,7 @@ fn roles() {
         {}
     ]});
     assert_eq!(
-        judge(Role::schema(), &role, None, ""),
+        validate(Role::schema(), &role, None, ""),
         [
             "rules[1].nonResourceURLs: Invalid value: [\"/healthz\"]: namespaced rules cannot apply to non-resource URLs",
             "rules[2].verbs: Required value: verbs must contain at least one value",
@@ -32,12 +32,12 @@ fn bindings() {
             {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "a:b"}
         ]
     });
-    assert!(judge(RoleBinding::schema(), &good, None, "").is_empty());
+    assert!(validate(RoleBinding::schema(), &good, None, "").is_empty());
     let mut other = good.clone();
     other.set_at(&["roleRef", "name"], "q");
     other.set_at(&["subjects"], value!([{"kind": "Robot", "name": ""}]));
     assert_eq!(
-        judge(RoleBinding::schema(), &other, Some(&good), ""),
+        validate(RoleBinding::schema(), &other, Some(&good), ""),
         [
             "subjects[0].name: Required value",
             "subjects[0].kind: Unsupported value: \"Robot\": supported values: \"ServiceAccount\", \"User\", \"Group\"",

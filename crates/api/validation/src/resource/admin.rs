@@ -8,22 +8,22 @@ use pintle_types::resource::v1::{
     ExactDeviceRequest, ResourceClaim, ResourceClaimSpec, ResourceClaimStatus, ResourceClaimTemplate,
     ResourceClaimTemplateSpec,
 };
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// The label of namespaces that allow it.
 const LABEL: &str = "resource.kubernetes.io/admin-access";
 
 /// A new claim.
-pub fn asks(claim: At<'_, ResourceClaim>, cx: &mut Cx<'_>) {
+pub fn asks(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
     requests(claim.new.field(ResourceClaim::SPEC), cx);
 }
 
 /// A new template. The place is told as a claim's.
-pub fn template_asks(template: At<'_, ResourceClaimTemplate>, cx: &mut Cx<'_>) {
+pub fn template_asks(template: At<'_, ResourceClaimTemplate>, cx: &mut ValidationContext<'_>) {
     requests(template.new.field(ResourceClaimTemplate::SPEC).field(ResourceClaimTemplateSpec::SPEC), cx);
 }
 
-fn requests(spec: View<'_, ResourceClaimSpec>, cx: &mut Cx<'_>) {
+fn requests(spec: View<'_, ResourceClaimSpec>, cx: &mut ValidationContext<'_>) {
     let mut requests = spec.field(ResourceClaimSpec::DEVICES).field(DeviceClaim::REQUESTS).iter();
     let asks = |request: View<'_, DeviceRequest>| {
         request.field(DeviceRequest::EXACTLY).or_zero().field(ExactDeviceRequest::ADMIN_ACCESS).get() == Some(true)
@@ -36,7 +36,7 @@ fn requests(spec: View<'_, ResourceClaimSpec>, cx: &mut Cx<'_>) {
 }
 
 /// What a claim is given.
-pub fn is_given(claim: At<'_, ResourceClaim>, cx: &mut Cx<'_>) {
+pub fn is_given(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
     let given = |claim: View<'_, ResourceClaim>| {
         let allocation = claim.field(ResourceClaim::STATUS).field(ResourceClaimStatus::ALLOCATION).or_zero();
         let mut results = allocation.field(AllocationResult::DEVICES).field(DeviceAllocationResult::RESULTS).iter();
@@ -51,7 +51,7 @@ pub fn is_given(claim: At<'_, ResourceClaim>, cx: &mut Cx<'_>) {
     }
 }
 
-fn allowed(path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn allowed(path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if cx.request.around.namespace_label(LABEL).as_deref() != Some("true") {
         let detail = format!("admin access to devices requires the `{LABEL}: true` label on the containing namespace");
         super::first(cx, |cx| cx.errors.forbidden(path, detail));

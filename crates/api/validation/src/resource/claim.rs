@@ -8,7 +8,7 @@ use pintle_types::resource::v1::{
     ExactDeviceRequest, OpaqueDeviceConfiguration, ResourceClaim, ResourceClaimSpec, ResourceClaimTemplate,
     ResourceClaimTemplateSpec,
 };
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::HashSet;
 
 /// What configures a device may be this long, in bytes.
@@ -18,17 +18,17 @@ const MAX_PARAMETERS: usize = 10 * 1024;
 const MAX_REFERENCES: usize = 32;
 
 /// What a claim asks for stays.
-pub fn keeps_spec(claim: At<'_, ResourceClaim>, cx: &mut Cx<'_>) {
+pub fn keeps_spec(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
     claim.field(ResourceClaim::SPEC, |spec| crate::shared::immutable(spec, cx));
 }
 
 /// And so does what a template's claims ask for.
-pub fn keeps_template(template: At<'_, ResourceClaimTemplate>, cx: &mut Cx<'_>) {
+pub fn keeps_template(template: At<'_, ResourceClaimTemplate>, cx: &mut ValidationContext<'_>) {
     template.field(ResourceClaimTemplate::SPEC, |spec| crate::shared::immutable(spec, cx));
 }
 
 /// What a claim asks for, or the claims that a template makes.
-fn asked<'a>(cx: &Cx<'a>, path: &FieldPath<'_>) -> View<'a, DeviceClaim> {
+fn asked<'a>(cx: &ValidationContext<'a>, path: &FieldPath<'_>) -> View<'a, DeviceClaim> {
     let spec: View<'a, ResourceClaimSpec> = match path.to_string().starts_with("spec.spec.") {
         true => {
             cx.root::<ResourceClaimTemplate>().field(ResourceClaimTemplate::SPEC).field(ResourceClaimTemplateSpec::SPEC)
@@ -39,16 +39,16 @@ fn asked<'a>(cx: &Cx<'a>, path: &FieldPath<'_>) -> View<'a, DeviceClaim> {
 }
 
 /// Each request has a name of its own.
-pub fn distinct_requests(requests: At<'_, Vec<DeviceRequest>>, cx: &mut Cx<'_>) {
+pub fn distinct_requests(requests: At<'_, Vec<DeviceRequest>>, cx: &mut ValidationContext<'_>) {
     distinct(requests, DeviceRequest::NAME, cx);
 }
 
-pub fn distinct_subrequests(requests: At<'_, Vec<DeviceSubRequest>>, cx: &mut Cx<'_>) {
+pub fn distinct_subrequests(requests: At<'_, Vec<DeviceSubRequest>>, cx: &mut ValidationContext<'_>) {
     distinct(requests, DeviceSubRequest::NAME, cx);
 }
 
 /// The items have each a name of their own. It is told of the item.
-pub fn distinct<T>(list: At<'_, Vec<T>>, name: FieldName<T, String>, cx: &mut Cx<'_>) {
+pub fn distinct<T>(list: At<'_, Vec<T>>, name: FieldName<T, String>, cx: &mut ValidationContext<'_>) {
     let all = items(list.new);
     let mut names = Repeats::new(all.len(), |at| text_in(all, at, name));
     for at in 0..all.len() {
@@ -59,7 +59,7 @@ pub fn distinct<T>(list: At<'_, Vec<T>>, name: FieldName<T, String>, cx: &mut Cx
 }
 
 /// A request says exactly what it wants, or gives a choice.
-pub fn one_way_of_asking(request: At<'_, DeviceRequest>, cx: &mut Cx<'_>) {
+pub fn one_way_of_asking(request: At<'_, DeviceRequest>, cx: &mut ValidationContext<'_>) {
     const ONE: &str = "exactly one of `exactly` or `firstAvailable` is required";
     let choice = items(request.new.field(DeviceRequest::FIRST_AVAILABLE)).len();
     match (request.new.field(DeviceRequest::EXACTLY).is_set(), choice) {
@@ -76,20 +76,20 @@ pub fn one_way_of_asking(request: At<'_, DeviceRequest>, cx: &mut Cx<'_>) {
     }
 }
 
-pub fn exact_count(request: At<'_, ExactDeviceRequest>, cx: &mut Cx<'_>) {
+pub fn exact_count(request: At<'_, ExactDeviceRequest>, cx: &mut ValidationContext<'_>) {
     type Request = ExactDeviceRequest;
     let mode = request.new.field(Request::ALLOCATION_MODE).get();
     count(&mode, request.new.field(Request::COUNT).get(), &request.path.to(Request::COUNT), cx);
 }
 
-pub fn sub_count(request: At<'_, DeviceSubRequest>, cx: &mut Cx<'_>) {
+pub fn sub_count(request: At<'_, DeviceSubRequest>, cx: &mut ValidationContext<'_>) {
     type Request = DeviceSubRequest;
     let mode = request.new.field(Request::ALLOCATION_MODE).get();
     count(&mode, request.new.field(Request::COUNT).get(), &request.path.to(Request::COUNT), cx);
 }
 
 /// All devices, or so many.
-fn count(mode: &DeviceAllocationMode, count: i64, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn count(mode: &DeviceAllocationMode, count: i64, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if *mode == DeviceAllocationMode::ALL && count != 0 {
         let detail = format!("must not be specified when allocationMode is '{}'", mode.as_str());
         cx.errors.invalid(path, count, detail);
@@ -99,7 +99,7 @@ fn count(mode: &DeviceAllocationMode, count: i64, path: &FieldPath<'_>, cx: &mut
 }
 
 /// The names of requests of the claim, each once.
-pub fn request_references(references: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn request_references(references: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     if items(references.new).len() > MAX_REFERENCES {
         return;
     }
@@ -114,7 +114,7 @@ pub fn request_references(references: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
 }
 
 /// The name of a request of the claim, or of one and of what it would take as well.
-pub fn request_reference(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn request_reference(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let detail =
         "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'";
     let parts: Vec<&str> = name.split('/').collect();
@@ -141,7 +141,7 @@ pub fn request_reference(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// Devices are alike in an attribute, or all differ in it.
-pub fn constraint(constraint: At<'_, DeviceConstraint>, cx: &mut Cx<'_>) {
+pub fn constraint(constraint: At<'_, DeviceConstraint>, cx: &mut ValidationContext<'_>) {
     let [like, unlike] = [DeviceConstraint::MATCH_ATTRIBUTE, DeviceConstraint::DISTINCT_ATTRIBUTE];
     for field in [like, unlike] {
         if let Some(name) = constraint.new.field(field).some() {
@@ -158,14 +158,14 @@ pub fn constraint(constraint: At<'_, DeviceConstraint>, cx: &mut Cx<'_>) {
 }
 
 /// A driver, and an object that it understands.
-pub fn opaque(config: At<'_, OpaqueDeviceConfiguration>, cx: &mut Cx<'_>) {
+pub fn opaque(config: At<'_, OpaqueDeviceConfiguration>, cx: &mut ValidationContext<'_>) {
     type Config = OpaqueDeviceConfiguration;
     own::driver(config.new.field(Config::DRIVER).as_str(), &config.path.to(Config::DRIVER), cx);
     object(config.new.field(Config::PARAMETERS).value(), &config.path.to(Config::PARAMETERS), cx);
 }
 
 /// An object of any shape, not too long.
-pub fn object(value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn object(value: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let is_too_long = match value {
         Value::Raw(text) => text.len() > MAX_PARAMETERS,
         value => pintle_codec::json::to_string(value).len() > MAX_PARAMETERS,
@@ -179,7 +179,7 @@ pub fn object(value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// A value stands where something is compared with it.
-pub fn toleration(toleration: At<'_, DeviceToleration>, cx: &mut Cx<'_>) {
+pub fn toleration(toleration: At<'_, DeviceToleration>, cx: &mut ValidationContext<'_>) {
     let value = toleration.new.field(DeviceToleration::VALUE).as_str();
     let path = toleration.path.to(DeviceToleration::VALUE);
     match toleration.new.field(DeviceToleration::OPERATOR).value().as_str().unwrap_or_default() {
@@ -190,7 +190,7 @@ pub fn toleration(toleration: At<'_, DeviceToleration>, cx: &mut Cx<'_>) {
 }
 
 /// A resource that nodes do not have of their own.
-pub fn extended_resource(name: At<'_, Option<String>>, cx: &mut Cx<'_>) {
+pub fn extended_resource(name: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
     let Some(text) = name.new.some() else { return };
     let text = text.as_str();
     let is_native = !text.contains('/') || text.contains("kubernetes.io/");

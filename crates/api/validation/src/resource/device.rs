@@ -8,7 +8,7 @@ use pintle_schema::{Map, Value, names};
 use pintle_types::resource::v1::{
     Device, DeviceAttribute, DeviceCapacity, DeviceCounterConsumption, ResourceSlice, ResourceSliceSpec,
 };
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::{BTreeMap, HashSet};
 
 /// The most attributes and capacities of a device together.
@@ -18,32 +18,32 @@ const MOST: usize = 32;
 const MOST_VALUES: usize = 48;
 
 /// Attributes have names, and there are not too many.
-pub fn attribute_names(attributes: At<'_, BTreeMap<String, DeviceAttribute>>, cx: &mut Cx<'_>) {
+pub fn attribute_names(attributes: At<'_, BTreeMap<String, DeviceAttribute>>, cx: &mut ValidationContext<'_>) {
     keys(attributes.new.value(), attributes.path, cx);
 }
 
 /// And so have capacities.
-pub fn capacity(capacity: At<'_, BTreeMap<String, DeviceCapacity>>, cx: &mut Cx<'_>) {
+pub fn capacity(capacity: At<'_, BTreeMap<String, DeviceCapacity>>, cx: &mut ValidationContext<'_>) {
     keys(capacity.new.value(), capacity.path, cx);
 }
 
-fn keys(map: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn keys(map: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     for key in map.as_map().into_iter().flat_map(Map::keys) {
         own::qualified(key, path, cx);
     }
 }
 
 /// An attribute has one value, or values of one type.
-pub fn attribute(attribute: At<'_, DeviceAttribute>, cx: &mut Cx<'_>) {
+pub fn attribute(attribute: At<'_, DeviceAttribute>, cx: &mut ValidationContext<'_>) {
     const LONGEST: usize = 64;
     const ONE: &str = "exactly one value must be specified";
     type Attribute = DeviceAttribute;
-    let text = |text: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>| {
+    let text = |text: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>| {
         if text.len() > LONGEST {
             cx.errors.too_long(path, LONGEST);
         }
     };
-    let version = |version: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>| {
+    let version = |version: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>| {
         if names::version::Version::parse(version).is_none() {
             cx.errors.invalid(path, version, "must be a string compatible with semver.org spec 2.0.0");
         }
@@ -70,19 +70,19 @@ pub fn attribute(attribute: At<'_, DeviceAttribute>, cx: &mut Cx<'_>) {
 }
 
 /// Each set of counters is drawn from once.
-pub fn distinct_consumptions(list: At<'_, Vec<DeviceCounterConsumption>>, cx: &mut Cx<'_>) {
+pub fn distinct_consumptions(list: At<'_, Vec<DeviceCounterConsumption>>, cx: &mut ValidationContext<'_>) {
     super::claim::distinct(list, DeviceCounterConsumption::COUNTER_SET, cx);
 }
 
 /// How much a device has, where it is, and what must hold of it.
-pub fn place_and_binding(device: At<'_, Device>, cx: &mut Cx<'_>) {
+pub fn place_and_binding(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     amounts(device, cx);
     place(device, cx);
     let conditions = device.new.field(Device::BINDING_CONDITIONS);
     let failures = device.new.field(Device::BINDING_FAILURE_CONDITIONS);
     let (path, failure_path) =
         (device.path.to(Device::BINDING_CONDITIONS), device.path.to(Device::BINDING_FAILURE_CONDITIONS));
-    let judge = |list: &[Value], path: &FieldPath<'_>, cx: &mut Cx<'_>| {
+    let validate = |list: &[Value], path: &FieldPath<'_>, cx: &mut ValidationContext<'_>| {
         const MOST: usize = 4;
         if list.len() > MOST {
             return cx.errors.too_many(path, list.len(), MOST);
@@ -95,8 +95,8 @@ pub fn place_and_binding(device: At<'_, Device>, cx: &mut Cx<'_>) {
             }
         }
     };
-    judge(items(conditions), &path, cx);
-    judge(items(failures), &failure_path, cx);
+    validate(items(conditions), &path, cx);
+    validate(items(failures), &failure_path, cx);
     for (at, name) in items(failures).iter().enumerate() {
         if items(conditions).contains(name) {
             let detail = "bindingFailureConditions must not overlap with bindingConditions";
@@ -117,7 +117,7 @@ pub fn place_and_binding(device: At<'_, Device>, cx: &mut Cx<'_>) {
 }
 
 /// Not too much is told of one device.
-fn amounts(device: At<'_, Device>, cx: &mut Cx<'_>) {
+fn amounts(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     let attributes = device.new.field(Device::ATTRIBUTES).value().as_map();
     let count = |value: &Value| value.as_map().map_or(0, Map::len);
     let all = count(device.new.field(Device::ATTRIBUTES).value()) + count(device.new.field(Device::CAPACITY).value());
@@ -138,7 +138,7 @@ fn amounts(device: At<'_, Device>, cx: &mut Cx<'_>) {
 }
 
 /// A device is in a place of its own if the slice says that each is.
-fn place(device: At<'_, Device>, cx: &mut Cx<'_>) {
+fn place(device: At<'_, Device>, cx: &mut ValidationContext<'_>) {
     const FIELDS: &[&str] = &[Device::NODE_NAME.name(), Device::NODE_SELECTOR.name(), Device::ALL_NODES.name()];
     let spec = cx.root::<ResourceSlice>().field(ResourceSlice::SPEC);
     let is_set = |field: &&str| device.new.value().get(field).is_some_and(|value| !value.is_null());

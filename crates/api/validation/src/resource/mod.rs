@@ -22,7 +22,7 @@ use pintle_types::resource::v1::{
 use pintle_types::resource::v1alpha3::{
     DeviceTaintRuleStatus, DeviceTaintSelector, PoolStatus, ResourcePoolStatusRequest, ResourcePoolStatusRequestSpec,
 };
-use pintle_validation::{Cx, Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, Group, KindRules, Step, ValidationContext, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -67,7 +67,7 @@ static KINDS: &[KindRules] = &[
     },
 ];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(DeviceClaim::REQUESTS, claim::distinct_requests, AFTER),
     at_type!(DeviceRequest, claim::one_way_of_asking, AFTER),
     at_field!(DeviceRequest::FIRST_AVAILABLE, claim::distinct_subrequests, AFTER),
@@ -111,7 +111,7 @@ static RULES: &[Hand] = &[
 ];
 
 /// Tells what is found now before all that was found so far.
-fn first(cx: &mut Cx<'_>, find: impl FnOnce(&mut Cx<'_>)) {
+fn first(cx: &mut ValidationContext<'_>, find: impl FnOnce(&mut ValidationContext<'_>)) {
     let before = cx.errors.0.len();
     find(cx);
     let found = cx.errors.0.len().saturating_sub(before);

@@ -2,14 +2,14 @@
 
 use crate::shared::invalid_each;
 use pintle_schema::names;
-use pintle_validation::{Cx, FieldPath};
+use pintle_validation::{FieldPath, ValidationContext};
 
 const MAX_DRIVER: usize = 63;
 const MAX_POOL: usize = 253;
 const MAX_IDENTIFIER: usize = 32;
 
 /// The name of a driver: a domain in either case.
-pub fn driver(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn driver(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if name.is_empty() {
         cx.errors.required(path, "");
     }
@@ -22,7 +22,7 @@ pub fn driver(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// The name of a pool: domains, one below the other.
-pub fn pool(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn pool(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if name.is_empty() {
         return cx.errors.required(path, "");
     }
@@ -35,7 +35,7 @@ pub fn pool(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// The same, told of the segment.
-pub fn pool_in_segments(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn pool_in_segments(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if name.len() > MAX_POOL {
         cx.errors.too_long(path, MAX_POOL);
     }
@@ -49,7 +49,7 @@ pub fn pool_in_segments(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
     }
 }
 
-fn identifier(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn identifier(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if name.len() > MAX_IDENTIFIER {
         cx.errors.too_long(path, MAX_IDENTIFIER);
     }
@@ -57,7 +57,7 @@ fn identifier(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// An identifier, in a domain or not.
-pub fn qualified(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn qualified(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     match name.split_once('/') {
         None => identifier(name, path, cx),
         Some((_, rest)) if rest.contains('/') => {}
@@ -75,7 +75,7 @@ pub fn qualified(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// An identifier in a domain.
-pub fn fully_qualified(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn fully_qualified(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     qualified(name, path, cx);
     if !name.contains('/') {
         let detail = "a fully qualified name must be a domain and a name separated by a slash";
@@ -84,7 +84,7 @@ pub fn fully_qualified(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// The name of a share: a UUID in its usual form.
-pub fn share(id: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn share(id: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     // Other forms that the reference reads: in braces, as a URN, without dashes.
     if !matches!(id.len(), 32 | 36 | 38 | 45) {
         let detail = format!("error validating uid: invalid UUID length: {}", id.len());

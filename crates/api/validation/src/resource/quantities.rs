@@ -2,13 +2,13 @@
 
 use pintle_schema::{Quantity, View};
 use pintle_types::resource::v1::{CapacityRequestPolicy, CapacityRequestPolicyRange, Device, DeviceCapacity};
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 type Policy = CapacityRequestPolicy;
 type Range = CapacityRequestPolicyRange;
 
 /// Only a device that several claims may have has a policy for what they ask.
-pub fn capacity(capacity: At<'_, DeviceCapacity>, cx: &mut Cx<'_>) {
+pub fn capacity(capacity: At<'_, DeviceCapacity>, cx: &mut ValidationContext<'_>) {
     let Some(policy) = capacity.new.field(DeviceCapacity::REQUEST_POLICY).some() else { return };
     let path = capacity.path.to(DeviceCapacity::REQUEST_POLICY);
     if !is_shared(capacity.path, cx) {
@@ -39,7 +39,7 @@ pub fn capacity(capacity: At<'_, DeviceCapacity>, cx: &mut Cx<'_>) {
 }
 
 /// Whether several claims may have the device that a capacity is of.
-fn is_shared(path: &FieldPath<'_>, cx: &Cx<'_>) -> bool {
+fn is_shared(path: &FieldPath<'_>, cx: &ValidationContext<'_>) -> bool {
     use pintle_types::resource::v1::{ResourceSlice, ResourceSliceSpec};
     let devices = cx.root::<ResourceSlice>().field(ResourceSlice::SPEC).field(ResourceSliceSpec::DEVICES);
     let path = path.to_string();
@@ -49,7 +49,13 @@ fn is_shared(path: &FieldPath<'_>, cx: &Cx<'_>) -> bool {
 }
 
 /// Choices go up, none is more than there is, and the default is one.
-fn choices(default: &Quantity, most: &Quantity, values: &[Quantity], path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn choices(
+    default: &Quantity,
+    most: &Quantity,
+    values: &[Quantity],
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     const MOST: usize = 10;
     for (at, pair) in values.windows(2).enumerate() {
         if let [before, after] = pair
@@ -77,7 +83,13 @@ fn choices(default: &Quantity, most: &Quantity, values: &[Quantity], path: &Fiel
 }
 
 /// The default is within the range, and the range within what there is; steps lead to its ends.
-fn within(default: &Quantity, most: &Quantity, range: View<'_, Range>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn within(
+    default: &Quantity,
+    most: &Quantity,
+    range: View<'_, Range>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let Some(min) = range.field(Range::MIN).get() else {
         return cx.errors.required(path.to(Range::MIN), "required when validRange is defined");
     };

@@ -8,13 +8,13 @@ use pintle_schema::View;
 use pintle_types::core::v1::NodeSelectorOperator;
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::resource::v1::{AllocatedDeviceStatus, AllocationResult, ResourceClaim, ResourceClaimStatus};
-use pintle_validation::{At, Cx, Right};
+use pintle_validation::{At, Right, ValidationContext};
 use std::collections::{BTreeSet, HashMap};
 
 const GATE: &str = "DRAResourceClaimGranularStatusAuthorization";
 
 /// A change of a claim's status.
-pub fn of_status(claim: At<'_, ResourceClaim>, cx: &mut Cx<'_>) {
+pub fn of_status(claim: At<'_, ResourceClaim>, cx: &mut ValidationContext<'_>) {
     if !cx.enabled(GATE) {
         return;
     }
@@ -27,7 +27,7 @@ pub fn of_status(claim: At<'_, ResourceClaim>, cx: &mut Cx<'_>) {
     });
 }
 
-fn binding(status: At<'_, ResourceClaimStatus>, cx: &mut Cx<'_>) {
+fn binding(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationContext<'_>) {
     type Status = ResourceClaimStatus;
     let Some(old) = status.old else { return };
     let is_same = cx.same(status.new.field(Status::ALLOCATION).value(), old.field(Status::ALLOCATION).value())
@@ -46,7 +46,7 @@ fn binding(status: At<'_, ResourceClaimStatus>, cx: &mut Cx<'_>) {
     }
 }
 
-fn drivers(status: At<'_, ResourceClaimStatus>, namespace: &str, cx: &mut Cx<'_>) {
+fn drivers(status: At<'_, ResourceClaimStatus>, namespace: &str, cx: &mut ValidationContext<'_>) {
     type Status = ResourceClaimStatus;
     let Some(old) = status.old else { return };
     let Some(allocation) = status.new.field(Status::ALLOCATION).some() else { return };

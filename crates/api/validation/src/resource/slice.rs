@@ -8,20 +8,20 @@ use pintle_schema::{Value, names};
 use pintle_types::core::v1::NodeSelector;
 use pintle_types::resource::v1::{CounterSet, Device, ResourcePool, ResourceSlice, ResourceSliceSpec};
 use pintle_types::resource::v1alpha3::{DeviceTaintSelector, ResourcePoolStatusRequest};
-use pintle_validation::{At, Cx, same};
+use pintle_validation::{At, ValidationContext, same};
 
 type Spec = ResourceSliceSpec;
 
-pub fn driver(driver: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn driver(driver: At<'_, String>, cx: &mut ValidationContext<'_>) {
     own::driver(driver.new.as_str(), driver.path, cx);
 }
 
-pub fn pool_name(name: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn pool_name(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
     own::pool(name.new.as_str(), name.path, cx);
 }
 
 /// Whose devices these are stays.
-pub fn pool_stays(pool: At<'_, ResourcePool>, cx: &mut Cx<'_>) {
+pub fn pool_stays(pool: At<'_, ResourcePool>, cx: &mut ValidationContext<'_>) {
     let Some(old) = cx.old_root::<ResourceSlice>().map(|old| old.field(ResourceSlice::SPEC)) else { return };
     let new = cx.root::<ResourceSlice>().field(ResourceSlice::SPEC);
     let name = new.field(Spec::POOL).field(ResourcePool::NAME);
@@ -48,7 +48,7 @@ pub fn warn(written: &Written<'_>, warnings: &mut Vec<String>) {
 }
 
 /// The name of a node, if there is one.
-pub fn node_name(name: At<'_, Option<String>>, cx: &mut Cx<'_>) {
+pub fn node_name(name: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
     match name.new.some().map(|name| name.as_str()) {
         Some("") => cx.errors.invalid(name.path, "", "must be either unset or set to a non-empty string"),
         Some(text) => _ = invalid_each(text, names::dns1123_subdomain(text), name.path, cx),
@@ -56,7 +56,7 @@ pub fn node_name(name: At<'_, Option<String>>, cx: &mut Cx<'_>) {
     }
 }
 
-pub fn one_term(selector: At<'_, Option<NodeSelector>>, cx: &mut Cx<'_>) {
+pub fn one_term(selector: At<'_, Option<NodeSelector>>, cx: &mut ValidationContext<'_>) {
     let Some(selected) = selector.new.some() else { return };
     let terms = selected.field(NodeSelector::NODE_SELECTOR_TERMS);
     if items(terms).len() != 1 {
@@ -65,7 +65,7 @@ pub fn one_term(selector: At<'_, Option<NodeSelector>>, cx: &mut Cx<'_>) {
     }
 }
 
-pub fn true_or_unset(choice: At<'_, Option<bool>>, cx: &mut Cx<'_>) {
+pub fn true_or_unset(choice: At<'_, Option<bool>>, cx: &mut ValidationContext<'_>) {
     if choice.new.get() == Some(false) {
         cx.errors.invalid(choice.path, false, "must be either unset or set to true");
     }
@@ -82,7 +82,7 @@ pub fn chosen(value: &Value, fields: &[&str]) -> Vec<String> {
 }
 
 /// The devices are in one place, or each is in its own.
-pub fn one_place(_: At<'_, Option<bool>>, cx: &mut Cx<'_>) {
+pub fn one_place(_: At<'_, Option<bool>>, cx: &mut ValidationContext<'_>) {
     const FIELDS: &[&str] = &[
         Spec::NODE_NAME.name(),
         Spec::NODE_SELECTOR.name(),
@@ -113,7 +113,7 @@ pub fn one_place(_: At<'_, Option<bool>>, cx: &mut Cx<'_>) {
 }
 
 /// So many devices, each with a name of its own.
-pub fn devices(devices: At<'_, Vec<Device>>, cx: &mut Cx<'_>) {
+pub fn devices(devices: At<'_, Vec<Device>>, cx: &mut ValidationContext<'_>) {
     const MOST: usize = 128;
     const MOST_INVOLVED: usize = 64;
     let is_involved = devices.new.iter().any(|device| {
@@ -128,12 +128,12 @@ pub fn devices(devices: At<'_, Vec<Device>>, cx: &mut Cx<'_>) {
 }
 
 /// Each set of counters has a name of its own.
-pub fn distinct_counters(sets: At<'_, Vec<CounterSet>>, cx: &mut Cx<'_>) {
+pub fn distinct_counters(sets: At<'_, Vec<CounterSet>>, cx: &mut ValidationContext<'_>) {
     super::claim::distinct(sets, CounterSet::NAME, cx);
 }
 
 /// The devices that a taint is for.
-pub fn tainted(selector: At<'_, DeviceTaintSelector>, cx: &mut Cx<'_>) {
+pub fn tainted(selector: At<'_, DeviceTaintSelector>, cx: &mut ValidationContext<'_>) {
     if let Some(driver) = selector.new.field(DeviceTaintSelector::DRIVER).some() {
         own::driver(driver.as_str(), &selector.path.to(DeviceTaintSelector::DRIVER), cx);
     }
@@ -143,20 +143,20 @@ pub fn tainted(selector: At<'_, DeviceTaintSelector>, cx: &mut Cx<'_>) {
 }
 
 /// The pool that is asked about, if it is one.
-pub fn wanted_pool(name: At<'_, Option<String>>, cx: &mut Cx<'_>) {
+pub fn wanted_pool(name: At<'_, Option<String>>, cx: &mut ValidationContext<'_>) {
     if let Some(text) = name.new.some() {
         own::pool_in_segments(text.as_str(), name.path, cx);
     }
 }
 
-pub fn pool_in_segments(name: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn pool_in_segments(name: At<'_, String>, cx: &mut ValidationContext<'_>) {
     if !name.new.as_str().is_empty() {
         own::pool_in_segments(name.new.as_str(), name.path, cx);
     }
 }
 
 /// What was answered once stays.
-pub fn status_stays(request: At<'_, ResourcePoolStatusRequest>, cx: &mut Cx<'_>) {
+pub fn status_stays(request: At<'_, ResourcePoolStatusRequest>, cx: &mut ValidationContext<'_>) {
     let old = request.old.and_then(|old| old.field(ResourcePoolStatusRequest::STATUS).some());
     let new = request.new.field(ResourcePoolStatusRequest::STATUS);
     if let Some(old) = old

@@ -10,11 +10,11 @@ use pintle_types::resource::v1::{
     AllocatedDeviceStatus, AllocationResult, DeviceAllocationResult, DeviceRequestAllocationResult, ResourceClaim,
     ResourceClaimConsumerReference, ResourceClaimStatus,
 };
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 use std::collections::HashSet;
 
 /// A device that was given for a request.
-pub fn allocated(result: At<'_, DeviceRequestAllocationResult>, cx: &mut Cx<'_>) {
+pub fn allocated(result: At<'_, DeviceRequestAllocationResult>, cx: &mut ValidationContext<'_>) {
     type Result = DeviceRequestAllocationResult;
     request_reference(result.new.field(Result::REQUEST).as_str(), &result.path.to(Result::REQUEST), cx);
     own::driver(result.new.field(Result::DRIVER).as_str(), &result.path.to(Result::DRIVER), cx);
@@ -25,7 +25,7 @@ pub fn allocated(result: At<'_, DeviceRequestAllocationResult>, cx: &mut Cx<'_>)
 }
 
 /// What was given stays until it is given back. Nothing else is told of it then.
-pub fn allocation_stays(allocation: At<'_, Option<AllocationResult>>, cx: &mut Cx<'_>) {
+pub fn allocation_stays(allocation: At<'_, Option<AllocationResult>>, cx: &mut ValidationContext<'_>) {
     if let (Some(new), Some(old)) = (allocation.new.some(), allocation.old.and_then(View::some))
         && !pintle_validation::same(new.value(), old.value())
     {
@@ -34,7 +34,7 @@ pub fn allocation_stays(allocation: At<'_, Option<AllocationResult>>, cx: &mut C
 }
 
 /// What is found in an allocation that may not change at all is not told.
-fn only_what_stays(status: At<'_, ResourceClaimStatus>, cx: &mut Cx<'_>) {
+fn only_what_stays(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationContext<'_>) {
     let path = status.path.to(ResourceClaimStatus::ALLOCATION).to_string();
     let had_one = status.old.is_some_and(|old| old.field(ResourceClaimStatus::ALLOCATION).is_set());
     if had_one {
@@ -47,7 +47,7 @@ fn only_what_stays(status: At<'_, ResourceClaimStatus>, cx: &mut Cx<'_>) {
 }
 
 /// Only what was given is reserved, each user stands once, and none comes while the claim goes.
-pub fn reservations(status: At<'_, ResourceClaimStatus>, cx: &mut Cx<'_>) {
+pub fn reservations(status: At<'_, ResourceClaimStatus>, cx: &mut ValidationContext<'_>) {
     type Status = ResourceClaimStatus;
     let users = |status: View<'_, Status>| -> Vec<String> {
         let uid = |user: View<'_, ResourceClaimConsumerReference>| {
@@ -90,7 +90,7 @@ fn shown([driver, pool, device, share]: Identity<'_>) -> Value {
 }
 
 /// A driver tells of devices that the claim was given.
-pub fn device(device: At<'_, AllocatedDeviceStatus>, cx: &mut Cx<'_>) {
+pub fn device(device: At<'_, AllocatedDeviceStatus>, cx: &mut ValidationContext<'_>) {
     type Status = AllocatedDeviceStatus;
     own::driver(device.new.field(Status::DRIVER).as_str(), &device.path.to(Status::DRIVER), cx);
     own::pool(device.new.field(Status::POOL).as_str(), &device.path.to(Status::POOL), cx);
@@ -112,7 +112,7 @@ pub fn device(device: At<'_, AllocatedDeviceStatus>, cx: &mut Cx<'_>) {
 }
 
 /// Each device stands once.
-pub fn distinct_devices(devices: At<'_, Vec<AllocatedDeviceStatus>>, cx: &mut Cx<'_>) {
+pub fn distinct_devices(devices: At<'_, Vec<AllocatedDeviceStatus>>, cx: &mut ValidationContext<'_>) {
     let mut seen = HashSet::new();
     for (at, device) in devices.new.iter().enumerate() {
         let own = identity(device.value());
@@ -123,7 +123,7 @@ pub fn distinct_devices(devices: At<'_, Vec<AllocatedDeviceStatus>>, cx: &mut Cx
 }
 
 /// Addresses with the length of their network, each once.
-pub fn addresses(addresses: At<'_, Vec<String>>, cx: &mut Cx<'_>) {
+pub fn addresses(addresses: At<'_, Vec<String>>, cx: &mut ValidationContext<'_>) {
     let mut seen = HashSet::new();
     for (at, address) in addresses.new.iter().enumerate() {
         let (text, path) = (address.as_str(), addresses.path.index(at));

@@ -1,34 +1,34 @@
 //! Rules of claims, their templates and slices in their place, and what they ask of a namespace.
 
-use crate::tests::judge_as;
+use crate::tests::validate_as;
 use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::resource::v1::{ResourceClaim, ResourceClaimTemplate, ResourceSlice};
 use pintle_types::resource::v1alpha3::ResourcePoolStatusRequest;
-use pintle_validation::{Operation, Refusal, Request, Right, Surroundings};
+use pintle_validation::{Operation, Refusal, Request, Right, ValidationEnvironment};
 use std::cell::RefCell;
 
 /// A namespace with one label, whatever its name.
 struct Labelled(&'static str);
 
-impl Surroundings for Labelled {
+impl ValidationEnvironment for Labelled {
     fn namespace_label(&self, key: &str) -> Option<String> {
         (key == "resource.kubernetes.io/admin-access").then(|| self.0.to_owned())
     }
 }
 
-fn judge(schema: &'static Struct, new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
-    judge_in(&(), schema, new, old, subresource)
+fn validate(schema: &'static Struct, new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
+    validate_in(&(), schema, new, old, subresource)
 }
 
-fn judge_in(
-    around: &dyn Surroundings,
+fn validate_in(
+    around: &dyn ValidationEnvironment,
     schema: &'static Struct,
     new: &Value,
     old: Option<&Value>,
     subresource: &str,
 ) -> Vec<String> {
     let namespaced = schema.name.as_str() != "ResourceSlice";
-    judge_as(
+    validate_as(
         schema,
         new,
         old,
@@ -50,15 +50,15 @@ fn admin_access_is_the_namespaces_to_give() {
     let template = value!({"metadata": (metadata()), "spec": {"spec": (devices())}});
     let told = format!("spec.devices.requests[1].adminAccess: {FORBIDDEN}");
     for (schema, object) in [(ResourceClaim::schema(), &claim), (ResourceClaimTemplate::schema(), &template)] {
-        assert_eq!(judge(schema, object, None, ""), [told.as_str()]);
-        assert_eq!(judge_in(&Labelled("false"), schema, object, None, ""), [told.as_str()]);
-        assert_eq!(judge_in(&Labelled("true"), schema, object, None, ""), [""; 0]);
-        assert_eq!(judge(schema, object, Some(object), ""), [""; 0], "what was there stays");
+        assert_eq!(validate(schema, object, None, ""), [told.as_str()]);
+        assert_eq!(validate_in(&Labelled("false"), schema, object, None, ""), [told.as_str()]);
+        assert_eq!(validate_in(&Labelled("true"), schema, object, None, ""), [""; 0]);
+        assert_eq!(validate(schema, object, Some(object), ""), [""; 0], "what was there stays");
     }
     // It stands before all else that is wrong.
     let mut wrong = claim;
     wrong.set_at(&["metadata", "labels", "a b"], "");
-    let lines = judge(ResourceClaim::schema(), &wrong, None, "");
+    let lines = validate(ResourceClaim::schema(), &wrong, None, "");
     assert_eq!((lines.len(), lines.first()), (2, Some(&told)));
 }
 
@@ -72,16 +72,16 @@ fn admin_access_is_given_where_it_may_be() {
     let (before, after) = (claim(value!({})), claim(value!({"allocation": {"devices": {"results": [(given)]}}})));
     let schema = ResourceClaim::schema();
     let told = format!("status.allocation.devices.results[0].adminAccess: {FORBIDDEN}");
-    assert_eq!(judge(schema, &after, Some(&before), "status"), [told]);
-    assert_eq!(judge_in(&Labelled("true"), schema, &after, Some(&before), "status"), [""; 0]);
-    assert_eq!(judge(schema, &after, Some(&after), "status"), [""; 0]);
+    assert_eq!(validate(schema, &after, Some(&before), "status"), [told]);
+    assert_eq!(validate_in(&Labelled("true"), schema, &after, Some(&before), "status"), [""; 0]);
+    assert_eq!(validate(schema, &after, Some(&after), "status"), [""; 0]);
 }
 
 /// Nobody has any right; what was asked for is kept.
 #[derive(Default)]
 struct Forbidding(RefCell<Vec<String>>);
 
-impl Surroundings for Forbidding {
+impl ValidationEnvironment for Forbidding {
     fn refusal(&self, right: &Right<'_>) -> Option<Refusal> {
         let Right { subresource, namespace, name, node } = right;
         self.0.borrow_mut().push(format!("{subresource} {namespace}/{name} {node:?}"));
@@ -127,7 +127,7 @@ fn what_a_claim_is_given_and_what_is_told_of_it_takes_rights() {
     ];
     for (old, new, asked) in rows {
         let around = Forbidding::default();
-        let lines = judge_in(&around, ResourceClaim::schema(), &new, Some(&old), "status");
+        let lines = validate_in(&around, ResourceClaim::schema(), &new, Some(&old), "status");
         assert_eq!(around.0.into_inner(), asked);
         let expected = asked.iter().map(|right| match right.starts_with("binding") {
             true => {
@@ -150,7 +150,7 @@ fn the_place_of_a_device_that_has_none_is_not_judged() {
             "driver": "d.example.com", "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
             "devices": [{"name": "d", "nodeSelector": {"nodeSelectorTerms": []}}]}});
         slice.set_at(&["spec", if each { "perDeviceNodeSelection" } else { "allNodes" }], true);
-        judge(ResourceSlice::schema(), &slice, None, "")
+        validate(ResourceSlice::schema(), &slice, None, "")
     };
     let inside = "spec.devices[0].nodeSelector.nodeSelectorTerms: ";
     assert!(slice(true).iter().all(|line| line.starts_with(inside)) && !slice(true).is_empty());
@@ -171,7 +171,7 @@ fn an_item_that_stands_twice_is_shown_whole() {
     let old =
         value!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "1"}, "spec": {"driver": "d.example.com"}});
     let new = request(value!([(condition()), (condition())]));
-    let lines = judge_as(
+    let lines = validate_as(
         ResourcePoolStatusRequest::schema(),
         &new,
         Some(&old),

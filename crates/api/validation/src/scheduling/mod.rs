@@ -3,12 +3,12 @@
 pub mod priority_class;
 
 use pintle_types::scheduling::v1::PriorityClass;
-use pintle_validation::{Group, Hand, at_type};
+use pintle_validation::{CustomRule, Group, at_type};
 
 /// The group's rules; its kinds have the usual steps.
 pub static GROUP: Group = Group { kinds: &[], hand: RULES };
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_type!(PriorityClass, priority_class::create, ON_CREATE),
     at_type!(PriorityClass, priority_class::update, ON_UPDATE),
 ];

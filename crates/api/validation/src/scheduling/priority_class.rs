@@ -3,7 +3,7 @@
 use crate::shared::immutable;
 use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::scheduling::v1::PriorityClass;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// The highest priority that is not the system's.
 const HIGHEST: i32 = 1_000_000_000;
@@ -16,7 +16,7 @@ const SYSTEM_CLASSES: [(&str, i32); 2] =
     [("system-node-critical", 2 * HIGHEST + 1000), ("system-cluster-critical", 2 * HIGHEST)];
 
 /// A new class has a priority that users may give, or is one of the system's as it must be.
-pub fn create(class: At<'_, PriorityClass>, cx: &mut Cx<'_>) {
+pub fn create(class: At<'_, PriorityClass>, cx: &mut ValidationContext<'_>) {
     let name = class.new.field(PriorityClass::METADATA).field(ObjectMeta::NAME).as_str();
     let value = class.new.field(PriorityClass::VALUE).get();
     if name.starts_with(SYSTEM) {
@@ -48,7 +48,7 @@ fn no_system_class(name: &str, value: i32, is_default: bool) -> Option<String> {
 }
 
 /// Pods that have the priority keep it.
-pub fn update(class: At<'_, PriorityClass>, cx: &mut Cx<'_>) {
+pub fn update(class: At<'_, PriorityClass>, cx: &mut ValidationContext<'_>) {
     class.field(PriorityClass::VALUE, |value| {
         if !value.unchanged() {
             cx.errors.forbidden(value.path, "may not be changed in an update.");

@@ -3,7 +3,7 @@
 use crate::shown::in_full;
 use pintle_schema::{Map, View, names};
 use pintle_types::storage::v1::{VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec, VolumeError};
-use pintle_validation::{At, Cx, same};
+use pintle_validation::{At, ValidationContext, same};
 use std::collections::BTreeMap;
 
 /// What the metadata of an attachment may come to, in bytes.
@@ -11,7 +11,7 @@ const MAX_METADATA: usize = 256 << 10;
 const MAX_MESSAGE: usize = 1024;
 
 /// An attachment is of one volume, named or described.
-pub fn one_source(source: At<'_, VolumeAttachmentSource>, cx: &mut Cx<'_>) {
+pub fn one_source(source: At<'_, VolumeAttachmentSource>, cx: &mut ValidationContext<'_>) {
     const ONE: &str = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
     let name = source.new.field(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME).some().map(View::as_str);
     match (source.new.field(VolumeAttachmentSource::INLINE_VOLUME_SPEC).is_set(), name) {
@@ -26,7 +26,7 @@ pub fn one_source(source: At<'_, VolumeAttachmentSource>, cx: &mut Cx<'_>) {
 }
 
 /// A volume that is both named and described is only told to be; otherwise its name is judged.
-pub fn volume_name(attachment: At<'_, VolumeAttachment>, cx: &mut Cx<'_>) {
+pub fn volume_name(attachment: At<'_, VolumeAttachment>, cx: &mut ValidationContext<'_>) {
     attachment.field(VolumeAttachment::SPEC, |spec| {
         spec.field(VolumeAttachmentSpec::SOURCE, |source| {
             let name = source.new.field(VolumeAttachmentSource::PERSISTENT_VOLUME_NAME);
@@ -45,7 +45,7 @@ pub fn volume_name(attachment: At<'_, VolumeAttachment>, cx: &mut Cx<'_>) {
 }
 
 /// What the driver tells of the attached volume has a bound.
-pub fn metadata(metadata: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
+pub fn metadata(metadata: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     let entries = metadata.new.value().as_map().into_iter().flat_map(Map::iter);
     let total: usize = entries.map(|(key, value)| key.len() + value.as_str().map_or(0, str::len)).sum();
     if total > MAX_METADATA {
@@ -54,7 +54,7 @@ pub fn metadata(metadata: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
 }
 
 /// Failures are told shortly. The bound that the reference tells is that of the metadata.
-pub fn failure(error: At<'_, VolumeError>, cx: &mut Cx<'_>) {
+pub fn failure(error: At<'_, VolumeError>, cx: &mut ValidationContext<'_>) {
     if error.new.field(VolumeError::MESSAGE).as_str().len() > MAX_MESSAGE {
         cx.errors.too_long(error.path.to(VolumeError::MESSAGE), MAX_METADATA);
     }
@@ -65,7 +65,7 @@ pub fn failure(error: At<'_, VolumeError>, cx: &mut Cx<'_>) {
 }
 
 /// An attachment stays what it is.
-pub fn keeps_spec(attachment: At<'_, VolumeAttachment>, cx: &mut Cx<'_>) {
+pub fn keeps_spec(attachment: At<'_, VolumeAttachment>, cx: &mut ValidationContext<'_>) {
     attachment.field(VolumeAttachment::SPEC, |spec| {
         if spec.old.is_some_and(|old| !same(spec.new.value(), old.value())) {
             cx.errors.immutable(spec.path, in_full(spec.new));

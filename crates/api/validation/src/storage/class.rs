@@ -6,7 +6,7 @@ use crate::warnings::Written;
 use pintle_schema::{Map, View};
 use pintle_types::core::v1::{PersistentVolumeReclaimPolicy, TopologySelectorLabelRequirement, TopologySelectorTerm};
 use pintle_types::storage::v1::{CSIStorageCapacity, StorageClass, VolumeAttributesClass};
-use pintle_validation::{At, Cx, FieldPath, same_at};
+use pintle_validation::{At, FieldPath, ValidationContext, same_at};
 use std::collections::BTreeMap;
 
 const MAX_PARAMETERS: usize = 512;
@@ -15,7 +15,7 @@ const MAX_PARAMETERS: usize = 512;
 const MAX_BYTES: usize = 256 << 10;
 
 /// What a driver is told.
-pub fn parameters(parameters: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
+pub fn parameters(parameters: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     let entries = parameters.new.value().as_map();
     if entries.is_some_and(|entries| entries.len() > MAX_PARAMETERS) {
         return cx.errors.too_long(parameters.path, MAX_PARAMETERS);
@@ -33,7 +33,7 @@ pub fn parameters(parameters: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>)
 }
 
 /// Attributes are parameters, at least one.
-pub fn some_parameters(attributes: At<'_, BTreeMap<String, String>>, cx: &mut Cx<'_>) {
+pub fn some_parameters(attributes: At<'_, BTreeMap<String, String>>, cx: &mut ValidationContext<'_>) {
     parameters(attributes, cx);
     if attributes.new.value().is_zero() {
         cx.errors.required(attributes.path, "must contain at least one key/value pair");
@@ -41,7 +41,7 @@ pub fn some_parameters(attributes: At<'_, BTreeMap<String, String>>, cx: &mut Cx
 }
 
 /// Volumes that are made on demand are not made ready for another claim.
-pub fn reclaim_policy(policy: At<'_, Option<PersistentVolumeReclaimPolicy>>, cx: &mut Cx<'_>) {
+pub fn reclaim_policy(policy: At<'_, Option<PersistentVolumeReclaimPolicy>>, cx: &mut ValidationContext<'_>) {
     const SUPPORTED: &[&str] = &["Delete", "Retain"];
     if let Some(text) = policy.new.value().as_str().filter(|text| !text.is_empty() && !SUPPORTED.contains(text)) {
         cx.errors.not_supported(policy.path, text, SUPPORTED);
@@ -50,7 +50,7 @@ pub fn reclaim_policy(policy: At<'_, Option<PersistentVolumeReclaimPolicy>>, cx:
 
 /// No topology stands there twice. The reference compares with places not filled yet as well, so an empty one is
 /// always one too many.
-pub fn distinct_topologies(terms: At<'_, Vec<TopologySelectorTerm>>, cx: &mut Cx<'_>) {
+pub fn distinct_topologies(terms: At<'_, Vec<TopologySelectorTerm>>, cx: &mut ValidationContext<'_>) {
     let told: Vec<BTreeMap<&str, Vec<&str>>> = terms.new.iter().map(topology).collect();
     for (index, term) in told.iter().enumerate() {
         let unfilled = if term.is_empty() { told.len() - index } else { 0 };
@@ -75,7 +75,7 @@ fn topology(term: View<'_, TopologySelectorTerm>) -> BTreeMap<&str, Vec<&str>> {
 }
 
 /// A class of storage stays what it is.
-pub fn keeps(class: At<'_, StorageClass>, cx: &mut Cx<'_>) {
+pub fn keeps(class: At<'_, StorageClass>, cx: &mut ValidationContext<'_>) {
     let fields = [
         StorageClass::PARAMETERS.name(),
         StorageClass::PROVISIONER.name(),
@@ -90,7 +90,7 @@ pub fn keeps(class: At<'_, StorageClass>, cx: &mut Cx<'_>) {
 }
 
 /// A class of attributes stays what it is.
-pub fn keeps_attributes(class: At<'_, VolumeAttributesClass>, cx: &mut Cx<'_>) {
+pub fn keeps_attributes(class: At<'_, VolumeAttributesClass>, cx: &mut ValidationContext<'_>) {
     for field in [VolumeAttributesClass::DRIVER_NAME.name(), VolumeAttributesClass::PARAMETERS.name()] {
         if class.old.is_some_and(|old| !same_at(class.new.value(), old.value(), field)) {
             cx.errors.forbidden(class.path.child(field), format!("updates to {field} are forbidden."));

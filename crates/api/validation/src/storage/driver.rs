@@ -7,7 +7,7 @@ use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::storage::v1::{
     CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity, TokenRequest,
 };
-use pintle_validation::{At, Cx, FieldPath, same, same_at};
+use pintle_validation::{At, FieldPath, ValidationContext, same, same_at};
 
 type Spec = CSIDriverSpec;
 
@@ -15,7 +15,7 @@ type Spec = CSIDriverSpec;
 const ATTACHED: &str = "attachedRequired";
 
 /// Questions that have an answer, given or by default.
-pub fn has_answers(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
+pub fn has_answers(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let answers = [
         (ATTACHED, spec.new.field(Spec::ATTACH_REQUIRED)),
         (Spec::POD_INFO_ON_MOUNT.name(), spec.new.field(Spec::POD_INFO_ON_MOUNT)),
@@ -29,7 +29,7 @@ pub fn has_answers(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
 }
 
 /// How long a token may live.
-fn lifetime(seconds: i64, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn lifetime(seconds: i64, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if seconds < 600 {
         cx.errors.invalid(path, seconds, "may not specify a duration less than 10 minutes");
     }
@@ -39,7 +39,7 @@ fn lifetime(seconds: i64, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// Tokens for different audiences, known modes, and not too frequent questions.
-pub fn modes_and_tokens(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
+pub fn modes_and_tokens(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let requests = spec.new.field(Spec::TOKEN_REQUESTS);
     let path = spec.path.to(Spec::TOKEN_REQUESTS);
     let list = items(requests);
@@ -72,7 +72,7 @@ pub fn modes_and_tokens(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
 }
 
 /// How a driver's volumes come to be, and whether they are attached, stays.
-pub fn keeps_modes(driver: At<'_, CSIDriver>, cx: &mut Cx<'_>) {
+pub fn keeps_modes(driver: At<'_, CSIDriver>, cx: &mut ValidationContext<'_>) {
     let Some(old) = driver.old.map(|old| old.field(CSIDriver::SPEC)) else { return };
     let new = driver.new.field(CSIDriver::SPEC);
     let path = driver.path.to(CSIDriver::SPEC);
@@ -85,7 +85,7 @@ pub fn keeps_modes(driver: At<'_, CSIDriver>, cx: &mut Cx<'_>) {
 }
 
 /// What a driver calls a node is not too long.
-pub fn node_id(id: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn node_id(id: At<'_, String>, cx: &mut ValidationContext<'_>) {
     const MAX: usize = 256;
     if id.new.as_str().len() > MAX {
         cx.errors.invalid(id.path, id.new.as_str(), "must be 256 characters or less");
@@ -93,7 +93,7 @@ pub fn node_id(id: At<'_, String>, cx: &mut Cx<'_>) {
 }
 
 /// Keys of node labels. The reference's path is that of the driver.
-pub fn topology_keys(driver: At<'_, CSINodeDriver>, cx: &mut Cx<'_>) {
+pub fn topology_keys(driver: At<'_, CSINodeDriver>, cx: &mut ValidationContext<'_>) {
     let keys = items(driver.new.field(CSINodeDriver::TOPOLOGY_KEYS));
     let text = |at: usize| keys.get(at).and_then(Value::as_str).unwrap_or_default();
     let mut seen = Repeats::new(keys.len(), text);
@@ -110,7 +110,7 @@ pub fn topology_keys(driver: At<'_, CSINodeDriver>, cx: &mut Cx<'_>) {
 }
 
 /// A driver is there once.
-pub fn distinct(drivers: At<'_, Vec<CSINodeDriver>>, cx: &mut Cx<'_>) {
+pub fn distinct(drivers: At<'_, Vec<CSINodeDriver>>, cx: &mut ValidationContext<'_>) {
     let list = items(drivers.new);
     let name = |at: usize| text_in(list, at, CSINodeDriver::NAME);
     let mut names = Repeats::new(list.len(), name);
@@ -123,7 +123,7 @@ pub fn distinct(drivers: At<'_, Vec<CSINodeDriver>>, cx: &mut Cx<'_>) {
 }
 
 /// What a driver told of itself stays, but for the number of volumes it takes.
-pub fn keeps_drivers(node: At<'_, CSINode>, cx: &mut Cx<'_>) {
+pub fn keeps_drivers(node: At<'_, CSINode>, cx: &mut ValidationContext<'_>) {
     let Some(old) = node.old.map(|old| old.field(CSINode::SPEC).field(CSINodeSpec::DRIVERS)) else { return };
     let count_is_free = cx.enabled("MutableCSINodeAllocatableCount");
     let spec = node.path.to(CSINode::SPEC);
@@ -150,14 +150,14 @@ pub fn keeps_drivers(node: At<'_, CSINode>, cx: &mut Cx<'_>) {
 }
 
 /// There is no less than no space.
-pub fn free_space(capacity: At<'_, Option<Quantity>>, cx: &mut Cx<'_>) {
+pub fn free_space(capacity: At<'_, Option<Quantity>>, cx: &mut ValidationContext<'_>) {
     if let Some(space) = capacity.new.some().filter(|space| space.get().signum() < 0) {
         cx.errors.invalid(capacity.path, space.value().clone(), "must be greater than or equal to 0");
     }
 }
 
 /// A report is of one class in one place.
-pub fn keeps_place(capacity: At<'_, CSIStorageCapacity>, cx: &mut Cx<'_>) {
+pub fn keeps_place(capacity: At<'_, CSIStorageCapacity>, cx: &mut ValidationContext<'_>) {
     let Some(old) = capacity.old else { return };
     for field in [CSIStorageCapacity::NODE_TOPOLOGY.name(), CSIStorageCapacity::STORAGE_CLASS_NAME.name()] {
         if !is_kept(capacity.new.value(), old.value(), field) {

@@ -9,7 +9,7 @@ use pintle_types::storage::v1::{
     CSIDriver, CSIDriverSpec, CSINode, CSINodeDriver, CSINodeSpec, CSIStorageCapacity, StorageClass, VolumeAttachment,
     VolumeAttachmentSource, VolumeAttachmentStatus, VolumeAttributesClass, VolumeError,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The group's kinds whose steps are not the usual ones, and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -46,7 +46,7 @@ static KINDS: &[KindRules] = &[
     },
 ];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(StorageClass::PARAMETERS, class::parameters),
     at_field!(StorageClass::RECLAIM_POLICY, class::reclaim_policy),
     at_field!(StorageClass::ALLOWED_TOPOLOGIES, class::distinct_topologies, AFTER),

@@ -5,7 +5,7 @@ use pintle_types::meta::v1::{Condition, ConditionStatus, GroupResource};
 use pintle_types::storagemigration::v1beta1::{
     StorageVersionMigration, StorageVersionMigrationSpec, StorageVersionMigrationStatus,
 };
-use pintle_validation::{At, Cx, ErrorKind, Group, Hand, KindRules, Step, at_field, step};
+use pintle_validation::{At, CustomRule, ErrorKind, Group, KindRules, Step, ValidationContext, at_field, step};
 
 /// The group's kind and its rules.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -23,14 +23,14 @@ static KINDS: &[KindRules] = &[KindRules {
     ..KindRules::of(StorageVersionMigration::schema)
 }];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(StorageVersionMigrationSpec::RESOURCE, resource),
     at_field!(StorageVersionMigrationStatus::RESOURCE_VERSION, version),
     at_field!(StorageVersionMigrationStatus::CONDITIONS, crate::meta::condition::conditions),
 ];
 
 /// A version that can be compared with others.
-fn version(version: At<'_, String>, cx: &mut Cx<'_>) {
+fn version(version: At<'_, String>, cx: &mut ValidationContext<'_>) {
     let text = version.new.as_str();
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit()) && !text.starts_with('0');
     if !text.is_empty() && !is_number {
@@ -39,7 +39,7 @@ fn version(version: At<'_, String>, cx: &mut Cx<'_>) {
 }
 
 /// A resource, by its name.
-fn resource(resource: At<'_, GroupResource>, cx: &mut Cx<'_>) {
+fn resource(resource: At<'_, GroupResource>, cx: &mut ValidationContext<'_>) {
     let path = resource.path.to(GroupResource::RESOURCE);
     let name = resource.new.field(GroupResource::RESOURCE).as_str();
     let messages = names::dns1035_label(name);
@@ -55,7 +55,7 @@ fn resource(resource: At<'_, GroupResource>, cx: &mut Cx<'_>) {
     }
 }
 
-fn keeps_spec(migration: At<'_, StorageVersionMigration>, cx: &mut Cx<'_>) {
+fn keeps_spec(migration: At<'_, StorageVersionMigration>, cx: &mut ValidationContext<'_>) {
     migration.field(StorageVersionMigration::SPEC, |spec| crate::shared::immutable(spec, cx));
 }
 
@@ -68,7 +68,7 @@ fn is_true(status: View<'_, StorageVersionMigrationStatus>, kind: &str) -> bool 
 }
 
 /// A migration ends in one way, once, and of the version that it began with.
-fn goes_on(migration: At<'_, StorageVersionMigration>, cx: &mut Cx<'_>) {
+fn goes_on(migration: At<'_, StorageVersionMigration>, cx: &mut ValidationContext<'_>) {
     type Status = StorageVersionMigrationStatus;
     let Some(old) = migration.old.map(|old| old.field(StorageVersionMigration::STATUS)) else { return };
     let new = migration.new.field(StorageVersionMigration::STATUS);

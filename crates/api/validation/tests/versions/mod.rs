@@ -6,11 +6,11 @@
 
 mod stated;
 
-use super::{GATES, Row, judge, lines, name, resources, rounds, rows, stored};
-use pintle_api_validation::rulebook;
+use super::{GATES, Row, lines, name, resources, rounds, rows, stored, validate};
+use pintle_api_validation::validator;
 use pintle_resource::Resource;
 use pintle_schema::{Value, canonicalize};
-use pintle_validation::{FieldError, Rulebook, Verdict};
+use pintle_validation::{FieldError, ValidationResult, Validator};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ fn rewritten(version: &Resource, object: &Value) -> Value {
 /// A stored object judged for a client of a version.
 fn judged(version: &Resource, (new, old): (&Value, Option<&Value>)) -> Vec<String> {
     let of = |gates: &dyn Fn(&str) -> bool| {
-        let verdict = judge(rulebook(), stored(version), version, (new, old), "", gates);
+        let verdict = validate(validator(), stored(version), version, (new, old), "", gates);
         assert_eq!(verdict.mismatches, [], "{}: {new:?}", name(version));
         verdict
     };
@@ -80,13 +80,13 @@ fn judged(version: &Resource, (new, old): (&Value, Option<&Value>)) -> Vec<Strin
 }
 
 /// What the tags of a version alone find in an object of it, without regard to names and nesting that only this version has.
-fn tagged(version: &Resource, (new, old): (&Value, Option<&Value>), tags: &Rulebook) -> BTreeSet<String> {
+fn tagged(version: &Resource, (new, old): (&Value, Option<&Value>), tags: &Validator) -> BTreeSet<String> {
     let old = old.map(|old| as_served(version, old));
-    let verdict = judge(tags, &version.schema, version, (&as_served(version, new), old.as_ref()), "", &|_| true);
+    let verdict = validate(tags, &version.schema, version, (&as_served(version, new), old.as_ref()), "", &|_| true);
     found(&verdict)
 }
 
-fn found(verdict: &Verdict) -> BTreeSet<String> {
+fn found(verdict: &ValidationResult) -> BTreeSet<String> {
     let of = |error: &FieldError| {
         let place = ONE_NAME.iter().fold(error.field.clone(), |place, (here, there)| place.replace(here, there));
         format!("{place} {:?} {} {}", error.kind, error.origin, error.detail)
@@ -163,7 +163,7 @@ fn stated_rows_are_judged_alike_in_every_version() {
 
 #[test]
 fn random_objects_are_judged_alike_in_every_version() {
-    let tags = Rulebook::new(&[]);
+    let tags = Validator::new(&[]);
     let mut compared = BTreeMap::<(String, String), [usize; 3]>::new();
     let mut differ = BTreeSet::new();
     for (prefix, versions) in families() {

@@ -88,13 +88,13 @@ struct NotOfTheType {
 
 #[derive(ApiType, Clone, Default, PartialEq)]
 struct NoWay {
-    #[k8s(proto = 1, told_at("elsewhere")(required))]
+    #[k8s(proto = 1, error_path("elsewhere")(required))]
     a: String,
 }
 
 #[derive(ApiType, Clone, Default, PartialEq)]
 struct ABrokenWay {
-    #[k8s(proto = 1, told_at("../a//b")(required))]
+    #[k8s(proto = 1, error_path("../a//b")(required))]
     a: String,
 }
 

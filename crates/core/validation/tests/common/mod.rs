@@ -1,25 +1,25 @@
 //! Judging as the server does it, for tests with types and rules of their own.
 
 use pintle_schema::{Struct, Value, canonicalize};
-use pintle_validation::{Group, Operation, Request, Rulebook, Verdict};
+use pintle_validation::{Group, Operation, Request, ValidationResult, Validator};
 
 /// What is wrong with an object, or with its update, where some gates are on.
-pub fn judge(
+pub fn validate(
     group: &'static Group,
     schema: &'static Struct,
     new: &Value,
     old: Option<&Value>,
     enabled: &dyn Fn(&str) -> bool,
-) -> Verdict {
+) -> ValidationResult {
     let canonical = |value: &Value| {
         let mut value = value.clone();
         canonicalize(schema, &mut value);
         value
     };
-    let book = Rulebook::new(&[group]);
+    let book = Validator::new(&[group]);
     let plan = book.plan(schema);
     assert!(plan.problems.is_empty(), "{:?}", plan.problems);
     let operation = if old.is_some() { Operation::Update } else { Operation::Create };
     let request = Request { enabled, ..Request::new(operation) };
-    book.judge(schema, &canonical(new), old.map(canonical).as_ref(), &request)
+    book.validate(schema, &canonical(new), old.map(canonical).as_ref(), &request)
 }

@@ -7,7 +7,7 @@ mod tests {
     use super::replication_controller::{ReplicationController, ReplicationControllerSpec};
     use pintle_codec::{Strictness, json, protobuf};
     use pintle_schema::{ApiType, FieldDefault, Literal, Value};
-    use pintle_validation::{Operation, Request, Rulebook};
+    use pintle_validation::{Operation, Request, Validator};
 
     /// What is wrong with an object whose new field has a value, without what is wrong with the rest of it.
     fn faults(value: i64) -> Vec<String> {
@@ -16,7 +16,7 @@ mod tests {
         let decoded = json::decode(schema, text.as_bytes(), Strictness::Collect).expect("an object");
         assert_eq!(decoded.problems, [], "the field is known");
         let request = Request::new(Operation::Create);
-        let verdict = Rulebook::new(&[]).judge(schema, &decoded.value, None, &request);
+        let verdict = Validator::new(&[]).validate(schema, &decoded.value, None, &request);
         let lines = verdict.errors.0.iter().map(|error| error.line());
         lines.filter(|line| line.contains("maxUnavailable")).collect()
     }

@@ -26,7 +26,7 @@ pub fn problems(content: &Content) -> Vec<Problem> {
         if let Some((resource, storage)) =
             resource_of(&record.key).as_deref().and_then(|it| Some((it, it.storage.as_ref()?)))
         {
-            checker.object(record, &resource, storage);
+            checker.object(record, resource, storage);
         }
     }
     checker.addresses();

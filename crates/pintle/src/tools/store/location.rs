@@ -4,9 +4,9 @@
 use pintle::encryption::{self, EncryptionSource};
 use pintle_encryption::Encryption;
 use pintle_etcd::{EtcdOptions, EtcdStore, Tls};
-use pintle_registry::KubernetesForm;
+use pintle_registry::EtcdCodec;
 use pintle_resource::{Resource, ResourceTable, Verbs};
-use pintle_storage::{EmbeddedStore, Key, Observer, Record, Revision, SealedStore, Started, Store, Unreadable};
+use pintle_storage::{EmbeddedStore, EncryptedStore, Key, Observer, Record, Revision, Started, Store, Unreadable};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -133,12 +133,12 @@ impl Location {
                     return Err(format!("there is no store in {}", path.display()));
                 }
                 let store = EmbeddedStore::open_read_only(path).map_err(|error| error.to_string())?;
-                Content::of(&SealedStore::new(Arc::new(store), sealing))
+                Content::of(&EncryptedStore::new(Arc::new(store), sealing))
             }
             Location::Etcd(endpoints) => within_runtime(|| {
                 let store = pintle::etcd::store(
                     options.etcd(endpoints)?,
-                    KubernetesForm::new(pintle_kinds::resources()),
+                    EtcdCodec::new(pintle_kinds::resources()),
                     Some(sealing),
                 );
                 store.map(|(store, _)| store).map_err(|error| error.to_string())

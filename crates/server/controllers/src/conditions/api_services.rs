@@ -2,7 +2,7 @@
 //! Must never call a service available: requests are not forwarded to other servers yet.
 
 use super::{Finding, Reference, Rule};
-use crate::world::World;
+use crate::resource_index::ResourceIndex;
 use pintle_cache::Object;
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::apiregistration::v1::{APIService, APIServiceSpec, APIServiceStatus, ServiceReference};
@@ -38,7 +38,7 @@ impl Rule for Available {
         reference.namespace == changed.namespace() && (changed.name() == name || is_of(changed, name))
     }
 
-    fn judge(object: &Value, world: &World) -> Finding {
+    fn judge(object: &Value, world: &ResourceIndex) -> Finding {
         let finding = service(object).and_then(|reference| missing(reference, world));
         let (holds, reason, message) = match (service(object), finding) {
             (None, _) => (true, "Local", "Local APIServices are always available".to_owned()),
@@ -62,7 +62,7 @@ fn is_of(slice: &Object, service: &str) -> bool {
 }
 
 /// What a service lacks to be reached.
-fn missing(reference: View<'_, ServiceReference>, world: &World) -> Option<(&'static str, String)> {
+fn missing(reference: View<'_, ServiceReference>, world: &ResourceIndex) -> Option<(&'static str, String)> {
     let namespace = reference.field(ServiceReference::NAMESPACE).as_str();
     let name = reference.field(ServiceReference::NAME).as_str();
     let port = reference.field(ServiceReference::PORT).get().unwrap_or(HTTPS);

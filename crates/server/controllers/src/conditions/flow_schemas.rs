@@ -1,7 +1,7 @@
 //! Whether a flow schema dangles: the priority level that it names does not exist.
 
 use super::{Finding, Reference, Rule};
-use crate::world::World;
+use crate::resource_index::ResourceIndex;
 use pintle_schema::{Value, View, ViewMut};
 use pintle_types::flowcontrol::v1::{
     FlowSchema, FlowSchemaSpec, FlowSchemaStatus, PriorityLevelConfigurationReference,
@@ -24,7 +24,7 @@ impl Rule for Dangling {
         Some(Reference { namespace: String::new(), name: priority_level(object).to_owned() })
     }
 
-    fn judge(object: &Value, world: &World) -> Finding {
+    fn judge(object: &Value, world: &ResourceIndex) -> Finding {
         let level = priority_level(object);
         let names = format!("This FlowSchema references the PriorityLevelConfiguration object named {level:?}");
         match world.exists(PRIORITY_LEVELS, "", level) {

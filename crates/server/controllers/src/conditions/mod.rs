@@ -6,11 +6,11 @@ pub mod api_services;
 pub mod flow_schemas;
 
 use crate::feed::{Listed, Observer};
-use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
-use crate::world::{KindId, Place, World};
-use pintle_cache::{Event, Interest, Object};
+use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
+use crate::stats::Reading;
+use pintle_cache::{Event, Object, WatchFilter};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::meta::v1::{Condition, ConditionStatus};
 use std::collections::HashMap;
@@ -52,29 +52,29 @@ pub trait Rule: Send + Sync + 'static {
         (reference.namespace.as_str(), reference.name.as_str()) == (changed.namespace(), changed.name())
     }
 
-    fn judge(object: &Value, world: &World) -> Finding;
+    fn judge(object: &Value, world: &ResourceIndex) -> Finding;
 
     /// The list of conditions in an object, whose items have the fields of `Condition`.
     fn conditions(object: &mut Value) -> &mut Value;
 }
 
 /// Keeps a condition.
-pub struct Keeper<R> {
-    world: Arc<World>,
+pub struct StatusController<R> {
+    world: Arc<ResourceIndex>,
     subject: KindId,
     depends_on: Vec<KindId>,
-    queue: Queue<Place>,
-    references: Mutex<HashMap<Place, Reference>>,
+    queue: Queue<ObjectKey>,
+    references: Mutex<HashMap<ObjectKey, Reference>>,
     rule: PhantomData<R>,
 }
 
-impl<R: Rule> Keeper<R> {
+impl<R: Rule> StatusController<R> {
     /// `None` when the kind is not stored.
-    pub fn new(world: Arc<World>) -> Option<Self> {
+    pub fn new(world: Arc<ResourceIndex>) -> Option<Self> {
         let subject = world.stored(R::SUBJECT.0, R::SUBJECT.1)?;
         let depends_on = R::DEPENDS_ON.iter().filter_map(|(group, plural)| world.stored(group, plural)).collect();
         let queue = Queue::new(R::QUEUE);
-        Some(Keeper { world, subject, depends_on, queue, references: Mutex::default(), rule: PhantomData })
+        Some(StatusController { world, subject, depends_on, queue, references: Mutex::default(), rule: PhantomData })
     }
 
     /// Works on what is due, until it is dropped.
@@ -86,11 +86,11 @@ impl<R: Rule> Keeper<R> {
         }
     }
 
-    fn references(&self) -> MutexGuard<'_, HashMap<Place, Reference>> {
+    fn references(&self) -> MutexGuard<'_, HashMap<ObjectKey, Reference>> {
         self.references.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn sync(&self, place: &Place) -> Outcome {
+    async fn sync(&self, place: &ObjectKey) -> Outcome {
         let (Some(kind), Some(stored)) = (self.world.kind(place.kind), self.world.object(place)) else {
             return Outcome::Done;
         };
@@ -108,8 +108,8 @@ impl<R: Rule> Keeper<R> {
     }
 
     /// Remembers what an object of the kind depends on, and has it judged.
-    fn learn(&self, references: &mut HashMap<Place, Reference>, object: &Object) {
-        let place = Place { kind: self.subject, key: object.key.clone() };
+    fn learn(&self, references: &mut HashMap<ObjectKey, Reference>, object: &Object) {
+        let place = ObjectKey { kind: self.subject, key: object.key.clone() };
         let kind = self.world.kind(self.subject);
         let decoded = kind.and_then(|kind| self.world.registry.decode(&kind.target, object).ok());
         match decoded.as_ref().and_then(R::refers_to) {
@@ -120,13 +120,13 @@ impl<R: Rule> Keeper<R> {
     }
 }
 
-impl<R: Rule> Observer for Keeper<R> {
+impl<R: Rule> Observer for StatusController<R> {
     fn queue(&self) -> Option<Reading<'_>> {
         Some(self.queue.read())
     }
 
-    fn interest(&self, kind: KindId) -> Option<Interest> {
-        (kind == self.subject || self.depends_on.contains(&kind)).then_some(Interest::Everything)
+    fn interest(&self, kind: KindId) -> Option<WatchFilter> {
+        (kind == self.subject || self.depends_on.contains(&kind)).then_some(WatchFilter::Everything)
     }
 
     fn list(&self, listed: &[Listed]) {
@@ -140,7 +140,7 @@ impl<R: Rule> Observer for Keeper<R> {
         if kind == self.subject {
             let mut references = self.references();
             match event.removed {
-                true => _ = references.remove(&Place { kind, key: event.object.key.clone() }),
+                true => _ = references.remove(&ObjectKey { kind, key: event.object.key.clone() }),
                 false => self.learn(&mut references, &event.object),
             }
         } else if self.depends_on.contains(&kind) {

@@ -1,7 +1,7 @@
 //! Who depends on whom: dependents by their owners' uids, as the objects' image headers tell.
 //! Guarantees that a change costs its own owners only. Must never hold what has no dependents.
 
-use crate::world::Place;
+use crate::resource_index::ObjectKey;
 use std::collections::{BTreeSet, HashMap};
 
 #[derive(Default)]
@@ -10,15 +10,15 @@ pub struct Graph(HashMap<Box<str>, Owner>);
 /// A uid that objects name as their owner's, whether or not there is such an object.
 #[derive(Default)]
 struct Owner {
-    dependents: BTreeSet<Place>,
+    dependents: BTreeSet<ObjectKey>,
     /// There is no such object, and never will be again.
     gone: bool,
     /// Where the object is, when it is being deleted and waits for its dependents.
-    foreground: Option<Place>,
+    foreground: Option<ObjectKey>,
 }
 
 impl Graph {
-    pub fn insert<'a>(&mut self, place: &Place, owners: impl Iterator<Item = &'a str>) {
+    pub fn insert<'a>(&mut self, place: &ObjectKey, owners: impl Iterator<Item = &'a str>) {
         for uid in owners {
             if !self.0.contains_key(uid) {
                 self.0.insert(uid.into(), Owner::default());
@@ -29,7 +29,7 @@ impl Graph {
         }
     }
 
-    pub fn remove<'a>(&mut self, place: &Place, owners: impl Iterator<Item = &'a str>) {
+    pub fn remove<'a>(&mut self, place: &ObjectKey, owners: impl Iterator<Item = &'a str>) {
         for uid in owners {
             let Some(owner) = self.0.get_mut(uid) else { continue };
             owner.dependents.remove(place);
@@ -39,7 +39,7 @@ impl Graph {
         }
     }
 
-    pub fn dependents(&self, uid: &str) -> Vec<Place> {
+    pub fn dependents(&self, uid: &str) -> Vec<ObjectKey> {
         self.0.get(uid).map_or_else(Vec::new, |owner| owner.dependents.iter().cloned().collect())
     }
 
@@ -60,18 +60,18 @@ impl Graph {
     }
 
     /// Remembers that an object waits for its dependents; says whether that is news.
-    pub fn set_foreground(&mut self, uid: &str, place: &Place) -> bool {
+    pub fn set_foreground(&mut self, uid: &str, place: &ObjectKey) -> bool {
         let owner = self.0.get_mut(uid);
         owner.is_some_and(|owner| owner.foreground.replace(place.clone()).is_none())
     }
 
     /// Where the object is, if it waits for its dependents.
-    pub fn foreground(&self, uid: &str) -> Option<&Place> {
+    pub fn foreground(&self, uid: &str) -> Option<&ObjectKey> {
         self.0.get(uid)?.foreground.as_ref()
     }
 
     /// Every owner that something depends on, and its dependents.
-    pub fn owners(&self) -> impl Iterator<Item = (&str, &BTreeSet<Place>)> {
+    pub fn owners(&self) -> impl Iterator<Item = (&str, &BTreeSet<ObjectKey>)> {
         self.0.iter().map(|(uid, owner)| (&**uid, &owner.dependents))
     }
 }
@@ -80,8 +80,8 @@ impl Graph {
 mod tests {
     use super::*;
 
-    fn place(name: &str) -> Place {
-        Place { kind: 0, key: name.into() }
+    fn place(name: &str) -> ObjectKey {
+        ObjectKey { kind: 0, key: name.into() }
     }
 
     #[test]

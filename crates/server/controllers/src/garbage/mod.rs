@@ -8,14 +8,14 @@ mod references;
 mod report;
 
 use crate::feed::{Listed, Observer};
-use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
 use crate::requests::{AT_A_TIME, Requests, Who, retry_on_failure};
-use crate::world::{KindId, Place, World, has_finalizer, metadata, waits_for};
+use crate::resource_index::{KindId, ObjectKey, ResourceIndex, has_finalizer, metadata, waits_for};
+use crate::stats::Reading;
 use futures_util::StreamExt;
 use futures_util::stream;
 use graph::Graph;
-use pintle_cache::{Event, Interest, Object};
+use pintle_cache::{Event, Object, WatchFilter};
 use pintle_registry::options::Propagation;
 use pintle_registry::{DeleteOptions, Result, Target};
 use pintle_schema::{Value, ViewMut};
@@ -31,14 +31,14 @@ const FOREGROUND: &str = "foregroundDeletion";
 const NOT_SEEN_YET: Duration = Duration::from_millis(10);
 
 pub struct GarbageCollector {
-    world: Arc<World>,
+    world: Arc<ResourceIndex>,
     graph: Mutex<Graph>,
-    queue: Queue<Place>,
+    queue: Queue<ObjectKey>,
     settle: Duration,
 }
 
 impl GarbageCollector {
-    pub fn new(world: Arc<World>, settle: Duration) -> Self {
+    pub fn new(world: Arc<ResourceIndex>, settle: Duration) -> Self {
         GarbageCollector {
             world,
             graph: Mutex::default(),
@@ -65,12 +65,12 @@ impl GarbageCollector {
         Requests { world: &self.world, who: Who::Account("generic-garbage-collector") }
     }
 
-    fn soon(&self, place: Place) {
+    fn soon(&self, place: ObjectKey) {
         self.queue.add(place, self.settle);
     }
 
     /// Decides what becomes of an object.
-    async fn check(&self, place: &Place) -> Outcome {
+    async fn check(&self, place: &ObjectKey) -> Outcome {
         let (Some(kind), Some(object)) = (self.world.kind(place.kind), self.world.object(place)) else {
             return Outcome::Done;
         };
@@ -149,7 +149,7 @@ impl GarbageCollector {
     /// Whether one of an object's dependents itself waits for its dependents.
     fn may_be_in_a_circle(&self, uid: &str) -> bool {
         let dependents = self.graph().dependents(uid);
-        let waits = |place: &Place| self.world.object(place).is_some_and(|object| waits_for(&object, FOREGROUND));
+        let waits = |place: &ObjectKey| self.world.object(place).is_some_and(|object| waits_for(&object, FOREGROUND));
         dependents.iter().any(waits)
     }
 
@@ -173,13 +173,13 @@ impl GarbageCollector {
     }
 
     /// Lets an owner go once no dependent keeps it; until then each change of a dependent brings it here again.
-    async fn foreground(&self, place: &Place, target: &Target, owner: &Object) -> Outcome {
+    async fn foreground(&self, place: &ObjectKey, target: &Target, owner: &Object) -> Outcome {
         let uid = owner.image.uid();
         let (begins, dependents) = {
             let mut graph = self.graph();
             (graph.set_foreground(uid, place), graph.dependents(uid))
         };
-        let keeps = |place: &Place| {
+        let keeps = |place: &ObjectKey| {
             let dependent = self.world.object(place);
             dependent.is_some_and(|dependent| references::blocks(&metadata(&dependent), uid))
         };
@@ -238,8 +238,8 @@ impl Observer for GarbageCollector {
         Some(self.queue.read())
     }
 
-    fn interest(&self, kind: KindId) -> Option<Interest> {
-        self.world.kind(kind).is_some_and(|kind| kind.is_collected()).then_some(Interest::Lifecycle)
+    fn interest(&self, kind: KindId) -> Option<WatchFilter> {
+        self.world.kind(kind).is_some_and(|kind| kind.is_collected()).then_some(WatchFilter::Lifecycle)
     }
 
     /// Two passes over image headers: who names owners, and which of these are there.
@@ -247,7 +247,7 @@ impl Observer for GarbageCollector {
         let mut graph = Graph::default();
         for Listed { id, state, .. } in listed.iter().filter(|one| one.kind.is_collected()) {
             for object in state.objects.values() {
-                let place = || Place { kind: *id, key: object.key.clone() };
+                let place = || ObjectKey { kind: *id, key: object.key.clone() };
                 if object.image.owners().next().is_some() {
                     graph.insert(&place(), object.image.owners());
                 }
@@ -261,7 +261,7 @@ impl Observer for GarbageCollector {
         let there: HashMap<&str, &str> = owners.map(|owner| (owner.image.uid(), owner.namespace())).collect();
         for (uid, dependents) in graph.owners() {
             // An owner without a namespace may have dependents in any.
-            let fits = |place: &Place| match there.get(uid) {
+            let fits = |place: &ObjectKey| match there.get(uid) {
                 None => false,
                 Some(&"") => true,
                 Some(namespace) => self.world.object(place).is_none_or(|object| object.namespace() == *namespace),
@@ -277,7 +277,7 @@ impl Observer for GarbageCollector {
         if !self.world.kind(kind).is_some_and(|kind| kind.is_collected()) {
             return;
         }
-        let place = || Place { kind, key: event.object.key.clone() };
+        let place = || ObjectKey { kind, key: event.object.key.clone() };
         let before = || event.previous.iter().flat_map(|object| object.image.owners());
         let after =
             || Some(&event.object).filter(|_| !event.removed).into_iter().flat_map(|object| object.image.owners());

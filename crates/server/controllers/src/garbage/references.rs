@@ -4,7 +4,7 @@
 
 use super::FOREGROUND;
 use super::graph::Graph;
-use crate::world::{Kind, World, waits_for};
+use crate::resource_index::{Kind, ResourceIndex, waits_for};
 use pintle_cache::Object;
 use pintle_schema::{Value, View};
 use pintle_types::meta::v1::{ObjectMeta, OwnerReference};
@@ -40,7 +40,7 @@ pub fn block(metadata: &Value) -> bool {
 }
 
 /// Looks every owner up.
-pub fn judge(world: &World, graph: &Mutex<Graph>, object: &Object, references: Vec<OwnerReference>) -> Owners {
+pub fn judge(world: &ResourceIndex, graph: &Mutex<Graph>, object: &Object, references: Vec<OwnerReference>) -> Owners {
     let graph = || graph.lock().unwrap_or_else(PoisonError::into_inner);
     let mut owners = Owners::default();
     for reference in references {

@@ -3,7 +3,7 @@
 
 use super::NamespaceController;
 use crate::requests::AT_A_TIME;
-use crate::world::{Kind, World, metadata};
+use crate::resource_index::{Kind, ResourceIndex, metadata};
 use futures_util::StreamExt;
 use futures_util::stream;
 use pintle_cache::Object;
@@ -51,12 +51,12 @@ impl NamespaceController {
     }
 
     async fn empty_kind(&self, kind: &Kind, namespace: &str, age_seconds: i64, emptied: &mut Emptied) {
-        let unreadable = World::unreadable(kind, namespace);
+        let unreadable = ResourceIndex::unreadable(kind, namespace);
         if unreadable > 0 {
             let resource = kind.resource.qualified();
             emptied.failures.push(format!("{unreadable} {resource} in namespace {namespace} cannot be read"));
         }
-        let objects = World::content(kind, namespace);
+        let objects = ResourceIndex::content(kind, namespace);
         if objects.is_empty() {
             return;
         }
@@ -68,7 +68,7 @@ impl NamespaceController {
             emptied.estimate_seconds = emptied.estimate_seconds.max(estimate);
             return;
         }
-        let left = World::content(kind, namespace);
+        let left = ResourceIndex::content(kind, namespace);
         if left.is_empty() {
             return;
         }

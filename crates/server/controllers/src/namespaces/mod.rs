@@ -6,11 +6,11 @@ mod conditions;
 mod content;
 
 use crate::feed::{Listed, Observer};
-use crate::figures::Reading;
 use crate::queue::{Outcome, Queue};
 use crate::requests::{Requests, Who, retry_on_failure};
-use crate::world::{KindId, Place, World};
-use pintle_cache::{Event, Interest, Object};
+use crate::resource_index::{KindId, ObjectKey, ResourceIndex};
+use crate::stats::Reading;
+use pintle_cache::{Event, Object, WatchFilter};
 use pintle_schema::{Time, Value, View, ViewMut};
 use pintle_types::core::v1::{FinalizerName, Namespace, NamespacePhase, NamespaceSpec, NamespaceStatus};
 use pintle_types::meta::v1::ObjectMeta;
@@ -19,10 +19,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub struct NamespaceController {
-    world: Arc<World>,
+    world: Arc<ResourceIndex>,
     /// Which kind namespaces are.
     namespaces: KindId,
-    queue: Queue<Place>,
+    queue: Queue<ObjectKey>,
     /// The namespaces being deleted, by name.
     terminating: Mutex<HashSet<String>>,
     settle: Duration,
@@ -30,7 +30,7 @@ pub struct NamespaceController {
 
 impl NamespaceController {
     /// `None` when there are no namespaces.
-    pub fn new(world: Arc<World>, settle: Duration) -> Option<Self> {
+    pub fn new(world: Arc<ResourceIndex>, settle: Duration) -> Option<Self> {
         let namespaces = world.stored("", "namespaces")?;
         Some(NamespaceController {
             world,
@@ -59,7 +59,7 @@ impl NamespaceController {
     }
 
     /// Goes one step towards the end of a namespace.
-    async fn sync(&self, place: &Place) -> Outcome {
+    async fn sync(&self, place: &ObjectKey) -> Outcome {
         let (Some(kind), Some(stored)) = (self.world.kind(place.kind), self.world.object(place)) else {
             return Outcome::Done;
         };
@@ -104,7 +104,7 @@ impl NamespaceController {
     }
 
     fn add(&self, namespace: &Object) {
-        self.queue.add(Place { kind: self.namespaces, key: namespace.key.clone() }, self.settle);
+        self.queue.add(ObjectKey { kind: self.namespaces, key: namespace.key.clone() }, self.settle);
     }
 }
 
@@ -119,8 +119,8 @@ impl Observer for NamespaceController {
         Some(self.queue.read())
     }
 
-    fn interest(&self, _: KindId) -> Option<Interest> {
-        Some(Interest::Lifecycle)
+    fn interest(&self, _: KindId) -> Option<WatchFilter> {
+        Some(WatchFilter::Lifecycle)
     }
 
     fn list(&self, listed: &[Listed]) {
@@ -147,7 +147,7 @@ impl Observer for NamespaceController {
             // What was in the way may have gone.
             let namespaces = self.world.kind(self.namespaces);
             let key = namespaces.map(|kind| format!("{}{}", kind.target.storage().prefix, event.object.namespace()));
-            let place = key.map(|key| Place { kind: self.namespaces, key: key.into() });
+            let place = key.map(|key| ObjectKey { kind: self.namespaces, key: key.into() });
             place.into_iter().for_each(|place| self.queue.add(place, self.settle));
         }
     }

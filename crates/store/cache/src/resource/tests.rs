@@ -206,21 +206,21 @@ fn a_cursor_sees_every_change_once_and_in_order() {
 }
 
 /// Whether a cursor that has nothing to take would be woken now.
-fn is_woken(cursor: &mut Cursor) -> bool {
+fn is_woken(cursor: &mut Watcher) -> bool {
     use std::future::Future;
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     std::pin::pin!(cursor.changed()).poll(&mut context).is_ready()
 }
 
-fn interests() -> [Interest; 6] {
+fn interests() -> [WatchFilter; 6] {
     let key = format!("{PREFIX}ns1/n4");
     [
-        Interest::Everything,
-        Interest::Namespace("ns1".into()),
-        Interest::Key(key.as_str().into()),
-        Interest::Field(0, "node2".into()),
-        Interest::Field(70, "".into()),
-        Interest::Lifecycle,
+        WatchFilter::Everything,
+        WatchFilter::Namespace("ns1".into()),
+        WatchFilter::Key(key.as_str().into()),
+        WatchFilter::Field(0, "node2".into()),
+        WatchFilter::Field(70, "".into()),
+        WatchFilter::Lifecycle,
     ]
 }
 
@@ -233,7 +233,7 @@ fn a_cursor_is_woken_by_what_concerns_it_and_sees_all_of_it() {
         (0..10).for_each(|_| subject.step(&mut random));
         let start = Revision(subject.revision);
         let mut all = subject.cache.cursor(start);
-        let mut cursors = interests().map(|interest| subject.cache.cursor_of(start, interest));
+        let mut cursors = interests().map(|interest| subject.cache.watch_matching(start, interest));
         for cursor in &mut cursors {
             assert!(cursor.take(9).expect("retained").is_empty());
             while is_woken(cursor) {}
@@ -262,7 +262,7 @@ fn a_cursor_is_woken_by_what_concerns_it_and_sees_all_of_it() {
 #[test]
 fn only_those_concerned_are_woken() {
     let mut subject = Subject::new(Bounds::default());
-    let mut cursors = interests().map(|interest| subject.cache.cursor_of(Revision(1), interest));
+    let mut cursors = interests().map(|interest| subject.cache.watch_matching(Revision(1), interest));
     for cursor in &mut cursors {
         assert!(cursor.take(9).expect("retained").is_empty());
     }
@@ -291,7 +291,7 @@ fn only_those_concerned_are_woken() {
 #[test]
 fn of_an_objects_life_are_its_owners_its_end_and_what_holds_it_then() {
     let mut subject = Subject::new(Bounds::default());
-    let mut cursor = subject.cache.cursor_of(Revision(1), Interest::Lifecycle);
+    let mut cursor = subject.cache.watch_matching(Revision(1), WatchFilter::Lifecycle);
     assert!(cursor.take(9).expect("retained").is_empty());
     let mut seen = |metadata: &pintle_schema::Value, phase: &str| {
         subject.revision += 1;
@@ -331,7 +331,7 @@ fn nothing_is_lost_between_joining_and_waiting() {
                 let mut seen = 0;
                 while seen < LAST {
                     let shown = cache.state();
-                    let mut cursor = cache.cursor_of(shown.last, interest.clone());
+                    let mut cursor = cache.watch_matching(shown.last, interest.clone());
                     seen = shown.last.0;
                     for _ in 0..20 {
                         let events = cursor.take(5).expect("retained");

@@ -23,7 +23,7 @@ use ring::digest;
 
 use crate::chain::{LinkError, seal_of};
 use crate::ciphers::Gcm;
-use crate::figures::{Direction, Figures, KeyUse};
+use crate::figures::{Direction, KeyUse, Stats};
 use crate::limits;
 use crate::seed::Seed;
 use crate::transformers::RuleError;
@@ -89,7 +89,7 @@ struct Shared {
     /// How the last call failed, if the service did not answer: until it does, nobody waits for it.
     silence: Mutex<Option<Status>>,
     seeds: Mutex<HashMap<EncryptedSeed, Known>>,
-    figures: Arc<Figures>,
+    figures: Arc<Stats>,
 }
 
 /// A seed in plain, and where its uses are counted.
@@ -104,12 +104,7 @@ pub(crate) struct Kms {
 
 impl Kms {
     /// Connects, and asks once how the service is. That it does not answer is no error: it may come later.
-    pub fn start(
-        config: &KmsConfig,
-        pace: Pace,
-        changed: Changed,
-        figures: Arc<Figures>,
-    ) -> Result<Arc<Kms>, RuleError> {
+    pub fn start(config: &KmsConfig, pace: Pace, changed: Changed, figures: Arc<Stats>) -> Result<Arc<Kms>, RuleError> {
         let shared = Arc::new(Shared {
             name: config.name.clone(),
             current: ArcSwapOption::empty(),

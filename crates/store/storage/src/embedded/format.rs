@@ -87,7 +87,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::api::Revision;
-use crate::ledger::{ENTRY_HEADER_BYTES, Position};
+use crate::key_index::{ENTRY_HEADER_BYTES, Position};
 use crate::retention::Mark;
 
 /// The format that this module writes and reads.

@@ -18,7 +18,7 @@ use super::rewrite::{self, Contents, DeadEntry, Plan, RewriteError, Rewritten, S
 use crate::api::{Observer, Record, Revision, StoreError};
 use crate::committer::{Backend, BackendError, Replayed, Step};
 use crate::files::{self, Storage};
-use crate::ledger::Dead;
+use crate::key_index::Dead;
 use crate::limits;
 use crate::retention::Mark;
 

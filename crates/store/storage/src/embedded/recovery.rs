@@ -12,7 +12,7 @@ use super::format::{self, HEAD, HEAD_BYTES, Head, MANIFEST, Manifest, Point, Seg
 use super::frames::{Frame, FrameReader, Next};
 use crate::api::{Observer, Record, Revision, StoreError};
 use crate::files::{self, Storage};
-use crate::ledger::{Dead, Ledger};
+use crate::key_index::{Dead, KeyIndex};
 use crate::limits;
 use crate::retention::Mark;
 
@@ -77,7 +77,7 @@ fn head(files: &Files) -> Result<Option<Head>, StoreError> {
 
 /// What a log holds.
 pub(crate) struct Survey {
-    pub ledger: Ledger,
+    pub ledger: KeyIndex,
     /// What is dead already and may still be in the log, in the order of positions.
     pub dead: Vec<Dead>,
     pub marks: Vec<Mark>,
@@ -103,7 +103,7 @@ struct Gap {
 pub(crate) fn survey(files: &Files, manifest: &Manifest) -> Result<Survey, StoreError> {
     let head = head(files)?;
     let mut stock = Stock {
-        ledger: Ledger::new(true, Revision(0)),
+        ledger: KeyIndex::new(true, Revision(0)),
         compacted: manifest.compacted,
         marks: manifest.marks.clone(),
         gap: None,
@@ -162,7 +162,7 @@ fn check_head(files: &Files, manifest: &Manifest, head: Option<Head>, end: Point
 
 /// What is gathered while the segments are read.
 struct Stock {
-    ledger: Ledger,
+    ledger: KeyIndex,
     compacted: Revision,
     marks: Vec<Mark>,
     gap: Option<Gap>,

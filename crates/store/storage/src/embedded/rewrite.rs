@@ -14,7 +14,7 @@ use super::frames::Next;
 use super::recovery::{Files, damaged};
 use crate::api::{Revision, StoreError};
 use crate::files::StorageFile;
-use crate::ledger::{Dead, KeyHash};
+use crate::key_index::{Dead, KeyHash};
 use crate::limits;
 
 /// A segment that is not written any more, and what is dead in it.

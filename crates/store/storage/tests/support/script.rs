@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pintle_storage::{
-    Changed, EmbeddedOptions, EmbeddedStore, Expect, Opened, Record, Revision, Seal, SealedStore, Started, Storage,
+    Changed, EmbeddedOptions, EmbeddedStore, EncryptedStore, Expect, Opened, Record, Revision, Seal, Started, Storage,
     Store, StoreError, Transaction, TransformError, Transformer, Write,
 };
 
@@ -102,7 +102,7 @@ impl Kind {
         let store = EmbeddedStore::open(Path::new(DIRECTORY), options(storage))?;
         Ok(match self {
             Kind::Plain => Box::new(store),
-            Kind::Encrypted => Box::new(SealedStore::new(Arc::new(store), Arc::new(Masked))),
+            Kind::Encrypted => Box::new(EncryptedStore::new(Arc::new(store), Arc::new(Masked))),
         })
     }
 }

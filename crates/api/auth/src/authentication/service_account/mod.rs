@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use data_encoding::BASE64URL_NOPAD;
 use pintle_codec::{Strictness, json};
-use pintle_instruments::Counter;
+use pintle_metrics::Counter;
 use pintle_schema::{Value, value};
 use ring::digest;
 

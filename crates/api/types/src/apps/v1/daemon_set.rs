@@ -160,7 +160,7 @@ pub struct DaemonSet {
     #[k8s(proto = 2, optional)]
     pub spec: DaemonSetSpec,
     /// Last observed state; may lag behind.
-    #[k8s(proto = 3, optional, last(subfield(collision_count)(never_falls)))]
+    #[k8s(proto = 3, optional, last(subfield(collision_count)(monotonic)))]
     pub status: DaemonSetStatus,
 }
 

@@ -20,7 +20,7 @@ pub struct Deployment {
     #[k8s(proto = 2, optional)]
     pub spec: DeploymentSpec,
     /// Last observed state; may lag behind.
-    #[k8s(proto = 3, optional, last(subfield(collision_count)(never_falls)))]
+    #[k8s(proto = 3, optional, last(subfield(collision_count)(monotonic)))]
     pub status: DeploymentStatus,
 }
 

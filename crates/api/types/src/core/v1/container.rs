@@ -32,11 +32,11 @@ pub struct ContainerPort {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     last(
-        told_at("..")(subfield(sub_path)(format = "relative-path")),
+        error_path("..")(subfield(sub_path)(format = "relative-path")),
         subfield(sub_path_expr)(
             when_set(sub_path)(worded(invalid = "subPathExpr and subPath are mutually exclusive")(forbidden))
         ),
-        told_at("..")(subfield(sub_path_expr)(format = "relative-path"), subfield(mount_propagation)(enum))
+        error_path("..")(subfield(sub_path_expr)(format = "relative-path"), subfield(mount_propagation)(enum))
     )
 )]
 pub struct VolumeMount {
@@ -132,11 +132,11 @@ string_type! {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 pub struct ContainerResizePolicy {
     /// Resource the policy is about: cpu or memory.
-    #[k8s(proto = 1, always, told_at("../..")(required, enum("cpu", "memory")))]
+    #[k8s(proto = 1, always, error_path("../..")(required, enum("cpu", "memory")))]
     pub resource_name: ResourceName,
     /// What to do on a resize of that resource: NotRequired or RestartContainer. Resources without
     /// an entry behave as NotRequired.
-    #[k8s(proto = 2, always, told_at("../..")(required, enum))]
+    #[k8s(proto = 2, always, error_path("../..")(required, enum))]
     pub restart_policy: ResourceResizeRestartPolicy,
 }
 

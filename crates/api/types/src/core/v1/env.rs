@@ -153,7 +153,7 @@ pub struct SecretKeySelector {
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
     last(
-        told_at("..")(
+        error_path("..")(
             worded(unshown = "must specify one of: `configMapRef` or `secretRef`")(
                 at_least_one("configMapRef", "secretRef")
             ),

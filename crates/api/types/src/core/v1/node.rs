@@ -29,7 +29,7 @@ pub struct NodeSpec {
         proto = 5,
         optional,
         list_type = atomic,
-        told_at("../../metadata/taints")(
+        error_path("../../metadata/taints")(
             each_val(
                 subfield(key)(format = "k8s-label-key"),
                 subfield(value)(format = "k8s-label-value-at-once"),

@@ -61,7 +61,7 @@ pub struct PersistentVolumeSpec {
         list_type = atomic,
         required,
         published = optional,
-        each_val(told_at("..")(enum("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")))
+        each_val(error_path("..")(enum("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")))
     )]
     pub access_modes: Vec<PersistentVolumeAccessMode>,
     /// Claim this volume is bound to or reserved for. Absent while the volume may be taken by any
@@ -198,7 +198,7 @@ pub struct PersistentVolumeClaimSpec {
         list_type = atomic,
         required = "at least 1 access mode is required",
         published = optional,
-        each_val(told_at("..")(enum("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")))
+        each_val(error_path("..")(enum("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")))
     )]
     pub access_modes: Vec<PersistentVolumeAccessMode>,
     /// Label query narrowing the existing volumes that may be bound; dynamic provisioning usually
@@ -230,7 +230,7 @@ pub struct PersistentVolumeClaimSpec {
         subfield(api_group)(unless(api_group = "")(format = "dns1123-subdomain")),
         subfield(kind)(
             when(api_group = "")(
-                told_at("..")(
+                error_path("..")(
                     worded(invalid = "must be 'PersistentVolumeClaim' when referencing the default apiGroup")(
                         enum("PersistentVolumeClaim")
                     )
@@ -249,7 +249,7 @@ pub struct PersistentVolumeClaimSpec {
         subfield(api_group)(unless(api_group = "")(format = "dns1123-subdomain")),
         subfield(kind)(
             when(api_group = "")(
-                told_at("..")(
+                error_path("..")(
                     worded(invalid = "must be 'PersistentVolumeClaim' when referencing the default apiGroup")(
                         enum("PersistentVolumeClaim")
                     )

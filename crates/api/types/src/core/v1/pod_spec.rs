@@ -121,12 +121,12 @@ string_type! {
             subfields("initContainers", "containers", "ephemeralContainers")(
                 each_val(subfield(volume_devices)(forbidden = "when `hostUsers` is false"))
             ),
-            subfield(hostPID)(told_at("../HostPID")(forbidden = "when `hostUsers` is false")),
-            subfield(hostIPC)(told_at("../HostIPC")(forbidden = "when `hostUsers` is false"))
+            subfield(hostPID)(error_path("../HostPID")(forbidden = "when `hostUsers` is false")),
+            subfield(hostIPC)(error_path("../HostIPC")(forbidden = "when `hostUsers` is false"))
         ),
         when(hostPID = "true")(
             subfield(share_process_namespace)(
-                told_at("../securityContext/shareProcessNamespace")(
+                error_path("../securityContext/shareProcessNamespace")(
                     worded(invalid = "ShareProcessNamespace and HostPID cannot both be enabled")(neq = true)
                 )
             )
@@ -137,7 +137,7 @@ string_type! {
                     subfield(resize_policy)(
                         each_val(
                             subfield(restart_policy)(
-                                told_at("../..")(
+                                error_path("../..")(
                                     worded(invalid = "must be 'NotRequired' when pod `restartPolicy` is 'Never'")(
                                         enum("NotRequired")
                                     )
@@ -188,7 +188,7 @@ string_type! {
                 )
             )
         ),
-        subfield(os)(subfield(name)(unless(name = "")(told_at("..")(enum("linux", "windows"))))),
+        subfield(os)(subfield(name)(unless(name = "")(error_path("..")(enum("linux", "windows"))))),
         when(os = "linux")(
             subfield(security_context)(
                 subfield(windows_options)(forbidden = "windows options cannot be set for a linux pod")

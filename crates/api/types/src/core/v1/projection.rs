@@ -103,7 +103,7 @@ pub struct ServiceAccountTokenProjection {
     )]
     pub expiration_seconds: Option<i64>,
     /// File to write the token to, relative to the root of the volume.
-    #[k8s(proto = 3, always, told_at("../../../../path")(required, format = "unreserved-path"))]
+    #[k8s(proto = 3, always, error_path("../../../../path")(required, format = "unreserved-path"))]
     pub path: String,
 }
 
@@ -264,7 +264,7 @@ pub struct DownwardAPIVolumeSource {
 /// resourceFieldRef has to be set.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
-    told_at("../..")(
+    error_path("../..")(
         subfield(path)(required, format = "unreserved-path"),
         worded(invalid = "fieldRef and resourceFieldRef can not be specified simultaneously", shown = "resource")(
             not_together("fieldRef", "resourceFieldRef")

@@ -184,7 +184,7 @@ pub struct ScopeSelector {
 /// One condition on a scope.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(
-    told_at("..")(
+    error_path("..")(
         subfield(scope_name)(worded(invalid = "unsupported scope")(enum)),
         subfield(operator)(
             when(scope_name = "BestEffort|NotBestEffort|Terminating|NotTerminating|CrossNamespacePodAffinity")(

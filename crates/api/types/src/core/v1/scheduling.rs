@@ -187,7 +187,7 @@ pub struct PodAffinityTerm {
     pub label_selector: Option<LabelSelector>,
     /// Namespaces in which pods are looked for, in addition to those of namespaceSelector. With
     /// neither, the pod's own namespace is used.
-    #[k8s(proto = 2, optional, list_type = atomic, each_val(told_at("../../namespace")(format = "dns1123-label")))]
+    #[k8s(proto = 2, optional, list_type = atomic, each_val(error_path("../../namespace")(format = "dns1123-label")))]
     pub namespaces: Vec<String>,
     /// Node label whose equal values form one place, such as kubernetes.io/hostname; it may not be
     /// empty.
@@ -289,9 +289,9 @@ string_type! {
         )
     ),
     subfield(value)(
-        when(operator = "Equal|")(told_at("../operator")(format = "k8s-label-value-at-once")),
+        when(operator = "Equal|")(error_path("../operator")(format = "k8s-label-value-at-once")),
         when(operator = "Exists")(
-            told_at("../operator")(worded(invalid = "value must be empty when `operator` is 'Exists'")(forbidden))
+            error_path("../operator")(worded(invalid = "value must be empty when `operator` is 'Exists'")(forbidden))
         ),
         if_enabled(TaintTolerationComparisonOperators)(when(operator = "Lt|Gt")(format = "decimal-integer"))
     ),

@@ -8,7 +8,7 @@ use pintle_types::core::v1::{
     SecurityContext,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath, same};
+use pintle_validation::{At, FieldPath, ValidationContext, same};
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
@@ -27,13 +27,13 @@ fn of(pod: View<'_, Pod>) -> &'_ Value {
 }
 
 /// What a pod's annotations say.
-pub fn of_pod(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
+pub fn of_pod(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let path = pod.path.to(Pod::METADATA);
     meanings(of(pod.new), || pod.old.map(of), pod.new.field(Pod::SPEC), &path.to(ObjectMeta::ANNOTATIONS), cx);
 }
 
 /// What the annotations of a template's pods say. The reference's paths leave `metadata` out.
-pub fn of_template(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+pub fn of_template(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     let path = template.path.to(ObjectMeta::ANNOTATIONS);
     let old = template.old.map(|old| old.field(PodTemplateSpec::METADATA).field(ObjectMeta::ANNOTATIONS).value());
     let new = template.new.field(PodTemplateSpec::METADATA).field(ObjectMeta::ANNOTATIONS).value();
@@ -48,7 +48,7 @@ fn meanings<'a>(
     old: impl FnOnce() -> Option<&'a Value>,
     spec: View<'_, PodSpec>,
     path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     let domain = |key: &str| {
         let end = key.bytes().position(|byte| byte == b'/');
@@ -85,7 +85,7 @@ fn meanings<'a>(
     }
 }
 
-fn seccomp_profile(profile: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn seccomp_profile(profile: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if matches!(profile, "runtime/default" | "docker/default" | "unconfined") {
         return;
     }
@@ -96,7 +96,7 @@ fn seccomp_profile(profile: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// What annotations of a pod must not become on update.
-pub fn keep(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
+pub fn keep(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let Some(old) = pod.old.map(of) else { return };
     let new = of(pod.new);
     let path = pod.path.to(Pod::METADATA);
@@ -124,17 +124,17 @@ pub fn keep(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
 }
 
 /// Profiles told in annotations and in fields are the same.
-pub fn fit_fields(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
+pub fn fit_fields(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     pod.field(Pod::SPEC, |spec| both_fit(of(pod.new), spec, cx));
 }
 
 /// The same for the pods of a template.
-pub fn template_fits_fields(template: At<'_, PodTemplateSpec>, cx: &mut Cx<'_>) {
+pub fn template_fits_fields(template: At<'_, PodTemplateSpec>, cx: &mut ValidationContext<'_>) {
     let annotations = template.new.field(PodTemplateSpec::METADATA).field(ObjectMeta::ANNOTATIONS).value();
     template.field(PodTemplateSpec::SPEC, |spec| both_fit(annotations, spec, cx));
 }
 
-fn both_fit(annotations: &Value, spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+fn both_fit(annotations: &Value, spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     let is_told = |key: &str| key == SECCOMP_POD || key.starts_with(SECCOMP_CONTAINER) || key.starts_with(APP_ARMOR);
     if !entries(annotations).any(|(key, _)| is_told(key)) {
         return;
@@ -170,7 +170,7 @@ fn both_fit(annotations: &Value, spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
 }
 
 /// The kind of profile that an annotation tells of is that of the field, and so is its file.
-fn fits(what: &str, told: &str, kind: &str, local: Option<&str>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn fits(what: &str, told: &str, kind: &str, local: Option<&str>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let fits = match kind {
         "Unconfined" => told == "unconfined",
         "RuntimeDefault" => told == "runtime/default" || what == "seccomp" && told == "docker/default",
@@ -186,12 +186,12 @@ fn fits(what: &str, told: &str, kind: &str, local: Option<&str>, path: &FieldPat
     }
 }
 
-fn seccomp_fits(told: &str, field: View<'_, SeccompProfile>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn seccomp_fits(told: &str, field: View<'_, SeccompProfile>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let local = field.field(SeccompProfile::LOCALHOST_PROFILE).some();
     fits("seccomp", told, text(field.field(SeccompProfile::TYPE)), local.map(text), path, cx);
 }
 
-fn app_armor_fits(told: &str, field: View<'_, AppArmorProfile>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn app_armor_fits(told: &str, field: View<'_, AppArmorProfile>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let local = field.field(AppArmorProfile::LOCALHOST_PROFILE).some();
     fits("apparmor", told, text(field.field(AppArmorProfile::TYPE)), local.map(text), path, cx);
 }

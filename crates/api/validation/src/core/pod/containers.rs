@@ -4,7 +4,7 @@ use super::{env, handlers, text};
 use crate::shared::{Texts, item_at, items, text_in};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, ContainerPort, ContainerResizePolicy, EphemeralContainer, Lifecycle, PodSpec};
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::HashSet;
 
 type Containers<'a> = View<'a, Vec<Container>>;
@@ -44,21 +44,31 @@ pub fn is_sidecar(container: View<'_, Container>) -> bool {
 }
 
 /// Host ports of regular containers stand once.
-pub fn regular(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
+pub fn regular(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
     let mut seen = HashSet::new();
     for (index, container) in containers.new.iter().enumerate() {
         host_ports(container, &containers.path.index(index), &mut seen, cx);
     }
 }
 
-fn repeated_name(others: impl Fn(&str) -> bool, container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn repeated_name(
+    others: impl Fn(&str) -> bool,
+    container: View<'_, Container>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let name = text(container.field(Container::NAME));
     if others(name) {
         cx.errors.duplicate(path.to(Container::NAME), name);
     }
 }
 
-fn host_ports(container: View<'_, Container>, path: &FieldPath<'_>, seen: &mut HashSet<String>, cx: &mut Cx<'_>) {
+fn host_ports(
+    container: View<'_, Container>,
+    path: &FieldPath<'_>,
+    seen: &mut HashSet<String>,
+    cx: &mut ValidationContext<'_>,
+) {
     let path = path.to(Container::PORTS);
     for (index, port) in container.field(Container::PORTS).iter().enumerate() {
         let number = port.field(ContainerPort::HOST_PORT).get();
@@ -74,7 +84,7 @@ fn host_ports(container: View<'_, Container>, path: &FieldPath<'_>, seen: &mut H
 }
 
 /// What init containers may have depends on whether they are sidecars.
-pub fn init(containers: At<'_, Vec<Container>>, cx: &mut Cx<'_>) {
+pub fn init(containers: At<'_, Vec<Container>>, cx: &mut ValidationContext<'_>) {
     let old = containers.old.is_some_and(|old| old.iter().any(|old| !is_sidecar(old) && restarts_on_resize(old)));
     for (index, container) in containers.new.iter().enumerate() {
         let path = containers.path.index(index);
@@ -109,7 +119,7 @@ pub fn restarts_on_resize(container: View<'_, Container>) -> bool {
 }
 
 /// What containers may have in this pod: names across lists, and hooks that sleep.
-pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     let init = spec.new.field(PodSpec::INIT_CONTAINERS);
     let regular = spec.new.field(PodSpec::CONTAINERS);
     let ephemeral = list(spec.new, PodSpec::EPHEMERAL_CONTAINERS.name());
@@ -147,7 +157,12 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     }
 }
 
-fn hooks(spec: View<'_, PodSpec>, container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn hooks(
+    spec: View<'_, PodSpec>,
+    container: View<'_, Container>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let grace = spec.field(PodSpec::TERMINATION_GRACE_PERIOD_SECONDS).get();
     if let Some(lifecycle) = container.field(Container::LIFECYCLE).some() {
         let path = path.to(Container::LIFECYCLE);
@@ -160,6 +175,6 @@ fn hooks(spec: View<'_, PodSpec>, container: View<'_, Container>, path: &FieldPa
 }
 
 /// Whether a container is one that `env` files may be read for; all are.
-pub fn with_env(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+pub fn with_env(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     each(spec, |container, path| env::file_keys(spec.new, container, path, cx));
 }

@@ -6,7 +6,7 @@ use pintle_types::core::v1::{
     Container, EnvVar, EnvVarSource, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector, Volume,
     VolumeSource,
 };
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 /// Fields of a pod that a variable can be taken from.
 const POD_FIELDS: &[&str] = &[
@@ -51,7 +51,7 @@ const RESOURCES: &[&str] = &[
 const UNITS: &[&str] = &["1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei"];
 
 /// A source that tells of the pod itself is right.
-pub fn value_from(source: At<'_, Option<EnvVarSource>>, cx: &mut Cx<'_>) {
+pub fn value_from(source: At<'_, Option<EnvVarSource>>, cx: &mut ValidationContext<'_>) {
     let Some(At { new: source, path, .. }) = source.some() else { return };
     if let Some(field) = source.field(EnvVarSource::FIELD_REF).some() {
         object_field(field, POD_FIELDS, &path.to(EnvVarSource::FIELD_REF), cx);
@@ -62,7 +62,12 @@ pub fn value_from(source: At<'_, Option<EnvVarSource>>, cx: &mut Cx<'_>) {
 }
 
 /// A reference to a field of the pod.
-pub fn object_field(field: View<'_, ObjectFieldSelector>, supported: &[&str], path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn object_field(
+    field: View<'_, ObjectFieldSelector>,
+    supported: &[&str],
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let version = field.field(ObjectFieldSelector::API_VERSION).as_str();
     let label = field.field(ObjectFieldSelector::FIELD_PATH).as_str();
     let label_path = path.to(ObjectFieldSelector::FIELD_PATH);
@@ -100,7 +105,7 @@ pub fn object_field(field: View<'_, ObjectFieldSelector>, supported: &[&str], pa
 }
 
 /// A reference to a container's resource.
-pub fn resource_field(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn resource_field(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let resource = field.field(ResourceFieldSelector::RESOURCE).as_str();
     if resource.is_empty() {
         cx.errors.required(path.to(ResourceFieldSelector::RESOURCE), "");
@@ -115,7 +120,7 @@ fn is_huge_pages(resource: &str) -> bool {
 }
 
 /// Each resource is told in units of its own.
-pub fn divisor(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn divisor(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let resource = field.field(ResourceFieldSelector::RESOURCE).as_str();
     let divisor: Quantity = field.field(ResourceFieldSelector::DIVISOR).get();
     if divisor.is_zero() {
@@ -138,12 +143,17 @@ pub fn divisor(field: View<'_, ResourceFieldSelector>, path: &FieldPath<'_>, cx:
 }
 
 /// Files with variables stand on empty volumes of the pod.
-pub fn file_key_volumes(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+pub fn file_key_volumes(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     containers::with_env(spec, cx);
 }
 
 /// The files that one container takes variables from.
-pub fn file_keys(spec: View<'_, PodSpec>, container: View<'_, Container>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn file_keys(
+    spec: View<'_, PodSpec>,
+    container: View<'_, Container>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     for (index, var) in container.field(Container::ENV).iter().enumerate() {
         let source = var.field(EnvVar::VALUE_FROM).or_zero().field(EnvVarSource::FILE_KEY_REF);
         let Some(source) = source.some() else { continue };

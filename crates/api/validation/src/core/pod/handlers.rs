@@ -2,10 +2,15 @@
 
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{LifecycleHandler, SleepAction};
-use pintle_validation::{Cx, FieldPath};
+use pintle_validation::{FieldPath, ValidationContext};
 
 /// What a hook sleeps fits into the time that the pod has to end.
-pub fn hook(hook: View<'_, LifecycleHandler>, grace: Option<i64>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn hook(
+    hook: View<'_, LifecycleHandler>,
+    grace: Option<i64>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let others =
         [LifecycleHandler::EXEC.name(), LifecycleHandler::HTTP_GET.name(), LifecycleHandler::TCP_SOCKET.name()];
     if let Some(sleep) = hook.field(LifecycleHandler::SLEEP).some()
@@ -15,7 +20,7 @@ pub fn hook(hook: View<'_, LifecycleHandler>, grace: Option<i64>, path: &FieldPa
     }
 }
 
-fn sleeps(sleep: View<'_, SleepAction>, grace: Option<i64>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn sleeps(sleep: View<'_, SleepAction>, grace: Option<i64>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let Some(grace) = grace else { return };
     let seconds = sleep.field(SleepAction::SECONDS).get();
     if cx.enabled("PodLifecycleSleepActionAllowZero") {

@@ -25,7 +25,7 @@ use pintle_types::core::v1::{
     Container, EnvVar, EphemeralContainerCommon, Pod, PodAffinityTerm, PodDNSConfig, PodSpec, PodTemplateSpec,
     SeccompProfile, SecurityContext, TopologySpreadConstraint, WindowsSecurityContextOptions,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type, step};
 
 /// The steps of Pod, and the rules of a pod's parts.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -69,7 +69,7 @@ static KINDS: &[KindRules] = &[KindRules {
     ..KindRules::of(Pod::schema)
 }];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_field!(PodSpec::CONTAINERS, containers::regular, AFTER),
     at_field!(PodSpec::INIT_CONTAINERS, containers::init, AFTER),
     at_field!(PodSpec::TOPOLOGY_SPREAD_CONSTRAINTS, scheduling::distinct_constraints, AFTER),

@@ -4,11 +4,11 @@ use super::{is_true, text};
 use crate::shared::{Repeats, Texts, item_at, items, text_in};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{Container, PodSpec, SecurityContext, Volume, VolumeDevice, VolumeMount, VolumeSource};
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::{HashMap, HashSet};
 
 /// Mounts and devices of all containers.
-pub fn fit_volumes(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+pub fn fit_volumes(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     // Initialising containers come after the regular ones here.
     let volumes = usable(spec, cx);
     let order = [PodSpec::CONTAINERS.name(), PodSpec::INIT_CONTAINERS.name(), PodSpec::EPHEMERAL_CONTAINERS.name()];
@@ -24,7 +24,7 @@ pub fn fit_volumes(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
 }
 
 /// The volumes in which no error was found; names of others lead nowhere.
-fn usable<'a>(spec: At<'a, PodSpec>, cx: &Cx<'_>) -> Vec<View<'a, Volume>> {
+fn usable<'a>(spec: At<'a, PodSpec>, cx: &ValidationContext<'_>) -> Vec<View<'a, Volume>> {
     let volumes = spec.new.field(PodSpec::VOLUMES).iter();
     if cx.errors.is_empty() {
         return volumes.collect();
@@ -35,7 +35,12 @@ fn usable<'a>(spec: At<'a, PodSpec>, cx: &Cx<'_>) -> Vec<View<'a, Volume>> {
     volumes.enumerate().filter(|(index, _)| !wrong.contains(index)).map(|(_, volume)| volume).collect()
 }
 
-fn mounts(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn mounts(
+    container: View<'_, Container>,
+    volumes: &[View<'_, Volume>],
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let list = path.to(Container::VOLUME_MOUNTS);
     let mounts = container.field(Container::VOLUME_MOUNTS);
     let devices = container.field(Container::VOLUME_DEVICES);
@@ -66,7 +71,7 @@ fn mounts(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &F
 }
 
 /// A place in a container, which nothing earlier there has.
-fn unique_place(place: &str, is_repeated: bool, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn unique_place(place: &str, is_repeated: bool, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if place.is_empty() {
         cx.errors.required(path, "");
     }
@@ -75,7 +80,12 @@ fn unique_place(place: &str, is_repeated: bool, path: &FieldPath<'_>, cx: &mut C
     }
 }
 
-fn propagation(container: View<'_, Container>, mount: View<'_, VolumeMount>, list: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn propagation(
+    container: View<'_, Container>,
+    mount: View<'_, VolumeMount>,
+    list: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let Some(mode) = mount.field(VolumeMount::MOUNT_PROPAGATION).some() else { return };
     let privileged = container.field(Container::SECURITY_CONTEXT).or_zero().field(SecurityContext::PRIVILEGED);
     if text(mode) == "Bidirectional" && !is_true(privileged) {
@@ -84,7 +94,7 @@ fn propagation(container: View<'_, Container>, mount: View<'_, VolumeMount>, lis
     }
 }
 
-fn recursive_read_only(mount: View<'_, VolumeMount>, list: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn recursive_read_only(mount: View<'_, VolumeMount>, list: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let Some(mode) = mount.field(VolumeMount::RECURSIVE_READ_ONLY).some() else { return };
     let path = list.to(VolumeMount::RECURSIVE_READ_ONLY);
     match text(mode) {
@@ -102,7 +112,12 @@ fn recursive_read_only(mount: View<'_, VolumeMount>, list: &FieldPath<'_>, cx: &
     }
 }
 
-fn devices(container: View<'_, Container>, volumes: &[View<'_, Volume>], path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn devices(
+    container: View<'_, Container>,
+    volumes: &[View<'_, Volume>],
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let list = path.to(Container::VOLUME_DEVICES);
     let mounts = container.field(Container::VOLUME_MOUNTS);
     let devices = container.field(Container::VOLUME_DEVICES);

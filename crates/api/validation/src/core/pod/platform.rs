@@ -3,10 +3,10 @@
 use super::containers;
 use pintle_schema::View;
 use pintle_types::core::v1::{Container, PodSecurityContext, PodSpec, SecurityContext, WindowsSecurityContextOptions};
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// On Windows, all containers are processes of the node or none is.
-pub fn host_process(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+pub fn host_process(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     let options = |options: View<'_, Option<WindowsSecurityContextOptions>>| {
         options.or_zero().field(WindowsSecurityContextOptions::HOST_PROCESS).get()
     };

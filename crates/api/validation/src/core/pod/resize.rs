@@ -6,14 +6,14 @@ use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::{
     Container, ContainerState, ContainerStatus, Pod, PodOS, PodSpec, PodStatus, ResourceList, ResourceRequirements,
 };
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::BTreeMap;
 
 const RESIZED: [&str; 2] = ["cpu", "memory"];
 const ONLY_RESIZED: &str = "only cpu and memory resources are mutable";
 
 /// What a resize may change.
-pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
+pub fn mutable_resources(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let Some(old_pod) = pod.old else { return };
     let (new, old) = (pod.new.field(Pod::SPEC), old_pod.field(Pod::SPEC));
     let path = pod.path.to(Pod::SPEC);
@@ -71,7 +71,7 @@ fn init_containers(
     old: View<'_, PodSpec>,
     init_too: bool,
     path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     let list = path.to(PodSpec::INIT_CONTAINERS);
     let pairs = new.field(PodSpec::INIT_CONTAINERS).iter().zip(old.field(PodSpec::INIT_CONTAINERS).iter());
@@ -116,7 +116,7 @@ fn nothing_removed(
     new: View<'_, ResourceRequirements>,
     old: View<'_, ResourceRequirements>,
     path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     for list in [ResourceRequirements::REQUESTS, ResourceRequirements::LIMITS] {
         if was_removed(new.field(list), old.field(list)) {
@@ -126,7 +126,7 @@ fn nothing_removed(
 }
 
 /// The pod's own resources change as those of its containers do.
-fn own_resources(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn own_resources(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let (new, old) = (new.field(PodSpec::RESOURCES), old.field(PodSpec::RESOURCES));
     if !new.is_set() && !old.is_set() {
         return;
@@ -148,7 +148,12 @@ fn own_resources(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPat
 }
 
 /// Containers stay, in their order.
-fn same_containers(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+fn same_containers(
+    new: View<'_, PodSpec>,
+    old: View<'_, PodSpec>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) -> bool {
     let mut is_same = true;
     for field in [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS] {
         let path = path.to(field);

@@ -7,7 +7,7 @@ use pintle_schema::{Quantity, Value, View, names};
 use pintle_types::core::v1::{
     Container, PodOS, PodResourceClaim, PodSpec, ResourceClaim, ResourceList, ResourceRequirements,
 };
-use pintle_validation::{At, Cx, ErrorKind, FieldPath};
+use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 const HUGE_PAGES: &str = "hugepages-";
@@ -42,17 +42,22 @@ enum Asker {
 }
 
 /// Resources of one container.
-pub fn of_container(resources: At<'_, ResourceRequirements>, cx: &mut Cx<'_>) {
+pub fn of_container(resources: At<'_, ResourceRequirements>, cx: &mut ValidationContext<'_>) {
     requirements(Asker::Container, resources.new, resources.path, cx);
 }
 
 /// What the pod takes itself is told as limits are.
-pub fn overhead(overhead: At<'_, ResourceList>, cx: &mut Cx<'_>) {
+pub fn overhead(overhead: At<'_, ResourceList>, cx: &mut ValidationContext<'_>) {
     let path = overhead.path.to(ResourceRequirements::LIMITS);
     amounts(Asker::Container, overhead.new, &path, cx);
 }
 
-fn requirements(asker: Asker, resources: View<'_, ResourceRequirements>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn requirements(
+    asker: Asker,
+    resources: View<'_, ResourceRequirements>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let limits = resources.field(ResourceRequirements::LIMITS);
     let requests = resources.field(ResourceRequirements::REQUESTS);
     amounts(asker, limits, &path.to(ResourceRequirements::LIMITS), cx);
@@ -94,7 +99,7 @@ fn entries<'a>(list: View<'a, ResourceList>) -> impl Iterator<Item = (&'a str, &
     list.value().as_map().into_iter().flat_map(|map| map.iter()).map(|(name, value)| (&**name, value))
 }
 
-fn amounts(asker: Asker, list: View<'_, ResourceList>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn amounts(asker: Asker, list: View<'_, ResourceList>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     for (name, value) in entries(list) {
         let path = path.key(name);
         resource(asker, name, value, &path, cx);
@@ -102,7 +107,7 @@ fn amounts(asker: Asker, list: View<'_, ResourceList>, path: &FieldPath<'_>, cx:
     }
 }
 
-fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     match asker {
         Asker::Container => resource_names::resource_of_container(name, path, cx),
         Asker::Pod => {
@@ -115,7 +120,7 @@ fn resource(asker: Asker, name: &str, value: &Value, path: &FieldPath<'_>, cx: &
     resource_names::amount(name, value, path, cx);
 }
 
-fn huge_pages(name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn huge_pages(name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let Some(size) = name.strip_prefix(HUGE_PAGES) else { return };
     let quantity = amount(value);
     let fits = Quantity::parse(size).is_ok_and(|size| {
@@ -127,7 +132,7 @@ fn huge_pages(name: &str, value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) 
 }
 
 /// Claims name claims of the pod; resources of the pod cover those of its containers.
-pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     containers::each(spec, |container, path| {
         let path = path.to(Container::RESOURCES);
         claims(spec.new, container.field(Container::RESOURCES), &path, cx);
@@ -142,7 +147,12 @@ pub fn fit_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
     covers_containers(spec.new, resources, &path, cx);
 }
 
-fn claims(spec: View<'_, PodSpec>, resources: View<'_, ResourceRequirements>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn claims(
+    spec: View<'_, PodSpec>,
+    resources: View<'_, ResourceRequirements>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let claims = resources.field(ResourceRequirements::CLAIMS);
     if claims.iter().len() == 0 {
         return;
@@ -234,7 +244,7 @@ fn covers_containers(
     spec: View<'_, PodSpec>,
     resources: View<'_, ResourceRequirements>,
     path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     let [requests, limits] = [ResourceRequirements::REQUESTS, ResourceRequirements::LIMITS];
     for (field, kind) in [(requests, "requests"), (limits, "limits")] {

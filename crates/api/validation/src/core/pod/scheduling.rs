@@ -5,13 +5,13 @@ use crate::shared::item_at;
 use pintle_schema::View;
 use pintle_types::core::v1::{PodAffinityTerm, TopologySpreadConstraint};
 use pintle_types::meta::v1::{LabelSelector, LabelSelectorRequirement};
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::HashMap;
 
 const IN_BOTH: &str = "exists in both matchLabelKeys and labelSelector";
 
 /// Which pods are meant.
-pub fn pod_affinity_term(term: At<'_, PodAffinityTerm>, cx: &mut Cx<'_>) {
+pub fn pod_affinity_term(term: At<'_, PodAffinityTerm>, cx: &mut ValidationContext<'_>) {
     let keys = term.new.field(PodAffinityTerm::MATCH_LABEL_KEYS);
     let others = term.new.field(PodAffinityTerm::MISMATCH_LABEL_KEYS);
     label_keys(keys, Some(others), term.new.field(PodAffinityTerm::LABEL_SELECTOR), term.path, cx);
@@ -23,7 +23,7 @@ fn label_keys(
     mismatch: Option<View<'_, Vec<String>>>,
     selector: View<'_, Option<LabelSelector>>,
     path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     if let Some(selector) = selector.some() {
         let labels = selector.field(LabelSelector::MATCH_LABELS).value();
@@ -50,7 +50,7 @@ fn label_keys(
 }
 
 /// One rule of spreading.
-pub fn spread(constraint: At<'_, TopologySpreadConstraint>, cx: &mut Cx<'_>) {
+pub fn spread(constraint: At<'_, TopologySpreadConstraint>, cx: &mut ValidationContext<'_>) {
     let action = text(constraint.new.field(TopologySpreadConstraint::WHEN_UNSATISFIABLE));
     if let Some(domains) = constraint.new.field(TopologySpreadConstraint::MIN_DOMAINS).get()
         && action != "DoNotSchedule"
@@ -72,7 +72,7 @@ fn unmerged_label_keys(
     keys: View<'_, Vec<String>>,
     selector: View<'_, Option<LabelSelector>>,
     path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     let selector = selector.or_zero();
     let labels = selector.field(LabelSelector::MATCH_LABELS).value();
@@ -87,7 +87,7 @@ fn unmerged_label_keys(
 }
 
 /// No two rules for the same places and the same action.
-pub fn distinct_constraints(constraints: At<'_, Vec<TopologySpreadConstraint>>, cx: &mut Cx<'_>) {
+pub fn distinct_constraints(constraints: At<'_, Vec<TopologySpreadConstraint>>, cx: &mut ValidationContext<'_>) {
     let place = |constraint: View<'_, TopologySpreadConstraint>| {
         let key = constraint.value().str_at(&[TopologySpreadConstraint::TOPOLOGY_KEY.name()]);
         let action = constraint.value().str_at(&[TopologySpreadConstraint::WHEN_UNSATISFIABLE.name()]);

@@ -6,14 +6,14 @@ use pintle_schema::{View, names};
 use pintle_types::core::v1::{
     Capabilities, PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl, WindowsSecurityContextOptions,
 };
-use pintle_validation::{At, Cx, ErrorKind, FieldPath};
+use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext};
 use std::collections::HashSet;
 
 const MAX_USER_DOMAIN: usize = 256;
 const MAX_USER: usize = 104;
 
 /// Rights that exclude each other.
-pub fn privileges(context: At<'_, SecurityContext>, cx: &mut Cx<'_>) {
+pub fn privileges(context: At<'_, SecurityContext>, cx: &mut ValidationContext<'_>) {
     if context.new.field(SecurityContext::ALLOW_PRIVILEGE_ESCALATION).get() != Some(false) {
         return;
     }
@@ -29,7 +29,7 @@ pub fn privileges(context: At<'_, SecurityContext>, cx: &mut Cx<'_>) {
 }
 
 /// A profile's file is for profiles of the node alone.
-pub fn seccomp(profile: At<'_, SeccompProfile>, cx: &mut Cx<'_>) {
+pub fn seccomp(profile: At<'_, SeccompProfile>, cx: &mut ValidationContext<'_>) {
     let kind = text(profile.new.field(SeccompProfile::TYPE));
     let local = profile.new.field(SeccompProfile::LOCALHOST_PROFILE);
     if let Some(local) = local.some().filter(|_| kind != "Localhost") {
@@ -40,13 +40,13 @@ pub fn seccomp(profile: At<'_, SeccompProfile>, cx: &mut Cx<'_>) {
 }
 
 /// The user of Windows containers.
-pub fn windows(options: At<'_, WindowsSecurityContextOptions>, cx: &mut Cx<'_>) {
+pub fn windows(options: At<'_, WindowsSecurityContextOptions>, cx: &mut ValidationContext<'_>) {
     if let Some(user) = options.new.field(WindowsSecurityContextOptions::RUN_AS_USER_NAME).some() {
         windows_user(user.as_str(), &options.path.to(WindowsSecurityContextOptions::RUN_AS_USER_NAME), cx);
     }
 }
 
-fn windows_user(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn windows_user(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let mut wrong = |detail: &str| cx.errors.invalid(path, name, format!("runAsUserName{detail}"));
     if name.is_empty() {
         return wrong(" cannot be an empty string");
@@ -97,7 +97,7 @@ fn is_windows_domain(domain: &str) -> bool {
 }
 
 /// What security contexts may ask for in this pod.
-pub fn fits_pod(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+pub fn fits_pod(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     let Some(context) = spec.new.field(PodSpec::SECURITY_CONTEXT).some() else { return };
     let path = spec.path.to(PodSpec::SECURITY_CONTEXT);
     sysctls(spec.new, context, &path.to(PodSecurityContext::SYSCTLS), cx);
@@ -118,7 +118,12 @@ fn normal_sysctl(name: &str) -> String {
     }
 }
 
-fn sysctls(spec: View<'_, PodSpec>, context: View<'_, PodSecurityContext>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn sysctls(
+    spec: View<'_, PodSpec>,
+    context: View<'_, PodSecurityContext>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let mut seen = HashSet::new();
     for (index, sysctl) in context.field(PodSecurityContext::SYSCTLS).iter().enumerate() {
         let name = sysctl.field(Sysctl::NAME).as_str();

@@ -2,12 +2,12 @@
 
 use pintle_schema::{Value, View, names};
 use pintle_types::core::v1::{Container, ContainerPort, Pod, PodDNSConfig, PodSpec};
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 const MAX_SEARCH_CHARACTERS: usize = 2048;
 
 /// The resolver's bounds.
-pub fn dns_config(config: At<'_, PodDNSConfig>, cx: &mut Cx<'_>) {
+pub fn dns_config(config: At<'_, PodDNSConfig>, cx: &mut ValidationContext<'_>) {
     let searches = config.new.field(PodDNSConfig::SEARCHES);
     let path = config.path.to(PodDNSConfig::SEARCHES);
     let characters: usize = searches.iter().map(|search| search.as_str().len() + 1).sum();
@@ -29,7 +29,7 @@ pub fn dns_config(config: At<'_, PodDNSConfig>, cx: &mut Cx<'_>) {
 }
 
 /// On the node's network, ports of the pod are ports of the node.
-pub fn host_network_ports(spec: At<'_, PodSpec>, cx: &mut Cx<'_>) {
+pub fn host_network_ports(spec: At<'_, PodSpec>, cx: &mut ValidationContext<'_>) {
     if !spec.new.field(PodSpec::HOST_NETWORK).get() {
         return;
     }

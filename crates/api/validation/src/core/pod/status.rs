@@ -7,12 +7,12 @@ use pintle_types::core::v1::{
     ContainerUser, HostIP, Pod, PodCondition, PodExtendedResourceClaimStatus, PodIP, PodOS, PodResourceClaim,
     PodResourceClaimStatus, PodSpec, PodStatus, ResourceRequirements, ResourceStatus,
 };
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
 /// What a report may say of this pod.
-pub fn changes(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
+pub fn changes(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let Some(old_pod) = pod.old else { return };
     let spec = old_pod.field(Pod::SPEC);
     pod.field(Pod::STATUS, |status| {
@@ -49,7 +49,7 @@ pub fn changes(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
     });
 }
 
-fn conditions(status: View<'_, PodStatus>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn conditions(status: View<'_, PodStatus>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let path = path.to(PodStatus::CONDITIONS);
     for (index, condition) in status.field(PodStatus::CONDITIONS).iter().enumerate() {
         let path = path.index(index);
@@ -65,7 +65,7 @@ fn nominated_node(
     old: View<'_, PodStatus>,
     spec: View<'_, PodSpec>,
     path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     let field = PodStatus::NOMINATED_NODE_NAME;
     let name = new.field(field).as_str();
@@ -84,7 +84,7 @@ fn transitions(
     old: View<'_, Vec<ContainerStatus>>,
     spec: View<'_, PodSpec>,
     path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     let terminated = |status: View<'_, ContainerStatus>| {
         let state = status.field(ContainerStatus::STATE).field(ContainerState::TERMINATED);
@@ -120,7 +120,7 @@ fn restarts(spec: View<'_, PodSpec>, name: &str, code: i32) -> bool {
     }
 }
 
-fn claims(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn claims(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let path = path.to(PodStatus::RESOURCE_CLAIM_STATUSES);
     let statuses = status.field(PodStatus::RESOURCE_CLAIM_STATUSES);
     let claims = spec.field(PodSpec::RESOURCE_CLAIMS);
@@ -135,7 +135,12 @@ fn claims(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath
     }
 }
 
-fn extended_claim(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn extended_claim(
+    status: View<'_, PodStatus>,
+    spec: View<'_, PodSpec>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     type Claim = PodExtendedResourceClaimStatus;
     type Mapping = ContainerExtendedResourceRequest;
     let Some(claim) = status.field(PodStatus::EXTENDED_RESOURCE_CLAIM_STATUS).some() else { return };
@@ -170,7 +175,12 @@ fn extended_claim(status: View<'_, PodStatus>, spec: View<'_, PodSpec>, path: &F
 }
 
 /// Addresses of the pod and of its node: one of each family. What the stored pod has already stays right.
-fn addresses<'a>(status: View<'a, PodStatus>, old: View<'a, PodStatus>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn addresses<'a>(
+    status: View<'a, PodStatus>,
+    old: View<'a, PodStatus>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let pods = |status: View<'a, PodStatus>| texts(status.field(PodStatus::POD_IPS).value(), PodIP::IP.name());
     let value = status.field(PodStatus::POD_IPS).value();
     families(&pods(status), &pods(old), value, &path.to(PodStatus::POD_IPS), cx);
@@ -188,7 +198,7 @@ fn texts<'a>(addresses: &'a Value, name: &str) -> Vec<&'a str> {
     addresses.as_list().unwrap_or_default().iter().map(|address| address.str_at(&[name])).collect()
 }
 
-fn families(texts: &[&str], old: &[&str], value: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn families(texts: &[&str], old: &[&str], value: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let strict = cx.enabled("StrictIPCIDRValidation");
     let old: HashSet<&str> = old.iter().copied().collect();
     for (index, ip) in texts.iter().enumerate().filter(|(_, ip)| !old.contains(*ip)) {
@@ -209,7 +219,12 @@ fn shown_ip(ip: &Value) -> Value {
 }
 
 /// Users and groups by number are not for Windows.
-fn users(statuses: View<'_, Vec<ContainerStatus>>, spec: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn users(
+    statuses: View<'_, Vec<ContainerStatus>>,
+    spec: View<'_, PodSpec>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     if spec.field(PodSpec::OS).some().is_none_or(|os| text(os.field(PodOS::NAME)) != "windows") {
         return;
     }
@@ -227,7 +242,7 @@ fn allocated(
     statuses: View<'_, Vec<ContainerStatus>>,
     containers: View<'_, Vec<Container>>,
     path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     for (index, status) in statuses.iter().enumerate() {
         let name = status.field(ContainerStatus::NAME).as_str();
@@ -244,7 +259,12 @@ fn allocated(
     }
 }
 
-fn asked_for(name: &str, resources: View<'_, ResourceRequirements>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn asked_for(
+    name: &str,
+    resources: View<'_, ResourceRequirements>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     use pintle_types::core::v1::ResourceClaim;
     let Some(claim) = name.strip_prefix("claim:") else {
         if resources.field(ResourceRequirements::REQUESTS).value().get(name).is_none() {

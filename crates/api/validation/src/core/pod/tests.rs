@@ -1,14 +1,15 @@
 //! Rules of pods in their place: what makes a pod wrong, and what may change in one.
 
-use crate::rulebook;
-use crate::tests::judge_as;
+use crate::tests::validate_as;
+use crate::validator;
 use pintle_schema::{ApiType, Value, value};
 use pintle_types::core::v1::Pod;
 use pintle_validation::{Operation, Request};
 
-fn judge(new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
+fn validate(new: &Value, old: Option<&Value>, subresource: &str) -> Vec<String> {
     let enabled = &|gate: &str| gate.starts_with("Relaxed") || gate.starts_with("PodLifecycle");
-    let lines = judge_as(Pod::schema(), new, old, Request { subresource, enabled, ..Request::new(Operation::Create) });
+    let lines =
+        validate_as(Pod::schema(), new, old, Request { subresource, enabled, ..Request::new(Operation::Create) });
     lines.iter().map(|line| line.lines().next().unwrap_or_default().to_owned()).collect()
 }
 
@@ -38,8 +39,8 @@ fn with(field: &str, value: Value) -> Value {
 
 #[test]
 fn a_right_pod_passes() {
-    assert_eq!(judge(&pod(), None, ""), Vec::<String>::new());
-    assert_eq!(judge(&pod(), Some(&pod()), ""), Vec::<String>::new());
+    assert_eq!(validate(&pod(), None, ""), Vec::<String>::new());
+    assert_eq!(validate(&pod(), Some(&pod()), ""), Vec::<String>::new());
 }
 
 #[test]
@@ -57,7 +58,7 @@ fn rules_of_restarting_depart_from_a_policy() {
     let judged = |container: Value| {
         let mut pod = pod();
         pod.set_at(&["spec", "initContainers"], value!([container]));
-        judge(&pod, None, "")
+        validate(&pod, None, "")
     };
     let missing =
         "spec.initContainers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used";
@@ -69,7 +70,7 @@ fn rules_of_restarting_depart_from_a_policy() {
 fn mounts_name_volumes() {
     let mounts = value!([{"name": "w", "mountPath": "/v"}, {"name": "v", "mountPath": "/v"}]);
     assert_eq!(
-        judge(&with("volumeMounts", mounts), None, ""),
+        validate(&with("volumeMounts", mounts), None, ""),
         [
             "spec.containers[0].volumeMounts[0].name: Not found: \"w\"",
             "spec.containers[0].volumeMounts[1].mountPath: Invalid value: \"/v\": must be unique",
@@ -95,7 +96,7 @@ fn errors_of_mounts_and_ports_come_in_the_order_of_the_items() {
         (both("", "/b"), vec![relative("subPathExpr", "/b")]),
     ];
     for (given, expected) in rows {
-        assert_eq!(judge(&with("volumeMounts", given.clone()), None, ""), expected, "{given:?}");
+        assert_eq!(validate(&with("volumeMounts", given.clone()), None, ""), expected, "{given:?}");
     }
     let port =
         |name: &str, number: i32, protocol: &str| value!({"name": name, "containerPort": number, "protocol": protocol});
@@ -112,7 +113,7 @@ fn errors_of_mounts_and_ports_come_in_the_order_of_the_items() {
         ),
     ];
     for (given, expected) in rows {
-        assert_eq!(judge(&with("ports", given.clone()), None, ""), expected, "{given:?}");
+        assert_eq!(validate(&with("ports", given.clone()), None, ""), expected, "{given:?}");
     }
 }
 
@@ -126,9 +127,9 @@ fn a_probe_has_one_handler() {
         with("livenessProbe", probe)
     };
     let at = "spec.containers[0].livenessProbe";
-    assert_eq!(judge(&probe(value!({})), None, ""), [format!("{at}: Required value: must specify a handler type")]);
+    assert_eq!(validate(&probe(value!({})), None, ""), [format!("{at}: Required value: must specify a handler type")]);
     assert_eq!(
-        judge(&probe(value!({"exec": {}, "tcpSocket": {"port": 0}})), None, ""),
+        validate(&probe(value!({"exec": {}, "tcpSocket": {"port": 0}})), None, ""),
         [
             format!("{at}.exec.command: Required value"),
             format!("{at}.tcpSocket: Forbidden: may not specify more than 1 handler type"),
@@ -140,7 +141,7 @@ fn a_probe_has_one_handler() {
 fn requests_stay_within_limits() {
     let resources = value!({"limits": {"cpu": "1", "b/c": "1"}, "requests": {"cpu": "1500m", "b/c": "2"}});
     assert_eq!(
-        judge(&with("resources", resources), None, ""),
+        validate(&with("resources", resources), None, ""),
         [
             "spec.containers[0].resources.requests: Invalid value: \"2\": must be equal to b/c limit of 1",
             "spec.containers[0].resources.requests: Invalid value: \"1500m\": \
@@ -151,11 +152,11 @@ fn requests_stay_within_limits() {
 
 #[test]
 fn updates_change_images_alone() {
-    assert_eq!(judge(&with("image", "j".into()), Some(&pod()), ""), Vec::<String>::new());
-    let changed = judge(&with("workingDir", "/w".into()), Some(&pod()), "");
+    assert_eq!(validate(&with("image", "j".into()), Some(&pod()), ""), Vec::<String>::new());
+    let changed = validate(&with("workingDir", "/w".into()), Some(&pod()), "");
     assert!(changed.len() == 1 && changed[0].starts_with("spec: Forbidden: pod updates may not change"), "{changed:?}");
     // A pointer to nothing is not a missing one.
-    assert_eq!(judge(&with("securityContext", value!({})), Some(&pod()), "").len(), 1);
+    assert_eq!(validate(&with("securityContext", value!({})), Some(&pod()), "").len(), 1);
 }
 
 #[test]
@@ -179,7 +180,7 @@ fn what_a_gated_pod_wants_of_nodes_may_come_and_go() {
         affinity.into_iter().for_each(|affinity| pod.set_at(&["spec", "affinity"], affinity));
         pod
     };
-    let told = |new: Option<Value>, old: Option<Value>| judge(&gated(new), Some(&gated(old)), "").len();
+    let told = |new: Option<Value>, old: Option<Value>| validate(&gated(new), Some(&gated(old)), "").len();
     assert_eq!(told(Some(of_nodes()), None), 0);
     assert_eq!(told(None, Some(of_nodes())), 0);
     assert_eq!(told(Some(of_pods()), Some(both())), 0);
@@ -191,14 +192,17 @@ fn what_a_gated_pod_wants_of_nodes_may_come_and_go() {
 #[test]
 fn a_resize_changes_cpu_and_memory_alone() {
     let resized = with("resources", value!({"limits": {"cpu": "3"}, "requests": {"cpu": "2"}}));
-    assert_eq!(judge(&resized, Some(&pod()), "resize"), Vec::<String>::new());
+    assert_eq!(validate(&resized, Some(&pod()), "resize"), Vec::<String>::new());
     let other = with("resources", value!({"limits": {"cpu": "2", "b/c": "1"}, "requests": {"cpu": "1", "b/c": "1"}}));
-    assert_eq!(judge(&other, Some(&pod()), "resize"), ["spec: Forbidden: only cpu and memory resources are mutable"]);
+    assert_eq!(
+        validate(&other, Some(&pod()), "resize"),
+        ["spec: Forbidden: only cpu and memory resources are mutable"]
+    );
 }
 
 #[test]
 fn every_plan_of_a_pod_is_sound() {
-    assert!(rulebook().plan(Pod::schema()).problems.is_empty());
+    assert!(validator().plan(Pod::schema()).problems.is_empty());
 }
 
 #[test]
@@ -232,7 +236,7 @@ fn a_system_refuses_what_it_does_not_know() {
         pod.set_at(&["spec", "os"], value!({"name": os}));
         pod.set_at(&["spec", "hostPID"], value!(true));
         pod.set_at(&["spec", "securityContext"], value!({"runAsUser": 1}));
-        judge(&pod, None, "")
+        validate(&pod, None, "")
     };
     assert_eq!(on("linux"), [""; 0]);
     assert_eq!(on("plan9"), ["spec.os: Unsupported value: \"plan9\": supported values: \"linux\", \"windows\""]);
@@ -251,12 +255,12 @@ fn addresses_that_a_pod_has_already_stay_right() {
         pod
     };
     let enabled = &|gate: &str| gate == "StrictIPCIDRValidation";
-    let judge = |new: &Value, old: &Value| {
+    let validate = |new: &Value, old: &Value| {
         let request = Request { subresource: "status", enabled, ..Request::new(Operation::Create) };
-        judge_as(Pod::schema(), new, Some(old), request)
+        validate_as(Pod::schema(), new, Some(old), request)
     };
     let (mapped, none) = (with_ips(value!([{"ip": "::ffff:1.2.3.4"}])), with_ips(value!([])));
     let fault = "Invalid value: \"::ffff:1.2.3.4\": must not be an IPv4-mapped IPv6 address";
-    assert_eq!(judge(&mapped, &none), [format!("status.podIPs[0]: {fault}"), format!("status.hostIPs[0]: {fault}")]);
-    assert_eq!(judge(&mapped, &mapped), Vec::<String>::new());
+    assert_eq!(validate(&mapped, &none), [format!("status.podIPs[0]: {fault}"), format!("status.hostIPs[0]: {fault}")]);
+    assert_eq!(validate(&mapped, &mapped), Vec::<String>::new());
 }

@@ -9,7 +9,7 @@ use pintle_types::core::v1::{
     Affinity, Container, EphemeralContainer, EphemeralContainerCommon, NodeAffinity, NodeSelector, NodeSelectorTerm,
     Pod, PodSchedulingGate, PodSpec, Toleration,
 };
-use pintle_validation::{At, Cx, ErrorKind, FieldPath, same};
+use pintle_validation::{At, ErrorKind, FieldPath, ValidationContext, same};
 use std::collections::HashSet;
 
 const MUTABLE: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
@@ -36,7 +36,7 @@ fn equal(a: Option<&Value>, b: Option<&Value>) -> bool {
 }
 
 /// Of a pod's spec, images, the deadline and a few things more may change.
-pub fn mutable_fields(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
+pub fn mutable_fields(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     pod.field(Pod::SPEC, |spec| {
         let Some(old) = spec.old.filter(|old| !cx.same(spec.new.value(), old.value())) else { return };
         for field in [PodSpec::CONTAINERS, PodSpec::INIT_CONTAINERS] {
@@ -65,7 +65,12 @@ pub fn mutable_fields(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
 }
 
 /// False when containers came or went, which ends all further judging.
-fn images(new: View<'_, Vec<Container>>, old: View<'_, Vec<Container>>, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+fn images(
+    new: View<'_, Vec<Container>>,
+    old: View<'_, Vec<Container>>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) -> bool {
     if new.iter().len() != old.iter().len() {
         cx.errors.forbidden(path, "pod updates may not add or remove containers");
         return false;
@@ -84,7 +89,12 @@ fn images(new: View<'_, Vec<Container>>, old: View<'_, Vec<Container>>, path: &F
 }
 
 /// A deadline comes nearer, never the other way; false when it is none at all.
-fn deadline(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+fn deadline(
+    new: View<'_, PodSpec>,
+    old: View<'_, PodSpec>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) -> bool {
     let path = path.to(PodSpec::ACTIVE_DEADLINE_SECONDS);
     let old = old.field(PodSpec::ACTIVE_DEADLINE_SECONDS).get();
     match (new.field(PodSpec::ACTIVE_DEADLINE_SECONDS).get(), old) {
@@ -103,7 +113,12 @@ fn deadline(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>
     true
 }
 
-fn tolerations<'a>(new: View<'a, PodSpec>, old: View<'a, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn tolerations<'a>(
+    new: View<'a, PodSpec>,
+    old: View<'a, PodSpec>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let new = new.field(PodSpec::TOLERATIONS);
     // All but for how long.
     let fields =
@@ -116,7 +131,12 @@ fn tolerations<'a>(new: View<'a, PodSpec>, old: View<'a, PodSpec>, path: &FieldP
     shared::tell_again(path, cx);
 }
 
-fn scheduling_gates(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn scheduling_gates(
+    new: View<'_, PodSpec>,
+    old: View<'_, PodSpec>,
+    path: &FieldPath<'_>,
+    cx: &mut ValidationContext<'_>,
+) {
     let old = old.field(PodSpec::SCHEDULING_GATES);
     let old: HashSet<&str> = old.iter().map(|gate| gate.field(PodSchedulingGate::NAME).as_str()).collect();
     for (index, gate) in new.field(PodSpec::SCHEDULING_GATES).iter().enumerate() {
@@ -128,7 +148,7 @@ fn scheduling_gates(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &Field
     }
 }
 
-fn node_selector(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn node_selector(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let new = new.field(PodSpec::NODE_SELECTOR).value();
     let mut old = old.field(PodSpec::NODE_SELECTOR).value().as_map().into_iter().flat_map(|map| map.iter());
     if old.any(|(key, value)| new.get(key) != Some(value)) {
@@ -144,7 +164,7 @@ fn terms(spec: View<'_, PodSpec>) -> View<'_, Vec<NodeSelectorTerm>> {
     required.field(NodeSelector::NODE_SELECTOR_TERMS)
 }
 
-fn node_affinity(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn node_affinity(new: View<'_, PodSpec>, old: View<'_, PodSpec>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     let (new, old) = (terms(new), terms(old));
     let path = path.to(PodSpec::AFFINITY);
     let path = path.to(Affinity::NODE_AFFINITY);
@@ -216,7 +236,7 @@ fn rest_as_it_was(new: View<'_, PodSpec>, old: View<'_, PodSpec>, gated: bool) -
 }
 
 /// Ephemeral containers come, and never change or go.
-pub fn ephemeral_containers(pod: At<'_, Pod>, cx: &mut Cx<'_>) {
+pub fn ephemeral_containers(pod: At<'_, Pod>, cx: &mut ValidationContext<'_>) {
     let Some(old) = pod.old else { return };
     if spec::is_mirror(old) {
         return cx.errors.push(ErrorKind::Forbidden, "", None, "static pods do not support ephemeral containers");

@@ -6,17 +6,17 @@ use crate::core::resource_names;
 use crate::core::volume::persistent::{quantity, units};
 use pintle_schema::{Quantity, Value};
 use pintle_types::core::v1::{LimitRangeItem, LimitType, ResourceName};
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::BTreeSet;
 
 type Item = LimitRangeItem;
 
 /// Resources have names that are known, or names with a domain.
-pub fn names_of_resources(item: At<'_, Item>, cx: &mut Cx<'_>) {
+pub fn names_of_resources(item: At<'_, Item>, cx: &mut ValidationContext<'_>) {
     let kind = item.new.field(Item::TYPE).value().as_str().unwrap_or_default();
     let of_pod = kind == LimitType::POD.as_str();
     let of_container = of_pod || kind == LimitType::CONTAINER.as_str();
-    let judge = |field: &str, cx: &mut Cx<'_>| {
+    let validate = |field: &str, cx: &mut ValidationContext<'_>| {
         let path = item.path.child(field);
         for (name, _) in entries(item.new.value().get(field).unwrap_or(&Value::Null)) {
             match of_container {
@@ -25,11 +25,11 @@ pub fn names_of_resources(item: At<'_, Item>, cx: &mut Cx<'_>) {
             }
         }
     };
-    judge(Item::MAX.name(), cx);
-    judge(Item::MIN.name(), cx);
+    validate(Item::MAX.name(), cx);
+    validate(Item::MIN.name(), cx);
     for field in [Item::DEFAULT.name(), Item::DEFAULT_REQUEST.name()] {
         if !of_pod {
-            judge(field, cx);
+            validate(field, cx);
         }
     }
     if kind == LimitType::PERSISTENT_VOLUME_CLAIM.as_str() {
@@ -40,11 +40,11 @@ pub fn names_of_resources(item: At<'_, Item>, cx: &mut Cx<'_>) {
             cx.errors.required(item.path.child("limits"), detail);
         }
     }
-    judge(Item::MAX_LIMIT_REQUEST_RATIO.name(), cx);
+    validate(Item::MAX_LIMIT_REQUEST_RATIO.name(), cx);
 }
 
 /// Least, most and default amounts of each resource follow each other.
-pub fn amounts(item: At<'_, Item>, cx: &mut Cx<'_>) {
+pub fn amounts(item: At<'_, Item>, cx: &mut ValidationContext<'_>) {
     let of_pod = item.new.field(Item::TYPE).value().as_str() == Some(LimitType::POD.as_str());
     let list = |field: &str| item.new.value().get(field).unwrap_or(&Value::Null);
     let (max, min) = (list(Item::MAX.name()), list(Item::MIN.name()));
@@ -68,7 +68,7 @@ pub fn amounts(item: At<'_, Item>, cx: &mut Cx<'_>) {
             request: amount(requests),
             ratio: amount(ratios),
         };
-        limits.judge(cx);
+        limits.validate(cx);
     }
 }
 
@@ -84,11 +84,11 @@ struct Limits<'a> {
 }
 
 impl Limits<'_> {
-    fn invalid(&self, field: &str, shown: &Quantity, detail: String, cx: &mut Cx<'_>) {
+    fn invalid(&self, field: &str, shown: &Quantity, detail: String, cx: &mut ValidationContext<'_>) {
         cx.errors.invalid(self.path.child(field).key(self.name), shown.as_str(), detail);
     }
 
-    fn judge(&self, cx: &mut Cx<'_>) {
+    fn validate(&self, cx: &mut ValidationContext<'_>) {
         let (default, request) = (Item::DEFAULT.name(), Item::DEFAULT_REQUEST.name());
         let exceed = |a: &Option<Quantity>, b: &Option<Quantity>| match (a, b) {
             (Some(a), Some(b)) if a > b => Some((a.clone(), b.clone())),
@@ -131,7 +131,7 @@ impl Limits<'_> {
     }
 
     /// A limit may be more than a request, but not by more than most and least are apart.
-    fn judge_ratio(&self, ratio: &Quantity, cx: &mut Cx<'_>) {
+    fn judge_ratio(&self, ratio: &Quantity, cx: &mut ValidationContext<'_>) {
         let field = Item::MAX_LIMIT_REQUEST_RATIO.name();
         if *ratio < Quantity::from_i64(1) {
             self.invalid(field, ratio, format!("ratio {ratio} is less than 1"), cx);

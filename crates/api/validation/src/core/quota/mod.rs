@@ -9,7 +9,7 @@ use pintle_types::core::v1::{
     LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus,
     ScopedResourceSelectorRequirement,
 };
-use pintle_validation::{Group, Hand, KindRules, Step, at_field, at_type};
+use pintle_validation::{CustomRule, Group, KindRules, Step, at_field, at_type};
 
 /// The rules of limits and quotas.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -17,7 +17,7 @@ pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
 static KINDS: &[KindRules] =
     &[KindRules { update: &[Step::Metadata, Step::Rules], ..KindRules::of(LimitRange::schema) }];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_type!(LimitRangeItem, limit_range::names_of_resources, AFTER),
     at_type!(LimitRangeItem, limit_range::amounts, AFTER),
     at_field!(ResourceQuotaSpec::HARD, resource_quota::amounts),

@@ -8,12 +8,12 @@ use pintle_schema::{Quantity, Value, View};
 use pintle_types::core::v1::{
     ResourceList, ResourceQuota, ResourceQuotaSpec, ScopeSelector, ScopedResourceSelectorRequirement,
 };
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 
 type Spec = ResourceQuotaSpec;
 
 /// A quota limits what can be limited, to amounts that can be.
-pub fn amounts(list: At<'_, ResourceList>, cx: &mut Cx<'_>) {
+pub fn amounts(list: At<'_, ResourceList>, cx: &mut ValidationContext<'_>) {
     for (name, amount) in entries(list.new.value()) {
         let path = list.path.key(name);
         resource_names::resource(name, &path, cx);
@@ -67,7 +67,7 @@ fn conflicts(scopes: &[&str]) -> usize {
 }
 
 /// Scopes are known ones, fit what is limited, and do not exclude each other.
-pub fn scopes(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
+pub fn scopes(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let shown = spec.new.field(Spec::SCOPES).value();
     let scopes: Vec<&str> = shown.as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
     let path = spec.path.to(Spec::SCOPES);
@@ -86,7 +86,7 @@ pub fn scopes(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
 }
 
 /// A scope that is asked for with values has what is limited. The reference's path leaves the index out.
-pub fn selected(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &mut Cx<'_>) {
+pub fn selected(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &mut ValidationContext<'_>) {
     let spec = cx.root::<ResourceQuota>().field(ResourceQuota::SPEC);
     let scope = requirement.new.field(ScopedResourceSelectorRequirement::SCOPE_NAME).value();
     let (path, selector) = (FieldPath::new(ResourceQuota::SPEC.name()), spec.field(Spec::SCOPE_SELECTOR).or_zero());
@@ -98,7 +98,7 @@ pub fn selected(requirement: At<'_, ScopedResourceSelectorRequirement>, cx: &mut
 }
 
 /// Scopes that are asked for with values do not exclude each other.
-pub fn selector(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
+pub fn selector(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let Some(selector) = spec.new.field(Spec::SCOPE_SELECTOR).some() else { return };
     let requirements = selector.field(ScopeSelector::MATCH_EXPRESSIONS).iter();
     let scope = ScopedResourceSelectorRequirement::SCOPE_NAME;
@@ -111,7 +111,7 @@ pub fn selector(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
 }
 
 /// The scopes of a quota stay.
-pub fn keeps_scopes(quota: At<'_, ResourceQuota>, cx: &mut Cx<'_>) {
+pub fn keeps_scopes(quota: At<'_, ResourceQuota>, cx: &mut ValidationContext<'_>) {
     let Some(old) = quota.old else { return };
     let scopes = |quota: View<'_, ResourceQuota>| {
         let scopes = quota.field(ResourceQuota::SPEC).field(Spec::SCOPES).value();

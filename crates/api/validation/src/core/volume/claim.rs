@@ -12,7 +12,7 @@ use pintle_types::core::v1::{
     VolumeResourceRequirements,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath, metadata, same, same_at};
+use pintle_validation::{At, FieldPath, ValidationContext, metadata, same, same_at};
 
 type Spec = PersistentVolumeClaimSpec;
 
@@ -20,7 +20,7 @@ type Spec = PersistentVolumeClaimSpec;
 const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
 
 /// The mode for a single pod stands alone.
-pub fn access_modes(modes: At<'_, Vec<PersistentVolumeAccessMode>>, cx: &mut Cx<'_>) {
+pub fn access_modes(modes: At<'_, Vec<PersistentVolumeAccessMode>>, cx: &mut ValidationContext<'_>) {
     let (mut single, mut other) = (false, false);
     for mode in modes.new.iter() {
         match mode.value().as_str() == Some(PersistentVolumeAccessMode::READ_WRITE_ONCE_POD.as_str()) {
@@ -34,7 +34,7 @@ pub fn access_modes(modes: At<'_, Vec<PersistentVolumeAccessMode>>, cx: &mut Cx<
 }
 
 /// A claim asks for storage.
-pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut Cx<'_>) {
+pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut ValidationContext<'_>) {
     let path = resources.path.key("storage");
     let requests = resources.new.field(VolumeResourceRequirements::REQUESTS).value();
     match requests.get(ResourceName::STORAGE.as_str()) {
@@ -47,7 +47,7 @@ pub fn storage(resources: At<'_, VolumeResourceRequirements>, cx: &mut Cx<'_>) {
 }
 
 /// Both ways of naming what the volume is filled from say the same.
-pub fn sources_agree(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
+pub fn sources_agree(spec: At<'_, Spec>, cx: &mut ValidationContext<'_>) {
     let source = spec.new.field(Spec::DATA_SOURCE);
     let wide = spec.new.field(Spec::DATA_SOURCE_REF);
     let is_abroad =
@@ -73,7 +73,7 @@ pub fn sources_agree(spec: At<'_, Spec>, cx: &mut Cx<'_>) {
 }
 
 /// A template gives labels and annotations; all other metadata is the claim's own.
-pub fn template_metadata(metadata: At<'_, ObjectMeta>, cx: &mut Cx<'_>) {
+pub fn template_metadata(metadata: At<'_, ObjectMeta>, cx: &mut ValidationContext<'_>) {
     let annotations = metadata.path.to(ObjectMeta::ANNOTATIONS).to_string();
     let own = metadata.new;
     metadata::validate_annotations(Some(own.field(ObjectMeta::ANNOTATIONS).value()), &annotations, &mut cx.errors);
@@ -97,7 +97,7 @@ pub fn template_metadata(metadata: At<'_, ObjectMeta>, cx: &mut Cx<'_>) {
 }
 
 /// A claim stays as it is, but for the size and the attributes of a bound one.
-pub fn keeps_spec(claim: At<'_, PersistentVolumeClaim>, cx: &mut Cx<'_>) {
+pub fn keeps_spec(claim: At<'_, PersistentVolumeClaim>, cx: &mut ValidationContext<'_>) {
     let Some(old) = claim.old else { return };
     let upgraded = class_annotation(claim.new, old, cx);
     let (spec, old_spec) = (claim.new.field(PersistentVolumeClaim::SPEC), old.field(PersistentVolumeClaim::SPEC));
@@ -148,7 +148,7 @@ fn class_annotation_of(claim: View<'_, PersistentVolumeClaim>) -> Option<&str> {
 fn class_annotation(
     new: View<'_, PersistentVolumeClaim>,
     old: View<'_, PersistentVolumeClaim>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) -> bool {
     let (annotation, before) = (class_annotation_of(new), class_annotation_of(old));
     let class = |claim: View<'_, PersistentVolumeClaim>| {
@@ -203,7 +203,7 @@ fn changed(
 }
 
 /// A claim asks for less only while it has not got it yet.
-fn shrinks(new: View<'_, PersistentVolumeClaim>, old: View<'_, PersistentVolumeClaim>, cx: &mut Cx<'_>) {
+fn shrinks(new: View<'_, PersistentVolumeClaim>, old: View<'_, PersistentVolumeClaim>, cx: &mut ValidationContext<'_>) {
     let storage = ResourceName::STORAGE;
     let asked = |claim: View<'_, PersistentVolumeClaim>| {
         let resources = claim.field(PersistentVolumeClaim::SPEC).field(Spec::RESOURCES);
@@ -225,7 +225,7 @@ fn shrinks(new: View<'_, PersistentVolumeClaim>, old: View<'_, PersistentVolumeC
 }
 
 /// Sizes that the system reports, and how far it is with a resize.
-pub fn status(status: At<'_, PersistentVolumeClaimStatus>, cx: &mut Cx<'_>) {
+pub fn status(status: At<'_, PersistentVolumeClaimStatus>, cx: &mut ValidationContext<'_>) {
     type Status = PersistentVolumeClaimStatus;
     for (name, amount) in entries(status.new.field(Status::CAPACITY).value()) {
         no_debt(amount, &status.path.to(Status::CAPACITY).key(name), cx);
@@ -263,7 +263,7 @@ fn entries(list: &Value) -> impl Iterator<Item = (&str, &Value)> {
 }
 
 /// Of the system's own resources, a claim has storage alone.
-fn resource_key(name: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn resource_key(name: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     cx.errors.invalid_each(path, &Value::from(name), names::label_key(name));
     if resources::is_native(name) && name != ResourceName::STORAGE.as_str() {
         cx.errors.not_supported(path, name, &[ResourceName::STORAGE.as_str()]);

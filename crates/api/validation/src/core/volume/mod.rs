@@ -17,7 +17,9 @@ use pintle_types::core::v1::{
     ProjectedVolumeSource, QuobyteVolumeSource, Volume, VolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx, FieldPath, Group, Hand, KindRules, Step, at_field, at_type, step};
+use pintle_validation::{
+    At, CustomRule, FieldPath, Group, KindRules, Step, ValidationContext, at_field, at_type, step,
+};
 
 /// The rules of volumes.
 pub static GROUP: Group = Group { kinds: KINDS, hand: RULES };
@@ -40,7 +42,7 @@ static KINDS: &[KindRules] = &[
     },
 ];
 
-static RULES: &[Hand] = &[
+static RULES: &[CustomRule] = &[
     at_type!(VolumeSource, one_source, AFTER),
     at_type!(VolumeSource, names_made_of_it, AFTER),
     at_field!(PodSpec::VOLUMES, claims_of_their_own, AFTER),
@@ -100,7 +102,7 @@ const ORDER: &[&str] = &[
 ];
 
 /// A volume has one source.
-fn one_source(source: At<'_, VolumeSource>, cx: &mut Cx<'_>) {
+fn one_source(source: At<'_, VolumeSource>, cx: &mut ValidationContext<'_>) {
     first_source(source.new.value(), ORDER, &[], source.path, cx, |_, _| {});
 }
 
@@ -113,8 +115,8 @@ pub fn first_source(
     order: &[&'static str],
     free: &[&str],
     path: &FieldPath<'_>,
-    cx: &mut Cx<'_>,
-    inside: impl FnOnce(&str, &mut Cx<'_>),
+    cx: &mut ValidationContext<'_>,
+    inside: impl FnOnce(&str, &mut ValidationContext<'_>),
 ) {
     let mut set = order.iter().filter(|name| source.get(name).is_some_and(|member| !member.is_null()));
     let Some(first) = set.next() else { return cx.errors.required(path, "must specify a volume type") };
@@ -134,7 +136,7 @@ pub fn first_source(
 }
 
 /// Tells the errors inside a place as those of another.
-fn retell(place: &FieldPath<'_>, told: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn retell(place: &FieldPath<'_>, told: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if cx.errors.is_empty() {
         return;
     }
@@ -147,7 +149,7 @@ fn retell(place: &FieldPath<'_>, told: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// Forgets the errors of a place that is not looked at after all.
-pub fn take_back(place: &FieldPath<'_>, cx: &mut Cx<'_>) {
+pub fn take_back(place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     if cx.errors.is_empty() {
         return;
     }
@@ -160,7 +162,7 @@ pub fn take_back(place: &FieldPath<'_>, cx: &mut Cx<'_>) {
 }
 
 /// What is named after a volume gets a name that it can have.
-fn names_made_of_it(source: At<'_, VolumeSource>, cx: &mut Cx<'_>) {
+fn names_made_of_it(source: At<'_, VolumeSource>, cx: &mut ValidationContext<'_>) {
     // The fields of the source stand among those of the volume.
     let name = View::<Volume>::new(source.new.value()).field(Volume::NAME).as_str();
     let path = source.path.to(Volume::NAME);
@@ -188,7 +190,7 @@ pub fn is_of_pod(path: &FieldPath<'_>) -> bool {
 }
 
 /// No volume takes a claim that is made for another.
-fn claims_of_their_own(volumes: At<'_, Vec<Volume>>, cx: &mut Cx<'_>) {
+fn claims_of_their_own(volumes: At<'_, Vec<Volume>>, cx: &mut ValidationContext<'_>) {
     for (index, volume) in volumes.new.iter().enumerate() {
         let path = volumes.path.index(index);
         let source = volume.field(Volume::VOLUME_SOURCE);

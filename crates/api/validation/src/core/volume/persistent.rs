@@ -9,7 +9,7 @@ use pintle_types::core::v1::{
     CSIPersistentVolumeSource, HostPathVolumeSource, PersistentVolume, PersistentVolumeReclaimPolicy,
     PersistentVolumeSource, PersistentVolumeSpec, ResourceList, ResourceName, VolumeNodeAffinity,
 };
-use pintle_validation::{At, Cx, FieldPath, same, same_at};
+use pintle_validation::{At, FieldPath, ValidationContext, same, same_at};
 
 /// The gate of volume attributes classes.
 const ATTRIBUTES_CLASSES: &str = "VolumeAttributesClass";
@@ -41,7 +41,7 @@ const ORDER: &[&str] = &[
 ];
 
 /// Whether the volume is one that a VolumeAttachment describes.
-pub fn is_inline(cx: &Cx<'_>) -> bool {
+pub fn is_inline(cx: &ValidationContext<'_>) -> bool {
     cx.request.api_version.starts_with("storage.k8s.io/")
 }
 
@@ -50,7 +50,7 @@ fn source<'a>(spec: View<'a, PersistentVolumeSpec>) -> View<'a, PersistentVolume
 }
 
 /// A volume has storage, and nothing else, of a size.
-pub fn capacity(capacity: At<'_, ResourceList>, cx: &mut Cx<'_>) {
+pub fn capacity(capacity: At<'_, ResourceList>, cx: &mut ValidationContext<'_>) {
     if is_inline(cx) {
         return;
     }
@@ -70,7 +70,7 @@ pub fn capacity(capacity: At<'_, ResourceList>, cx: &mut Cx<'_>) {
 }
 
 /// An amount of which a whole number can be told, which is not negative.
-pub fn no_debt(amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+pub fn no_debt(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let whole = units(&quantity(amount), 0);
     if whole < 0 {
         cx.errors.invalid(path, whole, "must be a valid resource quantity");
@@ -98,7 +98,7 @@ pub fn is_whole(amount: &Quantity) -> bool {
 }
 
 /// An amount that is more than nothing. Says whether it is.
-pub fn positive(amount: &Value, path: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+pub fn positive(amount: &Value, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let is_positive = quantity(amount).signum() > 0;
     if !is_positive {
         cx.errors.invalid(path, amount.clone(), "must be greater than zero");
@@ -112,7 +112,7 @@ pub fn quantity(amount: &Value) -> Quantity {
 }
 
 /// What becomes of the storage.
-pub fn reclaim_policy(policy: At<'_, PersistentVolumeReclaimPolicy>, cx: &mut Cx<'_>) {
+pub fn reclaim_policy(policy: At<'_, PersistentVolumeReclaimPolicy>, cx: &mut ValidationContext<'_>) {
     const SUPPORTED: &[&str] = &["Delete", "Recycle", "Retain"];
     let Some(text) = policy.new.value().as_str().filter(|text| !text.is_empty()) else { return };
     if is_inline(cx) {
@@ -125,7 +125,7 @@ pub fn reclaim_policy(policy: At<'_, PersistentVolumeReclaimPolicy>, cx: &mut Cx
 }
 
 /// What is described in place is on its node already.
-pub fn node_affinity(affinity: At<'_, Option<VolumeNodeAffinity>>, cx: &mut Cx<'_>) {
+pub fn node_affinity(affinity: At<'_, Option<VolumeNodeAffinity>>, cx: &mut ValidationContext<'_>) {
     if affinity.new.is_set() && is_inline(cx) {
         take_back(affinity.path, cx);
         cx.errors.forbidden(affinity.path, "may not be specified in the context of inline volumes");
@@ -133,7 +133,7 @@ pub fn node_affinity(affinity: At<'_, Option<VolumeNodeAffinity>>, cx: &mut Cx<'
 }
 
 /// A persistent volume has one source.
-pub fn one_source(source: At<'_, PersistentVolumeSource>, cx: &mut Cx<'_>) {
+pub fn one_source(source: At<'_, PersistentVolumeSource>, cx: &mut ValidationContext<'_>) {
     type Source = PersistentVolumeSource;
     // The fields of the source stand among those of the volume.
     let spec: View<'_, PersistentVolumeSpec> = View::new(source.new.value());
@@ -148,7 +148,7 @@ pub fn one_source(source: At<'_, PersistentVolumeSource>, cx: &mut Cx<'_>) {
 }
 
 /// What depends on the source.
-pub fn fits_source(spec: At<'_, PersistentVolumeSpec>, cx: &mut Cx<'_>) {
+pub fn fits_source(spec: At<'_, PersistentVolumeSpec>, cx: &mut ValidationContext<'_>) {
     type Spec = PersistentVolumeSpec;
     let (new, path) = (spec.new, spec.path);
     let source = source(new);
@@ -174,7 +174,7 @@ fn is_root(path: &str) -> bool {
 }
 
 /// The source of a volume stays, and so does what depends on it.
-pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
+pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut ValidationContext<'_>) {
     type Spec = PersistentVolumeSpec;
     let Some(old) = volume.old.map(|old| old.field(PersistentVolume::SPEC)) else { return };
     let new = volume.new.field(PersistentVolume::SPEC);
@@ -209,7 +209,7 @@ pub fn keeps_source(volume: At<'_, PersistentVolume>, cx: &mut Cx<'_>) {
 }
 
 /// The mode of a volume stays, and so does that which a claim asks for. The reference's path begins at the field.
-pub fn keeps_mode(new: &Value, old: &Value, cx: &mut Cx<'_>) {
+pub fn keeps_mode(new: &Value, old: &Value, cx: &mut ValidationContext<'_>) {
     let mode = PersistentVolumeSpec::VOLUME_MODE.name();
     if !same_at(new, old, mode) {
         cx.errors.immutable(mode, new.get(mode).cloned().unwrap_or_default());
@@ -217,7 +217,7 @@ pub fn keeps_mode(new: &Value, old: &Value, cx: &mut Cx<'_>) {
 }
 
 /// Whether the attributes of a volume may become others at all; told where they may not.
-pub fn class_may_change(class: &FieldPath<'_>, cx: &mut Cx<'_>) -> bool {
+pub fn class_may_change(class: &FieldPath<'_>, cx: &mut ValidationContext<'_>) -> bool {
     let may = cx.enabled(ATTRIBUTES_CLASSES);
     if !may {
         let detail = "update is forbidden when the VolumeAttributesClass feature gate is disabled";

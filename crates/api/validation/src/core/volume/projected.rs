@@ -9,7 +9,7 @@ use pintle_types::core::v1::{
     DownwardAPIVolumeSource, KeyToPath, LocalObjectReference, PodCertificateProjection, ProjectedVolumeSource,
     ResourceFieldSelector, SecretProjection, VolumeProjection,
 };
-use pintle_validation::{At, Cx, FieldPath};
+use pintle_validation::{At, FieldPath, ValidationContext};
 use std::collections::HashSet;
 
 /// Fields of the pod that a file can show.
@@ -17,17 +17,17 @@ const POD_FIELDS: &[&str] =
     &["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
 
 /// Files about the pod.
-pub fn pod_info(source: At<'_, DownwardAPIVolumeSource>, cx: &mut Cx<'_>) {
+pub fn pod_info(source: At<'_, DownwardAPIVolumeSource>, cx: &mut ValidationContext<'_>) {
     files(source.new.field(DownwardAPIVolumeSource::ITEMS), source.path, cx);
 }
 
 /// Files about the pod.
-pub fn pod_info_part(source: At<'_, DownwardAPIProjection>, cx: &mut Cx<'_>) {
+pub fn pod_info_part(source: At<'_, DownwardAPIProjection>, cx: &mut ValidationContext<'_>) {
     files(source.new.field(DownwardAPIProjection::ITEMS), source.path, cx);
 }
 
 /// What a file shows can be shown. The reference's paths leave the list out.
-fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     type File = DownwardAPIVolumeFile;
     for file in files.iter() {
         match (file.field(File::FIELD_REF).some(), file.field(File::RESOURCE_FIELD_REF).some()) {
@@ -35,8 +35,8 @@ fn files(files: View<'_, Vec<DownwardAPIVolumeFile>>, path: &FieldPath<'_>, cx: 
             (None, Some(resource)) => {
                 // Without a container nothing is looked up, but the unit is judged all the same.
                 let is_told = !resource.field(ResourceFieldSelector::CONTAINER_NAME).as_str().is_empty();
-                let judge = if is_told { env::resource_field } else { env::divisor };
-                judge(resource, &path.to(File::RESOURCE_FIELD_REF), cx);
+                let validate = if is_told { env::resource_field } else { env::divisor };
+                validate(resource, &path.to(File::RESOURCE_FIELD_REF), cx);
             }
             (None, None) => {}
         }
@@ -48,7 +48,7 @@ struct Paths<'a>(HashSet<&'a str>);
 
 impl<'a> Paths<'a> {
     /// Notes a path; one that is there already is told with the name of whoever brings it again.
-    fn add(&mut self, file: &'a str, told: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    fn add(&mut self, file: &'a str, told: &str, path: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
         if file.is_empty() {
             return;
         }
@@ -57,13 +57,19 @@ impl<'a> Paths<'a> {
         }
     }
 
-    fn add_keys(&mut self, keys: View<'a, Vec<KeyToPath>>, owner: &str, path: &FieldPath<'_>, cx: &mut Cx<'_>) {
+    fn add_keys(
+        &mut self,
+        keys: View<'a, Vec<KeyToPath>>,
+        owner: &str,
+        path: &FieldPath<'_>,
+        cx: &mut ValidationContext<'_>,
+    ) {
         keys.iter().for_each(|key| self.add(key.field(KeyToPath::PATH).as_str(), owner, path, cx));
     }
 }
 
 /// What the parts ask for is right, and no two files have one path.
-pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut Cx<'_>) {
+pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut ValidationContext<'_>) {
     type Part = VolumeProjection;
     let mut paths = Paths(HashSet::new());
     let list = volume.path.to(ProjectedVolumeSource::SOURCES);
@@ -100,7 +106,7 @@ pub fn parts(volume: At<'_, ProjectedVolumeSource>, cx: &mut Cx<'_>) {
 }
 
 /// Trust anchors come from one bundle by its name, or from those of a signer.
-fn bundle_part(bundle: View<'_, ClusterTrustBundleProjection>, place: &FieldPath<'_>, cx: &mut Cx<'_>) {
+fn bundle_part(bundle: View<'_, ClusterTrustBundleProjection>, place: &FieldPath<'_>, cx: &mut ValidationContext<'_>) {
     type Bundle = ClusterTrustBundleProjection;
     let selector = bundle.field(Bundle::LABEL_SELECTOR);
     match (bundle.field(Bundle::NAME).some(), bundle.field(Bundle::SIGNER_NAME).some()) {
@@ -114,7 +120,7 @@ fn bundle_part(bundle: View<'_, ClusterTrustBundleProjection>, place: &FieldPath
         }
         (None, Some(signer)) => {
             let path = place.to(Bundle::SIGNER_NAME);
-            signer_name::judge(signer.as_str(), &path, cx);
+            signer_name::validate(signer.as_str(), &path, cx);
             if let Some(selector) = selector.some() {
                 let path = place.to(Bundle::LABEL_SELECTOR);
                 shared::label_selector(At { new: selector, old: None, path: &path }, cx);
@@ -130,11 +136,11 @@ fn certificate_part<'a>(
     place: &FieldPath<'_>,
     volume: &FieldPath<'_>,
     paths: &mut Paths<'a>,
-    cx: &mut Cx<'_>,
+    cx: &mut ValidationContext<'_>,
 ) {
     type Certificate = PodCertificateProjection;
     let signer = certificate.field(Certificate::SIGNER_NAME).as_str();
-    signer_name::judge(signer, &place.to(Certificate::SIGNER_NAME), cx);
+    signer_name::validate(signer, &place.to(Certificate::SIGNER_NAME), cx);
     let annotations = certificate.field(Certificate::USER_ANNOTATIONS).value().as_map();
     let path = place.to(Certificate::USER_ANNOTATIONS);
     for key in annotations.into_iter().flat_map(|map| map.keys()) {

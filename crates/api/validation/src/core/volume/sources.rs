@@ -6,7 +6,7 @@ use pintle_types::core::v1::{
     AzureDataDiskKind, AzureDiskVolumeSource, ISCSIPersistentVolumeSource, PersistentVolume, QuobyteVolumeSource,
 };
 use pintle_types::meta::v1::ObjectMeta;
-use pintle_validation::{At, Cx};
+use pintle_validation::{At, ValidationContext};
 
 /// How long the name of an interface for an initiator may be.
 pub const MAX_INTERFACE: usize = 64;
@@ -14,14 +14,14 @@ pub const MAX_INTERFACE: usize = 64;
 pub const LONG_INTERFACE: &str = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
 
 /// Scratch space has no negative size.
-pub fn size_limit(limit: At<'_, Option<Quantity>>, cx: &mut Cx<'_>) {
+pub fn size_limit(limit: At<'_, Option<Quantity>>, cx: &mut ValidationContext<'_>) {
     if limit.new.some().is_some_and(|limit| limit.get().signum() < 0) {
         cx.errors.forbidden(limit.path, "SizeLimit field must be a valid resource quantity");
     }
 }
 
 /// What identifies a disk of Azure depends on its kind.
-pub fn azure_disk(disk: At<'_, AzureDiskVolumeSource>, cx: &mut Cx<'_>) {
+pub fn azure_disk(disk: At<'_, AzureDiskVolumeSource>, cx: &mut ValidationContext<'_>) {
     const MANAGED: &str =
         "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}";
     const BLOB: &str = "https://{account-name}.blob.core.windows.net/{container-name}/{disk-name}.vhd";
@@ -37,7 +37,7 @@ pub fn azure_disk(disk: At<'_, AzureDiskVolumeSource>, cx: &mut Cx<'_>) {
 }
 
 /// Registries are hosts with ports.
-pub fn quobyte(volume: At<'_, QuobyteVolumeSource>, cx: &mut Cx<'_>) {
+pub fn quobyte(volume: At<'_, QuobyteVolumeSource>, cx: &mut ValidationContext<'_>) {
     const PAIRS: &str = "must be a host:port pair or multiple pairs separated by commas";
     const MAX_TENANT: usize = 64;
     let registry = volume.new.field(QuobyteVolumeSource::REGISTRY).as_str();
@@ -63,7 +63,7 @@ fn is_host_and_port(text: &str) -> bool {
 }
 
 /// Volume and portal together name an interface on the node.
-pub fn iscsi_portal(disk: At<'_, ISCSIPersistentVolumeSource>, cx: &mut Cx<'_>) {
+pub fn iscsi_portal(disk: At<'_, ISCSIPersistentVolumeSource>, cx: &mut ValidationContext<'_>) {
     type Disk = ISCSIPersistentVolumeSource;
     if !disk.new.field(Disk::INITIATOR_NAME).is_set() {
         return;
@@ -79,7 +79,7 @@ pub fn iscsi_portal(disk: At<'_, ISCSIPersistentVolumeSource>, cx: &mut Cx<'_>) 
 }
 
 /// A pod names the image; a template may leave it to what is made of it.
-pub fn image(reference: At<'_, String>, cx: &mut Cx<'_>) {
+pub fn image(reference: At<'_, String>, cx: &mut ValidationContext<'_>) {
     if reference.new.as_str().is_empty() && is_of_pod(reference.path) {
         cx.errors.required(reference.path, "");
     }

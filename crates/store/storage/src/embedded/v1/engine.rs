@@ -10,7 +10,7 @@ use fjall::{Database, Keyspace, KeyspaceCreateOptions, KvSeparationOptions};
 
 use super::format;
 use crate::api::{Record, Revision, StoreError};
-use crate::ledger::{Ledger, Position};
+use crate::key_index::{KeyIndex, Position};
 use crate::limits;
 use crate::retention::Mark;
 
@@ -92,7 +92,7 @@ impl Engine {
             }
             None => Vec::new(),
         };
-        let mut ledger = Ledger::new(true, Revision(0));
+        let mut ledger = KeyIndex::new(true, Revision(0));
         let mut current = compacted;
         for guard in self.log.range(format::revision_key(Revision(0))..) {
             let (key, entry) = guard.into_inner().map_err(|error| corrupt(describe(&error)))?;

@@ -15,7 +15,7 @@ use super::log::{LogOptions, exists};
 use crate::api::{Observer, Record, Revision, StoreError};
 use crate::committer::Replayed;
 use crate::files::{self, Storage, sync_parent};
-use crate::ledger::{Ledger, Position};
+use crate::key_index::{KeyIndex, Position};
 use engine::Engine;
 
 /// The directory of the old engine's files.
@@ -65,7 +65,7 @@ fn carry_over(storage: &Arc<dyn Storage>, directory: &Path, options: LogOptions)
 pub(crate) fn read(directory: &Path, observer: &mut dyn Observer) -> Result<Replayed, StoreError> {
     let copy = Copy::of(directory)?;
     let engine = Engine::open(&copy.0).map_err(|error| error.of(&copy.0, directory))?;
-    let mut ledger = Ledger::new(true, Revision(0));
+    let mut ledger = KeyIndex::new(true, Revision(0));
     // The compaction revision is known at the end only, and says which of the records are history.
     let mut records: Vec<Record> = Vec::new();
     let content = engine

@@ -30,7 +30,7 @@ fn canonical(resource: &Resource, object: &Value) -> String {
 #[test]
 fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
     let Ok(text) = std::fs::read_to_string(Path::new(RECORDED)) else { return };
-    let form = KubernetesForm::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_kinds::resources());
     let mut wrong = Vec::new();
     for line in text.lines() {
         let line = json::parse(line.as_bytes(), Strictness::Ignore).unwrap().value;
@@ -66,7 +66,7 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
 
 #[test]
 fn an_object_of_another_version_is_read_as_the_storage_version() {
-    let form = KubernetesForm::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_kinds::resources());
     let object = value!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": {"name": "a", "namespace": "n"},
         "spec": {"maxReplicas": 3, "targetCPUUtilizationPercentage": 40, "scaleTargetRef": {"kind": "Deployment", "name": "d"}}});
     let stored = Bytes::from(json::to_vec(&object));
@@ -78,8 +78,7 @@ fn an_object_of_another_version_is_read_as_the_storage_version() {
 
 #[test]
 fn where_everything_is_kept_as_json_what_was_kept_otherwise_is_read_on() {
-    let (default, mut form) =
-        (KubernetesForm::new(pintle_kinds::resources()), KubernetesForm::new(pintle_kinds::resources()));
+    let (default, mut form) = (EtcdCodec::new(pintle_kinds::resources()), EtcdCodec::new(pintle_kinds::resources()));
     form.json = true;
     let key = "/registry/configmaps/n/a";
     let object = value!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "n"}, "data": {"k": "v"}});
@@ -99,7 +98,7 @@ fn where_everything_is_kept_as_json_what_was_kept_otherwise_is_read_on() {
 
 #[test]
 fn a_zero_time_behind_a_pointer_is_null_and_not_absent() {
-    let form = KubernetesForm::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_kinds::resources());
     let key = "/registry/jobs/n/a";
     let object = |time: Value| {
         value!({"kind": "Job", "apiVersion": "batch/v1", "metadata": {"name": "a", "namespace": "n", "creationTimestamp": (time.clone())},
@@ -120,7 +119,7 @@ fn a_zero_time_behind_a_pointer_is_null_and_not_absent() {
 
 #[test]
 fn what_is_no_object_is_refused() {
-    let form = KubernetesForm::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_kinds::resources());
     for (key, stored) in [
         ("/registry/pods/a/b", &b"k8s\0\xff"[..]),
         ("/registry/pods/a/b", b"{"),
@@ -138,17 +137,17 @@ fn what_is_no_object_is_refused() {
 const EXEMPLARS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../shared/exemplars");
 
 /// The kind of the objects under a prefix.
-fn kind_of(form: &KubernetesForm, prefix: &str) -> String {
+fn kind_of(form: &EtcdCodec, prefix: &str) -> String {
     storage_of(form, &format!("{prefix}a")).kind.to_string()
 }
 
-fn storage_of(form: &KubernetesForm, key: &str) -> Storage {
+fn storage_of(form: &EtcdCodec, key: &str) -> Storage {
     home(&form.versions_of(key).unwrap()).unwrap().clone()
 }
 
 #[test]
 fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
-    let form = KubernetesForm::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_kinds::resources());
     for old in pintle_kinds::unserved::UNSERVED {
         let (key, kind) = (format!("{}a", old.prefix), kind_of(&form, old.prefix));
         let home = storage_of(&form, &key);
@@ -169,7 +168,7 @@ fn objects_of_versions_that_are_not_served_are_read_as_the_storage_version() {
 
 #[test]
 fn exemplars_of_versions_that_are_not_served_lose_nothing() {
-    let form = KubernetesForm::new(pintle_kinds::resources());
+    let form = EtcdCodec::new(pintle_kinds::resources());
     for old in pintle_kinds::unserved::UNSERVED {
         let group = match old.api_version.split_once('/') {
             Some((group, version)) => format!("{group}.{version}"),

@@ -3,7 +3,7 @@
 //! One rule is one function on typed views. Tables of them are static data; the plan puts each in its place.
 
 use crate::path::FieldPath;
-use crate::request::{At, Cx, Operation, Request};
+use crate::request::{At, Operation, Request, ValidationContext};
 use pintle_schema::{FieldName, Struct, Value, View};
 
 /// When and where a rule runs; flags are joined by `|`.
@@ -61,20 +61,20 @@ impl<'r> Untyped<'r> {
 }
 
 /// A handwritten rule and its place.
-pub struct Hand {
+pub struct CustomRule {
     pub name: &'static str,
     pub of: fn() -> &'static Struct,
     /// JSON name; "" for the struct itself.
     pub field: &'static str,
     pub when: When,
-    pub run: fn(&Untyped<'_>, &mut Cx<'_>),
+    pub run: fn(&Untyped<'_>, &mut ValidationContext<'_>),
 }
 
 /// A rule for a field: `at_field!(PodSpec::CONTAINERS, containers, AFTER | ON_CREATE)`.
 #[macro_export]
 macro_rules! at_field {
     ($of:ident :: $field:ident, $rule:expr $(, $($when:ident)|+)?) => {
-        $crate::Hand {
+        $crate::CustomRule {
             name: stringify!($rule),
             of: <$of as ::pintle_schema::ApiType>::schema,
             field: $of::$field.name(),
@@ -88,7 +88,7 @@ macro_rules! at_field {
 #[macro_export]
 macro_rules! at_type {
     ($of:ident, $rule:expr $(, $($when:ident)|+)?) => {
-        $crate::Hand {
+        $crate::CustomRule {
             name: stringify!($rule),
             of: <$of as ::pintle_schema::ApiType>::schema,
             field: "",

@@ -1,10 +1,10 @@
-//! The tag `told_at`.
+//! The tag `error_path`.
 
 use crate::{Payload, Place, Tag};
 
 pub static TAG: Tag = Tag {
-    name: "told_at",
-    variant: "ToldAt",
+    name: "error_path",
+    variant: "ErrorPath",
     places: Place::ANY_OR_TYPE,
     payload: Payload::Way,
     chained: true,
@@ -12,6 +12,6 @@ pub static TAG: Tag = Tag {
     origin: "",
     published: "",
     upstream: "",
-    example: "told_at(\"../name\")(required)",
+    example: "error_path(\"../name\")(required)",
     doc: "What follows is judged here and told of another place, to which the way goes up from here, and down by names.",
 };

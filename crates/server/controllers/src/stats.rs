@@ -1,8 +1,8 @@
-//! `Figures`: what a queue has done, under the names that client-go gives it.
+//! `Stats`: what a queue has done, under the names that client-go gives it.
 //! Guarantees that counting is a few relaxed additions.
 //! Must never be asked for a decision: it is for those who look at a server from outside.
 
-use pintle_instruments::{Counter, Histogram, Layout, exponential};
+use pintle_metrics::{Counter, Histogram, Layout, exponential};
 use std::time::Duration;
 
 static DURATIONS: Layout = Layout::seconds(&BOUNDS);
@@ -10,7 +10,7 @@ static DURATIONS: Layout = Layout::seconds(&BOUNDS);
 const BOUNDS: [f64; 10] = exponential(1e-8, 10.0);
 
 /// The counters of a queue.
-pub struct Figures {
+pub struct Stats {
     pub name: &'static str,
     pub adds: Counter,
     pub retries: Counter,
@@ -22,7 +22,7 @@ pub struct Figures {
 
 /// The counters of a queue, and how it stands.
 pub struct Reading<'a> {
-    pub figures: &'a Figures,
+    pub figures: &'a Stats,
     /// Keys that are due.
     pub depth: usize,
     /// The time that the keys in work have been so, all together.
@@ -31,10 +31,10 @@ pub struct Reading<'a> {
     pub longest: Duration,
 }
 
-impl Figures {
+impl Stats {
     pub(crate) fn new(name: &'static str) -> Self {
         let (waits, works) = (Histogram::new(&DURATIONS), Histogram::new(&DURATIONS));
-        Figures { name, adds: Counter::new(), retries: Counter::new(), waits, works }
+        Stats { name, adds: Counter::new(), retries: Counter::new(), waits, works }
     }
 
     pub(crate) fn added(&self) {

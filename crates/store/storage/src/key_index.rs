@@ -61,14 +61,14 @@ impl KeyHash {
 
 /// Log entries to remove, and the compaction revision once they are gone.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Removal {
+pub(crate) struct CompactionBatch {
     pub entries: Vec<Dead>,
     pub compacted: Revision,
 }
 
 /// The writer's memory of the store.
 #[derive(Debug)]
-pub(crate) struct Ledger {
+pub(crate) struct KeyIndex {
     live: HashMap<Key, Position>,
     /// In the order of `died`. Empty for ever where no log is kept.
     dead: VecDeque<Dead>,
@@ -82,10 +82,10 @@ pub(crate) struct Ledger {
     before: (Revision, usize),
 }
 
-impl Ledger {
+impl KeyIndex {
     /// The ledger of an empty store. `keeps_log` says whether dead entries have to be removed from somewhere.
-    pub fn new(keeps_log: bool, compacted: Revision) -> Ledger {
-        Ledger {
+    pub fn new(keeps_log: bool, compacted: Revision) -> KeyIndex {
+        KeyIndex {
             live: HashMap::new(),
             dead: VecDeque::new(),
             keeps_log,
@@ -218,7 +218,7 @@ impl Ledger {
     /// The next step towards the compaction revision `target`: about `limits::COMPACTION_STEP_ENTRIES` entries, but
     /// always all that died by one transaction, so that every state after the step's revision stays whole. `None`
     /// when the target is reached. Only durable transactions count: call this before the batch's `apply`.
-    pub fn plan_removal(&self, target: Revision) -> Option<Removal> {
+    pub fn plan_removal(&self, target: Revision) -> Option<CompactionBatch> {
         let target = target.min(self.current);
         if target <= self.compacted {
             return None;
@@ -227,16 +227,16 @@ impl Ledger {
         let mut last = self.compacted;
         for dead in self.dead.iter().take_while(|dead| dead.died <= target) {
             if entries.len() >= limits::COMPACTION_STEP_ENTRIES && dead.died > last {
-                return Some(Removal { entries, compacted: last });
+                return Some(CompactionBatch { entries, compacted: last });
             }
             entries.push(*dead);
             last = dead.died;
         }
-        Some(Removal { entries, compacted: target })
+        Some(CompactionBatch { entries, compacted: target })
     }
 
     /// Takes note that a planned removal is done.
-    pub fn removed(&mut self, removal: &Removal) {
+    pub fn removed(&mut self, removal: &CompactionBatch) {
         self.dead.drain(..removal.entries.len().min(self.dead.len()));
         self.compacted = removal.compacted;
     }
@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     fn after_the_compaction_revision_no_key_is_deleted_that_does_not_exist() {
-        let mut ledger = Ledger::new(true, Revision(0));
+        let mut ledger = KeyIndex::new(true, Revision(0));
         // What revision 3 deletes was removed from the log already.
         ledger.replay(at(3), "/gone", true);
         ledger.replay(at(4), "/a", false);
@@ -302,18 +302,18 @@ mod tests {
         let known = vec![dead("/gone", 3, 3), dead("/a", 4, 5)];
         assert_eq!(ledger.settle(Revision(5)), Ok(known));
         let rest = vec![dead("/a", 5, 7), dead("/a", 7, 7)];
-        assert_eq!(ledger.plan_removal(Revision(7)), Some(Removal { entries: rest, compacted: Revision(7) }));
+        assert_eq!(ledger.plan_removal(Revision(7)), Some(CompactionBatch { entries: rest, compacted: Revision(7) }));
         ledger.replay(at(8), "/a", true);
         assert_eq!(ledger.settle(Revision(7)), Err("revision 8 deletes a key that does not exist".to_owned()));
     }
 
     #[test]
     fn nothing_is_compacted_that_is_still_to_come() {
-        let mut ledger = Ledger::new(true, Revision(1));
+        let mut ledger = KeyIndex::new(true, Revision(1));
         ledger.replay(at(2), "/a", false);
         ledger.replay(at(3), "/a", false);
         assert_eq!(ledger.settle(Revision(1)), Ok(Vec::new()));
         let entries = vec![dead("/a", 2, 3)];
-        assert_eq!(ledger.plan_removal(Revision(9)), Some(Removal { entries, compacted: Revision(3) }));
+        assert_eq!(ledger.plan_removal(Revision(9)), Some(CompactionBatch { entries, compacted: Revision(3) }));
     }
 }

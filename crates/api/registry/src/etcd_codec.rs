@@ -1,4 +1,4 @@
-//! `KubernetesForm`: objects as kube-apiserver stores them, from and to the images that are used here.
+//! `EtcdCodec`: objects as kube-apiserver stores them, from and to the images that are used here.
 //! Guarantees the reference's bytes: protobuf in its envelope or JSON, in the storage version, without a resourceVersion.
 //! Must never know a resource by name: what differs is in its `Storage`.
 
@@ -9,22 +9,22 @@ use pintle_cache::image;
 use pintle_codec::{Strictness, json, protobuf};
 use pintle_resource::{Resources, Storage, StoredVersions, UNDATED};
 use pintle_schema::{Value, canonicalize};
-use pintle_storage::{FormError, Store, StoredForm};
+use pintle_storage::{Store, ValueCodec, ValueCodecError};
 use std::any::Any;
 use std::fmt::Display;
 use std::sync::Arc;
 
 /// The form that stores shared with the reference keep.
-pub struct KubernetesForm {
+pub struct EtcdCodec {
     /// The resources whose objects are kept.
     pub resources: Arc<Resources>,
     /// Everything is written as JSON.
     pub json: bool,
 }
 
-impl KubernetesForm {
+impl EtcdCodec {
     pub fn new(resources: Arc<Resources>) -> Self {
-        KubernetesForm { resources, json: false }
+        EtcdCodec { resources, json: false }
     }
 
     /// The form that a store keeps, if it keeps this one.
@@ -33,11 +33,11 @@ impl KubernetesForm {
     }
 
     /// The versions of the resource that a key belongs to.
-    fn versions_of(&self, key: &str) -> Result<Arc<StoredVersions>, FormError> {
+    fn versions_of(&self, key: &str) -> Result<Arc<StoredVersions>, ValueCodecError> {
         let table = self.resources.read();
         let slashes = key.match_indices('/').map(|(at, _)| at).skip(2).take(2);
         let found = slashes.filter_map(|at| table.stored(&key[..=at])).last();
-        found.cloned().ok_or_else(|| FormError::NoResource)
+        found.cloned().ok_or(ValueCodecError::NoResource)
     }
 
     /// The stored form of a canonical object in the storage version that has no resourceVersion.
@@ -58,16 +58,16 @@ pub(crate) fn encode(storage: &Storage, object: &Value, as_json: bool) -> Bytes 
     Bytes::from(stored)
 }
 
-fn unknown(api_version: &str) -> FormError {
-    FormError::Invalid(format!("no kind is known in version {api_version:?}"))
+fn unknown(api_version: &str) -> ValueCodecError {
+    ValueCodecError::Invalid(format!("no kind is known in version {api_version:?}"))
 }
 
-fn wrong(error: impl Display) -> FormError {
-    FormError::Invalid(error.to_string())
+fn wrong(error: impl Display) -> ValueCodecError {
+    ValueCodecError::Invalid(error.to_string())
 }
 
-impl StoredForm for KubernetesForm {
-    fn to_stored(&self, key: &str, record: &Bytes) -> Result<Bytes, FormError> {
+impl ValueCodec for EtcdCodec {
+    fn to_stored(&self, key: &str, record: &Bytes) -> Result<Bytes, ValueCodecError> {
         let stored = self.versions_of(key)?;
         let storage = home(&stored)?;
         let json = image::object(record).map_err(wrong)?;
@@ -76,7 +76,7 @@ impl StoredForm for KubernetesForm {
         Ok(self.encode(storage, &object))
     }
 
-    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, FormError> {
+    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, ValueCodecError> {
         let versions = self.versions_of(key)?;
         let home = home(&versions)?;
         let (api_version, mut object) = decode(&versions, stored)?;
@@ -124,12 +124,12 @@ impl StoredForm for KubernetesForm {
 }
 
 /// How the storage version of a resource is stored.
-fn home(versions: &StoredVersions) -> Result<&Storage, FormError> {
+fn home(versions: &StoredVersions) -> Result<&Storage, ValueCodecError> {
     versions.hub.storage.as_ref().ok_or_else(|| wrong("no version is stored"))
 }
 
 /// The stored object in the version that it was stored in, and that version.
-fn decode(versions: &StoredVersions, stored: &[u8]) -> Result<(String, Value), FormError> {
+fn decode(versions: &StoredVersions, stored: &[u8]) -> Result<(String, Value), ValueCodecError> {
     // The storage version may be one that is not served, and so may the version of an object from long ago.
     let schema_of = |api_version: &str| {
         let known = versions.versions.iter().find_map(|resource| match &resource.storage {

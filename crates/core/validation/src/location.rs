@@ -1,13 +1,13 @@
-//! `Spot`: where the walk over an object is. A spot is made on the stack for each value and says all that rules may know of it.
+//! `Location`: where the walk over an object is. A spot is made on the stack for each value and says all that rules may know of it.
 
-use crate::hand::Untyped;
+use crate::custom_rule::Untyped;
 use crate::path::FieldPath;
 use crate::relation::Owner;
 use pintle_schema::Value;
 
 /// A value, the one it replaces, and where they are.
 #[derive(Clone, Copy)]
-pub(crate) struct Spot<'r> {
+pub(crate) struct Location<'r> {
     pub value: &'r Value,
     pub old: Option<&'r Value>,
     pub path: &'r FieldPath<'r>,
@@ -21,9 +21,9 @@ pub(crate) struct Spot<'r> {
     pub several: bool,
 }
 
-impl<'r> Spot<'r> {
+impl<'r> Location<'r> {
     pub fn root(value: &'r Value, old: Option<&'r Value>, unchanged: bool) -> Self {
-        Spot {
+        Location {
             value,
             old,
             path: &FieldPath::ROOT,

@@ -1,4 +1,4 @@
-//! `SealedStore`: a store whose values another store keeps sealed. Memory holds plain values, the disk does not.
+//! `EncryptedStore`: a store whose values another store keeps sealed. Memory holds plain values, the disk does not.
 //! Guarantees that a value which does not open stops nothing but itself: it is reported with its key, can be deleted or
 //! overwritten, and is handed on as soon as it does open.
 //! Must never know a cipher; what is sealed and how is the transformer's matter.
@@ -14,7 +14,7 @@ use crate::queue::{CommitFuture, CompactFuture};
 use crate::transform::{Seal, Transformer, Unreadable, UnreadableReason};
 
 /// A [`Store`] over one that is given sealed values.
-pub struct SealedStore {
+pub struct EncryptedStore {
     inner: Arc<dyn Store>,
     shared: Arc<Shared>,
 }
@@ -34,9 +34,9 @@ struct Kept {
     unreadable: HashMap<Key, (Revision, Bytes)>,
 }
 
-impl SealedStore {
+impl EncryptedStore {
     /// A store whose values `inner` keeps as `transformer` seals them.
-    pub fn new(inner: Arc<dyn Store>, transformer: Arc<dyn Transformer>) -> SealedStore {
+    pub fn new(inner: Arc<dyn Store>, transformer: Arc<dyn Transformer>) -> EncryptedStore {
         let shared = Arc::new(Shared {
             transformer: transformer.clone(),
             observer: Mutex::new(None),
@@ -48,7 +48,7 @@ impl SealedStore {
             shared.try_again();
             shared.orphans()
         }));
-        SealedStore { inner, shared }
+        EncryptedStore { inner, shared }
     }
 
     fn seal(&self, mut transaction: Transaction) -> Result<Transaction, CommitError> {
@@ -62,7 +62,7 @@ impl SealedStore {
     }
 }
 
-impl Store for SealedStore {
+impl Store for EncryptedStore {
     fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
         *lock(&self.shared.observer) = Some(observer);
         let started = self.inner.start(Box::new(Opener(self.shared.clone())))?;
@@ -96,9 +96,9 @@ impl Store for SealedStore {
     }
 }
 
-impl fmt::Debug for SealedStore {
+impl fmt::Debug for EncryptedStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SealedStore")
+        f.write_str("EncryptedStore")
     }
 }
 

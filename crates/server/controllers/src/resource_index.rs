@@ -19,7 +19,7 @@ pub type KindId = u32;
 
 /// Where an object is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct ObjectKey {
     pub kind: KindId,
     pub key: Key,
 }
@@ -92,18 +92,18 @@ impl Kinds {
     }
 }
 
-pub struct World {
+pub struct ResourceIndex {
     pub registry: Arc<Registry>,
     kinds: ArcSwap<Kinds>,
     /// Everything up to this revision that concerns the controllers has been shown to them.
     observed: AtomicU64,
 }
 
-impl World {
+impl ResourceIndex {
     /// All resources that are stored, each once.
     pub fn new(registry: Arc<Registry>) -> Self {
         let kinds = ArcSwap::from_pointee(Kinds::default().next(&registry));
-        World { registry, kinds, observed: AtomicU64::new(0) }
+        ResourceIndex { registry, kinds, observed: AtomicU64::new(0) }
     }
 
     pub fn kinds(&self) -> Arc<Kinds> {
@@ -142,7 +142,7 @@ impl World {
     }
 
     /// The object at a place as it is now.
-    pub fn object(&self, place: &Place) -> Option<Arc<Object>> {
+    pub fn object(&self, place: &ObjectKey) -> Option<Arc<Object>> {
         self.kind(place.kind)?.target.cache.get(&place.key)
     }
 
@@ -169,7 +169,7 @@ impl World {
         is_asked: impl Fn(&Object) -> bool,
     ) -> Vec<Value> {
         let Some(kind) = self.stored(group, plural).and_then(|id| self.kind(id)) else { return Vec::new() };
-        let objects = World::content(&kind, namespace).into_iter().filter(|object| is_asked(object));
+        let objects = ResourceIndex::content(&kind, namespace).into_iter().filter(|object| is_asked(object));
         objects.filter_map(|object| self.registry.decode(&kind.target, &object).ok()).collect()
     }
 

@@ -1,15 +1,15 @@
-//! `Rulebook`: all rules of all kinds, compiled when a kind is first judged, and the one way to judge an object.
+//! `Validator`: all rules of all kinds, compiled when a kind is first judged, and the one way to judge an object.
 //!
 //! A rule that panics is caught: it is told as an internal error, and counted by the caller.
 
 use crate::comparison::Comparison;
+use crate::custom_rule::Untyped;
 use crate::error::{ErrorKind, ErrorList, FieldError};
-use crate::hand::Untyped;
 use crate::kind::{CREATE, Group, KindRules, Step, UPDATE};
 use crate::metadata;
 use crate::path::FieldPath;
-use crate::plan::{HandRules, Plan, key};
-use crate::request::{Cx, Operation, Request};
+use crate::plan::{CustomRules, Plan, key};
+use crate::request::{Operation, Request, ValidationContext};
 use crate::run::{Run, Show};
 use pintle_schema::compiled::unique_id;
 use pintle_schema::{Struct, Value};
@@ -40,8 +40,8 @@ impl Hasher for PlaceHasher {
 }
 
 /// The rules of all groups.
-pub struct Rulebook {
-    hand: HandRules,
+pub struct Validator {
+    hand: CustomRules,
     kinds: ByPlace<&'static KindRules>,
     /// Under which the plans are kept with the schemas.
     id: u64,
@@ -50,7 +50,7 @@ pub struct Rulebook {
 
 /// What judging an object found.
 #[derive(Debug, Default)]
-pub struct Verdict {
+pub struct ValidationResult {
     pub errors: ErrorList,
     /// Where tags and handwritten rules that should say the same do not.
     pub mismatches: Vec<FieldError>,
@@ -60,9 +60,9 @@ pub struct Verdict {
     pub steps: usize,
 }
 
-impl Rulebook {
+impl Validator {
     pub fn new(groups: &[&'static Group]) -> Self {
-        let mut hand = HandRules::new();
+        let mut hand = CustomRules::new();
         let mut kinds = ByPlace::default();
         for group in groups {
             for rule in group.hand {
@@ -70,12 +70,12 @@ impl Rulebook {
             }
             kinds.extend(group.kinds.iter().map(|kind| (key((kind.of)()), kind)));
         }
-        Rulebook { hand, kinds, id: unique_id(), show: |_, value, _| value.clone() }
+        Validator { hand, kinds, id: unique_id(), show: |_, value, _| value.clone() }
     }
 
     /// With a way of its own to show structs and lists in messages.
     pub fn showing(self, show: Show) -> Self {
-        Rulebook { show, ..self }
+        Validator { show, ..self }
     }
 
     /// The compiled rules of a kind.
@@ -94,20 +94,37 @@ impl Rulebook {
     }
 
     /// Judges a canonical object of a kind, given under its storage version.
-    pub fn judge(&self, schema: &Struct, object: &Value, old: Option<&Value>, request: &Request<'_>) -> Verdict {
+    pub fn validate(
+        &self,
+        schema: &Struct,
+        object: &Value,
+        old: Option<&Value>,
+        request: &Request<'_>,
+    ) -> ValidationResult {
         match old {
-            Some(old) => self.judge_update(schema, &Comparison::of(object, old), request),
-            None => self.judge_in(schema, object, None, Cx::new(request, object, None)),
+            Some(old) => self.validate_update(schema, &Comparison::of(object, old), request),
+            None => self.validate_in(schema, object, None, ValidationContext::new(request, object, None)),
         }
     }
 
     /// Judges an object that replaces another.
-    pub fn judge_update(&self, schema: &Struct, comparison: &Comparison<'_>, request: &Request<'_>) -> Verdict {
+    pub fn validate_update(
+        &self,
+        schema: &Struct,
+        comparison: &Comparison<'_>,
+        request: &Request<'_>,
+    ) -> ValidationResult {
         let (new, old) = (comparison.new_object(), comparison.old_object());
-        self.judge_in(schema, new, Some(old), Cx::of_update(request, comparison))
+        self.validate_in(schema, new, Some(old), ValidationContext::of_update(request, comparison))
     }
 
-    fn judge_in(&self, schema: &Struct, object: &Value, old: Option<&Value>, mut cx: Cx<'_>) -> Verdict {
+    fn validate_in(
+        &self,
+        schema: &Struct,
+        object: &Value,
+        old: Option<&Value>,
+        mut cx: ValidationContext<'_>,
+    ) -> ValidationResult {
         let plan = self.plan(schema);
         let steps = self.steps(schema, cx.request);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -119,11 +136,11 @@ impl Rulebook {
         }
         let (steps, panicked) = (cx.steps, panicked || cx.panicked);
         let (errors, mismatches) = cx.settle();
-        Verdict { errors, mismatches, panicked, steps }
+        ValidationResult { errors, mismatches, panicked, steps }
     }
 
     /// What is wrong with some fields of a struct that is a field of the object, before the whole can be judged.
-    pub fn judge_fields(
+    pub fn validate_fields(
         &self,
         schema: &Struct,
         (name, fields): (&str, &[&str]),
@@ -132,7 +149,7 @@ impl Rulebook {
         request: &Request<'_>,
     ) -> ErrorList {
         let plan = self.plan(schema);
-        let mut cx = Cx::new(request, object, old);
+        let mut cx = ValidationContext::new(request, object, old);
         Run { plan: &plan, show: self.show, cx: &mut cx }.fields_inside(name, fields, object, old);
         cx.settle().0
     }
@@ -149,11 +166,11 @@ impl Rulebook {
         }
     }
 
-    fn run(&self, step: &Step, plan: &Plan, cx: &mut Cx<'_>, object: &Value, old: Option<&Value>) {
+    fn run(&self, step: &Step, plan: &Plan, cx: &mut ValidationContext<'_>, object: &Value, old: Option<&Value>) {
         match step {
             Step::Metadata | Step::PlainMetadata => {
                 let changes = cx.metadata();
-                let Cx { request, metadata_is_right: right, errors, .. } = cx;
+                let ValidationContext { request, metadata_is_right: right, errors, .. } = cx;
                 metadata::anew(changes, request.namespaced, request.name_check, right, errors);
             }
             Step::MetadataUpdate | Step::PlainMetadataUpdate => {

@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 
 /// The events of a resource that a watcher can need. What it selects beyond that is its own matter.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Interest {
+pub enum WatchFilter {
     Everything,
     /// What creates objects and ends them: creation, removal, the beginning of a deletion and whatever happens then to what
     /// is held, and changes of owners and finalizers.
@@ -29,15 +29,15 @@ pub enum Interest {
     Field(usize, Box<str>),
 }
 
-impl Interest {
+impl WatchFilter {
     pub(crate) fn concerns(&self, event: &Event) -> bool {
         let object = &event.object;
         match self {
-            Interest::Everything => true,
-            Interest::Lifecycle => is_of_lifecycle(event),
-            Interest::Namespace(namespace) => object.namespace() == &**namespace,
-            Interest::Key(key) => object.key == *key,
-            Interest::Field(index, value) => {
+            WatchFilter::Everything => true,
+            WatchFilter::Lifecycle => is_of_lifecycle(event),
+            WatchFilter::Namespace(namespace) => object.namespace() == &**namespace,
+            WatchFilter::Key(key) => object.key == *key,
+            WatchFilter::Field(index, value) => {
                 let has = |object: &Arc<Object>| object.field(*index) == &**value;
                 has(object) || event.previous.as_ref().is_some_and(has)
             }
@@ -46,12 +46,12 @@ impl Interest {
 
     fn fingerprint(&self) -> u64 {
         match self {
-            Interest::Everything => EVERYTHING,
-            Interest::Lifecycle => LIFECYCLE,
-            Interest::Namespace(namespace) => fingerprint(NAMESPACE, namespace),
-            Interest::Key(key) => fingerprint(KEY, key),
-            Interest::Field(index, value) if *index < FIELDS => fingerprint(FIELD + index, value),
-            Interest::Field(..) => EVERYTHING,
+            WatchFilter::Everything => EVERYTHING,
+            WatchFilter::Lifecycle => LIFECYCLE,
+            WatchFilter::Namespace(namespace) => fingerprint(NAMESPACE, namespace),
+            WatchFilter::Key(key) => fingerprint(KEY, key),
+            WatchFilter::Field(index, value) if *index < FIELDS => fingerprint(FIELD + index, value),
+            WatchFilter::Field(..) => EVERYTHING,
         }
     }
 }
@@ -149,7 +149,7 @@ pub(crate) struct Waiters {
 
 impl Waiters {
     /// A new waiter, whom any revision may concern until it has caught up, and its name for `leave`.
-    pub fn join(&self, interest: &Interest) -> ((u64, u64), Arc<Waiter>) {
+    pub fn join(&self, interest: &WatchFilter) -> ((u64, u64), Arc<Waiter>) {
         let any = Revision::EMPTY.0;
         let waiter = Arc::new(Waiter {
             first: any.into(),
@@ -159,7 +159,7 @@ impl Waiters {
             task: AtomicWaker::new(),
         });
         let name = (interest.fingerprint(), self.next.fetch_add(1, Ordering::Relaxed));
-        if let Interest::Field(index @ 0..FIELDS, _) = interest {
+        if let WatchFilter::Field(index @ 0..FIELDS, _) = interest {
             self.fields.fetch_or(1 << index, Ordering::SeqCst);
         }
         self.index.rcu(|index| index.update(name, waiter.clone()));
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn what_is_noted_while_a_watcher_catches_up_is_not_passed_over() {
         let waiters = Waiters::default();
-        let (_, waiter) = waiters.join(&Interest::Everything);
+        let (_, waiter) = waiters.join(&WatchFilter::Everything);
         let note = |revision| waiter.note(Revision(revision), Revision(revision));
         note(10);
         // The watcher has taken what was up to 10. A commit of 11 and 12 is noted around its first step.

@@ -1,6 +1,6 @@
-//! `FormedStore`: a store whose values are kept in another form than they are used in.
+//! `TranscodingStore`: a store whose values are kept in another form than they are used in.
 //! Guarantees that what this process wrote comes back as it was written, without being read again.
-//! Must never know a form: that is the `StoredForm`'s.
+//! Must never know a form: that is the `ValueCodec`'s.
 
 #[cfg(doc)]
 use crate::api::Write;
@@ -16,51 +16,51 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Why a value has no other form.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FormError {
+pub enum ValueCodecError {
     /// No resource is known that is stored under the key.
     NoResource,
     /// The value cannot be read or written as an object of its resource.
     Invalid(String),
 }
 
-impl fmt::Display for FormError {
+impl fmt::Display for ValueCodecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FormError::NoResource => f.write_str("no resource is stored there"),
-            FormError::Invalid(reason) => f.write_str(reason),
+            ValueCodecError::NoResource => f.write_str("no resource is stored there"),
+            ValueCodecError::Invalid(reason) => f.write_str(reason),
         }
     }
 }
 
-impl Error for FormError {}
+impl Error for ValueCodecError {}
 
 /// Between values as they are used and as they are kept. Who writes may know which it is, and [hand over](Write::stored)
 /// what it would make.
-pub trait StoredForm: Any + Send + Sync + 'static {
+pub trait ValueCodec: Any + Send + Sync + 'static {
     /// The kept form of a value.
     ///
     /// # Errors
     /// The value is not one that this process makes.
-    fn to_stored(&self, key: &str, value: &Bytes) -> Result<Bytes, FormError>;
+    fn to_stored(&self, key: &str, value: &Bytes) -> Result<Bytes, ValueCodecError>;
 
     /// The used form of what is kept, whoever wrote it.
     ///
     /// # Errors
     /// It cannot be read.
-    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, FormError>;
+    fn to_used(&self, key: &str, stored: &Bytes) -> Result<Bytes, ValueCodecError>;
 }
 
 /// A [`Store`] over another, with a form between the two.
-pub struct FormedStore {
+pub struct TranscodingStore {
     inner: Arc<dyn Store>,
-    form: Arc<dyn StoredForm>,
+    form: Arc<dyn ValueCodec>,
     written: Arc<Written>,
 }
 
-impl FormedStore {
+impl TranscodingStore {
     /// `inner` keeps the stored form of what is written here.
-    pub fn new(inner: Arc<dyn Store>, form: Arc<dyn StoredForm>) -> FormedStore {
-        FormedStore { inner, form, written: Arc::default() }
+    pub fn new(inner: Arc<dyn Store>, form: Arc<dyn ValueCodec>) -> TranscodingStore {
+        TranscodingStore { inner, form, written: Arc::default() }
     }
 
     fn formed(&self, transaction: &mut Transaction) -> Result<Forget, CommitError> {
@@ -124,7 +124,7 @@ impl Drop for Forget {
     }
 }
 
-impl Store for FormedStore {
+impl Store for TranscodingStore {
     fn start(&self, observer: Box<dyn Observer>) -> Result<Started, StoreError> {
         let reader = Reader { form: self.form.clone(), written: self.written.clone() };
         let observer = Forming { observer, reader, replayed: Vec::new() };
@@ -156,20 +156,20 @@ impl Store for FormedStore {
         Some(self.inner.as_ref())
     }
 
-    fn form(&self) -> Option<&dyn StoredForm> {
+    fn form(&self) -> Option<&dyn ValueCodec> {
         Some(self.form.as_ref())
     }
 }
 
-impl fmt::Debug for FormedStore {
+impl fmt::Debug for TranscodingStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FormedStore")
+        f.write_str("TranscodingStore")
     }
 }
 
 /// Reads records in their stored form.
 struct Reader {
-    form: Arc<dyn StoredForm>,
+    form: Arc<dyn ValueCodec>,
     written: Arc<Written>,
 }
 
@@ -187,8 +187,8 @@ impl Reader {
             None => match self.form.to_used(&record.key, stored) {
                 Ok(value) => value,
                 // The cache keeps it as it is stored until its resource is announced.
-                Err(FormError::NoResource) => return Ok(record),
-                Err(FormError::Invalid(reason)) => {
+                Err(ValueCodecError::NoResource) => return Ok(record),
+                Err(ValueCodecError::Invalid(reason)) => {
                     let reason = UnreadableReason::Undecodable(reason.into());
                     return Err(Unreadable { key: record.key.clone(), revision: record.revision, reason });
                 }
@@ -299,12 +299,12 @@ mod tests {
         value.iter().rev().copied().collect()
     }
 
-    impl StoredForm for Backwards {
-        fn to_stored(&self, _: &str, value: &Bytes) -> Result<Bytes, FormError> {
-            if value.is_empty() { Err(FormError::Invalid("nothing".to_owned())) } else { Ok(turned(value)) }
+    impl ValueCodec for Backwards {
+        fn to_stored(&self, _: &str, value: &Bytes) -> Result<Bytes, ValueCodecError> {
+            if value.is_empty() { Err(ValueCodecError::Invalid("nothing".to_owned())) } else { Ok(turned(value)) }
         }
 
-        fn to_used(&self, _: &str, stored: &Bytes) -> Result<Bytes, FormError> {
+        fn to_used(&self, _: &str, stored: &Bytes) -> Result<Bytes, ValueCodecError> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Ok(turned(stored))
         }
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn what_is_written_here_comes_back_without_being_read() {
         let (seen, form) = (Seen::default(), Arc::new(Backwards::default()));
-        let store = FormedStore::new(Arc::new(MemoryStore::new()), form.clone());
+        let store = TranscodingStore::new(Arc::new(MemoryStore::new()), form.clone());
         store.start(Box::new(seen.clone())).unwrap();
         let put = |value: &'static str| {
             Transaction::one("/a".into(), Expect::Any, Some(Bytes::from_static(value.as_bytes())))
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn what_others_wrote_is_read() {
         let (seen, inner) = (Seen::default(), Arc::new(MemoryStore::new()));
-        let store = FormedStore::new(inner.clone(), Arc::new(Backwards::default()));
+        let store = TranscodingStore::new(inner.clone(), Arc::new(Backwards::default()));
         store.start(Box::new(seen.clone())).unwrap();
         let put = |store: &dyn Store, value: &'static [u8]| {
             let write = Write::put("/a".into(), Expect::Any, Bytes::from_static(value));

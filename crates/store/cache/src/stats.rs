@@ -1,8 +1,8 @@
-//! `Figures`: what the cache of a resource has done so far.
+//! `Stats`: what the cache of a resource has done so far.
 //! Guarantees that counting is a relaxed addition.
 //! Must never be asked for a decision: it is for those who look at a server from outside.
 
-use pintle_instruments::{Counter, Histogram, Layout};
+use pintle_metrics::{Counter, Histogram, Layout};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -18,7 +18,7 @@ struct Lists {
 
 /// The counters of a resource.
 #[derive(Debug)]
-pub struct Figures {
+pub struct Stats {
     events: AtomicU64,
     /// By walking the collection, and after that by each index.
     lists: Box<[Lists]>,
@@ -40,9 +40,9 @@ pub struct Listed {
     pub fetched: u64,
 }
 
-impl Figures {
+impl Stats {
     pub(crate) fn new(indexes: usize) -> Self {
-        Figures {
+        Stats {
             events: AtomicU64::new(0),
             lists: (0..=indexes).map(|_| Lists::default()).collect(),
             returned: AtomicU64::new(0),

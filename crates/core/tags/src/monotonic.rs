@@ -1,10 +1,10 @@
-//! The tag `never_falls`.
+//! The tag `monotonic`.
 
 use crate::{Payload, Place, Tag};
 
 pub static TAG: Tag = Tag {
-    name: "never_falls",
-    variant: "NeverFalls",
+    name: "monotonic",
+    variant: "Monotonic",
     places: Place::INT,
     payload: Payload::Detail,
     chained: false,
@@ -12,6 +12,6 @@ pub static TAG: Tag = Tag {
     origin: "neverFalls",
     published: "",
     upstream: "",
-    example: "never_falls or never_falls = \"cannot be decremented\"",
+    example: "monotonic or monotonic = \"cannot be decremented\"",
     doc: "Updates must not make the number less, nor take it away.",
 };
