@@ -257,6 +257,33 @@ fn namespaces_and_owners_of_such_objects_are_respected() {
     });
 }
 
+#[test]
+fn a_version_is_replaced_without_a_gap() {
+    let fixture = Fixture::start();
+    fixture.registry.install(frobbers(0));
+    let mut client = fixture.client();
+    ok(client.post(PATH, &frobber("a"))).expect(201);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut client = fixture.client();
+            let mut reads = 0;
+            while !stop.load(Ordering::Relaxed) || reads == 0 {
+                ok(client.get(&format!("{PATH}/a"))).expect(200);
+                reads += 1;
+            }
+        });
+        let mut watch = fixture.client().watch(&format!("{PATH}?watch=true")).expect("a watch");
+        assert_eq!(watch.event().0, "ADDED");
+        (1..200).for_each(|height| fixture.registry.install(frobbers(height)));
+        stop.store(true, Ordering::Relaxed);
+        reader.join().expect("no read fails");
+        let made = ok(client.post(PATH, &frobber("b"))).expect(201);
+        assert_eq!(made["spec"]["height"], 199);
+        assert_eq!(watch.event().0, "ADDED", "the watch goes on");
+    });
+}
+
 fn resident_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("its memory");

@@ -167,7 +167,8 @@ impl Registry {
 
     /// Adds a version of a resource, or replaces the one of the same names, and serves what the store keeps of it.
     pub fn install(&self, resource: Arc<Resource>) {
-        if let Some(storage) = &resource.storage {
+        let is_announced = |storage: &Storage| self.cache.resource(&storage.prefix).is_some();
+        if let Some(storage) = resource.storage.as_ref().filter(|storage| !is_announced(storage)) {
             // Known before its cache, so that what the store reports meanwhile is read in its form.
             self.resources.update(|table| table.install(resource.clone(), false));
             self.cache.announce(&storage.prefix, resource.indexed_fields());
