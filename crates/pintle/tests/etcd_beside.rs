@@ -298,7 +298,7 @@ fn objects_in_versions_that_are_served_no_more_are_read_and_written_anew() {
             let value = base64::decode(value.as_str().expect("a value")).expect("base64");
             let stored = String::from_utf8_lossy(&value);
             assert!(value.starts_with(b"k8s\0") && stored.contains(&api_version), "{collection}: {stored}");
-            // Whoever watches is shown what an old server still writes.
+            // A watch shows what an old server still writes.
             let watched = format!("{collection}?watch=true&resourceVersion={}", resource_version(&written));
             let mut watch = process.endpoint().client().watch(&watched).expect("a watch");
             put(key, &old);

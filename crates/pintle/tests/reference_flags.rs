@@ -194,6 +194,6 @@ fn labels_of_metrics_show_what_is_allowed() {
         let all = series.len();
         series.sort_unstable();
         series.dedup_by_key(|(series, _)| *series);
-        assert_eq!(series.len(), all, "{flag}: a series is told once");
+        assert_eq!(series.len(), all, "{flag}: a series is counted once");
     }
 }

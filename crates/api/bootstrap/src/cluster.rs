@@ -59,7 +59,7 @@ pub(crate) fn priority_classes(out: &mut Vec<BootstrapObject>) {
     }
 }
 
-/// What extension servers are told of certificate authorities.
+/// The certificate authorities that extension servers read.
 pub(crate) fn authorities(settings: &Settings, out: &mut Vec<BootstrapObject>) {
     let data = trust::merged(&BTreeMap::new(), &settings.authorities, settings.now);
     let Some(data) = data.filter(|data| !data.is_empty()) else { return };

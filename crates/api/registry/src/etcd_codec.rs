@@ -116,7 +116,7 @@ impl ValueCodec for EtcdCodec {
         canonicalize(schema, &mut object);
         let fields = field_values(&versions.hub, &object);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
-        // Another version is told without a look at the rest.
+        // Another version is stale whatever its content.
         let is_stale = !is_home || self.encode(home, &object) != *stored;
         let encode = if is_stale { image::encode_stale } else { image::encode };
         Ok(encode(&object, &fields))

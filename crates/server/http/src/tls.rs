@@ -177,7 +177,7 @@ impl ResolvesServerCert for ByName {
 /// Makes a certificate with its key from two files in PEM.
 type MakeKey<'a> = dyn Fn(&[u8], &[u8]) -> Result<Arc<CertifiedKey>, TlsError> + 'a;
 
-/// The certificates by their names: those that are told first, then those in certificates of which none are told.
+/// The certificates by their names: names given with a file first, then the names in certificates that none were given for.
 fn names(named: &[NamedCertificate], certified: &MakeKey<'_>) -> Result<HashMap<String, Arc<CertifiedKey>>, TlsError> {
     let mut found = HashMap::new();
     let (told, others): (Vec<_>, Vec<_>) = named.iter().partition(|certificate| !certificate.names.is_empty());

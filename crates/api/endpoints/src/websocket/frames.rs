@@ -189,7 +189,7 @@ fn unmask(bytes: &mut [u8], mask: [u8; 4]) {
     }
 }
 
-/// Writes to a client. Whoever writes waits until the client takes it.
+/// Writes to a client; a write waits until the client takes it.
 #[derive(Clone)]
 pub struct Writer(Arc<Mutex<Sending>>);
 

@@ -1,4 +1,4 @@
-//! Volumes, claims, secrets, limits and quotas as the validator judges them.
+//! Validation of volumes, claims, secrets, limits and quotas.
 
 use crate::tests;
 use pintle_schema::{ApiType, Struct, Value, value};
