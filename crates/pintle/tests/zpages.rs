@@ -5,6 +5,7 @@
 mod common;
 
 use common::process::Installation;
+use common::wait_for;
 use serde_json::{Value, json};
 
 const HEADING: &str = "Warning: This endpoint is not meant to be machine parseable, has no formatting compatibility guarantees and is \
@@ -99,6 +100,9 @@ fn those_who_monitor_may_look_and_gates_turn_it_off() {
     });
     let bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
     process.endpoint().client().post(bindings, &binding).expect("an answer").expect(201);
+    // Authorization follows the roles; it is not part of the write.
+    let as_watcher = || process.endpoint().client().with_header("Impersonate-User", "watcher").get("/statusz");
+    wait_for("the binding to hold", || (as_watcher().expect("an answer").status == 200).then_some(()));
     for (user, expected) in [("watcher", 200), ("other", 403)] {
         for path in ["/statusz", "/flagz"] {
             let mut client = process.endpoint().client().with_header("Impersonate-User", user);
