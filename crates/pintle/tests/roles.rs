@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
-struct Judge(Client);
+struct Reviews(Client);
 
-impl Judge {
+impl Reviews {
     fn may_read(&mut self, plural: &str, namespace: &str) -> bool {
         let attributes = json!({"namespace": namespace, "verb": "get", "resource": plural});
         let review = json!({"spec": {"user": "somebody", "resourceAttributes": attributes}});
@@ -53,34 +53,34 @@ fn binding(name: &str, kind: &str) -> Value {
 fn what_changes_in_a_scope_is_heard_of_there() {
     let installation = Installation::new();
     let process = installation.start();
-    let mut validate = Judge(process.endpoint().client());
+    let mut reviews = Reviews(process.endpoint().client());
     let other = json!({"metadata": {"name": "other"}});
-    validate.0.post("/api/v1/namespaces", &other).expect("an answer").expect(201);
-    assert_eq!(validate.verdicts("pods"), [false; 3]);
+    reviews.0.post("/api/v1/namespaces", &other).expect("an answer").expect(201);
+    assert_eq!(reviews.verdicts("pods"), [false; 3]);
     for (namespace, resource) in [("default", "pods"), ("other", "services")] {
         let scope = format!("/namespaces/{namespace}");
-        validate.create(&scope, "roles", role("reader", &[resource]));
-        validate.create(&scope, "rolebindings", binding("reads", "Role"));
+        reviews.create(&scope, "roles", role("reader", &[resource]));
+        reviews.create(&scope, "rolebindings", binding("reads", "Role"));
     }
-    validate.until("pods", [true, false, false]);
-    validate.until("services", [false, true, false]);
+    reviews.until("pods", [true, false, false]);
+    reviews.until("services", [false, true, false]);
     // A role of the cluster, bound in one namespace and then everywhere.
-    validate.create("", "clusterroles", role("reader", &["nodes"]));
-    validate.create("/namespaces/other", "rolebindings", binding("reads-more", "ClusterRole"));
-    validate.until("nodes", [false, true, false]);
-    validate.create("", "clusterrolebindings", binding("reads", "ClusterRole"));
-    validate.until("nodes", [true; 3]);
+    reviews.create("", "clusterroles", role("reader", &["nodes"]));
+    reviews.create("/namespaces/other", "rolebindings", binding("reads-more", "ClusterRole"));
+    reviews.until("nodes", [false, true, false]);
+    reviews.create("", "clusterrolebindings", binding("reads", "ClusterRole"));
+    reviews.until("nodes", [true; 3]);
     let wider = role("reader", &["pods", "secrets"]);
-    validate.0.put(&format!("{RBAC}/namespaces/default/roles/reader"), &wider).expect("an answer").expect(200);
-    validate.until("secrets", [true, false, false]);
-    validate.delete("/clusterrolebindings/reads");
-    validate.until("nodes", [false, true, false]);
-    validate.delete("/namespaces/other/rolebindings/reads");
-    validate.until("services", [false; 3]);
-    assert_eq!(validate.verdicts("pods"), [true, false, false]);
-    assert_eq!(validate.verdicts("nodes"), [false, true, false]);
-    validate.delete("/namespaces/default/roles/reader");
-    validate.until("pods", [false; 3]);
+    reviews.0.put(&format!("{RBAC}/namespaces/default/roles/reader"), &wider).expect("an answer").expect(200);
+    reviews.until("secrets", [true, false, false]);
+    reviews.delete("/clusterrolebindings/reads");
+    reviews.until("nodes", [false, true, false]);
+    reviews.delete("/namespaces/other/rolebindings/reads");
+    reviews.until("services", [false; 3]);
+    assert_eq!(reviews.verdicts("pods"), [true, false, false]);
+    assert_eq!(reviews.verdicts("nodes"), [false, true, false]);
+    reviews.delete("/namespaces/default/roles/reader");
+    reviews.until("pods", [false; 3]);
 }
 
 #[test]
