@@ -1,13 +1,13 @@
 //! A validator that Pintle does not have, in a crate that is none of Pintle's: one static, and a tag that names it.
 //!
 //! `rule(path, payload)` puts it beside a field. It is compiled, ratcheted, documented and published as built-in ones are; where it cannot stand, the
-//! plan of the kind says so (`Rulebook::plan(..).problems`).
+//! plan of the kind says so (`Validator::plan(..).problems`).
 
-use pintle_schema::rules::{ErrorKind, Fault, Judged, Payload, Validator};
+use pintle_schema::rules::{ErrorKind, Fault, Judged, Payload, RuleFunction};
 use pintle_schema::{ApiType, Type, Value};
 
 /// A number must be a multiple of the payload.
-pub static MULTIPLE_OF: Validator = Validator {
+pub static MULTIPLE_OF: RuleFunction = RuleFunction {
     name: "multipleOf",
     doc: "The number must be a multiple of the one given.",
     accepts: |ty, payload| match (ty, payload) {
@@ -15,7 +15,7 @@ pub static MULTIPLE_OF: Validator = Validator {
         (Type::Int32 | Type::Int64, _) => Err("write `rule(MULTIPLE_OF, 5)` with a positive number".to_owned()),
         _ => Err("for an integer".to_owned()),
     },
-    judge: |Judged { value, payload, .. }| match (value.as_i64(), payload) {
+    validate: |Judged { value, payload, .. }| match (value.as_i64(), payload) {
         (Some(number), Payload::Int(of)) if number % of != 0 => {
             vec![Fault { kind: ErrorKind::Invalid, detail: format!("must be a multiple of {of}") }]
         }
@@ -39,7 +39,7 @@ pub struct Eggs {
 mod tests {
     use super::*;
     use pintle_schema::value;
-    use pintle_validation::{Group, KindRules, Operation, Request, Rulebook, Step};
+    use pintle_validation::{Group, KindRules, Operation, Request, Step, Validator};
 
     static GROUP: Group = Group {
         kinds: &[KindRules { of: Eggs::schema, create: &[Step::Rules], update: &[Step::Rules], parts: &[] }],
@@ -57,9 +57,9 @@ mod tests {
             enabled: &|_| false,
             around: &(),
         };
-        let book = Rulebook::new(&[&GROUP]);
+        let book = Validator::new(&[&GROUP]);
         let lines = |count: i64| -> Vec<String> {
-            let verdict = book.judge(Eggs::schema(), &value!({"count": count}), None, &request);
+            let verdict = book.validate(Eggs::schema(), &value!({"count": count}), None, &request);
             verdict.errors.0.iter().map(|error| error.line()).collect()
         };
         assert!(lines(12).is_empty());
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn it_is_documented_and_published_like_those_built_in() {
-        let tree = Rulebook::new(&[&GROUP]).tree(Eggs::schema());
+        let tree = Validator::new(&[&GROUP]).tree(Eggs::schema());
         assert_eq!(tree, "Eggs\n  count: required, minimum = 6, multipleOf = 6\n");
         assert_eq!((MULTIPLE_OF.published)(&Payload::Int(6)), Some(("multipleOf", Value::Int(6))));
         assert!((MULTIPLE_OF.accepts)(&Type::String, &Payload::Int(6)).is_err());
