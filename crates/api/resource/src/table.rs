@@ -3,7 +3,7 @@
 //! A table never changes once it is published: a request reads one from its beginning to its end. Must never be locked by
 //! readers, nor hold two resources of the same group, version and plural name.
 
-use crate::Resource;
+use crate::{Resource, Verbs};
 use arc_swap::{ArcSwap, Guard};
 use pintle_schema::{Compiled, Str};
 use std::collections::{BTreeMap, HashMap};
@@ -104,12 +104,13 @@ impl ResourceTable {
         self.groups.get(group)?.get(version)?.get(plural).map(|entry| &entry.resource)
     }
 
-    /// A resource by `apiVersion` and `kind`, served or not.
+    /// A resource by `apiVersion` and `kind`, served or not; none that only servers keep for each other, which has no verbs.
     pub fn of_kind(&self, api_version: &str, kind: &str) -> Option<&Arc<Resource>> {
         let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
         let resources = self.groups.get(group)?.get(version)?;
         // A version that shows two resources of one kind names the one that is stored.
-        let of_kind = || resources.values().map(|entry| &entry.resource).filter(|resource| resource.kind == kind);
+        let is_asked = |resource: &&Arc<Resource>| resource.kind == kind && resource.verbs != Verbs::NONE;
+        let of_kind = || resources.values().map(|entry| &entry.resource).filter(is_asked);
         of_kind().find(|resource| resource.storage.is_some()).or_else(|| of_kind().next())
     }
 
