@@ -49,7 +49,7 @@ use pintle_resource::{Resource, Resources, Storage, StoredVersions};
 use pintle_schema::{Value, names};
 use pintle_storage::ValueCodec;
 use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// All resources: their caches, the store behind them, and what the outside world gives.
@@ -67,6 +67,8 @@ pub struct Registry {
     opened_at: Revision,
     /// The resources that there are.
     pub resources: Arc<Resources>,
+    /// Held while the table and the caches are changed together, so that none is served without its cache.
+    installing: Mutex<()>,
 }
 
 /// The objects a request is about: a resource, and where in it.
@@ -162,11 +164,13 @@ impl Registry {
             compaction_interval: None,
             known_sets: known_sets::KnownSets::default(),
             resources,
+            installing: Mutex::new(()),
         }
     }
 
     /// Adds a version of a resource, or replaces the one of the same names, and serves what the store keeps of it.
     pub fn install(&self, resource: Arc<Resource>) {
+        let _guard = self.installing.lock().unwrap_or_else(PoisonError::into_inner);
         let is_announced = |storage: &Storage| self.cache.resource(&storage.prefix).is_some();
         if let Some(storage) = resource.storage.as_ref().filter(|storage| !is_announced(storage)) {
             // Known before its cache, so that what the store reports meanwhile is read in its form.
@@ -179,6 +183,7 @@ impl Registry {
     /// Takes a version of a resource out: requests for it get 404 from now on. With its last version its watches end; what
     /// it has stored stays in the store.
     pub fn uninstall(&self, group: &str, version: &str, plural: &str) -> bool {
+        let _guard = self.installing.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(resource) = self.resources.read().get(group, version, plural).cloned() else { return false };
         let prefix = resource.storage.as_ref().map(|storage| storage.prefix.clone());
         self.resources.update(|table| {
