@@ -2,7 +2,7 @@
 //! Guarantees that whatever is in it is either acted on or refused, before the server starts.
 //! Must never let a setting pass that a plugin would not understand.
 
-use pintle_admission::configuration::{Configuration, EventLimits, PodSecurity, check_node_selector};
+use pintle_plugins::configuration::{Configuration, EventLimits, PodSecurity, check_node_selector};
 use pintle_codec::{Strictness, yaml};
 use pintle_kinds::defaults;
 use pintle_schema::{ApiType, Value};
@@ -57,7 +57,7 @@ fn take(to: &mut Configuration, plugin: AdmissionPluginConfiguration, beside: &P
             to.pod_security = PodSecurity::new(decode(&said, &versions, "PodSecurityConfiguration")?)?;
         }
         "PodNodeSelector" => to.node_selectors = node_selectors(&said)?,
-        name if pintle_admission::standing(name).is_none() => return Err("it is unknown".to_owned()),
+        name if pintle_plugins::standing(name).is_none() => return Err("it is unknown".to_owned()),
         _ if said.is_empty() => {}
         _ => return Err("it takes no settings".to_owned()),
     }

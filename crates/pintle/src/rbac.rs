@@ -4,7 +4,7 @@
 //! Must never read the roles of namespaces in which nothing has changed.
 
 use futures_util::future::select_all;
-use pintle_admission::policy_rule;
+use pintle_plugins::policy_rule;
 use pintle_auth::authorization::rbac::{
     Binding, Rbac, RbacSnapshot, RbacSource, Role, RoleKind, RoleRef, Subject, SubjectKind,
 };

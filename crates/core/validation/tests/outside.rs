@@ -16,7 +16,7 @@ edition = "2024"
 [dependencies]
 pintle-codec = { path = "../../crates/core/codec" }
 pintle-schema = { path = "../../crates/core/schema" }
-pintle-types = { path = "../../crates/api/types" }
+pintle-types = { path = "../../crates/kubernetes/types" }
 pintle-validation = { path = "../../crates/core/validation" }
 "#;
 
@@ -67,7 +67,7 @@ fn block(heading: &str) -> String {
 
 /// The real types of a kind, with the field that CONTRIBUTING.md shows added to a struct, and nothing else.
 fn with_field() -> String {
-    let file = read("crates/api/types/src/core/v1/replication_controller.rs");
+    let file = read("crates/kubernetes/types/src/core/v1/replication_controller.rs");
     let start = "pub struct ReplicationControllerSpec {\n";
     assert!(file.contains(start), "the struct has moved");
     let file = file.replace(start, &format!("{start}{}", block("\n## Add a field\n")));

@@ -7,8 +7,8 @@ use super::setting::InputFile;
 use super::table::Flag;
 use super::{FlagError, values};
 use pintle::admission_config;
-use pintle_admission::configuration::{Configuration, TolerationSeconds};
-use pintle_admission::{Standing, standing};
+use pintle_plugins::configuration::{Configuration, TolerationSeconds};
+use pintle_plugins::{Standing, standing};
 use pintle_auth::Mode;
 use std::collections::BTreeSet;
 

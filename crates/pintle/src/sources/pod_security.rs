@@ -2,7 +2,7 @@
 //! Guarantees that what happens in most clusters is shown from the start, with zero.
 //! Must never change what is counted.
 
-use pintle_admission::configuration::{Counted, PodSecurityCounts};
+use pintle_plugins::configuration::{Counted, PodSecurityCounts};
 use pintle_endpoints::metrics::{Exposition, Family};
 
 const EVALUATIONS: Family = Family::counter(
