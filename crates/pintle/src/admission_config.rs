@@ -2,9 +2,9 @@
 //! Guarantees that whatever is in it is either acted on or refused, before the server starts.
 //! Must never let a setting pass that a plugin would not understand.
 
-use pintle_plugins::configuration::{Configuration, EventLimits, PodSecurity, check_node_selector};
 use pintle_codec::{Strictness, yaml};
 use pintle_kinds::defaults;
+use pintle_plugins::configuration::{Configuration, EventLimits, PodSecurity, check_node_selector};
 use pintle_schema::{ApiType, Value};
 use pintle_types::config_apiserver::v1::{AdmissionConfiguration, AdmissionPluginConfiguration};
 use pintle_types::{config_eventratelimit, config_podtolerationrestriction};

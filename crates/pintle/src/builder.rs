@@ -9,8 +9,6 @@ use crate::presence::{EndpointReconciler, IdentityLease};
 use crate::service::ApiService;
 use crate::{advertised, bootstrap, certs, node_objects, rbac, service_accounts, sources};
 use futures_util::future::select_all;
-use pintle_plugins::configuration::Configuration;
-use pintle_plugins::{Chain, policy_rule};
 use pintle_auth::authentication::service_account::TokenConfig;
 use pintle_auth::authorization::NodeMode;
 use pintle_auth::authorization::abac::Policies;
@@ -27,6 +25,8 @@ use pintle_endpoints::metrics::{Measured, MeasuredStore, Metrics, Source};
 use pintle_endpoints::runtime_config::RuntimeConfig;
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
+use pintle_plugins::configuration::Configuration;
+use pintle_plugins::{Chain, policy_rule};
 use pintle_resource::{Resource, Resources};
 
 use pintle_registry::{Allocators, Environment, EtcdCodec, Registry};

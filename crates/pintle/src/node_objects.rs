@@ -2,8 +2,8 @@
 //! Guarantees that what is answered is so in the newest state, and that a mirror pod gives its node nothing.
 //! Must never keep a graph of its own: there would be a time when it is behind.
 
-use pintle_plugins::pod_references::{claims, config_maps, is_mirror, resource_claims, secrets};
 use pintle_auth::authorization::{NodeObject, NodeObjectKind, NodeObjects};
+use pintle_plugins::pod_references::{claims, config_maps, is_mirror, resource_claims, secrets};
 use pintle_registry::{ListOptions, Registry, Selection};
 use pintle_resource::Resource;
 use pintle_schema::field_selector::FieldSelector;

@@ -7,9 +7,9 @@ use super::setting::InputFile;
 use super::table::Flag;
 use super::{FlagError, values};
 use pintle::admission_config;
+use pintle_auth::Mode;
 use pintle_plugins::configuration::{Configuration, TolerationSeconds};
 use pintle_plugins::{Standing, standing};
-use pintle_auth::Mode;
 use std::collections::BTreeSet;
 
 /// Plugins by name, as the command line has them.

@@ -2,8 +2,8 @@
 //! Guarantees that what happens in most clusters is shown from the start, with zero.
 //! Must never change what is counted.
 
-use pintle_plugins::configuration::{Counted, PodSecurityCounts};
 use pintle_endpoints::metrics::{Exposition, Family};
+use pintle_plugins::configuration::{Counted, PodSecurityCounts};
 
 const EVALUATIONS: Family = Family::counter(
     "pod_security_evaluations_total",
