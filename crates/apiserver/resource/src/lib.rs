@@ -4,12 +4,14 @@
 //! name, and nothing here does I/O.
 
 mod defaults;
+mod maybe_ready;
 mod printer;
 mod resource;
 mod strategy;
 mod table;
 
 pub use defaults::{DefaultFunction, DefaultFunctions, UNDATED};
+pub use maybe_ready::MaybeReady;
 pub use printer::{Column, NameAndAge, Now, OPEN_AGE, Printer, Unprinted};
 pub use resource::{
     Action, Convert, FieldValue, NOT_SUPPORTED, Resource, ScalePaths, Selectable, Served, Storage, Subresource,
