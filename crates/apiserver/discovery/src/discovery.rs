@@ -5,8 +5,8 @@
 
 use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, GroupEntry, VersionEntry, api_version};
 use crate::document::Document;
+use pintle_meta::{apidiscovery, meta};
 use pintle_schema::{Map, Str, Value, value};
-use pintle_types::{apidiscovery, meta};
 
 /// `/api`. `server_address` is where clients reach this server, as host and port.
 pub fn api_versions(catalog: &Catalog, server_address: &str) -> Document {

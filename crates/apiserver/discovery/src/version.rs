@@ -3,8 +3,8 @@
 //! Clients compare these numbers, so they are the reference's; what is said of the build is Pintle's.
 
 use crate::document::Document;
+use pintle_meta::version::Info;
 use pintle_schema::value;
-use pintle_types::version::Info;
 
 /// The Kubernetes release that the server behaves as.
 pub const GIT_VERSION: &str = "v1.36.2";

@@ -60,7 +60,7 @@ impl ApiResponse {
 /// A Status as an answer, in the form that was negotiated.
 pub fn refusal(status: &Status, wanted: MediaTypeOptions) -> ApiResponse {
     let wanted = MediaTypeOptions { shape: ResponseKind::Object, ..wanted };
-    let schema = <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema();
+    let schema = <pintle_meta::meta::v1::Status as pintle_schema::ApiType>::schema();
     let body = represent::encode(&status.to_value(), schema, wanted);
     let mut answer = ApiResponse::new(status.code, wanted.format.content_type(), body);
     answer.warnings = status.warnings.clone();

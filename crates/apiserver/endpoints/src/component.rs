@@ -15,11 +15,11 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use http::header::{ACCEPT, CONNECTION, HOST, USER_AGENT};
+use pintle_meta::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
 use pintle_registry::{Details, Result, Selection, Status};
 use pintle_resource::Resource;
 use pintle_schema::{ApiType, Value, canonicalize, value};
 use pintle_types::core::v1::ComponentStatus;
-use pintle_types::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
 use std::sync::Arc;
 use std::time::Duration;
 

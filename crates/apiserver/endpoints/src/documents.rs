@@ -285,7 +285,7 @@ pub(crate) fn listed_paths(api: &Api) -> Vec<String> {
 
 fn root(api: &Api) -> ApiResponse {
     let value = pintle_schema::value!({ "paths": (listed_paths(api)) });
-    let schema = <pintle_types::meta::v1::RootPaths as pintle_schema::ApiType>::schema();
+    let schema = <pintle_meta::meta::v1::RootPaths as pintle_schema::ApiType>::schema();
     // It is written as it is, whatever the client accepts.
     let wanted = MediaTypeOptions { pretty: true, ..MediaTypeOptions::JSON };
     ApiResponse::new(200, "application/json", represent::encode(&value, schema, wanted))

@@ -11,6 +11,7 @@ use crate::request::Request;
 use crate::review::in_namespace;
 use crate::subresource::{Call, body, created, label_selector};
 use pintle_cache::Object;
+use pintle_meta::meta::v1::{self, Condition};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{
     Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target, WriteOptions,
@@ -18,7 +19,6 @@ use pintle_registry::{
 };
 use pintle_schema::{ApiType, Time, Value, View, ViewMut, value};
 use pintle_types::core::v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodStatus};
-use pintle_types::meta::v1::{self, Condition};
 use pintle_types::policy::v1::{
     PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus, UnhealthyPodEvictionPolicyType,
 };

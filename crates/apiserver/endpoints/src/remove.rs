@@ -12,11 +12,11 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use pintle_auth::Attributes;
 use pintle_cache::Object;
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
+use pintle_meta::meta::v1;
 use pintle_registry::delete::Deleted;
 use pintle_registry::unreadable::{UNSAFE_DELETION_GATE, UNSAFE_DELETION_OPTION, UNSAFE_DELETION_VERB};
 use pintle_registry::{DeleteOptions, Result, Selection, Status, Target, status};
 use pintle_schema::{ApiType, Value};
-use pintle_types::meta::v1;
 use pintle_validation::ErrorList;
 use std::sync::Arc;
 

@@ -13,11 +13,11 @@ use bytes::Bytes;
 use memchr::memmem;
 use pintle_cache::{Object, Variant};
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
+use pintle_meta::meta::v1::{ObjectMeta, PartialObjectMetadata, PartialObjectMetadataList, Table};
 use pintle_registry::{Page, Payload, Registry, Result, Status, Target};
 use pintle_resource::Resource;
 use pintle_resource::{Now, Printer};
 use pintle_schema::{ApiType, Map, Str, Struct, Value, canonicalize, value};
-use pintle_types::meta::v1::{ObjectMeta, PartialObjectMetadata, PartialObjectMetadataList, Table};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -204,7 +204,7 @@ impl ObjectEncoder<'_> {
 
     fn list_protobuf(&self, page: Page) -> Result<Body> {
         let mut meta = Vec::new();
-        protobuf::encode(pintle_types::meta::v1::ListMeta::schema(), &Value::Map(list_meta(&page)), &mut meta);
+        protobuf::encode(pintle_meta::meta::v1::ListMeta::schema(), &Value::Map(list_meta(&page)), &mut meta);
         let messages = page.items.iter().map(|object| self.stored_protobuf(object)).collect::<Result<Vec<_>>>()?;
         let raw = message_size(meta.len()) + messages.iter().map(|message| message_size(message.len())).sum::<usize>();
         let resource = &self.target.resource;

@@ -8,12 +8,12 @@ use crate::query::write_options;
 use crate::request::{Request, ResourcePath, Verb};
 use crate::write::{self, read_body};
 use crate::{binding, connect, patch, represent, scale};
+use pintle_meta::meta::v1;
 use pintle_registry::update::SubresourcePart;
 use pintle_registry::{Result, Status, Target, WriteOptions, status};
 use pintle_resource::{Action, Resource, Subresource};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_schema::{ApiType, Str, Value};
-use pintle_types::meta::v1;
 use std::sync::Arc;
 
 /// A request for a subresource of an object.

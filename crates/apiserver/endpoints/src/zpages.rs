@@ -11,10 +11,10 @@ use crate::represent;
 use crate::request::Request;
 use http::header::{ACCEPT, USER_AGENT};
 use pintle_discovery::version;
+use pintle_meta::config_zpages::v1beta1::{Flagz, Statusz};
+use pintle_meta::meta::v1::{ObjectMeta, TypeMeta};
 use pintle_registry::Result;
 use pintle_schema::{ApiType, ApiValue, Struct, Time, Value, canonicalize};
-use pintle_types::config_zpages::v1beta1::{Flagz, Statusz};
-use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 

@@ -8,8 +8,8 @@ use crate::status::{Cause, Details, Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata};
 use pintle_apply::managed_fields::{Applied, Conflicts, Error, Managed, Versions, Write, last_applied};
 use pintle_codec::{Strictness, json};
+use pintle_meta::meta::v1::ManagedFieldsEntry;
 use pintle_schema::{ApiType, Struct, Value};
-use pintle_types::meta::v1::ManagedFieldsEntry;
 
 /// What is applied, and how.
 pub struct Applying<'a> {

@@ -3,9 +3,9 @@
 //! Typed where the field has a type; the schema is ObjectMeta for every kind.
 
 use crate::environment::{Environment, new_uid};
+use pintle_meta::meta::v1::ObjectMeta;
 use pintle_resource::Path;
 use pintle_schema::{ApiType, Str, Value, View, canonicalize, time};
-use pintle_types::meta::v1::ObjectMeta;
 use std::collections::HashMap;
 
 /// Typed view of an object's metadata.

@@ -6,9 +6,9 @@
 use crate::environment::Environment;
 use crate::status::{Result, Status};
 use crate::{Registry, Target, WriteOptions, metadata, set_type};
+use pintle_meta::meta::v1::ObjectMeta;
 use pintle_resource::{Context, NameRule, Path, Resource, Strategy, Written};
 use pintle_schema::{ApiType, Struct, Value, canonicalize, names, with_empties};
-use pintle_types::meta::v1::ObjectMeta;
 use pintle_validation::{
     Comparison, ErrorList, OUTCOMES, Operation, Request, Subject, ValidationEnvironment, metadata as rules,
 };

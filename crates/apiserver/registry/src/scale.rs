@@ -9,8 +9,8 @@ use crate::status::{Result, Status};
 use crate::{Applying, Registry, Target, WriteOptions, metadata};
 use pintle_apply::managed_fields::scale::{Mapping, SCALE_VERSION};
 use pintle_apply::managed_fields::{Ignored, Managed, Versions, Write};
+use pintle_meta::autoscaling::v1::Scale;
 use pintle_schema::{ApiType, Str, Struct, Value, canonicalize};
-use pintle_types::autoscaling::v1::Scale;
 use std::borrow::Cow;
 
 /// How a scale is written.

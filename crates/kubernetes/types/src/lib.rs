@@ -1,14 +1,14 @@
 //! The Kubernetes API as Rust types: every group and version, with its wire names and numbers.
 //! A type is the single statement of a shape; its schema, codecs and documentation derive from it.
-//! Nothing here decides behaviour, and no crate of the workspace but the schema is used.
+//! Nothing here decides behaviour, and no crate of the workspace but the schema and `pintle_meta` is used.
 //!
 //! # Map
 //!
 //! - `<group>::<version>` holds the types of one group version, for example [`apps::v1`]. A large
 //!   one is split by subject and re-exported, so that a type is always found at that path.
-//! - [`meta`] holds what all objects share: metadata, lists, options, status, discovery, tables.
+//! - [`meta`] holds what all objects share: metadata, lists, options, status, discovery, tables. It is `pintle_meta`'s, as
+//!   are [`apidiscovery`] and [`version`].
 //! - `config_*` hold the files a server is configured with, [`audit`] the records of its audit log.
-//! - [`version`] is the answer of `/version`.
 //!
 //! # Reading a type
 //!
@@ -30,7 +30,6 @@
 
 pub mod admission;
 pub mod admissionregistration;
-pub mod apidiscovery;
 pub mod apiextensions;
 pub mod apiregistration;
 pub mod apiserverinternal;
@@ -51,7 +50,6 @@ pub mod config_policyconfig;
 pub mod config_resourcequota;
 pub mod config_tracing;
 pub mod config_webhookadmission;
-pub mod config_zpages;
 pub mod coordination;
 pub mod core;
 pub mod discovery;
@@ -59,7 +57,6 @@ pub mod events;
 pub mod extensions;
 pub mod flowcontrol;
 pub mod imagepolicy;
-pub mod meta;
 pub mod networking;
 pub mod node;
 pub mod policy;
@@ -68,4 +65,5 @@ pub mod resource;
 pub mod scheduling;
 pub mod storage;
 pub mod storagemigration;
-pub mod version;
+
+pub use pintle_meta::{apidiscovery, config_zpages, meta, version};

@@ -4,8 +4,8 @@
 
 use pintle_schema::Struct;
 
-/// What the module of built-in types begins with.
-const TYPES: &str = "pintle_types::";
+/// What the modules of built-in types begin with.
+const TYPES: [&str; 2] = ["pintle_meta::", "pintle_types::"];
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
@@ -16,7 +16,7 @@ pub(crate) fn meta(name: &str) -> String {
 
 /// The name of a built-in struct; `None` for a part of a custom resource, which has no name.
 pub(crate) fn of_struct(schema: &Struct) -> Option<String> {
-    if !schema.module.starts_with(TYPES) || schema.name.is_empty() {
+    if !TYPES.iter().any(|crate_name| schema.module.starts_with(crate_name)) || schema.name.is_empty() {
         return None;
     }
     let (directory, version) = schema.group_version();

@@ -9,8 +9,8 @@ use super::operation::{
     Parameters, PathItem, Status, TEXT,
 };
 use crate::catalog::{Catalog, DiscoveredResource, DiscoveredSubresource, api_version};
+use pintle_meta::meta::v1;
 use pintle_schema::{ApiType, Ref, Str, Struct};
-use pintle_types::meta::v1;
 
 /// The paths of a document, and the types that it defines.
 #[derive(Default)]
@@ -31,7 +31,7 @@ impl Routes {
 
     /// `/version/`.
     pub fn version(&mut self) {
-        self.document::<pintle_types::version::Info>(
+        self.document::<pintle_meta::version::Info>(
             "/version/",
             "getCodeVersion",
             "version",

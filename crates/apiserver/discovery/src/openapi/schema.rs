@@ -8,8 +8,8 @@ use super::definitions::{Definition, Kind, scalar_name};
 use super::rules::is_pointer;
 use super::{Dialect, GROUP_VERSION_KIND, group_version_kind, names, push};
 use crate::catalog::Catalog;
+use pintle_meta::meta::v1::TypeMeta;
 use pintle_schema::{ApiType, Enum, Field, Form, Keys, List, ListKind, Map, Presence, Str, Struct, Type, Value, value};
-use pintle_types::meta::v1::TypeMeta;
 
 /// Writes schemas in one dialect.
 pub(crate) struct Schemas<'a> {

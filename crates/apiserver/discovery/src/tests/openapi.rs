@@ -221,7 +221,7 @@ fn run_time_schema() -> Struct {
         judged_first: &[],
     };
     let spec = object(vec![field("image", Type::String)]);
-    let meta = Ref::Static(pintle_types::meta::v1::ObjectMeta::schema);
+    let meta = Ref::Static(pintle_meta::meta::v1::ObjectMeta::schema);
     object(vec![field("metadata", Type::Struct(meta)), field("spec", Type::Struct(Ref::Shared(Arc::new(spec))))])
 }
 

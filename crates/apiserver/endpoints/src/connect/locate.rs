@@ -5,6 +5,7 @@
 
 use crate::backend::{Destination, Trust, is_global_unicast};
 use crate::context::Context;
+use pintle_meta::meta::v1::ObjectMeta;
 use pintle_registry::{Result, Status, Target};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
@@ -12,7 +13,6 @@ use pintle_types::core::v1::{
     EphemeralContainer, EphemeralContainerCommon, Node, NodeAddress, NodeDaemonEndpoints, NodeStatus, ObjectReference,
     Pod, PodIP, PodSpec, PodStatus, Service, ServicePort, ServiceSpec,
 };
-use pintle_types::meta::v1::ObjectMeta;
 
 /// The kubelet's port where a node does not tell it.
 const KUBELET_PORT: u16 = 10_250;

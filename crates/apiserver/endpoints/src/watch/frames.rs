@@ -311,9 +311,9 @@ impl Frames {
         match self.wanted.format {
             format @ (Format::Protobuf | Format::Cbor) => {
                 let schema = match (kind, self.wanted.shape) {
-                    ("ERROR", _) => <pintle_types::meta::v1::Status as pintle_schema::ApiType>::schema(),
+                    ("ERROR", _) => <pintle_meta::meta::v1::Status as pintle_schema::ApiType>::schema(),
                     (_, ResponseKind::Object) => &self.subject.target.resource.schema,
-                    _ => <pintle_types::meta::v1::PartialObjectMetadata as pintle_schema::ApiType>::schema(),
+                    _ => <pintle_meta::meta::v1::PartialObjectMetadata as pintle_schema::ApiType>::schema(),
                 };
                 let item = represent::encode(object, schema, MediaTypeOptions { format, ..MediaTypeOptions::JSON });
                 match format {

@@ -9,10 +9,10 @@ use super::taken::Claim;
 use super::{Registry, Result, SERVICES, claims_of_stored};
 use crate::{Target, metadata};
 use pintle_cache::{Object, ResourceCache};
+use pintle_meta::meta::v1::ObjectMeta;
 use pintle_resource::Allocation;
 use pintle_schema::{Value, View};
 use pintle_storage::{Expect, Key, Revision, Write};
-use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::{IPAddress, IPAddressSpec, ParentReference};
 use std::net::IpAddr;
 

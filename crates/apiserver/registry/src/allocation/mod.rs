@@ -25,12 +25,12 @@ use draw::Draw;
 use families::{Cluster, is_headless};
 use pintle_cache::Object;
 use pintle_codec::json;
+use pintle_meta::meta::v1::{Condition, ConditionStatus, ObjectMeta};
 use pintle_resource::Allocation;
 use pintle_schema::names::ip::parse_ip_sloppy;
 use pintle_schema::{ApiType, ApiValue, Value, View, ViewMut};
 use pintle_storage::{Expect, Write};
 use pintle_types::core::v1::{IPFamily, Service, ServicePort, ServiceSpec, ServiceType};
-use pintle_types::meta::v1::{Condition, ConditionStatus, ObjectMeta};
 use pintle_types::networking::v1::{
     IPAddress, IPAddressSpec, ParentReference, ServiceCIDR, ServiceCIDRSpec, ServiceCIDRStatus,
 };

@@ -10,10 +10,10 @@ use super::{Registry, Result, claims_of_stored, claims_of_value};
 use crate::Status;
 use pintle_cache::image;
 use pintle_codec::json;
+use pintle_meta::meta::v1::TypeMeta;
 use pintle_schema::{ApiType, ApiValue, Value, canonicalize};
 use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
 use pintle_types::core::v1::RangeAllocation;
-use pintle_types::meta::v1::TypeMeta;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 

@@ -7,6 +7,8 @@ use pintle_schema::{ApiType, Quantity, Time, string_type};
 use crate::core::v1::{ConditionStatus, ResourceName};
 use crate::meta::v1::{LabelSelector, ListMeta, ObjectMeta, TypeMeta};
 
+pub use pintle_meta::autoscaling::v1::{Scale, ScaleSpec, ScaleStatus};
+
 /// Points at an object by kind and name within the same namespace.
 #[derive(ApiType, Clone, Debug, Default, PartialEq)]
 #[k8s(struct_type = atomic)]
@@ -94,42 +96,6 @@ pub struct HorizontalPodAutoscalerList {
     /// The HorizontalPodAutoscaler objects in the list.
     #[k8s(proto = 2, always)]
     pub items: Vec<HorizontalPodAutoscaler>,
-}
-
-/// Replica count of a workload, read and set through its scale subresource.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct Scale {
-    /// The kind and API version of the object.
-    #[k8s(inline)]
-    pub type_meta: TypeMeta,
-    /// Standard object metadata.
-    #[k8s(proto = 1, optional)]
-    pub metadata: ObjectMeta,
-    /// Wanted replica count.
-    #[k8s(proto = 2, optional)]
-    pub spec: ScaleSpec,
-    /// Present replica count.
-    #[k8s(proto = 3, optional)]
-    pub status: ScaleStatus,
-}
-
-/// Replica count wanted.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct ScaleSpec {
-    /// Number of instances wanted.
-    #[k8s(proto = 1, optional, default = 0, minimum = 0)]
-    pub replicas: i32,
-}
-
-/// Replica count found.
-#[derive(ApiType, Clone, Debug, Default, PartialEq)]
-pub struct ScaleStatus {
-    /// Number of instances existing now.
-    #[k8s(proto = 1, always)]
-    pub replicas: i32,
-    /// Label query, as text, matching the pods that are counted.
-    #[k8s(proto = 2, optional)]
-    pub selector: String,
 }
 
 string_type! {
