@@ -21,15 +21,15 @@ use pintle_endpoints::backend::{Backends, Connector};
 use pintle_endpoints::documents::DiscoveryCache;
 use pintle_endpoints::flow::Flow;
 use pintle_endpoints::health::{Health, Probe};
-use pintle_endpoints::metrics::{Measured, MeasuredStore, Metrics, Source};
+use pintle_endpoints::metrics::{MeasuredStore, Metrics, Source};
 use pintle_endpoints::runtime_config::RuntimeConfig;
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_plugins::configuration::Configuration;
-use pintle_plugins::{Chain, policy_rule};
+use pintle_plugins::policy_rule;
 use pintle_resource::{Resource, Resources};
 
-use pintle_registry::{Allocators, Environment, EtcdCodec, Registry};
+use pintle_registry::{AdmissionChain, Allocators, Environment, EtcdCodec, Registry};
 use pintle_schema::Time;
 use pintle_storage::{Ended, Ending, Store, StoreError};
 use std::collections::BTreeMap;
@@ -359,7 +359,7 @@ impl Builder {
         let store =
             Arc::new(MeasuredStore::new(self.store.clone(), metrics.transactions.clone(), self.resources.clone()));
         let environment = Box::new(System { feature_gate: self.feature_gate.clone() });
-        let admission = Box::new(self.admission(authorizer, metrics));
+        let admission = self.admission(authorizer, metrics);
         let mut registry = Registry::new(cache, store, environment, admission, self.resources.clone());
         let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
         registry.compaction_interval = self.compaction_interval;
@@ -367,17 +367,13 @@ impl Builder {
         Ok(registry)
     }
 
-    fn admission(&mut self, authorizer: &Authorizer, metrics: &Metrics) -> Measured<Chain> {
-        let plugins = metrics.admission.clone();
+    fn admission(&mut self, authorizer: &Authorizer, metrics: &Metrics) -> AdmissionChain {
         let (enabled, disabled) = (&self.enabled_admission_plugins, &self.disabled_admission_plugins);
         let configuration = std::mem::take(&mut self.admission_configuration);
         let pod_security = configuration.pod_security.counts.clone();
         metrics.add_source(move |out| sources::pod_security(&pod_security, out));
-        let chain = Chain::with(authorizer.clone(), enabled, disabled, configuration);
-        let inner = chain.observed(Box::new(move |acted| {
-            plugins.acted(acted.plugin, acted.operation, acted.phase, acted.refused, acted.took);
-        }));
-        Measured { inner, steps: metrics.admission.clone() }
+        let chain = pintle_plugins::chain(authorizer, enabled, disabled, configuration);
+        AdmissionChain { observer: Some(metrics.admission.clone()), ..chain }
     }
 
     /// What the objects say that a start writes.

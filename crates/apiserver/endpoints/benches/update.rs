@@ -11,8 +11,8 @@ use pintle_cache::Cache;
 use pintle_codec::json;
 use pintle_endpoints::patch::{Patch, PatchType};
 use pintle_endpoints::query::{FieldValidation, WriteQuery};
-use pintle_registry::update::{ManagedFieldsUpdate, Update};
-use pintle_registry::{AdmitAll, Applying, Environment, Registry, Result, Target, WriteOptions};
+use pintle_registry::update::{Change, ManagedFieldsUpdate, Update};
+use pintle_registry::{AdmissionChain, Applying, Environment, Registry, Target, WriteOptions};
 use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::future::Future;
@@ -62,7 +62,7 @@ impl Home {
         let store = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("a store in memory starts");
         let environment = Box::new(Ticking(AtomicI64::new(1_700_000_000)));
-        let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::resources());
+        let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_kinds::resources());
         let (_, pod) = objects::pod();
         let name = pod.str_at(&["metadata", "name"]).to_owned();
         let find = |plural, namespace: &str, name: &str| {
@@ -77,13 +77,7 @@ impl Home {
         Home { registry, target }
     }
 
-    fn update(
-        &self,
-        change: &(dyn Fn(Option<&Value>) -> Result<Value> + Send + Sync),
-        owners: ManagedFieldsUpdate,
-        from_stored: bool,
-        manager: &str,
-    ) {
+    fn update(&self, change: &dyn Change, owners: ManagedFieldsUpdate, from_stored: bool, manager: &str) {
         let update = Update { change, part: None, create: false, from_stored, owners };
         black_box(wait(self.registry.update(&self.target, &update, &options(manager)))).expect("a good update");
     }
@@ -101,7 +95,7 @@ impl Home {
     /// The object as its owner reads it, changes it and sends it back.
     fn put(&self, mut object: Value, round: usize) {
         object.set_at(&["metadata", "annotations", "example.com/round"], round.to_string());
-        self.update(&|_| Ok(object.clone()), ManagedFieldsUpdate::Compute, false, "replacer");
+        self.update(&|_: Option<&Value>| Ok(object.clone()), ManagedFieldsUpdate::Compute, false, "replacer");
     }
 
     fn apply(&self, round: usize) {
@@ -111,7 +105,8 @@ impl Home {
             "spec": {"containers": [{"name": "one", "image": "registry.example.com/team/app:1.2.3"}]},
         });
         let applying = Applying { config: &config, force: true, subresource: "" };
-        let change = |live: Option<&Value>| self.registry.apply(&self.target, live, &applying, &options("applier"));
+        let options = options("applier");
+        let change = |live: Option<&Value>| wait(self.registry.apply(&self.target, live, applying, &options).get());
         self.update(&change, ManagedFieldsUpdate::Provided, true, "applier");
     }
 

@@ -11,7 +11,7 @@ use http::header::{HeaderMap, HeaderName, HeaderValue};
 use pintle_auth::authentication::{Findings, is_of_front_proxies};
 use pintle_auth::authorization::{Forbidden, forbidden};
 use pintle_auth::{Attributes, Credentials, UserInfo, groups};
-use pintle_registry::{Details, Status};
+use pintle_registry::{Details, Identity, RequestContext, Status, Step};
 use pintle_schema::field_selector::FieldSelector;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,23 +21,27 @@ use std::time::{Instant, SystemTime};
 ///
 /// # Errors
 /// 401 for a credential that is no good, 403 for acting as somebody whom the user may not be taken for.
-pub(crate) async fn user(
+pub(crate) async fn identify(
     api: &Api,
     request: &mut Request,
     path: Option<&ResourcePath>,
     verb: Verb,
     query: &Query,
-    warnings: &mut Vec<String>,
-) -> Result<Arc<UserInfo>, Status> {
+    context: &RequestContext,
+) -> Result<Identity, Status> {
+    let started = Instant::now();
     let mut findings = Findings::default();
     let user = authenticate(api, request, &mut findings);
     if let Some(used) = findings.used_secret.take() {
         Box::pin(record_use(api, Some(used))).await;
     }
-    warnings.extend(findings.warnings.into_iter().map(str::to_owned));
+    findings.warnings.into_iter().for_each(|warning| context.warn(warning));
+    context.spent(Step::Authentication, started);
     let user = user?;
     let constrained = api.registry.environment.feature_enabled("ConstrainedImpersonation");
-    let Some(wanted) = impersonation::take(&mut request.headers, constrained)? else { return Ok(user) };
+    let Some(wanted) = impersonation::take(&mut request.headers, constrained)? else {
+        return Ok(Identity { original: user.clone(), user });
+    };
     let (name, method, selector);
     let attributes = match path {
         Some(path) => {
@@ -50,7 +54,8 @@ pub(crate) async fn user(
             Attributes::non_resource(&user, &method, &request.path)
         }
     };
-    api.impersonator.impersonate(&api.authorizer, wanted, &attributes, constrained).map(Arc::new).map_err(refusal)
+    let acted_as = api.impersonator.impersonate(&api.authorizer, wanted, &attributes, constrained).map_err(refusal)?;
+    Ok(Identity { original: user, user: Arc::new(acted_as) })
 }
 
 fn authenticate(api: &Api, request: &mut Request, findings: &mut Findings) -> Result<Arc<UserInfo>, Status> {

@@ -9,8 +9,9 @@ use crate::negotiation::{Format, MediaTypeOptions};
 use crate::query::{FieldValidation, WriteQuery};
 use crate::write::{answer, check_name, check_namespace};
 use pintle_codec::{Strictness, cbor, yaml};
-use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
+use pintle_registry::update::{Change, ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{Applying, Result, Status, Target, metadata};
+use pintle_resource::MaybeReady;
 use pintle_schema::{Value, canonicalize};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,36 +33,69 @@ pub async fn apply(
     }
     let subresource = part.map_or("", |part| part.name);
     let applying = Applying { config: &config.value, force: query.force == Some(true), subresource };
-    let registry = &context.api.registry;
-    let converted = !registry.serves_stored_form(target);
-    let was_merged = AtomicBool::new(false);
-    let change = |stored: Option<&Value>| {
-        let mut live = stored.map(Cow::Borrowed);
-        match &mut live {
-            Some(live) if converted => canonicalize(&target.resource.schema, live.to_mut()),
-            Some(_) => {}
-            None => context.may_create(target)?,
-        }
-        let object = registry.apply(target, live.as_deref(), &applying, &query.options)?;
-        was_merged.store(true, Ordering::Relaxed);
-        config.check(query.field_validation)?;
+    let application =
+        Application { context, target, config: &config, applying, query, was_merged: AtomicBool::new(false) };
+    let update =
+        Update { change: &application, part, create: true, from_stored: true, owners: ManagedFieldsUpdate::Provided };
+    let written = context.api.registry.update(target, &update, &query.options).await;
+    // What could not even be merged is not warned of.
+    let warnings = if application.was_merged.load(Ordering::Relaxed) {
+        config.warnings(query.field_validation)
+    } else {
+        Vec::new()
+    };
+    answer(context, target, wanted, written, warnings)
+}
+
+/// What applying a configuration makes of a stored object, or of none.
+struct Application<'a> {
+    context: &'a Context,
+    target: &'a Target,
+    config: &'a Configuration,
+    applying: Applying<'a>,
+    query: &'a WriteQuery,
+    was_merged: AtomicBool,
+}
+
+impl Application<'_> {
+    /// The object that was merged, if it may be written.
+    fn checked(&self, is_new: bool, merged: Result<Value>) -> Result<Value> {
+        let object = merged?;
+        self.was_merged.store(true, Ordering::Relaxed);
+        self.config.check(self.query.field_validation)?;
         let uid = metadata::text(&object, "uid");
-        if stored.is_none() && !uid.is_empty() {
+        if is_new && !uid.is_empty() {
             let why =
                 format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
-            return Err(Status::conflict(&target.resource, &target.name, &why));
+            return Err(Status::conflict(&self.target.resource, &self.target.name, &why));
         }
-        check_namespace(target, &object)?;
-        check_name(target, &object)?;
+        check_namespace(self.target, &object)?;
+        check_name(self.target, &object)?;
         Ok(object)
-    };
-    let update =
-        Update { change: &change, part, create: true, from_stored: true, owners: ManagedFieldsUpdate::Provided };
-    let written = registry.update(target, &update, &query.options).await;
-    // What could not even be merged is not warned of.
-    let warnings =
-        if was_merged.load(Ordering::Relaxed) { config.warnings(query.field_validation) } else { Vec::new() };
-    answer(context, target, wanted, written, warnings)
+    }
+}
+
+impl Change for Application<'_> {
+    fn apply<'a>(&'a self, stored: Option<&'a Value>) -> MaybeReady<'a, Result<Value>> {
+        let registry = &self.context.api.registry;
+        let is_new = stored.is_none();
+        let mut live = stored.map(Cow::Borrowed);
+        if let Some(live) = live.as_mut().filter(|_| !registry.serves_stored_form(self.target)) {
+            canonicalize(&self.target.resource.schema, live.to_mut());
+        }
+        let merged = registry.apply(self.target, live.as_deref(), self.applying, &self.query.options).now().ok();
+        if let Some(merged) = merged {
+            return MaybeReady::Ready(self.checked(is_new, merged));
+        }
+        MaybeReady::wait(async move {
+            let merged = registry.apply(self.target, live.as_deref(), self.applying, &self.query.options);
+            self.checked(is_new, merged.get().await)
+        })
+    }
+
+    fn authorize_create(&self) -> MaybeReady<'_, Result<()>> {
+        MaybeReady::Ready(self.context.may_create(self.target))
+    }
 }
 
 /// What is applied, as it was read.

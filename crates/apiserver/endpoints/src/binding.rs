@@ -71,7 +71,7 @@ pub async fn bind(
         // A binding is nobody's write to the pod.
         owners: ManagedFieldsUpdate::Provided,
     };
-    let options = WriteOptions { dry_run, requester: context.requester(), ..WriteOptions::default() };
+    let options = WriteOptions { dry_run, context: context.request.clone(), ..WriteOptions::default() };
     context.api.registry.update(&target, &update, &options).await?;
     Ok(created(wanted))
 }

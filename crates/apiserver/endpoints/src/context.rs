@@ -10,14 +10,15 @@ use crate::{SharedApi, access};
 use http::Method;
 use http::header::{ACCEPT, USER_AGENT};
 use pintle_auth::{Attributes, UserInfo};
-use pintle_registry::{Requester, Status, Target};
+use pintle_registry::{RequestContext, Status, Target};
 use pintle_schema::names::is_printable;
 use std::sync::Arc;
 
 /// What every step after authentication knows.
 pub struct Context {
     pub api: SharedApi,
-    pub user: Arc<UserInfo>,
+    /// The request as all rings know it.
+    pub request: Arc<RequestContext>,
     pub query: Query,
     pub method: Method,
     pub headers: http::HeaderMap,
@@ -26,25 +27,9 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn requester(&self) -> Requester {
-        Requester {
-            verb: match self.method {
-                Method::POST => "create",
-                Method::PUT => "update",
-                Method::PATCH => "patch",
-                _ => "",
-            },
-            agent: agent_name(self.headers.get(USER_AGENT).map_or(&[][..], |agent| agent.as_bytes())),
-            name: self.user.name.to_string(),
-            uid: self.user.uid.to_string(),
-            groups: self.user.groups.iter().map(ToString::to_string).collect(),
-            extra: self
-                .user
-                .extra
-                .iter()
-                .map(|(key, values)| (key.to_string(), values.iter().map(ToString::to_string).collect()))
-                .collect(),
-        }
+    /// The user that the request acts as.
+    pub fn user(&self) -> &Arc<UserInfo> {
+        self.request.user()
     }
 
     /// Whether the client may create what its request found missing.
@@ -58,7 +43,7 @@ impl Context {
                 api_version: &target.resource.version,
                 namespace: &target.namespace,
                 name: &target.name,
-                ..Attributes::resource(&self.user, "create", &target.resource.group, &target.resource.plural)
+                ..Attributes::resource(self.user(), "create", &target.resource.group, &target.resource.plural)
             },
         )
     }
@@ -93,7 +78,7 @@ impl Context {
 }
 
 /// The name in a User-Agent: what stands before the first slash, as far as it can be printed and a manager's name may go.
-fn agent_name(agent: &[u8]) -> String {
+pub(crate) fn agent_name(agent: &[u8]) -> String {
     const LONGEST: usize = 128;
     let first = agent.split(|byte| *byte == b'/').next().unwrap_or_default();
     let mut name = String::new();

@@ -38,7 +38,7 @@ const RETRY_AFTER_SECONDS: u32 = 10;
 /// There is no such pod, its budget does not allow it, or the deletion is refused.
 pub(crate) async fn evict(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let (mut eviction, options, mut warnings) = body(call, request).await?;
-    let outcome = match asked_for(call, &mut eviction, &options, &mut warnings) {
+    let outcome = match asked_for(call, &mut eviction, &options, &mut warnings).await {
         Ok(options) => Evicting { registry: &call.context.api.registry, target: call.target, options }.run().await,
         Err(status) => Err(status),
     };
@@ -50,7 +50,7 @@ pub(crate) async fn evict(call: Call<'_>, request: Request) -> Result<ApiRespons
 }
 
 /// The deletion that an eviction asks for, once it is admitted.
-fn asked_for(
+async fn asked_for(
     call: Call<'_>,
     eviction: &mut Value,
     options: &WriteOptions,
@@ -58,13 +58,13 @@ fn asked_for(
 ) -> Result<DeleteOptions> {
     let Call { context, target, subresource, .. } = call;
     in_namespace(eviction, &target.namespace)?;
-    context.api.registry.admit_action(target, &subresource.name, eviction, options, warnings)?;
+    context.api.registry.admit_action(target, &subresource.name, eviction, options, warnings).await?;
     if metadata::text(eviction, "name") != target.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
     }
     let none = Value::map();
     let asked = eviction.get("deleteOptions").unwrap_or(&none);
-    let deletion = delete_options_from_body(asked, false, context.requester())?;
+    let deletion = delete_options_from_body(asked, false, context.request.clone())?;
     Ok(DeleteOptions { dry_run: deletion.dry_run || options.dry_run, ..deletion })
 }
 
@@ -185,7 +185,7 @@ impl Evicting<'_> {
     async fn update_status(
         &self,
         target: &Target,
-        change: &pintle_registry::update::Change<'_>,
+        change: &dyn pintle_registry::update::Change,
         owners: ManagedFieldsUpdate,
     ) -> Result<Payload> {
         let part = SubresourcePart::of(&target.resource, "status");

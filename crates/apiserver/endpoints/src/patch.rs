@@ -33,7 +33,7 @@ pub async fn patch(
 ) -> Result<ApiResponse> {
     let kind = context.patch_type()?;
     let bytes = read_body(context, request.body).await?;
-    let query = patch_options(&context.query, kind.applies(), context.requester())?;
+    let query = patch_options(&context.query, kind.applies(), context.request.clone())?;
     if let Ok(stored) = target.get() {
         // A small patch may ask for much work where the object is large.
         blocking::expect(stored.image.size()).await;

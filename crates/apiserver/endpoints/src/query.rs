@@ -6,11 +6,12 @@
 use pintle_registry::list::Match;
 use pintle_registry::options::Propagation;
 use pintle_registry::unreadable::UNSAFE_DELETION_OPTION;
-use pintle_registry::{DeleteOptions, ListOptions, Requester, Result, Status, WriteOptions};
+use pintle_registry::{DeleteOptions, ListOptions, RequestContext, Result, Status, WriteOptions};
 use pintle_schema::Value;
 use pintle_validation::ErrorList;
 use pintle_validation::metadata::validate_field_manager;
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Decoded parameters, in order.
@@ -103,15 +104,15 @@ pub struct WriteQuery {
 ///
 /// # Errors
 /// 422 for values that are not allowed.
-pub fn write_options(query: &Query, kind: &str, requester: Requester) -> Result<WriteQuery> {
-    judged_write(query, kind, requester, ErrorList::default())
+pub fn write_options(query: &Query, kind: &str, context: Arc<RequestContext>) -> Result<WriteQuery> {
+    judged_write(query, kind, context, ErrorList::default())
 }
 
 /// Reads the options of a patch.
 ///
 /// # Errors
 /// 422 for values that are not allowed.
-pub fn patch_options(query: &Query, applies: bool, requester: Requester) -> Result<WriteQuery> {
+pub fn patch_options(query: &Query, applies: bool, context: Arc<RequestContext>) -> Result<WriteQuery> {
     let mut errors = ErrorList::default();
     if !applies && query.has("force") {
         errors.forbidden("force", "may not be specified for non-apply patch");
@@ -119,10 +120,10 @@ pub fn patch_options(query: &Query, applies: bool, requester: Requester) -> Resu
     if applies && query.get("fieldManager").is_empty() {
         errors.required("fieldManager", "is required for apply patch");
     }
-    judged_write(query, "PatchOptions", requester, errors)
+    judged_write(query, "PatchOptions", context, errors)
 }
 
-fn judged_write(query: &Query, kind: &str, requester: Requester, mut errors: ErrorList) -> Result<WriteQuery> {
+fn judged_write(query: &Query, kind: &str, context: Arc<RequestContext>, mut errors: ErrorList) -> Result<WriteQuery> {
     let field_manager = query.get("fieldManager");
     validate_field_manager(field_manager, "fieldManager", &mut errors);
     let dry_run = dry_run(query.all("dryRun"), &mut errors);
@@ -136,8 +137,8 @@ fn judged_write(query: &Query, kind: &str, requester: Requester, mut errors: Err
         }
     };
     judged(kind, errors)?;
-    let field_manager = if field_manager.is_empty() { requester.agent.clone() } else { field_manager.to_owned() };
-    let options = WriteOptions { dry_run, field_manager, requester };
+    let field_manager = if field_manager.is_empty() { context.agent.clone() } else { field_manager.to_owned() };
+    let options = WriteOptions { dry_run, field_manager, context };
     Ok(WriteQuery { options, field_validation, force: query.optional_flag("force") })
 }
 
@@ -270,7 +271,7 @@ fn watch_combinations(query: &Query, wanted: &str, initial: Option<bool>, errors
 ///
 /// # Errors
 /// 400 for a period that is no number, 422 for values that are not allowed.
-pub fn delete_options(query: &Query, unsafe_allowed: bool, requester: Requester) -> Result<DeleteOptions> {
+pub fn delete_options(query: &Query, unsafe_allowed: bool, context: Arc<RequestContext>) -> Result<DeleteOptions> {
     let grace_period_seconds = query.integer("gracePeriodSeconds")?;
     let policy = query.has("propagationPolicy").then(|| query.get("propagationPolicy"));
     let text = |key: &str| Some(query.get(key)).filter(|text| !text.is_empty()).map(str::to_owned);
@@ -280,7 +281,7 @@ pub fn delete_options(query: &Query, unsafe_allowed: bool, requester: Requester)
         uid: text("uid"),
         resource_version: text("resourceVersion"),
         ignore_read_error: unsafe_allowed && query.optional_flag(UNSAFE_DELETION_OPTION) == Some(true),
-        requester,
+        context,
         ..DeleteOptions::default()
     };
     let preconditions = options.uid.is_some() || options.resource_version.is_some();
@@ -292,7 +293,11 @@ pub fn delete_options(query: &Query, unsafe_allowed: bool, requester: Requester)
 ///
 /// # Errors
 /// 422 for values that are not allowed.
-pub fn delete_options_from_body(body: &Value, unsafe_allowed: bool, requester: Requester) -> Result<DeleteOptions> {
+pub fn delete_options_from_body(
+    body: &Value,
+    unsafe_allowed: bool,
+    context: Arc<RequestContext>,
+) -> Result<DeleteOptions> {
     let text =
         |key: &str| Some(body.str_at(&["preconditions", key])).filter(|text| !text.is_empty()).map(str::to_owned);
     let mut options = DeleteOptions {
@@ -301,7 +306,7 @@ pub fn delete_options_from_body(body: &Value, unsafe_allowed: bool, requester: R
         uid: text("uid"),
         resource_version: text("resourceVersion"),
         ignore_read_error: unsafe_allowed && body.get(UNSAFE_DELETION_OPTION).and_then(Value::as_bool) == Some(true),
-        requester,
+        context,
         ..DeleteOptions::default()
     };
     let dry_run = body.get("dryRun").and_then(Value::as_list).unwrap_or(&[]);

@@ -79,7 +79,7 @@ fn authorize_unsafe(context: &Context, target: &Target) -> Result<()> {
         api_version: &resource.version,
         namespace: &target.namespace,
         name: &target.name,
-        ..Attributes::resource(&context.user, UNSAFE_DELETION_VERB, &resource.group, &resource.plural)
+        ..Attributes::resource(context.user(), UNSAFE_DELETION_VERB, &resource.group, &resource.plural)
     });
     if decision.is_allowed() {
         return Ok(());
@@ -152,7 +152,7 @@ async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
     let bytes = read_body(context, request.body).await?;
     let unsafe_allowed = context.api.registry.environment.feature_enabled(UNSAFE_DELETION_GATE);
     if bytes.is_empty() {
-        return delete_options(&context.query, unsafe_allowed, context.requester());
+        return delete_options(&context.query, unsafe_allowed, context.request.clone());
     }
     let format = context.body_format()?;
     let schema = v1::DeleteOptions::schema();
@@ -179,5 +179,5 @@ async fn options(context: &Context, request: Request) -> Result<DeleteOptions> {
             "no kind \"{kind}\" is registered for version \"{version}\" in scheme \"{scheme}\""
         )));
     }
-    delete_options_from_body(&body, unsafe_allowed, context.requester())
+    delete_options_from_body(&body, unsafe_allowed, context.request.clone())
 }

@@ -166,7 +166,7 @@ impl ObjectEncoder<'_> {
     pub fn served(&self, payload: &Payload) -> Result<Value> {
         let mut value = self.storage_value(payload)?;
         if !self.registry.serves_stored_form(self.target) {
-            self.registry.to_served(self.target, &mut value);
+            self.registry.to_served_now(self.target, &mut value)?;
             canonicalize(&self.target.resource.schema, &mut value);
         }
         Ok(value)

@@ -40,7 +40,7 @@ pub async fn serve(
         return component::serve(context, resource, path).await;
     }
     let wanted = context.negotiate(AllowedMediaTypes::Actions)?;
-    let query = write_options(&context.query, "CreateOptions", context.requester())?;
+    let query = write_options(&context.query, "CreateOptions", context.request.clone())?;
     let bytes = read_body(context, request.body).await?;
     let mut warnings = Vec::new();
     let mut object = decode_object(context, resource, &bytes, query.field_validation, &mut warnings)?;
@@ -111,7 +111,7 @@ pub(crate) fn in_namespace(object: &mut Value, namespace: &str) -> Result<()> {
 fn review(context: &Context, kind: &str, object: &mut Value, findings: &mut Findings) -> Result<()> {
     match kind {
         "SelfSubjectReview" => {
-            let status = SelfSubjectReviewStatus { user_info: user_facts(&context.user) };
+            let status = SelfSubjectReviewStatus { user_info: user_facts(context.user()) };
             // The answer is the server's own, nothing of the request is in it.
             *object = Value::map();
             metadata::set(object, "creationTimestamp", metadata::now_text(context.api.registry.environment.as_ref()));
@@ -128,7 +128,7 @@ fn review(context: &Context, kind: &str, object: &mut Value, findings: &mut Find
         "SelfSubjectAccessReview" => {
             let review = shaped::<SelfSubjectAccessReview>(object)?;
             let spec = review.spec;
-            let status = access(context, &context.user, spec.resource_attributes, spec.non_resource_attributes)?;
+            let status = access(context, context.user(), spec.resource_attributes, spec.non_resource_attributes)?;
             object.set_at(&[SelfSubjectAccessReview::STATUS.name()], status.to_value());
         }
         "SubjectAccessReview" => {
@@ -236,7 +236,7 @@ fn access(
 fn rules(context: &Context, namespace: &str) -> Value {
     let texts = |items: &[pintle_auth::Str]| Value::List(items.iter().map(|item| Value::from(item.as_str())).collect());
     let snapshot = context.api.rbac.snapshot();
-    let (found, _) = snapshot.rules_of(&context.user, namespace);
+    let (found, _) = snapshot.rules_of(context.user(), namespace);
     let (mut resource_rules, mut other_rules) = (Vec::new(), Vec::new());
     for rule in found.iter().map(|found| found.rule) {
         if !rule.resources.is_empty() {
@@ -250,7 +250,7 @@ fn rules(context: &Context, namespace: &str) -> Value {
                 .push(value!({"verbs": (texts(&rule.verbs)), "nonResourceURLs": (texts(&rule.non_resource_urls))}));
         }
     }
-    let (policies, come_first) = context.api.authorizer.policies_of(&context.user);
+    let (policies, come_first) = context.api.authorizer.policies_of(context.user());
     let (mut of_policies, mut others_of_policies) = (Vec::new(), Vec::new());
     for policy in policies {
         let verbs: &[&str] = if policy.readonly { &["get", "list", "watch"] } else { &["*"] };
@@ -272,7 +272,7 @@ fn rules(context: &Context, namespace: &str) -> Value {
         "resourceRules": (Value::List(resource_rules)), "nonResourceRules": (Value::List(other_rules)),
         "incomplete": false
     });
-    if let Err(why) = context.api.authorizer.has_rules_for(&context.user) {
+    if let Err(why) = context.api.authorizer.has_rules_for(context.user()) {
         status.set_at(&["incomplete"], Value::Bool(true));
         status.set_at(&["evaluationError"], Value::from(why));
     }

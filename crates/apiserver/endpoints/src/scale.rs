@@ -47,8 +47,8 @@ pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, reques
     }
     let patch_type = (verb == Verb::Patch).then(|| context.patch_type()).transpose()?;
     let query = match patch_type {
-        None => write_options(&context.query, "UpdateOptions", context.requester())?,
-        Some(kind) => patch_options(&context.query, kind.applies(), context.requester())?,
+        None => write_options(&context.query, "UpdateOptions", context.request.clone())?,
+        Some(kind) => patch_options(&context.query, kind.applies(), context.request.clone())?,
     };
     let bytes = read_body(context, request.body).await?;
     let mut found = Vec::new();

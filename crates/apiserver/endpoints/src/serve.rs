@@ -3,7 +3,7 @@
 use crate::answer::{ApiResponse, Sending, accepts_gzip, refusal, respond};
 use crate::blocking;
 use crate::body::Body;
-use crate::context::Context;
+use crate::context::{Context, agent_name};
 use crate::flow::{Admission, Slot};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
 use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, negotiate};
@@ -17,7 +17,7 @@ use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
 use pintle_auth::authorization::escape;
 use pintle_auth::{Attributes, UserInfo};
-use pintle_registry::{Details, Status};
+use pintle_registry::{Details, RequestContext, Status, Step};
 use pintle_resource::Found;
 use pintle_resource::{Resource, Verbs};
 use pintle_schema::Str;
@@ -56,10 +56,13 @@ pub async fn serve(api: SharedApi, mut request: Request) -> Response<Body> {
     if api.health.turns_away(&request.path, agent) {
         return respond(stopping(), sending);
     }
+    let verb = path.as_ref().map_or(Verb::Other, |path| Verb::of(&request.method, path, &query));
+    let context = Arc::new(context_of(&api, &request, verb, path.as_ref(), &query));
     let mut tally = Tally::default();
-    let outcome = steps(api, request, query, path.as_ref(), &mut tally).await;
+    let outcome = steps(api, request, query, path.as_ref(), &context, &mut tally).await;
     let mut answer = outcome.unwrap_or_else(|status| refusal(&status, wanted));
-    answer.warnings.splice(0..0, tally.warnings.drain(..));
+    // Those about the client's credential come first.
+    answer.warnings.splice(0..0, context.take_warnings());
     if tally.is_suspect && shared.registry.environment.feature_enabled(STRANGERS_LEAVE_GATE) {
         answer.headers.push(("connection", "close".to_owned()));
     }
@@ -88,8 +91,6 @@ struct Tally {
     slot: Option<Slot>,
     /// The connection is HTTP/2 and the client is not authenticated.
     is_suspect: bool,
-    /// Warnings about the client's credential. They go out first.
-    warnings: Vec<String>,
 }
 
 impl Tally {
@@ -122,26 +123,31 @@ async fn steps(
     mut request: Request,
     query: Query,
     path: Option<&ResourcePath>,
+    known: &Arc<RequestContext>,
     tally: &mut Tally,
 ) -> Result<ApiResponse, Status> {
     if path.is_some_and(ResourcePath::is_prefix_alone) {
         return Ok(undetermined(&request));
     }
     let verb = path.map_or(Verb::Other, |path| Verb::of(&request.method, path, &query));
-    let long_running = path.is_some_and(|path| is_long_running(verb, &path.subresource));
+    let long_running = known.deadline.is_none();
     if !long_running {
         check_timeout(&query)?;
     }
-    let user = access::user(&api, &mut request, path, verb, &query, &mut tally.warnings).await;
+    let identity = access::identify(&api, &mut request, path, verb, &query, known).await;
     tally.is_suspect = request.over_http2 && request.is_unauthenticated;
-    let user = user?;
-    let Some(path) = path else { return outside_resources(&api, &user, &query, &request, tally) };
-    let admission = Admission::new(&api.flow, &user, Some(path), verb, long_running);
+    known.identify(identity?);
+    let user = known.user();
+    let Some(path) = path else { return outside_resources(&api, user, &query, &request, tally) };
+    let admission = Admission::new(&api.flow, user, Some(path), verb, long_running);
     if !admission.may_enter() || (verb.reads() || long_running) && admission.enter().is_err() {
         count_turned_away(&api, path, verb, &query, &request);
         return Ok(turn_away());
     }
-    access::authorize(&api, &user, verb, path, &query)?;
+    let started = Instant::now();
+    let allowed = access::authorize(&api, user, verb, path, &query);
+    known.spent(Step::Authorization, started);
+    allowed?;
     if path.malformed {
         return Err(Status::no_such_path());
     }
@@ -159,13 +165,19 @@ async fn steps(
     if !verb.reads() && !long_running {
         request.body = api.metrics.bodies.counted(request.body, resource, verb);
     }
-    let context =
-        Context { method: request.method.clone(), headers: request.headers.clone(), api, user, query, admission };
+    let context = Context {
+        method: request.method.clone(),
+        headers: request.headers.clone(),
+        api,
+        request: known.clone(),
+        query,
+        admission,
+    };
     let acting = pin!(act(&context, resource, path, verb, request));
     let acting = pin!(blocking::work(acting));
     let outcome = match long_running {
         true => acting.await,
-        false => tokio::time::timeout(time_limit(&context), acting).await.unwrap_or_else(|_| {
+        false => tokio::time::timeout_at(due(known), acting).await.unwrap_or_else(|_| {
             tally.series.iter().for_each(|series| series.terminated(504));
             Err(Status::timed_out())
         }),
@@ -189,10 +201,25 @@ fn is_long_running(verb: Verb, subresource: &str) -> bool {
     verb == Verb::Watch || matches!(subresource, "attach" | "exec" | "proxy" | "log" | "portforward")
 }
 
+/// What is known of a request before its user is. One without an end of its own has no deadline.
+fn context_of(api: &Api, request: &Request, verb: Verb, path: Option<&ResourcePath>, query: &Query) -> RequestContext {
+    let agent = request.headers.get(USER_AGENT).map_or(&[][..], |agent| agent.as_bytes());
+    let mut context = RequestContext::new(verb.name(), agent_name(agent));
+    if !path.is_some_and(|path| is_long_running(verb, &path.subresource)) {
+        context.deadline = Some(context.started + time_limit(api, query));
+    }
+    context
+}
+
+/// When the answer is due.
+fn due(context: &RequestContext) -> tokio::time::Instant {
+    context.deadline.map_or_else(|| tokio::time::Instant::now() + limits::REQUEST_TIMEOUT, Into::into)
+}
+
 /// How long the request may take: what it asks for, at most what the server allows.
-fn time_limit(context: &Context) -> Duration {
-    let allowed = context.api.settings.request_timeout;
-    let asked = pintle_schema::Duration::parse(context.query.get("timeout")).ok();
+fn time_limit(api: &Api, query: &Query) -> Duration {
+    let allowed = api.settings.request_timeout;
+    let asked = pintle_schema::Duration::parse(query.get("timeout")).ok();
     let asked = asked.and_then(|asked| u64::try_from(asked.nanos).ok()).filter(|nanos| *nanos > 0);
     asked.map_or(allowed, |nanos| allowed.min(Duration::from_nanos(nanos)))
 }

@@ -74,7 +74,7 @@ pub async fn serve(
 /// The body of an action, decoded under the subresource's schema.
 pub(crate) async fn body(call: Call<'_>, request: Request) -> Result<(Value, WriteOptions, Vec<String>)> {
     let Call { context, subresource, .. } = call;
-    let query = write_options(&context.query, "CreateOptions", context.requester())?;
+    let query = write_options(&context.query, "CreateOptions", context.request.clone())?;
     let bytes = read_body(context, request.body).await?;
     let group_version = subresource.group_version.as_ref();
     let (group, version) = group_version.map_or(("", "v1"), |(group, version)| (group.as_str(), version.as_str()));

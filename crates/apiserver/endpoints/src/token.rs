@@ -37,7 +37,7 @@ const EXTENDED_EXPIRATION_SECONDS: i64 = 365 * 24 * 3600;
 pub(crate) async fn create(call: Call<'_>, request: Request) -> Result<ApiResponse> {
     let wanted = call.wanted;
     let (mut object, options, mut warnings) = body(call, request).await?;
-    if let Err(status) = complete(call, &mut object, &options, &mut warnings) {
+    if let Err(status) = complete(call, &mut object, &options, &mut warnings).await {
         return Err(status.with_warnings(warnings));
     }
     set_type(&mut object, API_VERSION, KIND);
@@ -47,7 +47,12 @@ pub(crate) async fn create(call: Call<'_>, request: Request) -> Result<ApiRespon
 }
 
 /// Makes the request its own answer.
-fn complete(call: Call<'_>, object: &mut Value, options: &WriteOptions, warnings: &mut Vec<String>) -> Result<()> {
+async fn complete(
+    call: Call<'_>,
+    object: &mut Value,
+    options: &WriteOptions,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
     let Call { context, target, subresource, .. } = call;
     let registry = &context.api.registry;
     let environment = registry.environment.as_ref();
@@ -57,7 +62,7 @@ fn complete(call: Call<'_>, object: &mut Value, options: &WriteOptions, warnings
     metadata::dedup_owners(object, false, warnings);
     track_posted(TokenRequest::schema(), API_VERSION, "token", object, options, environment);
     registry.check_namespace(target, &target.name)?;
-    registry.admit_action(target, &subresource.name, object, options, warnings)?;
+    registry.admit_action(target, &subresource.name, object, options, warnings).await?;
     metadata::dedup_owners(object, true, warnings);
     let name = metadata::text(object, "name");
     if !name.is_empty() && name != target.name {

@@ -10,9 +10,9 @@ use crate::read::include_object;
 use crate::represent::ObjectEncoder;
 use crate::request::{LazyBody, Request};
 use bytes::Bytes;
-use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
+use pintle_registry::update::{Change, ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{Result, Status, Target, Written, metadata};
-use pintle_resource::Resource;
+use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::Value;
 
 /// Reads a body. Only then does a request take a slot: a slow sender keeps no other request waiting.
@@ -43,7 +43,7 @@ pub async fn create(
     // The body's form is judged before it is read.
     context.body_format()?;
     let bytes = read_body(context, request.body).await?;
-    let query = write_options(&context.query, "CreateOptions", context.requester())?;
+    let query = write_options(&context.query, "CreateOptions", context.request.clone())?;
     let mut warnings = Vec::new();
     let object = decode_object(context, &target.resource, &bytes, query.field_validation, &mut warnings)?;
     check_namespace(target, &object).map_err(|status| status.with_warnings(warnings.clone()))?;
@@ -63,23 +63,34 @@ pub async fn update(
     part: Option<SubresourcePart<'_>>,
 ) -> Result<ApiResponse> {
     let bytes = read_body(context, request.body).await?;
-    let query = write_options(&context.query, "UpdateOptions", context.requester())?;
+    let query = write_options(&context.query, "UpdateOptions", context.request.clone())?;
     let mut warnings = Vec::new();
     let object = decode_object(context, &target.resource, &bytes, query.field_validation, &mut warnings)?;
     check_namespace(target, &object)
         .and_then(|()| check_name(target, &object))
         .map_err(|status| status.with_warnings(warnings.clone()))?;
-    let change = move |stored: Option<&Value>| {
-        match stored {
-            Some(_) => Ok(()),
-            None => context.may_create(target),
-        }
-        .map(|()| object.clone())
-    };
+    let replacement = Replacement { context, target, object };
     let update =
-        Update { change: &change, part, create: false, from_stored: false, owners: ManagedFieldsUpdate::Compute };
+        Update { change: &replacement, part, create: false, from_stored: false, owners: ManagedFieldsUpdate::Compute };
     let written = context.api.registry.update(target, &update, &query.options).await;
     answer(context, target, wanted, written, warnings)
+}
+
+/// What a PUT makes of any stored object: the one that was sent.
+struct Replacement<'a> {
+    context: &'a Context,
+    target: &'a Target,
+    object: Value,
+}
+
+impl Change for Replacement<'_> {
+    fn apply<'a>(&'a self, _: Option<&'a Value>) -> MaybeReady<'a, Result<Value>> {
+        MaybeReady::Ready(Ok(self.object.clone()))
+    }
+
+    fn authorize_create(&self) -> MaybeReady<'_, Result<()>> {
+        MaybeReady::Ready(self.context.may_create(self.target))
+    }
 }
 
 /// The object in a body of the resource's own kind.

@@ -9,9 +9,11 @@ use crate::{Registry, Target, WriteOptions, metadata};
 use pintle_apply::managed_fields::{Applied, Conflicts, Error, Managed, Versions, Write, last_applied};
 use pintle_codec::{Strictness, json};
 use pintle_meta::meta::v1::ManagedFieldsEntry;
+use pintle_resource::MaybeReady;
 use pintle_schema::{ApiType, Struct, Value};
 
 /// What is applied, and how.
+#[derive(Clone, Copy)]
 pub struct Applying<'a> {
     pub config: &'a Value,
     pub force: bool,
@@ -21,16 +23,40 @@ pub struct Applying<'a> {
 impl Registry {
     /// The object that a configuration makes of a live one (`None`: there is none). `live` is canonical.
     ///
+    /// It waits where managers wrote other versions, and conversion to those does.
+    ///
     /// # Errors
-    /// The configuration is no object of the kind, or others own what it would change.
-    pub fn apply(
+    /// The configuration is no object of the kind, others own what it would change, or a conversion fails.
+    pub fn apply<'a>(
+        &'a self,
+        target: &'a Target,
+        live: Option<&'a Value>,
+        applying: Applying<'a>,
+        options: &'a WriteOptions,
+    ) -> MaybeReady<'a, Result<Value>> {
+        let versions = KindVersions::new(self, target, applying.subresource);
+        match self.apply_once(&versions, target, live, &applying, options) {
+            Err(Failure::NotConverted) => MaybeReady::wait(async move {
+                loop {
+                    versions.convert_missing().await?;
+                    match self.apply_once(&versions, target, live, &applying, options) {
+                        Err(Failure::NotConverted) => {}
+                        outcome => return outcome.map_err(Failure::status),
+                    }
+                }
+            }),
+            outcome => MaybeReady::Ready(outcome.map_err(Failure::status)),
+        }
+    }
+
+    fn apply_once(
         &self,
+        versions: &KindVersions<'_>,
         target: &Target,
         live: Option<&Value>,
         applying: &Applying<'_>,
         options: &WriteOptions,
-    ) -> Result<Value> {
-        let versions = KindVersions::new(self, target, applying.subresource);
+    ) -> std::result::Result<Value, Failure> {
         let resource = &target.resource;
         let place = Place {
             group: &resource.group,
@@ -40,9 +66,9 @@ impl Registry {
         };
         let empty = empty(target);
         let stored = live.and_then(|live| live.at(&["metadata", MANAGED_FIELDS]));
-        let managed = decode_stored(stored).map_err(undecodable)?;
+        let managed = decode_stored(stored).map_err(undecodable).map_err(Failure::Status)?;
         let live = Live { object: live.unwrap_or(&empty), empty: &empty, managed };
-        let (mut object, managed) = self.apply_in(&versions, &place, live, applying, options)?;
+        let (mut object, managed) = self.apply_in(versions, &place, live, applying, options)?;
         let _ = object.remove_at(&["metadata", MANAGED_FIELDS]);
         if let Some(entries) = managed.encode() {
             metadata::set(&mut object, MANAGED_FIELDS, entries);
@@ -61,11 +87,11 @@ impl Registry {
         live: Live<'_>,
         applying: &Applying<'_>,
         options: &WriteOptions,
-    ) -> Result<(Value, Managed)> {
+    ) -> std::result::Result<(Value, Managed), Failure> {
         let config = applying.config;
         place.check_type(config)?;
         if config.at(&["metadata", MANAGED_FIELDS]).is_some_and(are_entries) {
-            return Err(Status::bad_request("metadata.managedFields must be nil"));
+            return Err(Status::bad_request("metadata.managedFields must be nil").into());
         }
         let write = Write {
             versions,
@@ -76,7 +102,10 @@ impl Registry {
         };
         let Applied { object, managed } = write
             .apply(live.object, config, live.empty, live.managed, applying.force)
-            .map_err(|error| failed(place, config, error))?;
+            .map_err(|error| match error {
+                Error::NotConverted => Failure::NotConverted,
+                error => failed(place, config, error).into(),
+            })?;
         let mut object = match object {
             None => live.object.clone(),
             Some(merged) => {
@@ -108,6 +137,28 @@ fn are_entries(value: &Value) -> bool {
             && json::restore(ManagedFieldsEntry::schema(), entry.clone(), Strictness::Ignore).is_ok()
     };
     value.as_list().is_some_and(|entries| entries.iter().all(is_entry))
+}
+
+/// Why a configuration could not be applied.
+pub(crate) enum Failure {
+    Status(Status),
+    /// An object is needed in another version first.
+    NotConverted,
+}
+
+impl Failure {
+    pub fn status(self) -> Status {
+        match self {
+            Failure::Status(status) => status,
+            Failure::NotConverted => Status::internal("an object cannot be converted"),
+        }
+    }
+}
+
+impl From<Status> for Failure {
+    fn from(status: Status) -> Self {
+        Failure::Status(status)
+    }
 }
 
 /// What a configuration is applied to.

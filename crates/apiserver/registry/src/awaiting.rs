@@ -41,9 +41,8 @@ mod tests {
     use crate::status::{AwaitedObject, Result, Status};
     use crate::testing::{registry_in, wait};
     use crate::update::{ManagedFieldsUpdate, Update};
-    use crate::{Admission, AdmissionRequest, DeleteOptions, Environment, Registry, Requester, Target, WriteOptions};
+    use crate::{AdmissionPlugin, AdmissionRequest, Admitted, Environment, Phase, Registry, Target, WriteOptions};
     use pintle_schema::{Value, value};
-    use pintle_validation::{Refusal, Right};
     use std::future::{Future, ready};
     use std::pin::Pin;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,31 +91,29 @@ mod tests {
     /// Refuses pods as long as the account `default` is missing.
     struct NeedsAccount(Arc<AtomicUsize>);
 
-    impl Admission for NeedsAccount {
-        fn mutate(&self, request: &AdmissionRequest<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<()> {
-            if request.target.resource.plural != "configmaps" {
-                return Ok(());
-            }
+    impl AdmissionPlugin for NeedsAccount {
+        fn name(&self) -> &str {
+            "NeedsAccount"
+        }
+
+        fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
+            phase == Phase::Mutate && request.target.resource.plural == "configmaps"
+        }
+
+        fn mutate<'a>(
+            &'a self,
+            request: &'a AdmissionRequest<'a>,
+            _: &'a mut Value,
+            _: &'a mut Vec<String>,
+        ) -> Admitted<'a> {
             self.0.fetch_add(1, Ordering::Relaxed);
             let account = target(request.registry, "serviceaccounts", "default");
             if account.get().is_ok() {
-                return Ok(());
+                return Ok(()).into();
             }
             let (namespace, name) = (account.namespace, account.name);
             let awaited = AwaitedObject { group: "", version: "v1", plural: "serviceaccounts", namespace, name };
-            Err(Status::forbidden(&request.target.resource, "c", "no account").awaiting(awaited))
-        }
-
-        fn validate(&self, _: &AdmissionRequest<'_>, _: &Value, _: &mut Vec<String>) -> Result<()> {
-            Ok(())
-        }
-
-        fn delete(&self, _: &Registry, _: &Target, _: &Value, _: &DeleteOptions) -> Result<()> {
-            Ok(())
-        }
-
-        fn refusal(&self, _: &Target, _: &Requester, _: &Right<'_>) -> Option<Refusal> {
-            None
+            Err(Status::forbidden(&request.target.resource, "c", "no account").awaiting(awaited)).into()
         }
     }
 
@@ -129,7 +126,7 @@ mod tests {
         let (link, seen, asked) = (Arc::<OnceLock<_>>::default(), Arc::<Mutex<_>>::default(), Arc::default());
         let pauses = Pauses { registry: Arc::clone(&link), account_comes_in, seen: Arc::clone(&seen) };
         let mut registry = registry_in(Box::new(pauses));
-        registry.admission = Box::new(NeedsAccount(Arc::clone(&asked)));
+        registry.admission.plugins = vec![Arc::new(NeedsAccount(Arc::clone(&asked)))];
         let registry = Arc::new(registry);
         link.set(Arc::downgrade(&registry)).unwrap();
         let object = value!({"metadata": {"name": "c"}});

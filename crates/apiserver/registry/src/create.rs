@@ -2,15 +2,18 @@
 
 use crate::admission::NamespaceCheck;
 use crate::allocation::Reserved;
-use crate::around::Around;
 use crate::environment::generate_name;
 use crate::prepare::{clear_on_create, validate_create, warn};
 use crate::status::{Cause, Result, Status};
 use crate::update::ManagedFieldsUpdate;
-use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
+use crate::write_environment::WriteEnvironment;
+use crate::{
+    AdmissionRequest, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed, metadata,
+};
 use pintle_resource::{Context, NameRule};
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction};
+use std::time::Instant;
 
 /// How often a generated name that is taken is generated anew, and another address is drawn.
 const ATTEMPTS: usize = 8;
@@ -47,19 +50,19 @@ impl Registry {
             generated = false;
         }
         let creation = Creation::new(self, target, &object, options, owners);
-        self.complete(target, &mut object);
+        self.complete(target, &mut object).await?;
         match owners {
             ManagedFieldsUpdate::Compute => {
                 metadata::dedup_owners(&mut object, false, &mut warnings);
                 metadata::fill_new(&mut object, self.environment.as_ref());
-                self.track_new(target, &mut object, creation.sent.as_ref(), options);
+                self.track_new(target, &mut object, creation.sent.as_ref(), options).await?;
             }
             ManagedFieldsUpdate::Provided => {
                 metadata::identify(&mut object, self.environment.as_ref());
                 self.finish(target, &mut object);
             }
         }
-        if !options.dry_run && self.admission.provisions_namespaces() {
+        if !options.dry_run && self.admission.provisions_namespaces {
             self.provision_namespace(target).await?;
         }
         let attempts = self.attempts(ATTEMPTS);
@@ -96,11 +99,11 @@ impl Registry {
         for (target, mut object, options) in objects {
             // These bring the addresses they have, and the objects that stand for them.
             let creation = Creation::new(self, &target, &object, &options, ManagedFieldsUpdate::Compute);
-            self.complete(&target, &mut object);
+            self.complete(&target, &mut object).await?;
             metadata::fill_new(&mut object, self.environment.as_ref());
-            self.track_new(&target, &mut object, creation.sent.as_ref(), &options);
+            self.track_new(&target, &mut object, creation.sent.as_ref(), &options).await?;
             let status = object.get("status").cloned();
-            creation.prepare(&mut object, None, &mut Vec::new())?;
+            creation.prepare(&mut object, None, &mut Vec::new()).await?;
             if let Some(status) = status {
                 // Who makes them knows how they are, and nobody else would tell it.
                 object.make_map().set("status", status);
@@ -136,7 +139,7 @@ impl Registry {
     /// # Errors
     /// The namespace is not there, or is going away.
     pub fn check_namespace(&self, target: &Target, name: &str) -> Result<()> {
-        let check = self.admission.namespace_check();
+        let check = self.admission.namespace_check;
         let is_checked = target.resource.namespaced && check != NamespaceCheck::None;
         let namespace = target.namespace.as_str();
         let Some(home) = self.namespace(namespace).filter(|_| is_checked) else { return Ok(()) };
@@ -181,13 +184,20 @@ impl<'a> Creation<'a> {
     }
 
     /// Generation, strategy, allocation (if it can be `reserved`), validation and canonical form of a new object.
-    fn prepare(&self, object: &mut Value, reserved: Option<&mut Reserved>, warnings: &mut Vec<String>) -> Result<()> {
+    async fn prepare(
+        &self,
+        object: &mut Value,
+        reserved: Option<&mut Reserved>,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
         let Creation { registry, target, options, .. } = *self;
         let strategy = target.resource.strategy;
         let empties = || self.sent.clone();
-        let around = Around::new(registry, target, &options.requester, &empties);
-        let request = AdmissionRequest { registry, target, subresource: "", old: None, options, around: &around };
-        registry.admission.mutate(&request, object, warnings)?;
+        let environment = WriteEnvironment::new(registry, target, &options.context, &empties);
+        let (operation, old) = (Operation::Create, None);
+        let request =
+            AdmissionRequest { registry, target, subresource: "", operation, old, options, environment: &environment };
+        registry.admission.mutate(&request, object, warnings).await?;
         metadata::dedup_owners(object, true, warnings);
         // Kinds that count no generations keep what they are given.
         if strategy.generation.is_some() {
@@ -203,9 +213,17 @@ impl<'a> Creation<'a> {
             registry.allocate(target, object, None, options, reserved)?;
         }
         registry.finish(target, object);
-        validate_create(target, object, &around, &options.requester.name, registry.environment.as_ref())?;
+        let started = Instant::now();
+        loop {
+            let user = &options.context.user().name;
+            let outcome = validate_create(target, object, &environment, user, registry.environment.as_ref());
+            if !environment.ask_missing().await {
+                break outcome?;
+            }
+        }
+        options.context.spent(Step::Validation, started);
         warn(target, object, None, "", warnings);
-        registry.admission.validate(&request, object, warnings)
+        registry.admission.validate(&request, object, warnings).await
     }
 
     /// `None`: what was allocated was taken meanwhile.
@@ -213,7 +231,7 @@ impl<'a> Creation<'a> {
         let Creation { registry, target, .. } = *self;
         let mut reserved = Reserved::default();
         registry.check_namespace(target, metadata::text(&object, "name"))?;
-        self.prepare(&mut object, Some(&mut reserved), warnings)?;
+        self.prepare(&mut object, Some(&mut reserved), warnings).await?;
         let mut place = target.clone();
         place.name = metadata::text(&object, "name").to_owned();
         if let Some(existing) = target.cache.get(&place.key()) {
@@ -224,7 +242,9 @@ impl<'a> Creation<'a> {
         }
         let others = registry.allocation_writes(target, Some(&object), None)?;
         reserved.committing();
+        let started = Instant::now();
         let outcome = registry.commit_object(&place, Expect::Absent, &mut object, self.owners, others).await;
+        self.options.context.spent(Step::Commit, started);
         reserved.settled();
         match outcome {
             Ok(stored) => Ok(Some(Payload::Stored(stored))),

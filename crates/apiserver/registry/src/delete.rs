@@ -3,7 +3,7 @@
 use crate::options::{DeleteOptions, Propagation};
 use crate::status::{Details, Result, Status, named};
 use crate::update::precondition_failed;
-use crate::{Payload, Registry, Target, commit_failed, metadata};
+use crate::{AdmissionRequest, Operation, Payload, Registry, Target, WriteOptions, commit_failed, metadata};
 use pintle_cache::Object;
 use pintle_resource::GarbageCollection;
 use pintle_schema::{Value, time};
@@ -96,7 +96,7 @@ impl Registry {
                 Decision::Remove | Decision::MarkAndRemove(_) => false,
             };
             if !matches!(decision, Decision::Leave) {
-                self.admission.delete(self, target, &old, options)?;
+                self.admit_deletion(target, &old, options).await?;
             }
             // Where nothing is written the store does not tell that the object has changed meanwhile.
             if (is_written || options.dry_run) && !self.is_current(target, &stored).await? {
@@ -133,6 +133,22 @@ impl Registry {
                 Err(error) => return Err(commit_failed(&error)),
             }
         }
+    }
+
+    /// Asks admission about the deletion of a stored object.
+    async fn admit_deletion(&self, target: &Target, old: &Value, options: &DeleteOptions) -> Result<()> {
+        let options =
+            WriteOptions { dry_run: options.dry_run, context: options.context.clone(), ..WriteOptions::default() };
+        let request = AdmissionRequest {
+            registry: self,
+            target,
+            subresource: "",
+            operation: Operation::Delete,
+            old: Some(old),
+            options: &options,
+            environment: &(),
+        };
+        self.admission.delete(&request, old).await
     }
 
     /// Removes an object whose time is over, whatever else would hold it, if it is still as given.

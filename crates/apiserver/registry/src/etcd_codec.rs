@@ -7,7 +7,7 @@ use crate::set_type;
 use bytes::Bytes;
 use pintle_cache::image;
 use pintle_codec::{Strictness, json, protobuf};
-use pintle_resource::{Resources, Storage, StoredVersions, UNDATED};
+use pintle_resource::{Resources, Storage, StoredVersions, UNDATED, convert_now};
 use pintle_schema::{Value, canonicalize};
 use pintle_storage::{Store, ValueCodec, ValueCodecError};
 use std::any::Any;
@@ -92,8 +92,8 @@ impl ValueCodec for EtcdCodec {
                 }
                 if !is_home {
                     resource.default(&mut object, UNDATED);
-                    if let Some(convert) = resource.storage.as_ref().and_then(|storage| storage.convert.as_ref()) {
-                        (convert.to_storage)(&mut object);
+                    if let Some(conversion) = resource.storage.as_ref().and_then(|own| own.conversion.as_deref()) {
+                        convert_now(conversion, &mut object, &api_version, &home.api_version).map_err(wrong)?;
                     }
                 }
             }

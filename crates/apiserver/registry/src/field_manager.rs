@@ -4,18 +4,30 @@
 //! refuse a write: only applying can, see `apply`.
 
 use crate::known_sets::KnownSets;
+use crate::status::Status;
 use crate::{Environment, Registry, Target, WriteOptions, metadata, set_type};
-use pintle_apply::managed_fields::{Ignored, InvalidEntry, Managed, Versions, Write, is_reset};
+use pintle_apply::managed_fields::{Error, Ignored, InvalidEntry, Managed, Versions, Write, is_reset};
 use pintle_apply::{FieldSet, PathElement};
-use pintle_resource::{Action, Convert, Path, Resource};
+use pintle_resource::{Action, Conversion, Path, Resource, convert_now, convert_one};
 use pintle_schema::{Struct, Value, canonicalize, with_shown_empties};
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The versions of a resource that are served, as the upkeep of managed fields sees them.
 pub(crate) struct KindVersions<'a> {
     versions: Vec<Version>,
     known_sets: &'a KnownSets,
+    /// What a conversion that may wait has given, and what it is still to give.
+    converted: Mutex<Vec<ConvertedObject>>,
+}
+
+/// An object that is needed in another version.
+struct ConvertedObject {
+    from: String,
+    to: String,
+    object: Value,
+    /// It in that version, once it has been converted.
+    converted: Option<Value>,
 }
 
 struct Version {
@@ -37,11 +49,71 @@ impl<'a> KindVersions<'a> {
         let is_legacy = |resource: &Resource| resource.group.is_empty();
         let kept = |resource: &&Arc<Resource>| is_legacy(resource) == is_legacy(&target.resource);
         let versions = target.stored.versions.iter().filter(kept).map(version).collect();
-        KindVersions { versions, known_sets: &registry.known_sets }
+        KindVersions { versions, known_sets: &registry.known_sets, converted: Mutex::default() }
     }
 
     fn find(&self, api_version: &str) -> Option<&Version> {
         self.versions.iter().find(|version| version.api_version == api_version)
+    }
+
+    /// Converts what was missed, in one call for each pair of versions, so that the upkeep can be tried again.
+    ///
+    /// # Errors
+    /// A conversion fails, or nothing was missed.
+    pub(crate) async fn convert_missing(&self) -> Result<(), Status> {
+        let mut objects = std::mem::take(&mut *self.converted());
+        let mut has_missed = false;
+        while let Some(first) = objects.iter().find(|object| object.converted.is_none()) {
+            let (from, to) = (first.from.clone(), first.to.clone());
+            let is_among = |object: &&mut ConvertedObject| {
+                object.converted.is_none() && (&object.from, &object.to) == (&from, &to)
+            };
+            let mut missed: Vec<_> = objects.iter_mut().filter(is_among).collect();
+            let sent = missed.iter().map(|object| object.object.clone()).collect();
+            let conversion = [&from, &to].into_iter().find_map(|version| self.find(version)?.conversion());
+            let conversion = conversion.ok_or_else(|| Status::internal("a version has no conversion"))?;
+            let answer = conversion.convert(sent, &from, &to).get().await.map_err(Status::internal)?;
+            if answer.len() != missed.len() {
+                return Err(Status::internal("a conversion gave another number of objects"));
+            }
+            for (object, mut converted) in missed.iter_mut().zip(answer) {
+                if let Some(version) = self.find(&to) {
+                    set_type(&mut converted, &to, &version.resource.kind);
+                    canonicalize(&version.resource.schema, &mut converted);
+                }
+                object.converted = Some(converted);
+            }
+            has_missed = true;
+        }
+        *self.converted() = objects;
+        if has_missed { Ok(()) } else { Err(Status::internal("an object cannot be converted")) }
+    }
+
+    fn converted(&self) -> std::sync::MutexGuard<'_, Vec<ConvertedObject>> {
+        self.converted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An object that was converted before; one that was not is remembered as missed.
+    fn look_up(&self, object: &Value, from: &Version, to: &Version) -> Option<Value> {
+        let (from, to) = (&from.api_version, &to.api_version);
+        let mut known = self.converted();
+        let is_it = |known: &&ConvertedObject| (&known.from, &known.to, &known.object) == (from, to, object);
+        if let Some(found) = known.iter().find(is_it) {
+            return found.converted.clone();
+        }
+        known.push(ConvertedObject { from: from.clone(), to: to.clone(), object: object.clone(), converted: None });
+        None
+    }
+}
+
+impl Version {
+    /// Its conversion to and from the storage version; `None` where shapes are equal.
+    fn conversion(&self) -> Option<&dyn Conversion> {
+        self.resource.storage.as_ref()?.conversion.as_deref()
+    }
+
+    fn storage_version(&self) -> &str {
+        self.resource.storage.as_ref().map_or("", |storage| &storage.api_version)
     }
 }
 
@@ -68,25 +140,27 @@ impl Versions for KindVersions<'_> {
         self.find(api_version).map(|version| &*version.resource.schema)
     }
 
-    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Cow<'v, Value> {
-        let (Some(from), Some(to)) = (self.find(from), self.find(to)) else { return Cow::Borrowed(object) };
-        fn convert(version: &Version) -> Option<&Convert> {
-            version.resource.storage.as_ref()?.convert.as_ref()
-        }
-        let (up, down) = (convert(from), convert(to));
+    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Error> {
+        let (Some(from), Some(to)) = (self.find(from), self.find(to)) else { return Ok(Cow::Borrowed(object)) };
+        let (up, down) = (from.conversion(), to.conversion());
         if from.api_version == to.api_version || up.is_none() && down.is_none() {
-            return Cow::Borrowed(object);
+            return Ok(Cow::Borrowed(object));
+        }
+        if ![up, down].into_iter().flatten().all(Conversion::is_immediate) {
+            return self.look_up(object, from, to).map(Cow::Owned).ok_or(Error::NotConverted);
         }
         let mut object = object.clone();
-        if let Some(up) = up {
-            (up.to_storage)(&mut object);
-        }
-        if let Some(down) = down {
-            (down.from_storage)(&mut object);
+        let storage_version = from.storage_version();
+        for (conversion, from, to) in
+            [(up, from.api_version.as_str(), storage_version), (down, storage_version, to.api_version.as_str())]
+        {
+            if let Some(conversion) = conversion {
+                convert_now(conversion, &mut object, from, to).map_err(|_| Error::NotConverted)?;
+            }
         }
         set_type(&mut object, &to.api_version, &to.resource.kind);
         canonicalize(&to.resource.schema, &mut object);
-        Cow::Owned(object)
+        Ok(Cow::Owned(object))
     }
 
     fn ignored(&self, api_version: &str) -> &Ignored {
@@ -122,21 +196,27 @@ impl Sent<'_> {
 impl Registry {
     /// Writes the owners of a new object's fields into it. The object is complete and of the storage version. Managers that it
     /// brings keep only what they own of fields that it does not have.
-    pub(crate) fn track_new(
+    ///
+    /// # Errors
+    /// The object cannot be converted to a version that a manager wrote.
+    pub(crate) async fn track_new(
         &self,
         target: &Target,
         object: &mut Value,
         empties: Option<&Value>,
         options: &WriteOptions,
-    ) {
+    ) -> Result<(), Status> {
         self.finish(target, object);
         let managed = object.remove_at(&["metadata", MANAGED_FIELDS]);
-        self.track(target, "", None, Sent { managed: managed.as_ref(), empties }, object, options);
+        self.track(target, "", None, Sent { managed: managed.as_ref(), empties }, object, options).await
     }
 
     /// Writes the owners of an object's fields into it; after an update when it replaces a live one, as the target's version
     /// shows it. The object is complete, of the storage version and without managers. What cannot be tracked loses its owners.
-    pub(crate) fn track(
+    ///
+    /// # Errors
+    /// The object cannot be converted to a version that a manager wrote.
+    pub(crate) async fn track(
         &self,
         target: &Target,
         subresource: &str,
@@ -144,7 +224,7 @@ impl Registry {
         sent: Sent<'_>,
         object: &mut Value,
         options: &WriteOptions,
-    ) {
+    ) -> Result<(), Status> {
         let versions = KindVersions::new(self, target, subresource);
         let api_version = target.resource.api_version();
         let write = Write {
@@ -154,34 +234,42 @@ impl Registry {
             manager: &options.field_manager,
             now: &metadata::now_text(self.environment.as_ref()),
         };
-        let mut served = in_served_form(target, object);
+        let mut served = in_served_form(target, object).await?;
         if let Some(shown) = sent.empties.and_then(|sent| with_shown_empties(&target.resource.schema, &served, sent)) {
             served = Cow::Owned(shown);
         }
-        let managed = sent.managers(subresource, live);
-        let tracked = match live {
-            Some(live) => write.update(&canonical(target, live), &served, managed, false),
-            None => write.update(&empty(target), &served, managed, true),
+        let before = match live {
+            Some(live) => canonical(target, live),
+            None => Cow::Owned(empty(target)),
+        };
+        let tracked = loop {
+            let managed = sent.managers(subresource, live);
+            match write.update(&before, &served, managed, live.is_none()) {
+                Err(Error::NotConverted) => versions.convert_missing().await?,
+                tracked => break tracked,
+            }
         };
         if let Some(entries) = tracked.ok().and_then(Managed::encode) {
             metadata::set(object, MANAGED_FIELDS, entries);
         }
+        Ok(())
     }
 }
 
 /// A canonical object of the storage version as the target's has it.
-fn in_served_form<'v>(target: &Target, object: &'v Value) -> Cow<'v, Value> {
-    let Some(convert) = &target.storage().convert else { return Cow::Borrowed(object) };
-    let mut object = object.clone();
-    (convert.from_storage)(&mut object);
+async fn in_served_form<'v>(target: &Target, object: &'v Value) -> Result<Cow<'v, Value>, Status> {
+    let storage = target.storage();
+    let Some(conversion) = &storage.conversion else { return Ok(Cow::Borrowed(object)) };
+    let (mut object, version) = (object.clone(), target.resource.api_version());
+    convert_one(&**conversion, &mut object, &storage.api_version, &version).await.map_err(Status::internal)?;
     canonicalize(&target.resource.schema, &mut object);
-    Cow::Owned(object)
+    Ok(Cow::Owned(object))
 }
 
 /// Conversion leaves fields behind that the version does not have.
 fn canonical<'v>(target: &Target, served: &'v Value) -> Cow<'v, Value> {
     let mut served = Cow::Borrowed(served);
-    if target.storage().convert.is_some() {
+    if target.storage().conversion.is_some() {
         canonicalize(&target.resource.schema, served.to_mut());
     }
     served
@@ -202,8 +290,8 @@ impl Versions for Posted<'_> {
         Some(self.0)
     }
 
-    fn convert<'v>(&self, object: &'v Value, _: &str, _: &str) -> Cow<'v, Value> {
-        Cow::Borrowed(object)
+    fn convert<'v>(&self, object: &'v Value, _: &str, _: &str) -> Result<Cow<'v, Value>, Error> {
+        Ok(Cow::Borrowed(object))
     }
 
     fn ignored(&self, _: &str) -> &Ignored {

@@ -6,8 +6,8 @@
 pub mod admission;
 pub mod allocation;
 pub mod apply;
-mod around;
 mod awaiting;
+pub mod context;
 pub mod create;
 pub mod delete;
 pub mod environment;
@@ -30,22 +30,27 @@ pub mod status;
 mod testing;
 pub mod unreadable;
 pub mod update;
+mod write_environment;
 
-pub use admission::{Admission, AdmissionRequest, AdmitAll, NamespaceCheck};
+pub use admission::{
+    AdmissionChain, AdmissionObserver, AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase,
+    Rights,
+};
 pub use allocation::Allocators;
 pub use apply::Applying;
+pub use context::{Identity, RequestContext, SERVER_USER, Step};
 pub use environment::Environment;
 pub use etcd_codec::EtcdCodec;
 pub use field_manager::track_posted;
 pub use list::ListOptions;
-pub use options::{DeleteOptions, Requester, WriteOptions};
+pub use options::{DeleteOptions, WriteOptions};
 pub use page::{Items, Page};
 pub use selection::Selection;
 pub use status::{Cause, Details, Result, Status};
 
 use pintle_cache::{Cache, Image, Object, ResourceCache, image};
 use pintle_codec::json;
-use pintle_resource::{Resource, Resources, Storage, StoredVersions};
+use pintle_resource::{Resource, Resources, Storage, StoredVersions, convert_now, convert_one};
 use pintle_schema::{Value, names};
 use pintle_storage::ValueCodec;
 use pintle_storage::{CommitError, Expect, Key, Revision, Store, Transaction, Write};
@@ -57,7 +62,7 @@ pub struct Registry {
     pub cache: Arc<Cache>,
     pub store: Arc<dyn Store>,
     pub environment: Box<dyn Environment>,
-    pub admission: Box<dyn Admission>,
+    pub admission: AdmissionChain,
     /// What services are given.
     pub allocators: Allocators,
     /// How often the store is compacted: continue tokens last for one to two intervals.
@@ -149,7 +154,7 @@ impl Registry {
         cache: Arc<Cache>,
         store: Arc<dyn Store>,
         environment: Box<dyn Environment>,
-        admission: Box<dyn Admission>,
+        admission: AdmissionChain,
         resources: Arc<Resources>,
     ) -> Self {
         let form = EtcdCodec::new(resources.clone());
@@ -346,10 +351,35 @@ impl Registry {
     }
 
     /// A storage-version object as the target's version shows it.
-    pub fn to_served(&self, target: &Target, object: &mut Value) {
-        if let Some(convert) = &target.storage().convert {
-            (convert.from_storage)(object);
+    ///
+    /// # Errors
+    /// It cannot be converted.
+    pub async fn to_served(&self, target: &Target, object: &mut Value) -> Result<()> {
+        let storage = target.storage();
+        if let Some(conversion) = &storage.conversion {
+            let version = target.resource.api_version();
+            convert_one(&**conversion, object, &storage.api_version, &version).await.map_err(Status::internal)?;
         }
+        self.dress(target, object);
+        Ok(())
+    }
+
+    /// The same where nothing has to be waited for.
+    ///
+    /// # Errors
+    /// It cannot be converted, or not without waiting.
+    pub fn to_served_now(&self, target: &Target, object: &mut Value) -> Result<()> {
+        let storage = target.storage();
+        if let Some(conversion) = &storage.conversion {
+            let version = target.resource.api_version();
+            convert_now(&**conversion, object, &storage.api_version, &version).map_err(Status::internal)?;
+        }
+        self.dress(target, object);
+        Ok(())
+    }
+
+    /// What a served version shows besides what conversion gives: its kind and what its strategy adds.
+    pub fn dress(&self, target: &Target, object: &mut Value) {
         set_type(object, &target.resource.api_version(), &target.resource.kind);
         if let Some(decorate) = target.resource.strategy.decorate {
             decorate(object);

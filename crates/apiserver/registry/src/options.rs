@@ -2,26 +2,8 @@
 //!
 //! Reading is the endpoints' work; here is only what the registry needs to know.
 
-/// Who asks: for strategies that write down the author, and for what only some may do.
-#[derive(Clone, Debug, Default)]
-pub struct Requester {
-    pub name: String,
-    pub uid: String,
-    pub groups: Vec<String>,
-    pub extra: Vec<(String, Vec<String>)>,
-    /// The verb of the request, for rights that it needs besides; empty for the server's own.
-    pub verb: &'static str,
-    /// What the client calls itself: the name of a field manager that gives none.
-    pub agent: String,
-}
-
-impl Requester {
-    /// The server itself, to which nothing is forbidden.
-    pub fn server() -> Self {
-        let groups = ["system:authenticated", "system:masters"].map(str::to_owned);
-        Requester { name: "system:apiserver".to_owned(), groups: groups.into(), ..Requester::default() }
-    }
-}
+use crate::RequestContext;
+use std::sync::Arc;
 
 /// Options of create, update and patch.
 #[derive(Clone, Debug, Default)]
@@ -29,13 +11,14 @@ pub struct WriteOptions {
     pub dry_run: bool,
     /// Who comes to own what is written.
     pub field_manager: String,
-    pub requester: Requester,
+    /// The request that asks for it.
+    pub context: Arc<RequestContext>,
 }
 
 impl WriteOptions {
     /// A write of the server itself, under this field manager.
     pub fn of_server(field_manager: &str) -> Self {
-        WriteOptions { dry_run: false, field_manager: field_manager.to_owned(), requester: Requester::server() }
+        WriteOptions { dry_run: false, field_manager: field_manager.to_owned(), context: RequestContext::of_server() }
     }
 }
 
@@ -58,5 +41,6 @@ pub struct DeleteOptions {
     pub resource_version: Option<String>,
     /// The object is to go although it cannot be read.
     pub ignore_read_error: bool,
-    pub requester: Requester,
+    /// The request that asks for it.
+    pub context: Arc<RequestContext>,
 }

@@ -44,7 +44,7 @@ fn replaced(registry: &Registry, target: &Target, object: &Value, manager: &str)
 fn applied(registry: &Registry, target: &Target, config: &Value) -> Value {
     let options = writer("team");
     let applying = Applying { config, force: false, subresource: "" };
-    let change = |live: Option<&Value>| registry.apply(target, live, &applying, &options);
+    let change = |live: Option<&Value>| wait(registry.apply(target, live, applying, &options).get());
     let update =
         Update { change: &change, part: None, create: true, from_stored: true, owners: ManagedFieldsUpdate::Provided };
     stored(registry, target, wait(registry.update(target, &update, &options)))

@@ -15,8 +15,17 @@ use pintle_validation::{
 
 impl Registry {
     /// A request's object, decoded and of the target's version, as a full object of the storage version.
-    pub(crate) fn complete(&self, target: &Target, object: &mut Value) {
-        target.resource.complete(object, self.environment.now_unix());
+    ///
+    /// # Errors
+    /// It cannot be converted to the storage version.
+    pub(crate) async fn complete(&self, target: &Target, object: &mut Value) -> Result<()> {
+        target.resource.complete(object, self.environment.now_unix()).await.map_err(Status::internal)?;
+        self.place(target, object);
+        Ok(())
+    }
+
+    /// Gives an object of the storage version its type, and its namespace or none.
+    pub(crate) fn place(&self, target: &Target, object: &mut Value) {
         set_type(object, &target.storage().api_version, &target.storage().kind);
         match target.resource.namespaced {
             true => metadata::set(object, "namespace", target.namespace.as_str()),
@@ -27,10 +36,10 @@ impl Registry {
     pub(crate) fn context<'a>(&'a self, options: &'a WriteOptions, warnings: &'a mut Vec<String>) -> Context<'a> {
         Context {
             now_unix: self.environment.now_unix(),
-            user: &options.requester.name,
-            user_uid: &options.requester.uid,
-            groups: &options.requester.groups,
-            extra: &options.requester.extra,
+            user: &options.context.user().name,
+            user_uid: &options.context.user().uid,
+            groups: &options.context.user().groups,
+            extra: &options.context.user().extra,
             outside: &self.environment,
             sent_labels: true,
             warnings,

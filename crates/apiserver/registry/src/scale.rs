@@ -3,12 +3,12 @@
 //! A scale is an object of its own to whoever writes it; who owns its replicas owns those of the object. See the apply
 //! crate for the mapping.
 
-use crate::apply::{Live, Place};
+use crate::apply::{Failure, Live, Place};
 use crate::field_manager::{MANAGED_FIELDS, decode_stored};
 use crate::status::{Result, Status};
 use crate::{Applying, Registry, Target, WriteOptions, metadata};
 use pintle_apply::managed_fields::scale::{Mapping, SCALE_VERSION};
-use pintle_apply::managed_fields::{Ignored, Managed, Versions, Write};
+use pintle_apply::managed_fields::{Error, Ignored, Managed, Versions, Write};
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_schema::{ApiType, Str, Struct, Value, canonicalize};
 use std::borrow::Cow;
@@ -29,8 +29,8 @@ impl Versions for ScaleVersions {
         (api_version == SCALE_VERSION).then(Scale::schema)
     }
 
-    fn convert<'v>(&self, object: &'v Value, _: &str, _: &str) -> Cow<'v, Value> {
-        Cow::Borrowed(object)
+    fn convert<'v>(&self, object: &'v Value, _: &str, _: &str) -> std::result::Result<Cow<'v, Value>, Error> {
+        Ok(Cow::Borrowed(object))
     }
 
     fn ignored(&self, _: &str) -> &Ignored {
@@ -81,7 +81,7 @@ impl Registry {
                 let applying = Applying { config, force: *force, subresource: "scale" };
                 {
                     let live = Live { object: live, empty: &empty, managed };
-                    self.apply_in(&ScaleVersions, &place, live, &applying, options)?
+                    self.apply_in(&ScaleVersions, &place, live, &applying, options).map_err(Failure::status)?
                 }
             }
         };

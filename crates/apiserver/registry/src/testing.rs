@@ -2,7 +2,7 @@
 //!
 //! There is no runtime: the test's own thread runs the future to its end, so nothing waits for a clock.
 
-use crate::{AdmitAll, Environment, Registry, WriteOptions};
+use crate::{AdmissionChain, Environment, Registry, WriteOptions};
 use pintle_cache::Cache;
 
 use pintle_schema::value;
@@ -68,7 +68,7 @@ pub(crate) fn registry_in(environment: Box<dyn Environment>) -> Registry {
 fn registry_of(store: Arc<dyn Store>, environment: Box<dyn Environment>) -> Registry {
     let cache = Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
     store.start(Box::new(cache.feeder())).unwrap();
-    let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::resources());
+    let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_kinds::resources());
     let namespaces = pintle_kinds::find("", "v1", "namespaces").unwrap();
     let namespace = registry.target(namespaces, "", "default").unwrap();
     wait(registry.create(&namespace, value!({"metadata": {"name": "default"}}), &WriteOptions::default())).unwrap();

@@ -4,18 +4,21 @@
 //! faster it is asked again, unless the client named the version it saw.
 
 use crate::allocation::Reserved;
-use crate::around::Around;
 use crate::field_manager::{MANAGED_FIELDS, Sent, same_but_times};
 use crate::prepare::{validate_update, warn};
 use crate::status::{Result, Status};
-use crate::{AdmissionRequest, Payload, Registry, Target, WriteOptions, Written, commit_failed, metadata};
+use crate::write_environment::WriteEnvironment;
+use crate::{
+    AdmissionRequest, Operation, Payload, Registry, Step, Target, WriteOptions, Written, commit_failed, metadata,
+};
 use pintle_cache::{Image, Object};
-use pintle_resource::{Action, Part, Resource, Strategy};
+use pintle_resource::{Action, MaybeReady, Part, Resource, Strategy};
 use pintle_schema::{Value, empties};
 use pintle_storage::{CommitError, Expect, Transaction, Write};
 use pintle_validation::{Comparison, ErrorKind, ErrorList};
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// How often a change is tried anew because somebody else took what was allocated for it. On a newer object a change that
 /// names no version is tried until it succeeds, or the time of its request is over.
@@ -24,8 +27,29 @@ const ATTEMPTS: usize = 6;
 /// What no kind has any more, and clients may still send.
 const LINK: &[&str] = &["metadata", "selfLink"];
 
-/// A change: from the object as the target's version shows it (`None`: there is none) to the new one, decoded.
-pub type Change<'a> = dyn Fn(Option<&Value>) -> Result<Value> + Send + Sync + 'a;
+/// Makes the new state of an object. It is asked again when another writer was faster.
+pub trait Change: Send + Sync {
+    /// The object as it should be, of the target's version, made from the stored one as that version shows it (`None`: there
+    /// is none).
+    ///
+    /// # Errors
+    /// It cannot be made, which ends the write.
+    fn apply<'a>(&'a self, stored: Option<&'a Value>) -> MaybeReady<'a, Result<Value>>;
+
+    /// Whether the writer may create what is missing.
+    ///
+    /// # Errors
+    /// They may not, which ends the write.
+    fn authorize_create(&self) -> MaybeReady<'_, Result<()>> {
+        MaybeReady::Ready(Ok(()))
+    }
+}
+
+impl<F: Fn(Option<&Value>) -> Result<Value> + Send + Sync> Change for F {
+    fn apply<'a>(&'a self, stored: Option<&'a Value>) -> MaybeReady<'a, Result<Value>> {
+        MaybeReady::Ready(self(stored))
+    }
+}
 
 /// The part of an object that a subresource writes.
 #[derive(Clone, Copy)]
@@ -47,7 +71,7 @@ impl<'a> SubresourcePart<'a> {
 
 /// How an update is asked for.
 pub struct Update<'a> {
-    pub change: &'a Change<'a>,
+    pub change: &'a dyn Change,
     /// The part of the object that a subresource writes; `None` for the object itself.
     pub part: Option<SubresourcePart<'a>>,
     /// A missing object is created, whatever the kind's strategy says (apply).
@@ -105,7 +129,7 @@ impl Registry {
             let mut reserved = Reserved::default();
             let mut warnings = Vec::new();
             let Prepared { object, is_stored, named_version } =
-                match attempt.prepare(&old, &mut reserved, &mut warnings) {
+                match attempt.prepare(&old, &mut reserved, &mut warnings).await {
                     Ok(prepared) => prepared,
                     Err(status) => return Err(status.warned_before(warnings)),
                 };
@@ -127,7 +151,9 @@ impl Registry {
             let others =
                 self.allocation_writes(target, Some(&object).filter(|_| !is_finished(target, &object)), Some(&old))?;
             reserved.committing();
+            let started = Instant::now();
             let outcome = attempt.replace(&stored, object, others).await;
+            options.context.spent(Step::Commit, started);
             reserved.settled();
             match outcome {
                 Ok(stored) => return Ok(Written { payload: Payload::Stored(stored), created: false, warnings }),
@@ -180,7 +206,8 @@ impl Attempt<'_> {
         if !allowed || update.part.is_some() {
             return Err(target.not_found());
         }
-        let mut object = (update.change)(None)?;
+        update.change.authorize_create().get().await?;
+        let mut object = update.change.apply(None).get().await?;
         if !metadata::text(&object, "uid").is_empty() && !update.create {
             return Err(failed_precondition(target, "UID", metadata::text(&object, "uid"), "", options.dry_run));
         }
@@ -192,22 +219,22 @@ impl Attempt<'_> {
     }
 
     /// The new state, in canonical form and without a version.
-    fn prepare(&self, old: &Value, reserved: &mut Reserved, warnings: &mut Vec<String>) -> Result<Prepared> {
+    async fn prepare(&self, old: &Value, reserved: &mut Reserved, warnings: &mut Vec<String>) -> Result<Prepared> {
         let Attempt { registry, target, update, options } = *self;
         let strategy = target.resource.strategy;
         let mut served = Cow::Borrowed(old);
         if !registry.serves_stored_form(target) {
-            registry.to_served(target, served.to_mut());
+            registry.to_served(target, served.to_mut()).await?;
         }
-        let mut object = (update.change)(Some(&served))?;
+        let mut object = update.change.apply(Some(&served)).get().await?;
         let named_version = check_meant(target, update.from_stored, &object, old, options.dry_run)?;
         let (managed, sent_empties) = match update.owners {
             ManagedFieldsUpdate::Compute => (object.remove_at(&["metadata", MANAGED_FIELDS]), empties(&object)),
             ManagedFieldsUpdate::Provided => (None, None),
         };
         // Who is refused is shown what was sent, as it was before the canonical form, in which an empty list is none.
-        let empties = || (update.change)(Some(&served)).ok().as_ref().and_then(empties);
-        registry.complete(target, &mut object);
+        let empties = || update.change.apply(Some(&served)).now().ok()?.ok().as_ref().and_then(empties);
+        registry.complete(target, &mut object).await?;
         registry.finish_beside(target, &mut object, old);
         if !update.from_stored {
             metadata::dedup_owners(&mut object, false, warnings);
@@ -215,14 +242,17 @@ impl Attempt<'_> {
         let subresource = update.part.map_or("", |part| part.name);
         if update.owners == ManagedFieldsUpdate::Compute {
             let sent = Sent { managed: managed.as_ref(), empties: sent_empties.as_ref() };
-            registry.track(target, subresource, Some(&served), sent, &mut object, options);
+            registry.track(target, subresource, Some(&served), sent, &mut object, options).await?;
         }
         let same_link = object.at(LINK) == old.at(LINK);
         metadata::carry_over(&mut object, old);
         metadata::finish(&mut object);
-        let around = Around::new(registry, target, &options.requester, &empties);
-        let request = AdmissionRequest { registry, target, subresource, old: Some(old), options, around: &around };
-        registry.admission.mutate(&request, &mut object, warnings)?;
+        let environment = WriteEnvironment::new(registry, target, &options.context, &empties);
+        let operation = Operation::Update;
+        let environment = &environment;
+        let request =
+            AdmissionRequest { registry, target, subresource, operation, old: Some(old), options, environment };
+        registry.admission.mutate(&request, &mut object, warnings).await?;
         metadata::dedup_owners(&mut object, true, warnings);
         self.follow_strategy(&mut object, old, reserved, warnings)?;
         let mut compared = registry.finish_beside(target, &mut object, old);
@@ -240,11 +270,19 @@ impl Attempt<'_> {
             compared = Comparison::of(&object, old);
         }
         if update.part.as_ref().is_none_or(|part| part.rules.judged) {
-            let (user, environment) = (&options.requester.name, registry.environment.as_ref());
-            validate_update(target, &compared, &around, subresource, user, environment)?;
+            let started = Instant::now();
+            let user = &options.context.user().name;
+            loop {
+                let outside = registry.environment.as_ref();
+                let outcome = validate_update(target, &compared, environment, subresource, user, outside);
+                if !environment.ask_missing().await {
+                    break outcome?;
+                }
+            }
+            options.context.spent(Step::Validation, started);
         }
         warn(target, compared.new_object(), Some(old), subresource, warnings);
-        registry.admission.validate(&request, compared.new_object(), warnings)?;
+        registry.admission.validate(&request, compared.new_object(), warnings).await?;
         // A link is never stored, but a dry run shows it.
         let is_stored = compared.is_equal_without(&["resourceVersion", "selfLink"]) && (same_link || !options.dry_run);
         metadata::clear(&mut object, "resourceVersion");

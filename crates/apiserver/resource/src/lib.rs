@@ -3,6 +3,7 @@
 //! A table is an immutable snapshot that is replaced whole, so that all who read it agree. Nothing here knows a kind by
 //! name, and nothing here does I/O.
 
+mod conversion;
 mod defaults;
 mod maybe_ready;
 mod printer;
@@ -10,12 +11,13 @@ mod resource;
 mod strategy;
 mod table;
 
+pub use conversion::{Conversion, ConversionError, ConversionFunctions, Converted, convert_now, convert_one};
 pub use defaults::{DefaultFunction, DefaultFunctions, UNDATED};
 pub use maybe_ready::MaybeReady;
 pub use printer::{Column, NameAndAge, Now, OPEN_AGE, Printer, Unprinted};
 pub use resource::{
-    Action, Convert, FieldValue, NOT_SUPPORTED, Resource, ScalePaths, Selectable, Served, Storage, Subresource,
-    Unserved, Verbs, Warn, Written, texts,
+    Action, FieldValue, NOT_SUPPORTED, Resource, ScalePaths, Selectable, Served, Storage, Subresource, Unserved, Verbs,
+    Warn, Written, texts,
 };
 pub use strategy::{
     Allocation, Context, GENERAL, GarbageCollection, NameRule, Part, Path, SPEC_PATHS, STATUS, STATUS_ALONE,

@@ -21,6 +21,17 @@ impl<'a, T> MaybeReady<'a, T> {
         MaybeReady::Wait(Box::pin(future))
     }
 
+    /// The value, if nothing has to be waited for.
+    ///
+    /// # Errors
+    /// The answer that has to be waited for, which has not been polled.
+    pub fn now(self) -> Result<T, Self> {
+        match self {
+            MaybeReady::Ready(value) => Ok(value),
+            waiting => Err(waiting),
+        }
+    }
+
     /// The value; waits for it if need be.
     pub async fn get(self) -> T {
         match self {

@@ -3,6 +3,7 @@
 //! Discovery, routing, storage keys, selectors and strategies are read from here by everything that serves resources;
 //! nothing else may know a resource by name.
 
+use crate::conversion::{Conversion, ConversionFunctions};
 use crate::defaults::DefaultFunctions;
 use crate::printer::{NameAndAge, Printer};
 use crate::strategy::{GENERAL, Part, Strategy};
@@ -114,7 +115,9 @@ pub struct Storage {
     /// Whether stores that are shared with the reference keep it as JSON; the others keep protobuf.
     pub json: bool,
     /// From this version to the storage version and back; `None` when the shapes are equal.
-    pub convert: Option<Convert>,
+    pub conversion: Option<Arc<dyn Conversion>>,
+    /// Whether the storage version's defaults hold for what is converted from this version, too.
+    pub default_after_conversion: bool,
 }
 
 /// A version that an older server stored objects in.
@@ -126,17 +129,6 @@ pub struct Unserved {
     pub schema: fn() -> &'static Struct,
     /// To the storage version; `None` where its fields are among the storage version's.
     pub to_storage: Option<fn(&mut Value)>,
-}
-
-/// Conversion between a served version and the storage version where shapes differ.
-///
-/// The functions set `apiVersion` no more than other fields they do not know: that is the caller's.
-#[derive(Clone, Copy)]
-pub struct Convert {
-    pub to_storage: fn(&mut Value),
-    pub from_storage: fn(&mut Value),
-    /// Whether the storage version's defaults hold for what comes from this version, too.
-    pub defaulted: bool,
 }
 
 /// The verbs discovery lists; a set.
@@ -383,7 +375,8 @@ impl Storage {
             schema: Ref::Static(T::schema),
             version_hash: Str::new_static(version_hash),
             json: false,
-            convert: None,
+            conversion: None,
+            default_after_conversion: false,
         }
     }
 
@@ -394,12 +387,14 @@ impl Storage {
 
     /// The same storage seen from a version of another shape.
     pub fn converting(self, to_storage: fn(&mut Value), from_storage: fn(&mut Value)) -> Self {
-        Storage { convert: Some(Convert { to_storage, from_storage, defaulted: false }), ..self }
+        let storage_version = self.api_version.clone();
+        let conversion = ConversionFunctions { storage_version, to_storage, from_storage };
+        Storage { conversion: Some(Arc::new(conversion)), ..self }
     }
 
     /// The same for a version whose objects get the storage version's defaults, too.
     pub fn defaulted(self) -> Self {
-        Storage { convert: self.convert.map(|convert| Convert { defaulted: true, ..convert }), ..self }
+        Storage { default_after_conversion: true, ..self }
     }
 
     /// The key of an object; "" for no namespace.

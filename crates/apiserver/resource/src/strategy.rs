@@ -4,7 +4,7 @@
 //! sees the object and the old one as canonical values under the storage schema; it does no I/O and reads time and
 //! randomness only from the `Context`.
 
-use pintle_schema::Value;
+use pintle_schema::{Str, Value};
 
 /// JSON field names from the object down.
 pub type Path = &'static [&'static str];
@@ -123,9 +123,9 @@ pub struct Context<'a> {
     pub now_unix: i64,
     pub user: &'a str,
     pub user_uid: &'a str,
-    pub groups: &'a [String],
+    pub groups: &'a [Str],
     /// The user's other attributes.
-    pub extra: &'a [(String, Vec<String>)],
+    pub extra: &'a [(Str, Vec<Str>)],
     pub outside: &'a dyn StrategyEnvironment,
     /// Whether a new object was sent with labels; if not, those it has are defaults.
     pub sent_labels: bool,

@@ -2,7 +2,7 @@
 //! `cargo run --release -p pintle-apply --example bench`, with part of a row's name behind it to run only that.
 
 use pintle_apply::FieldSet;
-use pintle_apply::managed_fields::{Ignored, Managed, Versions, Write};
+use pintle_apply::managed_fields::{Error, Ignored, Managed, Versions, Write};
 use pintle_apply::typed::{Duplicates, compare, examine, fields_of, merge, remove_items, validate};
 use pintle_codec::{Strictness, json, yaml};
 use pintle_schema::{ApiType, Struct, Value, canonicalize, value};
@@ -70,8 +70,8 @@ impl Versions for Deployments {
         Some(Deployment::schema())
     }
 
-    fn convert<'v>(&self, object: &'v Value, _: &str, _: &str) -> Cow<'v, Value> {
-        Cow::Borrowed(object)
+    fn convert<'v>(&self, object: &'v Value, _: &str, _: &str) -> Result<Cow<'v, Value>, Error> {
+        Ok(Cow::Borrowed(object))
     }
 
     fn ignored(&self, _: &str) -> &Ignored {

@@ -51,6 +51,8 @@ pub enum Error {
     InvalidEntry,
     /// The version of the request has no schema.
     NoSuchVersion,
+    /// An object is not there in a version that it is needed in.
+    NotConverted,
 }
 
 impl fmt::Display for Error {
@@ -60,6 +62,7 @@ impl fmt::Display for Error {
             Error::Configuration(error) | Error::Object(error) => error.fmt(f),
             Error::InvalidEntry => InvalidEntry.fmt(f),
             Error::NoSuchVersion => f.write_str("no such version"),
+            Error::NotConverted => f.write_str("the object is not there in another version"),
         }
     }
 }

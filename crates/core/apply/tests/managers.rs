@@ -180,16 +180,16 @@ impl Versions for Kind {
         }
     }
 
-    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Cow<'v, Value> {
+    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Error> {
         if from == to {
-            return Cow::Borrowed(object);
+            return Ok(Cow::Borrowed(object));
         }
         let (old, new) = if to == "v2" { ("a", RENAMED) } else { (RENAMED, "a") };
         let mut object = object.clone();
         if let Some(value) = object.remove_at(&[old]) {
             object.set_at(&[new], value);
         }
-        Cow::Owned(object)
+        Ok(Cow::Owned(object))
     }
 
     fn ignored(&self, _: &str) -> &Ignored {
@@ -286,7 +286,7 @@ impl World {
         let now = format!("2026-01-01T00:{:02}:{:02}Z", self.second / 60, self.second % 60);
         let Writer { name, api_version, subresource } = writer;
         let write = Write { versions: &self.kind, api_version, subresource, manager: name, now: &now };
-        let live = self.kind.convert(&self.object, "v1", api_version);
+        let live = self.kind.convert(&self.object, "v1", api_version).expect("a conversion");
         act(&write, &live, self.managed.clone())
     }
 
@@ -325,7 +325,7 @@ impl World {
 
     fn update(&mut self, writer: Writer, new: Value, created: bool) {
         self.second += 1;
-        let sent = self.kind.convert(&new, "v1", writer.api_version).into_owned();
+        let sent = self.kind.convert(&new, "v1", writer.api_version).expect("a conversion").into_owned();
         let managed = self.write(writer, |write, live, managed| write.update(live, &sent, managed, created));
         self.managed = managed.unwrap_or_else(|error| panic!("seed {}: {writer:?}: {error}", self.seed));
         if created || !self.owners.is_empty() {
@@ -336,7 +336,7 @@ impl World {
     }
 
     fn apply(&self, writer: Writer, config: &Value, force: bool) -> Result<Applied, Error> {
-        let config = self.kind.convert(config, "v1", writer.api_version);
+        let config = self.kind.convert(config, "v1", writer.api_version).expect("a conversion");
         self.write(writer, |write, live, managed| write.apply(live, &config, &Value::map(), managed, force))
     }
 
@@ -379,7 +379,7 @@ impl World {
         assert!(force || expected.is_empty(), "{about}: not refused: {expected:?}");
         self.managed = applied.managed;
         let result = match applied.object {
-            Some(object) => self.kind.convert(&object, writer.api_version, "v1").into_owned(),
+            Some(object) => self.kind.convert(&object, writer.api_version, "v1").expect("a conversion").into_owned(),
             None => self.object.clone(),
         };
         let now = self.kind.places(&result);
@@ -515,7 +515,7 @@ impl World {
         assert_eq!(read.clone().encode(), stored, "{about}: stored again");
 
         let writer = self.writer(&["u", "v", "w"]);
-        let same = self.kind.convert(&self.object, "v1", writer.api_version).into_owned();
+        let same = self.kind.convert(&self.object, "v1", writer.api_version).expect("a conversion").into_owned();
         let idle = self.write(writer, |write, live, managed| write.update(live, &same, managed, false));
         assert_eq!(idle.expect("tracked").encode(), stored, "{about}: an idle update changes owners");
 

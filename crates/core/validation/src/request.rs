@@ -50,7 +50,7 @@ impl Request<'_> {
 }
 
 /// What surrounds an object, for the few rules that look beyond it: nobody finds out what no rule asks for.
-pub trait ValidationEnvironment {
+pub trait ValidationEnvironment: Sync {
     /// The lists and maps that were sent with nothing in them, at their places: the canonical form does not show them.
     fn empties(&self) -> Option<&Value> {
         None

@@ -3,11 +3,13 @@
 
 use crate::queue::Outcome;
 use crate::resource_index::ResourceIndex;
+use pintle_auth::UserInfo;
 use pintle_registry::options::Propagation;
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
-use pintle_registry::{DeleteOptions, Requester, Result, Status, Target, WriteOptions};
+use pintle_registry::{DeleteOptions, RequestContext, Result, Status, Target, WriteOptions};
 use pintle_schema::{Value, ViewMut};
 use pintle_types::meta::v1::ObjectMeta;
+use std::sync::Arc;
 
 /// Writes in work at a time: enough to share a sync, few enough to leave room for clients.
 pub const AT_A_TIME: usize = 32;
@@ -28,11 +30,12 @@ pub struct Requests<'a> {
 }
 
 impl Requests<'_> {
-    fn requester(&self) -> Requester {
-        let Who::Account(account) = self.who else { return Requester::server() };
+    fn context(&self) -> Arc<RequestContext> {
+        let Who::Account(account) = self.who else { return RequestContext::of_server() };
         let groups = ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"];
         let name = format!("system:serviceaccount:kube-system:{account}");
-        Requester { name, groups: groups.map(str::to_owned).into(), ..Requester::default() }
+        let user = UserInfo { name: name.into(), groups: groups.map(Into::into).into(), ..UserInfo::default() };
+        Arc::new(RequestContext::default().acting_as(Arc::new(user)))
     }
 
     pub fn write_options(&self) -> WriteOptions {
@@ -40,12 +43,12 @@ impl Requests<'_> {
             Who::Account(_) => "kube-controller-manager",
             Who::Server(manager) => manager,
         };
-        WriteOptions { field_manager: field_manager.to_owned(), requester: self.requester(), ..WriteOptions::default() }
+        WriteOptions { field_manager: field_manager.to_owned(), context: self.context(), ..WriteOptions::default() }
     }
 
     /// The options of a delete that says what becomes of dependents.
     pub fn delete_options(&self, propagation: Propagation) -> DeleteOptions {
-        DeleteOptions { propagation: Some(propagation), requester: self.requester(), ..DeleteOptions::default() }
+        DeleteOptions { propagation: Some(propagation), context: self.context(), ..DeleteOptions::default() }
     }
 
     /// Changes an object, or the part of it that a subresource writes. An object that is gone is as good as changed.

@@ -10,7 +10,7 @@ use crate::resource_index::{KindId, ResourceIndex};
 use crate::{Controller, Controllers, Settings};
 use pintle_cache::{Cache, Event, Object, WatchFilter, image};
 use pintle_registry::options::Propagation;
-use pintle_registry::{AdmitAll, DeleteOptions, Environment, Registry, Target, WriteOptions};
+use pintle_registry::{AdmissionChain, DeleteOptions, Environment, Registry, Target, WriteOptions};
 use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Observer as _, Record, Revision, Started, Store};
 use std::pin::Pin;
@@ -53,7 +53,7 @@ impl Fixture {
         store.start(Box::new(cache.feeder())).expect("a fresh store starts");
         let now = Arc::new(AtomicI64::new(1_000_000));
         let environment = Box::new(Simulated { now: now.clone(), random: AtomicU64::new(1) });
-        let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::resources());
+        let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_kinds::resources());
         let fixture = Fixture { registry: Arc::new(registry), now };
         for name in ["default", "other"] {
             fixture.create("", "namespaces", "", value!({"metadata": {"name": name}})).await;
@@ -392,7 +392,7 @@ fn a_change_that_is_seen_before_its_commit_is_whole_counts_once_that_is() {
     feeder.replayed(Started { current: Revision(1), compacted: Revision(0) });
     let environment = Box::new(Simulated { now: Arc::default(), random: AtomicU64::new(1) });
     let store = Arc::new(MemoryStore::new());
-    let registry = Registry::new(cache, store, environment, Box::new(AdmitAll), pintle_kinds::resources());
+    let registry = Registry::new(cache, store, environment, AdmissionChain::default(), pintle_kinds::resources());
     let world = Arc::new(ResourceIndex::new(Arc::new(registry)));
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let _entered = runtime.enter();

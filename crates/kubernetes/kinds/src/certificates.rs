@@ -161,8 +161,9 @@ fn note_who_asks(object: &mut Value, context: &mut Context) {
     let mut spec = ViewMut::<CertificateSigningRequest>::new(object).field(CertificateSigningRequest::SPEC);
     spec.by_ref().field(CertificateSigningRequestSpec::USERNAME).set(context.user);
     spec.by_ref().field(CertificateSigningRequestSpec::UID).set(context.user_uid);
-    spec.by_ref().field(CertificateSigningRequestSpec::GROUPS).set(context.groups);
-    let extra = context.extra.iter().map(|(key, items)| (key.clone(), ExtraValue { items: items.clone() }));
+    let texts = |items: &[Str]| items.iter().map(Str::to_string).collect::<Vec<_>>();
+    spec.by_ref().field(CertificateSigningRequestSpec::GROUPS).set(texts(context.groups));
+    let extra = context.extra.iter().map(|(key, items)| (key.to_string(), ExtraValue { items: texts(items) }));
     spec.field(CertificateSigningRequestSpec::EXTRA).set(extra.collect::<std::collections::BTreeMap<_, _>>());
 }
 

@@ -3,7 +3,7 @@
 //! Nothing here knows a kind's rules.
 
 use crate::{all, find, group_order};
-use pintle_resource::{Action, Context, FieldValue, Path, Resource, Strategy, StrategyEnvironment, Verbs};
+use pintle_resource::{Action, Context, FieldValue, Path, Resource, Strategy, StrategyEnvironment, Verbs, convert_now};
 use pintle_schema::{Struct, Value, canonicalize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub(crate) const NOW: i64 = 1_000_000_000;
 
 pub(crate) fn with_context<T>(run: impl FnOnce(&mut Context) -> T) -> T {
     let mut warnings = Vec::new();
-    let (groups, extra) = (vec!["a".to_owned(), "b".to_owned()], vec![("k".to_owned(), vec!["v".to_owned()])]);
+    let (groups, extra) = (["a", "b"].map(Into::into), [("k".into(), vec!["v".into()])]);
     run(&mut Context {
         sent_labels: false,
         now_unix: NOW,
@@ -181,7 +181,7 @@ fn versions_share_what_is_stored() {
         );
         assert!(std::ptr::eq(resource.strategy, first.2), "{} has two strategies", storage.prefix);
         let own_shape = std::ptr::eq(&*resource.schema, &*storage.schema);
-        assert!(!own_shape || storage.convert.is_none(), "{} converts to itself", storage.prefix);
+        assert!(!own_shape || storage.conversion.is_none(), "{} converts to itself", storage.prefix);
     }
 }
 
@@ -206,14 +206,14 @@ fn field_labels() {
 /// Checks that an object converts to its stored form and back.
 pub(crate) fn round_trip(resource: &Resource, mut served: Value, mut stored: Value) {
     let storage = resource.storage.as_ref().expect("the resource is stored");
-    let convert = storage.convert.as_ref().expect("the resource converts");
+    let convert = storage.conversion.as_deref().expect("the resource converts");
     canonicalize(&resource.schema, &mut served);
     canonicalize(&storage.schema, &mut stored);
     let mut object = served.clone();
-    (convert.to_storage)(&mut object);
+    convert_now(convert, &mut object, &resource.api_version(), &storage.api_version).expect("it converts");
     canonicalize(&storage.schema, &mut object);
     assert_eq!(object, stored, "to the stored form");
-    (convert.from_storage)(&mut object);
+    convert_now(convert, &mut object, &storage.api_version, &resource.api_version()).expect("it converts");
     canonicalize(&resource.schema, &mut object);
     assert_eq!(object, served, "and back");
 }

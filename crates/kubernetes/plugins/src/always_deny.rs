@@ -4,7 +4,7 @@
 
 use crate::plugin::{Plugin, Requests};
 use crate::request::Request;
-use pintle_registry::Requester;
+use pintle_registry::SERVER_USER;
 use pintle_registry::status::Result;
 use pintle_schema::Value;
 
@@ -12,7 +12,7 @@ pub const PLUGIN: Plugin =
     Plugin::on(&[Requests::all()]).mutating(|request, object, _| deny(request, object)).validating_deletion(deny);
 
 fn deny(request: &Request<'_>, object: &Value) -> Result<()> {
-    if request.requester().name == Requester::server().name.as_str() {
+    if request.requester().name == SERVER_USER {
         return Ok(());
     }
     Err(request.forbidden(object, "admission control is denying all modifications"))

@@ -2,7 +2,7 @@
 //! Guarantees that no chain of writes ends with more rights than its author had, whatever modes of authorization there are.
 //! Must never change an object. It is no plugin: nothing switches it off.
 
-use crate::plugin::Requests;
+use crate::plugin::{Plugin, Requests};
 use crate::request::{Kind, Request};
 use pintle_auth::authorization::rbac::PolicyRule;
 use pintle_auth::{Str, groups};
@@ -16,16 +16,19 @@ static ROLES: Kind<Role> = Kind::new(GROUP, "roles");
 static CLUSTER_ROLES: Kind<ClusterRole> = Kind::new(GROUP, "clusterroles");
 
 /// The writes that give rights.
-pub const REQUESTS: [Requests; 4] = [
+const REQUESTS: [Requests; 4] = [
     Requests::write(GROUP, "roles"),
     Requests::write(GROUP, "clusterroles"),
     Requests::write(GROUP, "rolebindings"),
     Requests::write(GROUP, "clusterrolebindings"),
 ];
 
+/// What every write of a role or a binding passes, after all plugins.
+pub static PLUGIN: Plugin = Plugin::on(&REQUESTS).mutating(|request, object, _| confirm(request, object));
+
 /// # Errors
 /// The object gives what its author does not have.
-pub fn confirm(request: &Request<'_>, object: &Value) -> Result<()> {
+fn confirm(request: &Request<'_>, object: &Value) -> Result<()> {
     if request.requester().in_group(groups::MASTERS) || request.old().is_some_and(|old| waits_for_less(object, old)) {
         return Ok(());
     }
@@ -71,7 +74,7 @@ fn held(request: &Request<'_>, object: &Value, rules: &[v1::PolicyRule]) -> Resu
 }
 
 fn confirm_held(request: &Request<'_>, rules: &[PolicyRule]) -> std::result::Result<(), String> {
-    request.roles().confirm_held(&request.requester(), request.namespace(), rules)
+    request.roles().confirm_held(request.requester(), request.namespace(), rules)
 }
 
 /// A role that gathers others may come to give anything.

@@ -44,15 +44,12 @@ mod volume_resize;
 use configuration::Configuration;
 pub use escalation::policy_rule;
 use pintle_auth::Authorizer;
-use pintle_registry::status::Result;
-use pintle_registry::{
-    Admission, AdmissionRequest, DeleteOptions, NamespaceCheck, Registry, Requester, Target, WriteOptions,
-};
+use pintle_registry::{AdmissionChain, AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase};
 use pintle_schema::Value;
-use pintle_validation::{Refusal, Right};
-use plugin::{Operation, Plugin};
-use request::{Phase, Request};
-use std::time::{Duration, Instant};
+use plugin::Plugin;
+use request::Request;
+use rights::AuthorizerRights;
+use std::sync::Arc;
 
 /// On, unless it is switched off.
 const ON: bool = true;
@@ -103,21 +100,6 @@ const NAMESPACE_EXISTS: &str = "NamespaceExists";
 /// Plugins that are no entries of the table above.
 const IMPLIED: [&str; 2] = ["AlwaysAdmit", NAMESPACE_EXISTS];
 
-/// What a plugin did.
-#[derive(Clone, Copy, Debug)]
-pub struct Acted {
-    pub plugin: &'static str,
-    /// `CREATE`, `UPDATE` or `DELETE`.
-    pub operation: &'static str,
-    /// `admit` or `validate`.
-    pub phase: &'static str,
-    pub refused: bool,
-    pub took: Duration,
-}
-
-/// Told of everything that a plugin does.
-pub type Observer = Box<dyn Fn(Acted) + Send + Sync>;
-
 /// What there is of a plugin that the reference has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
@@ -150,132 +132,98 @@ const ELSEWHERE: [&str; 9] = [
     "ValidatingAdmissionWebhook",
 ];
 
-/// The plugins of a server.
-pub struct Chain {
-    plugins: Vec<(&'static str, &'static Plugin)>,
-    namespace_check: NamespaceCheck,
-    provisions_namespaces: bool,
+/// The plugins that are on by default and those enabled, but not those disabled, as a chain without an observer. The
+/// authorizer answers plugins and rules that ask for more than the request's own verb.
+pub fn chain(
+    authorizer: &Authorizer,
+    enabled: &[String],
+    disabled: &[String],
     configuration: Configuration,
+) -> AdmissionChain {
+    let is_among = |names: &[String], name: &str| names.iter().any(|named| named == name);
+    let is_on = |(name, _, on): &&(&str, _, bool)| (*on || is_among(enabled, name)) && !is_among(disabled, name);
+    let is_disabled = |name| is_among(disabled, name);
+    let namespace_check = match is_among(enabled, NAMESPACE_EXISTS) && !is_disabled(NAMESPACE_EXISTS) {
+        _ if !is_disabled(NAMESPACE_LIFECYCLE) => NamespaceCheck::Active,
+        true => NamespaceCheck::Exists,
+        false => NamespaceCheck::None,
+    };
+    let surroundings = Arc::new(Surroundings { authorizer: authorizer.clone(), configuration });
+    let built_in = |name, plugin| -> Arc<dyn AdmissionPlugin> {
+        Arc::new(BuiltIn { name, plugin, surroundings: surroundings.clone() })
+    };
+    let mut plugins = Vec::new();
+    if namespace_check == NamespaceCheck::Active {
+        plugins.push(built_in(NAMESPACE_LIFECYCLE, &namespace_lifecycle::PLUGIN));
+    }
+    plugins.extend(PLUGINS.iter().filter(is_on).map(|(name, plugin, _)| built_in(name, plugin)));
+    plugins.push(built_in("", &escalation::PLUGIN));
+    AdmissionChain {
+        plugins,
+        observer: None,
+        namespace_check,
+        provisions_namespaces: is_among(enabled, NAMESPACE_AUTO_PROVISION),
+        rights: Some(Arc::new(AuthorizerRights(authorizer.clone()))),
+    }
+}
+
+/// What plugins are given besides requests.
+struct Surroundings {
     authorizer: Authorizer,
-    observer: Option<Observer>,
+    configuration: Configuration,
 }
 
-impl Chain {
-    /// The plugins that are on by default. The authorizer answers plugins that ask for more than the request's own verb.
-    pub fn new(authorizer: Authorizer) -> Self {
-        Chain::with(authorizer, &[], &[], Configuration::default())
+/// One of the plugins above in a chain.
+struct BuiltIn {
+    name: &'static str,
+    plugin: &'static Plugin,
+    surroundings: Arc<Surroundings>,
+}
+
+impl BuiltIn {
+    fn request<'a>(&'a self, write: &'a AdmissionRequest<'a>, phase: Phase) -> Request<'a> {
+        let Surroundings { authorizer, configuration } = &*self.surroundings;
+        Request { write, authorizer, configuration, phase }
+    }
+}
+
+impl AdmissionPlugin for BuiltIn {
+    fn name(&self) -> &str {
+        self.name
     }
 
-    /// The plugins that are on by default and those enabled, but not those disabled.
-    pub fn with(authorizer: Authorizer, enabled: &[String], disabled: &[String], configuration: Configuration) -> Self {
-        let is_among = |names: &[String], name: &str| names.iter().any(|named| named == name);
-        let is_on = |(name, _, on): &&(&str, _, bool)| (*on || is_among(enabled, name)) && !is_among(disabled, name);
-        let is_disabled = |name| is_among(disabled, name);
-        let namespace_check = match is_among(enabled, NAMESPACE_EXISTS) && !is_disabled(NAMESPACE_EXISTS) {
-            _ if !is_disabled(NAMESPACE_LIFECYCLE) => NamespaceCheck::Active,
-            true => NamespaceCheck::Exists,
-            false => NamespaceCheck::None,
+    fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
+        let acts = match (request.operation, phase) {
+            (Operation::Delete, Phase::Mutate) => self.plugin.delete.is_some(),
+            (Operation::Delete, Phase::Validate) => false,
+            (_, Phase::Mutate) => self.plugin.mutate.is_some(),
+            (_, Phase::Validate) => self.plugin.validate.is_some(),
         };
-        Chain {
-            namespace_check,
-            plugins: PLUGINS.iter().filter(is_on).map(|(name, plugin, _)| (*name, *plugin)).collect(),
-            provisions_namespaces: is_among(enabled, NAMESPACE_AUTO_PROVISION),
-            configuration,
-            authorizer,
-            observer: None,
-        }
+        acts && self.plugin.sees(request)
     }
 
-    /// The same, watched by an observer.
-    pub fn observed(self, observer: Observer) -> Self {
-        Chain { observer: Some(observer), ..self }
-    }
-
-    fn act(
-        &self,
-        plugin: &'static str,
-        operation: Operation,
-        phase: &'static str,
-        act: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
-        let Some(observer) = &self.observer else { return act() };
-        let started = Instant::now();
-        let outcome = act();
-        let (operation, refused) = (operation.name(), outcome.is_err());
-        observer(Acted { plugin, operation, phase, refused, took: started.elapsed() });
-        outcome
-    }
-
-    fn request<'a>(&'a self, write: &'a AdmissionRequest<'a>, operation: Operation, phase: Phase) -> Request<'a> {
-        Request { write, operation, authorizer: &self.authorizer, configuration: &self.configuration, phase }
-    }
-
-    /// The plugins that have something to say about a request.
-    fn concerned<'a>(
+    fn mutate<'a>(
         &'a self,
-        operation: Operation,
-        write: &'a AdmissionRequest<'a>,
-    ) -> impl Iterator<Item = (&'static str, &'static Plugin)> {
-        self.plugins.iter().copied().filter(move |(_, plugin)| plugin.sees(operation, write))
-    }
-}
-
-impl Admission for Chain {
-    fn mutate(&self, write: &AdmissionRequest<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<()> {
-        let operation = Operation::of(write);
-        let request = self.request(write, operation, Phase::Mutate);
-        for (name, plugin) in self.concerned(operation, write) {
-            if let Some(mutate) = plugin.mutate {
-                self.act(name, operation, "admit", || mutate(&request, object, warnings))?;
-            }
-        }
-        match escalation::REQUESTS.iter().any(|row| row.is_for(write)) {
-            true => escalation::confirm(&request, object),
-            false => Ok(()),
-        }
+        request: &'a AdmissionRequest<'a>,
+        object: &'a mut Value,
+        warnings: &'a mut Vec<String>,
+    ) -> Admitted<'a> {
+        let request = self.request(request, Phase::Mutate);
+        self.plugin.mutate.map_or(Ok(()), |mutate| mutate(&request, object, warnings)).into()
     }
 
-    fn validate(&self, write: &AdmissionRequest<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()> {
-        let operation = Operation::of(write);
-        let request = self.request(write, operation, Phase::Validate);
-        for (name, plugin) in self.concerned(operation, write) {
-            if let Some(validate) = plugin.validate {
-                self.act(name, operation, "validate", || validate(&request, object, warnings))?;
-            }
-        }
-        Ok(())
+    fn validate<'a>(
+        &'a self,
+        request: &'a AdmissionRequest<'a>,
+        object: &'a Value,
+        warnings: &'a mut Vec<String>,
+    ) -> Admitted<'a> {
+        let request = self.request(request, Phase::Validate);
+        self.plugin.validate.map_or(Ok(()), |validate| validate(&request, object, warnings)).into()
     }
 
-    fn delete(&self, registry: &Registry, target: &Target, old: &Value, options: &DeleteOptions) -> Result<()> {
-        let operation = Operation::Delete;
-        if self.namespace_check == NamespaceCheck::Active {
-            self.act(NAMESPACE_LIFECYCLE, operation, "admit", || namespace_lifecycle::check_deletion(target))?;
-        }
-        if !self.plugins.iter().any(|(_, plugin)| plugin.delete.is_some()) {
-            return Ok(());
-        }
-        let options =
-            WriteOptions { dry_run: options.dry_run, requester: options.requester.clone(), ..WriteOptions::default() };
-        let write =
-            AdmissionRequest { registry, target, subresource: "", old: Some(old), options: &options, around: &() };
-        let request = self.request(&write, operation, Phase::Validate);
-        for (name, plugin) in self.concerned(operation, &write) {
-            if let Some(delete) = plugin.delete {
-                self.act(name, operation, "admit", || delete(&request, old))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn namespace_check(&self) -> NamespaceCheck {
-        self.namespace_check
-    }
-
-    fn provisions_namespaces(&self) -> bool {
-        self.provisions_namespaces
-    }
-
-    fn refusal(&self, target: &Target, requester: &Requester, right: &Right<'_>) -> Option<Refusal> {
-        rights::refusal(&self.authorizer, &target.resource, requester, right)
+    fn delete<'a>(&'a self, _: Phase, request: &'a AdmissionRequest<'a>, old: &'a Value) -> Admitted<'a> {
+        let request = self.request(request, Phase::Validate);
+        self.plugin.delete.map_or(Ok(()), |delete| delete(&request, old)).into()
     }
 }

@@ -2,9 +2,10 @@
 //! Guarantees that nobody has the garbage collector delete, or hold back, what they could not themselves.
 //! Must never ask for rights when nothing changes.
 
-use crate::plugin::{Operation, Plugin, Requests};
+use crate::plugin::{Plugin, Requests};
 use crate::request::Request;
 use pintle_auth::Attributes;
+use pintle_registry::Operation;
 use pintle_registry::status::Result;
 use pintle_schema::{Value, View};
 use pintle_types::meta::v1::{ObjectMeta, OwnerReference};

@@ -3,8 +3,8 @@
 //! Must never know a plugin by name.
 
 use crate::request::Request;
-use pintle_registry::AdmissionRequest;
 use pintle_registry::status::Result;
+use pintle_registry::{AdmissionRequest, Operation};
 use pintle_schema::Value;
 
 type Mutate = fn(&Request<'_>, &mut Value, &mut Vec<String>) -> Result<()>;
@@ -21,30 +21,6 @@ pub struct Plugin {
     pub validate: Option<Validate>,
     /// Judges the deletion of a stored object.
     pub delete: Option<Delete>,
-}
-
-/// What is done to an object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    Create,
-    Update,
-    Delete,
-}
-
-impl Operation {
-    /// What a write does.
-    pub fn of(write: &AdmissionRequest<'_>) -> Self {
-        if write.old.is_some() { Operation::Update } else { Operation::Create }
-    }
-
-    /// As the reference names it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Operation::Create => "CREATE",
-            Operation::Update => "UPDATE",
-            Operation::Delete => "DELETE",
-        }
-    }
 }
 
 /// Stands for every group, resource or subresource.
@@ -84,19 +60,14 @@ impl Requests {
         Requests::all_of(ANY, ANY)
     }
 
-    /// Whether a request of this operation is one of these.
-    pub fn are_of(&self, operation: Operation, request: &AdmissionRequest<'_>) -> bool {
+    /// Whether a request is one of these.
+    pub fn include(&self, request: &AdmissionRequest<'_>) -> bool {
         let resource = &request.target.resource;
         let is = |own: &str, asked: &str| own == asked || own == ANY;
-        self.operations.contains(&operation)
+        self.operations.contains(&request.operation)
             && is(self.group, &resource.group)
             && is(self.resource, &resource.plural)
             && is(self.subresource, request.subresource)
-    }
-
-    /// Whether a write is one of these.
-    pub fn is_for(&self, write: &AdmissionRequest<'_>) -> bool {
-        self.are_of(Operation::of(write), write)
     }
 }
 
@@ -122,7 +93,7 @@ impl Plugin {
     }
 
     /// Whether a request concerns this plugin.
-    pub fn sees(&self, operation: Operation, request: &AdmissionRequest<'_>) -> bool {
-        self.requests.iter().any(|rows| rows.are_of(operation, request))
+    pub fn sees(&self, request: &AdmissionRequest<'_>) -> bool {
+        self.requests.iter().any(|rows| rows.include(request))
     }
 }

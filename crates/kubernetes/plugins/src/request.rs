@@ -3,25 +3,16 @@
 //! Must never give a plugin a way to write or to wait.
 
 use crate::configuration::Configuration;
-use crate::plugin::Operation;
-use crate::rights;
 use pintle_auth::authorization::rbac::RbacSnapshot;
 use pintle_auth::{Attributes, Authorizer, UserInfo};
 use pintle_registry::environment::{Environment, generate_name};
 use pintle_registry::status::{Result, Status};
-use pintle_registry::{AdmissionRequest, metadata};
+use pintle_registry::{AdmissionRequest, Operation, Phase, metadata};
 use pintle_resource::ResourceTable;
 use pintle_schema::{ApiValue, FieldName, Value};
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
-
-/// Where in the way of a write the chain is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    Mutate,
-    Validate,
-}
 
 /// A kind whose objects plugins read; they are stored as version `v1`.
 pub struct Kind<T> {
@@ -39,7 +30,6 @@ impl<T> Kind<T> {
 /// A request that wants to be admitted, as plugins see it.
 pub struct Request<'a> {
     pub write: &'a AdmissionRequest<'a>,
-    pub operation: Operation,
     pub authorizer: &'a Authorizer,
     /// What the plugins were told when the server started.
     pub configuration: &'a Configuration,
@@ -47,6 +37,11 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
+    /// What is done to the object.
+    pub fn operation(&self) -> Operation {
+        self.write.operation
+    }
+
     /// The stored object, for updates.
     pub fn old(&self) -> Option<&'a Value> {
         self.write.old
@@ -54,7 +49,7 @@ impl<'a> Request<'a> {
 
     /// Whether a map was sent with nothing in it. The object does not show it.
     pub fn was_sent_empty(&self, path: &[&str]) -> bool {
-        let sent = self.write.around.empties();
+        let sent = self.write.environment.empties();
         sent.and_then(|sent| sent.at(path)).and_then(Value::as_map).is_some_and(pintle_schema::Map::is_empty)
     }
 
@@ -193,15 +188,15 @@ impl<'a> Request<'a> {
     }
 
     /// Who writes.
-    pub fn requester(&self) -> UserInfo {
-        rights::user(&self.write.options.requester)
+    pub fn requester(&self) -> &'a Arc<UserInfo> {
+        self.write.options.context.user()
     }
 
     /// Whether the requester may do something besides the write itself; the namespace is empty for all of the cluster.
     pub fn permits(&self, verb: &str, group: &str, resource: &str, namespace: &str, name: &str) -> bool {
         let user = self.requester();
         let asked =
-            Attributes { api_version: "*", namespace, name, ..Attributes::resource(&user, verb, group, resource) };
+            Attributes { api_version: "*", namespace, name, ..Attributes::resource(user, verb, group, resource) };
         self.allows(&asked)
     }
 

@@ -4,8 +4,8 @@
 
 use pintle_auth::authorization::forbidden;
 use pintle_auth::{Attributes, Authorizer, NODE_NAME_KEY, UserInfo, users};
-use pintle_registry::Requester;
-use pintle_resource::Resource;
+use pintle_registry::{RequestContext, Rights, Target};
+use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::names::dns1123_subdomain;
 use pintle_validation::{Refusal, Right};
 
@@ -15,18 +15,32 @@ const ON_THE_NODE: &str = "associated-node:";
 /// Begins the verbs of those who need not be.
 const ON_ANY_NODE: &str = "arbitrary-node:";
 
+/// Answers rules by asking the authorizer.
+pub struct AuthorizerRights(pub Authorizer);
+
+impl Rights for AuthorizerRights {
+    fn refusal<'a>(
+        &'a self,
+        target: &'a Target,
+        context: &'a RequestContext,
+        right: &Right<'a>,
+    ) -> MaybeReady<'a, Option<Refusal>> {
+        MaybeReady::Ready(refusal(&self.0, &target.resource, context, right))
+    }
+}
+
 /// Why a requester has no right besides a write; `None` when they have it.
-pub fn refusal(
+fn refusal(
     authorizer: &Authorizer,
     resource: &Resource,
-    requester: &Requester,
+    context: &RequestContext,
     right: &Right<'_>,
 ) -> Option<Refusal> {
-    let user = user(requester);
-    let verb = |prefix: &str| format!("{prefix}{}", requester.verb);
+    let user = context.user();
+    let verb = |prefix: &str| format!("{prefix}{}", context.verb);
     let verbs = match right.node {
         None => vec![verb("")],
-        Some(node) if is_bound_to(&user, node) => vec![verb(ON_THE_NODE), verb(ON_ANY_NODE)],
+        Some(node) if is_bound_to(user, node) => vec![verb(ON_THE_NODE), verb(ON_ANY_NODE)],
         Some(_) => vec![verb(ON_ANY_NODE)],
     };
     let mut why = None;
@@ -36,7 +50,7 @@ pub fn refusal(
             subresource: right.subresource,
             namespace: right.namespace,
             name: right.name,
-            ..Attributes::resource(&user, verb, &resource.group, &resource.plural)
+            ..Attributes::resource(user, verb, &resource.group, &resource.plural)
         };
         let decision = authorizer.authorize(&asked);
         if decision.is_allowed() {
@@ -45,17 +59,6 @@ pub fn refusal(
         why.get_or_insert_with(|| forbidden(&asked, &decision.reason()).message);
     }
     why.map(|why| Refusal { verbs, why })
-}
-
-/// A requester as the authorizer knows users.
-pub fn user(requester: &Requester) -> UserInfo {
-    let all = |texts: &[String]| texts.iter().map(|text| text.as_str().into()).collect();
-    UserInfo {
-        name: requester.name.as_str().into(),
-        uid: requester.uid.as_str().into(),
-        groups: all(&requester.groups),
-        extra: requester.extra.iter().map(|(key, values)| (key.as_str().into(), all(values))).collect(),
-    }
 }
 
 /// Whether a user is the service account of a pod on this node.
@@ -78,10 +81,11 @@ mod tests {
         let authorizer = Authorizer::new(vec![Mode::Rbac], Arc::new(Rbac::new(RbacSnapshot::default())));
         let claims = pintle_kinds::find("resource.k8s.io", "v1", "resourceclaims").expect("a known resource");
         let verbs = |name: &str, nodes: &[&str], right: Right<'_>| {
-            let nodes = nodes.iter().map(ToString::to_string).collect();
-            let extra = vec![(NODE_NAME_KEY.to_owned(), nodes)];
-            let requester = Requester { verb: "patch", name: name.to_owned(), extra, ..Requester::default() };
-            refusal(&authorizer, claims, &requester, &right).expect("nobody has rights")
+            let nodes = nodes.iter().map(|node| (*node).into()).collect();
+            let extra = vec![(NODE_NAME_KEY.into(), nodes)];
+            let user = UserInfo { name: name.into(), extra, ..UserInfo::default() };
+            let context = RequestContext::new("patch", String::new()).acting_as(Arc::new(user));
+            refusal(&authorizer, claims, &context, &right).expect("nobody has rights")
         };
         let right = Right { subresource: "driver", namespace: "a", name: "d", node: Some("n") };
         let driver = "system:serviceaccount:kube-system:driver";

@@ -2,18 +2,19 @@
 //! Guarantees that nothing but the chain changes what tests give it.
 //! Must never be used outside tests.
 
-use crate::Chain;
 use crate::configuration::Configuration;
 use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
-use pintle_auth::{Authorizer, Mode};
+use pintle_auth::{Authorizer, Mode, UserInfo};
 use pintle_cache::Cache;
 use pintle_registry::status::Result;
 use pintle_registry::{
-    Admission, AdmissionRequest, AdmitAll, DeleteOptions, Environment, Registry, Requester, Target, WriteOptions,
+    AdmissionChain, AdmissionRequest, Environment, Operation, Registry, RequestContext, Target, WriteOptions,
 };
 use pintle_schema::{Value, canonicalize, value};
 use pintle_storage::{MemoryStore, Store};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 /// Time stands still, random bytes are zero.
 struct Still;
@@ -37,7 +38,7 @@ pub const UID: &str = "00000000-0000-4000-8000-000000000000";
 
 pub struct Cluster {
     registry: Registry,
-    chain: Chain,
+    chain: AdmissionChain,
 }
 
 impl Cluster {
@@ -57,11 +58,12 @@ impl Cluster {
             Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         store.start(Box::new(cache.feeder())).expect("an empty store starts");
-        let registry = Registry::new(cache, store, Box::new(Still), Box::new(AdmitAll), pintle_kinds::resources());
+        let registry =
+            Registry::new(cache, store, Box::new(Still), AdmissionChain::default(), pintle_kinds::resources());
         let roles = Arc::new(Rbac::new(RbacSnapshot::default()));
         let enabled: Vec<String> = plugins.iter().map(ToString::to_string).collect();
         let authorizer = Authorizer::new(vec![Mode::Rbac], roles);
-        Cluster { registry, chain: Chain::with(authorizer, &enabled, &[], configuration) }
+        Cluster { registry, chain: crate::chain(&authorizer, &enabled, &[], configuration) }
     }
 
     /// The same with a service account whose token pods do not mount.
@@ -107,8 +109,10 @@ impl Cluster {
 
     /// What the chain says to a deletion by a user.
     pub fn delete(&self, group: &str, plural: &str, old: &Value, user: &str) -> Result<()> {
-        let options = DeleteOptions { requester: requester(user), ..DeleteOptions::default() };
-        self.chain.delete(&self.registry, &self.target(group, plural, old), old, &options)
+        let options = WriteOptions { context: context(user), ..WriteOptions::default() };
+        let target = self.target(group, plural, old);
+        let request = self.request(&target, "", Operation::Delete, Some(old), &options);
+        now(self.chain.delete(&request, old))
     }
 
     /// What the chain makes of a change by a user; (group, resource, subresource).
@@ -143,24 +147,45 @@ impl Cluster {
         user: &str,
         warnings: &mut Vec<String>,
     ) -> Result<Value> {
-        let options = WriteOptions { requester: requester(user), ..WriteOptions::default() };
-        let request =
-            AdmissionRequest { registry: &self.registry, target, subresource, old, options: &options, around: &() };
-        self.chain.mutate(&request, &mut object, warnings)?;
+        let options = WriteOptions { context: context(user), ..WriteOptions::default() };
+        let operation = if old.is_some() { Operation::Update } else { Operation::Create };
+        let request = self.request(target, subresource, operation, old, &options);
+        now(self.chain.mutate(&request, &mut object, warnings))?;
         if subresource.is_empty() {
             canonicalize(&target.storage().schema, &mut object);
         }
-        self.chain.validate(&request, &object, warnings)?;
+        now(self.chain.validate(&request, &object, warnings))?;
         Ok(object)
+    }
+
+    fn request<'a>(
+        &'a self,
+        target: &'a Target,
+        subresource: &'static str,
+        operation: Operation,
+        old: Option<&'a Value>,
+        options: &'a WriteOptions,
+    ) -> AdmissionRequest<'a> {
+        AdmissionRequest { registry: &self.registry, target, subresource, operation, old, options, environment: &() }
+    }
+}
+
+/// What a chain answers that does not wait.
+fn now<T>(answer: impl Future<Output = T>) -> T {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(answer).poll(&mut context) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("a plugin waits"),
     }
 }
 
 /// `admin` is a member of system:masters, and `system:node:...` one of system:nodes.
-fn requester(user: &str) -> Requester {
+fn context(user: &str) -> Arc<RequestContext> {
     let groups = match user {
-        "admin" => vec!["system:masters".to_owned()],
-        user if user.starts_with("system:node:") => vec!["system:nodes".to_owned()],
+        "admin" => vec!["system:masters".into()],
+        user if user.starts_with("system:node:") => vec!["system:nodes".into()],
         _ => Vec::new(),
     };
-    Requester { name: user.into(), groups, ..Requester::default() }
+    let user = UserInfo { name: user.into(), groups, ..UserInfo::default() };
+    Arc::new(RequestContext::default().acting_as(Arc::new(user)))
 }

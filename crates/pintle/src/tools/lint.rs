@@ -57,7 +57,7 @@ impl Lint {
 
     /// Versions of a kind judge their common fields alike.
     fn in_step(&mut self, resource: &'static Resource) {
-        let Some(storage) = resource.storage.as_ref().filter(|storage| storage.convert.is_none()) else { return };
+        let Some(storage) = resource.storage.as_ref().filter(|storage| storage.conversion.is_none()) else { return };
         self.compare(&resource.schema, &storage.schema);
     }
 

@@ -107,7 +107,9 @@ fn findings(
 
 fn causes(resource: &'static Resource, object: &mut Value) -> Vec<(String, String)> {
     // No rule depends on when it is asked.
-    resource.complete(object, 0);
+    if let Err(error) = resource.complete_now(object, 0) {
+        return vec![(String::new(), error.to_string())];
+    }
     let schema = resource.stored_schema();
     if resource.namespaced && object.str_at(&["metadata", "namespace"]).is_empty() {
         object.set_at(&["metadata", "namespace"], "default");

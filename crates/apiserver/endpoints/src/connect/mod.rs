@@ -75,7 +75,7 @@ fn stream(context: &Context, target: &Target, name: &str, path: &ResourcePath) -
     let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
     if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
         // A WebSocket begins with a GET, but what it does in a container is no reading.
-        access::authorize(&context.api, &context.user, Verb::Create, path, &context.query)?;
+        access::authorize(&context.api, context.user(), Verb::Create, path, &context.query)?;
     }
     let query = &context.query;
     let ports = query.integers("ports")?;

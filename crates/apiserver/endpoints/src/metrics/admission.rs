@@ -1,16 +1,12 @@
 //! Metrics of admission: how long its two steps take, and each plugin in them.
 //! Guarantees nothing but that time is counted once for each step of a write, and once for each plugin in it.
-//! Must never change what is measured: the inner admission answers as if it were alone.
+//! Must never change what is measured.
 
 use super::exposition::{Exposition, Family, Label};
 use pintle_metrics::{Histogram, Keyed, Layout};
-use pintle_registry::{
-    Admission, AdmissionRequest, DeleteOptions, NamespaceCheck, Registry, Requester, Result, Target,
-};
-use pintle_schema::Value;
-use pintle_validation::{Refusal, Right};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use pintle_registry::{AdmissionObserver, Operation, Phase};
+use pintle_schema::Str;
+use std::time::Duration;
 
 static DURATIONS: Layout = Layout::seconds(&[0.005, 0.025, 0.1, 0.5, 1.0, 2.5]);
 
@@ -37,31 +33,10 @@ fn labels((operation, rejected, step): Step) -> [Label<'static>; 3] {
 #[derive(Default)]
 pub struct AdmissionSteps {
     series: Keyed<Step, Histogram>,
-    plugins: Keyed<(&'static str, Step), Histogram>,
+    plugins: Keyed<(Str, Step), Histogram>,
 }
 
 impl AdmissionSteps {
-    fn measured<T>(&self, operation: &'static str, step: &'static str, act: impl FnOnce() -> Result<T>) -> Result<T> {
-        let started = Instant::now();
-        let outcome = act();
-        let series = self.series.get(&(operation, outcome.is_err(), step), || Histogram::new(&DURATIONS));
-        series.observe_duration(started.elapsed());
-        outcome
-    }
-
-    /// Counts what a plugin did in a phase of an operation.
-    pub fn acted(
-        &self,
-        plugin: &'static str,
-        operation: &'static str,
-        phase: &'static str,
-        refused: bool,
-        took: Duration,
-    ) {
-        let series = self.plugins.get(&(plugin, (operation, refused, phase)), || Histogram::new(&DURATIONS));
-        series.observe_duration(took);
-    }
-
     pub(super) fn render(&self, out: &mut Exposition) {
         out.family(&STEP_DURATION);
         for (step, durations) in self.series.sorted() {
@@ -70,43 +45,19 @@ impl AdmissionSteps {
         out.family(&PLUGIN_DURATION);
         for ((plugin, step), durations) in self.plugins.sorted() {
             let [operation, rejected, step] = labels(step);
-            out.histogram(PLUGIN_DURATION.name, &[("name", plugin), operation, rejected, step], &durations);
+            out.histogram(PLUGIN_DURATION.name, &[("name", &plugin), operation, rejected, step], &durations);
         }
     }
 }
 
-/// An admission whose steps are measured.
-pub struct Measured<A> {
-    pub inner: A,
-    pub steps: Arc<AdmissionSteps>,
-}
-
-fn operation(request: &AdmissionRequest<'_>) -> &'static str {
-    if request.old.is_some() { "UPDATE" } else { "CREATE" }
-}
-
-impl<A: Admission> Admission for Measured<A> {
-    fn mutate(&self, request: &AdmissionRequest<'_>, object: &mut Value, warnings: &mut Vec<String>) -> Result<()> {
-        self.steps.measured(operation(request), "admit", || self.inner.mutate(request, object, warnings))
+impl AdmissionObserver for AdmissionSteps {
+    fn plugin(&self, name: &str, operation: Operation, phase: Phase, refused: bool, took: Duration) {
+        let key = (Str::new(name), (operation.name(), refused, phase.name()));
+        self.plugins.get(&key, || Histogram::new(&DURATIONS)).observe_duration(took);
     }
 
-    fn validate(&self, request: &AdmissionRequest<'_>, object: &Value, warnings: &mut Vec<String>) -> Result<()> {
-        self.steps.measured(operation(request), "validate", || self.inner.validate(request, object, warnings))
-    }
-
-    fn delete(&self, registry: &Registry, target: &Target, old: &Value, options: &DeleteOptions) -> Result<()> {
-        self.steps.measured("DELETE", "validate", || self.inner.delete(registry, target, old, options))
-    }
-
-    fn namespace_check(&self) -> NamespaceCheck {
-        self.inner.namespace_check()
-    }
-
-    fn provisions_namespaces(&self) -> bool {
-        self.inner.provisions_namespaces()
-    }
-
-    fn refusal(&self, target: &Target, requester: &Requester, right: &Right<'_>) -> Option<Refusal> {
-        self.inner.refusal(target, requester, right)
+    fn phase(&self, operation: Operation, phase: Phase, refused: bool, took: Duration) {
+        let key = (operation.name(), refused, phase.name());
+        self.series.get(&key, || Histogram::new(&DURATIONS)).observe_duration(took);
     }
 }

@@ -17,7 +17,7 @@ mod streams;
 mod watch;
 
 pub use access::Access;
-pub use admission::{AdmissionSteps, Measured};
+pub use admission::AdmissionSteps;
 pub use allowed::AllowedLabels;
 pub use bodies::Bodies;
 pub use exposition::{Exposition, Family};

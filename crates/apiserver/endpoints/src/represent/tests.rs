@@ -4,7 +4,7 @@ use super::splice::CHUNK;
 use super::*;
 use futures_util::{FutureExt, StreamExt};
 use pintle_cache::{Cache, image};
-use pintle_registry::{AdmitAll, Environment, ListOptions, Selection};
+use pintle_registry::{AdmissionChain, Environment, ListOptions, Selection};
 use pintle_storage::{Expect, MemoryStore, Store, Transaction};
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -31,7 +31,7 @@ fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Arc<Resour
     let resource = pintle_kinds::find("", "v1", "configmaps").expect("there are config maps");
     let cache = Cache::new(resource.storage.iter().map(|storage| storage.prefix.as_str()));
     store.start(Box::new(cache.feeder())).expect("starts once");
-    let admission = Box::new(AdmitAll);
+    let admission = AdmissionChain::default();
     (Registry::new(cache, store.clone(), Box::new(clock), admission, pintle_kinds::resources()), store, resource)
 }
 

@@ -178,7 +178,9 @@ impl Registry {
     fn register(&self, allocation: &Allocation, address: IpAddr, parent: &Value) -> Option<Write> {
         let place = self.stored_target(allocation.addresses, "", &address.to_string())?;
         let mut object = registration(address, parent).to_value();
-        self.complete(&place, &mut object);
+        // Addresses have no version but the one that is stored.
+        place.resource.default(&mut object, self.environment.now_unix());
+        self.place(&place, &mut object);
         metadata::fill_new(&mut object, self.environment.as_ref());
         self.finish(&place, &mut object);
         Some(self.encode(&place, &mut object).put(place.key().into(), Expect::Absent))

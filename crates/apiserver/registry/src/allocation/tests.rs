@@ -7,8 +7,7 @@ mod repair;
 use crate::testing::wait;
 use crate::update::Update;
 use crate::{
-    Admission, AdmitAll, Allocators, DeleteOptions, Environment, Payload, Registry, Result, Target, WriteOptions,
-    Written,
+    AdmissionChain, Allocators, DeleteOptions, Environment, Payload, Registry, Result, Target, WriteOptions, Written,
 };
 use pintle_cache::Cache;
 
@@ -48,7 +47,7 @@ impl Server {
         let cache =
             Cache::new(pintle_kinds::all().filter_map(|resource| Some(resource.storage.as_ref()?.prefix.as_str())));
         store.start(Box::new(cache.feeder())).unwrap();
-        let admission: Box<dyn Admission> = Box::new(AdmitAll);
+        let admission = AdmissionChain::default();
         let environment = Box::new(Repeatable(AtomicU64::new(7)));
         let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::resources());
         registry.allocators = Allocators::new(ranges.iter().copied(), node_ports);

@@ -2,7 +2,7 @@
 
 use super::*;
 use pintle_cache::Image;
-use pintle_resource::Resource;
+use pintle_resource::{Resource, convert_now};
 use pintle_schema::{base64, value};
 use pintle_storage::Revision;
 use std::path::Path;
@@ -42,8 +42,8 @@ fn what_the_reference_stored_is_served_as_it_served_it_and_stored_as_it_was() {
         let resource = served(collection);
         let storage = resource.storage.as_ref().unwrap();
         let mut object = json::decode_trusted(&storage.schema, image.json()).unwrap();
-        if let Some(convert) = &storage.convert {
-            (convert.from_storage)(&mut object);
+        if let Some(conversion) = &storage.conversion {
+            convert_now(&**conversion, &mut object, &storage.api_version, &resource.api_version()).unwrap();
         }
         set_type(&mut object, &resource.api_version(), &resource.kind);
         let (found, wanted) = (canonical(resource, &object), canonical(resource, line.get("object").unwrap()));

@@ -1,7 +1,7 @@
 //! Lists by an indexed field against a filter over everything: same objects, same order, whatever else is asked.
 
 use super::*;
-use crate::{AdmitAll, Environment, ListOptions, Registry, Target};
+use crate::{AdmissionChain, Environment, ListOptions, Registry, Target};
 use pintle_cache::Cache;
 
 use pintle_schema::value;
@@ -30,7 +30,7 @@ fn registry() -> Registry {
         .filter_map(|resource| Some((resource.storage.as_ref()?.prefix.as_str(), resource.indexed_fields())));
     let cache = Cache::indexed(stored);
     store.start(Box::new(cache.feeder())).unwrap();
-    Registry::new(cache, store, Box::new(Nowhere), Box::new(AdmitAll), pintle_kinds::resources())
+    Registry::new(cache, store, Box::new(Nowhere), AdmissionChain::default(), pintle_kinds::resources())
 }
 
 fn pods(registry: &Registry, namespace: &str) -> Target {

@@ -2,13 +2,13 @@
 
 use super::*;
 use crate::testing::{registry, registry_over, wait};
-use crate::{Admission, Applying, DeleteOptions, EtcdCodec, Requester};
+use crate::{AdmissionPlugin, Admitted, Applying, DeleteOptions, EtcdCodec, Operation, Phase};
 use pintle_codec::{Strictness, json};
+use pintle_resource::MaybeReady;
 use pintle_schema::value;
 use pintle_storage::{
     CommitFuture, CompactFuture, MemoryStore, Observer, Revision, Started, Store, StoreError, TranscodingStore,
 };
-use pintle_validation::{Refusal, Right};
 use std::sync::Mutex;
 
 #[test]
@@ -21,7 +21,7 @@ fn applying_what_is_undone_changes_nothing() {
             value!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}});
         config.set_at(&["metadata", field], value);
         let applying = Applying { config: &config, force: false, subresource: "" };
-        let change = |live: Option<&Value>| registry.apply(&target, live, &applying, &options);
+        let change = |live: Option<&Value>| wait(registry.apply(&target, live, applying, &options).get());
         let update = Update {
             change: &change,
             part: None,
@@ -113,7 +113,11 @@ fn every_store_takes_what_etcd_would() {
     let apply = |keys, values| {
         let change = |live: Option<&Value>| {
             let config = object(keys, values);
-            registry.apply(&target, live, &Applying { config: &config, force: true, subresource: "" }, &options)
+            wait(
+                registry
+                    .apply(&target, live, Applying { config: &config, force: true, subresource: "" }, &options)
+                    .get(),
+            )
         };
         let update = Update {
             change: &change,
@@ -190,7 +194,7 @@ fn what_is_too_large_with_its_owners_is_stored_without() {
     assert_eq!(owned(put(30).unwrap()), (30, false));
     let change = |live: Option<&Value>| {
         let config = object(31);
-        registry.apply(&target, live, &Applying { config: &config, force: true, subresource: "" }, &options)
+        wait(registry.apply(&target, live, Applying { config: &config, force: true, subresource: "" }, &options).get())
     };
     let update =
         Update { change: &change, part: None, create: true, from_stored: true, owners: ManagedFieldsUpdate::Provided };
@@ -207,24 +211,21 @@ fn what_is_too_large_with_its_owners_is_stored_without() {
 /// Lets nothing be changed once it is there.
 struct Frozen;
 
-impl Admission for Frozen {
-    fn mutate(&self, _: &AdmissionRequest<'_>, _: &mut Value, _: &mut Vec<String>) -> Result<()> {
-        Ok(())
+impl AdmissionPlugin for Frozen {
+    fn name(&self) -> &str {
+        "Frozen"
     }
 
-    fn validate(&self, request: &AdmissionRequest<'_>, _: &Value, _: &mut Vec<String>) -> Result<()> {
-        match request.old {
-            Some(_) => Err(Status::bad_request("frozen")),
-            None => Ok(()),
-        }
+    fn handles(&self, phase: Phase, request: &AdmissionRequest<'_>) -> bool {
+        phase == Phase::Validate && request.operation != Operation::Create
     }
 
-    fn delete(&self, _: &Registry, _: &Target, _: &Value, _: &DeleteOptions) -> Result<()> {
-        Err(Status::bad_request("frozen"))
+    fn validate<'a>(&'a self, _: &'a AdmissionRequest<'a>, _: &'a Value, _: &'a mut Vec<String>) -> Admitted<'a> {
+        MaybeReady::wait(async { Err(Status::bad_request("frozen")) })
     }
 
-    fn refusal(&self, _: &Target, _: &Requester, _: &Right<'_>) -> Option<Refusal> {
-        None
+    fn delete<'a>(&'a self, _: Phase, _: &'a AdmissionRequest<'a>, _: &'a Value) -> Admitted<'a> {
+        MaybeReady::wait(async { Err(Status::bad_request("frozen")) })
     }
 }
 
@@ -240,7 +241,7 @@ fn while_its_time_runs_nobody_is_asked_whether_an_object_may_go() {
         wait(registry.delete(&target, &options)).map(|deleted| deleted.gone).map_err(|status| status.message)
     };
     assert_eq!(delete(&registry, Some(1000)), Ok(false));
-    registry.admission = Box::new(Frozen);
+    registry.admission.plugins = vec![Arc::new(Frozen)];
     assert_eq!([delete(&registry, None), delete(&registry, Some(2000))], [Ok(false), Ok(false)]);
     assert_eq!(delete(&registry, Some(10)), Err("frozen".to_owned()));
 }
@@ -259,11 +260,15 @@ fn a_link_is_never_stored() {
     };
     let options = WriteOptions { field_manager: "team".to_owned(), ..WriteOptions::default() };
     let apply = |live: Option<&Value>| {
-        registry.apply(&target, live, &Applying { config: &object("/a"), force: false, subresource: "" }, &options)
+        wait(
+            registry
+                .apply(&target, live, Applying { config: &object("/a"), force: false, subresource: "" }, &options)
+                .get(),
+        )
     };
     let put = |_: Option<&Value>| Ok(object("/b"));
     for (change, owners) in [
-        (&apply as &Change<'_>, ManagedFieldsUpdate::Provided),
+        (&apply as &dyn Change, ManagedFieldsUpdate::Provided),
         (&put, ManagedFieldsUpdate::Compute),
         (&apply, ManagedFieldsUpdate::Provided),
     ] {
@@ -276,7 +281,7 @@ fn a_link_is_never_stored() {
 #[test]
 fn who_is_refused_after_the_object_was_found_right_is_warned_all_the_same() {
     let mut registry = registry();
-    registry.admission = Box::new(Frozen);
+    registry.admission.plugins = vec![Arc::new(Frozen)];
     let target = registry.target(pintle_kinds::find("apps", "v1", "deployments").unwrap(), "default", "a").unwrap();
     let deployment = value!({"metadata": {"name": "a"}, "spec": {
         "selector": {"matchLabels": {"a": "b"}},

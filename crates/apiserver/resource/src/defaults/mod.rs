@@ -5,7 +5,8 @@
 
 mod plan;
 
-use crate::Resource;
+use crate::conversion::{Conversion, ConversionError, convert_now, convert_one};
+use crate::{Resource, Storage};
 use pintle_schema::compiled::unique_id;
 use pintle_schema::{Struct, Value, canonicalize};
 use plan::Plan;
@@ -83,18 +84,44 @@ impl Resource {
     }
 
     /// A request's object, decoded and of this version, as a full object of the version that is stored.
-    pub fn complete(&self, object: &mut Value, now_unix: i64) {
+    ///
+    /// # Errors
+    /// It cannot be converted to the storage version.
+    pub async fn complete(&self, object: &mut Value, now_unix: i64) -> Result<(), ConversionError> {
+        self.default_sent(object, now_unix);
+        let Some((storage, conversion)) = self.own_conversion() else { return Ok(()) };
+        convert_one(conversion, object, &self.api_version(), &storage.api_version).await?;
+        self.default_converted(storage, object, now_unix);
+        Ok(())
+    }
+
+    /// The same for a resource whose conversion is immediate, for callers that cannot wait.
+    ///
+    /// # Errors
+    /// It cannot be converted, or not without waiting.
+    pub fn complete_now(&self, object: &mut Value, now_unix: i64) -> Result<(), ConversionError> {
+        self.default_sent(object, now_unix);
+        let Some((storage, conversion)) = self.own_conversion() else { return Ok(()) };
+        convert_now(conversion, object, &self.api_version(), &storage.api_version)?;
+        self.default_converted(storage, object, now_unix);
+        Ok(())
+    }
+
+    fn default_sent(&self, object: &mut Value, now_unix: i64) {
         if let Some(normalize) = self.strategy.normalize {
             normalize(object);
         }
         self.default(object, now_unix);
-        if let Some(storage) = &self.storage
-            && let Some(convert) = &storage.convert
-        {
-            (convert.to_storage)(object);
-            if convert.defaulted {
-                self.defaults.apply(&storage.schema, object, now_unix);
-            }
+    }
+
+    fn own_conversion(&self) -> Option<(&Storage, &dyn Conversion)> {
+        let storage = self.storage.as_ref()?;
+        Some((storage, &**storage.conversion.as_ref()?))
+    }
+
+    fn default_converted(&self, storage: &Storage, object: &mut Value, now_unix: i64) {
+        if storage.default_after_conversion {
+            self.defaults.apply(&storage.schema, object, now_unix);
         }
     }
 

@@ -107,7 +107,7 @@ impl Write<'_> {
     fn prune(&self, merged: Value, managed: &mut Managed, mut last: Entry) -> Result<Value, Error> {
         let version = last.api_version.clone();
         let Some(schema) = self.versions.schema(&version) else { return Ok(merged) };
-        let merged = self.versions.convert(&merged, self.api_version, &version).into_owned();
+        let merged = self.versions.convert(&merged, self.api_version, &version)?.into_owned();
         let last = typed::ensure_named_fields_are_members(schema, last.fields()?);
         let pruned = typed::remove_items(schema, merged.clone(), &last);
         let pruned = self.add_back_owned(&merged, pruned, &version, managed)?;
@@ -117,7 +117,7 @@ impl Write<'_> {
         };
         let gone = members(&merged)?.difference(&members(&pruned)?).intersection(&last);
         let pruned = typed::remove_items(schema, merged, &gone);
-        Ok(self.versions.convert(&pruned, &version, self.api_version).into_owned())
+        Ok(self.versions.convert(&pruned, &version, self.api_version)?.into_owned())
     }
 
     fn add_back_owned(
@@ -140,13 +140,13 @@ impl Write<'_> {
         let mut pruned = pruned;
         for (at, owned) in owned.into_iter().filter(|(_, owned)| !owned.is_empty()) {
             let Some(schema) = self.versions.schema(&at) else { continue };
-            let merged = self.versions.convert(merged, version, &at);
-            let converted = self.versions.convert(&pruned, version, &at);
+            let [merged, converted] = [merged, &pruned].map(|object| self.versions.convert(object, version, &at));
+            let (merged, converted) = (merged?, converted?);
             let members = |set: &FieldSet| typed::ensure_named_fields_are_members(schema, set);
             let kept = members(&typed::fields_of(schema, &converted)?).union(&members(&owned));
             let gone = members(&typed::fields_of(schema, &merged)?).difference(&kept);
             let removed = typed::remove_items(schema, merged.into_owned(), &gone);
-            pruned = match self.versions.convert(&removed, &at, version) {
+            pruned = match self.versions.convert(&removed, &at, version)? {
                 Cow::Owned(pruned) => pruned,
                 Cow::Borrowed(_) => removed,
             };

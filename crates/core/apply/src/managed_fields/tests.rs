@@ -54,9 +54,9 @@ impl Versions for Kinds {
         }
     }
 
-    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Cow<'v, Value> {
+    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Error> {
         if from == to {
-            return Cow::Borrowed(object);
+            return Ok(Cow::Borrowed(object));
         }
         let mut object = object.clone();
         let (old, new) = if to == "v2" { ("data", "values") } else { ("values", "data") };
@@ -64,7 +64,7 @@ impl Versions for Kinds {
             object.set_at(&[new], data);
         }
         object.set_at(&["apiVersion"], to);
-        Cow::Owned(object)
+        Ok(Cow::Owned(object))
     }
 
     fn ignored(&self, _: &str) -> &Ignored {

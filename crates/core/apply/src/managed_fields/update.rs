@@ -135,9 +135,9 @@ impl Write<'_> {
 
     fn compare(&self, live: &Value, new: &Value, api_version: &str) -> Result<Comparison, Error> {
         let schema = self.versions.schema(api_version).ok_or(Error::NoSuchVersion)?;
-        let live = self.versions.convert(live, self.api_version, api_version);
-        let new = self.versions.convert(new, self.api_version, api_version);
-        Ok(typed::compare(schema, &live, &new)?)
+        // Both are asked for before either is missed, so that they can be converted together.
+        let [live, new] = [live, new].map(|object| self.versions.convert(object, self.api_version, api_version));
+        Ok(typed::compare(schema, &*live?, &*new?)?)
     }
 }
 

@@ -2,18 +2,22 @@
 //!
 //! Whoever knows kinds implements it; nothing here knows any.
 
+use super::Error;
 use crate::field_set::FieldSet;
 use crate::typed::Comparison;
 use pintle_schema::{Struct, Value};
 use std::borrow::Cow;
 
 /// The versions of a kind.
-pub trait Versions {
+pub trait Versions: Sync {
     /// The schema of a version; `None` when there is no such version any more.
     fn schema(&self, api_version: &str) -> Option<&Struct>;
 
     /// An object in another version. Both have a schema.
-    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Cow<'v, Value>;
+    ///
+    /// # Errors
+    /// [`Error::NotConverted`]: the object is not there in the other version.
+    fn convert<'v>(&self, object: &'v Value, from: &str, to: &str) -> Result<Cow<'v, Value>, Error>;
 
     /// The fields of a version that nobody comes to own through this request.
     fn ignored(&self, api_version: &str) -> &Ignored;

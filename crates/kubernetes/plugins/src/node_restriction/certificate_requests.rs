@@ -3,9 +3,9 @@
 //! Must never take a mirror for a pod: nobody but its node vouches for it.
 
 use super::Asked;
-use crate::plugin::Operation;
 use crate::pod_references::is_mirror;
 use crate::request::Kind;
+use pintle_registry::Operation;
 use pintle_registry::status::{Result, Status};
 use pintle_schema::{ApiValue, View, names::quoted};
 use pintle_types::certificates::v1beta1::PodCertificateRequest;
@@ -19,7 +19,7 @@ pub(super) fn judge(asked: Asked<'_>) -> Result<()> {
     let Asked { request, node, .. } = asked;
     let is_enabled = request.environment().feature_enabled("PodCertificateRequest");
     asked.demand(is_enabled, "PodCertificateRequest feature gate is disabled")?;
-    let operation = request.operation;
+    let operation = request.operation();
     asked.demand(operation == Operation::Create, format_args!("unexpected operation {}", operation.name()))?;
     let subresource = request.subresource();
     asked.demand(subresource.is_empty(), format_args!("unexpected subresource {subresource}"))?;

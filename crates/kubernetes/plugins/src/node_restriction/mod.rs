@@ -8,11 +8,12 @@ mod pods;
 mod tests;
 mod tokens;
 
-use crate::plugin::{Operation, Plugin, Requests};
+use crate::plugin::{Plugin, Requests};
 use crate::request::Request;
 use crate::signing_request;
 use pintle_auth::authorization::LEASE_NAMESPACE;
 use pintle_auth::{node_of, users};
+use pintle_registry::Operation;
 use pintle_registry::status::{Result, Status};
 use pintle_schema::{Value, View, names::quoted};
 use pintle_types::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestSpec};
@@ -99,7 +100,7 @@ fn judge_node(asked: Asked<'_>) -> Result<()> {
     let name = request.name_of(object);
     asked.demand(name == asked.node, format_args!("node {node} is not allowed to modify node {}", quoted(name)))?;
     let config_source = |object| View::<Node>::new(object).field(Node::SPEC).field(NodeSpec::CONFIG_SOURCE).get();
-    match (request.operation, request.old()) {
+    match (request.operation(), request.old()) {
         (Operation::Create, _) => {
             let is_plain = config_source(object).is_none();
             asked.demand(
@@ -167,8 +168,8 @@ fn is_nodes_own(label: &str) -> bool {
 
 /// A kubelet that resizes volumes says how far it is.
 fn judge_claim_status(asked: Asked<'_>) -> Result<()> {
-    let (Operation::Update, Some(old)) = (asked.request.operation, asked.request.old()) else {
-        return asked.refuse(format_args!("unexpected operation \"{}\"", asked.request.operation.name()));
+    let (Operation::Update, Some(old)) = (asked.request.operation(), asked.request.old()) else {
+        return asked.refuse(format_args!("unexpected operation \"{}\"", asked.request.operation().name()));
     };
     let rest = |object: &Value| {
         let mut claim = View::<PersistentVolumeClaim>::new(object).get();
@@ -196,7 +197,7 @@ fn judge_lease(asked: Asked<'_>) -> Result<()> {
 fn judge_slice(asked: Asked<'_>) -> Result<()> {
     let spec = View::<ResourceSlice>::new(asked.object).field(ResourceSlice::SPEC);
     let is_own = spec.field(ResourceSliceSpec::NODE_NAME).get().unwrap_or_default() == asked.node;
-    let verb = match asked.request.operation {
+    let verb = match asked.request.operation() {
         Operation::Create => "create",
         Operation::Delete => "delete",
         Operation::Update => return Ok(()),
@@ -212,7 +213,7 @@ fn judge_signing_request(asked: Asked<'_>) -> Result<()> {
     let signer = spec.field(CertificateSigningRequestSpec::SIGNER_NAME).as_str();
     let is_insecure_allowed =
         asked.request.environment().feature_enabled("AllowInsecureKubeletCertificateSigningRequests");
-    if asked.request.operation != Operation::Create || !SIGNERS.contains(&signer) || is_insecure_allowed {
+    if asked.request.operation() != Operation::Create || !SIGNERS.contains(&signer) || is_insecure_allowed {
         return Ok(());
     }
     let request = spec.field(CertificateSigningRequestSpec::REQUEST).get();

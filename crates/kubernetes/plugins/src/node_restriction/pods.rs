@@ -3,9 +3,9 @@
 //! Must never take a pod's word for where it runs: the stored one counts.
 
 use super::Asked;
-use crate::plugin::Operation;
 use crate::pod_references::{any_object, is_mirror};
 use crate::request::Kind;
+use pintle_registry::Operation;
 use pintle_registry::status::{Result, Status};
 use pintle_schema::{Value, View, names::quoted};
 use pintle_types::core::v1::{Node, Pod, PodSpec, PodStatus};
@@ -38,7 +38,7 @@ pub(super) fn missing(group: &str, kind: &str, name: &str) -> Status {
 
 pub(super) fn judge(asked: Asked<'_>) -> Result<()> {
     let node = asked.quoted();
-    match asked.request.operation {
+    match asked.request.operation() {
         Operation::Create => judge_new(asked),
         Operation::Delete => {
             let why = format_args!("node {node} can only delete pods with spec.nodeName set to itself");
@@ -89,8 +89,8 @@ fn judge_owner(asked: Asked<'_>, owner: &OwnerReference) -> Result<()> {
 
 pub(super) fn judge_status(asked: Asked<'_>) -> Result<()> {
     let node = asked.quoted();
-    let (Operation::Update, Some(old)) = (asked.request.operation, asked.request.old()) else {
-        return asked.refuse(format_args!("unexpected operation \"{}\"", asked.request.operation.name()));
+    let (Operation::Update, Some(old)) = (asked.request.operation(), asked.request.old()) else {
+        return asked.refuse(format_args!("unexpected operation \"{}\"", asked.request.operation().name()));
     };
     asked.demand(
         node_of(old) == asked.node,

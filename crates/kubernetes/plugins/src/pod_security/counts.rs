@@ -3,9 +3,9 @@
 //! Must never influence a decision.
 
 use super::policy::{Level, Policy};
-use crate::plugin::Operation;
 use crate::request::Request;
 use pintle_metrics::{Counter, Keyed};
+use pintle_registry::Operation;
 use pintle_schema::Str;
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Counted {
 
 impl Counted {
     pub(super) fn of(request: &Request<'_>) -> Self {
-        let operation = if request.operation == Operation::Create { "create" } else { "update" };
+        let operation = if request.operation() == Operation::Create { "create" } else { "update" };
         let resource = if request.resource() == "pods" { "pod" } else { "controller" };
         Counted { operation, resource, subresource: request.subresource().into() }
     }

@@ -5,7 +5,7 @@ use pintle_schema::{ApiType, Struct, Value, value};
 use pintle_types::resource::v1::{ResourceClaim, ResourceClaimTemplate, ResourceSlice};
 use pintle_types::resource::v1alpha3::ResourcePoolStatusRequest;
 use pintle_validation::{Operation, Refusal, Request, Right, ValidationEnvironment};
-use std::cell::RefCell;
+use std::sync::Mutex;
 
 /// A namespace with one label, whatever its name.
 struct Labelled(&'static str);
@@ -79,12 +79,12 @@ fn admin_access_is_given_where_it_may_be() {
 
 /// Nobody has any right; what was asked for is kept.
 #[derive(Default)]
-struct Forbidding(RefCell<Vec<String>>);
+struct Forbidding(Mutex<Vec<String>>);
 
 impl ValidationEnvironment for Forbidding {
     fn refusal(&self, right: &Right<'_>) -> Option<Refusal> {
         let Right { subresource, namespace, name, node } = right;
-        self.0.borrow_mut().push(format!("{subresource} {namespace}/{name} {node:?}"));
+        self.0.lock().unwrap().push(format!("{subresource} {namespace}/{name} {node:?}"));
         Some(Refusal { verbs: vec!["v".to_owned(), "w".to_owned()], why: "no".to_owned() })
     }
 }
@@ -128,7 +128,7 @@ fn what_a_claim_is_given_and_what_is_told_of_it_takes_rights() {
     for (old, new, asked) in rows {
         let around = Forbidding::default();
         let lines = validate_in(&around, ResourceClaim::schema(), &new, Some(&old), "status");
-        assert_eq!(around.0.into_inner(), asked);
+        assert_eq!(around.0.into_inner().unwrap(), asked);
         let expected = asked.iter().map(|right| match right.starts_with("binding") {
             true => {
                 "status.allocation: Forbidden: changing status.allocation or status.reservedFor requires \

@@ -8,7 +8,7 @@ mod stated;
 
 use super::{GATES, Row, lines, name, resources, rounds, rows, stored, validate};
 use pintle_api_validation::validator;
-use pintle_resource::Resource;
+use pintle_resource::{Resource, convert_now};
 use pintle_schema::{Value, canonicalize};
 use pintle_validation::{FieldError, ValidationResult, Validator};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ fn families() -> BTreeMap<&'static str, Vec<&'static Arc<Resource>>> {
 /// An object that a client of a version sends, as it is judged and stored.
 pub fn as_stored(version: &Resource, object: &Value) -> Value {
     let mut object = object.clone();
-    version.complete(&mut object, 0);
+    version.complete_now(&mut object, 0).expect("it converts");
     canonicalize(stored(version), &mut object);
     object
 }
@@ -35,7 +35,7 @@ pub fn as_stored(version: &Resource, object: &Value) -> Value {
 /// What was sent with the defaults of its version.
 fn defaulted(version: &Resource, object: &Value) -> Value {
     let mut object = object.clone();
-    Resource { storage: None, ..Resource::clone(version) }.complete(&mut object, 0);
+    Resource { storage: None, ..Resource::clone(version) }.complete_now(&mut object, 0).expect("it converts");
     canonicalize(&version.schema, &mut object);
     object
 }
@@ -43,8 +43,11 @@ fn defaulted(version: &Resource, object: &Value) -> Value {
 /// A stored object as a client of a version reads it.
 fn as_served(version: &Resource, object: &Value) -> Value {
     let mut object = object.clone();
-    if let Some(convert) = version.storage.as_ref().and_then(|storage| storage.convert.as_ref()) {
-        (convert.from_storage)(&mut object);
+    if let Some(storage) = &version.storage
+        && let Some(conversion) = &storage.conversion
+    {
+        let (from, to) = (&storage.api_version, version.api_version());
+        convert_now(&**conversion, &mut object, from, &to).expect("it converts");
     }
     canonicalize(&version.schema, &mut object);
     object
@@ -155,7 +158,7 @@ fn stated_rows_are_judged_alike_in_every_version() {
     assert!(differ.is_empty(), "{differ:#?}");
     // Of every kind whose versions convert there are right and wrong objects, new ones and changed ones.
     for (prefix, versions) in families {
-        if versions.iter().any(|version| version.storage.as_ref().is_some_and(|storage| storage.convert.is_some())) {
+        if versions.iter().any(|version| version.storage.as_ref().is_some_and(|storage| storage.conversion.is_some())) {
             assert_eq!(seen.get(prefix).map_or(0, BTreeSet::len), 4, "{prefix}");
         }
     }

@@ -1,0 +1,151 @@
+//! `AdmissionChain`: the admission plugins of a server, asked one after the other.
+//! Guarantees their order, that the first refusal ends a request, and that each plugin's time is reported once.
+//! Must never ask a plugin about a request that it does not handle.
+
+use super::{AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase};
+use crate::context::Step;
+use crate::status::Result;
+use crate::{RequestContext, Target};
+use pintle_resource::MaybeReady;
+use pintle_schema::Value;
+use pintle_validation::{Refusal, Right};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Is given the time of every plugin and every phase.
+pub trait AdmissionObserver: Send + Sync {
+    /// A plugin has answered.
+    fn plugin(&self, name: &str, operation: Operation, phase: Phase, refused: bool, took: Duration);
+
+    /// All plugins of a phase have answered, or one has refused.
+    fn phase(&self, operation: Operation, phase: Phase, refused: bool, took: Duration);
+}
+
+/// Answers rules that ask whether a writer has a right besides the write.
+pub trait Rights: Send + Sync {
+    /// Why the writer lacks a right; `None` when they have it.
+    fn refusal<'a>(
+        &'a self,
+        target: &'a Target,
+        context: &'a RequestContext,
+        right: &Right<'a>,
+    ) -> MaybeReady<'a, Option<Refusal>>;
+}
+
+/// The admission plugins of a server, in the order in which they act.
+#[derive(Clone, Default)]
+pub struct AdmissionChain {
+    pub plugins: Vec<Arc<dyn AdmissionPlugin>>,
+    pub observer: Option<Arc<dyn AdmissionObserver>>,
+    /// What must hold for a namespace in which something is created.
+    pub namespace_check: NamespaceCheck,
+    /// Whether a missing namespace is made for what is created in it.
+    pub provisions_namespaces: bool,
+    /// Without one, every right is there.
+    pub rights: Option<Arc<dyn Rights>>,
+}
+
+impl AdmissionChain {
+    /// Lets every plugin change an object, before the strategy and validation.
+    ///
+    /// # Errors
+    /// A plugin refuses the write.
+    pub async fn mutate(
+        &self,
+        request: &AdmissionRequest<'_>,
+        object: &mut Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
+        let phase = self.begin(Phase::Mutate, request);
+        let mut outcome = Ok(());
+        for plugin in phase.concerned() {
+            outcome = phase.ask(&**plugin, || plugin.mutate(request, object, warnings)).await;
+            if outcome.is_err() {
+                break;
+            }
+        }
+        phase.end(outcome)
+    }
+
+    /// Asks every plugin about the object as it will be stored.
+    ///
+    /// # Errors
+    /// A plugin refuses the write.
+    pub async fn validate(
+        &self,
+        request: &AdmissionRequest<'_>,
+        object: &Value,
+        warnings: &mut Vec<String>,
+    ) -> Result<()> {
+        let phase = self.begin(Phase::Validate, request);
+        let mut outcome = Ok(());
+        for plugin in phase.concerned() {
+            outcome = phase.ask(&**plugin, || plugin.validate(request, object, warnings)).await;
+            if outcome.is_err() {
+                break;
+            }
+        }
+        phase.end(outcome)
+    }
+
+    /// Asks every plugin about the deletion of a stored object.
+    ///
+    /// # Errors
+    /// A plugin refuses the deletion.
+    pub async fn delete(&self, request: &AdmissionRequest<'_>, old: &Value) -> Result<()> {
+        for phase in [Phase::Mutate, Phase::Validate] {
+            let asked = self.begin(phase, request);
+            let mut outcome = Ok(());
+            for plugin in asked.concerned() {
+                outcome = asked.ask(&**plugin, || plugin.delete(phase, request, old)).await;
+                if outcome.is_err() {
+                    break;
+                }
+            }
+            asked.end(outcome)?;
+        }
+        Ok(())
+    }
+
+    fn begin<'a>(&'a self, phase: Phase, request: &'a AdmissionRequest<'a>) -> Asked<'a> {
+        Asked { chain: self, phase, request, started: Instant::now() }
+    }
+}
+
+/// A phase of one request.
+struct Asked<'a> {
+    chain: &'a AdmissionChain,
+    phase: Phase,
+    request: &'a AdmissionRequest<'a>,
+    started: Instant,
+}
+
+impl<'a> Asked<'a> {
+    fn concerned(&self) -> impl Iterator<Item = &'a Arc<dyn AdmissionPlugin>> + use<'a> {
+        let (phase, request) = (self.phase, self.request);
+        self.chain.plugins.iter().filter(move |plugin| plugin.handles(phase, request))
+    }
+
+    /// The answer of a plugin, which may have come when `call` returns.
+    async fn ask<'b>(&self, plugin: &dyn AdmissionPlugin, call: impl FnOnce() -> Admitted<'b>) -> Result<()> {
+        let Some(observer) = self.chain.observer.as_ref().filter(|_| !plugin.name().is_empty()) else {
+            return call().get().await;
+        };
+        let started = Instant::now();
+        let outcome = call().get().await;
+        observer.plugin(plugin.name(), self.request.operation, self.phase, outcome.is_err(), started.elapsed());
+        outcome
+    }
+
+    fn end(&self, outcome: Result<()>) -> Result<()> {
+        if let Some(observer) = &self.chain.observer {
+            observer.phase(self.request.operation, self.phase, outcome.is_err(), self.started.elapsed());
+        }
+        let step = match self.phase {
+            Phase::Mutate => Step::MutatingAdmission,
+            Phase::Validate => Step::ValidatingAdmission,
+        };
+        self.request.options.context.spent(step, self.started);
+        outcome
+    }
+}

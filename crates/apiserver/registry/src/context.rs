@@ -1,0 +1,187 @@
+//! `RequestContext`: what is known of a request from its first byte to its last, shared by every step that works on it.
+//! Guarantees that whom a request acts as is set once, by authentication, and that what steps note of it keeps its order.
+//! Must never decide anything: steps read it and add to it.
+
+use pintle_auth::{UserInfo, groups};
+use std::borrow::Cow;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A request, as every step of its way knows it.
+#[derive(Debug)]
+pub struct RequestContext {
+    /// Identifies the request in logs, audit events and answers (`Audit-ID`); empty for the server's own work.
+    pub id: String,
+    /// When its first line had been read.
+    pub started: Instant,
+    /// The verb of its attributes, as rules of authorization name it; empty for the server's own work.
+    pub verb: &'static str,
+    /// What the client calls itself: the name of a field manager that gives none.
+    pub agent: String,
+    /// When its answer is due; `None` for requests without an end of their own.
+    pub deadline: Option<Instant>,
+    identity: OnceLock<Identity>,
+    notes: Mutex<Notes>,
+}
+
+/// Who sends a request, and as whom it acts.
+#[derive(Clone, Debug)]
+pub struct Identity {
+    /// Whose credential the request shows.
+    pub original: Arc<UserInfo>,
+    /// As whom it acts: somebody else where it impersonates.
+    pub user: Arc<UserInfo>,
+}
+
+/// What the steps of a request leave for its end.
+#[derive(Debug, Default)]
+struct Notes {
+    warnings: Vec<String>,
+    annotations: Vec<(Cow<'static, str>, String)>,
+    timings: Vec<(Step, Duration)>,
+}
+
+/// The steps whose time is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    Authentication,
+    Authorization,
+    /// Reading the body.
+    Receiving,
+    Conversion,
+    MutatingAdmission,
+    Validation,
+    ValidatingAdmission,
+    /// Until what is written is durable.
+    Commit,
+}
+
+impl Default for RequestContext {
+    fn default() -> Self {
+        RequestContext::new("", String::new())
+    }
+}
+
+impl RequestContext {
+    /// A request of which only this is known yet.
+    pub fn new(verb: &'static str, agent: String) -> Self {
+        RequestContext {
+            id: String::new(),
+            started: Instant::now(),
+            verb,
+            agent,
+            deadline: None,
+            identity: OnceLock::new(),
+            notes: Mutex::default(),
+        }
+    }
+
+    /// Work of the server itself, to which nothing is forbidden.
+    pub fn of_server() -> Arc<Self> {
+        static SERVER: LazyLock<Arc<UserInfo>> = LazyLock::new(|| {
+            let groups = [groups::AUTHENTICATED, groups::MASTERS].map(Into::into);
+            Arc::new(UserInfo { name: SERVER_USER.into(), groups: groups.into(), ..UserInfo::default() })
+        });
+        Arc::new(RequestContext::default().acting_as(SERVER.clone()))
+    }
+
+    /// The same request of a user that acts as itself. The user of a request that has one stays.
+    #[must_use]
+    pub fn acting_as(self, user: Arc<UserInfo>) -> Self {
+        self.identify(Identity { original: user.clone(), user });
+        self
+    }
+
+    /// Says who sends the request. Only the first call counts.
+    pub fn identify(&self, identity: Identity) {
+        let _ = self.identity.set(identity);
+    }
+
+    /// Who sends the request; `None` until it is authenticated.
+    pub fn identity(&self) -> Option<&Identity> {
+        self.identity.get()
+    }
+
+    /// The user that the request acts as; one without name and groups until it is authenticated.
+    pub fn user(&self) -> &Arc<UserInfo> {
+        static NOBODY: LazyLock<Arc<UserInfo>> = LazyLock::new(Arc::default);
+        self.identity.get().map_or(&NOBODY, |identity| &identity.user)
+    }
+
+    /// Adds a text for a Warning header, whatever the answer will be.
+    pub fn warn(&self, text: impl Into<String>) {
+        self.notes().warnings.push(text.into());
+    }
+
+    /// The warnings so far; they are gone from the context then.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut self.notes().warnings)
+    }
+
+    /// Adds an annotation to the request's audit events. The first value of a key stays.
+    pub fn annotate(&self, key: impl Into<Cow<'static, str>>, value: impl Into<String>) {
+        let (key, mut notes) = (key.into(), self.notes());
+        if notes.annotations.iter().all(|(known, _)| *known != key) {
+            notes.annotations.push((key, value.into()));
+        }
+    }
+
+    /// The annotations of the request's audit events, in the order in which they came.
+    pub fn annotations(&self) -> Vec<(Cow<'static, str>, String)> {
+        self.notes().annotations.clone()
+    }
+
+    /// Adds the time that a step took since it began.
+    pub fn spent(&self, step: Step, since: Instant) {
+        let took = since.elapsed();
+        let mut notes = self.notes();
+        match notes.timings.iter_mut().find(|(known, _)| *known == step) {
+            Some((_, sum)) => *sum += took,
+            None => notes.timings.push((step, took)),
+        }
+    }
+
+    /// How long each step took, in the order in which they first ended.
+    pub fn timings(&self) -> Vec<(Step, Duration)> {
+        self.notes().timings.clone()
+    }
+
+    fn notes(&self) -> std::sync::MutexGuard<'_, Notes> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The user name of the server itself.
+pub const SERVER_USER: &str = "system:apiserver";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_sends_a_request_is_said_once() {
+        let user = |name: &str| Arc::new(UserInfo { name: name.into(), ..UserInfo::default() });
+        let context = RequestContext::default();
+        assert_eq!(context.user().name, "");
+        context.identify(Identity { original: user("alice"), user: user("bob") });
+        context.identify(Identity { original: user("eve"), user: user("eve") });
+        assert_eq!(context.user().name, "bob");
+        assert_eq!(context.identity().map(|identity| identity.original.name.as_str()), Some("alice"));
+    }
+
+    #[test]
+    fn notes_keep_their_order_and_annotations_their_first_value() {
+        let context = RequestContext::default();
+        context.warn("one");
+        context.warn("two");
+        assert_eq!((context.take_warnings(), context.take_warnings()), (vec!["one".into(), "two".into()], vec![]));
+        for (key, value) in [("b", "1"), ("a", "2"), ("b", "3")] {
+            context.annotate(key, value);
+        }
+        assert_eq!(context.annotations(), [("b".into(), "1".to_owned()), ("a".into(), "2".to_owned())]);
+        let since = Instant::now();
+        context.spent(Step::Commit, since);
+        context.spent(Step::Commit, since);
+        assert_eq!(context.timings().len(), 1);
+    }
+}
