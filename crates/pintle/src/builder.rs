@@ -29,7 +29,7 @@ use pintle_plugins::configuration::Configuration;
 use pintle_plugins::policy_rule;
 use pintle_resource::{Resource, Resources};
 
-use pintle_registry::{AdmissionChain, Allocators, Environment, EtcdCodec, Registry};
+use pintle_registry::{AdmissionChain, AdmissionPlugin, Allocators, Environment, EtcdCodec, Registry};
 use pintle_schema::Time;
 use pintle_storage::{Ended, Ending, Store, StoreError};
 use std::collections::BTreeMap;
@@ -91,6 +91,8 @@ pub struct Builder {
     pub enabled_admission_plugins: Vec<String>,
     /// Admission plugins that do not act, by their names.
     pub disabled_admission_plugins: Vec<String>,
+    /// Admission plugins of the embedder's own. They act after the built-in ones, in this order.
+    pub admission_plugins: Vec<Arc<dyn AdmissionPlugin>>,
     /// What admission plugins are told.
     pub admission_configuration: Configuration,
     /// What browsers are told.
@@ -180,6 +182,7 @@ impl Builder {
             feature_gate: Arc::new(|_| false),
             enabled_admission_plugins: Vec::new(),
             disabled_admission_plugins: Vec::new(),
+            admission_plugins: Vec::new(),
             admission_configuration: Configuration::default(),
             browsers: BrowserConfig::default(),
             settings: Settings::default(),
@@ -372,7 +375,8 @@ impl Builder {
         let configuration = std::mem::take(&mut self.admission_configuration);
         let pod_security = configuration.pod_security.counts.clone();
         metrics.add_source(move |out| sources::pod_security(&pod_security, out));
-        let chain = pintle_plugins::chain(authorizer, enabled, disabled, configuration);
+        let mut chain = pintle_plugins::chain(authorizer, enabled, disabled, configuration);
+        chain.plugins.append(&mut self.admission_plugins);
         AdmissionChain { observer: Some(metrics.admission.clone()), ..chain }
     }
 

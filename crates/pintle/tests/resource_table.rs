@@ -5,13 +5,11 @@
 mod common;
 
 use common::http::{Client, Endpoint};
+use common::schemas::{field, object};
 use common::wait_for;
 use pintle_registry::{EtcdCodec, Registry};
 use pintle_resource::{FieldValue, Resource, STATUS, Selectable, Storage, Subresource};
-use pintle_schema::{
-    Field, FieldDefault, Form, List, ListKind, Presence, Ref, Slice, Str, Struct, Text, Type, Value as Schemaless,
-    value,
-};
+use pintle_schema::{Field, List, ListKind, Presence, Ref, Str, Type, value};
 use pintle_storage::{MemoryStore, Store, TranscodingStore};
 use pintle_types::core::v1::ConfigMap;
 use pintle_types::meta::v1::ObjectMeta;
@@ -21,44 +19,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::runtime::Runtime;
 
 const PATH: &str = "/apis/fun.example.com/v6/namespaces/default/frobbers";
-
-fn field(name: &str, ty: Type, default: Option<Schemaless>) -> Field {
-    Field {
-        name: Text::Shared(name.into()),
-        proto: 0,
-        ty,
-        presence: Presence::OmitEmpty,
-        inline: false,
-        optional: true,
-        required: false,
-        nullable: false,
-        default: default.map(|value| FieldDefault::Value(Arc::new(value))),
-        doc: Text::Shared("A field.".into()),
-        patch_strategy: "",
-        patch_merge_key: "",
-        atomic: None,
-        gates: &[],
-        rules: &[],
-    }
-}
-
-fn object(name: &str, fields: Vec<Field>) -> Struct {
-    let mut by_name: Vec<u16> = (0..fields.len() as u16).collect();
-    by_name.sort_by_key(|at| fields[usize::from(*at)].name.to_string());
-    Struct {
-        name: Text::Shared(name.into()),
-        module: Text::Shared("".into()),
-        doc: Text::Shared("Something to frob.".into()),
-        by_name: Slice::Shared(by_name.into()),
-        fields: Slice::Shared(fields.into()),
-        atomic: false,
-        form: Form::Plain,
-        rules: &[],
-        judged_first: &[],
-        preserve_unknown: false,
-        compiled: Default::default(),
-    }
-}
 
 /// A resource that nothing of is known when the program is compiled. More than 64 fields have defaults, lists among them.
 fn frobbers(height: i64) -> Arc<Resource> {

@@ -44,7 +44,7 @@ pub async fn apply(
     } else {
         Vec::new()
     };
-    answer(context, target, wanted, written, warnings)
+    answer(context, target, wanted, written, warnings).await
 }
 
 /// What applying a configuration makes of a stored object, or of none.

@@ -70,7 +70,7 @@ pub async fn patch(
     let update =
         Update { change: &change, part, create: false, from_stored: true, owners: ManagedFieldsUpdate::Compute };
     let written = context.api.registry.update(target, &update, &query.options).await;
-    answer(context, target, wanted, written, warnings.into_inner().unwrap_or_default())
+    answer(context, target, wanted, written, warnings.into_inner().unwrap_or_default()).await
 }
 
 /// The kinds of patch, by their media types.

@@ -5,6 +5,7 @@ use crate::body::Body;
 use crate::context::Context;
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::{Query, list_options};
+use crate::represent::converted::Converted;
 use crate::represent::{IncludeObject, ObjectEncoder};
 use crate::request::ResourcePath;
 use crate::{Api, upgrade, watch, websocket};
@@ -55,8 +56,11 @@ pub async fn get(context: &Context, target: &Target, wanted: MediaTypeOptions) -
     }
     let object = target.get()?;
     let include_object = include_object(&context.query, wanted)?;
-    let presenter = ObjectEncoder { registry: &context.api.registry, target, wanted, include_object };
-    Ok(ApiResponse::new(200, wanted.format.content_type(), presenter.object(&Payload::Stored(object))?))
+    let registry = &context.api.registry;
+    let payload = Payload::Stored(object);
+    let converted = &Converted::of(registry, target, std::slice::from_ref(&payload)).await?;
+    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
+    Ok(ApiResponse::new(200, wanted.format.content_type(), presenter.object(&payload)?))
 }
 
 /// Refuses to leave out what only one cluster knows, which gets were once asked for.
@@ -111,7 +115,8 @@ pub async fn list_or_watch(
         await_revision(context, revision).await?;
     }
     let page = registry.list(&target, &selection, &query.list)?;
-    let presenter = ObjectEncoder { registry, target: &target, wanted, include_object };
+    let converted = &Converted::of_stored(registry, &target, page.items.iter()).await?;
+    let presenter = ObjectEncoder { registry, target: &target, wanted, include_object, converted };
     let mut answer = ApiResponse::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;
     Ok(answer)

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::query::{ListQuery, delete_options, delete_options_from_body, list_options};
 use crate::read::include_object;
+use crate::represent::converted::Converted;
 use crate::represent::{self, ObjectEncoder};
 use crate::request::Request;
 use crate::write::read_body;
@@ -52,7 +53,7 @@ pub async fn delete(
     let deleted = deleted.map_err(|status| status.with_warnings(warnings.clone()))?;
     let shows_object = !deleted.gone || target.resource.strategy.delete_answers_object;
     if shows_object {
-        let mut answer = show(context, target, wanted, &deleted)?;
+        let mut answer = show(context, target, wanted, &deleted).await?;
         // Who asks in the old way for dependents to go as well is told that it takes time.
         if !deleted.gone && options.orphan_dependents == Some(false) {
             answer.code = 202;
@@ -88,9 +89,11 @@ fn authorize_unsafe(context: &Context, target: &Target) -> Result<()> {
     Err(Status::forbidden(resource, &target.name, &why))
 }
 
-fn show(context: &Context, target: &Target, wanted: MediaTypeOptions, deleted: &Deleted) -> Result<ApiResponse> {
+async fn show(context: &Context, target: &Target, wanted: MediaTypeOptions, deleted: &Deleted) -> Result<ApiResponse> {
     let registry = &context.api.registry;
-    let presenter = ObjectEncoder { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
+    let include_object = include_object(&context.query, wanted)?;
+    let converted = &Converted::of(registry, target, std::slice::from_ref(&deleted.payload)).await?;
+    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
     Ok(ApiResponse::new(200, wanted.format.content_type(), presenter.object(&deleted.payload)?))
 }
 
@@ -141,7 +144,9 @@ async fn delete_selected(
     let objects: Vec<_> = page.items.iter().cloned().collect();
     let deleting = stream::iter(objects).map(delete).buffered(context.api.settings.delete_collection_workers.max(1));
     deleting.try_collect::<()>().await?;
-    let presenter = ObjectEncoder { registry, target, wanted, include_object: include_object(&context.query, wanted)? };
+    let include_object = include_object(&context.query, wanted)?;
+    let converted = &Converted::of_stored(registry, target, page.items.iter()).await?;
+    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
     let mut answer = ApiResponse::new(200, wanted.format.content_type(), "");
     answer.body = presenter.list(page)?;
     Ok(answer)

@@ -3,6 +3,7 @@
 //! The common case copies the stored bytes. Everything else is made from the decoded object, and what does not depend
 //! on the time of day is kept in the side cache.
 
+pub mod converted;
 mod rows;
 mod splice;
 
@@ -10,6 +11,7 @@ use crate::body::{Body, Size};
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
 use crate::scheme;
 use bytes::Bytes;
+use converted::Converted;
 use memchr::memmem;
 use pintle_cache::{Object, Variant};
 use pintle_codec::{Strictness, cbor, json, protobuf, yaml};
@@ -35,6 +37,8 @@ pub struct ObjectEncoder<'a> {
     pub target: &'a Target,
     pub wanted: MediaTypeOptions,
     pub include_object: IncludeObject,
+    /// What had to be converted ahead; empty where objects convert at once.
+    pub converted: &'a Converted,
 }
 
 impl ObjectEncoder<'_> {
@@ -69,7 +73,7 @@ impl ObjectEncoder<'_> {
                 if !version.is_empty() {
                     meta.push(Str::new_static("resourceVersion"), version.into());
                 }
-                let rows = vec![self.row(&object)?];
+                let rows = vec![self.row(payload)?];
                 Ok(self.encode_table(meta, rows))
             }
             (ResponseKind::Partial, _) => {
@@ -111,8 +115,7 @@ impl ObjectEncoder<'_> {
             }
             ResponseKind::Table if self.wanted.format == Format::Json && !self.wanted.pretty => self.list_table(page),
             ResponseKind::Table => {
-                let rows =
-                    page.items.iter().map(|object| self.row(&self.storage_value(&Payload::Stored(object.clone()))?));
+                let rows = page.items.iter().map(|object| self.row(&Payload::Stored(object.clone())));
                 let rows = rows.collect::<Result<Vec<_>>>()?;
                 Ok(Body::Full(self.encode_table(list_meta(&page), rows)))
             }
@@ -166,7 +169,13 @@ impl ObjectEncoder<'_> {
     pub fn served(&self, payload: &Payload) -> Result<Value> {
         let mut value = self.storage_value(payload)?;
         if !self.registry.serves_stored_form(self.target) {
-            self.registry.to_served_now(self.target, &mut value)?;
+            match self.converted.get(payload) {
+                Some(converted) => {
+                    value.clone_from(converted);
+                    self.registry.dress(self.target, &mut value);
+                }
+                None => self.registry.to_served_now(self.target, &mut value)?,
+            }
             canonicalize(&self.target.resource.schema, &mut value);
         }
         Ok(value)
@@ -251,11 +260,12 @@ impl ObjectEncoder<'_> {
         Ok(splice::items(page.items, Size::About(size as u64), head, put, b"]}\n"))
     }
 
-    /// A table's row of an object in the storage version.
+    /// A table's row of an object.
     ///
     /// # Errors
     /// The object cannot be shown in the target's version.
-    pub fn row(&self, object: &Value) -> Result<Value> {
+    pub fn row(&self, payload: &Payload) -> Result<Value> {
+        let object = &self.storage_value(payload)?;
         let printer = self.printer();
         let mut row = Map::new();
         row.push(Str::new_static("cells"), Value::List(printer.cells(object, &self.now())));
@@ -266,7 +276,7 @@ impl ObjectEncoder<'_> {
         let shown = match self.include_object {
             IncludeObject::None => Value::Null,
             IncludeObject::Metadata => self.partial(object),
-            IncludeObject::Object => self.served(&Payload::Value(Box::new(object.clone())))?,
+            IncludeObject::Object => self.served(payload)?,
         };
         row.push(Str::new_static("object"), shown);
         Ok(Value::Map(row))

@@ -10,6 +10,7 @@ use crate::negotiation::{MediaTypeOptions, ResponseKind};
 use crate::patch::{Patch, PatchType};
 use crate::query::{FieldValidation, patch_options, write_options};
 use crate::read::{include_object, refuse_export};
+use crate::represent::converted::Converted;
 use crate::represent::{self, IncludeObject, ObjectEncoder};
 use crate::request::{Request, Verb};
 use crate::subresource::{Call, label_selector};
@@ -35,15 +36,16 @@ use std::sync::Mutex;
 pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, request: Request) -> Result<ApiResponse> {
     let Call { context, target, wanted, .. } = call;
     let registry = &context.api.registry;
-    let presenter = |payload: &Payload| -> Result<Value> {
-        let presenter =
-            ObjectEncoder { registry, target, wanted: MediaTypeOptions::JSON, include_object: IncludeObject::None };
+    let presenter = async |payload: &Payload| -> Result<Value> {
+        let (wanted, include_object) = (MediaTypeOptions::JSON, IncludeObject::None);
+        let converted = &Converted::of(registry, target, std::slice::from_ref(payload)).await?;
+        let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
         Ok(scale_of(&presenter.served(payload)?, paths))
     };
     if verb == Verb::Get {
         refuse_export(&context.query)?;
         let stored = target.get()?;
-        return show(context, &presenter(&Payload::Stored(stored))?, wanted);
+        return show(context, &presenter(&Payload::Stored(stored)).await?, wanted);
     }
     let patch_type = (verb == Verb::Patch).then(|| context.patch_type()).transpose()?;
     let query = match patch_type {
@@ -95,7 +97,7 @@ pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, reques
     if let Sent::Configuration(config) = &sent {
         written.warnings.splice(0..0, config.warnings(query.field_validation));
     }
-    Ok(show(context, &presenter(&written.payload)?, wanted)?.with_warnings(written.warnings))
+    Ok(show(context, &presenter(&written.payload).await?, wanted)?.with_warnings(written.warnings))
 }
 
 /// What a client sends to set a scale.

@@ -13,8 +13,9 @@ use crate::negotiation::MediaTypeOptions;
 use crate::query::ListQuery;
 use crate::read::reached;
 use crate::represent::IncludeObject;
+use crate::represent::converted::Converted;
 use bytes::Bytes;
-use frames::{Chunk, Frames, Subject};
+use frames::{Chunk, Frames, Shown, Subject};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::Stream;
 use pintle_cache::objects::end_of;
@@ -63,6 +64,8 @@ struct Apart {
     /// The bookmark that ends the initial events is still to come.
     initial_end: bool,
     bookmarked: Revision,
+    /// What is shown next, while it is converted to the version that is watched.
+    converting: Option<(Vec<Shown>, BoxFuture<'static, Result<Converted>>)>,
     failure: Option<Status>,
     ended: bool,
     /// When it began, until the initial events are sent.
@@ -71,7 +74,8 @@ struct Apart {
 
 impl Apart {
     fn is_settled(&self) -> bool {
-        let begins = self.awaited.is_some() || !self.initial.is_empty() || self.initial_end;
+        let begins =
+            self.awaited.is_some() || !self.initial.is_empty() || self.initial_end || self.converting.is_some();
         !begins && self.failure.is_none() && !self.ended
     }
 }
@@ -119,6 +123,7 @@ pub fn start(
         initial,
         initial_end: query.send_initial_events == Some(true) && query.allow_bookmarks,
         bookmarked: start,
+        converting: None,
         failure: None,
         ended: false,
         listing_since: (with_state && query.send_initial_events == Some(true)).then_some(now),
@@ -191,6 +196,10 @@ impl Stream for Watch {
             ready!(watch.poll_begin(context, &mut out));
         }
         while out.is_empty() {
+            if watch.apart.converting.is_some() {
+                ready!(watch.poll_begin(context, &mut out));
+                continue;
+            }
             if watch.unsettled && watch.apart.ended {
                 return Poll::Ready(None);
             }
@@ -234,6 +243,10 @@ impl Watch {
             self.apart.awaited = None;
             self.begin(revision, reached);
         }
+        if let Some((_, converted)) = &mut self.apart.converting {
+            let converted = ready!(converted.as_mut().poll(context));
+            self.put_converted(converted, out);
+        }
         self.put_initial(out);
         self.unsettled = !self.apart.is_settled();
         Poll::Ready(())
@@ -254,8 +267,37 @@ impl Watch {
         }
     }
 
+    /// Appends the frames of what has been converted.
+    fn put_converted(&mut self, converted: Result<Converted>, out: &mut Chunk) {
+        let Watch { frames, apart, .. } = self;
+        let shown = apart.converting.take().map(|(shown, _)| shown).unwrap_or_default();
+        let put = converted.and_then(|converted| {
+            frames.converted = converted;
+            shown.iter().try_for_each(|shown| frames.put(shown, out))
+        });
+        frames.converted = Converted::default();
+        apart.failure = apart.failure.take().or(put.err());
+    }
+
+    /// Begins to convert what is shown next.
+    fn convert(&mut self, shown: Vec<Shown>) {
+        if shown.is_empty() {
+            return;
+        }
+        let (api, target) = (self.frames.api.clone(), self.frames.subject.target.clone());
+        let objects: Vec<_> = shown.iter().map(|shown| shown.object.clone()).collect();
+        let converted = async move { Converted::of_stored(&api.registry, &target, objects.iter()).await };
+        self.apart.converting = Some((shown, converted.boxed()));
+        self.unsettled = true;
+    }
+
     /// Appends what is left of the initial state, up to a chunk, and the bookmark that ends it.
     fn put_initial(&mut self, out: &mut Chunk) {
+        if self.frames.waits {
+            let batch = self.apart.initial.len().min(BATCH);
+            let shown = self.apart.initial.drain(..batch).map(Shown::initial).collect();
+            self.convert(shown);
+        }
         let Watch { frames, apart, .. } = self;
         while out.len() < CHUNK
             && !out.is_refused
@@ -265,7 +307,7 @@ impl Watch {
                 apart.failure = Some(status);
             }
         }
-        if !apart.initial.is_empty() || apart.failure.is_some() {
+        if !apart.initial.is_empty() || apart.converting.is_some() || apart.failure.is_some() {
             return;
         }
         if std::mem::take(&mut apart.initial_end) {
@@ -281,9 +323,11 @@ impl Watch {
     /// Appends the frames of what has happened since.
     fn gather(&mut self, out: &mut Chunk) {
         let Watch { cursor, frames, .. } = self;
-        let mut failure = None;
+        let (mut failure, mut held) = (None, Vec::new());
         let taken = cursor.visit(BATCH, |event| {
-            if let Err(status) = frames.event(event, out) {
+            if frames.waits {
+                held.extend(frames.shown(event));
+            } else if let Err(status) = frames.event(event, out) {
                 failure = Some(status);
             }
         });
@@ -303,6 +347,7 @@ impl Watch {
             self.unsettled = true;
         }
         self.followed = true;
+        self.convert(held);
     }
 
     fn periodic_bookmark(&mut self, now: Instant, out: &mut Chunk) {

@@ -8,6 +8,7 @@ use crate::negotiation::MediaTypeOptions;
 use crate::query::{FieldValidation, write_options};
 use crate::read::include_object;
 use crate::represent::ObjectEncoder;
+use crate::represent::converted::Converted;
 use crate::request::{LazyBody, Request};
 use bytes::Bytes;
 use pintle_registry::update::{Change, ManagedFieldsUpdate, SubresourcePart, Update};
@@ -48,7 +49,7 @@ pub async fn create(
     let object = decode_object(context, &target.resource, &bytes, query.field_validation, &mut warnings)?;
     check_namespace(target, &object).map_err(|status| status.with_warnings(warnings.clone()))?;
     let written = context.api.registry.create(target, object, &query.options).await;
-    answer(context, target, wanted, written, warnings)
+    answer(context, target, wanted, written, warnings).await
 }
 
 /// PUT of an object, or of the part of it that a subresource writes.
@@ -73,7 +74,7 @@ pub async fn update(
     let update =
         Update { change: &replacement, part, create: false, from_stored: false, owners: ManagedFieldsUpdate::Compute };
     let written = context.api.registry.update(target, &update, &query.options).await;
-    answer(context, target, wanted, written, warnings)
+    answer(context, target, wanted, written, warnings).await
 }
 
 /// What a PUT makes of any stored object: the one that was sent.
@@ -142,7 +143,7 @@ pub(crate) fn check_namespace(target: &Target, object: &Value) -> Result<()> {
 ///
 /// # Errors
 /// Those of the write.
-pub fn answer(
+pub async fn answer(
     context: &Context,
     target: &Target,
     wanted: MediaTypeOptions,
@@ -150,12 +151,9 @@ pub fn answer(
     warnings: Vec<String>,
 ) -> Result<ApiResponse> {
     let written = warned(written, warnings)?;
-    let presenter = ObjectEncoder {
-        registry: &context.api.registry,
-        target,
-        wanted,
-        include_object: include_object(&context.query, wanted)?,
-    };
+    let (registry, include_object) = (&context.api.registry, include_object(&context.query, wanted)?);
+    let converted = &Converted::of(registry, target, std::slice::from_ref(&written.payload)).await?;
+    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
     let code = if written.created { 201 } else { 200 };
     let body = presenter.object(&written.payload)?;
     Ok(ApiResponse::new(code, wanted.format.content_type(), body).with_warnings(written.warnings))

@@ -16,6 +16,7 @@ pub mod kubelet;
 pub mod process;
 pub mod raw;
 pub mod reference;
+pub mod schemas;
 pub mod stores;
 pub mod streams;
 pub mod world;

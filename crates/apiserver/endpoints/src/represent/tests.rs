@@ -38,7 +38,8 @@ fn config_maps(clock: Clock) -> (Registry, Arc<MemoryStore>, &'static Arc<Resour
 /// The cells of a list as a table.
 fn cells(registry: &Registry, target: &Target, include_object: IncludeObject) -> Vec<Value> {
     let wanted = MediaTypeOptions { shape: ResponseKind::Table, ..MediaTypeOptions::JSON };
-    let presenter = ObjectEncoder { registry, target, wanted, include_object };
+    let converted = &Converted::default();
+    let presenter = ObjectEncoder { registry, target, wanted, include_object, converted };
     let everything = Selection::parse(&target.resource, &target.resource, "", "").expect("a selection");
     let page = registry.list(target, &everything, &ListOptions::default()).expect("a page");
     let mut body = presenter.list(page).expect("a table");
@@ -109,6 +110,7 @@ fn a_list_in_chunks_is_the_list() {
             target: &target,
             wanted: MediaTypeOptions::JSON,
             include_object: IncludeObject::None,
+            converted: &Converted::default(),
         };
         let Ok(Body::Chunks(chunks, Size::Exactly(total))) = presenter.list(page) else { panic!("it has one chunk") };
         let chunks: Vec<Bytes> = chunks.collect().now_or_never().expect("it waits for nothing");

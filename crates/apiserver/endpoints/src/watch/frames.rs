@@ -6,6 +6,7 @@
 use crate::Api;
 use crate::metrics::WatchSeries;
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
+use crate::represent::converted::{Converted, waits};
 use crate::represent::{self, IncludeObject, ObjectEncoder, TABLE_END};
 use bytes::Bytes;
 use pintle_cache::{Event, Object, Variant};
@@ -47,6 +48,10 @@ pub(super) struct Frames {
     shows_everything: bool,
     wanted: MediaTypeOptions,
     include_object: IncludeObject,
+    /// What had to be converted ahead for the frames that are made now.
+    pub converted: Converted,
+    /// Objects can only be shown after waiting for their conversion.
+    pub waits: bool,
     /// Under which each kind of event is kept in this form.
     variants: [Variant; 3],
     columns_sent: bool,
@@ -101,6 +106,21 @@ impl Chunk {
     }
 }
 
+/// What a watcher is shown of an event.
+pub(super) struct Shown {
+    kind: Kind,
+    pub object: Arc<Object>,
+    /// Its frame is the same for all who watch in this form.
+    is_shared: bool,
+}
+
+impl Shown {
+    /// An object that is there from the beginning.
+    pub fn initial(object: Arc<Object>) -> Self {
+        Shown { kind: Kind::Added, object, is_shared: false }
+    }
+}
+
 impl Subject {
     /// Whether a watcher of this is shown an object.
     pub fn shows(&self, object: &Object) -> bool {
@@ -122,8 +142,20 @@ impl Frames {
         let counters = api.metrics.watches.series(&target.resource);
         let variants = [Kind::Added, Kind::Modified, Kind::Deleted].map(|kind| variant(&target, wanted, kind));
         let shows_everything = target.namespace.is_empty() && target.name.is_empty() && selection.is_everything();
+        let waits = waits(&target);
         let subject = Box::new(Subject { target, selection });
-        Frames { api, subject, shows_everything, wanted, include_object, variants, columns_sent: false, counters }
+        Frames {
+            api,
+            subject,
+            shows_everything,
+            wanted,
+            include_object,
+            variants,
+            columns_sent: false,
+            counters,
+            converted: Converted::default(),
+            waits,
+        }
     }
 
     /// An event has one object, and never the form of a list: a client that asks for it gets nothing but errors. As in the reference
@@ -139,6 +171,7 @@ impl Frames {
             target: &self.subject.target,
             wanted: self.wanted,
             include_object: self.include_object,
+            converted: &self.converted,
         }
     }
 
@@ -147,13 +180,29 @@ impl Frames {
     /// # Errors
     /// The stored object cannot be decoded.
     pub fn initial(&mut self, object: &Arc<Object>, out: &mut Chunk) -> Result<()> {
-        if self.refuses(out) {
-            return Ok(());
+        self.put(&Shown::initial(object.clone()), out)
+    }
+
+    /// What a watcher is shown of an event; `None` if it does not concern what is watched.
+    pub fn shown(&self, event: &Event) -> Option<Shown> {
+        let object = &event.object;
+        let shows = |object: &Arc<Object>| self.shows_everything || self.subject.shows(object);
+        let kind = match (event.previous.as_ref().is_some_and(shows), !event.removed && shows(object)) {
+            (false, true) => Kind::Added,
+            (true, true) => Kind::Modified,
+            (true, false) => Kind::Deleted,
+            (false, false) => return None,
+        };
+        match (kind, event.removed, &event.previous) {
+            // It left the selection: the watcher sees what it last saw, as of now.
+            (Kind::Deleted, false, Some(previous)) => {
+                let image = previous.image.at_revision(event.revision);
+                let prefix = self.subject.target.storage().prefix.len();
+                let object = Arc::new(Object::new(previous.key.clone(), prefix, event.revision, image));
+                Some(Shown { kind, object, is_shared: false })
+            }
+            _ => Some(Shown { kind, object: object.clone(), is_shared: self.wanted.shape != ResponseKind::Table }),
         }
-        let before = out.len();
-        self.own_frame(Kind::Added, object, out)?;
-        self.count(Kind::Added.name(), out.len() - before);
-        Ok(())
     }
 
     /// Appends the frame of an event, if it concerns what is watched.
@@ -161,39 +210,30 @@ impl Frames {
     /// # Errors
     /// The stored object cannot be decoded.
     pub fn event(&mut self, event: &Event, out: &mut Chunk) -> Result<()> {
-        let object = &event.object;
-        let shows = |object: &Arc<Object>| self.shows_everything || self.subject.shows(object);
-        let kind = match (event.previous.as_ref().is_some_and(shows), !event.removed && shows(object)) {
-            (false, true) => Kind::Added,
-            (true, true) => Kind::Modified,
-            (true, false) => Kind::Deleted,
-            (false, false) => return Ok(()),
-        };
+        match self.shown(event) {
+            Some(shown) => self.put(&shown, out),
+            None => Ok(()),
+        }
+    }
+
+    /// Appends the frame of what is shown of an event.
+    ///
+    /// # Errors
+    /// The stored object cannot be decoded.
+    pub fn put(&mut self, shown: &Shown, out: &mut Chunk) -> Result<()> {
         if self.refuses(out) {
             return Ok(());
         }
-        let before = out.len();
-        match (kind, event.removed, &event.previous) {
-            // It left the selection: the watcher sees what it last saw, as of now.
-            (Kind::Deleted, false, Some(previous)) => {
-                let image = previous.image.at_revision(event.revision);
-                let last = Object::new(
-                    previous.key.clone(),
-                    self.subject.target.storage().prefix.len(),
-                    event.revision,
-                    image,
-                );
-                self.own_frame(kind, &Arc::new(last), out)?;
-            }
-            _ if self.wanted.shape == ResponseKind::Table => self.own_frame(kind, object, out)?,
-            _ => {
-                let derived = &self.api.registry.cache.derived;
-                out.push(derived.get_or_make(object.id, self.variants[kind as usize], || {
-                    let mut frame = Vec::with_capacity(object.image.json().len() + 64);
-                    self.put_frame(kind, object, &mut frame)?;
-                    Ok(frame.into())
-                })?);
-            }
+        let (kind, object, before) = (shown.kind, &shown.object, out.len());
+        if shown.is_shared {
+            let derived = &self.api.registry.cache.derived;
+            out.push(derived.get_or_make(object.id, self.variants[kind as usize], || {
+                let mut frame = Vec::with_capacity(object.image.json().len() + 64);
+                self.put_frame(kind, object, &mut frame)?;
+                Ok(frame.into())
+            })?);
+        } else {
+            self.own_frame(kind, object, out)?;
         }
         self.count(kind.name(), out.len() - before);
         Ok(())
@@ -294,7 +334,7 @@ impl Frames {
         }
         if self.wanted.shape == ResponseKind::Table {
             let presenter = self.presenter();
-            let rows = presenter.row(&object).map(|row| vec![row]).unwrap_or_default();
+            let rows = presenter.row(&Payload::Value(Box::new(object))).map(|row| vec![row]).unwrap_or_default();
             object = presenter.table(version_meta(revision), !self.columns_sent, rows);
             self.columns_sent = true;
         }
