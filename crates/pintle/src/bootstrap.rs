@@ -67,9 +67,9 @@ pub async fn restore(registry: &Registry, object: BootstrapObject) -> Result<(),
     if exists(registry, &target, &object, &options).await? {
         return Ok(());
     }
-    match target.resource.strategy.allocates {
-        Some(_) => registry.create(&target, object.value, &options).await.map(drop),
-        None => registry.create_all(vec![(target, object.value, options)]).await,
+    match registry.allocates(&target.resource) {
+        true => registry.create(&target, object.value, &options).await.map(drop),
+        false => registry.create_all(vec![(target, object.value, options)]).await,
     }
 }
 

@@ -29,8 +29,9 @@ use pintle_plugins::configuration::Configuration;
 use pintle_plugins::policy_rule;
 use pintle_resource::{Resource, Resources};
 
-use pintle_registry::{AdmissionChain, AdmissionPlugin, Allocators, Environment, EtcdCodec, Registry};
+use pintle_registry::{AdmissionChain, AdmissionPlugin, Environment, EtcdCodec, Registry};
 use pintle_schema::Time;
+use pintle_services::Allocators;
 use pintle_storage::{Ended, Ending, Store, StoreError};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -279,7 +280,10 @@ impl Builder {
             .with_nodes(nodes)
             .with_policies(std::mem::take(&mut self.policies));
         let metrics = self.metrics();
-        let registry = self.registry(&authorizer, &metrics).await?;
+        let mut registry = self.registry(&authorizer, &metrics).await?;
+        let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
+        let allocators = Arc::new(Allocators::new(ranges, self.service_node_ports.clone()));
+        registry.allocators = vec![allocators.clone()];
         let advertised = advertised::address(self.advertise_address, address.ip());
         // The reference, too, does without endpoints then.
         let advertised = advertised.filter(|address| advertised::is_endpoint(*address));
@@ -291,8 +295,11 @@ impl Builder {
         node_objects.follow(&registry);
         let host = certs::host_name().unwrap_or_default();
         let authorities = self.authorities.clone();
+        let (allocated, of) = (allocators.clone(), registry.clone());
+        metrics.add_source(move |out| allocated.render(&of, out));
         let presence = Arc::new(IdentityLease::new(
             registry.clone(),
+            allocators,
             first_objects,
             authorities,
             advertised,
@@ -364,9 +371,7 @@ impl Builder {
         let environment = Box::new(System { feature_gate: self.feature_gate.clone() });
         let admission = self.admission(authorizer, metrics);
         let mut registry = Registry::new(cache, store, environment, admission, self.resources.clone());
-        let ranges = self.service_ranges.iter().map(ServiceRange::cidr);
         registry.compaction_interval = self.compaction_interval;
-        registry.allocators = Allocators::new(ranges, self.service_node_ports.clone());
         Ok(registry)
     }
 

@@ -17,6 +17,7 @@ use pintle_registry::update::{ManagedFieldsUpdate, Update};
 use pintle_registry::{DeleteOptions, Registry, Result, Status, Target, WriteOptions};
 use pintle_resource::Resource;
 use pintle_schema::{ApiType, ApiValue, MicroTime, Time, Value, View, ViewMut, canonicalize};
+use pintle_services::Allocators;
 use pintle_storage::{Expect, Transaction};
 use pintle_types::coordination::v1::{Lease, LeaseSpec};
 use pintle_types::core::v1::{EndpointAddress, EndpointSubset, Endpoints};
@@ -69,6 +70,7 @@ pub enum EndpointReconciler {
 /// One server's.
 pub struct IdentityLease {
     registry: Arc<Registry>,
+    allocators: Arc<Allocators>,
     first_objects: Settings,
     /// As they are now.
     authorities: Arc<RwLock<BTreeMap<String, String>>>,
@@ -86,6 +88,7 @@ impl IdentityLease {
     /// The presence of the server that wrote these first objects and is reached at this address.
     pub fn new(
         registry: Arc<Registry>,
+        allocators: Arc<Allocators>,
         first_objects: Settings,
         authorities: Arc<RwLock<BTreeMap<String, String>>>,
         address: Option<IpAddr>,
@@ -97,6 +100,7 @@ impl IdentityLease {
         let repair_errors = Arc::default();
         IdentityLease {
             registry,
+            allocators,
             first_objects,
             authorities,
             address,
@@ -133,7 +137,7 @@ impl IdentityLease {
 
     /// Keeps the server known, until this is dropped.
     pub async fn keep(&self) {
-        let mut repairs = Repairs::new(self.registry.clone(), self.host.clone());
+        let mut repairs = Repairs::new(self.registry.clone(), self.allocators.clone(), self.host.clone());
         // What could not be looked over is looked over the next time.
         let look_at_ports = async |repairs: &mut Repairs| {
             self.repair_errors.add(u64::from(repairs.node_ports().await.is_err()));

@@ -5,10 +5,10 @@
 //! Must never be what gives addresses or ports out.
 
 use crate::presence::now;
-use pintle_registry::allocation::addresses::{Finding, InLine, Repair};
 use pintle_registry::environment::new_uid;
 use pintle_registry::{Registry, Result, Status, WriteOptions};
 use pintle_schema::{ApiValue, Time, names};
+use pintle_services::{Allocators, Finding, InLine, Repair};
 use pintle_storage::{CommitError, Transaction};
 use pintle_types::core::v1::{Event, ObjectReference};
 use pintle_types::meta::v1::{ObjectMeta, TypeMeta};
@@ -25,6 +25,7 @@ const OF_PORTS: &str = "portallocator-repair-controller";
 /// One server's repairs, and what they remember.
 pub struct Repairs {
     registry: Arc<Registry>,
+    allocators: Arc<Allocators>,
     host: String,
     in_line: Option<InLine>,
     /// Node ports that were given and nobody had when it was last looked.
@@ -37,10 +38,18 @@ pub struct Repairs {
 type Told = HashSet<(String, String)>;
 
 impl Repairs {
-    pub fn new(registry: Arc<Registry>, host: String) -> Repairs {
+    pub fn new(registry: Arc<Registry>, allocators: Arc<Allocators>, host: String) -> Repairs {
         let told = Told::default;
         let suspects = BTreeSet::new();
-        Repairs { registry, host, in_line: None, suspects, told_of_addresses: told(), told_of_ports: told() }
+        Repairs {
+            registry,
+            allocators,
+            host,
+            in_line: None,
+            suspects,
+            told_of_addresses: told(),
+            told_of_ports: told(),
+        }
     }
 
     /// Brings addresses in line with services. What fails is looked at again the next time.
@@ -52,8 +61,8 @@ impl Repairs {
     }
 
     async fn try_addresses(&mut self, in_line: Option<InLine>) -> Result<Option<InLine>> {
-        let looking = self.registry.clone();
-        let looked = tokio::task::spawn_blocking(move || looking.address_repairs(in_line)).await;
+        let (registry, allocators) = (self.registry.clone(), self.allocators.clone());
+        let looked = tokio::task::spawn_blocking(move || allocators.of(&registry).address_repairs(in_line)).await;
         let (repairs, in_line) = looked.map_err(Status::internal)??;
         let mut told = Told::default();
         for repair in repairs {
@@ -73,8 +82,8 @@ impl Repairs {
     /// # Errors
     /// The store fails, or a service cannot be read.
     pub async fn node_ports(&mut self) -> Result<()> {
-        let looking = self.registry.clone();
-        let findings = tokio::task::spawn_blocking(move || looking.node_port_findings()).await;
+        let (registry, allocators) = (self.registry.clone(), self.allocators.clone());
+        let findings = tokio::task::spawn_blocking(move || allocators.of(&registry).node_port_findings()).await;
         let mut told = Told::default();
         for finding in findings.map_err(Status::internal)?? {
             if is_new(&finding, &self.told_of_ports, &mut told) {
@@ -82,7 +91,8 @@ impl Repairs {
             }
         }
         self.told_of_ports = told;
-        self.suspects = self.registry.repair_node_ports(&std::mem::take(&mut self.suspects)).await?;
+        let suspects = std::mem::take(&mut self.suspects);
+        self.suspects = self.allocators.of(&self.registry).repair_node_ports(&suspects).await?;
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use std::path::Path;
 const RINGS: [&str; 5] = ["core", "store", "apiserver", "kubernetes", "server"];
 
 /// Where a crate of the generic API server still depends on the built-in kinds. Remove what is no longer so.
-const KNOWN: [(&str, &str); 3] = [("endpoints", "kinds"), ("endpoints", "types"), ("registry", "types")];
+const KNOWN: [(&str, &str); 2] = [("endpoints", "kinds"), ("endpoints", "types")];
 
 type Graph = BTreeMap<(String, String), BTreeSet<(String, String)>>;
 

@@ -210,7 +210,7 @@ impl<'a> Creation<'a> {
             prepare(object, &mut Context { sent_labels: self.sent_labels, ..context });
         }
         if let Some(reserved) = reserved {
-            registry.allocate(target, object, None, options, reserved)?;
+            registry.allocate(target, object, None, options, reserved).await?;
         }
         registry.finish(target, object);
         let started = Instant::now();

@@ -4,7 +4,7 @@
 //! above decide how a request is spelled and how an answer looks; here stands what happens.
 
 pub mod admission;
-pub mod allocation;
+mod allocation;
 pub mod apply;
 mod awaiting;
 pub mod context;
@@ -36,7 +36,7 @@ pub use admission::{
     AdmissionChain, AdmissionObserver, AdmissionPlugin, AdmissionRequest, Admitted, NamespaceCheck, Operation, Phase,
     Rights,
 };
-pub use allocation::Allocators;
+pub use allocation::{Allocator, Reservation};
 pub use apply::Applying;
 pub use context::{Identity, RequestContext, SERVER_USER, Step};
 pub use environment::Environment;
@@ -63,8 +63,8 @@ pub struct Registry {
     pub store: Arc<dyn Store>,
     pub environment: Box<dyn Environment>,
     pub admission: AdmissionChain,
-    /// What services are given.
-    pub allocators: Allocators,
+    /// What gives objects of some resources what only one object can have.
+    pub allocators: Vec<Arc<dyn Allocator>>,
     /// How often the store is compacted: continue tokens last for one to two intervals.
     pub compaction_interval: Option<Duration>,
     known_sets: known_sets::KnownSets,
@@ -165,7 +165,7 @@ impl Registry {
             store,
             environment,
             admission,
-            allocators: Allocators::default(),
+            allocators: Vec::new(),
             compaction_interval: None,
             known_sets: known_sets::KnownSets::default(),
             resources,
@@ -234,8 +234,19 @@ impl Registry {
         Encoded { record, stored, bytes }
     }
 
+    /// The write that creates an object together with another one: neither admission nor validation is asked about it. When
+    /// somebody else creates it first, the whole transaction fails.
+    /// The object is of the version that is stored.
+    pub fn creation_write(&self, target: &Target, mut object: Value) -> Write {
+        target.resource.default(&mut object, self.environment.now_unix());
+        self.place(target, &mut object);
+        metadata::fill_new(&mut object, self.environment.as_ref());
+        self.finish(target, &mut object);
+        self.encode(target, &mut object).put(target.key().into(), Expect::Absent)
+    }
+
     /// The record of a canonical object under the storage version.
-    pub(crate) fn record(&self, target: &Target, object: &Value) -> bytes::Bytes {
+    pub fn record(&self, target: &Target, object: &Value) -> bytes::Bytes {
         self.record_as(image::encode, target, object)
     }
 

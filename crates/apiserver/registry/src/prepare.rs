@@ -47,7 +47,7 @@ impl Registry {
     }
 
     /// Canonical form under the storage version.
-    pub(crate) fn finish(&self, target: &Target, object: &mut Value) {
+    pub fn finish(&self, target: &Target, object: &mut Value) {
         canonicalize(&target.storage().schema, object);
     }
 

@@ -254,7 +254,7 @@ impl Attempt<'_> {
             AdmissionRequest { registry, target, subresource, operation, old: Some(old), options, environment };
         registry.admission.mutate(&request, &mut object, warnings).await?;
         metadata::dedup_owners(&mut object, true, warnings);
-        self.follow_strategy(&mut object, old, reserved, warnings)?;
+        self.follow_strategy(&mut object, old, reserved, warnings).await?;
         let mut compared = registry.finish_beside(target, &mut object, old);
         if update.part.is_none() && counts_generation(strategy, &compared) {
             metadata::set(&mut object, "generation", metadata::generation(old) + 1);
@@ -290,7 +290,7 @@ impl Attempt<'_> {
     }
 
     /// What the strategy does to an object, or to the part that a subresource writes, that replaces another.
-    fn follow_strategy(
+    async fn follow_strategy(
         &self,
         object: &mut Value,
         old: &Value,
@@ -317,7 +317,7 @@ impl Attempt<'_> {
         }
         match update.part {
             Some(_) => Ok(()),
-            None => registry.allocate(target, object, Some(old), options, reserved),
+            None => registry.allocate(target, object, Some(old), options, reserved).await,
         }
     }
 }

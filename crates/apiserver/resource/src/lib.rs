@@ -20,7 +20,7 @@ pub use resource::{
     Warn, Written, texts,
 };
 pub use strategy::{
-    Allocation, Context, GENERAL, GarbageCollection, NameRule, Part, Path, SPEC_PATHS, STATUS, STATUS_ALONE,
-    STATUS_PATHS, Strategy, StrategyEnvironment, WITH_STATUS, same, same_at,
+    Context, GENERAL, GarbageCollection, NameRule, Part, Path, SPEC_PATHS, STATUS, STATUS_ALONE, STATUS_PATHS,
+    Strategy, StrategyEnvironment, WITH_STATUS, same, same_at,
 };
 pub use table::{Found, GroupPriorities, ResourceTable, Resources, StoredVersions, VersionPriorities};

@@ -49,18 +49,6 @@ pub struct Strategy {
     pub begin_deletion: Option<fn(&mut Value)>,
     /// Whether something besides metadata.finalizers keeps a terminating object.
     pub holds: Option<fn(&Value) -> bool>,
-    /// The registry gives objects of this kind addresses and ports.
-    pub allocates: Option<Allocation>,
-}
-
-/// The objects that change together with one that is given addresses, by their storage prefixes.
-pub struct Allocation {
-    /// One stands for each address that is taken.
-    pub addresses: &'static str,
-    /// These add ranges of addresses to the configured ones.
-    pub ranges: &'static str,
-    /// One of the same name is removed with the object.
-    pub companions: &'static str,
 }
 
 /// The rules that hold for most kinds.
@@ -85,7 +73,6 @@ pub const GENERAL: Strategy = Strategy {
     grace_period: None,
     begin_deletion: None,
     holds: None,
-    allocates: None,
 };
 
 /// The usual paths of lists below.

@@ -5,7 +5,6 @@
 
 mod access;
 mod admission;
-mod allocation;
 mod allowed;
 mod bodies;
 mod credentials;
@@ -78,7 +77,6 @@ pub fn render(api: &Api) -> String {
         out.sample(IN_FLIGHT.name, &[("request_kind", kind)], api.flow.in_flight(mutating));
     }
     objects::render(api, &mut out);
-    allocation::render(&api.registry, &mut out);
     for source in metrics.sources.read().unwrap_or_else(PoisonError::into_inner).iter() {
         source(&mut out);
     }

@@ -6,8 +6,8 @@
 use super::service_update;
 use crate::views::set_if_absent;
 use pintle_resource::{
-    Allocation, Context, GENERAL, NOT_SUPPORTED, NameRule, Resource, STATUS, Selectable, Storage, Strategy,
-    Subresource, Verbs, WITH_STATUS, texts,
+    Context, GENERAL, NOT_SUPPORTED, NameRule, Resource, STATUS, Selectable, Storage, Strategy, Subresource, Verbs,
+    WITH_STATUS, texts,
 };
 use pintle_schema::{Str, Value, ViewMut};
 use pintle_types::core::v1;
@@ -49,11 +49,6 @@ static SERVICE: Strategy = Strategy {
     prepare_create: Some(prepare_create),
     prepare_update: Some(service_update::prepare),
     decorate: Some(decorate),
-    allocates: Some(Allocation {
-        addresses: "/registry/ipaddresses/",
-        ranges: "/registry/servicecidrs/",
-        companions: "/registry/services/endpoints/",
-    }),
     ..WITH_STATUS
 };
 

@@ -3,8 +3,8 @@
 //! What another program left behind is written into the store past the registry.
 
 use super::{Server, strings};
-use crate::Target;
-use crate::allocation::addresses::InLine;
+use crate::InLine;
+use pintle_registry::Target;
 use pintle_schema::{Value, value};
 use pintle_storage::{Expect, Transaction};
 use std::collections::BTreeSet;
@@ -19,7 +19,7 @@ impl Server {
 
     /// Carries repairs out; what is told of them.
     fn repair(&self, in_line: Option<InLine>) -> (Vec<String>, Option<InLine>) {
-        let (repairs, in_line) = self.0.address_repairs(in_line).unwrap();
+        let (repairs, in_line) = self.allocation().address_repairs(in_line).unwrap();
         let mut told = Vec::new();
         for repair in repairs {
             for write in repair.writes {
@@ -88,7 +88,7 @@ fn addresses_of_services_that_are_registered_wrongly_are_mended_or_told() {
     let address = || server.target("networking.k8s.io", "ipaddresses", "", "10.0.0.5");
     let stored = || server.0.decode(&address(), &address().get().unwrap()).unwrap();
     let right = stored();
-    let looked = || server.0.address_repairs(None).unwrap().0;
+    let looked = || server.allocation().address_repairs(None).unwrap().0;
     let repair = || server.repair(None).0;
     let wrong_reference = "ClusterIPAllocation ClusterIPNotAllocated: the ClusterIP [IPv4]: 10.0.0.5 for Service \
                            default/a has a wrong reference; repairing";
@@ -134,7 +134,7 @@ fn node_ports_that_several_have_or_none_may_have_are_told() {
     let server = Server::small();
     let port = |port: i64| value!({"type": "NodePort", "ports": [{"port": 80, "nodePort": port}]});
     let a = server.create("a", port(30_001)).unwrap();
-    assert!(server.0.node_port_findings().unwrap().is_empty());
+    assert!(server.allocation().node_port_findings().unwrap().is_empty());
     for (name, number) in [("b", 30_001), ("c", 40_000)] {
         let mut copy = a.clone();
         copy.set_at(&["metadata", "name"], name);
@@ -142,7 +142,7 @@ fn node_ports_that_several_have_or_none_may_have_are_told() {
         server.commit(&server.service(name), Some(&copy));
     }
     let told = server
-        .0
+        .allocation()
         .node_port_findings()
         .unwrap()
         .into_iter()

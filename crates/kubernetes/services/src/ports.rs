@@ -4,7 +4,7 @@
 //! Nothing is released here: what an update leaves out is free once it is stored.
 
 use super::draw::Draw;
-use crate::status::Status;
+use pintle_registry::Status;
 use pintle_types::core::v1::{ServiceExternalTrafficPolicy, ServiceSpec, ServiceType};
 use std::collections::{HashMap, HashSet};
 

@@ -4,13 +4,12 @@
 
 mod repair;
 
-use crate::testing::wait;
-use crate::update::Update;
-use crate::{
-    AdmissionChain, Allocators, DeleteOptions, Environment, Payload, Registry, Result, Target, WriteOptions, Written,
-};
+use crate::{Allocation, Allocators};
 use pintle_cache::Cache;
-
+use pintle_registry::update::{ManagedFieldsUpdate, Update};
+use pintle_registry::{
+    AdmissionChain, DeleteOptions, Environment, Payload, Registry, Result, Target, WriteOptions, Written,
+};
 use pintle_schema::{Value, value};
 use pintle_storage::{MemoryStore, Store};
 use std::collections::BTreeSet;
@@ -39,7 +38,12 @@ impl Environment for Repeatable {
     }
 }
 
-struct Server(Registry);
+/// The output of a future, for which this thread waits.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+}
+
+struct Server(Registry, Arc<Allocators>);
 
 impl Server {
     fn new(ranges: &[&str], node_ports: std::ops::RangeInclusive<u16>) -> Self {
@@ -50,11 +54,16 @@ impl Server {
         let admission = AdmissionChain::default();
         let environment = Box::new(Repeatable(AtomicU64::new(7)));
         let mut registry = Registry::new(cache, store, environment, admission, pintle_kinds::resources());
-        registry.allocators = Allocators::new(ranges.iter().copied(), node_ports);
-        let server = Server(registry);
+        let allocators = Arc::new(Allocators::new(ranges.iter().copied(), node_ports));
+        registry.allocators = vec![allocators.clone()];
+        let server = Server(registry, allocators);
         let namespace = value!({"metadata": {"name": "default"}});
         server.create_in("", "namespaces", "", namespace, &WriteOptions::default()).unwrap();
         server
+    }
+
+    fn allocation(&self) -> Allocation<'_> {
+        self.1.of(&self.0)
     }
 
     fn small() -> Self {
@@ -117,7 +126,7 @@ impl Server {
             part: None,
             create: false,
             from_stored: true,
-            owners: crate::update::ManagedFieldsUpdate::Compute,
+            owners: ManagedFieldsUpdate::Compute,
         };
         let written = wait(self.0.update(&target, &update, &WriteOptions::default()));
         written.map(|written| self.value(&target, written)).map_err(|status| status.message)

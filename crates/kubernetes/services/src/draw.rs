@@ -6,7 +6,7 @@
 use super::figures::{Scope, Stats};
 use super::range::AddressRange;
 use super::taken::{Claim, State};
-use crate::environment::Environment;
+use pintle_registry::Environment;
 use pintle_types::core::v1::IPFamily;
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -1,13 +1,15 @@
-//! Allocation: cluster IPs, IP families and node ports, given to services when they are written and taken back with
-//! them.
+//! What services are given: cluster IPs, IP families and node ports, allocated when a service is written and released
+//! with it.
 //!
 //! A service and the objects that stand for its addresses change in one transaction: no two services ever have the
 //! same address, and none is left over. What is taken follows from what is stored; there is no second book of it.
+//! Must never commit for a request: the registry does, with the writes that are handed to it.
 
 pub mod addresses;
 mod draw;
 mod families;
 pub mod figures;
+mod metrics;
 mod ports;
 mod range;
 mod shared;
@@ -15,22 +17,22 @@ mod taken;
 #[cfg(test)]
 mod tests;
 
+pub use addresses::{Finding, InLine, Repair};
 pub use range::AddressRange;
-pub(crate) use taken::Reserved;
 
-use crate::prepare::validate_fields;
-use crate::status::{Result, Status};
-use crate::{Registry, Target, WriteOptions, metadata};
 use draw::Draw;
 use families::{Cluster, is_headless};
 use pintle_cache::Object;
 use pintle_codec::json;
-use pintle_meta::meta::v1::{Condition, ConditionStatus, ObjectMeta};
-use pintle_resource::Allocation;
+use pintle_endpoints::metrics::Exposition;
+use pintle_registry::prepare::validate_fields;
+use pintle_registry::{Allocator, Registry, Reservation, Result, Status, Target, WriteOptions, metadata};
+use pintle_resource::{MaybeReady, Resource};
 use pintle_schema::names::ip::parse_ip_sloppy;
 use pintle_schema::{ApiType, ApiValue, Value, View, ViewMut};
 use pintle_storage::{Expect, Write};
 use pintle_types::core::v1::{IPFamily, Service, ServicePort, ServiceSpec, ServiceType};
+use pintle_types::meta::v1::{Condition, ConditionStatus, ObjectMeta};
 use pintle_types::networking::v1::{
     IPAddress, IPAddressSpec, ParentReference, ServiceCIDR, ServiceCIDRSpec, ServiceCIDRStatus,
 };
@@ -40,10 +42,22 @@ use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use taken::{Claim, Taken};
+use taken::{Claim, Reserved, Taken};
 
 /// What the parents of addresses are called in references to them.
 const SERVICES: &str = "services";
+
+/// Where services are stored.
+const SERVICES_PREFIX: &str = "/registry/services/specs/";
+
+/// Where the objects are stored that stand for addresses, one for each that is taken.
+const ADDRESSES_PREFIX: &str = "/registry/ipaddresses/";
+
+/// Where the objects are stored that add ranges of addresses to the configured ones.
+const RANGES_PREFIX: &str = "/registry/servicecidrs/";
+
+/// Where the objects are stored of which the one with a service's name is removed with the service.
+const ENDPOINTS_PREFIX: &str = "/registry/services/endpoints/";
 
 /// What a server has to give to services.
 pub struct Allocators {
@@ -70,14 +84,67 @@ impl Allocators {
     fn families(&self) -> Vec<IPFamily> {
         self.ranges.iter().map(AddressRange::family).collect()
     }
+
+    /// What there is to give to the services of a registry.
+    pub fn of<'a>(&'a self, registry: &'a Registry) -> Allocation<'a> {
+        Allocation { registry, allocators: self }
+    }
+
+    /// Writes the metrics of what the services of a registry were given.
+    pub fn render(&self, registry: &Registry, out: &mut Exposition) {
+        metrics::render(&self.of(registry), out);
+    }
 }
 
-impl Registry {
-    /// Gives a new or changed object what it needs and has not; what is drawn is held in `reserved`.
+impl Allocator for Allocators {
+    fn handles(&self, resource: &Resource) -> bool {
+        resource.group.is_empty() && resource.plural == SERVICES
+    }
+
+    fn reserve<'a>(
+        &'a self,
+        registry: &'a Registry,
+        target: &'a Target,
+        object: &'a mut Value,
+        old: Option<&'a Value>,
+        options: &'a WriteOptions,
+    ) -> MaybeReady<'a, Result<Box<dyn Reservation>>> {
+        let (reserved, outcome) = self.of(registry).allocate(target, object, old, options);
+        // Also what was drawn before something else was refused is given back, when `reserved` is dropped here.
+        MaybeReady::Ready(outcome.map(|()| Box::new(reserved) as Box<dyn Reservation>))
+    }
+
+    fn writes(&self, registry: &Registry, _: &Target, new: Option<&Value>, old: Option<&Value>) -> Result<Vec<Write>> {
+        self.of(registry).writes(new, old)
+    }
+}
+
+/// The allocators at work for a registry.
+#[derive(Clone, Copy)]
+pub struct Allocation<'a> {
+    registry: &'a Registry,
+    allocators: &'a Allocators,
+}
+
+impl Allocation<'_> {
+    /// Gives a new or changed service what it needs and has not, and what is drawn, held.
+    fn allocate(
+        &self,
+        target: &Target,
+        object: &mut Value,
+        old: Option<&Value>,
+        options: &WriteOptions,
+    ) -> (Reserved, Result<()>) {
+        let mut reserved = Reserved::default();
+        let outcome = self.try_allocate(target, object, old, options, &mut reserved);
+        (reserved, outcome)
+    }
+
+    /// The same, with what is drawn held in `reserved`.
     ///
     /// # Errors
     /// What the object asks for cannot be had.
-    pub(crate) fn allocate(
+    fn try_allocate(
         &self,
         target: &Target,
         object: &mut Value,
@@ -85,7 +152,6 @@ impl Registry {
         options: &WriteOptions,
         reserved: &mut Reserved,
     ) -> Result<()> {
-        let Some(allocation) = &target.resource.strategy.allocates else { return Ok(()) };
         let mut spec = View::<Service>::new(object).field(Service::SPEC).get();
         let fits = || {
             let fields = [
@@ -93,7 +159,7 @@ impl Registry {
                 ServiceSpec::IP_FAMILIES.name(),
                 ServiceSpec::IP_FAMILY_POLICY.name(),
             ];
-            validate_fields(target, (Service::SPEC.name(), &fields), object, old, self.environment.as_ref())
+            validate_fields(target, (Service::SPEC.name(), &fields), object, old, self.registry.environment.as_ref())
         };
         let old = old.map(|old| View::<Service>::new(old).field(Service::SPEC).get());
         let cluster = Cluster { families: self.allocators.families() };
@@ -102,8 +168,8 @@ impl Registry {
             Status::invalid(&resource.group, &resource.kind, metadata::text(object, "name"), errors)
         };
         families::settle(&mut spec, old.as_ref(), &cluster, fits).map_err(|errors| invalid(&errors))?;
-        let ranges = self.ranges(allocation);
-        let environment = self.environment.as_ref();
+        let ranges = self.ranges();
+        let environment = self.registry.environment.as_ref();
         let home = &self.allocators.taken;
         let given = self.port_map();
         let mut state = home.of(&target.cache, &|object| claims_of_stored(object));
@@ -111,7 +177,7 @@ impl Registry {
             ranges: &ranges,
             node_ports: self.allocators.node_ports.clone(),
             state: &mut state,
-            is_registered: &|address| self.registered(allocation, address).is_some(),
+            is_registered: &|address| self.registered(address).is_some(),
             is_given: &|port| given.as_ref().is_some_and(|map| map.contains(port)),
             environment,
             figures: &self.allocators.figures,
@@ -127,7 +193,7 @@ impl Registry {
         match outcome {
             Ok(()) => {
                 write_back(object, spec);
-                self.finish(target, object);
+                self.registry.finish(target, object);
                 Ok(())
             }
             Err(Failure::Invalid(errors)) => Err(invalid(&errors)),
@@ -139,60 +205,48 @@ impl Registry {
     ///
     /// # Errors
     /// A stored object cannot be decoded.
-    pub(crate) fn allocation_writes(
-        &self,
-        target: &Target,
-        new: Option<&Value>,
-        old: Option<&Value>,
-    ) -> Result<Vec<Write>> {
-        let Some(allocation) = &target.resource.strategy.allocates else { return Ok(Vec::new()) };
+    fn writes(&self, new: Option<&Value>, old: Option<&Value>) -> Result<Vec<Write>> {
         let addresses = |object: Option<&Value>| object.map(addresses_of).unwrap_or_default();
         let (new_addresses, old_addresses) = (addresses(new), addresses(old));
         let object = new.or(old).unwrap_or(&Value::Null);
         let mut writes = Vec::new();
         for address in new_addresses.iter().filter(|address| !old_addresses.contains(address)) {
-            writes.extend(self.register(allocation, *address, object));
+            writes.extend(self.register(*address, object));
         }
         for address in old_addresses.iter().filter(|address| !new_addresses.contains(address)) {
-            let Some((place, stored)) = self.registered(allocation, *address) else { continue };
-            let registered = self.decode(&place, &stored)?;
+            let Some((place, stored)) = self.registered(*address) else { continue };
+            let registered = self.registry.decode(&place, &stored)?;
             if addresses::parent(&registered) == reference_to(object) {
                 writes.push(Write::delete(stored.key.clone(), Expect::At(stored.revision)));
             }
         }
         if new.is_none() {
-            writes.extend(self.remove_companion(allocation, object)?);
+            writes.extend(self.remove_companion(object)?);
         }
         writes.extend(self.port_write(new, old));
         Ok(writes)
     }
 
     /// The object that stands for an address, if there is one.
-    fn registered(&self, allocation: &Allocation, address: IpAddr) -> Option<(Target, Arc<Object>)> {
-        let place = self.stored_target(allocation.addresses, "", &address.to_string())?;
+    fn registered(&self, address: IpAddr) -> Option<(Target, Arc<Object>)> {
+        let place = self.registry.stored_target(ADDRESSES_PREFIX, "", &address.to_string())?;
         let stored = place.cache.get(&place.key())?;
         Some((place, stored))
     }
 
     /// Creates the object that stands for an address. If somebody else just did, the whole transaction fails.
-    fn register(&self, allocation: &Allocation, address: IpAddr, parent: &Value) -> Option<Write> {
-        let place = self.stored_target(allocation.addresses, "", &address.to_string())?;
-        let mut object = registration(address, parent).to_value();
-        // Addresses have no version but the one that is stored.
-        place.resource.default(&mut object, self.environment.now_unix());
-        self.place(&place, &mut object);
-        metadata::fill_new(&mut object, self.environment.as_ref());
-        self.finish(&place, &mut object);
-        Some(self.encode(&place, &mut object).put(place.key().into(), Expect::Absent))
+    fn register(&self, address: IpAddr, parent: &Value) -> Option<Write> {
+        let place = self.registry.stored_target(ADDRESSES_PREFIX, "", &address.to_string())?;
+        Some(self.registry.creation_write(&place, registration(address, parent).to_value()))
     }
 
     /// Removes what goes with a removed object under its name, unless something else waits for that.
-    fn remove_companion(&self, allocation: &Allocation, object: &Value) -> Result<Option<Write>> {
+    fn remove_companion(&self, object: &Value) -> Result<Option<Write>> {
         let (namespace, name) = (metadata::text(object, "namespace"), metadata::text(object, "name"));
-        let place = self.stored_target(allocation.companions, namespace, name);
+        let place = self.registry.stored_target(ENDPOINTS_PREFIX, namespace, name);
         let Some(place) = place else { return Ok(None) };
         let Some(stored) = place.cache.get(&place.key()) else { return Ok(None) };
-        let companion = self.decode(&place, &stored)?;
+        let companion = self.registry.decode(&place, &stored)?;
         if !metadata::finalizers(&companion).is_empty() {
             return Ok(None);
         }
@@ -200,8 +254,8 @@ impl Registry {
     }
 
     /// The configured ranges, then those that objects add and that are ready.
-    fn ranges(&self, allocation: &Allocation) -> Vec<AddressRange> {
-        self.ranges_of(allocation, |cidr, is_terminating| {
+    fn ranges(&self) -> Vec<AddressRange> {
+        self.ranges_of(|cidr, is_terminating| {
             let conditions = cidr.field(ServiceCIDR::STATUS).field(ServiceCIDRStatus::CONDITIONS);
             let is_ready = conditions.iter().all(|condition| {
                 condition.field(Condition::TYPE).as_str() != "Ready"
@@ -212,13 +266,9 @@ impl Registry {
     }
 
     /// The configured ranges, then those of the objects that are let through.
-    fn ranges_of(
-        &self,
-        allocation: &Allocation,
-        filter: impl Fn(&View<'_, ServiceCIDR>, bool) -> bool,
-    ) -> Vec<AddressRange> {
+    fn ranges_of(&self, filter: impl Fn(&View<'_, ServiceCIDR>, bool) -> bool) -> Vec<AddressRange> {
         let mut ranges = self.allocators.ranges.clone();
-        let Some(cache) = self.cache.resource(allocation.ranges) else { return ranges };
+        let Some(cache) = self.registry.cache.resource(RANGES_PREFIX) else { return ranges };
         for stored in cache.state().objects.values() {
             let Ok(object) = json::decode_trusted(ServiceCIDR::schema(), stored.image.json()) else { continue };
             let object = View::<ServiceCIDR>::new(&object);

@@ -6,13 +6,13 @@
 
 use super::range::{self, AddressRange};
 use super::taken::Claim;
-use super::{Registry, Result, SERVICES, claims_of_stored};
-use crate::{Target, metadata};
+use super::{
+    ADDRESSES_PREFIX, Allocation, RANGES_PREFIX, Result, SERVICES, SERVICES_PREFIX, Target, claims_of_stored, metadata,
+};
 use pintle_cache::{Object, ResourceCache};
-use pintle_meta::meta::v1::ObjectMeta;
-use pintle_resource::Allocation;
 use pintle_schema::{Value, View};
 use pintle_storage::{Expect, Key, Revision, Write};
+use pintle_types::meta::v1::ObjectMeta;
 use pintle_types::networking::v1::{IPAddress, IPAddressSpec, ParentReference};
 use std::net::IpAddr;
 
@@ -43,10 +43,9 @@ pub struct Finding {
 }
 
 /// What a look at everything needs.
-struct Look<'a> {
+struct Look {
     services: Target,
     addresses: Target,
-    allocation: &'a Allocation,
     ranges: Vec<AddressRange>,
     /// What services have, in order.
     claimed: Vec<(Claim, Key)>,
@@ -91,7 +90,7 @@ impl Wrong {
     }
 }
 
-impl Look<'_> {
+impl Look {
     fn is_claimed(&self, address: IpAddr) -> bool {
         self.claimed.binary_search_by_key(&Claim::Address(address), |(claim, _)| *claim).is_ok()
     }
@@ -102,7 +101,7 @@ impl Look<'_> {
     }
 }
 
-impl Registry {
+impl Allocation<'_> {
     /// Finds the addresses of services that are not registered, not rightly, or of no range, and the registrations that
     /// belong to none. Nothing is looked at that has not changed since the last call's answer; without such an answer
     /// something is to be looked at again. There may be many services: not to be called where requests are answered.
@@ -111,19 +110,19 @@ impl Registry {
     /// A stored service cannot be decoded.
     pub fn address_repairs(&self, in_line: Option<InLine>) -> Result<(Vec<Repair>, Option<InLine>)> {
         let unchanged = Ok((Vec::new(), in_line));
-        let Some((services, allocation)) = self.allocating() else { return unchanged };
-        let addresses = self.stored_target(allocation.addresses, "", "");
+        let Some(services) = self.services() else { return unchanged };
+        let addresses = self.registry.stored_target(ADDRESSES_PREFIX, "", "");
         let Some(addresses) = addresses else { return unchanged };
         // The services first: what is registered later than this is of a service that came later.
         let last = |cache: &ResourceCache| cache.state().last;
-        let ranges = self.cache.resource(allocation.ranges).map_or(Revision(0), |ranges| last(&ranges));
+        let ranges = self.registry.cache.resource(RANGES_PREFIX).map_or(Revision(0), |ranges| last(&ranges));
         let now = [last(&services.cache), last(&addresses.cache), ranges];
         if in_line == Some(now) {
             return unchanged;
         }
         let claimed = self.allocators.taken.of(&services.cache, &|object| claims_of_stored(object)).claimed();
-        let ranges = self.ranges_of(allocation, |_, _| true);
-        let look = Look { services, addresses, allocation, ranges, claimed };
+        let ranges = self.ranges_of(|_, _| true);
+        let look = Look { services, addresses, ranges, claimed };
         let mut repairs = Vec::new();
         for (claim, key) in &look.claimed {
             if let Claim::Address(address) = claim {
@@ -136,26 +135,23 @@ impl Registry {
         Ok((repairs, is_in_line.then_some(now)))
     }
 
-    /// The kind that is given addresses and ports.
-    pub(super) fn allocating(&self) -> Option<(Target, &'static Allocation)> {
-        let resources = self.resources.read();
-        let mut hubs = resources.all_stored().map(|stored| &stored.hub);
-        let (hub, allocation) = hubs.find_map(|hub| Some((hub, hub.strategy.allocates.as_ref()?)))?;
-        Some((self.target(hub, "", "")?, allocation))
+    /// All services; `None` where they are not served.
+    pub(super) fn services(&self) -> Option<Target> {
+        self.registry.stored_target(SERVICES_PREFIX, "", "")
     }
 
     /// What brings the registration of a service's address in line, unless it is.
-    fn mended(&self, look: &Look<'_>, address: IpAddr, key: &Key) -> Result<Option<Repair>> {
-        let stored = self.registered(look.allocation, address).map(|(_, stored)| stored);
+    fn mended(&self, look: &Look, address: IpAddr, key: &Key) -> Result<Option<Repair>> {
+        let stored = self.registered(address).map(|(_, stored)| stored);
         let Some(wrong) = self.wrong(look, address, key, stored.as_deref())? else { return Ok(None) };
         // Unless both went meanwhile.
         let service = look.services.cache.get(key).filter(|it| claims_of_stored(it).contains(&Claim::Address(address)));
         let Some(service) = service else { return Ok(None) };
-        let service = self.decode(&look.services, &service)?;
+        let service = self.registry.decode(&look.services, &service)?;
         let mut writes = Vec::new();
         if !matches!(wrong, Wrong::OutOfRange | Wrong::Shared) {
             writes.extend(stored.as_deref().map(removal));
-            writes.extend(self.register(look.allocation, address, &service));
+            writes.extend(self.register(address, &service));
         }
         let finding = wrong.told(address, &service).map(|(reason, note)| Finding {
             regarding: service,
@@ -166,12 +162,12 @@ impl Registry {
         Ok(Some(Repair { writes, finding }))
     }
 
-    fn wrong(&self, look: &Look<'_>, address: IpAddr, key: &Key, stored: Option<&Object>) -> Result<Option<Wrong>> {
+    fn wrong(&self, look: &Look, address: IpAddr, key: &Key, stored: Option<&Object>) -> Result<Option<Wrong>> {
         if !look.ranges.iter().any(|range| range.covers(address)) {
             return Ok(Some(Wrong::OutOfRange));
         }
         let Some(stored) = stored else { return Ok(Some(Wrong::Missing)) };
-        let parent = parent(&self.decode(&look.addresses, stored)?);
+        let parent = parent(&self.registry.decode(&look.addresses, stored)?);
         let is_labelled = is_managed(stored) && stored.image.label(FAMILY) == Some(range::family(address).as_str());
         Ok(match self.parent_key(look, &parent) {
             Some(parent) if *parent == **key => (!is_labelled).then_some(Wrong::Labels),
@@ -181,24 +177,24 @@ impl Registry {
     }
 
     /// The key of the service that a registration is of.
-    fn parent_key(&self, look: &Look<'_>, parent: &ParentReference) -> Option<String> {
+    fn parent_key(&self, look: &Look, parent: &ParentReference) -> Option<String> {
         let ParentReference { group, resource, namespace, name } = parent;
         let is_service = group.is_empty() && resource == SERVICES;
-        Some(self.target(&look.services.resource, namespace, name).filter(|_| is_service)?.key())
+        Some(self.registry.target(&look.services.resource, namespace, name).filter(|_| is_service)?.key())
     }
 
     /// What removes registrations of addresses that no service has, and whether others must be given more time.
-    fn surplus(&self, look: &Look<'_>) -> (Vec<Repair>, bool) {
+    fn surplus(&self, look: &Look) -> (Vec<Repair>, bool) {
         let (mut repairs, mut is_waiting) = (Vec::new(), false);
         let is_claimed = |stored: &Object| stored.name().parse().is_ok_and(|address| look.is_claimed(address));
         for stored in look.addresses.cache.state().objects.values().filter(|it| is_managed(it) && !is_claimed(it)) {
-            let Ok(object) = self.decode(&look.addresses, stored) else { continue };
+            let Ok(object) = self.registry.decode(&look.addresses, stored) else { continue };
             let view = View::<IPAddress>::new(&object);
             let made = view.field(IPAddress::METADATA).field(ObjectMeta::CREATION_TIMESTAMP).get().seconds;
             let parent = parent(&object);
             let service = self.parent_key(look, &parent);
             // A service may be about to be written, but nothing else.
-            if service.is_some() && self.environment.now_unix().saturating_sub(made) <= GRACE_SECONDS {
+            if service.is_some() && self.registry.environment.now_unix().saturating_sub(made) <= GRACE_SECONDS {
                 is_waiting = true;
                 continue;
             }
@@ -211,12 +207,7 @@ impl Registry {
 }
 
 /// In the reference's words.
-fn why_surplus(
-    look: &Look<'_>,
-    address: &str,
-    parent: &ParentReference,
-    service: Option<&str>,
-) -> (&'static str, String) {
+fn why_surplus(look: &Look, address: &str, parent: &ParentReference, service: Option<&str>) -> (&'static str, String) {
     let ParentReference { group, resource, namespace, name } = parent;
     let Some(service) = service else {
         let parent =

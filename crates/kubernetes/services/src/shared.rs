@@ -6,14 +6,13 @@
 
 use super::addresses::Finding;
 use super::taken::Claim;
-use super::{Registry, Result, claims_of_stored, claims_of_value};
-use crate::Status;
+use super::{Allocation, Result, Status, claims_of_stored, claims_of_value};
 use pintle_cache::image;
 use pintle_codec::json;
-use pintle_meta::meta::v1::TypeMeta;
 use pintle_schema::{ApiType, ApiValue, Value, canonicalize};
 use pintle_storage::{CommitError, Expect, Revision, Transaction, Write};
 use pintle_types::core::v1::RangeAllocation;
+use pintle_types::meta::v1::TypeMeta;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
@@ -37,13 +36,13 @@ impl PortMap {
     }
 }
 
-impl Registry {
+impl Allocation<'_> {
     /// The ports that are given, if the store tells; none where this server alone gives them.
     pub(super) fn port_map(&self) -> Option<PortMap> {
-        if !self.is_shared() {
+        if !self.registry.is_shared() {
             return None;
         }
-        let stored = self.cache.resource(PREFIX).and_then(|cache| cache.get(KEY));
+        let stored = self.registry.cache.resource(PREFIX).and_then(|cache| cache.get(KEY));
         let Some(stored) = stored else { return Some(PortMap::default()) };
         let value = json::decode_trusted(RangeAllocation::schema(), stored.image.json()).unwrap_or(Value::Null);
         let map = RangeAllocation::from_value(&value).unwrap_or_default();
@@ -84,7 +83,7 @@ impl Registry {
     /// # Errors
     /// A stored service cannot be decoded.
     pub fn node_port_findings(&self) -> Result<Vec<Finding>> {
-        let Some((services, _)) = self.allocating() else { return Ok(Vec::new()) };
+        let Some(services) = self.services() else { return Ok(Vec::new()) };
         // The services first: a port is in the map before a service has it.
         let claimed = self.allocators.taken.of(&services.cache, &|object| claims_of_stored(object)).claimed();
         let (map, range) = (self.port_map(), &self.allocators.node_ports);
@@ -105,7 +104,7 @@ impl Registry {
             // Unless it gave the port back meanwhile.
             let service = services.cache.get(key).filter(|it| claims_of_stored(it).contains(&Claim::NodePort(port)));
             let Some(service) = service else { continue };
-            let (regarding, note) = (self.decode(&services, &service)?, format!("Port {port} {what}"));
+            let (regarding, note) = (self.registry.decode(&services, &service)?, format!("Port {port} {what}"));
             findings.push(Finding { regarding, reason, action: "", note });
         }
         Ok(findings)
@@ -118,7 +117,7 @@ impl Registry {
     /// The store fails.
     pub async fn repair_node_ports(&self, suspects: &BTreeSet<u16>) -> Result<BTreeSet<u16>> {
         let Some(mut map) = self.port_map() else { return Ok(BTreeSet::new()) };
-        let Some((services, _)) = self.allocating() else { return Ok(BTreeSet::new()) };
+        let Some(services) = self.services() else { return Ok(BTreeSet::new()) };
         let taken = |object: &_| claims_of_stored(object);
         let used: BTreeSet<u16> =
             self.allocators.taken.of(&services.cache, &taken).in_use().filter_map(node_port).collect();
@@ -127,7 +126,7 @@ impl Registry {
         let wanted: BTreeSet<u16> = map.ports.iter().copied().filter(|port| !free(port)).chain(used).collect();
         if wanted != map.ports || map.revision.is_none() {
             map.ports = wanted;
-            match self.store.commit(Transaction { writes: vec![self.map_write(&map)] }).await {
+            match self.registry.store.commit(Transaction { writes: vec![self.map_write(&map)] }).await {
                 // Somebody else is at it; it is looked at again.
                 Ok(_) | Err(CommitError::Conflict { .. }) => {}
                 Err(error) => return Err(Status::internal(error)),

@@ -4,7 +4,7 @@
 
 use super::range::AddressRange;
 use super::taken::Claim;
-use super::{Registry, claims_of_stored};
+use super::{ADDRESSES_PREFIX, Allocation, claims_of_stored};
 use pintle_metrics::{Counter, Histogram, Keyed, Layout};
 use std::sync::Arc;
 use std::time::Instant;
@@ -96,15 +96,17 @@ pub struct Left {
     pub free: u64,
 }
 
-impl Registry {
+impl Allocation<'_> {
     /// The ranges that services' addresses come from, how much of each is left, and what was asked of it.
     pub fn address_figures(&self) -> Vec<(String, Left, Arc<RangeFigures>)> {
-        let Some((_, allocation)) = self.allocating() else { return Vec::new() };
-        let addresses: Vec<std::net::IpAddr> = match self.cache.resource(allocation.addresses) {
+        if self.services().is_none() {
+            return Vec::new();
+        }
+        let addresses: Vec<std::net::IpAddr> = match self.registry.cache.resource(ADDRESSES_PREFIX) {
             Some(cache) => cache.state().objects.values().filter_map(|object| object.path().parse().ok()).collect(),
             None => Vec::new(),
         };
-        let ranges = self.ranges(allocation).into_iter();
+        let ranges = self.ranges().into_iter();
         let figures = ranges.map(|range| {
             let given = addresses.iter().filter(|address| range.contains(**address)).count() as u64;
             let left = Left { given, free: range.size().saturating_sub(given) };
@@ -117,7 +119,7 @@ impl Registry {
     pub fn node_port_figures(&self) -> (Left, &Attempts) {
         let range = &self.allocators.node_ports;
         let given = self.port_map().map(|map| map.len()).unwrap_or_else(|| {
-            let cache = self.allocating().map(|(services, _)| services.cache);
+            let cache = self.services().map(|services| services.cache);
             let in_range = |claim: &Claim| matches!(claim, Claim::NodePort(port) if range.contains(port));
             cache.map_or(0, |cache| {
                 self.allocators.taken.of(&cache, &claims_of_stored).in_use().filter(|claim| in_range(claim)).count()

@@ -4,6 +4,7 @@
 //! held by requests that wait for their commit. Nothing here is ever stored, so nothing can be left over.
 
 use pintle_cache::{Event, Object, ResourceCache, Watcher};
+use pintle_registry::Reservation;
 use pintle_storage::{Key, Revision};
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -154,14 +155,14 @@ impl Reserved {
     pub(super) fn new(home: Arc<Taken>, claims: Vec<Claim>, since: i64) -> Self {
         Reserved { home: Some(home), claims, since, committing: false }
     }
+}
 
-    /// From here on, being dropped does not mean that nothing was stored.
-    pub(crate) fn committing(&mut self) {
+impl Reservation for Reserved {
+    fn committing(&mut self) {
         self.committing = true;
     }
 
-    /// The commit's outcome is known, and what it stored can be seen.
-    pub(crate) fn settled(&mut self) {
+    fn settled(&mut self) {
         self.committing = false;
     }
 }

@@ -1,10 +1,10 @@
 //! Metrics of the addresses and node ports that services are given.
 //! Guarantees that what is left is told as it is now, also after other servers gave or took.
-//! Must never allocate: it reads what the registry counts.
+//! Must never allocate: it reads what the allocators count.
 
-use super::exposition::{Exposition, Family};
-use pintle_registry::Registry;
-use pintle_registry::allocation::figures::{Attempts, Scope};
+use super::Allocation;
+use super::figures::{Attempts, Scope};
+use pintle_endpoints::metrics::{Exposition, Family};
 
 const ALLOCATED_IPS: Family =
     Family::gauge("kube_apiserver_clusterip_allocator_allocated_ips", "Addresses of a range that are given.");
@@ -35,8 +35,8 @@ const PORT_ERRORS: Family = Family::counter(
     "Node ports that were refused, by whether a certain one was asked for.",
 );
 
-pub(super) fn render(registry: &Registry, out: &mut Exposition) {
-    let ranges = registry.address_figures();
+pub(super) fn render(allocation: &Allocation<'_>, out: &mut Exposition) {
+    let ranges = allocation.address_figures();
     for (family, of) in [(ALLOCATED_IPS, true), (AVAILABLE_IPS, false)] {
         out.family(&family);
         for (range, left, _) in &ranges {
@@ -55,7 +55,7 @@ pub(super) fn render(registry: &Registry, out: &mut Exposition) {
     for (range, _, figures) in ranges.iter().filter(|(_, _, figures)| !figures.durations.is_empty()) {
         out.histogram(IP_DURATION.name, &[("cidr", range)], &figures.durations);
     }
-    let (left, attempts) = registry.node_port_figures();
+    let (left, attempts) = allocation.node_port_figures();
     out.single(&ALLOCATED_PORTS, left.given);
     out.single(&AVAILABLE_PORTS, left.free);
     let counts: [(_, Count); 2] = [(PORT_ALLOCATIONS, Attempts::given), (PORT_ERRORS, Attempts::refused)];
