@@ -17,18 +17,22 @@ use pintle_auth::{Authenticator, Authorizer, Impersonator, Mode};
 use pintle_bootstrap::ServiceRange;
 use pintle_cache::Cache;
 use pintle_controllers::{Controller, Controllers};
-use pintle_endpoints::backend::{Backends, Connector};
+use pintle_endpoints::backend::Connector;
 use pintle_endpoints::documents::DiscoveryCache;
 use pintle_endpoints::flow::Flow;
+use pintle_endpoints::handler::Handlers;
 use pintle_endpoints::health::{Health, Probe};
 use pintle_endpoints::metrics::{MeasuredStore, Metrics, Source};
 use pintle_endpoints::runtime_config::RuntimeConfig;
+use pintle_endpoints::scheme::Scheme;
 use pintle_endpoints::{Api, Settings};
 use pintle_http::{ClientTlsMaterial, ServerConfig, Shutdown, TlsConfig};
 use pintle_plugins::configuration::Configuration;
 use pintle_plugins::policy_rule;
 use pintle_resource::{Resource, Resources};
 
+use pintle_handlers::{ApiServices, KubernetesKinds, LegacyTokenUses};
+use pintle_kubelet::Connections;
 use pintle_registry::{AdmissionChain, AdmissionPlugin, Environment, EtcdCodec, Registry};
 use pintle_schema::Time;
 use pintle_services::Allocators;
@@ -114,7 +118,7 @@ pub struct Builder {
     pub connections: ServerConfig,
     /// How kubelets, pods and services are reached; with no certificate of its own when it is not told.
     pub connector: Option<Box<dyn Connector>>,
-    /// `Backends::kubelet_address_types`.
+    /// Types of nodes' addresses at which kubelets are reached, the preferred first.
     pub kubelet_address_types: Vec<String>,
     /// How long requests are still taken, while the server says that it is not ready, after it is told to stop.
     pub shutdown_delay: Duration,
@@ -196,7 +200,7 @@ impl Builder {
             tls: None,
             connections: ServerConfig::default(),
             connector: None,
-            kubelet_address_types: Backends::KUBELET_ADDRESS_TYPES.map(str::to_owned).to_vec(),
+            kubelet_address_types: pintle_kubelet::ADDRESS_TYPES.map(str::to_owned).to_vec(),
             shutdown_delay: Duration::ZERO,
             shutdown_send_retry_after: false,
             store_timeouts: (Duration::MAX, Duration::MAX),
@@ -308,6 +312,11 @@ impl Builder {
         ));
         presence.announce().await.map_err(|status| StartError::Bootstrap(status.message))?;
         metrics.add_source(presence.figures());
+        let handlers = Handlers::default();
+        pintle_handlers::install(&handlers);
+        Connections::new(std::mem::take(&mut self.kubelet_address_types)).install(&handlers, &metrics);
+        self.settings.long_running_subresources = &pintle_kubelet::SUBRESOURCES;
+        self.settings.is_heartbeat = pintle_handlers::is_heartbeat;
         let api = Arc::new(Api {
             authenticator: self.authenticator(&registry)?,
             registry,
@@ -319,7 +328,11 @@ impl Builder {
             metrics,
             flow: Flow::new(&self.settings),
             settings: std::mem::take(&mut self.settings),
-            backends: Backends { connector, kubelet_address_types: std::mem::take(&mut self.kubelet_address_types) },
+            connector: connector.into(),
+            handlers,
+            scheme: Scheme::new(self.resources.clone(), Box::new(KubernetesKinds)),
+            aggregated: Box::new(ApiServices),
+            token_uses: Box::new(LegacyTokenUses),
         });
         let optional = [ENCRYPTION_RELOAD, PROXY_CERTIFICATE_RELOAD, BOOTSTRAP_ROLES];
         let is_told = |check: &&&str| !optional.contains(*check) || self.begun.contains(*check);

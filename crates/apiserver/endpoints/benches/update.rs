@@ -11,6 +11,7 @@ use pintle_cache::Cache;
 use pintle_codec::json;
 use pintle_endpoints::patch::{Patch, PatchType};
 use pintle_endpoints::query::{FieldValidation, WriteQuery};
+use pintle_endpoints::scheme::Scheme;
 use pintle_registry::update::{Change, ManagedFieldsUpdate, Update};
 use pintle_registry::{AdmissionChain, Applying, Environment, Registry, Target, WriteOptions};
 use pintle_schema::{Value, value};
@@ -87,7 +88,13 @@ impl Home {
         let patch = Patch::read(kind, patch.as_bytes(), FieldValidation::Warn).expect("a good patch");
         let query = WriteQuery { options: options("patcher"), field_validation: FieldValidation::Warn, force: None };
         let change = |stored: Option<&Value>| {
-            patch.apply(&self.target.resource.schema, stored.expect("a pod"), &query, &mut Vec::new())
+            patch.apply(
+                &self.target.resource.schema,
+                stored.expect("a pod"),
+                &query,
+                &Scheme::default(),
+                &mut Vec::new(),
+            )
         };
         self.update(&change, ManagedFieldsUpdate::Compute, true, "patcher");
     }

@@ -2,7 +2,6 @@
 //!
 //! Every answer about rights is given here or by the authorizer itself; it never depends on what is stored under a name.
 
-use crate::legacy_tokens::record_use;
 use crate::query::Query;
 use crate::request::{Request, ResourcePath, Verb};
 use crate::upgrade::take_bearer_protocol;
@@ -33,7 +32,7 @@ pub(crate) async fn identify(
     let mut findings = Findings::default();
     let user = authenticate(api, request, &mut findings);
     if let Some(used) = findings.used_secret.take() {
-        Box::pin(record_use(api, Some(used))).await;
+        api.token_uses.record(api, used).await;
     }
     findings.warnings.into_iter().for_each(|warning| context.warn(warning));
     context.spent(Step::Authentication, started);
@@ -105,13 +104,7 @@ fn drop_front_proxys(api: &Api, headers: &mut HeaderMap) {
 
 /// # Errors
 /// 403 for what no mode of authorization allows.
-pub(crate) fn authorize(
-    api: &Api,
-    user: &UserInfo,
-    verb: Verb,
-    path: &ResourcePath,
-    query: &Query,
-) -> Result<(), Status> {
+pub fn authorize(api: &Api, user: &UserInfo, verb: Verb, path: &ResourcePath, query: &Query) -> Result<(), Status> {
     let selector = field_selector(verb, query);
     decide(api, &of_resource(user, verb, path, &name_asked_for(path, verb, query), selector.as_ref()))
 }

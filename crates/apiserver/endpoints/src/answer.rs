@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 
 /// What something comes to, with what is to be warned of whether it is refused or not.
-pub(crate) fn warned(outcome: Result<ApiResponse, Status>, warnings: Vec<String>) -> Result<ApiResponse, Status> {
+pub fn warned(outcome: Result<ApiResponse, Status>, warnings: Vec<String>) -> Result<ApiResponse, Status> {
     match outcome {
         Ok(answer) => Ok(answer.with_warnings(warnings)),
         Err(status) => Err(status.warned_before(warnings)),
@@ -172,7 +172,7 @@ fn quoted(text: &str) -> String {
     out
 }
 
-pub(crate) fn gzip(bytes: &[u8]) -> Bytes {
+pub fn gzip(bytes: &[u8]) -> Bytes {
     use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::with_capacity(bytes.len() / 8), flate2::Compression::fast());
     // Writing to memory cannot fail.

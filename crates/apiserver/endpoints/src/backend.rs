@@ -72,18 +72,6 @@ pub trait Connector: Send + Sync {
     -> BoxFuture<'_, Result<Exchange, Unreachable>>;
 }
 
-/// What the flags say about kubelets, and the way to them.
-pub struct Backends {
-    pub connector: Box<dyn Connector>,
-    /// Types of nodes' addresses, the preferred first.
-    pub kubelet_address_types: Vec<String>,
-}
-
-impl Backends {
-    /// The reference's order of address types.
-    pub const KUBELET_ADDRESS_TYPES: [&str; 5] = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
-}
-
 /// Whether an address can be somebody else's on the network: not this machine's own, nor one of its links'.
 pub fn is_global_unicast(address: IpAddr) -> bool {
     match address.to_canonical() {

@@ -5,7 +5,7 @@
 
 use crate::negotiation::Format;
 use crate::query::FieldValidation;
-use crate::scheme;
+use crate::scheme::Scheme;
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, TooManyObjects, cbor, json, protobuf, yaml};
 use pintle_registry::{Result, Status};
 use pintle_schema::{Struct, Value};
@@ -20,6 +20,8 @@ pub struct Expected<'a> {
     pub also: &'static [&'static str],
     /// Why an object of the right shape is none all the same.
     pub malformed: Option<fn(&Value) -> Option<String>>,
+    /// The kinds that there are, for what is said of one that is not expected.
+    pub scheme: &'a Scheme,
 }
 
 impl Expected<'_> {
@@ -146,12 +148,12 @@ fn check_kind(expected: &Expected<'_>, head: &Head, bytes: &[u8]) -> Result<()> 
             expected.kind
         )));
     }
-    if scheme::converts(version, kind, expected.group, expected.kind) {
+    if expected.scheme.converts(version, kind, expected.group, expected.kind) {
         return Err(Status::bad_request(format!(
             "the API version in the data ({version}) does not match the expected API version ({wanted})"
         )));
     }
-    Err(cannot_be_handled(expected, head, &scheme::refusal(version, kind, expected.group, expected.kind)))
+    Err(cannot_be_handled(expected, head, &expected.scheme.refusal(version, kind, expected.group, expected.kind)))
 }
 
 fn cannot_be_handled(expected: &Expected<'_>, head: &Head, why: &str) -> Status {

@@ -107,6 +107,7 @@ pub struct Flow {
     in_flight: [AtomicI64; 2],
     /// Requests that are not answered yet, whatever they wait for.
     in_work: AtomicI64,
+    is_heartbeat: fn(&UserInfo, &ResourcePath) -> bool,
     /// Who may compress at a time.
     pub(crate) compressors: Arc<Semaphore>,
 }
@@ -130,6 +131,7 @@ impl Flow {
             answers: Shares::new(ANSWER_BYTES),
             in_flight: Default::default(),
             in_work: AtomicI64::new(0),
+            is_heartbeat: settings.is_heartbeat,
             compressors: Arc::new(Semaphore::new(processors)),
         })
     }
@@ -157,7 +159,7 @@ enum Class {
     Limited(usize),
 }
 
-fn class(user: &UserInfo, path: Option<&ResourcePath>, verb: Verb, long_running: bool) -> Class {
+fn class(flow: &Flow, user: &UserInfo, path: Option<&ResourcePath>, verb: Verb, long_running: bool) -> Class {
     if user.in_group(groups::MASTERS) {
         return Class::Exempt;
     }
@@ -166,17 +168,8 @@ fn class(user: &UserInfo, path: Option<&ResourcePath>, verb: Verb, long_running:
     }
     let is_of_one = matches!(verb, Verb::Get | Verb::Create | Verb::Update | Verb::Patch);
     match path {
-        Some(path) if is_of_one && is_heartbeat(user, path) => Class::Limited(HEARTBEATS),
+        Some(path) if is_of_one && (flow.is_heartbeat)(user, path) => Class::Limited(HEARTBEATS),
         _ => Class::Limited(usize::from(path.is_some() && !verb.reads())),
-    }
-}
-
-/// What tells others that somebody lives: leases, by which leaders are elected, too, and what nodes say of themselves.
-fn is_heartbeat(user: &UserInfo, path: &ResourcePath) -> bool {
-    match (path.group.as_str(), path.resource.as_str(), path.subresource.as_str()) {
-        ("coordination.k8s.io", "leases", "") => true,
-        ("", "nodes", "" | "status") => user.in_group(groups::NODES),
-        _ => false,
     }
 }
 
@@ -220,7 +213,7 @@ impl Admission {
         }
         Admission {
             flow: Arc::clone(flow),
-            class: class(user, path, verb, long_running),
+            class: class(flow, user, path, verb, long_running),
             long_running,
             mutating: path.is_some() && !verb.reads(),
             user: user.name.clone(),

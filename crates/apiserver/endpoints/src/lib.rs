@@ -3,25 +3,21 @@
 //! A request goes in and a response comes out; nothing here knows of sockets. What happens to objects is the
 //! registry's work; here is how requests are spelled and how answers look.
 
-mod access;
+pub mod access;
 pub mod answer;
 mod apply;
 pub mod backend;
-mod binding;
 mod blocking;
 pub mod body;
-pub mod component;
 mod compress;
-pub mod connect;
 pub mod context;
 pub mod decode;
 pub mod documents;
-mod elsewhere;
-mod eviction;
+pub mod elsewhere;
 pub mod flow;
+pub mod handler;
 pub mod health;
 mod impersonation;
-mod legacy_tokens;
 pub mod limits;
 mod media_type;
 pub mod metrics;
@@ -32,14 +28,13 @@ pub mod read;
 pub mod remove;
 pub mod represent;
 pub mod request;
-pub mod review;
 mod routes;
 pub mod runtime_config;
 mod scale;
 pub mod scheme;
 pub mod serve;
 pub mod subresource;
-pub mod token;
+pub mod token_uses;
 pub mod upgrade;
 pub mod watch;
 pub mod websocket;
@@ -47,19 +42,24 @@ pub mod write;
 mod zpages;
 
 pub use body::Body;
-pub use request::{BodyFailure, LazyBody, Request, Room, UnreadBody};
+pub use request::{BodyFailure, LazyBody, Request, ResourcePath, Room, UnreadBody};
 
+use backend::Connector;
 use documents::DiscoveryCache;
+use elsewhere::AggregatedApis;
 use flow::Flow;
+use handler::Handlers;
 use health::Health;
 use metrics::Metrics;
 use negotiation::Format;
 use pintle_auth::authorization::rbac::RbacSource;
-use pintle_auth::{Authenticator, Authorizer, Impersonator};
+use pintle_auth::{Authenticator, Authorizer, Impersonator, UserInfo};
 use pintle_registry::Registry;
+use scheme::Scheme;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use token_uses::TokenUses;
 
 /// Limits and addresses that the flags set.
 #[derive(Clone, Debug)]
@@ -84,6 +84,10 @@ pub struct Settings {
     pub metric_labels: Arc<metrics::AllowedLabels>,
     /// When the process began, in seconds since 1970.
     pub started_unix: i64,
+    /// Subresources whose requests have no end of their own: limits of time and of requests in flight are not for them.
+    pub long_running_subresources: &'static [&'static str],
+    /// Which requests tell others that somebody lives. They have slots of their own.
+    pub is_heartbeat: fn(&UserInfo, &ResourcePath) -> bool,
 }
 
 impl Settings {
@@ -107,6 +111,8 @@ impl Default for Settings {
             flags: None,
             metric_labels: Arc::default(),
             started_unix: 0,
+            long_running_subresources: &[],
+            is_heartbeat: |_, _| false,
         }
     }
 }
@@ -124,7 +130,14 @@ pub struct Api {
     pub metrics: Metrics,
     pub flow: Arc<Flow>,
     pub settings: Settings,
-    pub backends: backend::Backends,
+    /// How other servers are reached.
+    pub connector: Arc<dyn Connector>,
+    /// What answers for subresources that do something, and for resources that store nothing.
+    pub handlers: Handlers,
+    pub scheme: Scheme,
+    /// What is served elsewhere.
+    pub aggregated: Box<dyn AggregatedApis>,
+    pub token_uses: Box<dyn TokenUses>,
 }
 
 impl Api {

@@ -10,7 +10,7 @@ use crate::decode;
 use crate::negotiation::{Format, MediaTypeOptions};
 use crate::query::{FieldValidation, WriteQuery, patch_options};
 use crate::request::Request;
-use crate::scheme;
+use crate::scheme::Scheme;
 use crate::write::{answer, check_name, check_namespace, read_body};
 use pintle_apply::{PatchError, go_text, json_patch, merge_patch, strategic};
 use pintle_codec::{DecodeError, Decoded, StrictProblem, Strictness, json};
@@ -56,7 +56,7 @@ pub async fn patch(
             // Conversion leaves fields behind that the version does not have.
             canonicalize(schema, served.to_mut());
         }
-        let object = patch.apply(schema, &served, &query, &mut found)?;
+        let object = patch.apply(schema, &served, &query, &context.api.scheme, &mut found)?;
         if let Some(why) = target.resource.strategy.malformed.and_then(|malformed| malformed(&object)) {
             return Err(patch.invalid(&object, &why));
         }
@@ -174,6 +174,7 @@ impl Patch {
         schema: &Struct,
         stored: &Value,
         query: &WriteQuery,
+        scheme: &Scheme,
         warnings: &mut Vec<String>,
     ) -> Result<Value> {
         let mut patched = self.patched(schema, stored)?;
@@ -184,7 +185,7 @@ impl Patch {
             let why = format!("couldn't get version/kind; json parse error: {error}");
             return Err(self.invalid(&patched, &why));
         }
-        self.check_type(&patched, api_version, kind)?;
+        self.check_type(&patched, api_version, kind, scheme)?;
         decode::check_objects(&patched)?;
         let strictness = match query.field_validation {
             FieldValidation::Ignore => Strictness::Ignore,
@@ -270,23 +271,23 @@ impl Patch {
     }
 
     /// A patch may not make an object of another kind.
-    fn check_type(&self, patched: &Value, api_version: &str, kind: &str) -> Result<()> {
+    fn check_type(&self, patched: &Value, api_version: &str, kind: &str, scheme: &Scheme) -> Result<()> {
         let found =
             |key: &str, expected| Some(patched.str_at(&[key])).filter(|text| !text.is_empty()).unwrap_or(expected);
         let (found_version, found_kind) = (found("apiVersion", api_version), found("kind", kind));
         if (found_version, found_kind) == (api_version, kind) || patched.as_map().is_none() {
             return Ok(());
         }
-        if let Some(other) = scheme::resource(found_version, found_kind)
+        if let Some(other) = scheme.resource(found_version, found_kind)
             && let Err(error) = self.conform(&other.schema, patched.clone(), Strictness::Ignore)
         {
             return Err(self.invalid(patched, &error.to_string()));
         }
         let group = api_version.rsplit_once('/').map_or("", |(group, _)| group);
-        if scheme::converts(found_version, found_kind, group, kind) {
+        if scheme.converts(found_version, found_kind, group, kind) {
             return Ok(());
         }
-        Err(self.invalid(patched, &scheme::refusal(found_version, found_kind, group, kind)))
+        Err(self.invalid(patched, &scheme.refusal(found_version, found_kind, group, kind)))
     }
 
     /// The reference names no kind when a patch's result cannot be decoded, but shows the result, or a strategic patch.
@@ -376,7 +377,9 @@ mod tests {
     fn what_a_patch_leaves_alone_stays_but_for_the_spelling_of_raw_json() {
         let query = query(FieldValidation::Strict);
         let apply = |kind, schema, stored: &Value, text| {
-            let mut object = patch(kind, text).apply(schema, stored, &query, &mut Vec::new()).expect("a good patch");
+            let mut object = patch(kind, text)
+                .apply(schema, stored, &query, &Scheme::default(), &mut Vec::new())
+                .expect("a good patch");
             canonicalize(schema, &mut object);
             object
         };
@@ -408,9 +411,10 @@ mod tests {
         canonicalize(Pod::schema(), &mut pod);
         let patch = patch(kind, text);
         let mut warnings = Vec::new();
-        let warned = patch.apply(Pod::schema(), &pod, &query(FieldValidation::Warn), &mut warnings);
+        let warned = patch.apply(Pod::schema(), &pod, &query(FieldValidation::Warn), &Scheme::default(), &mut warnings);
         assert!(warned.is_ok(), "{text}: {warned:?}");
-        let refused = patch.apply(Pod::schema(), &pod, &query(FieldValidation::Strict), &mut Vec::new());
+        let refused =
+            patch.apply(Pod::schema(), &pod, &query(FieldValidation::Strict), &Scheme::default(), &mut Vec::new());
         let message = refused.err().map(|status| status.message).unwrap_or_default();
         (warnings, message.rsplit_once("strict decoding error: ").map_or(String::new(), |(_, end)| end.to_owned()))
     }

@@ -9,7 +9,6 @@ mod splice;
 
 use crate::body::{Body, Size};
 use crate::negotiation::{Format, MediaTypeOptions, ResponseKind};
-use crate::scheme;
 use bytes::Bytes;
 use converted::Converted;
 use memchr::memmem;
@@ -80,7 +79,9 @@ impl ObjectEncoder<'_> {
                 let object = self.partial(&self.storage_value(payload)?);
                 Ok(encode(&object, PartialObjectMetadata::schema(), self.wanted))
             }
-            (ResponseKind::PartialList, _) => Err(not_a_list(&self.target.resource.group, &self.target.resource.kind)),
+            (ResponseKind::PartialList, _) => {
+                Err(not_a_list(&self.target.storage().schema, &self.target.resource.kind))
+            }
         }
     }
 
@@ -378,26 +379,35 @@ fn from(object: &Object, skip: usize) -> &[u8] {
 ///
 /// # Errors
 /// The form does not fit a single object.
-pub fn made(object: &Value, group: &str, kind: &str, schema: &Struct, wanted: MediaTypeOptions) -> Result<Bytes> {
+pub fn made(object: &Value, kind: &str, schema: &Struct, wanted: MediaTypeOptions) -> Result<Bytes> {
     match wanted.shape {
         ResponseKind::Partial => Ok(encode(&partial(object, wanted), PartialObjectMetadata::schema(), wanted)),
-        ResponseKind::PartialList => Err(not_a_list(group, kind)),
+        ResponseKind::PartialList => Err(not_a_list(schema, kind)),
         ResponseKind::Object | ResponseKind::Table => Ok(encode(object, schema, wanted)),
     }
 }
 
 /// The refusal of a list's metadata where there is one object.
-pub fn not_a_list(group: &str, kind: &str) -> Status {
-    let ty = scheme::go_type(group, kind);
+pub fn not_a_list(schema: &Struct, kind: &str) -> Status {
+    let ty = go_type(schema, kind);
     let message = format!("you requested PartialObjectMetadataList, but the requested object is not a list (*{ty})");
     Status::new(406, "NotAcceptable", message)
 }
 
 /// The refusal of one object's metadata where there is a list.
 pub fn is_a_list(resource: &Resource) -> Status {
-    let ty = scheme::go_type(&resource.group, &resource.kind);
+    let schema = resource.storage.as_ref().map_or(&resource.schema, |storage| &storage.schema);
+    let ty = go_type(schema, &resource.kind);
     let message = format!("you requested PartialObjectMetadata, but the requested object is a list (*{ty}List)");
     Status::new(406, "NotAcceptable", message)
+}
+
+/// The type that the reference has for a kind of any version: that of the version it is stored in.
+fn go_type(schema: &Struct, kind: &str) -> String {
+    match schema.group_version().0 {
+        "" => "unstructured.Unstructured".to_owned(),
+        package => format!("{package}.{kind}"),
+    }
 }
 
 /// The rows of objects that are stored nowhere.

@@ -13,28 +13,42 @@ use crate::read::{include_object, refuse_export};
 use crate::represent::converted::Converted;
 use crate::represent::{self, IncludeObject, ObjectEncoder};
 use crate::request::{Request, Verb};
-use crate::subresource::{Call, label_selector};
+use crate::subresource::label_selector;
 use crate::write::{check_name, check_namespace, read_body, warned};
-use pintle_kinds::columns;
 use pintle_meta::autoscaling::v1::Scale;
 use pintle_meta::meta::v1;
 use pintle_registry::scale::Scaling;
 use pintle_registry::update::{ManagedFieldsUpdate, Update, precondition_failed};
 use pintle_registry::{Details, Payload, Result, Status, Target, metadata, status};
-use pintle_resource::ScalePaths;
+use pintle_resource::{Column, Now, Printer};
+use pintle_resource::{ScalePaths, Subresource};
 use pintle_schema::Str;
 use pintle_schema::label_selector::LabelSelector;
-use pintle_schema::{ApiType, ApiValue, Value, canonicalize, value};
+use pintle_schema::{ApiType, ApiValue, Time, Value, canonicalize, value};
 use pintle_validation::ErrorList;
 use pintle_validation::metadata as rules;
 use std::sync::Mutex;
+
+/// A request for the scale of an object.
+#[derive(Clone, Copy)]
+pub(crate) struct ScaleCall<'a> {
+    pub context: &'a Context,
+    pub target: &'a Target,
+    pub subresource: &'a Subresource,
+    pub wanted: MediaTypeOptions,
+}
 
 /// Shows or sets the scale of an object.
 ///
 /// # Errors
 /// What is sent is refused, or the object that it makes.
-pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, request: Request) -> Result<ApiResponse> {
-    let Call { context, target, wanted, .. } = call;
+pub(crate) async fn serve(
+    call: ScaleCall<'_>,
+    paths: &ScalePaths,
+    verb: Verb,
+    request: Request,
+) -> Result<ApiResponse> {
+    let ScaleCall { context, target, wanted, .. } = call;
     let registry = &context.api.registry;
     let presenter = async |payload: &Payload| -> Result<Value> {
         let (wanted, include_object) = (MediaTypeOptions::JSON, IncludeObject::None);
@@ -64,7 +78,7 @@ pub(crate) async fn serve(call: Call<'_>, paths: &ScalePaths, verb: Verb, reques
             Sent::Scale(scale) => Scaling::To(scale),
             Sent::Patch(patch) => {
                 let mut found = Vec::new();
-                patched = patch.apply(Scale::schema(), &live, &query, &mut found)?;
+                patched = patch.apply(Scale::schema(), &live, &query, &context.api.scheme, &mut found)?;
                 if let Ok(mut warnings) = warnings.lock() {
                     *warnings = found;
                 }
@@ -109,7 +123,7 @@ enum Sent {
 
 impl Sent {
     fn read(
-        call: Call<'_>,
+        call: ScaleCall<'_>,
         patch_type: Option<PatchType>,
         bytes: &[u8],
         validation: FieldValidation,
@@ -120,8 +134,9 @@ impl Sent {
             Some(patch_type) => Sent::Patch(Patch::read(patch_type, bytes, validation)?),
             None => {
                 let schema = call.subresource.schema.as_ref().ok_or_else(Status::method_not_allowed)?;
-                let expected =
-                    Expected { group: "autoscaling", version: "v1", kind: "Scale", schema, also: &[], malformed: None };
+                let scheme = &call.context.api.scheme;
+                let (group, version, kind) = ("autoscaling", "v1", "Scale");
+                let expected = Expected { group, version, kind, schema, also: &[], malformed: None, scheme };
                 Sent::Scale(decode::body(&expected, call.context.body_format()?, bytes, validation, warnings)?)
             }
         })
@@ -214,13 +229,46 @@ fn show(context: &Context, scale: &Value, wanted: MediaTypeOptions) -> Result<Ap
     let body = match wanted.shape {
         ResponseKind::Table => {
             let include = include_object(&context.query, wanted)?;
-            let printer = &columns::printer("autoscaling", "Scale");
+            let printer = &ScalePrinter;
             let now = context.api.registry.environment.now_unix();
             let rows = represent::made_rows(printer, std::slice::from_ref(scale), include, now, wanted);
             let meta = value!({"resourceVersion": (metadata::text(scale, "resourceVersion"))});
             represent::encode(&represent::table(printer, meta, true, rows, wanted), v1::Table::schema(), wanted)
         }
-        _ => represent::made(scale, "autoscaling", "Scale", Scale::schema(), wanted)?,
+        _ => represent::made(scale, "Scale", Scale::schema(), wanted)?,
     };
     Ok(ApiResponse::new(200, wanted.format.content_type(), body))
+}
+
+/// The columns of a scale.
+struct ScalePrinter;
+
+impl Printer for ScalePrinter {
+    fn columns(&self) -> Vec<Column> {
+        let text = Str::new_static;
+        let column = |name, ty, description| Column {
+            name: text(name),
+            ty: text(ty),
+            format: text(""),
+            description: text(description),
+            priority: 0,
+        };
+        vec![
+            column("Name", "string", "Name of the object, unique among its kind and namespace."),
+            column("Desired", "integer", "How many pods there should be."),
+            column("Available", "integer", "How many pods there are."),
+            column("Age", "string", "How long ago the object was created."),
+        ]
+    }
+
+    fn cells(&self, scale: &Value, now: &Now) -> Vec<Value> {
+        let number = |path: &[&str]| scale.at(path).and_then(Value::as_i64).unwrap_or(0).into();
+        let created = Time::parse(scale.str_at(&["metadata", "creationTimestamp"]));
+        vec![
+            scale.str_at(&["metadata", "name"]).into(),
+            number(&["spec", "replicas"]),
+            number(&["status", "replicas"]),
+            created.map_or_else(|_| "<unknown>".to_owned(), |created| now.since(created.seconds)).into(),
+        ]
+    }
 }

@@ -1,77 +1,9 @@
-//! The kinds that bodies may name: those that are served, and those that older versions had.
+//! The kinds that bodies may name: those of the server's resources, and those that are known beside them.
 //!
 //! Only messages depend on this: a kind that is known is refused in other words than one that is not.
 
-use pintle_resource::Resource;
+use pintle_resource::{Resource, Resources};
 use std::sync::Arc;
-
-/// What is no resource: kinds of subresources and options, and versions that are not served any more.
-const OTHERS: [(&str, &[&str]); 35] = [
-    ("admission.k8s.io/v1", &["AdmissionReview"]),
-    ("admission.k8s.io/v1beta1", &["AdmissionReview"]),
-    ("admissionregistration.k8s.io/v1alpha1", &["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]),
-    (
-        "admissionregistration.k8s.io/v1beta1",
-        &[
-            "MutatingWebhookConfiguration",
-            "ValidatingAdmissionPolicy",
-            "ValidatingAdmissionPolicyBinding",
-            "ValidatingWebhookConfiguration",
-        ],
-    ),
-    ("apiextensions.k8s.io/v1", &["ConversionReview"]),
-    ("apiextensions.k8s.io/v1beta1", &["ConversionReview", "CustomResourceDefinition"]),
-    ("apiregistration.k8s.io/v1beta1", &["APIService"]),
-    ("apps/v1beta1", &["ControllerRevision", "Deployment", "DeploymentRollback", "Scale", "StatefulSet"]),
-    ("apps/v1beta2", &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "Scale", "StatefulSet"]),
-    ("authentication.k8s.io/v1", &["TokenRequest"]),
-    ("authentication.k8s.io/v1alpha1", &["SelfSubjectReview"]),
-    ("authentication.k8s.io/v1beta1", &["SelfSubjectReview", "TokenReview"]),
-    (
-        "authorization.k8s.io/v1beta1",
-        &["LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview"],
-    ),
-    ("autoscaling/v1", &["Scale"]),
-    ("batch/v1beta1", &["CronJob"]),
-    ("certificates.k8s.io/v1beta1", &["CertificateSigningRequest"]),
-    ("coordination.k8s.io/v1beta1", &["Lease"]),
-    ("discovery.k8s.io/v1beta1", &["EndpointSlice"]),
-    ("events.k8s.io/v1beta1", &["Event"]),
-    (
-        "extensions/v1beta1",
-        &["DaemonSet", "Deployment", "DeploymentRollback", "Ingress", "NetworkPolicy", "ReplicaSet", "Scale"],
-    ),
-    ("flowcontrol.apiserver.k8s.io/v1beta1", FLOW_CONTROL),
-    ("flowcontrol.apiserver.k8s.io/v1beta2", FLOW_CONTROL),
-    ("flowcontrol.apiserver.k8s.io/v1beta3", FLOW_CONTROL),
-    ("imagepolicy.k8s.io/v1alpha1", &["ImageReview"]),
-    ("networking.k8s.io/v1beta1", &["Ingress", "IngressClass"]),
-    ("node.k8s.io/v1alpha1", &["RuntimeClass"]),
-    ("node.k8s.io/v1beta1", &["RuntimeClass"]),
-    ("policy/v1", &["Eviction"]),
-    ("policy/v1beta1", &["Eviction", "PodDisruptionBudget"]),
-    ("rbac.authorization.k8s.io/v1alpha1", RBAC),
-    ("rbac.authorization.k8s.io/v1beta1", RBAC),
-    ("scheduling.k8s.io/v1beta1", &["PriorityClass"]),
-    ("storage.k8s.io/v1alpha1", &["CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass"]),
-    ("storage.k8s.io/v1beta1", &["CSIDriver", "CSINode", "CSIStorageCapacity", "StorageClass", "VolumeAttachment"]),
-    (
-        "v1",
-        &[
-            "List",
-            "NodeProxyOptions",
-            "PodAttachOptions",
-            "PodExecOptions",
-            "PodLogOptions",
-            "PodPortForwardOptions",
-            "PodProxyOptions",
-            "PodStatusResult",
-            "RangeAllocation",
-            "SerializedReference",
-            "ServiceProxyOptions",
-        ],
-    ),
-];
 
 /// What every version has.
 const OF_VERSIONS: &[&str] =
@@ -79,93 +11,120 @@ const OF_VERSIONS: &[&str] =
 /// What is the same whatever version it says.
 const UNVERSIONED: &[&str] = &["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"];
 
-const FLOW_CONTROL: &[&str] = &["FlowSchema", "PriorityLevelConfiguration"];
-const RBAC: &[&str] = &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
+/// Kinds that are known beside those of resources, and how the reference names groups in messages.
+pub trait KnownKinds: Send + Sync {
+    /// Whether a kind is known in an `apiVersion` although no resource has it.
+    fn is_known(&self, api_version: &str, kind: &str) -> bool;
 
-/// The resource of a kind, if one is served by some configuration.
-pub fn resource(api_version: &str, kind: &str) -> Option<&'static Arc<Resource>> {
-    pintle_kinds::all().find(|resource| resource.kind == kind && resource.api_version() == api_version)
+    /// Whether a version is known although no resource has it.
+    fn is_version(&self, api_version: &str) -> bool;
+
+    /// The scheme that the kinds of a group are known in.
+    fn scheme(&self, group: &str) -> &'static str;
+
+    /// The group that a kind belongs to wherever it is served.
+    fn home<'a>(&self, group: &'a str, kind: &str) -> &'a str;
+
+    /// The package of a group's types.
+    fn package<'a>(&self, group: &'a str) -> &'a str;
 }
 
-/// The scheme that the kinds of a group are known in: three servers are one here, and each has its own.
-fn scheme(group: &str) -> &'static str {
-    match group {
-        "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:53",
-        "apiregistration.k8s.io" => "k8s.io/kube-aggregator/pkg/apiserver/scheme/scheme.go:28",
-        _ => "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30",
+/// No kinds but those of resources.
+impl KnownKinds for () {
+    fn is_known(&self, _: &str, _: &str) -> bool {
+        false
+    }
+
+    fn is_version(&self, _: &str) -> bool {
+        false
+    }
+
+    fn scheme(&self, _: &str) -> &'static str {
+        "pkg/runtime/scheme.go:110"
+    }
+
+    fn home<'a>(&self, group: &'a str, _: &str) -> &'a str {
+        group
+    }
+
+    fn package<'a>(&self, group: &'a str) -> &'a str {
+        group.split('.').next().unwrap_or(group)
     }
 }
 
-fn group_of(api_version: &str) -> &str {
+/// The kinds that a server knows.
+pub struct Scheme {
+    resources: Arc<Resources>,
+    known: Box<dyn KnownKinds>,
+}
+
+impl Default for Scheme {
+    fn default() -> Self {
+        Scheme::new(Arc::default(), Box::new(()))
+    }
+}
+
+/// The group of an `apiVersion`.
+pub fn group_of(api_version: &str) -> &str {
     api_version.rsplit_once('/').map_or("", |(group, _)| group)
 }
 
-/// Whether a scheme knows a kind in an `apiVersion`, as itself or as its list.
-fn knows(scheme_name: &str, api_version: &str, kind: &str) -> bool {
-    let other = |kind: &str| OTHERS.iter().any(|(version, kinds)| *version == api_version && kinds.contains(&kind));
-    if UNVERSIONED.contains(&kind) || api_version == "v1" && OF_VERSIONS.contains(&kind) {
-        return true;
+impl Scheme {
+    /// The kinds of these resources, whatever they are at a time, and those that are known beside them.
+    pub fn new(resources: Arc<Resources>, known: Box<dyn KnownKinds>) -> Scheme {
+        Scheme { resources, known }
     }
-    scheme(group_of(api_version)) == scheme_name
-        && (OF_VERSIONS.contains(&kind) && is_version(api_version)
-            || [Some(kind), kind.strip_suffix("List")]
-                .into_iter()
-                .flatten()
-                .any(|kind| resource(api_version, kind).is_some() || other(kind)))
-}
 
-/// Whether there is a version, or was one that is still known.
-pub fn is_version(api_version: &str) -> bool {
-    let is_other = OTHERS.iter().any(|(version, _)| *version == api_version);
-    is_other || pintle_kinds::all().any(|resource| resource.api_version() == api_version)
-}
-
-/// The same of a group.
-pub fn is_group(name: &str) -> bool {
-    let is_other = OTHERS.iter().any(|(version, _)| group_of(version) == name);
-    is_other || pintle_kinds::GROUPS.iter().any(|group| group.name == name)
-}
-
-/// The group that a kind belongs to wherever it is served.
-fn home<'a>(group: &'a str, kind: &str) -> &'a str {
-    match (group, kind) {
-        ("extensions", "Ingress" | "NetworkPolicy") => "networking.k8s.io",
-        ("apps" | "extensions", "Scale") => "autoscaling",
-        ("extensions", _) => "apps",
-        ("events.k8s.io", _) => "",
-        (group, _) => group,
+    /// The resource of a kind, served or not.
+    pub fn resource(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
+        let table = self.resources.read();
+        table.all().find(|resource| resource.kind == kind && resource.api_version() == api_version).cloned()
     }
-}
 
-/// Whether an object of one version is one of the expected kind, but for its version.
-pub fn converts(api_version: &str, kind: &str, expected_group: &str, expected_kind: &str) -> bool {
-    let group = group_of(api_version);
-    kind == expected_kind
-        && home(group, kind) == home(expected_group, kind)
-        && knows(scheme(expected_group), api_version, kind)
-}
-
-/// Why an object of a kind is not one of the expected kind.
-pub fn refusal(api_version: &str, kind: &str, expected_group: &str, expected_kind: &str) -> String {
-    let scheme = scheme(expected_group);
-    if !knows(scheme, api_version, kind) {
-        return format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"{scheme}\"");
+    /// Whether a scheme knows a kind in an `apiVersion`, as itself or as its list.
+    fn knows(&self, scheme_name: &str, api_version: &str, kind: &str) -> bool {
+        if UNVERSIONED.contains(&kind) || api_version == "v1" && OF_VERSIONS.contains(&kind) {
+            return true;
+        }
+        self.known.scheme(group_of(api_version)) == scheme_name
+            && (OF_VERSIONS.contains(&kind) && self.is_version(api_version)
+                || [Some(kind), kind.strip_suffix("List")]
+                    .into_iter()
+                    .flatten()
+                    .any(|kind| self.resource(api_version, kind).is_some() || self.known.is_known(api_version, kind)))
     }
-    let short = match OF_VERSIONS.contains(&kind) || UNVERSIONED.contains(&kind) {
-        true => "v1",
-        false => api_version.rsplit('/').next().unwrap_or(""),
-    };
-    format!("converting ({short}.{kind}) to ({}): unknown conversion", go_type(expected_group, expected_kind))
-}
 
-/// The type that the reference has for a kind of any version.
-pub fn go_type(group: &str, kind: &str) -> String {
-    let package = match home(group, kind) {
-        "" => "core",
-        "internal.apiserver.k8s.io" => "apiserverinternal",
-        group => group.split('.').next().unwrap_or(group),
-    };
-    format!("{package}.{kind}")
+    /// Whether there is a version, or was one that is still known.
+    fn is_version(&self, api_version: &str) -> bool {
+        self.known.is_version(api_version)
+            || self.resources.read().all().any(|resource| resource.api_version() == api_version)
+    }
+
+    /// Whether an object of one version is one of the expected kind, but for its version.
+    pub fn converts(&self, api_version: &str, kind: &str, expected_group: &str, expected_kind: &str) -> bool {
+        let group = group_of(api_version);
+        kind == expected_kind
+            && self.known.home(group, kind) == self.known.home(expected_group, kind)
+            && self.knows(self.known.scheme(expected_group), api_version, kind)
+    }
+
+    /// Why an object of a kind is not one of the expected kind.
+    pub fn refusal(&self, api_version: &str, kind: &str, expected_group: &str, expected_kind: &str) -> String {
+        let scheme = self.known.scheme(expected_group);
+        if !self.knows(scheme, api_version, kind) {
+            return format!("no kind \"{kind}\" is registered for version \"{api_version}\" in scheme \"{scheme}\"");
+        }
+        let short = match OF_VERSIONS.contains(&kind) || UNVERSIONED.contains(&kind) {
+            true => "v1",
+            false => api_version.rsplit('/').next().unwrap_or(""),
+        };
+        format!("converting ({short}.{kind}) to ({}): unknown conversion", self.go_type(expected_group, expected_kind))
+    }
+
+    /// The type that the reference has for a kind of any version.
+    pub fn go_type(&self, group: &str, kind: &str) -> String {
+        format!("{}.{kind}", self.known.package(self.known.home(group, kind)))
+    }
 }
 
 #[cfg(test)]
@@ -173,65 +132,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_convert_between_versions_and_old_groups() {
-        let rows = [
-            ("extensions/v1beta1", "Deployment", "apps", true),
-            ("apps/v1beta2", "Deployment", "apps", true),
-            ("v1", "Event", "events.k8s.io", true),
-            ("autoscaling/v2", "HorizontalPodAutoscaler", "autoscaling", true),
-            ("apps/v3", "Deployment", "apps", false),
-            ("extensions/v1beta1", "Ingress", "apps", false),
-            ("apps/v1beta2", "Scale", "autoscaling", true),
-            ("authentication.k8s.io/v1alpha1", "SelfSubjectReview", "authentication.k8s.io", true),
-            ("apiextensions.k8s.io/v1beta1", "CustomResourceDefinition", "apiextensions.k8s.io", true),
-            ("apiregistration.k8s.io/v1beta1", "APIService", "apiregistration.k8s.io", true),
-        ];
-        for (version, kind, group, expected) in rows {
-            assert_eq!(converts(version, kind, group, kind), expected, "{version} {kind}");
-        }
-    }
-
-    #[test]
-    fn types_are_those_of_a_kinds_home() {
-        let rows = [
-            ("", "Pod", "core.Pod"),
-            ("events.k8s.io", "Event", "core.Event"),
-            ("rbac.authorization.k8s.io", "Role", "rbac.Role"),
-            ("internal.apiserver.k8s.io", "StorageVersion", "apiserverinternal.StorageVersion"),
-        ];
-        for (group, kind, expected) in rows {
-            assert_eq!(go_type(group, kind), expected);
-        }
-    }
-
-    #[test]
-    fn unknown_kinds_are_told_apart() {
-        assert!(
-            refusal("v1", "ConfigMapList", "", "ConfigMap")
-                .starts_with("converting (v1.ConfigMapList) to (core.ConfigMap)")
-        );
-        assert!(refusal("v1", "configmap", "", "ConfigMap").starts_with("no kind \"configmap\" is registered"));
-        for (version, kind, short) in [("autoscaling/v1", "Scale", "v1"), ("autoscaling/v2", "WatchEvent", "v1")] {
-            let expected = format!("converting ({short}.{kind}) to (core.ConfigMap): unknown conversion");
-            assert_eq!(refusal(version, kind, "", "ConfigMap"), expected);
-        }
-        assert!(refusal("none/v1", "DeleteOptions", "", "ConfigMap").starts_with("no kind \"DeleteOptions\""));
-    }
-
-    #[test]
-    fn each_server_knows_its_own_kinds() {
-        let definitions = ("apiextensions.k8s.io", "CustomResourceDefinition");
-        let rows = [
-            ("v1", "Pod", definitions, "no kind \"Pod\""),
-            ("v1", "Status", definitions, "converting (v1.Status)"),
-            ("v1", "DeleteOptions", definitions, "converting (v1.DeleteOptions)"),
-            ("apiextensions.k8s.io/v1", "CustomResourceDefinitionList", definitions, "converting"),
-            ("apiextensions.k8s.io/v1", "CustomResourceDefinition", ("", "Pod"), "no kind"),
-            ("apiregistration.k8s.io/v1", "APIService", definitions, "no kind"),
-        ];
-        for (version, kind, (group, expected), start) in rows {
-            let refused = refusal(version, kind, group, expected);
-            assert!(refused.starts_with(start), "{version} {kind}: {refused}");
-        }
+    fn a_server_without_kinds_knows_what_every_server_knows() {
+        let scheme = Scheme::default();
+        let refused = scheme.refusal("v1", "Status", "fun.example.com", "Frobber");
+        assert_eq!(refused, "converting (v1.Status) to (fun.Frobber): unknown conversion");
+        let refused = scheme.refusal("v1", "Pod", "fun.example.com", "Frobber");
+        assert!(refused.starts_with("no kind \"Pod\" is registered for version \"v1\""), "{refused}");
+        assert!(!scheme.converts("fun.example.com/v1", "Frobber", "fun.example.com", "Frobber"));
     }
 }

@@ -5,21 +5,20 @@ use crate::blocking;
 use crate::body::Body;
 use crate::context::{Context, agent_name};
 use crate::flow::{Admission, Slot};
+use crate::handler::{self, Call};
 use crate::metrics::{self, DryRun, FieldValidation, Labels, Outcome, Series};
 use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, negotiate};
 use crate::query::{Query, decode, well_escaped};
 use crate::request::{Request, ResourcePath, Verb, parse_path};
 use crate::{
-    Api, SharedApi, access, documents, elsewhere, health, limits, patch, read, remove, review, routes, subresource,
-    write,
+    Api, SharedApi, access, documents, elsewhere, health, limits, patch, read, remove, routes, subresource, write,
 };
 use http::header::{ACCEPT, USER_AGENT};
 use http::{Method, Response};
 use pintle_auth::authorization::escape;
 use pintle_auth::{Attributes, UserInfo};
 use pintle_registry::{Details, RequestContext, Status, Step};
-use pintle_resource::Found;
-use pintle_resource::{Resource, Verbs};
+use pintle_resource::{Action, Found, Resource, Verbs};
 use pintle_schema::Str;
 use pintle_schema::names::quoted;
 use std::borrow::Cow;
@@ -197,15 +196,15 @@ async fn steps(
 
 /// Whether a request has no end of its own: limits of time and of requests in flight are not for it, but limits of their
 /// own on watches and on connections to backends.
-fn is_long_running(verb: Verb, subresource: &str) -> bool {
-    verb == Verb::Watch || matches!(subresource, "attach" | "exec" | "proxy" | "log" | "portforward")
+fn is_long_running(api: &Api, verb: Verb, subresource: &str) -> bool {
+    verb == Verb::Watch || api.settings.long_running_subresources.contains(&subresource)
 }
 
 /// What is known of a request before its user is. One without an end of its own has no deadline.
 fn context_of(api: &Api, request: &Request, verb: Verb, path: Option<&ResourcePath>, query: &Query) -> RequestContext {
     let agent = request.headers.get(USER_AGENT).map_or(&[][..], |agent| agent.as_bytes());
     let mut context = RequestContext::new(verb.name(), agent_name(agent));
-    if !path.is_some_and(|path| is_long_running(verb, &path.subresource)) {
+    if !path.is_some_and(|path| is_long_running(api, verb, &path.subresource)) {
         context.deadline = Some(context.started + time_limit(api, query));
     }
     context
@@ -236,11 +235,12 @@ async fn act(
     if verb.reads() && wants_more_than_known(context) {
         catch_up(context, resource, verb).await?;
     }
+    let call = Call { context, resource, path, verb };
     if !path.subresource.is_empty() {
-        return Box::pin(subresource::serve(context, resource, path, verb, request)).await;
+        return Box::pin(subresource::serve(call, request)).await;
     }
     if resource.storage.is_none() {
-        return Box::pin(review::serve(context, resource, path, request)).await;
+        return handler::serve(call, request).await;
     }
     let namespace = if resource.namespaced { path.namespace.as_str() } else { "" };
     let target = context.api.registry.target(resource, namespace, &path.name).ok_or_else(Status::no_such_path)?;
@@ -416,7 +416,9 @@ fn outside_resources(
 const METRICS_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
 fn labels_of(resource: &Resource, path: &ResourcePath, verb: Verb, query: &Query, request: &Request) -> Labels {
-    let subresource = resource.subresource(&path.subresource).map(|found| found.name.clone()).unwrap_or_default();
+    let found = resource.subresource(&path.subresource);
+    let connects = found.is_some_and(|found| matches!(found.action, Action::Connect));
+    let subresource = found.map(|found| found.name.clone()).unwrap_or_default();
     let named = verb == Verb::Create || !access::name_asked_for(path, verb, query).is_empty();
     let scope = match (named, path.namespace.is_empty()) {
         (true, _) => "resource",
@@ -425,7 +427,7 @@ fn labels_of(resource: &Resource, path: &ResourcePath, verb: Verb, query: &Query
     };
     let applies =
         verb == Verb::Patch && request.header(http::header::CONTENT_TYPE).starts_with("application/apply-patch+");
-    let verb = metrics::verb(verb, &subresource, applies);
+    let verb = metrics::verb(verb, connects, applies);
     Labels::of(resource, subresource, verb, scope)
 }
 

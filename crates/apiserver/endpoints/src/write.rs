@@ -98,7 +98,7 @@ impl Change for Replacement<'_> {
 ///
 /// # Errors
 /// The body is no such object.
-pub(crate) fn decode_object(
+pub fn decode_object(
     context: &Context,
     resource: &Resource,
     bytes: &[u8],
@@ -112,6 +112,7 @@ pub(crate) fn decode_object(
         schema: &resource.schema,
         also: &[],
         malformed: resource.strategy.malformed,
+        scheme: &context.api.scheme,
     };
     decode::body(&expected, context.body_format()?, bytes, validation, warnings)
 }
@@ -131,7 +132,11 @@ pub(crate) fn check_name(target: &Target, object: &Value) -> Result<()> {
     }
 }
 
-pub(crate) fn check_namespace(target: &Target, object: &Value) -> Result<()> {
+/// The namespace in a body must be the path's, unless there is none in it.
+///
+/// # Errors
+/// It is another.
+pub fn check_namespace(target: &Target, object: &Value) -> Result<()> {
     let namespace = metadata::text(object, "namespace");
     if !target.resource.namespaced || namespace.is_empty() || namespace == target.namespace {
         return Ok(());

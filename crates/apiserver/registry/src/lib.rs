@@ -212,6 +212,13 @@ impl Registry {
         Some(Target { resource: resource.clone(), stored, cache, namespace, name, tells_unreadable })
     }
 
+    /// The target of a resource by its group, version and plural name; `None` when there is no such resource, or it stores
+    /// nothing.
+    pub fn target_of(&self, [group, version, plural]: [&str; 3], namespace: &str, name: &str) -> Option<Target> {
+        let resource = self.resources.read().get(group, version, plural)?.clone();
+        self.target(&resource, namespace, name)
+    }
+
     /// The target of what is stored under a prefix, in its storage version; `None` when no resource is.
     pub fn stored_target(&self, prefix: &str, namespace: &str, name: &str) -> Option<Target> {
         let hub = self.resources.read().stored(prefix)?.hub.clone();

@@ -232,13 +232,9 @@ pub enum Action {
     Part(&'static Part),
     /// Shows and sets the number of replicas. A write is an update of the whole object, with the resource's own strategy.
     Scale(ScalePaths),
-    /// pods/binding.
-    Binding,
-    /// pods/eviction.
-    Eviction,
-    /// serviceaccounts/token.
-    Token,
-    /// Streams to a kubelet or a backend (log, exec, attach, portforward, proxy).
+    /// Whatever the handler does that is registered for it.
+    Handler,
+    /// A stream that the handler opens which is registered for it: it ends when one of its sides does.
     Connect,
 }
 

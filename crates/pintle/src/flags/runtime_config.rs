@@ -4,7 +4,7 @@
 
 use super::config::Config;
 use super::{FlagError, values};
-use pintle_endpoints::scheme;
+use pintle_handlers::known_kinds;
 use std::collections::BTreeSet;
 
 const ALL: &str = "api/all";
@@ -48,9 +48,9 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
     for (name, _) in items.iter().filter(|(name, _)| !STAGES.contains(&name.as_str())) {
         let (version, resource) = split(name);
         match version.split_once('/') {
-            _ if scheme::is_version(version) => {}
+            _ if is_version(version) => {}
             None => return refused(format!("runtime-config invalid key {name}")),
-            Some((group, _)) if !scheme::is_group(group) => _ = of_unknown_groups.insert(version),
+            Some((group, _)) if !is_group(group) => _ = of_unknown_groups.insert(version),
             Some(_) => _ = unknown.get_or_insert(version),
         }
         if let Some(resource) = resource.filter(|resource| resource.chars().any(char::is_uppercase)) {
@@ -69,11 +69,21 @@ pub fn check(config: &Config) -> Result<(), FlagError> {
     }
 }
 
+/// Whether there is a version, or was one that is still known.
+fn is_version(api_version: &str) -> bool {
+    known_kinds::is_version(api_version) || pintle_kinds::all().any(|resource| resource.api_version() == api_version)
+}
+
+/// The same of a group.
+fn is_group(name: &str) -> bool {
+    known_kinds::is_group(name) || pintle_kinds::GROUPS.iter().any(|group| group.name == name)
+}
+
 /// The version that a name is of, and the resource where it is that of one: `v1`, `v1/pods`, `apps/v1`,
 /// `apps/v1/deployments`.
 fn split(name: &str) -> (&str, Option<&str>) {
     match name.rsplit_once('/') {
-        Some((version, resource)) if version.contains('/') || scheme::is_version(version) => (version, Some(resource)),
+        Some((version, resource)) if version.contains('/') || is_version(version) => (version, Some(resource)),
         _ => (name, None),
     }
 }

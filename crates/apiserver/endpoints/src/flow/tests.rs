@@ -10,8 +10,14 @@ fn user(name: &str, groups: &[&str]) -> UserInfo {
 }
 
 fn flow(reading: i64, mutating: i64) -> Arc<Flow> {
-    let settings =
-        Settings { max_read_only_in_flight: reading, max_mutating_in_flight: mutating, ..Settings::default() };
+    let settings = Settings {
+        max_read_only_in_flight: reading,
+        max_mutating_in_flight: mutating,
+        is_heartbeat: |user, path| {
+            path.resource == "leases" || path.resource == "nodes" && user.in_group(groups::NODES)
+        },
+        ..Settings::default()
+    };
     Flow::new(&settings)
 }
 

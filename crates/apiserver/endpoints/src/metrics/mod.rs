@@ -12,7 +12,6 @@ pub mod exposition;
 mod objects;
 mod request;
 mod storage;
-mod streams;
 mod watch;
 
 pub use access::Access;
@@ -24,7 +23,6 @@ pub use request::{
     DISCOVERY, DryRun, FieldValidation, Labels, LongRunning, Outcome, Requests, Series, system_client, verb,
 };
 pub use storage::{MeasuredStore, Transactions};
-pub use streams::Streams;
 pub use watch::{WatchSeries, Watches};
 
 use crate::Api;
@@ -47,7 +45,6 @@ pub struct Metrics {
     pub access: Access,
     pub admission: Arc<AdmissionSteps>,
     pub bodies: Bodies,
-    pub streams: Streams,
     pub transactions: Arc<Transactions>,
     sources: RwLock<Vec<Source>>,
 }
@@ -66,7 +63,6 @@ pub fn render(api: &Api) -> String {
     metrics.requests.render(&mut out);
     metrics.bodies.render(&mut out);
     metrics.watches.render(&mut out);
-    metrics.streams.render(&mut out);
     metrics.access.render(&mut out);
     credentials::render(&api.authenticator, &mut out);
     credentials::render_impersonation(&api.impersonator.figures, &mut out);

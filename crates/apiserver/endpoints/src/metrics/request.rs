@@ -89,9 +89,9 @@ impl Labels {
 }
 
 /// The verb that requests are counted under: that of HTTP, but for what it does not tell apart.
-pub fn verb(verb: Verb, subresource: &str, applies: bool) -> &'static str {
+pub fn verb(verb: Verb, connects: bool, applies: bool) -> &'static str {
     match verb {
-        _ if matches!(subresource, "log" | "exec" | "portforward" | "attach" | "proxy") => "CONNECT",
+        _ if connects => "CONNECT",
         Verb::Get => "GET",
         Verb::List => "LIST",
         Verb::Watch => "WATCH",
@@ -476,15 +476,15 @@ mod tests {
     #[test]
     fn labels_of_requests() {
         let rows = [
-            (Verb::Create, "", false, "POST"),
-            (Verb::DeleteCollection, "", false, "DELETE"),
-            (Verb::Patch, "status", true, "APPLY"),
-            (Verb::Patch, "", false, "PATCH"),
-            (Verb::Get, "log", false, "CONNECT"),
-            (Verb::Other, "", false, "other"),
+            (Verb::Create, false, false, "POST"),
+            (Verb::DeleteCollection, false, false, "DELETE"),
+            (Verb::Patch, false, true, "APPLY"),
+            (Verb::Patch, false, false, "PATCH"),
+            (Verb::Get, true, false, "CONNECT"),
+            (Verb::Other, false, false, "other"),
         ];
-        for (does, subresource, applies, expected) in rows {
-            assert_eq!(verb(does, subresource, applies), expected, "{does:?} {subresource}");
+        for (does, connects, applies, expected) in rows {
+            assert_eq!(verb(does, connects, applies), expected, "{does:?}");
         }
         for (values, expected) in [
             (vec![], DryRun::No),

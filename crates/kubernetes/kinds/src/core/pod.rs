@@ -28,9 +28,9 @@ pub(super) fn pods() -> Resource {
         storage: Some(Storage::of::<Pod>("v1", "Pod", "/registry/pods/", "xPOwRZ+Yhw8=")),
         subresources: vec![
             Subresource::connect::<v1::PodAttachOptions>("attach", "PodAttachOptions", Verbs::STREAM),
-            Subresource::create::<v1::Binding>("binding", "Binding", Action::Binding),
+            Subresource::create::<v1::Binding>("binding", "Binding", Action::Handler),
             Subresource::part::<Pod>("ephemeralcontainers", "Pod", &pod_parts::EPHEMERAL_CONTAINERS),
-            Subresource::create::<policy::v1::Eviction>("eviction", "Eviction", Action::Eviction)
+            Subresource::create::<policy::v1::Eviction>("eviction", "Eviction", Action::Handler)
                 .of_group("policy", "v1"),
             Subresource::connect::<v1::PodExecOptions>("exec", "PodExecOptions", Verbs::STREAM),
             Subresource::connect::<v1::PodLogOptions>("log", "Pod", Verbs::GET),

@@ -17,7 +17,7 @@ pub(super) fn service_accounts() -> Resource {
             "pbx9ZvyFpBE=",
         )),
         subresources: vec![
-            Subresource::create::<authentication::v1::TokenRequest>("token", "TokenRequest", Action::Token)
+            Subresource::create::<authentication::v1::TokenRequest>("token", "TokenRequest", Action::Handler)
                 .of_group("authentication.k8s.io", "v1"),
         ],
         strategy: &SERVICE_ACCOUNT,

@@ -2,18 +2,19 @@
 //!
 //! Guarantees that bytes pass unchanged. Must never look into them: both ends speak SPDY, this server does not.
 
-use super::locate::Location;
-use super::proxy;
-use super::translate::STREAM_PROTOCOL;
-use crate::answer::ApiResponse;
-use crate::context::Context;
-use crate::upgrade::{Upgraded, is_websocket, tokens};
-use crate::websocket::frames::{Kind, Reader, Writer};
-use crate::{Request, websocket};
+use crate::locate::Location;
+use crate::metrics::StreamMetrics;
+use crate::proxy;
+use crate::translate::STREAM_PROTOCOL;
 use bytes::BytesMut;
 use futures_util::future::{FutureExt, select};
 use http::StatusCode;
 use http::header::{self, HeaderMap, HeaderValue};
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::context::Context;
+use pintle_endpoints::upgrade::{Upgraded, is_websocket, tokens};
+use pintle_endpoints::websocket::frames::{Kind, Reader, Writer};
+use pintle_endpoints::{Request, websocket};
 use pintle_registry::Result;
 use std::pin::pin;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
@@ -39,7 +40,12 @@ pub fn offered(headers: &HeaderMap) -> Vec<&str> {
 ///
 /// # Errors
 /// The handshake is none, or the kubelet cannot be reached.
-pub async fn serve(context: &Context, location: Location, request: Request) -> Result<ApiResponse> {
+pub async fn serve(
+    context: &Context,
+    streams: &StreamMetrics,
+    location: Location,
+    request: Request,
+) -> Result<ApiResponse> {
     websocket::check(&request.headers)?;
     let mut headers = proxy::outgoing_headers(&request);
     for name in [
@@ -57,7 +63,7 @@ pub async fn serve(context: &Context, location: Location, request: Request) -> R
     }
     let dialed = proxy::dial(context, location, request, headers).await;
     let code = dialed.as_ref().map_or_else(|status| status.code, |exchange| exchange.response.status.as_u16());
-    context.api.metrics.streams.tunneled(code);
+    streams.tunneled(code);
     let exchange = dialed?;
     if exchange.response.status != StatusCode::SWITCHING_PROTOCOLS {
         return Ok(proxy::answer(exchange));

@@ -2,14 +2,14 @@
 //!
 //! Guarantees that a log is never held whole. Must never take a kubelet's failure for a log's text.
 
-use super::locate::{self, Location, encode_query};
-use crate::answer::ApiResponse;
-use crate::backend::{ByteStream, Exchange, Trust};
-use crate::body::Body;
-use crate::context::Context;
-use crate::query::Query;
-use crate::{upgrade, websocket};
+use crate::locate::{self, Location, encode_query};
 use futures_util::{StreamExt, TryStreamExt, future};
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::backend::{ByteStream, Exchange, Trust};
+use pintle_endpoints::body::Body;
+use pintle_endpoints::context::Context;
+use pintle_endpoints::query::Query;
+use pintle_endpoints::{upgrade, websocket};
 use pintle_registry::{Details, Result, Status, Target};
 use pintle_schema::Time;
 use pintle_validation::ErrorList;
@@ -22,7 +22,7 @@ const SPLIT_STREAMS: &str = "PodLogsQuerySplitStreams";
 ///
 /// # Errors
 /// The options are wrong, or the kubelet does not give the log.
-pub async fn serve(context: &Context, target: &Target) -> Result<ApiResponse> {
+pub async fn serve(context: &Context, address_types: &[String], target: &Target) -> Result<ApiResponse> {
     let options = Options::read(context, &target.name)?;
     let pod = locate::object(context, target, &target.name)?;
     let container = locate::container(&pod, context.query.get("container"))?;
@@ -31,7 +31,7 @@ pub async fn serve(context: &Context, target: &Target) -> Result<ApiResponse> {
         // Nothing was ever said.
         return Ok(ApiResponse::new(204, "", ""));
     }
-    let mut location = locate::kubelet(context, node)?.location;
+    let mut location = locate::kubelet(context, address_types, node)?.location;
     if options.insecure {
         location.to.trust = Trust::UnverifiedKubelet;
     }
@@ -57,7 +57,7 @@ async fn ask(context: &Context, location: Location) -> Result<Exchange> {
         .header(http::header::HOST, location.to.authority())
         .body::<ByteStream>(Box::pin(futures_util::stream::empty()))
         .map_err(Status::internal)?;
-    let sent = context.api.backends.connector.send(location.to, request).await;
+    let sent = context.api.connector.send(location.to, request).await;
     sent.map_err(|error| Status::unexplained(format!("Get {url:?}: {error}")))
 }
 

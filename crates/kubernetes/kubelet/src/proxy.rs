@@ -3,17 +3,17 @@
 //! Guarantees that the client's credentials stay here, and that bytes wait where the slower side is. Must never choose
 //! where a request goes: that is located before.
 
-use super::locate::Location;
-use super::rewrite::{self, Rewriter};
-use crate::Request;
-use crate::answer::ApiResponse;
-use crate::backend::{ByteStream, Exchange};
-use crate::body::Body;
-use crate::context::Context;
-use crate::upgrade::{Upgraded, is_upgrade, tokens};
+use crate::locate::Location;
+use crate::rewrite::{self, Rewriter};
 use futures_util::future::{FutureExt, select};
 use http::Method;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use pintle_endpoints::Request;
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::backend::{ByteStream, Exchange};
+use pintle_endpoints::body::Body;
+use pintle_endpoints::context::Context;
+use pintle_endpoints::upgrade::{Upgraded, is_upgrade, tokens};
 use pintle_registry::{Result, Status};
 use std::pin::pin;
 use tokio::io::{AsyncWriteExt, copy, split};
@@ -147,7 +147,7 @@ async fn send(
     let mut outgoing =
         http::Request::builder().method(request.method).uri(location.target()).body(body).map_err(|e| e.to_string())?;
     *outgoing.headers_mut() = headers;
-    context.api.backends.connector.send(location.to, outgoing).await.map_err(|error| error.0)
+    context.api.connector.send(location.to, outgoing).await.map_err(|error| error.0)
 }
 
 /// The client's headers as a backend may see them.

@@ -3,15 +3,16 @@
 //! Guarantees that a disruption is taken from the budget's status, durably, before the pod is touched, so that no two
 //! evictions share one. Must never work out what a budget allows: its status is somebody else's to keep.
 
-use crate::answer::{ApiResponse, warned};
-use crate::negotiation::{MediaTypeOptions, ResponseKind};
-use crate::query::delete_options_from_body;
-use crate::represent;
-use crate::request::Request;
-use crate::review::in_namespace;
-use crate::subresource::{Call, body, created, label_selector};
+use crate::in_namespace;
+use futures_util::future::{BoxFuture, FutureExt};
 use pintle_cache::Object;
-use pintle_meta::meta::v1::{self, Condition};
+use pintle_endpoints::answer::{ApiResponse, warned};
+use pintle_endpoints::handler::{Call, Handler};
+use pintle_endpoints::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
+use pintle_endpoints::query::delete_options_from_body;
+use pintle_endpoints::represent;
+use pintle_endpoints::request::Request;
+use pintle_endpoints::subresource::{body, created, label_selector};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update};
 use pintle_registry::{
     Cause, DeleteOptions, Details, ListOptions, Payload, Registry, Result, Selection, Status, Target, WriteOptions,
@@ -19,9 +20,12 @@ use pintle_registry::{
 };
 use pintle_schema::{ApiType, Time, Value, View, ViewMut, value};
 use pintle_types::core::v1::{ConditionStatus, Pod, PodCondition, PodConditionType, PodPhase, PodStatus};
+use pintle_types::meta::v1::{self, Condition};
 use pintle_types::policy::v1::{
     PodDisruptionBudget, PodDisruptionBudgetSpec, PodDisruptionBudgetStatus, UnhealthyPodEvictionPolicyType,
 };
+
+const BUDGETS: [&str; 3] = ["policy", "v1", "poddisruptionbudgets"];
 
 /// How often a pod that changes meanwhile is looked at again.
 const ATTEMPTS: usize = 20;
@@ -32,19 +36,33 @@ const DISRUPTED_PODS: usize = 2000;
 /// When a client may ask again while a budget's status is behind.
 const RETRY_AFTER_SECONDS: u32 = 10;
 
+/// Older clients write evictions in this version.
+const ALSO: &[&str] = &["policy/v1beta1"];
+
+/// Answers a POST of an eviction to a pod.
+pub struct Eviction;
+
+impl Handler for Eviction {
+    fn handle<'a>(&'a self, call: Call<'a>, request: Request) -> BoxFuture<'a, Result<ApiResponse>> {
+        evict(call, request).boxed()
+    }
+}
+
 /// Deletes a pod, if the budget that guards it allows it.
 ///
 /// # Errors
 /// There is no such pod, its budget does not allow it, or the deletion is refused.
-pub(crate) async fn evict(call: Call<'_>, request: Request) -> Result<ApiResponse> {
-    let (mut eviction, options, mut warnings) = body(call, request).await?;
-    let outcome = match asked_for(call, &mut eviction, &options, &mut warnings).await {
-        Ok(options) => Evicting { registry: &call.context.api.registry, target: call.target, options }.run().await,
+async fn evict(call: Call<'_>, request: Request) -> Result<ApiResponse> {
+    let target = call.target()?;
+    let wanted = call.context.negotiate(AllowedMediaTypes::Actions)?;
+    let (mut eviction, options, mut warnings) = body(call.context, call.subresource()?, ALSO, request).await?;
+    let outcome = match asked_for(call, &target, &mut eviction, &options, &mut warnings).await {
+        Ok(options) => Evicting { registry: &call.context.api.registry, target: &target, options }.run().await,
         Err(status) => Err(status),
     };
     let answer = outcome.map(|outcome| match outcome {
-        Outcome::Evicted => created(call.wanted),
-        Outcome::GuardedTwice => guarded_twice(call.wanted),
+        Outcome::Evicted => created(wanted),
+        Outcome::GuardedTwice => guarded_twice(wanted),
     });
     warned(answer, warnings)
 }
@@ -52,13 +70,14 @@ pub(crate) async fn evict(call: Call<'_>, request: Request) -> Result<ApiRespons
 /// The deletion that an eviction asks for, once it is admitted.
 async fn asked_for(
     call: Call<'_>,
+    target: &Target,
     eviction: &mut Value,
     options: &WriteOptions,
     warnings: &mut Vec<String>,
 ) -> Result<DeleteOptions> {
-    let Call { context, target, subresource, .. } = call;
+    let Call { context, path, .. } = call;
     in_namespace(eviction, &target.namespace)?;
-    context.api.registry.admit_action(target, &subresource.name, eviction, options, warnings).await?;
+    context.api.registry.admit_action(target, &path.subresource, eviction, options, warnings).await?;
     if metadata::text(eviction, "name") != target.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
     }
@@ -124,10 +143,9 @@ impl Evicting<'_> {
 
     /// The budgets that select the pod, and where each is.
     fn budgets(&self, pod: &Object) -> Result<Vec<(Target, Value)>> {
-        let budgets = pintle_kinds::find("policy", "v1", "poddisruptionbudgets").ok_or_else(Status::no_such_path)?;
-        let target = |name: &str| self.registry.target(budgets, &self.target.namespace, name);
+        let target = |name: &str| self.registry.target_of(BUDGETS, &self.target.namespace, name);
         let all = target("").ok_or_else(Status::no_such_path)?;
-        let everything = Selection::parse(budgets, budgets, "", "")?;
+        let everything = Selection::parse(&all.resource, &all.resource, "", "")?;
         let mut found = Vec::new();
         for object in self.registry.list(&all, &everything, &ListOptions::default())?.items.iter() {
             let budget = self.registry.decode(&all, object)?;

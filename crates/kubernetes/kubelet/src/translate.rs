@@ -3,15 +3,9 @@
 //! Guarantees that a client learns how its command ended, in the form of the protocol's error channel, whatever happened
 //! on the way, and that each side is read only as fast as the other takes it. Must never choose the kubelet.
 
-use super::locate::Location;
-use super::spdy::{self, Frame, Frames, Opener};
-use crate::SharedApi;
-use crate::answer::ApiResponse;
-use crate::backend::{ByteStream, Exchange};
-use crate::context::Context;
-use crate::upgrade::{Upgraded, is_upgrade, is_websocket, tokens};
-use crate::websocket::frames::{Kind, Reader, Writer};
-use crate::websocket::{self, MAX_MESSAGE_BYTES};
+use crate::locate::Location;
+use crate::metrics::StreamMetrics;
+use crate::spdy::{self, Frame, Frames, Opener};
 use bytes::{Buf, Bytes, BytesMut};
 use futures_util::StreamExt;
 use futures_util::future::{self, FutureExt, select};
@@ -19,11 +13,19 @@ use futures_util::stream;
 use http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use http::{Method, StatusCode};
 use pintle_codec::{Strictness, json};
-use pintle_meta::meta::v1::{self, StatusCause};
+use pintle_endpoints::SharedApi;
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::backend::{ByteStream, Exchange};
+use pintle_endpoints::context::Context;
+use pintle_endpoints::upgrade::{Upgraded, is_upgrade, is_websocket, tokens};
+use pintle_endpoints::websocket::frames::{Kind, Reader, Writer};
+use pintle_endpoints::websocket::{self, MAX_MESSAGE_BYTES};
 use pintle_registry::{Result, Status};
 use pintle_schema::{ApiType, ApiValue, Value, value};
+use pintle_types::meta::v1::{self, StatusCause};
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, split};
 use tokio::sync::mpsc;
@@ -58,7 +60,7 @@ const MAX_REPORT_BYTES: usize = 64 << 10;
 
 /// The streams that a client asks for.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct MediaTypeOptions {
+pub struct StreamOptions {
     pub stdin: bool,
     pub stdout: bool,
     pub stderr: bool,
@@ -74,14 +76,26 @@ pub fn is_asked(headers: &HeaderMap) -> bool {
 ///
 /// # Errors
 /// The handshake is none. What is wrong later is told on the error channel.
-pub fn serve(context: &Context, location: Location, wanted: MediaTypeOptions) -> Result<ApiResponse> {
+pub fn serve(
+    context: &Context,
+    streams: Arc<StreamMetrics>,
+    location: Location,
+    wanted: StreamOptions,
+) -> Result<ApiResponse> {
     let api = context.api.clone();
     websocket::accept(&context.headers, Some(PROTOCOL), Some(MAX_MESSAGE_BYTES), move |from_client, to_client| {
-        run(api, location, wanted, from_client, to_client).boxed()
+        run(api, streams, location, wanted, from_client, to_client).boxed()
     })
 }
 
-async fn run(api: SharedApi, location: Location, wanted: MediaTypeOptions, mut from_client: Reader, to_client: Writer) {
+async fn run(
+    api: SharedApi,
+    streams: Arc<StreamMetrics>,
+    location: Location,
+    wanted: StreamOptions,
+    mut from_client: Reader,
+    to_client: Writer,
+) {
     let channel = [(wanted.stdout, STDOUT), (wanted.stderr, STDERR)].into_iter().find(|(wanted, _)| *wanted);
     // An empty message says that the connection stands.
     let greeting = [channel.map_or(ERROR, |(_, channel)| channel)];
@@ -95,7 +109,7 @@ async fn run(api: SharedApi, location: Location, wanted: MediaTypeOptions, mut f
     if let Some(mut report) = report {
         // A command that ended with a code of its own has run.
         let code = report.get("code").and_then(Value::as_i64).and_then(|code| u16::try_from(code).ok());
-        api.metrics.streams.translated(code.unwrap_or(200));
+        streams.translated(code.unwrap_or(200));
         if let Value::Map(map) = &mut report {
             map.remove("kind");
             map.remove("apiVersion");
@@ -133,7 +147,7 @@ async fn dial(api: &SharedApi, location: Location) -> std::result::Result<Kubele
     KUBELET_PROTOCOLS.iter().for_each(|protocol| {
         headers.append(STREAM_PROTOCOL, HeaderValue::from_static(protocol));
     });
-    let exchange = api.backends.connector.send(location.to, request).await;
+    let exchange = api.connector.send(location.to, request).await;
     let exchange = exchange.map_err(|error| internal(format!("error sending request: Post {url:?}: {error}")))?;
     let head = &exchange.response;
     let upgrade = head.headers.get(header::UPGRADE).and_then(|value| value.to_str().ok()).unwrap_or("");
@@ -167,7 +181,7 @@ async fn refusal(mut exchange: Exchange) -> Value {
 /// Carries pieces both ways until the command has ended, and returns how; `None` when the client went away.
 async fn translate(
     kubelet: Kubelet,
-    wanted: MediaTypeOptions,
+    wanted: StreamOptions,
     from_client: &mut Reader,
     to_client: &Writer,
 ) -> Option<Value> {
@@ -201,7 +215,7 @@ struct Streams {
 }
 
 impl Streams {
-    fn open(wanted: MediaTypeOptions, out: &mut BytesMut) -> Streams {
+    fn open(wanted: StreamOptions, out: &mut BytesMut) -> Streams {
         let mut opener = Opener::default();
         let mut open = |name| opener.open(&[("streamtype", name)], out);
         Streams {
@@ -410,11 +424,11 @@ mod tests {
 
     #[test]
     fn streams_are_those_asked_for() {
-        let all = MediaTypeOptions { stdin: true, stdout: true, stderr: true, tty: false };
+        let all = StreamOptions { stdin: true, stdout: true, stderr: true, tty: false };
         let opened = |wanted| Streams::open(wanted, &mut BytesMut::new());
         let expected = Streams { error: 1, stdin: Some(3), stdout: Some(5), stderr: Some(7), resize: None };
         assert_eq!(opened(all), expected);
         let terminal = Streams { stderr: None, resize: Some(7), ..expected };
-        assert_eq!(opened(MediaTypeOptions { tty: true, ..all }), terminal, "a terminal has one output");
+        assert_eq!(opened(StreamOptions { tty: true, ..all }), terminal, "a terminal has one output");
     }
 }

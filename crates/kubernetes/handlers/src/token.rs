@@ -3,13 +3,16 @@
 //! Nothing is stored, so a dry run gives a token as well. A token must never say more than its request could read: the
 //! objects it is bound to are looked up in the account's own namespace.
 
-use crate::answer::ApiResponse;
-use crate::context::Context;
-use crate::represent;
-use crate::request::Request;
-use crate::subresource::{Call, body};
-use crate::write::check_namespace;
+use futures_util::future::{BoxFuture, FutureExt};
 use pintle_auth::authentication::service_account::{Claims, ObjectRef, ServiceAccountTokens};
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::context::Context;
+use pintle_endpoints::handler::{Call, Handler};
+use pintle_endpoints::negotiation::AllowedMediaTypes;
+use pintle_endpoints::represent;
+use pintle_endpoints::request::Request;
+use pintle_endpoints::subresource::body;
+use pintle_endpoints::write::check_namespace;
 use pintle_registry::environment::new_uid;
 use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata, set_type, track_posted};
 use pintle_schema::{ApiType, ApiValue, Time, Value, View, canonicalize};
@@ -30,30 +33,41 @@ const EXTENDABLE_EXPIRATION_SECONDS: i64 = 3607;
 /// How long such a token lives instead.
 const EXTENDED_EXPIRATION_SECONDS: i64 = 365 * 24 * 3600;
 
-/// Answers a POST of a TokenRequest to the account `target`.
+/// Answers a POST of a TokenRequest to a service account.
+pub struct TokenRequests;
+
+impl Handler for TokenRequests {
+    fn handle<'a>(&'a self, call: Call<'a>, request: Request) -> BoxFuture<'a, Result<ApiResponse>> {
+        create(call, request).boxed()
+    }
+}
+
+/// Answers a POST of a TokenRequest.
 ///
 /// # Errors
 /// The body is refused, the account or what the token shall be bound to is not there, or is not what the request says.
-pub(crate) async fn create(call: Call<'_>, request: Request) -> Result<ApiResponse> {
-    let wanted = call.wanted;
-    let (mut object, options, mut warnings) = body(call, request).await?;
-    if let Err(status) = complete(call, &mut object, &options, &mut warnings).await {
+async fn create(call: Call<'_>, request: Request) -> Result<ApiResponse> {
+    let target = call.target()?;
+    let wanted = call.context.negotiate(AllowedMediaTypes::Actions)?;
+    let (mut object, options, mut warnings) = body(call.context, call.subresource()?, &[], request).await?;
+    if let Err(status) = complete(call, &target, &mut object, &options, &mut warnings).await {
         return Err(status.with_warnings(warnings));
     }
     set_type(&mut object, API_VERSION, KIND);
     canonicalize(TokenRequest::schema(), &mut object);
-    let bytes = represent::made(&object, "authentication.k8s.io", "TokenRequest", TokenRequest::schema(), wanted)?;
+    let bytes = represent::made(&object, "TokenRequest", TokenRequest::schema(), wanted)?;
     Ok(ApiResponse::new(201, wanted.format.content_type(), bytes).with_warnings(warnings))
 }
 
 /// Makes the request its own answer.
 async fn complete(
     call: Call<'_>,
+    target: &Target,
     object: &mut Value,
     options: &WriteOptions,
     warnings: &mut Vec<String>,
 ) -> Result<()> {
-    let Call { context, target, subresource, .. } = call;
+    let Call { context, path, .. } = call;
     let registry = &context.api.registry;
     let environment = registry.environment.as_ref();
     let tokens = context.api.authenticator.service_accounts.as_ref().ok_or_else(Status::no_such_path)?;
@@ -62,7 +76,7 @@ async fn complete(
     metadata::dedup_owners(object, false, warnings);
     track_posted(TokenRequest::schema(), API_VERSION, "token", object, options, environment);
     registry.check_namespace(target, &target.name)?;
-    registry.admit_action(target, &subresource.name, object, options, warnings).await?;
+    registry.admit_action(target, &path.subresource, object, options, warnings).await?;
     metadata::dedup_owners(object, true, warnings);
     let name = metadata::text(object, "name");
     if !name.is_empty() && name != target.name {
@@ -137,10 +151,7 @@ fn bind(context: &Context, account: &Target, reference: &BoundObjectReference, c
         Some(parts) => parts,
         None => ("", reference.api_version.as_str()),
     };
-    let find = |plural: &str, namespace: &str, name: &str| {
-        let resource = pintle_kinds::find("", "v1", plural)?;
-        registry.target(resource, namespace, name)
-    };
+    let find = |plural: &str, namespace: &str, name: &str| registry.target_of(["", "v1", plural], namespace, name);
     let (plural, namespace) = match (group, reference.kind.as_str()) {
         ("", "Pod") => ("pods", account.namespace.as_str()),
         ("", "Secret") => ("secrets", account.namespace.as_str()),

@@ -2,11 +2,17 @@
 //! Guarantees that a pod is bound once, and not while it is gated or going away.
 //! Must never choose the node.
 
-use crate::answer::ApiResponse;
-use crate::context::Context;
-use crate::negotiation::MediaTypeOptions;
-use crate::review::in_namespace;
-use crate::subresource::created;
+use crate::PODS;
+use crate::in_namespace;
+use futures_util::future::{BoxFuture, FutureExt};
+use pintle_endpoints::answer::{ApiResponse, warned};
+use pintle_endpoints::context::Context;
+use pintle_endpoints::handler::{Call, Handler};
+use pintle_endpoints::negotiation::{AllowedMediaTypes, MediaTypeOptions};
+use pintle_endpoints::query::write_options;
+use pintle_endpoints::request::Request;
+use pintle_endpoints::subresource::{body, created};
+use pintle_endpoints::write::{decode_object, read_body};
 use pintle_registry::update::{ManagedFieldsUpdate, SubresourcePart, Update, failed_precondition};
 use pintle_registry::{Details, Result, Status, Target, WriteOptions, metadata};
 use pintle_resource::Part;
@@ -17,11 +23,48 @@ use pintle_validation::ErrorList;
 /// A binding writes spec and status at once, which neither the pod itself nor its status may. The binding alone is judged.
 const BIND: Part = Part { keeps: &[], keeps_metadata: false, reset_fields: &[], prepare: None, judged: false };
 
+/// Answers a POST of a binding to a pod.
+pub struct PodBinding;
+
+impl Handler for PodBinding {
+    fn handle<'a>(&'a self, call: Call<'a>, request: Request) -> BoxFuture<'a, Result<ApiResponse>> {
+        let Call { context, path, .. } = call;
+        async move {
+            let wanted = context.negotiate(AllowedMediaTypes::Actions)?;
+            let (object, options, warnings) = body(context, call.subresource()?, &[], request).await?;
+            let bound = bind(context, &path.namespace, Some(&path.name), object, wanted, options.dry_run).await;
+            warned(bound, warnings)
+        }
+        .boxed()
+    }
+}
+
+/// Answers a POST of a binding to its namespace.
+pub struct Bindings;
+
+impl Handler for Bindings {
+    fn handle<'a>(&'a self, call: Call<'a>, request: Request) -> BoxFuture<'a, Result<ApiResponse>> {
+        let Call { context, resource, path, .. } = call;
+        async move {
+            let wanted = context.negotiate(AllowedMediaTypes::Actions)?;
+            let query = write_options(&context.query, "CreateOptions", context.request.clone())?;
+            let bytes = read_body(context, request.body).await?;
+            let mut warnings = Vec::new();
+            let mut object = decode_object(context, resource, &bytes, query.field_validation, &mut warnings)?;
+            // A uid in the pod's own subresource names the pod; here it is a client's idea of the binding's.
+            object.remove_at(&["metadata", "uid"]);
+            let bound = bind(context, &path.namespace, None, object, wanted, query.options.dry_run).await;
+            warned(bound, warnings)
+        }
+        .boxed()
+    }
+}
+
 /// Binds the pod that a binding names to a node, once. Where the path names a pod it must be that one.
 ///
 /// # Errors
 /// The pod is another, bound, gated or going away.
-pub async fn bind(
+async fn bind(
     context: &Context,
     namespace: &str,
     pod: Option<&str>,
@@ -34,7 +77,6 @@ pub async fn bind(
     if pod.is_some_and(|pod| pod != name) {
         return Err(Status::bad_request("name in URL does not match name in Binding object"));
     }
-    let pods = pintle_kinds::find("", "v1", "pods").ok_or_else(Status::no_such_path)?;
     if name.is_empty() {
         return Err(Status::bad_request("Name parameter required."));
     }
@@ -42,7 +84,7 @@ pub async fn bind(
     if !faults.is_empty() {
         return Err(Status::bad_request(format!("Name parameter invalid: {name:?}: {}", faults.join(";"))));
     }
-    let target = context.api.registry.target(pods, namespace, name).ok_or_else(Status::no_such_path)?;
+    let target = context.api.registry.target_of(PODS, namespace, name).ok_or_else(Status::no_such_path)?;
     let node = node_of(binding)?;
     let environment = context.api.registry.environment.as_ref();
     let change = |stored: Option<&Value>| {

@@ -3,9 +3,8 @@
 //! Guarantees that nobody is connected to what the cluster does not hold to be a node, a pod or an endpoint that is
 //! one. Must never resolve names: that is the connector's work.
 
-use crate::backend::{Destination, Trust, is_global_unicast};
-use crate::context::Context;
-use pintle_meta::meta::v1::ObjectMeta;
+use pintle_endpoints::backend::{Destination, Trust, is_global_unicast};
+use pintle_endpoints::context::Context;
 use pintle_registry::{Result, Status, Target};
 use pintle_schema::{Value, View};
 use pintle_types::core::v1::{
@@ -13,6 +12,7 @@ use pintle_types::core::v1::{
     EphemeralContainer, EphemeralContainerCommon, Node, NodeAddress, NodeDaemonEndpoints, NodeStatus, ObjectReference,
     Pod, PodIP, PodSpec, PodStatus, Service, ServicePort, ServiceSpec,
 };
+use pintle_types::meta::v1::ObjectMeta;
 
 /// The kubelet's port where a node does not tell it.
 const KUBELET_PORT: u16 = 10_250;
@@ -77,8 +77,7 @@ pub fn object(context: &Context, target: &Target, name: &str) -> Result<Value> {
 }
 
 fn collection(context: &Context, group: &str, plural: &str, namespace: &str) -> Result<Target> {
-    let resource = pintle_kinds::find(group, "v1", plural).ok_or_else(Status::no_such_path)?;
-    context.api.registry.target(resource, namespace, "").ok_or_else(Status::no_such_path)
+    context.api.registry.target_of([group, "v1", plural], namespace, "").ok_or_else(Status::no_such_path)
 }
 
 /// The node that a pod is on; empty before it is scheduled.
@@ -117,25 +116,24 @@ pub fn container(pod: &Value, wanted: &str) -> Result<String> {
 ///
 /// # Errors
 /// There is no such node, or it tells no address.
-pub fn kubelet(context: &Context, node: &str) -> Result<Kubelet> {
+pub fn kubelet(context: &Context, address_types: &[String], node: &str) -> Result<Kubelet> {
     let nodes = collection(context, "", "nodes", "")?;
-    let node =
-        object(context, &nodes, node).map_err(|status| match (status.code, pintle_kinds::find("", "v1", "pods")) {
-            (404, Some(pods)) => Status::not_found(pods, node),
-            _ => status,
-        })?;
+    let node = object(context, &nodes, node).map_err(|status| match collection(context, "", "pods", "") {
+        Ok(pods) if status.code == 404 => Status::not_found(&pods.resource, node),
+        _ => status,
+    })?;
     let declared = View::<Node>::new(&node).field(Node::STATUS).field(NodeStatus::DECLARED_FEATURES).get();
-    let takes_websockets = declared.iter().any(|feature| feature == super::TAKES_WEBSOCKETS);
-    Ok(Kubelet { location: kubelet_of(context, &node)?, takes_websockets })
+    let takes_websockets = declared.iter().any(|feature| feature == crate::TAKES_WEBSOCKETS);
+    Ok(Kubelet { location: kubelet_of(address_types, &node)?, takes_websockets })
 }
 
-fn kubelet_of(context: &Context, node: &Value) -> Result<Location> {
+fn kubelet_of(address_types: &[String], node: &Value) -> Result<Location> {
     let node = View::<Node>::new(node);
     let status = node.field(Node::STATUS);
     let addresses = status.field(NodeStatus::ADDRESSES);
     let labels = node.field(Node::METADATA).field(ObjectMeta::LABELS).get();
     let hostname = labels.get("kubernetes.io/hostname").map(String::as_str).filter(|name| !name.is_empty());
-    let host = context.api.backends.kubelet_address_types.iter().find_map(|wanted| {
+    let host = address_types.iter().find_map(|wanted| {
         let mut of_type = addresses
             .iter()
             .filter(|address| address.field(NodeAddress::TYPE).value().as_str() == Some(wanted.as_str()));
@@ -229,10 +227,10 @@ fn pod_addresses(pod: View<'_, Pod>) -> impl Iterator<Item = &str> {
 ///
 /// # Errors
 /// There is no such node, or it has no address that may be connected to.
-pub fn node(context: &Context, target: &Target) -> Result<Location> {
+pub fn node(context: &Context, address_types: &[String], target: &Target) -> Result<Location> {
     let id = Id::split("node", &target.name)?;
     let node = object(context, target, id.name)?;
-    let mut location = kubelet_of(context, &node)?;
+    let mut location = kubelet_of(address_types, &node)?;
     if id.port.is_empty() || id.port == location.to.port.to_string() {
         return Ok(location);
     }

@@ -3,12 +3,12 @@
 //! Guarantees that what is no link stays as it is, byte for byte. Must never hold more of a page than its bound: a
 //! larger one passes as it is.
 
-use crate::answer::{ApiResponse, gzip};
-use crate::backend::ByteStream;
-use crate::body::Body;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use pintle_endpoints::answer::{ApiResponse, gzip};
+use pintle_endpoints::backend::ByteStream;
+use pintle_endpoints::body::Body;
 use std::io::Read;
 
 /// The largest page that is rewritten.

@@ -2,11 +2,11 @@
 //! Guarantees that one which cannot be read makes no review fail: it is left out, and said to be.
 //! Must never widen what is asked: who is allowed less of a collection is not allowed more by a mistake.
 
-use pintle_meta::meta::v1::{FieldSelectorOperator, FieldSelectorRequirement, LabelSelectorRequirement};
 use pintle_schema::Str;
 use pintle_schema::field_selector::{FieldSelector, FieldTerm};
 use pintle_schema::label_selector::{Expression, LabelSelector};
 use pintle_types::authorization::v1::{FieldSelectorAttributes, LabelSelectorAttributes, ResourceAttributes};
+use pintle_types::meta::v1::{FieldSelectorOperator, FieldSelectorRequirement, LabelSelectorRequirement};
 
 /// What could be read of a selector.
 enum Reading {
@@ -80,7 +80,7 @@ fn labels(selector: &LabelSelectorAttributes) -> Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pintle_meta::meta::v1::LabelSelectorOperator;
+    use pintle_types::meta::v1::LabelSelectorOperator;
 
     #[test]
     fn what_cannot_be_read_is_said_to_be_ignored() {

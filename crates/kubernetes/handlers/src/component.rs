@@ -3,23 +3,24 @@
 //! Guarantees the reference's components, in a fixed order, and an answer within the time that it gives a probe.
 //! Must never connect to another machine.
 
-use crate::answer::ApiResponse;
-use crate::backend::{Destination, Trust};
-use crate::context::Context;
-use crate::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
-use crate::query::list_options;
-use crate::read::{include_object, refuse_export};
-use crate::represent;
-use crate::request::ResourcePath;
 use bytes::Bytes;
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, FutureExt, join_all};
 use futures_util::stream::{self, StreamExt};
 use http::header::{ACCEPT, CONNECTION, HOST, USER_AGENT};
-use pintle_meta::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::backend::{Destination, Trust};
+use pintle_endpoints::context::Context;
+use pintle_endpoints::handler::{Call, Handler};
+use pintle_endpoints::negotiation::{AllowedMediaTypes, MediaTypeOptions, ResponseKind};
+use pintle_endpoints::query::list_options;
+use pintle_endpoints::read::{include_object, refuse_export};
+use pintle_endpoints::represent;
+use pintle_endpoints::request::{Request, ResourcePath};
 use pintle_registry::{Details, Result, Selection, Status};
 use pintle_resource::Resource;
 use pintle_schema::{ApiType, Value, canonicalize, value};
 use pintle_types::core::v1::ComponentStatus;
+use pintle_types::meta::v1::{PartialObjectMetadata, PartialObjectMetadataList, Table};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -48,12 +49,17 @@ struct Found {
     error: &'static str,
 }
 
-/// Answers a get or a list.
-///
-/// # Errors
-/// There is no such component, or the options are wrong.
-pub async fn serve(context: &Context, resource: &Arc<Resource>, path: &ResourcePath) -> Result<ApiResponse> {
-    if path.name.is_empty() { list(context, resource, path).await } else { get(context, resource, &path.name).await }
+/// Answers requests for component statuses.
+pub struct ComponentStatuses;
+
+impl Handler for ComponentStatuses {
+    fn handle<'a>(&'a self, call: Call<'a>, _: Request) -> BoxFuture<'a, Result<ApiResponse>> {
+        let Call { context, resource, path, .. } = call;
+        match path.name.is_empty() {
+            true => list(context, resource, path).boxed(),
+            false => get(context, resource, &path.name).boxed(),
+        }
+    }
 }
 
 /// A component as it is now.
@@ -97,7 +103,7 @@ async fn probe(context: &Context, port: u16) -> Found {
         .body(stream::empty().boxed());
     let Ok(request) = request else { return unhealthy(format!("Get {url:?}: no request can be made")) };
     let answer = async {
-        let exchange = context.api.backends.connector.send(to, request).await.map_err(|error| error.to_string())?;
+        let exchange = context.api.connector.send(to, request).await.map_err(|error| error.to_string())?;
         let mut body = Vec::new();
         let mut pieces = exchange.body;
         while let Some(piece) = pieces.next().await {
@@ -145,7 +151,7 @@ async fn get(context: &Context, resource: &Resource, name: &str) -> Result<ApiRe
         ResponseKind::Object => (object, ComponentStatus::schema()),
         ResponseKind::Partial => (represent::partial(&object, wanted), PartialObjectMetadata::schema()),
         ResponseKind::Table => (table(context, resource, &[object], wanted)?, Table::schema()),
-        ResponseKind::PartialList => return Err(represent::not_a_list(&resource.group, &resource.kind)),
+        ResponseKind::PartialList => return Err(represent::not_a_list(&resource.schema, &resource.kind)),
     };
     Ok(ApiResponse::new(200, wanted.format.content_type(), represent::encode(&shown, schema, wanted)))
 }

@@ -2,7 +2,7 @@
 //! Guarantees that a stream is counted once, under the code of how it ended.
 //! Must never count what is passed through as it is.
 
-use super::exposition::{Exposition, Family};
+use pintle_endpoints::metrics::{Exposition, Family};
 use pintle_metrics::Keyed;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,12 +17,12 @@ const TUNNELED: Family = Family::counter(
 
 /// The counters, by code.
 #[derive(Default)]
-pub struct Streams {
+pub struct StreamMetrics {
     translated: Keyed<u16, AtomicU64>,
     tunneled: Keyed<u16, AtomicU64>,
 }
 
-impl Streams {
+impl StreamMetrics {
     /// Counts a command: 200 if it ran, however it ended.
     pub fn translated(&self, code: u16) {
         self.translated.get(&code, AtomicU64::default).fetch_add(1, Ordering::Relaxed);
@@ -33,7 +33,8 @@ impl Streams {
         self.tunneled.get(&code, AtomicU64::default).fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn render(&self, out: &mut Exposition) {
+    /// Writes the metrics.
+    pub fn render(&self, out: &mut Exposition) {
         for (family, counts) in [(TRANSLATED, &self.translated), (TUNNELED, &self.tunneled)] {
             out.family(&family);
             for (code, count) in counts.sorted() {

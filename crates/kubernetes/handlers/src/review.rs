@@ -1,18 +1,20 @@
-//! Resources that store nothing: reviews are answered from who asks and what roles say, bindings act on a pod.
+//! Reviews: answered from who asks, what its credentials say, and what authorization says.
+//! Guarantees that nothing is stored. Must never answer with what the request says of itself.
 
 mod selectors;
 
-use crate::answer::{ApiResponse, warned};
-use crate::context::Context;
-use crate::legacy_tokens::record_use;
-use crate::negotiation::AllowedMediaTypes;
-use crate::query::write_options;
-use crate::represent;
-use crate::request::{Request, ResourcePath};
-use crate::write::{decode_object, read_body};
-use crate::{binding, component};
+use crate::in_namespace;
+use futures_util::future::{BoxFuture, FutureExt};
 use pintle_auth::authentication::Findings;
 use pintle_auth::{Attributes, UserInfo};
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::context::Context;
+use pintle_endpoints::handler::{Call, Handler};
+use pintle_endpoints::negotiation::AllowedMediaTypes;
+use pintle_endpoints::query::write_options;
+use pintle_endpoints::represent;
+use pintle_endpoints::request::{Request, ResourcePath};
+use pintle_endpoints::write::{decode_object, read_body};
 use pintle_registry::{Result, Status, WriteOptions, metadata, prepare, set_type, track_posted};
 use pintle_resource::Resource;
 use pintle_schema::{ApiValue, Value, canonicalize, value};
@@ -26,38 +28,32 @@ use pintle_types::authorization::v1::{
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Answers a request for a resource without storage.
-///
-/// # Errors
-/// The body is refused, or the resource has no such verb.
-pub async fn serve(
-    context: &Context,
-    resource: &Arc<Resource>,
-    path: &ResourcePath,
-    request: Request,
-) -> Result<ApiResponse> {
-    if resource.kind == "ComponentStatus" {
-        return component::serve(context, resource, path).await;
+/// Answers a POST of a review, whatever its kind.
+pub struct Reviews;
+
+impl Handler for Reviews {
+    fn handle<'a>(&'a self, call: Call<'a>, request: Request) -> BoxFuture<'a, Result<ApiResponse>> {
+        serve(call, request).boxed()
     }
+}
+
+async fn serve(call: Call<'_>, request: Request) -> Result<ApiResponse> {
+    let Call { context, resource, path, .. } = call;
     let wanted = context.negotiate(AllowedMediaTypes::Actions)?;
     let query = write_options(&context.query, "CreateOptions", context.request.clone())?;
     let bytes = read_body(context, request.body).await?;
     let mut warnings = Vec::new();
     let mut object = decode_object(context, resource, &bytes, query.field_validation, &mut warnings)?;
-    if resource.kind == "Binding" {
-        // A uid in the pod's own subresource names the pod; here it is a client's idea of the binding's.
-        object.remove_at(&["metadata", "uid"]);
-        let bound = binding::bind(context, &path.namespace, None, object, wanted, query.options.dry_run).await;
-        return warned(bound, warnings);
-    }
     let mut findings = Findings::default();
     let outcome = complete(context, resource, path, &mut object, &query.options, &mut warnings, &mut findings);
     // Warnings about the token are for who shows it, not for who reviews it.
-    record_use(&context.api, findings.used_secret).await;
+    if let Some(used) = findings.used_secret.take() {
+        context.api.token_uses.record(&context.api, used).await;
+    }
     if let Err(status) = outcome {
         return Err(status.with_warnings(warnings));
     }
-    let body = represent::made(&object, &resource.group, &resource.kind, &resource.schema, wanted)?;
+    let body = represent::made(&object, &resource.kind, &resource.schema, wanted)?;
     let mut answer = ApiResponse::new(201, wanted.format.content_type(), body);
     answer.warnings = warnings;
     Ok(answer)
@@ -96,17 +92,6 @@ fn complete(
 /// Metadata that clients cannot set.
 const SET_BY_SERVERS: [&str; 5] =
     ["uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"];
-
-/// A review is in the namespace of its path.
-pub(crate) fn in_namespace(object: &mut Value, namespace: &str) -> Result<()> {
-    let stated = metadata::text(object, "namespace");
-    if !stated.is_empty() && stated != namespace {
-        let why = "the namespace of the provided object does not match the namespace sent on the request";
-        return Err(Status::bad_request(why));
-    }
-    metadata::set(object, "namespace", namespace);
-    Ok(())
-}
 
 fn review(context: &Context, kind: &str, object: &mut Value, findings: &mut Findings) -> Result<()> {
     match kind {

@@ -1,0 +1,66 @@
+//! What the built-in groups do beyond storing objects: bindings, evictions, tokens for service accounts, reviews, component
+//! statuses, and what API services leave to other servers.
+//!
+//! Everything is reached through the handlers of the generic API server, as a group of anybody's own would be. Must never
+//! be called for a request that is not authorized.
+
+mod api_services;
+mod binding;
+mod component;
+mod eviction;
+pub mod known_kinds;
+mod legacy_tokens;
+mod review;
+mod token;
+
+pub use api_services::ApiServices;
+pub use known_kinds::KubernetesKinds;
+pub use legacy_tokens::LegacyTokenUses;
+
+use pintle_auth::{UserInfo, groups};
+use pintle_endpoints::ResourcePath;
+use pintle_endpoints::handler::{Handler, Handlers};
+use pintle_registry::{Result, Status, metadata};
+use pintle_schema::Value;
+use std::sync::Arc;
+
+const PODS: [&str; 3] = ["", "v1", "pods"];
+
+/// Registers the handlers of the built-in groups, but for connections to nodes, pods and services.
+pub fn install(handlers: &Handlers) {
+    let reviews: Arc<dyn Handler> = Arc::new(review::Reviews);
+    handlers.register("", "pods", "binding", Arc::new(binding::PodBinding));
+    handlers.register("", "pods", "eviction", Arc::new(eviction::Eviction));
+    handlers.register("", "bindings", "", Arc::new(binding::Bindings));
+    handlers.register("", "componentstatuses", "", Arc::new(component::ComponentStatuses));
+    handlers.register("", "serviceaccounts", "token", Arc::new(token::TokenRequests));
+    for resource in ["selfsubjectreviews", "tokenreviews"] {
+        handlers.register("authentication.k8s.io", resource, "", reviews.clone());
+    }
+    for resource in
+        ["localsubjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews", "subjectaccessreviews"]
+    {
+        handlers.register("authorization.k8s.io", resource, "", reviews.clone());
+    }
+}
+
+/// Whether a request tells others that somebody lives: leases, by which leaders are elected, too, and what nodes say of
+/// themselves.
+pub fn is_heartbeat(user: &UserInfo, path: &ResourcePath) -> bool {
+    match (path.group.as_str(), path.resource.as_str(), path.subresource.as_str()) {
+        ("coordination.k8s.io", "leases", "") => true,
+        ("", "nodes", "" | "status") => user.in_group(groups::NODES),
+        _ => false,
+    }
+}
+
+/// What is posted is in the namespace of its path.
+fn in_namespace(object: &mut Value, namespace: &str) -> Result<()> {
+    let stated = metadata::text(object, "namespace");
+    if !stated.is_empty() && stated != namespace {
+        let why = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Status::bad_request(why));
+    }
+    metadata::set(object, "namespace", namespace);
+    Ok(())
+}

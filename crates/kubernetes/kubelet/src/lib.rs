@@ -1,0 +1,177 @@
+//! Streams to a kubelet or a backend: log, exec, attach, portforward and proxy.
+//!
+//! The options of a request are checked, its backend located, and then it is passed on. Must never open a socket: the
+//! `Connector` does.
+
+mod locate;
+mod log;
+mod metrics;
+mod proxy;
+mod rewrite;
+pub mod spdy;
+mod translate;
+mod tunnel;
+
+use crate::metrics::StreamMetrics;
+use futures_util::future::{BoxFuture, FutureExt};
+use locate::{Kubelet, encode_query, percent_encode};
+use pintle_endpoints::access;
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::context::Context;
+use pintle_endpoints::handler::{Call, Handler, Handlers};
+use pintle_endpoints::metrics::Metrics;
+use pintle_endpoints::request::{Request, ResourcePath, Verb};
+use pintle_registry::{Result, Status, Target};
+use std::sync::Arc;
+
+/// The gate, and the feature that a node declares, of kubelets that take a client's WebSocket as it is.
+const TAKES_WEBSOCKETS: &str = "ExtendWebSocketsToKubelet";
+
+/// The order of address types in which nodes' addresses are tried: kube-apiserver's.
+pub const ADDRESS_TYPES: [&str; 5] = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
+
+/// The subresources that connect. Their requests have no end of their own.
+pub const SUBRESOURCES: [&str; 5] = ["attach", "exec", "proxy", "log", "portforward"];
+
+/// Answers requests for streams.
+pub struct Connections {
+    /// Types of nodes' addresses, the preferred first.
+    address_types: Vec<String>,
+    streams: Arc<StreamMetrics>,
+}
+
+impl Connections {
+    /// Connections to kubelets at the first address of a node that is of the first of these types.
+    pub fn new(address_types: Vec<String>) -> Connections {
+        Connections { address_types, streams: Arc::default() }
+    }
+
+    /// Registers what connects to nodes, pods and services.
+    pub fn install(self, handlers: &Handlers, metrics: &Metrics) {
+        let streams = self.streams.clone();
+        metrics.add_source(move |out| streams.render(out));
+        let handler: Arc<dyn Handler> = Arc::new(self);
+        SUBRESOURCES.iter().for_each(|subresource| handlers.register("", "pods", subresource, handler.clone()));
+        ["nodes", "services"].iter().for_each(|resource| handlers.register("", resource, "proxy", handler.clone()));
+    }
+
+    async fn serve(&self, call: Call<'_>, request: Request) -> Result<ApiResponse> {
+        let Call { context, path, .. } = call;
+        let (target, subresource) = (&call.target()?, call.subresource()?);
+        let mut location = match (target.resource.kind.as_str(), subresource.name.as_str()) {
+            ("Pod", "log") => return log::serve(context, &self.address_types, target).await,
+            ("Pod", "proxy") => locate::pod(context, target)?,
+            ("Pod", name) => {
+                let kubelet = self.stream(context, target, name, path)?;
+                return self.carry(context, kubelet, name, request).await;
+            }
+            ("Service", _) => locate::service(context, target)?,
+            _ => locate::node(context, &self.address_types, target)?,
+        };
+        location.path = inner_path(&path.rest, request.path.ends_with('/'));
+        location.query = request.query.clone();
+        let asked = request.path.strip_suffix('/').unwrap_or(&request.path);
+        let prefix = asked.strip_suffix(path.rest.as_str()).unwrap_or(asked).trim_end_matches('/').to_owned();
+        proxy::pass(context, location, prefix, request).await
+    }
+
+    /// Connects a client to a kubelet's stream. A WebSocket ends here, unless the kubelet takes it itself.
+    async fn carry(&self, context: &Context, kubelet: Kubelet, name: &str, request: Request) -> Result<ApiResponse> {
+        let enabled = |gate| context.api.registry.environment.feature_enabled(gate);
+        let Kubelet { location, takes_websockets } = kubelet;
+        if takes_websockets && enabled(TAKES_WEBSOCKETS) {
+            return proxy::upgrade(context, location, request).await;
+        }
+        match name {
+            "portforward" if enabled("PortForwardWebsockets") && !tunnel::offered(&request.headers).is_empty() => {
+                tunnel::serve(context, &self.streams, location, request).await
+            }
+            "portforward" => proxy::upgrade(context, location, request).await,
+            _ if enabled("TranslateStreamCloseWebsocketRequests") && translate::is_asked(&request.headers) => {
+                let [stdin, stdout, stderr, tty] =
+                    ["stdin", "stdout", "stderr", "tty"].map(|flag| context.query.flag(flag));
+                translate::serve(
+                    context,
+                    self.streams.clone(),
+                    location,
+                    translate::StreamOptions { stdin, stdout, stderr, tty },
+                )
+            }
+            _ => proxy::upgrade(context, location, request).await,
+        }
+    }
+
+    /// The kubelet's side of exec, attach or portforward.
+    fn stream(&self, context: &Context, target: &Target, name: &str, path: &ResourcePath) -> Result<Kubelet> {
+        let gate = "AuthorizePodWebsocketUpgradeCreatePermission";
+        if context.method == http::Method::GET && context.api.registry.environment.feature_enabled(gate) {
+            // A WebSocket begins with a GET, but what it does in a container is no reading.
+            access::authorize(&context.api, context.user(), Verb::Create, path, &context.query)?;
+        }
+        let query = &context.query;
+        let ports = query.integers("ports")?;
+        let pod = locate::object(context, target, &target.name)?;
+        let container = match name {
+            "portforward" => String::new(),
+            _ => format!("/{}", locate::container(&pod, query.get("container"))?),
+        };
+        let node = locate::node_of(&pod);
+        if node.is_empty() {
+            return Err(Status::bad_request(format!("pod {} does not have a host assigned", target.name)));
+        }
+        let mut kubelet = locate::kubelet(context, &self.address_types, node)?;
+        let location = &mut kubelet.location;
+        let kubelets_name = if name == "portforward" { "portForward" } else { name };
+        location.path = format!("/{kubelets_name}/{}/{}{container}", target.namespace, target.name);
+        location.query = encode_query(match name {
+            "portforward" if ports.is_empty() => Vec::new(),
+            "portforward" => vec![("port", ports.iter().map(i64::to_string).collect::<Vec<_>>().join(","))],
+            _ => {
+                let flags = [("stdin", "input"), ("stdout", "output"), ("stderr", "error"), ("tty", "tty")];
+                let flags = flags.into_iter().filter(|(name, _)| query.flag(name));
+                let command = query.all("command").filter(|_| name == "exec");
+                let command = command.map(|word| ("command", word.to_owned()));
+                flags.map(|(_, name)| (name, "1".to_owned())).chain(command).collect()
+            }
+        });
+        Ok(kubelet)
+    }
+}
+
+impl Handler for Connections {
+    fn handle<'a>(&'a self, call: Call<'a>, request: Request) -> BoxFuture<'a, Result<ApiResponse>> {
+        self.serve(call, request).boxed()
+    }
+}
+
+/// The path behind `proxy`, cleaned, and encoded as the reference encodes paths.
+fn inner_path(rest: &str, ends_with_slash: bool) -> String {
+    if rest.is_empty() {
+        return if ends_with_slash { "/".to_owned() } else { String::new() };
+    }
+    let mut path = rewrite::join("", rest);
+    if ends_with_slash && !path.ends_with('/') {
+        path.push('/');
+    }
+    percent_encode(&path, b"-_.~$&+,/:;=@", false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_behind_a_proxy_are_cleaned() {
+        let rows = [
+            ("", false, ""),
+            ("", true, "/"),
+            ("a/b", false, "/a/b"),
+            ("a/b", true, "/a/b/"),
+            ("a//../b c?", false, "/b%20c%3F"),
+            ("../../x", false, "/x"),
+        ];
+        for (rest, slash, expected) in rows {
+            assert_eq!(inner_path(rest, slash), expected, "{rest}");
+        }
+    }
+}
