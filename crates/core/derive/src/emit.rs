@@ -227,7 +227,7 @@ fn conversions(name: &Ident, tags: &StructTags, fields: &[Field]) -> TokenStream
             ));
 
             #[inline]
-            fn from_value(value: &::pintle_schema::Value) -> Result<Self, ::pintle_schema::ShapeError> {
+            fn from_value(value: &::pintle_schema::Value) -> ::core::result::Result<Self, ::pintle_schema::ShapeError> {
                 use ::pintle_schema::derived::*;
                 #read
             }
