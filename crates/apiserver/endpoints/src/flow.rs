@@ -1,6 +1,6 @@
 //! Flow: how much of the server one user may hold at a time: slots for requests in work, waits, and bytes on their way.
-//! Guarantees that no user holds more than a share of anything but `system:masters`, who are exempt, that leases and
-//! heartbeats of nodes have slots of their own, and that what is held is given back when its holder is dropped.
+//! Guarantees that no user holds more than a share of anything but `system:masters`, who are exempt, that heartbeats have
+//! slots of their own, and that what is held is given back when its holder is dropped.
 //! Must never wait: who finds no room is turned away, and no lock is held but for the counting.
 
 use crate::limits::{

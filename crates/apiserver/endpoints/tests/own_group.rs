@@ -1,0 +1,323 @@
+//! An API server with one group of its own and no built-in kind: resources, handlers, discovery and OpenAPI.
+//! Guarantees that the generic server serves a group that is installed as anybody would install it.
+//! Must never use a crate of the built-in groups.
+
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{self, StreamExt};
+use http::{HeaderMap, HeaderValue, Method};
+use pintle_auth::authorization::rbac::{Rbac, RbacSnapshot};
+use pintle_auth::authorization::{Authorizer, Mode};
+use pintle_auth::{Authenticator, Impersonator};
+use pintle_cache::Cache;
+use pintle_codec::{Strictness, json};
+use pintle_endpoints::answer::ApiResponse;
+use pintle_endpoints::backend::{ByteStream, Connector, Destination, Exchange, Unreachable};
+use pintle_endpoints::documents::DiscoveryCache;
+use pintle_endpoints::flow::Flow;
+use pintle_endpoints::handler::{Call, Handler, Handlers};
+use pintle_endpoints::health::Health;
+use pintle_endpoints::metrics::Metrics;
+use pintle_endpoints::request::{BodyFailure, Room, UnreadBody};
+use pintle_endpoints::scheme::Scheme;
+use pintle_endpoints::subresource::body;
+use pintle_endpoints::{Api, Body, Request, Settings, SharedApi, serve};
+use pintle_meta::autoscaling::v1::Scale;
+use pintle_meta::v1::{ObjectMeta, TypeMeta};
+use pintle_registry::{AdmissionChain, Environment, Registry, Result, Status};
+use pintle_resource::{Action, Resource, Resources, STATUS, ScalePaths, Storage, Subresource, Verbs};
+use pintle_schema::{ApiType, Value, value};
+use pintle_storage::{MemoryStore, Store};
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// What a frobber should be.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct FrobberSpec {
+    /// How high it is.
+    #[k8s(proto = 1, optional, default = 1, minimum = 1)]
+    pub height: i32,
+    /// How many there are.
+    #[k8s(proto = 2, optional)]
+    pub replicas: i32,
+}
+
+/// What a frobber is.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct FrobberStatus {
+    /// How far it has come.
+    #[k8s(proto = 1, optional)]
+    pub phase: String,
+}
+
+/// Something to frob.
+#[derive(ApiType, Clone, Debug, Default, PartialEq)]
+pub struct Frobber {
+    /// The kind and API version of the object.
+    #[k8s(inline)]
+    pub type_meta: TypeMeta,
+    /// Standard object metadata.
+    #[k8s(proto = 1, optional)]
+    pub metadata: ObjectMeta,
+    /// What it should be.
+    #[k8s(proto = 2, optional)]
+    pub spec: FrobberSpec,
+    /// What it is.
+    #[k8s(proto = 3, optional)]
+    pub status: FrobberStatus,
+}
+
+/// Answers a POST to `frobbers/frob` with the object that it is about, and its own greeting.
+struct Frob;
+
+impl Handler for Frob {
+    fn handle<'a>(&'a self, call: Call<'a>, request: Request) -> BoxFuture<'a, Result<ApiResponse>> {
+        async move {
+            let target = call.target()?;
+            let (posted, ..) = body(call.context, call.subresource()?, &[], request).await?;
+            let stored = target.get()?;
+            let text = format!("{} of {}", posted.str_at(&["metadata", "name"]), stored.name());
+            Ok(ApiResponse::text(201, text))
+        }
+        .boxed()
+    }
+}
+
+/// Answers for a resource that stores nothing.
+struct Census;
+
+impl Handler for Census {
+    fn handle<'a>(&'a self, call: Call<'a>, _: Request) -> BoxFuture<'a, Result<ApiResponse>> {
+        let text = format!("census by {}", call.context.user().name);
+        async { Ok(ApiResponse::text(200, text)) }.boxed()
+    }
+}
+
+struct Clock;
+
+impl Environment for Clock {
+    fn now_unix(&self) -> i64 {
+        1_700_000_000
+    }
+
+    fn random(&self, buffer: &mut [u8]) {
+        buffer.fill(7);
+    }
+
+    fn feature_enabled(&self, _: &str) -> bool {
+        false
+    }
+}
+
+/// There is nobody to connect to.
+struct Nobody;
+
+impl Connector for Nobody {
+    fn send(
+        &self,
+        _: Destination,
+        _: http::Request<ByteStream>,
+    ) -> BoxFuture<'_, std::result::Result<Exchange, Unreachable>> {
+        async { Err(Unreachable("nobody is there".to_owned())) }.boxed()
+    }
+}
+
+const GROUP: &str = "fun.example.com";
+
+fn frobbers() -> Resource {
+    Resource {
+        storage: Some(Storage::of::<Frobber>(
+            "fun.example.com/v6",
+            "Frobber",
+            "/registry/fun.example.com/frobbers/",
+            "",
+        )),
+        subresources: vec![
+            Subresource::status::<Frobber>("Frobber", &STATUS),
+            Subresource::scale::<Scale>(ScalePaths::default()),
+            Subresource::create::<Frobber>("frob", "Frobber", Action::Handler).of_group(GROUP, "v6"),
+            Subresource::create::<Frobber>("lost", "Frobber", Action::Handler).of_group(GROUP, "v6"),
+        ],
+        ..Resource::namespaced::<Frobber>(GROUP, "v6", "frobbers", "frobber", "Frobber")
+    }
+}
+
+fn censuses() -> Resource {
+    Resource { verbs: Verbs::LIST, ..Resource::cluster::<Frobber>(GROUP, "v6", "censuses", "census", "Census") }
+}
+
+/// A server of the group alone.
+fn server() -> SharedApi {
+    let store = Arc::new(MemoryStore::new());
+    let cache = Cache::new([]);
+    store.start(Box::new(cache.feeder())).expect("the store starts");
+    let resources = Arc::new(Resources::default());
+    let registry = Registry::new(cache, store, Box::new(Clock), AdmissionChain::default(), resources.clone());
+    registry.install(Arc::new(frobbers()));
+    registry.install(Arc::new(censuses()));
+    let handlers = Handlers::default();
+    handlers.register(GROUP, "frobbers", "frob", Arc::new(Frob));
+    handlers.register(GROUP, "censuses", "", Arc::new(Census));
+    let rbac = Arc::new(Rbac::new(RbacSnapshot::default()));
+    let settings = Settings::default();
+    Arc::new(Api {
+        registry: Arc::new(registry),
+        authenticator: Authenticator::new(true),
+        authorizer: Authorizer::new(vec![Mode::AlwaysAllow], rbac.clone()),
+        impersonator: Impersonator::default(),
+        rbac,
+        documents: DiscoveryCache::new(resources.clone()),
+        health: Health::default(),
+        metrics: Metrics::default(),
+        flow: Flow::new(&settings),
+        settings,
+        connector: Arc::new(Nobody),
+        handlers,
+        scheme: Scheme::new(resources, Box::new(())),
+        aggregated: Box::new(()),
+        token_uses: Box::new(()),
+    })
+}
+
+struct Whole(Bytes);
+
+impl UnreadBody for Whole {
+    fn whole(self: Box<Self>, _: Room) -> BoxFuture<'static, std::result::Result<Bytes, BodyFailure>> {
+        async move { Ok(self.0) }.boxed()
+    }
+
+    fn pieces(self: Box<Self>) -> ByteStream {
+        stream::once(async move { Ok(self.0) }).boxed()
+    }
+}
+
+/// Code and body of an answer.
+async fn call(api: &SharedApi, method: Method, path: &str, sent: Option<Value>) -> (u16, String) {
+    let mut headers = HeaderMap::new();
+    headers.insert("content-type", HeaderValue::from_static("application/json"));
+    let request = Request {
+        method,
+        path: path.to_owned(),
+        query: String::new(),
+        headers,
+        body: Box::new(Whole(sent.map(|sent| json::to_vec(&sent)).unwrap_or_default().into())),
+        client_certs: Vec::new(),
+        cert_cache: None,
+        peer: None,
+        over_http2: false,
+        is_unauthenticated: false,
+    };
+    let answer = serve::serve(api.clone(), request).await;
+    let code = answer.status().as_u16();
+    (code, text(answer.into_body()).await)
+}
+
+async fn text(mut body: Body) -> String {
+    let mut text = Vec::new();
+    let mut body = Pin::new(&mut body);
+    while let Some(frame) = poll_fn(|context| http_body::Body::poll_frame(body.as_mut(), context)).await {
+        if let Ok(data) = frame.expect("a piece").into_data() {
+            text.extend_from_slice(&data);
+        }
+    }
+    String::from_utf8(text).expect("text")
+}
+
+fn parsed(text: &str) -> Value {
+    json::parse(text.as_bytes(), Strictness::Ignore).expect("JSON").value
+}
+
+const COLLECTION: &str = "/apis/fun.example.com/v6/namespaces/default/frobbers";
+
+fn frobber(height: i64) -> Value {
+    value!({"apiVersion": "fun.example.com/v6", "kind": "Frobber", "metadata": {"name": "a"}, "spec": {"height": height}})
+}
+
+#[tokio::test]
+async fn objects_of_the_group_are_created_read_scaled_and_deleted() {
+    let api = server();
+    let empty = value!({"apiVersion": "fun.example.com/v6", "kind": "Frobber", "metadata": {"name": "a"}});
+    let (code, created) = call(&api, Method::POST, COLLECTION, Some(empty)).await;
+    assert_eq!((code, parsed(&created).at(&["spec", "height"]).and_then(Value::as_i64)), (201, Some(1)), "{created}");
+    let (code, refused) = call(&api, Method::PUT, &format!("{COLLECTION}/a"), Some(frobber(-1))).await;
+    assert_eq!(code, 422, "{refused}");
+    let (code, updated) = call(&api, Method::PUT, &format!("{COLLECTION}/a"), Some(frobber(3))).await;
+    assert_eq!((code, parsed(&updated).at(&["spec", "height"]).and_then(Value::as_i64)), (200, Some(3)), "{updated}");
+    let mut done = frobber(9);
+    done.set_at(&["status", "phase"], "Done");
+    let (code, updated) = call(&api, Method::PUT, &format!("{COLLECTION}/a/status"), Some(done)).await;
+    let updated = parsed(&updated);
+    assert_eq!((code, updated.str_at(&["status", "phase"])), (200, "Done"));
+    assert_eq!(updated.at(&["spec", "height"]).and_then(Value::as_i64), Some(3));
+    let scale = value!({
+        "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"replicas": 5}
+    });
+    let (code, scaled) = call(&api, Method::PUT, &format!("{COLLECTION}/a/scale"), Some(scale)).await;
+    assert_eq!((code, parsed(&scaled).at(&["spec", "replicas"]).and_then(Value::as_i64)), (200, Some(5)), "{scaled}");
+    let (code, list) = call(&api, Method::GET, COLLECTION, None).await;
+    let list = parsed(&list);
+    let replicas = list.get("items").and_then(Value::as_list).map(|items| items[0].at(&["spec", "replicas"]).cloned());
+    assert_eq!((code, replicas.flatten().as_ref().and_then(Value::as_i64)), (200, Some(5)));
+    assert_eq!(call(&api, Method::DELETE, &format!("{COLLECTION}/a"), None).await.0, 200);
+    assert_eq!(call(&api, Method::GET, &format!("{COLLECTION}/a"), None).await.0, 404);
+}
+
+#[tokio::test]
+async fn handlers_answer_for_subresources_and_for_resources_that_store_nothing() {
+    let api = server();
+    let post = async |path: String| call(&api, Method::POST, &path, Some(frobber(1))).await;
+    assert_eq!(post(COLLECTION.to_owned()).await.0, 201);
+    assert_eq!(post(format!("{COLLECTION}/a/frob")).await, (201, "a of a".to_owned()));
+    let (code, refused) = post(format!("{COLLECTION}/b/frob")).await;
+    assert_eq!(code, 404, "{refused}");
+    let census = "/apis/fun.example.com/v6/censuses";
+    assert_eq!(call(&api, Method::GET, census, None).await, (200, "census by system:anonymous".to_owned()));
+    // One that nobody registered a handler for is there, and takes no method.
+    assert_eq!(post(format!("{COLLECTION}/a/lost")).await.0, 405);
+    api.handlers.remove(GROUP, "frobbers");
+    assert_eq!(post(format!("{COLLECTION}/a/frob")).await.0, 405);
+}
+
+#[tokio::test]
+async fn the_documents_show_the_group_and_no_other() {
+    let api = server();
+    let (code, groups) = call(&api, Method::GET, "/apis", None).await;
+    let groups = parsed(&groups);
+    let names = groups.get("groups").and_then(Value::as_list).unwrap_or_default();
+    assert_eq!((code, names.iter().map(|group| group.str_at(&["name"])).collect::<Vec<_>>()), (200, vec![GROUP]));
+    let (code, resources) = call(&api, Method::GET, "/apis/fun.example.com/v6", None).await;
+    assert_eq!(code, 200);
+    for name in ["frobbers", "frobbers/status", "frobbers/scale", "frobbers/frob", "censuses"] {
+        assert!(resources.contains(&format!("\"name\":\"{name}\"")), "{name}: {resources}");
+    }
+    let (code, openapi) = call(&api, Method::GET, "/openapi/v3/apis/fun.example.com/v6", None).await;
+    assert!(code == 200 && openapi.contains("com.example.fun.v6.Frobber"), "{openapi}");
+    let (code, refused) = call(&api, Method::GET, "/api/v1/pods", None).await;
+    assert_eq!(code, 404, "{refused}");
+    let wrong = value!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}});
+    let (code, refused) = call(&api, Method::POST, COLLECTION, Some(wrong)).await;
+    assert!(code == 400 && refused.contains("no kind \\\"Pod\\\" is registered"), "{refused}");
+    let (code, metrics) = call(&api, Method::GET, "/metrics", None).await;
+    assert!(code == 200 && metrics.contains("resource=\"frobbers\"") && !metrics.contains("clusterip"), "{metrics}");
+}
+
+/// Errors of handlers are put into the form that the client accepts.
+struct Refuse;
+
+impl Handler for Refuse {
+    fn handle<'a>(&'a self, call: Call<'a>, _: Request) -> BoxFuture<'a, Result<ApiResponse>> {
+        let refusal = Status::forbidden(call.resource, &call.path.name, "it is not the time");
+        async { Err(refusal) }.boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_of_a_handler_is_a_status() {
+    let api = server();
+    api.handlers.register(GROUP, "frobbers", "frob", Arc::new(Refuse));
+    let (code, refused) = call(&api, Method::POST, &format!("{COLLECTION}/a/frob"), Some(frobber(1))).await;
+    let refused = parsed(&refused);
+    assert_eq!((code, refused.str_at(&["kind"]), refused.str_at(&["reason"])), (403, "Status", "Forbidden"));
+}
